@@ -1,0 +1,437 @@
+//! Memory for device transfers and large arrays. The number of separate memory pages in a request limits a device more than its
+//! bytes do, so everything that is read into or scanned lives in 2 MiB pages where the system grants them.
+//!
+//! Memory: exactly what is asked for, rounded up to 2 MiB, and charged by the system when it is first touched.
+
+use crate::PAGE;
+use crate::error::{Result, StorageError};
+use std::collections::BTreeMap;
+use std::io;
+use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// The size and alignment of a huge page.
+const HUGE: usize = 2 << 20;
+
+/// Bytes past the end of an arena that may be read (vector loads run over the end of the last buffer).
+pub const READABLE_PAST: usize = 64;
+
+/// Whether memory is to be backed by huge pages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum HugePages {
+    /// Use them if the system allows it.
+    #[default]
+    Auto,
+    /// Fail without them.
+    On,
+    /// Do not use them.
+    Off,
+}
+
+/// One anonymous mapping, zeroed by the kernel.
+struct Mapping {
+    base: NonNull<u8>,
+    /// Bytes that belong to the user.
+    len: usize,
+    /// Bytes mapped: `len` and a page to overrun into.
+    mapped: usize,
+    huge: bool,
+}
+
+// SAFETY: a mapping is plain memory and belongs to no thread. Access to it is governed by `Buffer` and `HugeVec`.
+unsafe impl Send for Mapping {}
+// SAFETY: as above; `Mapping` itself never reads or writes the memory.
+unsafe impl Sync for Mapping {}
+
+impl Mapping {
+    fn new(len: usize, huge: HugePages) -> Result<Self> {
+        let failed = |source| StorageError::Memory { bytes: len as u64, source };
+        let oversize = || failed(io::Error::from_raw_os_error(libc::ENOMEM));
+        let mapped = len.checked_add(PAGE).ok_or_else(oversize)?;
+        let reserved = mapped.checked_add(HUGE).ok_or_else(oversize)?;
+        let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        // SAFETY: a fresh anonymous mapping; no existing memory is touched.
+        let start = unsafe { libc::mmap(std::ptr::null_mut(), reserved, protection, flags | libc::MAP_NORESERVE, -1, 0) };
+        if start == libc::MAP_FAILED {
+            return Err(failed(io::Error::last_os_error()));
+        }
+        let skip = start.align_offset(HUGE);
+        let tail = reserved - skip - mapped;
+        // SAFETY: both ranges are inside the new mapping, page-aligned, and outside of what is kept.
+        unsafe {
+            if skip > 0 {
+                libc::munmap(start, skip);
+            }
+            if tail > 0 {
+                libc::munmap(start.byte_add(skip + mapped), tail);
+            }
+        }
+        // SAFETY: `skip` is less than the length of the mapping, whose address is not null.
+        let base = unsafe { NonNull::new_unchecked(start.byte_add(skip).cast::<u8>()) };
+        let mut mapping = Self { base, len, mapped, huge: false };
+        mapping.advise(huge).map_err(failed)?;
+        Ok(mapping)
+    }
+
+    fn advise(&mut self, huge: HugePages) -> io::Result<()> {
+        let advice = if huge == HugePages::Off { libc::MADV_NOHUGEPAGE } else { libc::MADV_HUGEPAGE };
+        // SAFETY: the range is our own mapping, and the advice does not change its content.
+        let done = unsafe { libc::madvise(self.base.as_ptr().cast(), self.mapped, advice) } == 0;
+        let error = io::Error::last_os_error();
+        self.huge = done && huge != HugePages::Off && huge_pages_enabled();
+        match huge {
+            HugePages::On if !done => Err(error),
+            HugePages::On if !self.huge => Err(io::Error::new(io::ErrorKind::Unsupported, "huge pages are switched off")),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is ours, and all who borrow from it hold it alive.
+        unsafe { libc::munmap(self.base.as_ptr().cast(), self.mapped) };
+    }
+}
+
+/// Whether the system grants huge pages to those who ask.
+fn huge_pages_enabled() -> bool {
+    static ENABLED: OnceLock<bool> = OnceLock::new();
+    *ENABLED
+        .get_or_init(|| std::fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled").is_ok_and(|text| !text.contains("[never]")))
+}
+
+/// Memory that is handed out as [`Buffer`]s, each the exclusive owner of its range.
+pub struct Arena {
+    mapping: Mapping,
+    /// Ranges that have an owner: start to end.
+    owned: Mutex<BTreeMap<usize, usize>>,
+}
+
+impl std::fmt::Debug for Arena {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Arena").field("len", &self.len()).field("huge", &self.is_huge()).finish()
+    }
+}
+
+impl Arena {
+    /// Maps `bytes`, rounded up to 2 MiB. The memory is zero, and [`READABLE_PAST`] bytes after it can be read.
+    pub fn new(bytes: usize, huge: HugePages) -> Result<Arc<Arena>> {
+        let oversize = || StorageError::Memory { bytes: bytes as u64, source: io::Error::from_raw_os_error(libc::ENOMEM) };
+        let len = bytes.max(1).checked_next_multiple_of(HUGE).ok_or_else(oversize)?;
+        Ok(Arc::new(Arena { mapping: Mapping::new(len, huge)?, owned: Mutex::new(BTreeMap::new()) }))
+    }
+
+    /// Bytes that buffers can be made of.
+    pub fn len(&self) -> usize {
+        self.mapping.len
+    }
+
+    /// Never: an arena has at least one huge page.
+    pub fn is_empty(&self) -> bool {
+        false
+    }
+
+    /// Whether the system was asked for huge pages and said yes.
+    pub fn is_huge(&self) -> bool {
+        self.mapping.huge
+    }
+
+    /// The address of the first byte, for the registration of the arena with the kernel.
+    pub fn as_ptr(&self) -> *mut u8 {
+        self.mapping.base.as_ptr()
+    }
+
+    /// Takes ownership of a range.
+    ///
+    /// # Panics
+    /// If the range is not inside the arena, or if any of it belongs to a buffer that is alive.
+    pub fn buffer(self: &Arc<Self>, offset: usize, len: usize) -> Buffer {
+        let end = offset.checked_add(len).filter(|&end| end <= self.len());
+        let end = end.unwrap_or_else(|| panic!("{len} bytes at {offset} are outside of an arena of {}", self.len()));
+        self.own(offset, end);
+        // SAFETY: the offset is inside the mapping.
+        let start = unsafe { self.mapping.base.add(offset) };
+        Buffer { start, len, arena: Arc::clone(self) }
+    }
+
+    fn own(&self, start: usize, end: usize) {
+        if start == end {
+            return;
+        }
+        let mut owned = self.owned.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((&s, &e)) = owned.range(..end).next_back()
+            && e > start
+        {
+            drop(owned);
+            panic!("bytes {start}..{end} of the arena overlap a living buffer at {s}..{e}");
+        }
+        owned.insert(start, end);
+    }
+
+    fn disown(&self, start: usize, end: usize) {
+        if start < end {
+            self.owned.lock().unwrap_or_else(PoisonError::into_inner).remove(&start);
+        }
+    }
+}
+
+/// An exclusive range of an [`Arena`]. Dropping it gives the range back.
+pub struct Buffer {
+    start: NonNull<u8>,
+    len: usize,
+    arena: Arc<Arena>,
+}
+
+// SAFETY: a buffer is the only owner of its range (checked by `Arena::own`), like a `Box<[u8]>`.
+unsafe impl Send for Buffer {}
+// SAFETY: shared access only reads.
+unsafe impl Sync for Buffer {}
+
+impl std::fmt::Debug for Buffer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Buffer").field("offset", &self.offset()).field("len", &self.len).finish()
+    }
+}
+
+impl Buffer {
+    /// Where the buffer starts in its arena.
+    pub fn offset(&self) -> usize {
+        self.start.as_ptr() as usize - self.arena.as_ptr() as usize
+    }
+
+    /// The arena it is a part of.
+    pub fn arena(&self) -> &Arc<Arena> {
+        &self.arena
+    }
+
+    /// The address of the first byte, valid as long as the buffer and not moved with it.
+    pub fn as_mut_ptr(&mut self) -> *mut u8 {
+        self.start.as_ptr()
+    }
+
+    /// How many bytes after the end of the buffer are mapped, so that a vector load may run over the end: at least
+    /// [`READABLE_PAST`]. What they hold is undefined: they may belong to another buffer.
+    pub fn readable_past(&self) -> usize {
+        self.arena.mapping.mapped - self.offset() - self.len
+    }
+
+    /// Cuts the buffer in two.
+    ///
+    /// # Panics
+    /// If `at` is past the end.
+    pub fn split(self, at: usize) -> (Buffer, Buffer) {
+        let (offset, len, arena) = (self.offset(), self.len, Arc::clone(&self.arena));
+        assert!(at <= len, "cannot cut a buffer of {len} bytes at {at}");
+        drop(self);
+        (arena.buffer(offset, at), arena.buffer(offset + at, len - at))
+    }
+}
+
+impl Deref for Buffer {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        // SAFETY: the range is mapped, zeroed at first, and no one else writes to it while the buffer is borrowed.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
+    }
+}
+
+impl DerefMut for Buffer {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        // SAFETY: the range is mapped, zeroed at first, and this buffer is its only owner.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        let offset = self.offset();
+        self.arena.disown(offset, offset + self.len);
+    }
+}
+
+/// Plain old data: any bit pattern is a value, all zeros too, and nothing happens when it is dropped.
+///
+/// # Safety
+/// The type must have no padding, no invalid bit patterns, no `Drop`, and an alignment of at most 4096.
+pub unsafe trait Pod: 'static {}
+
+macro_rules! pod {
+    ($($t:ty),*) => { $(
+        // SAFETY: a number without padding; every bit pattern is valid.
+        unsafe impl Pod for $t {}
+    )* };
+}
+pod!(u8, u16, u32, u64, usize, i8, i16, i32, i64, f32, f64, AtomicU8, AtomicU32, AtomicU64);
+
+/// An array of fixed length in a mapping of its own, in huge pages where it is large enough to gain from them.
+pub struct HugeVec<T: Pod> {
+    mapping: Mapping,
+    len: usize,
+    kind: PhantomData<Vec<T>>,
+}
+
+// SAFETY: it owns its elements like a `Vec`.
+unsafe impl<T: Pod + Send> Send for HugeVec<T> {}
+// SAFETY: it shares its elements like a `Vec`.
+unsafe impl<T: Pod + Sync> Sync for HugeVec<T> {}
+
+impl<T: Pod> HugeVec<T> {
+    /// `len` zeros. Small arrays (less than 2 MiB) use ordinary pages whatever `huge` says, to cost no more than they need.
+    pub fn zeroed(len: usize, huge: HugePages) -> Result<Self> {
+        let oversize = || StorageError::Memory { bytes: u64::MAX, source: io::Error::from_raw_os_error(libc::ENOMEM) };
+        let bytes = len.checked_mul(size_of::<T>()).ok_or_else(oversize)?;
+        let (unit, huge) = if bytes < HUGE { (PAGE, HugePages::Off) } else { (HUGE, huge) };
+        let rounded = bytes.checked_next_multiple_of(unit).ok_or_else(oversize)?;
+        Ok(Self { mapping: Mapping::new(rounded, huge)?, len, kind: PhantomData })
+    }
+
+    /// Bytes of memory it occupies once all of it was touched.
+    pub fn bytes(&self) -> u64 {
+        self.mapping.len as u64
+    }
+
+    /// Whether it is in huge pages.
+    pub fn is_huge(&self) -> bool {
+        self.mapping.huge
+    }
+}
+
+impl<T: Pod> HugeVec<T> {
+    /// The same bytes as elements of a type of the same size.
+    fn cast<U: Pod>(self) -> HugeVec<U> {
+        assert_eq!((size_of::<T>(), align_of::<T>()), (size_of::<U>(), align_of::<U>()));
+        HugeVec { mapping: self.mapping, len: self.len, kind: PhantomData }
+    }
+}
+
+impl HugeVec<AtomicU32> {
+    /// The same numbers, no longer shared.
+    pub fn into_plain(self) -> HugeVec<u32> {
+        self.cast()
+    }
+}
+
+impl HugeVec<AtomicU64> {
+    /// The same numbers, no longer shared.
+    pub fn into_plain(self) -> HugeVec<u64> {
+        self.cast()
+    }
+}
+
+impl HugeVec<u64> {
+    /// The numbers whose bits these are.
+    pub fn into_floats(self) -> HugeVec<f64> {
+        self.cast()
+    }
+}
+
+impl<T: Pod> Deref for HugeVec<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        // SAFETY: the mapping has room for `len` elements, is page-aligned, and zeros are valid values of a `Pod`.
+        unsafe { std::slice::from_raw_parts(self.mapping.base.as_ptr().cast(), self.len) }
+    }
+}
+
+impl<T: Pod> DerefMut for HugeVec<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        // SAFETY: as for `deref`, and we are borrowed exclusively.
+        unsafe { std::slice::from_raw_parts_mut(self.mapping.base.as_ptr().cast(), self.len) }
+    }
+}
+
+impl<T: Pod + std::fmt::Debug> std::fmt::Debug for HugeVec<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    #[test]
+    fn is_aligned_zeroed_and_rounded() {
+        let arena = Arena::new(3 << 20, HugePages::Auto).unwrap();
+        assert_eq!(arena.len(), 4 << 20);
+        assert_eq!(arena.as_ptr() as usize % HUGE, 0);
+        let buffer = arena.buffer(0, arena.len());
+        assert!(buffer.iter().all(|&b| b == 0));
+        assert!(buffer.readable_past() >= READABLE_PAST);
+        // SAFETY: these bytes are past the end, and promised to be readable.
+        let past = unsafe { std::slice::from_raw_parts(buffer.as_ptr().add(buffer.len()), READABLE_PAST) };
+        assert!(past.iter().all(|&b| b == 0));
+    }
+
+    #[test]
+    fn every_mode_works_or_says_why() {
+        assert!(!Arena::new(1, HugePages::Off).unwrap().is_huge());
+        match Arena::new(1, HugePages::On) {
+            Ok(arena) => assert!(arena.is_huge()),
+            Err(error) => assert!(matches!(error, StorageError::Memory { .. })),
+        }
+        assert!(matches!(Arena::new(usize::MAX, HugePages::Auto), Err(StorageError::Memory { .. })));
+        assert!(matches!(Arena::new(usize::MAX / 4, HugePages::Auto), Err(StorageError::Memory { .. })));
+    }
+
+    #[test]
+    fn ranges_have_one_owner() {
+        let arena = Arena::new(8192, HugePages::Auto).unwrap();
+        let first = arena.buffer(4096, 4096);
+        for (offset, len) in [(4096, 4096), (0, 4097), (8191, 1), (5000, 1), (0, 10000)] {
+            assert!(catch_unwind(AssertUnwindSafe(|| arena.buffer(offset, len))).is_err(), "{offset} {len}");
+        }
+        let (second, third) = (arena.buffer(0, 4096), arena.buffer(8192, 1));
+        drop(first);
+        drop(arena.buffer(4096, 4096));
+        drop((second, third));
+        drop(arena.buffer(0, arena.len()));
+        assert!(catch_unwind(AssertUnwindSafe(|| arena.buffer(arena.len(), 1))).is_err());
+        assert!(catch_unwind(AssertUnwindSafe(|| arena.buffer(usize::MAX, 2))).is_err());
+    }
+
+    #[test]
+    fn splits_keep_their_content() {
+        let arena = Arena::new(1, HugePages::Auto).unwrap();
+        let mut whole = arena.buffer(100, 50);
+        for (i, b) in whole.iter_mut().enumerate() {
+            *b = i as u8;
+        }
+        let (left, right) = whole.split(20);
+        assert_eq!((left.len(), right.len(), right[0], right.offset()), (20, 30, 20, 120));
+        let (empty, rest) = left.split(0);
+        assert_eq!((empty.len(), rest.len()), (0, 20));
+        drop((empty, rest, right));
+        drop(arena.buffer(100, 50));
+    }
+
+    #[test]
+    fn buffers_move_between_threads() {
+        let arena = Arena::new(1 << 20, HugePages::Auto).unwrap();
+        let mut buffer = arena.buffer(0, 1 << 20);
+        let buffer = std::thread::spawn(move || {
+            buffer.fill(7);
+            buffer
+        });
+        drop(arena);
+        assert!(buffer.join().unwrap().iter().all(|&b| b == 7));
+    }
+
+    #[test]
+    fn vectors_are_typed_and_small_ones_are_cheap() {
+        let mut small = HugeVec::<u64>::zeroed(10, HugePages::On).unwrap();
+        small[9] = 5;
+        assert_eq!((small.len(), small[9], small[0], small.bytes()), (10, 5, 0, 4096));
+        let large = HugeVec::<f32>::zeroed(1 << 20, HugePages::Auto).unwrap();
+        assert_eq!((large.len(), large[(1 << 20) - 1], large.bytes()), (1 << 20, 0.0, 4 << 20));
+        assert!(HugeVec::<u8>::zeroed(0, HugePages::Auto).unwrap().is_empty());
+        assert!(HugeVec::<u64>::zeroed(usize::MAX, HugePages::Auto).is_err());
+    }
+}

@@ -1,0 +1,245 @@
+//! Reads by io_uring. Each request has a slot; the slot's number and generation travel as the request's user data, so that an
+//! answer always finds its request, whatever was refused, interrupted or repeated in between.
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use io_uring::types::Timespec;
+
+use super::ring::{MAX_DEPTH, Ring};
+use super::transfer::{Step, Transfer};
+use super::{Completion, Queue, QueueOptions, ReadRequest, queue_error};
+use crate::arena::Arena;
+use crate::disk::{Disk, DiskFile};
+use crate::error::Result;
+
+/// A place for a request that the kernel has, or is about to get.
+struct Slot {
+    /// `None`: the slot is free.
+    transfer: Option<Transfer>,
+    /// Counts the slot's uses: an answer to an earlier one is recognized.
+    generation: u32,
+    /// The kernel holds an alarm for this slot and not yet a read.
+    pausing: bool,
+    /// Where the kernel reads the alarm's time. Slots never move in memory.
+    alarm: Timespec,
+}
+
+/// A queue on an io_uring of its own.
+pub struct UringQueue {
+    disk: Disk,
+    files: Vec<Arc<DiskFile>>,
+    registered: Vec<Arc<Arena>>,
+    ring: Ring,
+    slots: Box<[Slot]>,
+    free: Vec<usize>,
+    /// Requests without a slot, oldest first, and what is to be done for them.
+    held: VecDeque<(Transfer, Step)>,
+    finished: VecDeque<Completion>,
+    answers: Vec<(u64, i32)>,
+}
+
+impl UringQueue {
+    /// A queue over `files`, with the options' arenas registered as far as limits allow.
+    pub fn new(disk: &Disk, files: &[Arc<DiskFile>], options: &QueueOptions) -> Result<Self> {
+        let depth = options.depth.clamp(1, MAX_DEPTH);
+        let ring = Ring::new(files, &options.registered, depth).map_err(|e| queue_error("set-up", e))?;
+        let slot = |_| Slot { transfer: None, generation: 0, pausing: false, alarm: Timespec::new() };
+        Ok(UringQueue {
+            disk: disk.clone(),
+            files: files.to_vec(),
+            registered: options.registered.clone(),
+            ring,
+            slots: (0..depth).map(slot).collect(),
+            free: (0..depth).rev().collect(),
+            held: VecDeque::new(),
+            finished: VecDeque::new(),
+            answers: Vec::new(),
+        })
+    }
+
+    fn active(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+
+    /// Makes the ring usable by this thread; a ring without requests is replaced if it belongs to another.
+    fn claim(&mut self) -> io::Result<()> {
+        if self.ring.claim()? {
+            return Ok(());
+        }
+        if self.active() > 0 {
+            return Err(io::Error::other("reads are in flight that another thread submitted"));
+        }
+        self.ring = Ring::new(&self.files, &self.registered, self.slots.len())?;
+        self.ring.claim().map(drop)
+    }
+
+    /// Gives slots to the requests that wait for one.
+    fn start_held(&mut self) {
+        while let Some(&slot) = self.free.last() {
+            let Some((transfer, step)) = self.held.pop_front() else {
+                break;
+            };
+            self.free.pop();
+            self.slots[slot].transfer = Some(transfer);
+            self.follow(slot, step);
+        }
+    }
+
+    /// Does what a slot's request needs next.
+    fn follow(&mut self, at: usize, step: Step) {
+        let pushed = match step {
+            Step::Read => self.push_read(at),
+            Step::Pause(time) => self.push_alarm(at, time),
+            Step::Done(result) => return self.finish(at, result),
+        };
+        if let Err(error) = pushed {
+            self.finish(at, Err(queue_error("submission", error)));
+        }
+    }
+
+    fn finish(&mut self, at: usize, result: Result<()>) {
+        let slot = &mut self.slots[at];
+        slot.generation = slot.generation.wrapping_add(1);
+        slot.pausing = false;
+        if let Some(transfer) = slot.transfer.take() {
+            self.finished.push_back(transfer.complete(result, &self.disk));
+            self.free.push(at);
+        }
+    }
+
+    fn push_read(&mut self, at: usize) -> io::Result<()> {
+        let slot = &mut self.slots[at];
+        let name = user_data(at, slot.generation);
+        let Some(transfer) = &mut slot.transfer else {
+            return Ok(());
+        };
+        let (file, offset) = (transfer.file(), transfer.offset());
+        let window = transfer.window();
+        let target = (window.as_mut_ptr(), window.len());
+        // SAFETY: the slot keeps the buffer, untouched, until `answered` takes it out; dropping the queue waits for that.
+        unsafe { self.ring.push_read(file, offset, target, name) }
+    }
+
+    fn push_alarm(&mut self, at: usize, time: Duration) -> io::Result<()> {
+        let slot = &mut self.slots[at];
+        slot.pausing = true;
+        slot.alarm = Timespec::from(time);
+        // SAFETY: slots do not move and live as long as the ring, and this one's alarm is not set again before the answer.
+        unsafe { self.ring.push_timeout(&raw const slot.alarm, user_data(at, slot.generation)) }
+    }
+
+    /// Takes in what the kernel has answered.
+    fn reap(&mut self) {
+        let mut answers = std::mem::take(&mut self.answers);
+        self.ring.reap(&mut answers);
+        for (name, result) in answers.drain(..) {
+            self.answered(name, result);
+        }
+        self.answers = answers;
+    }
+
+    fn answered(&mut self, name: u64, result: i32) {
+        let (at, generation) = (name as u32 as usize, (name >> 32) as u32);
+        let known = self.slots.get_mut(at).filter(|slot| slot.generation == generation);
+        let Some(Slot { transfer: Some(transfer), pausing, .. }) = known else {
+            tracing::error!(at, generation, result, "an answer to a request that nobody made");
+            return;
+        };
+        let step = if std::mem::take(pausing) {
+            Step::Read
+        } else {
+            let answer = usize::try_from(result).map_err(|_| io::Error::from_raw_os_error(-result));
+            transfer.arrived(answer, self.files[transfer.file()].path())
+        };
+        self.follow(at, step);
+    }
+
+    fn wait_for(&mut self, at_least: usize, out: &mut Vec<Completion>) -> io::Result<()> {
+        let goal = out.len() + at_least.min(self.in_flight());
+        if self.active() + self.held.len() > 0 {
+            self.claim()?;
+            if at_least == 0 {
+                self.ring.enter(0)?;
+            }
+        }
+        loop {
+            self.reap();
+            self.start_held();
+            out.extend(self.finished.drain(..));
+            let missing = goal.saturating_sub(out.len());
+            if missing == 0 {
+                return self.ring.enter(0);
+            }
+            // With requests held back, each completion makes room for one: the device must not run dry in between.
+            let batch = if self.held.is_empty() { missing.min(self.active()) } else { 1 };
+            self.ring.enter(batch)?;
+        }
+    }
+
+    /// Waits until the kernel writes to none of the buffers.
+    fn settle(&mut self) -> io::Result<()> {
+        let reading = |slots: &[Slot]| slots.iter().any(|slot| slot.transfer.is_some() && !slot.pausing);
+        while reading(&self.slots) {
+            if !self.ring.claim()? {
+                return Err(io::Error::other("the ring belongs to another thread"));
+            }
+            self.ring.enter(1)?;
+            let mut answers = Vec::new();
+            self.ring.reap(&mut answers);
+            for (name, _) in answers {
+                // Whatever was answered, the slot is not being read into now.
+                self.slots[name as u32 as usize].transfer = None;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Queue for UringQueue {
+    fn submit(&mut self, request: ReadRequest) {
+        let files = &self.files;
+        self.held.push_back(Transfer::begin(request, &self.disk, files.len(), |file| files[file].path()));
+        if self.claim().is_ok() {
+            self.start_held();
+            // An error comes back, or has gone away, at the next wait.
+            let _ = self.ring.send_batch();
+        }
+    }
+
+    fn wait(&mut self, at_least: usize, out: &mut Vec<Completion>) -> Result<()> {
+        self.wait_for(at_least, out).map_err(|error| queue_error("wait", error))
+    }
+
+    fn in_flight(&self) -> usize {
+        self.active() + self.held.len() + self.finished.len()
+    }
+
+    fn name(&self) -> &'static str {
+        "uring"
+    }
+
+    fn depth(&self) -> usize {
+        self.slots.len()
+    }
+
+    fn features(&self) -> String {
+        self.ring.features()
+    }
+}
+
+impl Drop for UringQueue {
+    fn drop(&mut self) {
+        if let Err(error) = self.settle() {
+            // The kernel may still write: rather lose the memory than let someone else have it.
+            tracing::error!(%error, "reads in flight could not be waited for, their buffers are given up");
+            std::mem::forget(std::mem::take(&mut self.slots));
+        }
+    }
+}
+
+fn user_data(at: usize, generation: u32) -> u64 {
+    u64::from(generation) << 32 | at as u64
+}

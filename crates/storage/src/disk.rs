@@ -1,0 +1,292 @@
+//! Files and folders. Everything the project does to a file goes through [`Disk`], so that all of it is counted and all of it
+//! can be made to fail (see [`crate::fault`]).
+//!
+//! Memory: reads from direct files into unaligned memory pass through a scratch of at most 1 MiB for each call.
+
+mod file;
+
+pub use file::DiskFile;
+
+use crate::error::{Result, StorageError};
+use crate::fault::{Fault, FaultPlan};
+use std::ffi::CString;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// How often one operation may be interrupted before it is given up.
+const MAX_INTERRUPTIONS: usize = 1000;
+
+/// What went through a [`Disk`] so far.
+#[derive(Debug, Default)]
+pub struct IoCounters {
+    /// Bytes that arrived from files.
+    pub bytes_read: AtomicU64,
+    /// Bytes that went to files.
+    pub bytes_written: AtomicU64,
+    /// Read requests, each part of a continued one counted.
+    pub read_requests: AtomicU64,
+    /// Write requests, each part of a continued one counted.
+    pub write_requests: AtomicU64,
+}
+
+impl IoCounters {
+    /// Counts one read request that moved `bytes`.
+    pub fn count_read(&self, bytes: usize) {
+        self.read_requests.fetch_add(1, Ordering::Relaxed);
+        self.bytes_read.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    /// Counts one write request that moved `bytes`.
+    pub fn count_write(&self, bytes: usize) {
+        self.write_requests.fetch_add(1, Ordering::Relaxed);
+        self.bytes_written.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    counters: IoCounters,
+    faults: Option<Arc<FaultPlan>>,
+}
+
+/// Access to files. Clones share the counters and the faults.
+#[derive(Clone, Debug, Default)]
+pub struct Disk(Arc<Inner>);
+
+/// A lock on a folder or file; dropping it, or the end of the process, releases it.
+#[derive(Debug)]
+pub struct DirLock {
+    _file: File,
+}
+
+impl Disk {
+    /// Ordinary access.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Access where operations fail as planned.
+    pub fn with_faults(faults: Arc<FaultPlan>) -> Self {
+        Self(Arc::new(Inner { counters: IoCounters::default(), faults: Some(faults) }))
+    }
+
+    /// What was moved so far.
+    pub fn counters(&self) -> &IoCounters {
+        &self.0.counters
+    }
+
+    /// Starts an operation: to be asked once before each, by everyone who does not go through a method of this type.
+    pub fn start_operation(&self) -> Option<Fault> {
+        self.0.faults.as_ref().and_then(|plan| plan.start())
+    }
+
+    /// Runs one operation under the plan, repeating it when interrupted.
+    fn run<T>(&self, operation: &'static str, path: &Path, mut act: impl FnMut() -> io::Result<T>) -> Result<T> {
+        for _ in 0..MAX_INTERRUPTIONS {
+            let struck = self.start_operation().map_or(Ok(()), Fault::strike);
+            match struck.and_then(|()| act()) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(StorageError::write(operation, path, 0, 0, error)),
+                Ok(value) => return Ok(value),
+            }
+        }
+        Err(StorageError::Interrupted)
+    }
+
+    /// Runs an operation that must not be repeated: a second `fsync` may succeed although the data of the first is lost.
+    fn run_once(&self, operation: &'static str, path: &Path, act: impl FnOnce() -> io::Result<()>) -> Result<()> {
+        let struck = self.start_operation().map_or(Ok(()), Fault::strike);
+        struck.and_then(|()| act()).map_err(|error| StorageError::write(operation, path, 0, 0, error))
+    }
+
+    /// Opens a file for reading, past the page cache where the file system can do that.
+    pub fn open(&self, path: &Path) -> Result<DiskFile> {
+        self.open_with("open", path, true, OpenOptions::new().read(true))
+    }
+
+    /// Opens a file for reading through the page cache: inputs, manifests.
+    pub fn open_buffered(&self, path: &Path) -> Result<DiskFile> {
+        self.open_with("open", path, false, OpenOptions::new().read(true))
+    }
+
+    /// Creates a file that must not exist, for reading and writing past the page cache where the file system can do that.
+    pub fn create(&self, path: &Path) -> Result<DiskFile> {
+        self.open_with("create", path, true, OpenOptions::new().read(true).write(true).create_new(true))
+    }
+
+    /// Creates a file that must not exist, for reading and writing through the page cache.
+    pub fn create_buffered(&self, path: &Path) -> Result<DiskFile> {
+        self.open_with("create", path, false, OpenOptions::new().read(true).write(true).create_new(true))
+    }
+
+    /// Opens without blocking, so that a pipe in the place of a file is refused and not waited for.
+    fn open_with(&self, operation: &'static str, path: &Path, direct: bool, options: &mut OpenOptions) -> Result<DiskFile> {
+        let links = if operation == "create" { libc::O_NOFOLLOW } else { 0 };
+        options.custom_flags(links | libc::O_NONBLOCK);
+        let (file, direct) = self.run(operation, path, || {
+            let file = options.open(path)?;
+            let kind = file.metadata()?.file_type();
+            if kind.is_dir() {
+                return Err(io::Error::from_raw_os_error(libc::EISDIR));
+            }
+            if !kind.is_file() {
+                return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+            }
+            let direct = file::set_direct(&file, direct)?;
+            Ok((file, direct))
+        })?;
+        Ok(DiskFile::new(self.clone(), file, path, direct))
+    }
+
+    /// Creates a folder, whose parent must exist and which itself must not.
+    pub fn create_dir(&self, path: &Path) -> Result<()> {
+        self.run("create", path, || std::fs::create_dir(path))
+    }
+
+    /// Creates a folder and its parents where they do not exist.
+    pub fn create_dir_all(&self, path: &Path) -> Result<()> {
+        self.run("create", path, || std::fs::create_dir_all(path))
+    }
+
+    /// Removes a file.
+    pub fn remove_file(&self, path: &Path) -> Result<()> {
+        self.run("removal", path, || std::fs::remove_file(path))
+    }
+
+    /// Removes a folder and what is in it. Links are removed, not followed.
+    pub fn remove_dir_all(&self, path: &Path) -> Result<()> {
+        self.run("removal", path, || std::fs::remove_dir_all(path))
+    }
+
+    /// Makes the names in a folder durable. Never repeated after a failure.
+    pub fn sync_dir(&self, path: &Path) -> Result<()> {
+        self.run_once("sync", path, || File::open(path)?.sync_all())
+    }
+
+    /// The paths of a folder's entries, sorted.
+    pub fn list(&self, path: &Path) -> Result<Vec<PathBuf>> {
+        self.run("listing", path, || {
+            let mut entries = std::fs::read_dir(path)?.map(|e| Ok(e?.path())).collect::<io::Result<Vec<_>>>()?;
+            entries.sort();
+            Ok(entries)
+        })
+    }
+
+    /// Whether the name is taken, by anything (a link that leads nowhere too).
+    pub fn exists(&self, path: &Path) -> Result<bool> {
+        self.run("lookup", path, || match std::fs::symlink_metadata(path) {
+            Ok(_) => Ok(true),
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(false),
+            Err(error) => Err(error),
+        })
+    }
+
+    /// Renames; fails if the new name is taken.
+    pub fn rename_noreplace(&self, from: &Path, to: &Path) -> Result<()> {
+        self.run("renaming", to, || {
+            match rename(from, to, libc::RENAME_NOREPLACE) {
+                // File systems that cannot do it in one step: a name that appears in between would be replaced only by a file or if
+                // it is an empty folder.
+                Err(error) if matches!(error.raw_os_error(), Some(libc::EINVAL | libc::ENOSYS)) => match std::fs::symlink_metadata(to) {
+                    Ok(_) => Err(io::Error::from_raw_os_error(libc::EEXIST)),
+                    Err(_) => std::fs::rename(from, to),
+                },
+                done => done,
+            }
+        })
+    }
+
+    /// Exchanges two names in one step.
+    pub fn exchange(&self, a: &Path, b: &Path) -> Result<()> {
+        self.run("renaming", b, || rename(a, b, libc::RENAME_EXCHANGE))
+    }
+
+    /// Locks a folder or file against every other lock. [`StorageError::Locked`] if there is one: it does not wait.
+    pub fn lock_exclusive(&self, path: &Path) -> Result<DirLock> {
+        self.lock(path, libc::LOCK_EX)
+    }
+
+    /// Locks a folder or file against exclusive locks. [`StorageError::Locked`] if there is one: it does not wait.
+    pub fn lock_shared(&self, path: &Path) -> Result<DirLock> {
+        self.lock(path, libc::LOCK_SH)
+    }
+
+    fn lock(&self, path: &Path, kind: libc::c_int) -> Result<DirLock> {
+        let locked = self.run("locking", path, || {
+            let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path)?;
+            // SAFETY: the descriptor is open; the call takes no memory.
+            check(unsafe { libc::flock(file.as_raw_fd(), kind | libc::LOCK_NB) })?;
+            Ok(DirLock { _file: file })
+        });
+        match locked {
+            Err(StorageError::Io { source, .. }) if source.raw_os_error() == Some(libc::EWOULDBLOCK) => {
+                Err(StorageError::Locked { path: path.to_owned() })
+            }
+            other => other,
+        }
+    }
+
+    /// Bytes that can still be written to the file system of `path`.
+    pub fn free_space(&self, path: &Path) -> Result<u64> {
+        self.run("lookup", path, || {
+            let name = c_string(path)?;
+            let mut stat = std::mem::MaybeUninit::<libc::statvfs>::uninit();
+            // SAFETY: the name ends in a zero, and `stat` has room for the answer.
+            check(unsafe { libc::statvfs(name.as_ptr(), stat.as_mut_ptr()) })?;
+            // SAFETY: the call succeeded and has filled it.
+            let stat = unsafe { stat.assume_init() };
+            Ok(stat.f_bavail.saturating_mul(stat.f_frsize))
+        })
+    }
+
+    /// The content of a file of at most `max` bytes. What the file says of its size is not trusted.
+    pub fn read_all(&self, path: &Path, max: u64) -> Result<Vec<u8>> {
+        const STEP: usize = 1 << 16;
+        let file = self.open_buffered(path)?;
+        let mut content = Vec::new();
+        loop {
+            let start = content.len();
+            content.resize(start + STEP.max(start).min(1 << 24), 0);
+            let read = file.read_some_at(&mut content[start..], start as u64)?;
+            content.truncate(start + read);
+            if content.len() as u64 > max {
+                let error = io::Error::new(io::ErrorKind::InvalidData, format!("larger than {max} bytes"));
+                return Err(StorageError::io("read", path, max, error));
+            }
+            if read == 0 {
+                return Ok(content);
+            }
+        }
+    }
+
+    /// Creates a file with this content and makes the content durable (its name is not before [`Disk::sync_dir`]).
+    pub fn write_all_new(&self, path: &Path, content: &[u8]) -> Result<()> {
+        let file = self.create_buffered(path)?;
+        file.write_at(content, 0)?;
+        file.sync()
+    }
+}
+
+fn c_string(path: &Path) -> io::Result<CString> {
+    CString::new(path.as_os_str().as_bytes()).map_err(|_| io::Error::from_raw_os_error(libc::EINVAL))
+}
+
+fn check(result: libc::c_int) -> io::Result<()> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+fn rename(from: &Path, to: &Path, flags: libc::c_uint) -> io::Result<()> {
+    let (from, to) = (c_string(from)?, c_string(to)?);
+    // SAFETY: both names end in a zero. (By number: not every C library has a function for it.)
+    let done = unsafe { libc::syscall(libc::SYS_renameat2, libc::AT_FDCWD, from.as_ptr(), libc::AT_FDCWD, to.as_ptr(), flags) };
+    check(done as libc::c_int)
+}
+
+#[cfg(test)]
+mod tests;

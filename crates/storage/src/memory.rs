@@ -1,0 +1,114 @@
+//! What this process uses and what the machine lets it use. These are the kernel's tables, not files, and so are read without a
+//! [`crate::Disk`].
+
+use std::path::{Path, PathBuf};
+
+/// The most memory the process ever had resident, in bytes; 0 if the system does not say.
+pub fn peak_rss_bytes() -> u64 {
+    status("VmHWM")
+}
+
+/// The memory the process has resident now, in bytes; 0 if the system does not say.
+pub fn current_rss_bytes() -> u64 {
+    status("VmRSS")
+}
+
+/// The memory a process may count on now, in bytes: what the machine has available, or the lowest limit of the control groups it is in.
+/// What other processes of a group use already is not subtracted. `u64::MAX` if the system says nothing at all.
+pub fn machine_memory() -> u64 {
+    let available = read(Path::new("/proc/meminfo")).and_then(|text| field(&text, "MemAvailable"));
+    let groups = read(Path::new("/proc/self/cgroup")).unwrap_or_default();
+    available.into_iter().chain(group_limit(&groups, Path::new("/sys/fs/cgroup"))).min().unwrap_or(u64::MAX)
+}
+
+/// The processors this process may use at once.
+pub fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+fn read(path: &Path) -> Option<String> {
+    std::fs::read_to_string(path).ok()
+}
+
+fn status(name: &str) -> u64 {
+    read(Path::new("/proc/self/status")).and_then(|text| field(&text, name)).unwrap_or(0)
+}
+
+/// The value, in bytes, of a line like `VmHWM:     1234 kB`.
+fn field(text: &str, name: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+}
+
+/// The lowest limit of the groups named in `/proc/self/cgroup` and of the groups around them, whichever version they have.
+fn group_limit(groups: &str, root: &Path) -> Option<u64> {
+    let mut limits = Vec::new();
+    for line in groups.lines() {
+        let mut parts = line.splitn(3, ':').skip(1);
+        let (Some(controllers), Some(path)) = (parts.next(), parts.next()) else {
+            continue;
+        };
+        let (mounts, file) = match controllers {
+            "" => (vec![root.to_owned(), root.join("unified")], "memory.max"),
+            list if list.split(',').any(|name| name == "memory") => (vec![root.join("memory")], "memory.limit_in_bytes"),
+            _ => continue,
+        };
+        // In a container the path may be that of the host: then only its front, the mount itself, exists.
+        for (mount, group) in mounts.iter().flat_map(|mount| ancestors(path).map(move |group| (mount, group))) {
+            // "max", version 2's word for no limit, is not a number.
+            limits.extend(read(&mount.join(group).join(file)).and_then(|text| text.trim().parse::<u64>().ok()));
+        }
+    }
+    limits.into_iter().min()
+}
+
+/// A group and all groups around it, relative to the mount. Groups outside of the mount (`/..`) are not visible.
+fn ancestors(path: &str) -> impl Iterator<Item = PathBuf> {
+    let inside = if path.split('/').any(|part| part == "..") { "" } else { path.trim_start_matches('/') };
+    Path::new(inside).ancestors().map(Path::to_owned).collect::<Vec<_>>().into_iter()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_process_has_memory() {
+        let before = current_rss_bytes();
+        let memory = std::hint::black_box(vec![1u8; 32 << 20]);
+        assert!(peak_rss_bytes() >= 32 << 20);
+        assert!(before > 0 && peak_rss_bytes() >= current_rss_bytes());
+        assert!(machine_memory() > 1 << 20 && cores() >= 1);
+        drop(memory);
+    }
+
+    #[test]
+    fn reads_fields() {
+        let text = "VmPeak:\t  99 kB\nVmHWM:\t  12 kB\nThreads:\t3\n";
+        assert_eq!((field(text, "VmHWM"), field(text, "Vm"), field(text, "Threads")), (Some(12 * 1024), None, None));
+    }
+
+    #[test]
+    fn the_lowest_group_limit_counts() {
+        let dir = tempfile::tempdir().unwrap();
+        let put = |path: &str, text: &str| {
+            let path = dir.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        put("a/memory.max", "5000\n");
+        put("a/b/memory.max", "max\n");
+        put("memory/memory.limit_in_bytes", "9223372036854771712\n");
+        put("memory/c/memory.limit_in_bytes", "7000\n");
+        put("unified/d/memory.max", "100\n");
+        let limit = |groups| group_limit(groups, dir.path());
+        assert_eq!(limit("0::/a/b\n"), Some(5000));
+        assert_eq!(limit("0::/\n"), None);
+        assert_eq!(limit("0::/../../a\n"), None);
+        assert_eq!(limit("0::/d\n"), Some(100));
+        assert_eq!(limit("4:memory,cpu:/c/e\n0::/a\n"), Some(5000));
+        assert_eq!(limit("4:cpu,memory:/c\n3:freezer:/a\n"), Some(7000));
+        assert_eq!(limit("4:memory:/docker/0123\n"), Some(9_223_372_036_854_771_712));
+        assert_eq!(limit("garbage\n"), None);
+    }
+}

@@ -1,0 +1,364 @@
+//! Scratch space of an external sort: partitions of raw bytes in one file, appended to in blocks by several threads, and read back
+//! one partition at a time.
+//!
+//! Memory: 8 bytes for each block that was appended (as the list doubles: at most 16); for appending, up to four buffers of one block,
+//! and only once a block came that could not be written from where it was; for reading, one block per call
+//! or per [`SpillReader`].
+//!
+//! The file has no name: it goes with the process, however that ends.
+
+use crate::PAGE;
+use crate::arena::{Arena, Buffer, HugePages};
+use crate::disk::{Disk, DiskFile};
+use crate::error::{Result, StorageError};
+use std::io;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// How many unaligned blocks are copied and written at the same time; more would not make the device faster.
+const BOUNCES: usize = 4;
+
+/// A block in the file.
+#[derive(Clone, Copy, Debug)]
+pub struct Extent {
+    page: u32,
+    len: u32,
+}
+
+impl Extent {
+    fn offset(self) -> u64 {
+        u64::from(self.page) * PAGE as u64
+    }
+
+    fn padded(self) -> usize {
+        (self.len as usize).next_multiple_of(PAGE)
+    }
+}
+
+/// What a partition has: its blocks in the order in which they were written.
+#[derive(Default)]
+struct Partition {
+    extents: Vec<Extent>,
+    bytes: u64,
+}
+
+/// Partitions of bytes in a scratch file. All methods may be called from several threads at once.
+pub struct Spill {
+    file: DiskFile,
+    block: usize,
+    partitions: Vec<Mutex<Partition>>,
+    /// Where the next block goes.
+    end: AtomicU64,
+    bounces: Mutex<Bounces>,
+    returned: Condvar,
+}
+
+/// Aligned memory for blocks that are not.
+#[derive(Default)]
+struct Bounces {
+    made: bool,
+    free: Vec<Buffer>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Spill {
+    /// Creates a scratch file in a folder, for `partitions` partitions and blocks of at most `block_bytes`.
+    ///
+    /// # Panics
+    /// If a block would be empty or larger than 1 GiB.
+    pub fn create(disk: &Disk, dir: &Path, partitions: usize, block_bytes: usize) -> Result<Self> {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        assert!((1..=1 << 30).contains(&block_bytes), "a block of {block_bytes} bytes");
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let path = dir.join(format!(".spill-{}-{number}", std::process::id()));
+        let file = disk.create(&path)?;
+        disk.remove_file(&path)?;
+        Ok(Self {
+            file,
+            block: block_bytes.next_multiple_of(PAGE),
+            partitions: (0..partitions).map(|_| Mutex::default()).collect(),
+            end: AtomicU64::new(0),
+            bounces: Mutex::default(),
+            returned: Condvar::new(),
+        })
+    }
+
+    /// The number of partitions.
+    pub fn partitions(&self) -> usize {
+        self.partitions.len()
+    }
+
+    /// Bytes of the scratch file, padding counted.
+    pub fn file_bytes(&self) -> u64 {
+        self.end.load(Ordering::Relaxed)
+    }
+
+    /// Bytes appended to a partition so far.
+    pub fn partition_bytes(&self, partition: usize) -> u64 {
+        lock(&self.partitions[partition]).bytes
+    }
+
+    /// Appends one block to a partition. A block that starts at a multiple of a page in memory and is whole pages long is written from
+    /// where it is; others are copied first. In the file a block occupies whole pages, so it should be large.
+    ///
+    /// # Panics
+    /// If the block is larger than was said at creation.
+    pub fn append(&self, partition: usize, block: &[u8]) -> Result<()> {
+        assert!(block.len() <= self.block, "a block of {} bytes, not {}", block.len(), self.block);
+        if block.is_empty() {
+            return Ok(());
+        }
+        let padded = block.len().next_multiple_of(PAGE);
+        let offset = self.end.fetch_add(padded as u64, Ordering::Relaxed);
+        let Ok(page) = u32::try_from(offset / PAGE as u64) else {
+            let source = io::Error::from_raw_os_error(libc::EFBIG);
+            return Err(StorageError::write("write", self.file.path(), offset, padded as u64, source));
+        };
+        if padded == block.len() && (block.as_ptr() as usize).is_multiple_of(PAGE) {
+            self.file.write_at(block, offset)?;
+        } else {
+            let mut bounce = self.bounce()?;
+            let memory = &mut bounce.buffer()[..padded];
+            memory[..block.len()].copy_from_slice(block);
+            memory[block.len()..].fill(0);
+            self.file.write_at(memory, offset)?;
+        }
+        let mut partition = lock(&self.partitions[partition]);
+        partition.extents.push(Extent { page, len: block.len() as u32 });
+        partition.bytes += block.len() as u64;
+        Ok(())
+    }
+
+    /// Waits for aligned memory.
+    fn bounce(&self) -> Result<Bounce<'_>> {
+        let mut bounces = lock(&self.bounces);
+        if !bounces.made {
+            let arena = Arena::new(BOUNCES * self.block, HugePages::Auto)?;
+            bounces.free = (0..BOUNCES).map(|i| arena.buffer(i * self.block, self.block)).collect();
+            bounces.made = true;
+        }
+        loop {
+            if let Some(buffer) = bounces.free.pop() {
+                return Ok(Bounce { spill: self, buffer: Some(buffer) });
+            }
+            bounces = self.returned.wait(bounces).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Gives a partition's blocks to `sink`, one after the other, in the order in which they were written.
+    pub fn read_partition(&self, partition: usize, mut sink: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        let mut memory = None;
+        for extent in self.extents(partition) {
+            sink(self.read_block(extent, &mut memory)?)?;
+        }
+        Ok(())
+    }
+
+    /// Reads a whole partition into the front of a buffer and returns how many bytes it has. Blocks that come to lie on page boundaries
+    /// of memory, and are whole pages, are read directly.
+    ///
+    /// # Panics
+    /// If the buffer is smaller than [`Spill::partition_bytes`].
+    pub fn read_into(&self, partition: usize, buffer: &mut [u8]) -> Result<usize> {
+        let (mut at, mut memory) = (0, None);
+        for extent in self.extents(partition) {
+            let target = &mut buffer[at..at + extent.len as usize];
+            if extent.padded() == target.len() && (target.as_ptr() as usize).is_multiple_of(PAGE) {
+                self.file.read_at(target, extent.offset())?;
+            } else {
+                target.copy_from_slice(self.read_block(extent, &mut memory)?);
+            }
+            at += extent.len as usize;
+        }
+        Ok(at)
+    }
+
+    /// A reader of single blocks, for one thread.
+    pub fn reader(&self) -> SpillReader<'_> {
+        SpillReader { spill: self, memory: None }
+    }
+
+    /// A partition's blocks, in the order in which they were written.
+    pub fn extents(&self, partition: usize) -> Vec<Extent> {
+        lock(&self.partitions[partition]).extents.clone()
+    }
+
+    /// Reads a block into memory that is made at the first call.
+    fn read_block<'a>(&self, extent: Extent, memory: &'a mut Option<Buffer>) -> Result<&'a [u8]> {
+        if memory.is_none() {
+            *memory = Some(Arena::new(self.block, HugePages::Auto)?.buffer(0, self.block));
+        }
+        let memory = memory.as_mut().expect("made above");
+        self.file.read_at(&mut memory[..extent.padded()], extent.offset())?;
+        Ok(&memory[..extent.len as usize])
+    }
+}
+
+impl std::fmt::Debug for Spill {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Spill").field("partitions", &self.partitions()).field("file_bytes", &self.file_bytes()).finish()
+    }
+}
+
+/// Reads blocks, one at a time, into memory of its own: one block.
+pub struct SpillReader<'a> {
+    spill: &'a Spill,
+    memory: Option<Buffer>,
+}
+
+impl SpillReader<'_> {
+    /// The bytes of a block.
+    pub fn read(&mut self, extent: Extent) -> Result<&[u8]> {
+        self.spill.read_block(extent, &mut self.memory)
+    }
+}
+
+/// Aligned memory that goes back when it is dropped.
+struct Bounce<'a> {
+    spill: &'a Spill,
+    buffer: Option<Buffer>,
+}
+
+impl Bounce<'_> {
+    fn buffer(&mut self) -> &mut [u8] {
+        self.buffer.as_deref_mut().expect("only taken when dropped")
+    }
+}
+
+impl Drop for Bounce<'_> {
+    fn drop(&mut self) {
+        lock(&self.spill.bounces).free.extend(self.buffer.take());
+        self.spill.returned.notify_one();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fault::{Fault, FaultPlan};
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    const BLOCK: usize = 3 * PAGE;
+
+    fn content(partition: usize, number: usize, len: usize) -> Vec<u8> {
+        (0..len).map(|i| (partition * 131 + number * 17 + i * 7 + i / 255) as u8).collect()
+    }
+
+    #[test]
+    fn partitions_keep_their_bytes_in_order() {
+        let dir = tempfile::tempdir().unwrap();
+        let spill = Spill::create(&Disk::new(), dir.path(), 3, BLOCK).unwrap();
+        let mut wanted = vec![Vec::new(); 3];
+        for (number, len) in [BLOCK, 1, 4096, 0, 5000, BLOCK - 1, 8192].into_iter().enumerate() {
+            for p in [0, 2] {
+                let block = content(p, number, len);
+                spill.append(p, &block).unwrap();
+                wanted[p].extend(block);
+            }
+        }
+        for (p, wanted) in wanted.iter().enumerate() {
+            assert_eq!(spill.partition_bytes(p), wanted.len() as u64);
+            let mut read = Vec::new();
+            let collect = |block: &[u8]| {
+                read.extend_from_slice(block);
+                Ok(())
+            };
+            spill.read_partition(p, collect).unwrap();
+            assert_eq!(&read, wanted);
+            let mut reader = spill.reader();
+            let single = |extent| reader.read(extent).unwrap().to_vec();
+            let blocks: Vec<Vec<u8>> = spill.extents(p).into_iter().map(single).collect();
+            assert_eq!(&blocks.concat(), wanted);
+            let mut buffer = vec![0; wanted.len() + 1];
+            assert_eq!(spill.read_into(p, &mut buffer[1..]).unwrap(), wanted.len());
+            assert_eq!(&buffer[1..], wanted);
+        }
+    }
+
+    #[test]
+    fn aligned_blocks_are_not_copied() {
+        let dir = tempfile::tempdir().unwrap();
+        let spill = Spill::create(&Disk::new(), dir.path(), 1, BLOCK).unwrap();
+        let arena = Arena::new(4 * BLOCK, HugePages::Auto).unwrap();
+        let (mut block, mut target) = (arena.buffer(0, BLOCK), arena.buffer(BLOCK, 3 * BLOCK));
+        for n in 0..3 {
+            block.copy_from_slice(&content(0, n, BLOCK));
+            spill.append(0, &block).unwrap();
+        }
+        assert!(!lock(&spill.bounces).made);
+        assert_eq!(spill.file_bytes(), 3 * BLOCK as u64);
+        assert_eq!(spill.read_into(0, &mut target).unwrap(), 3 * BLOCK);
+        assert!((0..3).all(|n| target[n * BLOCK..(n + 1) * BLOCK] == content(0, n, BLOCK)));
+    }
+
+    #[test]
+    fn threads_append_and_read_at_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let spill = Spill::create(&Disk::new(), dir.path(), 4, BLOCK).unwrap();
+        std::thread::scope(|scope| {
+            for thread in 0..8 {
+                let spill = &spill;
+                scope.spawn(move || {
+                    for n in 0..50 {
+                        spill.append(n % 4, &[thread as u8; 1000]).unwrap();
+                    }
+                });
+            }
+        });
+        for p in 0..4 {
+            let (mut counts, mut blocks) = ([0; 8], 0);
+            spill
+                .read_partition(p, |block| {
+                    assert!(block.len() == 1000 && block.iter().all(|&b| b == block[0]));
+                    counts[block[0] as usize] += 1;
+                    blocks += 1;
+                    Ok(())
+                })
+                .unwrap();
+            assert_eq!((blocks, counts.iter().sum::<i32>()), ([104, 104, 96, 96][p], [104, 104, 96, 96][p]));
+        }
+    }
+
+    #[test]
+    fn leaves_no_file_behind() {
+        let dir = tempfile::tempdir().unwrap();
+        let spill = Spill::create(&Disk::new(), dir.path(), 1, BLOCK).unwrap();
+        spill.append(0, b"some bytes").unwrap();
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+
+    /// Some work, and whether what it read is right.
+    fn work(disk: &Disk, dir: &Path) -> Result<bool> {
+        let spill = Spill::create(disk, dir, 2, BLOCK)?;
+        for n in 0..4 {
+            spill.append(n % 2, &content(0, n, BLOCK - n))?;
+        }
+        let mut read = vec![0; spill.partition_bytes(1) as usize];
+        spill.read_into(1, &mut read)?;
+        Ok(read == [content(0, 1, BLOCK - 1), content(0, 3, BLOCK - 3)].concat())
+    }
+
+    #[test]
+    fn every_operation_may_fail() {
+        let dir = tempfile::tempdir().unwrap();
+        let plan = Arc::new(FaultPlan::count_only());
+        assert!(work(&Disk::with_faults(plan.clone()), dir.path()).unwrap());
+        for n in 0..plan.operations() {
+            for fault in [Fault::Short, Fault::Interrupted, Fault::Stall(Duration::from_millis(1))] {
+                assert!(work(&Disk::with_faults(Arc::new(FaultPlan::nth(n, fault))), dir.path()).unwrap(), "{n} {fault:?}");
+            }
+            let full = work(&Disk::with_faults(Arc::new(FaultPlan::nth(n, Fault::Error(libc::EIO)))), dir.path());
+            assert!(matches!(full, Err(StorageError::Io { .. })), "{n}");
+        }
+        let full = work(&Disk::with_faults(Arc::new(FaultPlan::from(2, Fault::Error(libc::ENOSPC)))), dir.path());
+        assert!(matches!(full, Err(StorageError::Full { .. })));
+        assert!(work(&Disk::with_faults(Arc::new(FaultPlan::from(0, Fault::Short))), dir.path()).unwrap());
+        let endless = work(&Disk::with_faults(Arc::new(FaultPlan::from(0, Fault::Interrupted))), dir.path());
+        assert!(matches!(endless, Err(StorageError::Interrupted)));
+    }
+}
