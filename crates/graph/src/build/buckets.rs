@@ -1,0 +1,139 @@
+//! Buckets: contiguous ranges of internal ids whose edges are sorted together, in memory.
+//!
+//! Bounds are cut by total degree, so that neither the incoming nor the outgoing edges of a bucket exceed what a worker can sort. A
+//! single vertex with more edges than that gets several buckets, one for each range of its neighbors; their order is the order of the rows all the same.
+
+use std::collections::HashMap;
+
+/// One unit of sorting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bucket {
+    /// The first vertex.
+    pub first: u64,
+    /// One past the last vertex.
+    pub end: u64,
+    /// Neighbors from this one on...
+    pub other_first: u64,
+    /// ...to before this one.
+    pub other_end: u64,
+}
+
+/// All buckets, and the way from an edge to its bucket.
+#[derive(Debug)]
+pub struct Buckets {
+    list: Vec<Bucket>,
+    /// Bounds of the vertex ranges; range `r` starts at bucket `first_bucket[r]`.
+    bounds: Vec<u64>,
+    first_bucket: Vec<u32>,
+    /// How many ranges of neighbors share a bucket of range `r`.
+    steps: Vec<u32>,
+    /// A starting range for each leading pattern of an id (see [`pattern`]).
+    guess: Vec<u32>,
+}
+
+/// Position of an id on a scale that is exact for small ids and logarithmic beyond: exponent and 6 bits of mantissa.
+#[inline(always)]
+fn pattern(vertex: u64) -> usize {
+    let value = vertex + 64;
+    let exponent = 63 - value.leading_zeros();
+    let mantissa = (value >> (exponent - 6)) & 63;
+    (((exponent - 6) as usize) << 6) | mantissa as usize
+}
+
+impl Buckets {
+    /// Cuts `0..degrees.len()` so that each bucket's total degree is at most `capacity`, where one vertex alone does not exceed it.
+    pub fn cut(degrees: impl Iterator<Item = u64>, capacity: u64, most_vertices: u64) -> Self {
+        let mut bounds = vec![0u64];
+        let (mut vertex, mut sum, mut start) = (0u64, 0u64, 0u64);
+        let mut heavy = HashMap::new();
+        for degree in degrees {
+            if vertex > start && (sum + degree > capacity || vertex - start >= most_vertices) {
+                bounds.push(vertex);
+                (sum, start) = (0, vertex);
+            }
+            if degree > capacity {
+                heavy.insert(bounds.len() - 1, degree.div_ceil(capacity));
+            }
+            sum += degree;
+            vertex += 1;
+        }
+        if vertex > start || vertex == 0 {
+            bounds.push(vertex.max(1));
+        }
+        Self::from_bounds(bounds, &heavy, vertex)
+    }
+
+    fn from_bounds(bounds: Vec<u64>, heavy: &HashMap<usize, u64>, vertices: u64) -> Self {
+        let mut list = Vec::new();
+        let ranges = bounds.len() - 1;
+        let (mut first_bucket, mut steps) = (Vec::with_capacity(ranges + 1), Vec::with_capacity(ranges));
+        for range in 0..ranges {
+            first_bucket.push(list.len() as u32);
+            // A heavy vertex's neighbors are split where the vertices are: those bounds hold equal degrees, and so about equal shares of it.
+            let step = heavy.get(&range).map_or(ranges, |&parts| (ranges / (2 * parts as usize)).max(1));
+            steps.push(step as u32);
+            for part in (0..ranges).step_by(step) {
+                let other_end = if part + step >= ranges { vertices } else { bounds[part + step] };
+                list.push(Bucket { first: bounds[range], end: bounds[range + 1], other_first: bounds[part], other_end });
+            }
+        }
+        first_bucket.push(list.len() as u32);
+        let mut guess = Vec::with_capacity(pattern(bounds[ranges]) + 1);
+        let mut range = 0u32;
+        for index in 0..=pattern(bounds[ranges]) {
+            while (range as usize) + 1 < ranges && pattern(bounds[range as usize + 1]) < index {
+                range += 1;
+            }
+            guess.push(range);
+        }
+        Self { list, bounds, first_bucket, steps, guess }
+    }
+
+    /// The buckets, in the order of the rows.
+    pub fn list(&self) -> &[Bucket] {
+        &self.list
+    }
+
+    /// The bucket of an edge of `vertex` to (or from) `other`.
+    #[inline(always)]
+    pub fn find(&self, vertex: u64, other: u64) -> usize {
+        let range = self.range(vertex);
+        let bucket = self.first_bucket[range] as usize;
+        if self.first_bucket[range + 1] as usize - bucket == 1 { bucket } else { bucket + self.range(other) / self.steps[range] as usize }
+    }
+
+    #[inline(always)]
+    fn range(&self, vertex: u64) -> usize {
+        let mut range = self.guess[pattern(vertex)] as usize;
+        while vertex >= self.bounds[range + 1] {
+            range += 1;
+        }
+        range
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn every_edge_has_the_bucket_that_covers_it(degrees in prop::collection::vec(0u64..40, 1..400), capacity in 5u64..100) {
+            let n = degrees.len() as u64;
+            let buckets = Buckets::cut(degrees.iter().copied(), capacity, 1 << 20);
+            for vertex in 0..n {
+                for other in [0, vertex / 2, n - 1] {
+                    let bucket = buckets.list()[buckets.find(vertex, other)];
+                    prop_assert!((bucket.first..bucket.end).contains(&vertex));
+                    prop_assert!((bucket.other_first..bucket.other_end).contains(&other));
+                }
+            }
+            for bucket in buckets.list() {
+                let sum: u64 = degrees[bucket.first as usize..bucket.end as usize].iter().sum();
+                prop_assert!(sum <= capacity || bucket.end - bucket.first == 1);
+            }
+        }
+    }
+}

@@ -1,0 +1,485 @@
+//! The dictionary: original ids of any kind to ranks (positions among all ids in ascending order), in bounded memory.
+//!
+//! 1. Every end of every edge becomes a record (key, position) in the partition of its key; partitions are ranges of keys, so ranks follow their order.
+//! 2. Each partition's distinct keys are gathered in a hash table, counted, sorted and written; its records become (position, rank) in the window of their position.
+//! 3. Each window of positions is filled in memory and leaves as edges between ranks.
+//!
+//! Cost: each end is written and read twice, whatever the number of vertices. Memory: the distinct keys of one partition for each worker.
+
+use std::{
+    collections::HashMap,
+    hash::BuildHasherDefault,
+    path::Path,
+    sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
+};
+
+use outercore_storage::{Disk, Spill};
+use xxhash_rust::xxh3::Xxh3Default;
+
+use super::{
+    BuildProgress,
+    names::{NameBlock, NameSpool},
+    parallel,
+    rankfile::{RankFile, RankFileWriter},
+    sample::Sample,
+    sections::{Layout, Section},
+    spool::{EdgeBlock, Spool, SpoolWriter},
+    turns::Turns,
+};
+use crate::{
+    error::{GraphError, Result},
+    format::{IdTable, SectionEntry},
+};
+
+/// Edges between ranks, and the degree of each rank.
+pub struct Ranked {
+    /// The edges.
+    pub spool: Spool,
+    /// Total degrees, by rank.
+    pub degrees: RankFile,
+    /// How many vertices.
+    pub vertices: u64,
+    /// How the ids are kept.
+    pub ids: IdTable,
+    /// The sections that hold them.
+    pub sections: Vec<SectionEntry>,
+}
+
+/// The position of a vertex that is no edge's end.
+const SINGLE: u64 = u64::MAX;
+/// Bytes that a distinct key costs in the hash table and in the list that sorts it, beside its own: the table may be half empty.
+const KEY_COST: u64 = 128;
+
+type Table = HashMap<Box<[u8]>, (u64, u64), BuildHasherDefault<Xxh3Default>>;
+
+/// What the steps share.
+pub struct Dictionary<'a> {
+    /// All file operations.
+    pub disk: &'a Disk,
+    /// Where the keys go.
+    pub layout: &'a Layout,
+    /// Where records go meanwhile.
+    pub scratch: &'a Path,
+    /// Threads.
+    pub threads: usize,
+    /// Bytes of memory for tables and blocks.
+    pub memory: u64,
+    /// The budget that it is a part of, for errors.
+    pub budget: u64,
+    /// Whether edges carry weights.
+    pub weighted: bool,
+    /// Told of each batch.
+    pub progress: &'a dyn BuildProgress,
+}
+
+/// Vertices beyond the ends of edges, and a sample of all ids.
+pub struct NumberHints {
+    /// Listed vertices, each as a pair of itself.
+    pub listed: Option<Spool>,
+    /// Declared ones: first and count.
+    pub range: Option<(u64, u64)>,
+    /// The sample.
+    pub sample: Sample<u64>,
+}
+
+/// A key with its rank in the partition and its degree.
+type Entry<'t> = (&'t [u8], &'t mut (u64, u64));
+
+/// Where keys and their degrees are written, in order.
+struct KeyWriter {
+    keys: Section,
+    ends: Option<Section>,
+    position: u64,
+    degrees: RankFileWriter,
+    bases: Vec<u64>,
+    vertices: u64,
+}
+
+/// The key of a number: bytes that sort as numbers do.
+fn number_key(number: u64) -> [u8; 8] {
+    number.to_be_bytes()
+}
+
+impl Dictionary<'_> {
+    /// Ranks numbers.
+    pub fn rank_numbers(&self, spool: Spool, hints: NumberHints) -> Result<Ranked> {
+        let edges = spool.edges();
+        let singles = hints.listed.as_ref().map_or(0, Spool::edges) + hints.range.map_or(0, |(_, count)| count);
+        let bounds = hints.sample.bounds(self.partitions((edges * 2 + singles) * (KEY_COST + 8)));
+        let bounds: Vec<Vec<u8>> = bounds.into_iter().map(|number| number_key(number).to_vec()).collect();
+        let records = Records::create(self, bounds, 0)?;
+        let next = AtomicU64::new(0);
+        self.progress.stage("ranking ids", Some(edges * 3));
+        let visit = |writer: &mut RecordWriter, block: &EdgeBlock| {
+            let base = next.fetch_add(block.pairs.len() as u64, Relaxed);
+            for (index, pair) in block.pairs.iter().enumerate() {
+                let weight = block.weight(index).unwrap_or_default();
+                writer.push(&number_key(pair[0]), (base + index as u64) * 2, weight)?;
+                writer.push(&number_key(pair[1]), (base + index as u64) * 2 + 1, weight)?;
+            }
+            self.progress.advance(block.pairs.len() as u64);
+            self.progress.check()
+        };
+        spool.read(self.threads, || Ok(records.writer()), visit, RecordWriter::finish)?;
+        drop(spool);
+        if let Some(listed) = hints.listed {
+            let single = |writer: &mut RecordWriter, block: &EdgeBlock| {
+                block.pairs.iter().try_for_each(|pair| writer.push(&number_key(pair[0]), SINGLE, 0.0))
+            };
+            listed.read(self.threads, || Ok(records.writer()), single, RecordWriter::finish)?;
+        }
+        if let Some((first, count)) = hints.range {
+            let mut writer = records.writer();
+            (first..first + count).try_for_each(|id| writer.push(&number_key(id), SINGLE, 0.0))?;
+            writer.finish()?;
+        }
+        self.rank(&records, edges, IdTable::Numbers)
+    }
+
+    /// Ranks names.
+    pub fn rank_names(&self, spool: NameSpool) -> Result<Ranked> {
+        let edges = spool.edges();
+        let bounds = spool.take_sample().bounds(self.partitions(edges * 2 * KEY_COST + spool.bytes()));
+        let records = Records::create(self, bounds, MOST_NAME)?;
+        let next = AtomicU64::new(0);
+        self.progress.stage("ranking names", Some(edges * 3));
+        let visit = |writer: &mut RecordWriter, block: &NameBlock| {
+            let base = next.fetch_add(block.edges as u64, Relaxed) * 2;
+            for (index, name) in block.names.iter().enumerate() {
+                let is_end = index < block.edges * 2;
+                let weight = if is_end { block.weights.weight(index / 2).unwrap_or_default() } else { 0.0 };
+                writer.push(name, if is_end { base + index as u64 } else { SINGLE }, weight)?;
+            }
+            self.progress.advance(block.edges as u64);
+            self.progress.check()
+        };
+        spool.read(self.threads, || Ok(records.writer()), visit, RecordWriter::finish)?;
+        drop(spool);
+        self.rank(&records, edges, IdTable::Names)
+    }
+
+    /// A worker's share for the table of one partition.
+    fn table_share(&self) -> u64 {
+        self.memory / 2 / self.threads as u64
+    }
+
+    /// So many partitions that the distinct keys of one, `bytes` in all at the worst, fit a worker's share; but not so many that their blocks do not fit the
+    /// memory. (Then keys had better repeat, as they nearly always do: [`Dictionary::partition`] watches.)
+    fn partitions(&self, bytes: u64) -> usize {
+        let blocks = self.memory / 2 / self.threads as u64 / (2 * LEAST_BLOCK as u64);
+        (bytes * 4 / 3).div_ceil(self.table_share().max(1)).min(blocks).clamp(1, 4096) as usize
+    }
+
+    fn too_small(&self, edges: u64) -> GraphError {
+        GraphError::Memory { needed: self.budget * 2, budget: self.budget, what: format!("the ids of {edges} edges") }
+    }
+
+    /// Steps 2 and 3.
+    fn rank(&self, records: &Records, edges: u64, ids: IdTable) -> Result<Ranked> {
+        let record = if self.weighted { 24 } else { 16 };
+        let window = (self.table_share() / record).clamp(1 << 10, edges.max(1 << 10));
+        let count = edges.div_ceil(window).max(1) as usize;
+        let block = blocks_of(self.memory / 4, self.threads, count).ok_or_else(|| self.too_small(edges))?;
+        let spill = Spill::create(self.disk, self.scratch, count, block)?;
+        let windows = Windows { spill, edges, window, block, weighted: self.weighted };
+        let keys = KeyWriter {
+            keys: self.layout.section("ids.keys", false)?,
+            ends: if ids == IdTable::Names { Some(self.layout.section("ids.ends", false)?) } else { None },
+            position: 0,
+            degrees: RankFile::create(self.disk, self.scratch, "degrees")?,
+            bases: vec![0],
+            vertices: 0,
+        };
+        let turns = Turns::new(keys);
+        let next = AtomicUsize::new(0);
+        parallel(self.threads, |_| {
+            let mut writer = windows.writer();
+            loop {
+                let partition = next.fetch_add(1, Relaxed);
+                if partition >= records.partitions() {
+                    return writer.finish();
+                }
+                let done = self.partition(partition, records, edges, &turns, &mut writer);
+                if done.is_err() {
+                    turns.stop();
+                    return done;
+                }
+            }
+        })?;
+        let keys = turns.into_writer();
+        let spool = Spool::create(self.disk, self.scratch)?;
+        windows.drain(self.threads, &keys.bases, &spool, self.progress)?;
+        let mut sections = vec![keys.keys.finish()?];
+        if let Some(ends) = keys.ends {
+            sections.push(ends.finish()?);
+        }
+        Ok(Ranked { spool, degrees: keys.degrees.finish()?, vertices: keys.vertices, ids, sections })
+    }
+
+    /// One partition: its keys in order, and its records on to their windows.
+    fn partition(
+        &self,
+        partition: usize,
+        records: &Records,
+        edges: u64,
+        turns: &Turns<KeyWriter>,
+        writer: &mut WindowWriter,
+    ) -> Result<()> {
+        let mut table = Table::default();
+        let most = self.table_share() * 3 / 2;
+        let mut bytes = 0;
+        records.read(partition, |key, position, _| {
+            let ends = u64::from(position != SINGLE);
+            match table.get_mut(key) {
+                Some(entry) => entry.1 += ends,
+                None => {
+                    bytes += KEY_COST + key.len() as u64;
+                    if bytes > most {
+                        return Err(self.too_small(edges));
+                    }
+                    table.insert(key.into(), (0, ends));
+                }
+            }
+            Ok(())
+        })?;
+        let mut sorted: Vec<Entry> = table.iter_mut().map(|(key, entry)| (&**key, entry)).collect();
+        sorted.sort_unstable_by_key(|entry| entry.0);
+        for (rank, entry) in sorted.iter_mut().enumerate() {
+            entry.1.0 = rank as u64;
+        }
+        turns.take(partition, |keys| keys.append(&sorted))?;
+        drop(sorted);
+        let mut seen = 0;
+        records.read(partition, |key, position, weight| {
+            seen += 1;
+            if position == SINGLE { Ok(()) } else { writer.push(position, (partition as u64) << 40 | table[key].0, weight) }
+        })?;
+        self.progress.advance(seen / 2);
+        self.progress.check()
+    }
+}
+
+impl KeyWriter {
+    fn append(&mut self, sorted: &[Entry]) -> Result<()> {
+        for (key, entry) in sorted {
+            match &mut self.ends {
+                Some(ends) => {
+                    self.keys.write(key)?;
+                    self.position += key.len() as u64;
+                    ends.write(&self.position.to_le_bytes())?;
+                }
+                None => self.keys.write(&u64::from_be_bytes(key[..].try_into().expect("a number has eight bytes")).to_le_bytes())?,
+            }
+            self.degrees.push(entry.1)?;
+        }
+        self.vertices += sorted.len() as u64;
+        self.bases.push(self.vertices);
+        Ok(())
+    }
+}
+
+/// Blocks are not smaller than this: a page is the least that can be written.
+const LEAST_BLOCK: usize = 4 << 10;
+/// Blocks are not larger than this: a device does not need it.
+const MOST_BLOCK: usize = 64 << 10;
+/// The longest name: readers refuse longer lines.
+const MOST_NAME: usize = 5 << 18;
+
+/// Bytes of a block, so that `threads` writers with a block for each of `parts` parts fit `memory`; `None`: they do not.
+pub fn blocks_of(memory: u64, threads: usize, parts: usize) -> Option<usize> {
+    let block = memory as usize / (threads * parts) / LEAST_BLOCK * LEAST_BLOCK;
+    (block >= LEAST_BLOCK).then_some(block.min(MOST_BLOCK))
+}
+
+/// Makes room in an empty block, once and exactly: growth by doubling would take memory that the budget does not have.
+pub fn open_block(block: &mut Vec<u8>, bytes: usize) {
+    if block.capacity() < bytes {
+        block.reserve_exact(bytes);
+    }
+}
+
+/// Records (key, position, weight), by range of keys.
+struct Records {
+    spill: Spill,
+    bounds: Vec<Vec<u8>>,
+    block: usize,
+    weighted: bool,
+}
+
+/// One thread's blocks of records.
+struct RecordWriter<'a> {
+    records: &'a Records,
+    blocks: Vec<Vec<u8>>,
+}
+
+impl Records {
+    /// For keys of at most `longest` bytes, if they may be longer than numbers.
+    fn create(dictionary: &Dictionary, bounds: Vec<Vec<u8>>, longest: usize) -> Result<Self> {
+        let block = blocks_of(dictionary.memory / 2, dictionary.threads, bounds.len() + 1).unwrap_or(LEAST_BLOCK);
+        let spill = Spill::create(dictionary.disk, dictionary.scratch, bounds.len() + 1, block + longest)?;
+        Ok(Self { spill, bounds, block, weighted: dictionary.weighted })
+    }
+
+    fn partitions(&self) -> usize {
+        self.bounds.len() + 1
+    }
+
+    fn writer(&self) -> RecordWriter<'_> {
+        RecordWriter { records: self, blocks: vec![Vec::new(); self.partitions()] }
+    }
+
+    fn read(&self, partition: usize, mut visit: impl FnMut(&[u8], u64, f64) -> Result<()>) -> Result<()> {
+        let mut reader = self.spill.reader();
+        for extent in &self.spill.extents(partition) {
+            let bytes = reader.read(*extent)?;
+            let filled = u64::from_le_bytes(bytes[..8].try_into().expect("eight bytes")) as usize;
+            let mut at = 8;
+            let mut take = |len: usize| {
+                at += len;
+                at - len..at
+            };
+            loop {
+                let start = take(12);
+                if start.end > filled {
+                    break;
+                }
+                let position = u64::from_le_bytes(bytes[start.start..start.start + 8].try_into().expect("eight bytes"));
+                let len = u32::from_le_bytes(bytes[start.start + 8..start.end].try_into().expect("four bytes")) as usize;
+                let weight = if self.weighted { f64::from_le_bytes(bytes[take(8)].try_into().expect("eight bytes")) } else { 0.0 };
+                visit(&bytes[take(len)], position, weight)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl RecordWriter<'_> {
+    fn push(&mut self, key: &[u8], position: u64, weight: f64) -> Result<()> {
+        let partition = self.records.bounds.partition_point(|bound| bound.as_slice() <= key);
+        let record = 12 + if self.records.weighted { 8 } else { 0 } + key.len();
+        if self.blocks[partition].len() + record > self.records.block {
+            self.flush(partition)?;
+        }
+        let block = &mut self.blocks[partition];
+        if block.is_empty() {
+            open_block(block, self.records.block);
+            block.extend_from_slice(&[0; 8]);
+        }
+        block.extend_from_slice(&position.to_le_bytes());
+        block.extend_from_slice(&(key.len() as u32).to_le_bytes());
+        if self.records.weighted {
+            block.extend_from_slice(&weight.to_le_bytes());
+        }
+        block.extend_from_slice(key);
+        Ok(())
+    }
+
+    fn flush(&mut self, partition: usize) -> Result<()> {
+        let block = &mut self.blocks[partition];
+        if !block.is_empty() {
+            let filled = block.len() as u64;
+            block[..8].copy_from_slice(&filled.to_le_bytes());
+            self.records.spill.append(partition, block)?;
+            block.clear();
+            // One very long name does not leave a very long block.
+            block.shrink_to(self.records.block);
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<()> {
+        (0..self.blocks.len()).try_for_each(|partition| self.flush(partition))
+    }
+}
+
+/// Records (position, rank, weight), by window of positions.
+struct Windows {
+    spill: Spill,
+    edges: u64,
+    window: u64,
+    block: usize,
+    weighted: bool,
+}
+
+struct WindowWriter<'a> {
+    windows: &'a Windows,
+    blocks: Vec<Vec<u8>>,
+}
+
+impl Windows {
+    fn writer(&self) -> WindowWriter<'_> {
+        WindowWriter { windows: self, blocks: vec![Vec::new(); self.edges.div_ceil(self.window).max(1) as usize] }
+    }
+
+    /// Turns every window into edges of `spool`; `bases` holds the first rank of each key partition.
+    fn drain(&self, threads: usize, bases: &[u64], spool: &Spool, progress: &dyn BuildProgress) -> Result<()> {
+        let next = AtomicU64::new(0);
+        let count = self.edges.div_ceil(self.window);
+        parallel(threads, |_| {
+            let mut writer = spool.writer();
+            loop {
+                let window = next.fetch_add(1, Relaxed);
+                if window >= count {
+                    return writer.flush();
+                }
+                self.drain_one(window, bases, &mut writer)?;
+                progress.advance(self.window.min(self.edges - window * self.window));
+                progress.check()?;
+            }
+        })
+    }
+
+    fn drain_one(&self, window: u64, bases: &[u64], writer: &mut SpoolWriter) -> Result<()> {
+        let first = window * self.window;
+        let count = self.window.min(self.edges - first) as usize;
+        let mut pairs = vec![[0u64; 2]; count];
+        let mut weights = vec![0.0f64; if self.weighted { count } else { 0 }];
+        let (record, mut reader) = (if self.weighted { 24 } else { 16 }, self.spill.reader());
+        for extent in &self.spill.extents(window as usize) {
+            let bytes = reader.read(*extent)?;
+            let filled = u64::from_le_bytes(bytes[..8].try_into().expect("eight bytes")) as usize;
+            for entry in bytes[8..filled].chunks_exact(record) {
+                let field = |at: usize| u64::from_le_bytes(entry[at..at + 8].try_into().expect("eight bytes"));
+                let (position, packed) = (field(0), field(8));
+                let edge = (position / 2 - first) as usize;
+                pairs[edge][(position % 2) as usize] = bases[(packed >> 40) as usize] + (packed & ((1 << 40) - 1));
+                if self.weighted {
+                    weights[edge] = f64::from_bits(field(16));
+                }
+            }
+        }
+        pairs.iter().enumerate().try_for_each(|(index, &pair)| writer.push(pair, weights.get(index).copied()))
+    }
+}
+
+impl WindowWriter<'_> {
+    fn push(&mut self, position: u64, packed: u64, weight: f64) -> Result<()> {
+        let window = (position / 2 / self.windows.window) as usize;
+        let block = &mut self.blocks[window];
+        if block.is_empty() {
+            open_block(block, self.windows.block);
+            block.extend_from_slice(&[0; 8]);
+        }
+        block.extend_from_slice(&position.to_le_bytes());
+        block.extend_from_slice(&packed.to_le_bytes());
+        if self.windows.weighted {
+            block.extend_from_slice(&weight.to_le_bytes());
+        }
+        if block.len() + 24 > self.windows.block { self.flush(window) } else { Ok(()) }
+    }
+
+    fn flush(&mut self, window: usize) -> Result<()> {
+        let block = &mut self.blocks[window];
+        if !block.is_empty() {
+            let filled = block.len() as u64;
+            block[..8].copy_from_slice(&filled.to_le_bytes());
+            self.windows.spill.append(window, block)?;
+            block.clear();
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<()> {
+        (0..self.blocks.len()).try_for_each(|window| self.flush(window))
+    }
+}

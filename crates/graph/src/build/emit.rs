@@ -1,0 +1,141 @@
+//! Sorting the buckets, several at a time, and writing them in order.
+//!
+//! A worker reads a bucket, sorts it by vertex and neighbor, encodes its rows, waits for its turn, writes; then sorts by source within
+//! stripes, encodes tiles, waits for its turn again, writes.
+
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use super::{
+    BuildProgress,
+    buckets::{Bucket, Buckets},
+    grid::{EncodedTiles, GridWriter, TileCode},
+    parallel,
+    partition::{Partition, RecordCode},
+    radix::{self, Record},
+    rows::{EncodedRows, RowsWriter},
+    turns::Turns,
+    weights::WeightCode,
+};
+use crate::error::{GraphError, Result};
+
+/// What is written of each bucket.
+pub struct Emission<'a> {
+    /// The buckets.
+    pub buckets: &'a Buckets,
+    /// Their edges.
+    pub partition: &'a Partition,
+    /// How records are packed.
+    pub code: RecordCode,
+    /// How weights are stored.
+    pub weights: WeightCode,
+    /// Bytes of a neighbor.
+    pub neighbor_bytes: usize,
+    /// Whether to drop duplicates and self-loops.
+    pub simple: bool,
+    /// Whether tiles are made.
+    pub grid: bool,
+    /// Whether first neighbors are kept.
+    pub heads: bool,
+    /// Edges of a stripe of the grid.
+    pub stripe_edges: u64,
+    /// Threads.
+    pub threads: usize,
+    /// Told of each bucket.
+    pub progress: &'a dyn BuildProgress,
+}
+
+/// Memory of one worker for each record of its bucket, beside the records themselves.
+pub const ENCODED_BYTES: u64 = 9;
+
+impl Emission<'_> {
+    /// Writes every bucket; returns the writers, to be finished.
+    pub fn run<R: Record>(&self, rows: Option<RowsWriter>, grid: Option<GridWriter>) -> Result<(Option<RowsWriter>, Option<GridWriter>)> {
+        let (rows, grid) = (Turns::new(rows), Turns::new(grid));
+        let next = AtomicUsize::new(0);
+        let result = parallel(self.threads, |_| {
+            let mut worker = Worker::<R>::default();
+            loop {
+                let turn = next.fetch_add(1, Relaxed);
+                let Some(bucket) = self.buckets.list().get(turn) else { return Ok(()) };
+                let done = worker.bucket(self, turn, bucket, &rows, &grid);
+                if done.is_err() || self.progress.cancelled() {
+                    rows.stop();
+                    grid.stop();
+                    return done.and(Err(GraphError::Cancelled));
+                }
+                self.progress.advance(self.partition.records(turn));
+            }
+        });
+        result?;
+        Ok((rows.into_writer(), grid.into_writer()))
+    }
+}
+
+/// The memory of one worker, reused from bucket to bucket.
+#[derive(Default)]
+struct Worker<R> {
+    records: Vec<R>,
+    scratch: Vec<R>,
+    rows: EncodedRows,
+    tiles: EncodedTiles,
+}
+
+impl<R: Record> Worker<R> {
+    fn bucket(
+        &mut self,
+        emission: &Emission,
+        turn: usize,
+        bucket: &Bucket,
+        rows: &Turns<Option<RowsWriter>>,
+        grid: &Turns<Option<GridWriter>>,
+    ) -> Result<()> {
+        let count = emission.partition.records(turn) as usize;
+        reset(&mut self.records, count);
+        reset(&mut self.scratch, count);
+        emission.partition.read(turn, &mut self.records)?;
+        let (sorted, scratch) = radix::sort(&mut self.records, &mut self.scratch, 0, emission.code.bits(bucket));
+        if !emission.weights.is_none() {
+            radix::order_payloads(sorted);
+        }
+        let kept = if emission.simple { drop_repeats(sorted, bucket, emission.code.other_bits) } else { count };
+        let (sorted, scratch) = (&mut sorted[..kept], &mut scratch[..kept]);
+        let other_bits = emission.code.other_bits;
+        self.rows.encode(bucket, sorted, other_bits, emission.neighbor_bytes, emission.weights, emission.heads);
+        rows.take(turn, |rows| match rows {
+            Some(rows) => rows.append(bucket, &self.rows),
+            None => Ok(()),
+        })?;
+        if emission.grid {
+            let code = TileCode { other_bits, stripe_edges: emission.stripe_edges, weights: emission.weights };
+            self.tiles.encode(bucket, sorted, scratch, &self.rows.degrees, &code);
+            grid.take(turn, |grid| match grid {
+                Some(grid) => grid.append(&mut self.tiles),
+                None => Ok(()),
+            })?;
+        }
+        Ok(())
+    }
+}
+
+fn reset<R: Record>(records: &mut Vec<R>, count: usize) {
+    if records.len() < count {
+        // Exact growth: doubling would take memory that the budget does not have.
+        records.reserve_exact(count - records.len());
+    }
+    records.resize(count, R::default());
+}
+
+/// Moves the first of each run of equal keys, self-loops left out, to the front; returns how many.
+fn drop_repeats<R: Record>(records: &mut [R], bucket: &Bucket, other_bits: u32) -> usize {
+    let mask = (1u64 << other_bits) - 1;
+    let mut kept = 0;
+    for index in 0..records.len() {
+        let key = records[index].key();
+        let is_loop = bucket.first + (key >> other_bits) == key & mask;
+        if !is_loop && (kept == 0 || records[kept - 1].key() != key) {
+            records[kept] = records[index];
+            kept += 1;
+        }
+    }
+    kept
+}

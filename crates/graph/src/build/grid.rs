@@ -1,0 +1,208 @@
+//! Writing the grid: a bucket's records, sorted by source within each stripe, become tiles of 24-bit words.
+
+use super::{
+    buckets::Bucket,
+    radix,
+    radix::Record,
+    rows::push_bytes,
+    sections::{Layout, Section},
+    weights::WeightCode,
+};
+use crate::{
+    error::Result,
+    format::{CHUNK_WORDS, Chunk, SEGMENT_BITS, SKIP, STRIPE_BITS, SectionEntry, Tile, WORD_BYTES},
+};
+
+/// A bucket's tiles, encoded and ready to be written in turn; offsets and numbers count from the bucket's first.
+#[derive(Default)]
+pub struct EncodedTiles {
+    /// Ends of the bucket's stripes.
+    stripe_ends: Vec<u64>,
+    tiles: Vec<Tile>,
+    chunks: Vec<Chunk>,
+    words: Vec<u8>,
+    weights: Vec<u8>,
+    edges: u64,
+}
+
+/// How tiles are made of records.
+#[derive(Clone, Copy)]
+pub struct TileCode {
+    /// Bits of a source in a record.
+    pub other_bits: u32,
+    /// About how many edges a stripe has.
+    pub stripe_edges: u64,
+    /// How weights are stored.
+    pub weights: WeightCode,
+}
+
+/// The tile that is being encoded.
+struct Open {
+    source: u64,
+    words: u64,
+    edges: u64,
+}
+
+impl EncodedTiles {
+    /// Encodes a bucket. `records` are sorted by target, then source. Uses and destroys both arrays.
+    pub fn encode<R: Record>(&mut self, bucket: &Bucket, records: &mut [R], scratch: &mut [R], degrees: &[u64], code: &TileCode) {
+        let TileCode { other_bits, stripe_edges, weights } = *code;
+        self.stripe_ends.clear();
+        self.tiles.clear();
+        self.chunks.clear();
+        self.words.clear();
+        self.weights.clear();
+        self.words.reserve_exact(records.len() * (WORD_BYTES + 1) + 4096);
+        self.weights.reserve_exact(records.len() * weights.bytes + 8);
+        self.edges = 0;
+        let (mut start, mut at) = (0usize, 0usize);
+        while start < degrees.len() {
+            let (end, edges) = stripe_end(degrees, start, stripe_edges);
+            let (sorted, _) = radix::sort(&mut records[at..at + edges], &mut scratch[at..at + edges], 0, other_bits);
+            self.stripe(sorted, start as u64, other_bits, weights);
+            self.stripe_ends.push(bucket.first + end as u64);
+            (start, at) = (end, at + edges);
+        }
+    }
+
+    /// One stripe, whose records are sorted by source.
+    fn stripe<R: Record>(&mut self, records: &[R], first: u64, other_bits: u32, weights: WeightCode) {
+        let mask = (1u64 << other_bits) - 1;
+        let stripe = self.stripe_ends.len() as u32;
+        let mut start = 0;
+        while start < records.len() {
+            let segment = (records[start].key() & mask) >> SEGMENT_BITS;
+            let segment_end = (segment + 1) << SEGMENT_BITS;
+            let count = records[start..].partition_point(|record| (record.key() & mask) < segment_end);
+            self.tile(&records[start..start + count], segment, stripe, first, other_bits);
+            if !weights.is_none() {
+                records[start..start + count].iter().for_each(|record| push_bytes(&mut self.weights, record.payload(), weights.bytes));
+            }
+            start += count;
+        }
+    }
+
+    fn tile<R: Record>(&mut self, records: &[R], segment: u64, stripe: u32, first: u64, other_bits: u32) {
+        self.words.resize(self.words.len().next_multiple_of(outercore_storage::PAGE), 0);
+        let offset = self.words.len() as u64;
+        let first_chunk = self.chunks.len() as u64;
+        let base = segment << SEGMENT_BITS;
+        let mask = (1u64 << other_bits) - 1;
+        let mut open = Open { source: 0, words: 0, edges: 0 };
+        self.words.reserve(records.len() * WORD_BYTES + 64);
+        for record in records {
+            let source = (record.key() & mask) - base;
+            let target = (record.key() >> other_bits) - first;
+            let mut delta = source - open.source;
+            while delta >= u64::from(SKIP) {
+                let step = delta.min((1 << STRIPE_BITS) - 1);
+                self.word(&mut open, SKIP << STRIPE_BITS | step as u32);
+                open.source += step;
+                delta -= step;
+            }
+            self.word(&mut open, (delta as u32) << STRIPE_BITS | target as u32);
+            open.source = source;
+            open.edges += 1;
+        }
+        self.tiles.push(Tile { segment: segment as u32, stripe, offset, words: open.words, first_edge: self.edges, first_chunk });
+        self.edges += open.edges;
+    }
+
+    #[inline(always)]
+    fn word(&mut self, open: &mut Open, word: u32) {
+        if open.words.is_multiple_of(CHUNK_WORDS) {
+            self.chunks.push(Chunk { source: open.source, edge: open.edges });
+        }
+        if self.words.capacity() < self.words.len() + 8 {
+            self.words.reserve(1 << 16);
+        }
+        push_bytes(&mut self.words, u64::from(word), WORD_BYTES);
+        open.words += 1;
+    }
+}
+
+/// Most vertices of a stripe that this builder makes: half of what the words allow. Their 8-byte sums are 512 KiB, which a second-level cache holds.
+const STRIPE_VERTICES: usize = 1 << (STRIPE_BITS - 1);
+
+/// Where the stripe that begins at `start` ends, and how many edges it has.
+fn stripe_end(degrees: &[u64], start: usize, target_edges: u64) -> (usize, usize) {
+    let (mut end, mut edges) = (start, 0);
+    while end < degrees.len() && end - start < STRIPE_VERTICES && (edges == 0 || edges + degrees[end] <= target_edges) {
+        edges += degrees[end];
+        end += 1;
+    }
+    (end, edges as usize)
+}
+
+/// The sections of the grid.
+pub struct GridWriter {
+    words: Section,
+    weights: Option<Section>,
+    tiles: Section,
+    chunks: Section,
+    stripes: Section,
+    last_bound: u64,
+    stripe_count: u32,
+    edges: u64,
+    chunk_count: u64,
+    total_words: u64,
+}
+
+impl GridWriter {
+    /// Begins the sections.
+    pub fn create(layout: &Layout, weights: WeightCode) -> Result<Self> {
+        let mut stripes = layout.section("grid.stripes", false)?;
+        stripes.write(&0u64.to_le_bytes())?;
+        Ok(Self {
+            words: layout.section("grid.words", true)?,
+            weights: if weights.is_none() { None } else { Some(layout.section("grid.weights", true)?) },
+            tiles: layout.section("grid.tiles", false)?,
+            chunks: layout.section("grid.chunks", false)?,
+            stripes,
+            last_bound: 0,
+            stripe_count: 0,
+            edges: 0,
+            chunk_count: 0,
+            total_words: 0,
+        })
+    }
+
+    /// Appends the next bucket.
+    pub fn append(&mut self, tiles: &mut EncodedTiles) -> Result<()> {
+        // A vertex with several buckets keeps its stripe: the later buckets add tiles to it.
+        let continued = tiles.stripe_ends.first() == Some(&self.last_bound);
+        let base_stripe = self.stripe_count - u32::from(continued);
+        for &end in &tiles.stripe_ends[usize::from(continued)..] {
+            self.stripes.write(&end.to_le_bytes())?;
+            self.stripe_count += 1;
+            self.last_bound = end;
+        }
+        self.words.align_to(outercore_storage::PAGE)?;
+        let base = self.words.position();
+        for tile in &mut tiles.tiles {
+            tile.offset += base;
+            tile.stripe += base_stripe;
+            tile.first_edge += self.edges;
+            tile.first_chunk += self.chunk_count;
+            self.total_words += tile.words;
+        }
+        self.words.write(&tiles.words)?;
+        if let Some(weights) = &mut self.weights {
+            weights.write(&tiles.weights)?;
+        }
+        self.tiles.write(bytemuck::cast_slice(&tiles.tiles))?;
+        self.chunks.write(bytemuck::cast_slice(&tiles.chunks))?;
+        self.edges += tiles.edges;
+        self.chunk_count += tiles.chunks.len() as u64;
+        Ok(())
+    }
+
+    /// Ends the sections: these, and how many words there are.
+    pub fn finish(self) -> Result<(Vec<SectionEntry>, u64)> {
+        let mut sections = vec![self.words.finish()?, self.tiles.finish()?, self.chunks.finish()?, self.stripes.finish()?];
+        if let Some(weights) = self.weights {
+            sections.push(weights.finish()?);
+        }
+        Ok((sections, self.total_words))
+    }
+}

@@ -1,0 +1,366 @@
+//! Building a graph: edges in any order become the on-disk format, inside a memory budget.
+//!
+//! `ingest` (spool the edges, count degrees) -> `dictionary` (ids that are not dense become ranks) -> `numbering` (ranks become internal ids, hubs first) ->
+//! `partition` (edges to buckets) -> `emit` (sort each bucket; write rows and tiles) -> `staging` (publish).
+//!
+//! Cost for E edges: the input is read once; every edge is written to and read from scratch once as it came and twice as a packed record
+//! (once in an undirected graph counted by arcs); ids that are not dense add two more rounds. Memory is the budget's, whatever E and V.
+
+mod buckets;
+mod dictionary;
+mod emit;
+mod grid;
+mod ids;
+mod ingest;
+mod names;
+mod numbering;
+mod order;
+mod partition;
+mod radix;
+mod rankfile;
+mod relabel;
+mod rows;
+mod sample;
+pub(crate) mod sections;
+mod spool;
+mod staging;
+mod turns;
+mod weights;
+
+use std::path::{Path, PathBuf};
+
+use outercore_storage::Disk;
+
+use self::{
+    emit::Emission,
+    grid::GridWriter,
+    ingest::ingest,
+    numbering::{Again, Numbered},
+    partition::{Partition, RecordCode, block_bytes},
+    radix::Weighted,
+    rows::{RowsSummary, RowsWriter},
+    sections::Layout,
+    staging::Staging,
+    weights::WeightCode,
+};
+use crate::{
+    error::{GraphError, Result},
+    format::{Manifest, SectionEntry, VERSION},
+    input::EdgeSource,
+    types::{Direction, Order, WeightKind, bytes_for},
+};
+
+/// What the user asks of a build.
+#[derive(Clone, Debug)]
+pub struct BuildOptions {
+    /// The memory budget in bytes: the peak resident size of the process stays below it.
+    pub memory: u64,
+    /// The most bytes that scratch and graph may take on disk; `None`: whatever is free.
+    pub disk: Option<u64>,
+    /// Threads that parse, sort and write.
+    pub threads: usize,
+    /// Whether edges have a direction; `None`: what the format says, else directed.
+    pub directed: Option<bool>,
+    /// The weights' type; `None`: what the format has.
+    pub weights: Option<WeightKind>,
+    /// Drop duplicate edges (the lightest stays) and self-loops.
+    pub simple: bool,
+    /// Keep the rows of incoming edges too (directed graphs).
+    pub transpose: bool,
+    /// The order of the vertices on disk.
+    pub order: Order,
+    /// Directories over which the bulk of the graph is striped.
+    pub stripes: Vec<PathBuf>,
+    /// Replace a graph that exists.
+    pub force: bool,
+}
+
+impl Default for BuildOptions {
+    fn default() -> Self {
+        Self {
+            memory: outercore_storage::memory::machine_memory() / 2,
+            disk: None,
+            threads: outercore_storage::memory::cores(),
+            directed: None,
+            weights: None,
+            simple: false,
+            transpose: true,
+            order: Order::Degree,
+            stripes: Vec::new(),
+            force: false,
+        }
+    }
+}
+
+/// Is told how far a build is, and may end it.
+pub trait BuildProgress: Sync {
+    /// A new stage begins; `total` is what [`BuildProgress::advance`] will add up to, where that is known.
+    fn stage(&self, name: &'static str, total: Option<u64>);
+    /// Work was done in this stage.
+    fn advance(&self, amount: u64);
+    /// Whether the user wants to stop.
+    fn cancelled(&self) -> bool;
+    /// An error when the user wants to stop.
+    fn check(&self) -> Result<()> {
+        if self.cancelled() { Err(GraphError::Cancelled) } else { Ok(()) }
+    }
+}
+
+/// Progress that nobody watches.
+pub struct Silent;
+
+impl BuildProgress for Silent {
+    fn stage(&self, _: &'static str, _: Option<u64>) {}
+    fn advance(&self, _: u64) {}
+    fn cancelled(&self) -> bool {
+        false
+    }
+}
+
+/// Bytes of the budget that the program itself, the parsers and the sections' write buffers take.
+const BASE: u64 = 44 << 20;
+/// The smallest budget of a build.
+pub const SMALLEST_BUDGET: u64 = 64 << 20;
+
+/// Runs `work` on `threads` threads; the first error that is not a mere consequence of another is returned.
+pub(crate) fn parallel(threads: usize, work: impl Fn(usize) -> Result<()> + Sync) -> Result<()> {
+    let results: Vec<Result<()>> = std::thread::scope(|scope| {
+        let work = &work;
+        let handles: Vec<_> = (0..threads).map(|index| scope.spawn(move || work(index))).collect();
+        handles.into_iter().map(|handle| handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+    });
+    let mut errors: Vec<GraphError> = results.into_iter().filter_map(Result::err).collect();
+    let first = errors.iter().position(|error| !matches!(error, GraphError::Cancelled)).unwrap_or(0);
+    if errors.is_empty() { Ok(()) } else { Err(errors.swap_remove(first)) }
+}
+
+/// Builds the graph of `source` at `output`. Afterwards it is there whole, or `output` is as it was.
+pub fn build(
+    disk: &Disk,
+    source: &dyn EdgeSource,
+    output: &Path,
+    options: &BuildOptions,
+    progress: &dyn BuildProgress,
+) -> Result<Manifest> {
+    if options.memory < SMALLEST_BUDGET {
+        return Err(GraphError::Memory { needed: SMALLEST_BUDGET, budget: options.memory, what: "building a graph".to_owned() });
+    }
+    let (staging, uuid) = Staging::begin(disk, output, &options.stripes, options.force)?;
+    let layout = Layout {
+        disk: disk.clone(),
+        folder: staging.folder().to_owned(),
+        stripes: staging.stripes().to_owned(),
+        unit: outercore_storage::stripe::DEFAULT_UNIT,
+    };
+    let manifest = Builder { disk, layout: &layout, scratch: staging.scratch(), options, progress, memory: options.memory - BASE, uuid }
+        .run(source)?;
+    disk.write_all_new(&layout.folder.join(crate::format::MANIFEST), &manifest.to_bytes())?;
+    staging.publish()?;
+    Ok(manifest)
+}
+
+/// One build under way.
+struct Builder<'a> {
+    disk: &'a Disk,
+    layout: &'a Layout,
+    scratch: &'a Path,
+    options: &'a BuildOptions,
+    progress: &'a dyn BuildProgress,
+    /// The budget less [`BASE`].
+    memory: u64,
+    uuid: String,
+}
+
+/// What has been decided before edges are sorted.
+struct Shape {
+    directed: bool,
+    weights: WeightCode,
+    negative: bool,
+    edges: u64,
+    input_vertices: u64,
+    connected: u64,
+}
+
+impl Builder<'_> {
+    fn run(&self, source: &dyn EdgeSource) -> Result<Manifest> {
+        let info = source.info();
+        let directed = self.options.directed.or(info.directed).unwrap_or(true);
+        let has = info.weights.unwrap_or_default();
+        let wanted = self.options.weights;
+        if has == WeightKind::None && wanted.is_some_and(|kind| kind != WeightKind::None) {
+            return Err(GraphError::Usage("--weights asks for weights, and the input has none".to_owned()));
+        }
+        let weighted = has != WeightKind::None && wanted != Some(WeightKind::None);
+        self.progress.stage("reading edges", info.bytes);
+        let share = self.memory * 6 / 10;
+        // A zstd stream may need a window larger than the usual share.
+        let parse = (self.memory / 8).clamp(4 << 20, 64 << 20).max(source.least_memory() + (4 << 20)) as usize;
+        if parse as u64 > self.memory / 2 {
+            let needed = BASE + 2 * parse as u64;
+            return Err(GraphError::Memory { needed, budget: self.options.memory, what: "decompressing this input".to_owned() });
+        }
+        let again = Again { source, threads: self.options.threads, parse, progress: self.progress };
+        let ingested = ingest(self.disk, self.scratch, &again, share, weighted)?;
+        let kind = wanted.or(match has {
+            WeightKind::F32 => Some(WeightKind::F32),
+            _ => None,
+        });
+        let weights = if weighted { ingested.weights.code(kind) } else { WeightCode::NONE };
+        let (negative, edges) = (ingested.weights.negative(), ingested.edges);
+        let numbered = self.number(ingested)?;
+        let shape = Shape { directed, weights, negative, edges, input_vertices: numbered.vertices, connected: numbered.connected };
+        if weights.is_none() { self.sort::<u64>(numbered, shape, &again) } else { self.sort::<Weighted>(numbered, shape, &again) }
+    }
+
+    /// Refuses, before the bulk is written, what would not fit the disk budget or the free space: records on scratch, then the sections beside them.
+    fn check_disk(&self, shape: &Shape, code: RecordCode) -> Result<()> {
+        let neighbor = bytes_for(shape.connected) as u64 + shape.weights.bytes as u64;
+        let records = 2 * (code.key_bytes + code.weight_bytes) as u64;
+        let rows = if shape.directed && !self.options.transpose { 1 } else { 2 };
+        let written = self.disk.counters().bytes_written.load(std::sync::atomic::Ordering::Relaxed);
+        let bulk = shape.edges * (records + rows * neighbor + 4 + shape.weights.bytes as u64);
+        let free = self.disk.free_space(self.scratch)? / 10 * 9;
+        let allowed = self.options.disk.map_or(free, |disk| disk.saturating_sub(written).min(free));
+        if bulk > allowed {
+            return Err(GraphError::Disk { needed: bulk + written, allowed: self.options.disk.unwrap_or(free) });
+        }
+        Ok(())
+    }
+
+    /// Partitions and sorts the edges, writes all sections; returns the manifest.
+    fn sort<R: radix::Record>(&self, numbered: Numbered, shape: Shape, again: &Again) -> Result<Manifest> {
+        let Numbered { buckets, .. } = &numbered;
+        let code = RecordCode::new(shape.connected, buckets, shape.weights);
+        let sides = if shape.directed { 2 } else { 1 };
+        let writers = self.options.threads * sides;
+        let left = self.memory.saturating_sub(numbered.map_bytes()).max(self.memory / 8);
+        let block = block_bytes(left * 8 / 10, writers, buckets.list().len().max(1)).ok_or_else(|| GraphError::Memory {
+            needed: self.options.memory * 2,
+            budget: self.options.memory,
+            what: format!("partitioning {} edges", shape.edges),
+        })?;
+        self.check_disk(&shape, code)?;
+        let folder = |name: &str| -> Result<PathBuf> {
+            let folder = self.scratch.join(name);
+            self.disk.create_dir(&folder)?;
+            Ok(folder)
+        };
+        let by_target = Partition::create(self.disk, &folder("by-target")?, buckets.list().len(), code, block)?;
+        let by_source = if shape.directed {
+            Some(Partition::create(self.disk, &folder("by-source")?, buckets.list().len(), code, block)?)
+        } else {
+            None
+        };
+        self.progress.stage("partitioning", Some(shape.edges));
+        numbered.partition(again, &by_target, by_source.as_ref(), shape.weights)?;
+        let (buckets, id_sections, ids, id_bytes) = (numbered.buckets, numbered.sections, numbered.ids, numbered.id_bytes);
+        drop((numbered.spool, numbered.map));
+        self.progress.stage("sorting", Some(shape.edges * 2));
+
+        let neighbor_bytes = bytes_for(shape.connected);
+        let emission = Emission {
+            buckets: &buckets,
+            partition: &by_target,
+            code,
+            weights: shape.weights,
+            neighbor_bytes,
+            simple: self.options.simple,
+            grid: true,
+            heads: true,
+            stripe_edges: stripe_edges(shape.edges, shape.connected),
+            threads: self.options.threads,
+            progress: self.progress,
+        };
+        let rows = |direction, heads| RowsWriter::create(self.layout, direction, neighbor_bytes, shape.weights, heads).map(Some);
+        let target_rows = match (shape.directed, self.options.transpose) {
+            (true, true) => rows(Direction::In, true)?,
+            (true, false) => None,
+            (false, _) => rows(Direction::Out, true)?,
+        };
+        let (target_rows, grid) = emission.run::<R>(target_rows, Some(GridWriter::create(self.layout, shape.weights)?))?;
+        let target_rows = target_rows.map(RowsWriter::finish).transpose()?;
+        let (grid_sections, grid_words) = grid.expect("the grid was asked for").finish()?;
+        drop(by_target);
+        let source_rows = match &by_source {
+            None => None,
+            Some(by_source) => {
+                let emission = Emission {
+                    buckets: &buckets,
+                    partition: by_source,
+                    code,
+                    weights: shape.weights,
+                    neighbor_bytes,
+                    simple: self.options.simple,
+                    grid: false,
+                    heads: false,
+                    stripe_edges: 0,
+                    threads: self.options.threads,
+                    progress: self.progress,
+                };
+                let (rows, _) = emission.run::<R>(rows(Direction::Out, false)?, None)?;
+                rows.map(RowsWriter::finish).transpose()?
+            }
+        };
+        let sections = id_sections.into_iter().chain(grid_sections).collect();
+        Ok(self.manifest(&shape, ids, id_bytes, target_rows, source_rows, grid_words, sections))
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn manifest(
+        &self,
+        shape: &Shape,
+        ids: crate::format::IdTable,
+        id_bytes: u32,
+        target: Option<RowsSummary>,
+        source: Option<RowsSummary>,
+        grid_words: u64,
+        mut sections: Vec<SectionEntry>,
+    ) -> Manifest {
+        let transpose = shape.directed && target.is_some();
+        let (max_in_degree, (out_degree, out_vertex), arcs) = match (&target, &source) {
+            (Some(target), Some(source)) => (target.largest.0, source.largest, source.edges),
+            (None, Some(source)) => (0, source.largest, source.edges),
+            (Some(both), None) => (both.largest.0, both.largest, both.edges),
+            (None, None) => (0, (0, 0), 0),
+        };
+        let loops_counted = if shape.directed {
+            arcs
+        } else if self.options.simple {
+            arcs / 2
+        } else {
+            shape.edges
+        };
+        sections.extend(target.into_iter().chain(source).flat_map(|rows| rows.sections));
+        sections.sort_by(|a, b| a.name.cmp(&b.name));
+        Manifest {
+            outercore: "graph".to_owned(),
+            version: VERSION,
+            uuid: self.uuid.clone(),
+            vertices: shape.input_vertices,
+            connected: shape.connected,
+            edges: loops_counted,
+            arcs,
+            directed: shape.directed,
+            transpose,
+            simple: self.options.simple,
+            weights: shape.weights.kind,
+            weight_bytes: shape.weights.bytes as u32,
+            negative_weights: shape.negative,
+            neighbor_bytes: bytes_for(shape.connected) as u32,
+            id_bytes,
+            ids,
+            order: self.options.order,
+            max_out_degree: (out_degree, out_vertex),
+            max_in_degree,
+            grid_words,
+            stripe_unit: self.layout.unit,
+            stripes: self.layout.stripes.clone(),
+            sections,
+        }
+    }
+}
+
+/// Edges of a stripe: enough stripes for many workers, enough edges that a 7-bit source delta rarely overflows.
+fn stripe_edges(edges: u64, connected: u64) -> u64 {
+    (edges / 64).clamp(1 << 16, 1 << 22).max(connected / 16)
+}

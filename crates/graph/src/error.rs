@@ -1,0 +1,110 @@
+//! What can go wrong with a graph at rest, as values: each names what, where, and what to do.
+
+use std::path::PathBuf;
+
+use outercore_storage::StorageError;
+
+/// A fault in the user's edge list: where it is and how to mend it.
+#[derive(Debug)]
+pub struct InputError {
+    /// The input file; `-` for standard input.
+    pub path: PathBuf,
+    /// The line, from 1, in text formats.
+    pub line: Option<u64>,
+    /// The byte offset, in binary formats.
+    pub offset: Option<u64>,
+    /// What is wrong.
+    pub what: String,
+    /// What the user can do; may be empty.
+    pub advice: String,
+}
+
+impl std::fmt::Display for InputError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.path.display())?;
+        if let Some(line) = self.line {
+            write!(f, ", line {line}")?;
+        }
+        if let Some(offset) = self.offset {
+            write!(f, ", byte {offset}")?;
+        }
+        write!(f, ": {}", self.what)?;
+        if !self.advice.is_empty() {
+            write!(f, "; {}", self.advice)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for InputError {}
+
+/// Everything that opening, building, checking or reading a graph can end with.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum GraphError {
+    /// The device or file system failed.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+    /// The edge list is at fault.
+    #[error(transparent)]
+    Input(#[from] InputError),
+    /// A file of the graph holds something impossible.
+    #[error("{path} is corrupt: {what}; rebuild the graph, or restore it from a copy", path = .path.display())]
+    Corrupt {
+        /// The damaged file.
+        path: PathBuf,
+        /// What was found.
+        what: String,
+    },
+    /// The graph was written by a newer Outercore.
+    #[error("{path} has format version {version}, and this Outercore reads up to {known}; upgrade Outercore", path = .path.display())]
+    Newer {
+        /// The graph.
+        path: PathBuf,
+        /// Its version.
+        version: u32,
+        /// The newest version known here.
+        known: u32,
+    },
+    /// The folder is no graph.
+    #[error("{path} is not a graph: {why}; make one with `outercore build EDGES -o {path}`", path = .path.display())]
+    NotAGraph {
+        /// The folder.
+        path: PathBuf,
+        /// What is missing.
+        why: String,
+    },
+    /// The memory budget cannot hold what is needed.
+    #[error("the memory budget of {budget} bytes is too small for {what}: at least {needed} bytes are needed; give --memory {mib}M or more", mib = .needed.div_ceil(1 << 20))]
+    Memory {
+        /// The smallest budget that works, in bytes.
+        needed: u64,
+        /// The budget, in bytes.
+        budget: u64,
+        /// What needs it.
+        what: String,
+    },
+    /// The disk budget cannot hold the scratch or the result.
+    #[error("the disk budget of {allowed} bytes is too small: {needed} bytes are needed; give a larger --disk or free some space")]
+    Disk {
+        /// Bytes needed.
+        needed: u64,
+        /// Bytes allowed.
+        allowed: u64,
+    },
+    /// The output exists.
+    #[error("{path} exists already; give another name, or --force to replace it", path = .path.display())]
+    Exists {
+        /// The output.
+        path: PathBuf,
+    },
+    /// The user interrupted.
+    #[error("interrupted")]
+    Cancelled,
+    /// The graph does not suit what was asked.
+    #[error("{0}")]
+    Usage(String),
+}
+
+/// The result of a graph operation.
+pub type Result<T> = std::result::Result<T, GraphError>;

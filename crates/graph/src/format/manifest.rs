@@ -1,0 +1,153 @@
+//! The manifest: the root of a graph, a JSON object and a line with its CRC-32C.
+//!
+//! It names every section with its length and the CRC of its page checksums, so whoever trusts the manifest can trust each page.
+
+use std::path::{Path, PathBuf};
+
+use outercore_storage::Disk;
+use serde::{Deserialize, Serialize};
+
+use super::{MANIFEST, VERSION};
+use crate::{
+    error::{GraphError, Result},
+    types::{Order, WeightKind},
+};
+
+/// One section: a logical file, whole or striped.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
+pub struct SectionEntry {
+    /// Its name, `out.adjacency` say; the file's name too.
+    pub name: String,
+    /// Its length in bytes; the file is padded with zeros to a whole page.
+    pub bytes: u64,
+    /// CRC-32C of its `.crc` file.
+    pub sums_crc: u32,
+    /// Whether it is spread over the stripe directories.
+    pub striped: bool,
+}
+
+/// How original ids are kept.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case", tag = "kind")]
+pub enum IdTable {
+    /// The ids are `first..first + vertices`: no table.
+    Range {
+        /// The smallest id.
+        first: u64,
+    },
+    /// Ascending u64s in `ids.keys`.
+    Numbers,
+    /// Ascending strings in `ids.keys`, their ends (u64) in `ids.ends`.
+    Names,
+}
+
+/// The root of a graph.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
+pub struct Manifest {
+    /// Always `graph`.
+    pub outercore: String,
+    /// The format version.
+    pub version: u32,
+    /// A random name, which the stripe directories carry too.
+    pub uuid: String,
+    /// All vertices.
+    pub vertices: u64,
+    /// Vertices with at least one edge: internal ids `0..connected`.
+    pub connected: u64,
+    /// Edges as the user counts them.
+    pub edges: u64,
+    /// Entries of `out.adjacency`: edges, or for an undirected graph each edge from both ends.
+    pub arcs: u64,
+    /// Whether edges have a direction.
+    pub directed: bool,
+    /// Whether `in.*` exists (an undirected graph needs none).
+    pub transpose: bool,
+    /// Whether duplicates and self-loops were dropped.
+    pub simple: bool,
+    /// The weights' type.
+    pub weights: WeightKind,
+    /// Bytes of a stored weight; 0 without weights.
+    pub weight_bytes: u32,
+    /// Whether some weight is below zero.
+    pub negative_weights: bool,
+    /// Bytes of a neighbor in the adjacency sections.
+    pub neighbor_bytes: u32,
+    /// Bytes of an entry in `ids.vertex` and `ids.rank`; 0 when internal id and rank are the same.
+    pub id_bytes: u32,
+    /// How original ids are kept.
+    pub ids: IdTable,
+    /// The order of the vertices.
+    pub order: Order,
+    /// The largest out-degree and its vertex (the smallest original id among equals).
+    pub max_out_degree: (u64, u64),
+    /// The largest in-degree.
+    pub max_in_degree: u64,
+    /// Grid words, skips included.
+    pub grid_words: u64,
+    /// Bytes of a stripe unit.
+    pub stripe_unit: u64,
+    /// The stripe directories; empty when everything lies in the graph's own folder.
+    pub stripes: Vec<PathBuf>,
+    /// Every section.
+    pub sections: Vec<SectionEntry>,
+}
+
+/// The part that must be read before the rest can be trusted to have a known shape.
+#[derive(Deserialize)]
+struct Header {
+    outercore: String,
+    version: u32,
+}
+
+impl Manifest {
+    /// The section of that name.
+    pub fn section(&self, name: &str) -> Option<&SectionEntry> {
+        self.sections.iter().find(|section| section.name == name)
+    }
+
+    /// The bytes of the manifest's file.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = serde_json::to_vec_pretty(self).expect("a manifest is plain data");
+        let crc = outercore_storage::checksum::crc32c(&bytes);
+        bytes.extend_from_slice(format!("\n# crc32c {crc:08x}\n").as_bytes());
+        bytes
+    }
+
+    /// Reads the manifest of the graph at `graph` and verifies its checksum and version.
+    pub fn read(disk: &Disk, graph: &Path) -> Result<Self> {
+        let path = graph.join(MANIFEST);
+        if !disk.exists(&path)? {
+            let why = if disk.exists(graph)? { "it has no manifest.json" } else { "there is no such folder" };
+            return Err(GraphError::NotAGraph { path: graph.to_owned(), why: why.to_owned() });
+        }
+        let bytes = disk.read_all(&path, 64 << 20)?;
+        Self::from_bytes(&bytes, &path)
+    }
+
+    /// Parses and verifies the bytes of a manifest; `path` is for the errors.
+    pub fn from_bytes(bytes: &[u8], path: &Path) -> Result<Self> {
+        let corrupt = |what: &str| GraphError::Corrupt { path: path.to_owned(), what: what.to_owned() };
+        let mark = b"\n# crc32c ";
+        let at =
+            bytes.windows(mark.len()).rposition(|window| window == mark).ok_or_else(|| corrupt("the line with the checksum is missing"))?;
+        let json = &bytes[..at];
+        let header: Option<Header> = serde_json::from_slice(json).ok();
+        if let Some(header) = &header
+            && header.version > VERSION
+        {
+            return Err(GraphError::Newer { path: path.to_owned(), version: header.version, known: VERSION });
+        }
+        let expected = format!("\n# crc32c {:08x}\n", outercore_storage::checksum::crc32c(json));
+        if &bytes[at..] != expected.as_bytes() {
+            return Err(corrupt("its checksum does not match its text"));
+        }
+        if header.is_none_or(|header| header.outercore != "graph") {
+            return Err(corrupt("it is not the manifest of a graph"));
+        }
+        let manifest: Self = serde_json::from_slice(json).map_err(|error| corrupt(&error.to_string()))?;
+        match manifest.contradiction() {
+            Some(what) => Err(corrupt(&what)),
+            None => Ok(manifest),
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! The directory of the grid: where each stripe, tile and chunk lies.
+//!
+//! Sections: `grid.stripes` holds the stripes' bounds (u64 each, one more than stripes); `grid.tiles` holds [`Tile`]s of 40 bytes in
+//! stripe-major order; `grid.chunks` holds [`Chunk`]s of 16 bytes, in the order of the tiles. Little-endian throughout.
+
+use bytemuck::{Pod, Zeroable};
+
+use super::{CHUNK_BYTES, CHUNK_WORDS, WORD_BYTES};
+
+/// The edges from one segment into one stripe.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Pod, Zeroable, PartialEq, Eq)]
+pub struct Tile {
+    /// The source segment.
+    pub segment: u32,
+    /// The destination stripe.
+    pub stripe: u32,
+    /// Where the words begin in `grid.words`, a multiple of the page.
+    pub offset: u64,
+    /// Words, skips included.
+    pub words: u64,
+    /// The first edge's number in the order of the grid: the index into `grid.weights`.
+    pub first_edge: u64,
+    /// The first chunk's number in `grid.chunks`.
+    pub first_chunk: u64,
+}
+
+/// At most [`CHUNK_WORDS`] words of a tile.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Pod, Zeroable, PartialEq, Eq)]
+pub struct Chunk {
+    /// The source (within the segment) to which the first word's delta is added.
+    pub source: u64,
+    /// The chunk's first edge, counted from the tile's first.
+    pub edge: u64,
+}
+
+impl Tile {
+    /// How many chunks the tile has.
+    pub fn chunks(&self) -> u64 {
+        self.words.div_ceil(CHUNK_WORDS)
+    }
+
+    /// Offset in `grid.words` and length in bytes of chunk `index` of the tile.
+    pub fn chunk_bytes(&self, index: u64) -> (u64, usize) {
+        let words = (self.words - index * CHUNK_WORDS).min(CHUNK_WORDS);
+        (self.offset + index * CHUNK_BYTES, words as usize * WORD_BYTES)
+    }
+}
+
+/// The whole directory, in memory.
+#[derive(Clone, Debug, Default)]
+pub struct GridDirectory {
+    /// Bounds of the stripes.
+    pub stripes: Vec<u64>,
+    /// Every tile that has edges, stripe-major.
+    pub tiles: Vec<Tile>,
+    /// Every chunk, in the order of the tiles.
+    pub chunks: Vec<Chunk>,
+}
+
+impl GridDirectory {
+    /// The vertices of stripe `index`.
+    pub fn stripe(&self, index: u32) -> std::ops::Range<u64> {
+        self.stripes[index as usize]..self.stripes[index as usize + 1]
+    }
+
+    /// Bytes that the directory holds.
+    pub fn bytes(&self) -> u64 {
+        (self.stripes.len() * 8 + self.tiles.len() * 40 + self.chunks.len() * 16) as u64
+    }
+}

@@ -1,0 +1,346 @@
+//! [`Graph`]: an opened, immutable graph; cheap to share. Sizes, sections, and the way between original and internal ids.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use outercore_storage::{DirLock, Disk, DiskFile, PAGE, PageSums, StorageError, StripedFile};
+
+use crate::{
+    build::sections::Layout,
+    error::{GraphError, Result},
+    format::{GridDirectory, IdTable, Manifest, SectionEntry},
+    types::{Direction, Key, Keys, WeightKind},
+};
+
+/// An opened graph.
+#[derive(Clone)]
+pub struct Graph(Arc<Inner>);
+
+struct Inner {
+    disk: Disk,
+    path: PathBuf,
+    manifest: Manifest,
+    /// The sections' files, in the order of the manifest. They stay open: whoever replaces the graph moves it aside, and readers keep what they opened.
+    files: Vec<Arc<StripedFile>>,
+    /// The id tables that were used so far, with their checksums.
+    tables: Mutex<BTreeMap<&'static str, Arc<Table>>>,
+    _lock: DirLock,
+}
+
+/// A section whose pages are verified as they are read.
+pub(crate) struct Table {
+    pub section: SectionFile,
+    sums: PageSums,
+}
+
+/// A section opened for reading, with the means to verify it.
+pub struct SectionFile {
+    /// The bytes.
+    pub file: Arc<StripedFile>,
+    /// Its name.
+    pub name: String,
+    /// Length in bytes, without the padding to a page.
+    pub bytes: u64,
+    sums: PathBuf,
+    sums_crc: u32,
+}
+
+impl Graph {
+    /// Opens the graph at `path`: reads and verifies the manifest, and that every file has its length.
+    pub fn open(disk: &Disk, path: &Path) -> Result<Self> {
+        let manifest = Manifest::read(disk, path)?;
+        let lock = lock_patiently(disk, path)?;
+        let files =
+            manifest.sections.iter().map(|section| open_files(disk, path, &manifest, section).map(Arc::new)).collect::<Result<_>>()?;
+        Ok(Self(Arc::new(Inner { disk: disk.clone(), path: path.to_owned(), manifest, files, tables: Mutex::default(), _lock: lock })))
+    }
+
+    /// Where it lies.
+    pub fn path(&self) -> &Path {
+        &self.0.path
+    }
+
+    /// The disk it is read from.
+    pub fn disk(&self) -> &Disk {
+        &self.0.disk
+    }
+
+    /// Everything the manifest says.
+    pub fn manifest(&self) -> &Manifest {
+        &self.0.manifest
+    }
+
+    /// All vertices.
+    pub fn vertices(&self) -> u64 {
+        self.0.manifest.vertices
+    }
+
+    /// Vertices with at least one edge: the length of every vertex array.
+    pub fn connected(&self) -> u64 {
+        self.0.manifest.connected
+    }
+
+    /// Edges, as the user counts them.
+    pub fn edges(&self) -> u64 {
+        self.0.manifest.edges
+    }
+
+    /// Whether edges have a direction.
+    pub fn directed(&self) -> bool {
+        self.0.manifest.directed
+    }
+
+    /// The weights' type.
+    pub fn weights(&self) -> WeightKind {
+        self.0.manifest.weights
+    }
+
+    /// The direction whose rows hold the edges in `direction`: in an undirected graph they are the same. `None` where there is no transpose.
+    pub fn rows(&self, direction: Direction) -> Option<Direction> {
+        match direction {
+            Direction::Out => Some(Direction::Out),
+            Direction::In if !self.directed() => Some(Direction::Out),
+            Direction::In if self.0.manifest.transpose => Some(Direction::In),
+            Direction::In => None,
+        }
+    }
+
+    /// A section.
+    pub fn section(&self, name: &str) -> Result<SectionFile> {
+        let mut entries = self.manifest().sections.iter().zip(&self.0.files);
+        let (entry, file) = entries.find(|(entry, _)| entry.name == name).ok_or_else(|| GraphError::Corrupt {
+            path: self.path().join(crate::format::MANIFEST),
+            what: format!("section {name} is missing"),
+        })?;
+        Ok(SectionFile {
+            file: file.clone(),
+            name: entry.name.clone(),
+            bytes: entry.bytes,
+            sums: Layout::sums(self.path(), &entry.name),
+            sums_crc: entry.sums_crc,
+        })
+    }
+
+    /// A section with its checksums.
+    pub(crate) fn table(&self, name: &str) -> Result<Table> {
+        let section = self.section(name)?;
+        let sums = section.sums(self.disk())?;
+        Ok(Table { section, sums })
+    }
+
+    /// An id table; its checksums are read once.
+    fn ids(&self, name: &'static str) -> Result<Arc<Table>> {
+        let mut tables = self.0.tables.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(table) = tables.get(name) {
+            return Ok(table.clone());
+        }
+        let table = Arc::new(self.table(name)?);
+        tables.insert(name, table.clone());
+        Ok(table)
+    }
+
+    /// Reads a whole small section, verified.
+    pub fn read_section(&self, name: &str) -> Result<Vec<u8>> {
+        self.section(name)?.read_all(self.disk())
+    }
+
+    /// Reads the directory of the grid, verified.
+    pub fn grid(&self) -> Result<GridDirectory> {
+        let words = |name: &str| -> Result<Vec<u8>> { self.read_section(name) };
+        let stripes =
+            words("grid.stripes")?.chunks_exact(8).map(|bytes| u64::from_le_bytes(bytes.try_into().expect("eight bytes"))).collect();
+        let tiles = words("grid.tiles")?.chunks_exact(40).map(bytemuck::pod_read_unaligned).collect();
+        let chunks = words("grid.chunks")?.chunks_exact(16).map(bytemuck::pod_read_unaligned).collect();
+        Ok(GridDirectory { stripes, tiles, chunks })
+    }
+
+    /// The original id of internal id `vertex`.
+    pub fn key_of(&self, vertex: u64) -> Result<Key> {
+        let rank = self.id_entry("ids.rank", vertex)?;
+        self.key_at(rank)
+    }
+
+    /// The internal id of an original id, if there is such a vertex.
+    pub fn find(&self, key: &Key) -> Result<Option<u64>> {
+        let rank = match (&self.manifest().ids, key) {
+            (IdTable::Range { first }, Key::Number(number)) => number.checked_sub(*first).filter(|&rank| rank < self.vertices()),
+            (IdTable::Range { .. } | IdTable::Numbers, Key::Name(_)) => None,
+            _ => self.search(key)?,
+        };
+        rank.map(|rank| self.id_entry("ids.vertex", rank)).transpose()
+    }
+
+    /// Binary search for a key's rank.
+    fn search(&self, key: &Key) -> Result<Option<u64>> {
+        let wanted = match (&self.manifest().ids, key) {
+            (IdTable::Names, Key::Number(number)) => Key::Name(number.to_string()),
+            _ => key.clone(),
+        };
+        let (mut low, mut high) = (0, self.vertices());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            match self.key_at(middle)?.cmp(&wanted) {
+                std::cmp::Ordering::Less => low = middle + 1,
+                std::cmp::Ordering::Equal => return Ok(Some(middle)),
+                std::cmp::Ordering::Greater => high = middle,
+            }
+        }
+        Ok(None)
+    }
+
+    fn id_entry(&self, section: &'static str, index: u64) -> Result<u64> {
+        let width = self.manifest().id_bytes as usize;
+        if width == 0 {
+            return Ok(index);
+        }
+        let bytes = self.ids(section)?.read(index * width as u64, width)?;
+        Ok(numbers(&bytes, width)[0])
+    }
+
+    fn key_at(&self, rank: u64) -> Result<Key> {
+        Ok(match &self.manifest().ids {
+            IdTable::Range { first } => Key::Number(first + rank),
+            IdTable::Numbers | IdTable::Names => self.keys(rank, 1)?.get(0),
+        })
+    }
+
+    /// The keys of `count` ranks from `first` on.
+    fn keys(&self, first: u64, count: usize) -> Result<Keys> {
+        match &self.manifest().ids {
+            IdTable::Range { first: base } => Ok(Keys::Numbers((base + first..base + first + count as u64).collect())),
+            IdTable::Numbers => Ok(Keys::Numbers(numbers(&self.ids("ids.keys")?.read(first * 8, count * 8)?, 8))),
+            IdTable::Names => {
+                let lead = u64::from(first > 0);
+                let mut ends = numbers(&self.ids("ids.ends")?.read((first - lead) * 8, (count + lead as usize) * 8)?, 8);
+                let start = if lead == 1 { ends.remove(0) } else { 0 };
+                let keys = self.ids("ids.keys")?;
+                if ends.iter().try_fold(start, |last, &end| (end >= last).then_some(end)).is_none_or(|end| end > keys.section.bytes) {
+                    return Err(GraphError::Corrupt {
+                        path: keys.section.path().to_owned(),
+                        what: "names do not end one after the other".to_owned(),
+                    });
+                }
+                let len = ends.last().map_or(0, |end| end - start);
+                let bytes = keys.read(start, len as usize)?;
+                ends.iter_mut().for_each(|end| *end -= start);
+                Ok(Keys::Names { bytes, ends })
+            }
+        }
+    }
+
+    /// Every vertex in ascending order of original id: original ids and internal ids, at most `batch` at a time.
+    pub fn for_each_key(&self, batch: usize, visit: &mut dyn FnMut(&Keys, &[u64]) -> Result<()>) -> Result<()> {
+        let width = self.manifest().id_bytes as usize;
+        let mut first = 0;
+        while first < self.vertices() {
+            let count = (self.vertices() - first).min(batch as u64) as usize;
+            let vertices = if width == 0 {
+                (first..first + count as u64).collect()
+            } else {
+                numbers(&self.ids("ids.vertex")?.read(first * width as u64, count * width)?, width)
+            };
+            visit(&self.keys(first, count)?, &vertices)?;
+            first += count as u64;
+        }
+        Ok(())
+    }
+}
+
+/// A shared lock. Whoever publishes a graph holds it for a moment longer, and so does a child of that process between fork and exec: a refusal counts only when it
+/// lasts.
+fn lock_patiently(disk: &Disk, path: &Path) -> Result<DirLock> {
+    const ATTEMPTS: u32 = 20;
+    for _ in 1..ATTEMPTS {
+        match disk.lock_shared(path) {
+            Err(outercore_storage::StorageError::Locked { .. }) => std::thread::sleep(std::time::Duration::from_millis(25)),
+            other => return Ok(other?),
+        }
+    }
+    Ok(disk.lock_shared(path)?)
+}
+
+/// Little-endian numbers of `width` bytes.
+pub(crate) fn numbers(bytes: &[u8], width: usize) -> Vec<u64> {
+    bytes
+        .chunks_exact(width)
+        .map(|chunk| {
+            let mut number = [0; 8];
+            number[..width].copy_from_slice(chunk);
+            u64::from_le_bytes(number)
+        })
+        .collect()
+}
+
+fn open_files(disk: &Disk, path: &Path, manifest: &Manifest, entry: &SectionEntry) -> Result<StripedFile> {
+    let stripes: &[PathBuf] = if entry.striped { &manifest.stripes } else { &[] };
+    if let Some(missing) = stripes.iter().find(|stripe| !stripe.is_dir()) {
+        let why = format!("its stripe directory {} is missing", missing.display());
+        return Err(GraphError::NotAGraph { path: path.to_owned(), why });
+    }
+    let padded = entry.bytes.next_multiple_of(PAGE as u64);
+    StripedFile::open(disk, &Layout::files(path, stripes, &entry.name), manifest.stripe_unit, padded).map_err(|error| match error {
+        StorageError::Truncated { path, offset, wanted } => {
+            GraphError::Corrupt { path, what: format!("it has {offset} bytes instead of {}", offset + wanted) }
+        }
+        other => other.into(),
+    })
+}
+
+impl Table {
+    /// `len` bytes from `start` on.
+    pub fn read(&self, start: u64, len: usize) -> Result<Vec<u8>> {
+        self.section.read_verified(&self.sums, start, len)
+    }
+}
+
+impl SectionFile {
+    /// `len` bytes from `start` on, verified by the section's own checksums.
+    pub fn read_verified(&self, sums: &PageSums, start: u64, len: usize) -> Result<Vec<u8>> {
+        const PAGE_BYTES: u64 = PAGE as u64;
+        if start.checked_add(len as u64).is_none_or(|end| end > self.bytes) {
+            let what = format!("it has {} bytes, and {len} are wanted from byte {start} on", self.bytes);
+            return Err(GraphError::Corrupt { path: self.path().to_owned(), what });
+        }
+        let (first, end) = (start / PAGE_BYTES, (start + len as u64).div_ceil(PAGE_BYTES));
+        let mut bytes = vec![0; ((end.max(first) - first) * PAGE_BYTES) as usize];
+        self.file.read_at(&mut bytes, first * PAGE_BYTES)?;
+        sums.verify(first, &bytes, self.path())?;
+        let lead = (start - first * PAGE_BYTES) as usize;
+        if lead > 0 {
+            bytes.copy_within(lead..lead + len, 0);
+        }
+        bytes.truncate(len);
+        Ok(bytes)
+    }
+
+    /// Pages, the padded last one included.
+    pub fn pages(&self) -> u64 {
+        self.bytes.div_ceil(PAGE as u64)
+    }
+
+    /// The section's page checksums, themselves verified against the manifest.
+    pub fn sums(&self, disk: &Disk) -> Result<PageSums> {
+        let sums = PageSums::load(disk, &self.sums, self.pages())?;
+        if sums.seal() != self.sums_crc {
+            return Err(GraphError::Corrupt { path: self.sums.clone(), what: "its checksum does not match the manifest".to_owned() });
+        }
+        Ok(sums)
+    }
+
+    /// The file that a fault is reported in: the first of the stripes.
+    pub fn path(&self) -> &Path {
+        self.file.files().first().map_or(Path::new(""), |file: &Arc<DiskFile>| file.path())
+    }
+
+    /// Reads the whole section, verified.
+    pub fn read_all(&self, disk: &Disk) -> Result<Vec<u8>> {
+        let mut bytes = vec![0; (self.pages() * PAGE as u64) as usize];
+        self.file.read_at(&mut bytes, 0)?;
+        self.sums(disk)?.verify(0, &bytes, self.path())?;
+        bytes.truncate(self.bytes as usize);
+        Ok(bytes)
+    }
+}

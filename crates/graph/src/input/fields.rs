@@ -1,0 +1,282 @@
+//! One line, slowly and exactly: comments, columns, quotes, ids, weights. Every complaint about a line is written here.
+
+use std::borrow::Cow;
+
+use super::{WeightKind, chunks::Fault};
+
+/// The longest line that is read.
+pub(super) const MAX_LINE: usize = 1 << 20;
+
+/// What separates columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Separator {
+    /// Spaces and tabs, any number.
+    Blank,
+    /// One tab.
+    Tab,
+    /// One comma, blanks around it.
+    Comma,
+    /// One semicolon, blanks around it.
+    Semicolon,
+}
+
+impl Separator {
+    /// The byte, a space for blanks.
+    pub(super) fn byte(self) -> u8 {
+        match self {
+            Separator::Blank => b' ',
+            Separator::Tab => b'\t',
+            Separator::Comma => b',',
+            Separator::Semicolon => b';',
+        }
+    }
+
+    /// Its name in `...-separated`.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Separator::Blank => "space",
+            Separator::Tab => "tab",
+            Separator::Comma => "comma",
+            Separator::Semicolon => "semicolon",
+        }
+    }
+}
+
+/// Which lines are comments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Comments {
+    /// Those that begin with `#`, `%` or `//`.
+    Text,
+    /// Those that begin with `%`.
+    Percent,
+    /// Those whose first word is `c`, and those of vertices (`n`).
+    Dimacs,
+}
+
+impl Comments {
+    /// Whether a trimmed line is one.
+    pub(super) fn has(self, line: &[u8]) -> bool {
+        match self {
+            Comments::Text => matches!(line, [b'#' | b'%', ..] | [b'/', b'/', ..]),
+            Comments::Percent => line.first() == Some(&b'%'),
+            Comments::Dimacs => matches!(line, [b'c' | b'n'] | [b'c' | b'n', b' ' | b'\t', ..]),
+        }
+    }
+}
+
+/// A line without its end and the blanks around it, or why it cannot be one.
+pub(super) fn trim(line: &[u8]) -> Result<&[u8], Fault> {
+    if line.len() > MAX_LINE {
+        let advice = "an edge list has one edge in each line: is this another format?";
+        return Err(complaint(format!("the line is longer than {} MiB", MAX_LINE >> 20), advice));
+    }
+    let content = line.trim_ascii();
+    if let Some(at) = memchr::memchr2(0, b'\r', content) {
+        return Err(if content[at] == 0 {
+            let offset = content.as_ptr() as u64 - line.as_ptr() as u64 + at as u64;
+            binary(offset)
+        } else {
+            let advice = "lines must end in LF or CR LF; convert the file: `tr '\\r' '\\n' < FILE`";
+            complaint("there is a carriage return inside the line".to_owned(), advice)
+        });
+    }
+    Ok(content)
+}
+
+/// A NUL byte at this offset.
+pub(super) fn binary(offset: u64) -> Fault {
+    Fault {
+        line: None,
+        offset: Some(offset),
+        what: "a NUL byte: this looks binary, not like text".to_owned(),
+        advice: "if it holds pairs of little-endian numbers, give --format pairs-u32 or pairs-u64".to_owned(),
+    }
+}
+
+/// A fault of the line at hand.
+pub(super) fn complaint(what: String, advice: &str) -> Fault {
+    Fault { line: Some(0), offset: None, what, advice: advice.to_owned() }
+}
+
+/// The columns of a trimmed line.
+pub(super) struct Columns<'a> {
+    /// What is not yet read; `None` at the end.
+    rest: Option<&'a [u8]>,
+    separator: Separator,
+}
+
+/// The columns of a trimmed line.
+pub(super) fn columns(line: &[u8], separator: Separator) -> Columns<'_> {
+    Columns { rest: Some(line), separator }
+}
+
+impl<'a> Iterator for Columns<'a> {
+    /// The column, or what is wrong with it.
+    type Item = Result<Cow<'a, [u8]>, &'static str>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let rest = self.rest?;
+        if self.separator == Separator::Blank {
+            if let [b'"', quoted @ ..] = rest {
+                return Some(self.quoted(quoted));
+            }
+            let end = rest.iter().position(|byte| matches!(byte, b' ' | b'\t')).unwrap_or(rest.len());
+            let (column, rest) = rest.split_at(end);
+            let rest = rest.trim_ascii_start();
+            self.rest = (!rest.is_empty()).then_some(rest);
+            return Some(Ok(Cow::Borrowed(column)));
+        }
+        let byte = self.separator.byte();
+        let start = skip_blanks(rest, byte);
+        if let [b'"', quoted @ ..] = start {
+            return Some(self.quoted(quoted));
+        }
+        let (column, rest) = match memchr::memchr(byte, rest) {
+            Some(at) => (&rest[..at], Some(&rest[at + 1..])),
+            None => (rest, None),
+        };
+        self.rest = rest;
+        Some(Ok(Cow::Borrowed(column.trim_ascii())))
+    }
+}
+
+impl<'a> Columns<'a> {
+    /// The column whose opening quote was read.
+    fn quoted(&mut self, inside: &'a [u8]) -> Result<Cow<'a, [u8]>, &'static str> {
+        let mut from = 0;
+        let mut doubled = false;
+        let end = loop {
+            let Some(at) = memchr::memchr(b'"', &inside[from..]) else {
+                self.rest = None;
+                return Err("a quotation mark is not closed");
+            };
+            if inside.get(from + at + 1) != Some(&b'"') {
+                break from + at;
+            }
+            doubled = true;
+            from += at + 2;
+        };
+        let after = &inside[end + 1..];
+        let blank = self.separator == Separator::Blank;
+        self.rest = match if blank { after } else { skip_blanks(after, self.separator.byte()) } {
+            [] => None,
+            [b' ' | b'\t', rest @ ..] if blank => Some(rest.trim_ascii_start()),
+            [byte, rest @ ..] if *byte == self.separator.byte() => Some(rest),
+            _ => {
+                self.rest = None;
+                return Err("something follows a closing quotation mark");
+            }
+        };
+        let column = &inside[..end];
+        if !doubled {
+            return Ok(Cow::Borrowed(column));
+        }
+        let mut plain = Vec::with_capacity(column.len());
+        let mut bytes = column.iter();
+        while let Some(byte) = bytes.next() {
+            plain.push(*byte);
+            if *byte == b'"' {
+                bytes.next();
+            }
+        }
+        Ok(Cow::Owned(plain))
+    }
+}
+
+/// Without the blanks at the beginning that do not separate.
+fn skip_blanks(bytes: &[u8], separator: u8) -> &[u8] {
+    let start = bytes.iter().position(|byte| *byte == separator || !matches!(byte, b' ' | b'\t'));
+    &bytes[start.unwrap_or(bytes.len())..]
+}
+
+/// An unsigned decimal number below 2^64: digits and nothing else.
+pub(super) fn number(column: &[u8]) -> Option<u64> {
+    if column.is_empty() {
+        return None;
+    }
+    column.iter().try_fold(0u64, |number, byte| {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 { None } else { number.checked_mul(10)?.checked_add(u64::from(digit)) }
+    })
+}
+
+/// A weight of the kind, or what is wrong with it.
+pub(super) fn weight(column: &[u8], kind: WeightKind) -> Result<f64, Fault> {
+    let shown = show(column);
+    let advice = "mend the line, or give --weights none to ignore the column";
+    match kind {
+        WeightKind::None => Ok(0.0),
+        WeightKind::U32 => match number(column) {
+            Some(weight) if u32::try_from(weight).is_ok() => Ok(weight as f64),
+            _ => Err(complaint(
+                format!("the weight {shown} is not an unsigned integer below 2^32"),
+                "give --weights f64 if weights may be other numbers, or --weights none to ignore the column",
+            )),
+        },
+        WeightKind::F32 | WeightKind::F64 => match fast_float2::parse::<f64, _>(column) {
+            Ok(weight) if kind == WeightKind::F32 && weight.is_finite() && !(weight as f32).is_finite() => {
+                Err(complaint(format!("the weight {shown} is too large for f32"), "give --weights f64"))
+            }
+            Ok(weight) if weight.is_finite() => Ok(weight),
+            Ok(_) => Err(complaint(format!("the weight {shown} is not finite"), advice)),
+            Err(_) => Err(complaint(format!("the weight {shown} is not a number"), advice)),
+        },
+    }
+}
+
+/// A column for a message: quoted, escaped, not too long.
+pub(super) fn show(column: &[u8]) -> String {
+    const LONGEST: usize = 40;
+    match column.get(..LONGEST) {
+        Some(start) => format!("\"{}...\" ({} bytes)", start.escape_ascii(), column.len()),
+        None => match std::str::from_utf8(column) {
+            Ok(text) => format!("{text:?}"),
+            Err(_) => format!("\"{}\"", column.escape_ascii()),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(line: &str, separator: Separator) -> Result<Vec<String>, &'static str> {
+        let text = |column: Cow<'_, [u8]>| String::from_utf8(column.into_owned()).unwrap();
+        columns(line.as_bytes(), separator).map(|column| column.map(text)).collect()
+    }
+
+    #[test]
+    fn columns_are_separated() {
+        assert_eq!(all("a  b\t c", Separator::Blank).unwrap(), ["a", "b", "c"]);
+        assert_eq!(all("\"New York\"  \"a\"\t5\"", Separator::Blank).unwrap(), ["New York", "a", "5\""]);
+        assert_eq!(all("a, b ,,c,", Separator::Comma).unwrap(), ["a", "b", "", "c", ""]);
+        assert_eq!(all("New York\tRio", Separator::Tab).unwrap(), ["New York", "Rio"]);
+        assert_eq!(all("\"a,\"\"b\"\"\" ; x;\"\"", Separator::Semicolon).unwrap(), ["a,\"b\"", "x", ""]);
+        assert!(all("\"a,b", Separator::Comma).is_err());
+        assert!(all("\"a\"b,c", Separator::Comma).is_err());
+        assert_eq!(all("\t\"a\"\t", Separator::Tab).unwrap(), ["", "a", ""]);
+    }
+
+    #[test]
+    fn numbers_are_digits() {
+        assert_eq!(number(b"007"), Some(7));
+        assert_eq!(number(b"18446744073709551615"), Some(u64::MAX));
+        for bad in ["18446744073709551616", "", "+1", "-1", "-0", "1.0", "1e3", "0x10", "\u{661}", "1 ", &"9".repeat(400)] {
+            assert_eq!(number(bad.as_bytes()), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn weights_are_checked() {
+        assert_eq!(weight(b"4294967295", WeightKind::U32).unwrap(), 4_294_967_295.0);
+        for bad in ["4294967296", "-1", "1.0", "", "+1"] {
+            assert!(weight(bad.as_bytes(), WeightKind::U32).is_err(), "{bad}");
+        }
+        assert_eq!(weight(b"-1.5e2", WeightKind::F64).unwrap(), -150.0);
+        assert_eq!(weight(b"4.9e-324", WeightKind::F64).unwrap(), 4.9e-324);
+        for bad in ["NaN", "-nan", "inf", "-inf", "infinity", "1e999", "", "x", "1.0x", "0x10", "1,5"] {
+            assert!(weight(bad.as_bytes(), WeightKind::F64).is_err(), "{bad}");
+        }
+        assert!(weight(b"1e39", WeightKind::F32).is_err());
+    }
+}

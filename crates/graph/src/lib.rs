@@ -1,0 +1,30 @@
+//! The graph at rest: reading edge lists, building the on-disk graph, opening and checking it.
+//!
+//! - [`types`]: original ids, directions, weights, orders.
+//! - [`format`]: the on-disk format: manifest, sections, tiles.
+//! - [`input`]: edge lists in every supported format, as batches of edges.
+//! - [`graph`]: [`Graph`], an opened graph.
+//! - [`build`]: edges to a graph, inside a memory budget.
+//! - [`scan`]: the rows from front to back.
+//! - [`check`]: every checksum and invariant.
+//! - [`generate`]: synthetic graphs.
+//! - [`view`]: the undirected simple view.
+//! - [`error`]: [`GraphError`] and [`InputError`].
+
+pub mod build;
+pub mod check;
+pub mod error;
+pub mod format;
+pub mod generate;
+pub mod graph;
+pub mod input;
+pub mod scan;
+pub mod types;
+pub mod view;
+
+pub use build::{BuildOptions, BuildProgress, Silent, build};
+pub use check::{Fault, check};
+pub use error::{GraphError, InputError, Result};
+pub use graph::{Graph, SectionFile};
+pub use scan::EdgeRows;
+pub use types::{Direction, Key, Keys, Order, WeightKind};

@@ -1,0 +1,129 @@
+//! The vocabulary of the crate: original ids, directions, weights.
+
+use serde::{Deserialize, Serialize};
+
+/// An original id, as the user wrote it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Key {
+    /// An unsigned number.
+    Number(u64),
+    /// Any other string.
+    Name(String),
+}
+
+impl std::fmt::Display for Key {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Key::Number(number) => write!(f, "{number}"),
+            Key::Name(name) => f.write_str(name),
+        }
+    }
+}
+
+/// A batch of original ids.
+#[derive(Clone, Debug)]
+pub enum Keys {
+    /// Numbers.
+    Numbers(Vec<u64>),
+    /// Names, one after the other; `ends[i]` is where name `i` ends.
+    Names {
+        /// The names' bytes, UTF-8.
+        bytes: Vec<u8>,
+        /// The end of each name in `bytes`.
+        ends: Vec<u64>,
+    },
+}
+
+impl Keys {
+    /// How many ids there are.
+    pub fn len(&self) -> usize {
+        match self {
+            Keys::Numbers(numbers) => numbers.len(),
+            Keys::Names { ends, .. } => ends.len(),
+        }
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Id number `index`.
+    pub fn get(&self, index: usize) -> Key {
+        match self {
+            Keys::Numbers(numbers) => Key::Number(numbers[index]),
+            Keys::Names { .. } => Key::Name(self.name(index).to_owned()),
+        }
+    }
+
+    /// Name number `index`; empty for numbers.
+    pub fn name(&self, index: usize) -> &str {
+        match self {
+            Keys::Numbers(_) => "",
+            Keys::Names { bytes, ends } => {
+                let start = if index == 0 { 0 } else { ends[index - 1] as usize };
+                std::str::from_utf8(&bytes[start..ends[index] as usize]).unwrap_or("\u{fffd}")
+            }
+        }
+    }
+}
+
+/// Which of a vertex's edges are meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Direction {
+    /// From the vertex.
+    Out,
+    /// To the vertex.
+    In,
+}
+
+impl Direction {
+    /// The prefix of its sections: `out` or `in`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Direction::Out => "out",
+            Direction::In => "in",
+        }
+    }
+
+    /// The other one.
+    pub fn reversed(self) -> Self {
+        match self {
+            Direction::Out => Direction::In,
+            Direction::In => Direction::Out,
+        }
+    }
+}
+
+/// The type of the edges' weights, as the user sees it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum WeightKind {
+    /// No weights.
+    #[default]
+    None,
+    /// Unsigned integers below 2^32; stored in 1, 2 or 4 bytes, by the largest.
+    U32,
+    /// Single precision.
+    F32,
+    /// Double precision.
+    F64,
+}
+
+/// The order of the vertices on disk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Order {
+    /// Descending total degree, ties by original id.
+    #[default]
+    Degree,
+    /// Ascending original id.
+    Original,
+}
+
+/// The fewest bytes that hold every value below `bound`.
+pub fn bytes_for(bound: u64) -> usize {
+    let bits = 64 - bound.saturating_sub(1).leading_zeros() as usize;
+    bits.div_ceil(8).max(1)
+}

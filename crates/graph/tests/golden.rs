@@ -1,0 +1,370 @@
+//! Golden graphs: graphs of every released version of the format, committed, which must keep opening and keep their meaning; and `docs/format.md`, held against
+//! what the builder writes today through a reader that shares no code with the library (`golden/decode.rs`).
+//!
+//! When the format's version rises: make the folder of the new version with `cargo test -p outercore-graph --test golden -- --ignored`, and leave the old ones alone.
+
+#[path = "golden/decode.rs"]
+mod decode;
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+use decode::{Decoded, Edge, crc32c};
+use outercore_graph::{
+    BuildOptions, Graph, GraphError, Key, Order, Silent, WeightKind, check,
+    format::{MANIFEST, VERSION},
+    generate::Rmat,
+    input::{self, EdgeSource, Input, InputOptions},
+};
+use outercore_storage::Disk;
+use serde_json::{Value, json};
+
+/// The names of the golden graphs; each has an input of that name.
+const NAMES: [&str; 3] = ["undirected", "directed", "plain"];
+
+fn golden(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name)
+}
+
+/// The input of a golden graph.
+fn source(name: &str) -> Box<dyn EdgeSource> {
+    let (weights, directed) = match name {
+        "undirected" => (WeightKind::None, false),
+        "directed" => (WeightKind::F32, true),
+        _ => (WeightKind::U32, true),
+    };
+    let vertices = golden(&format!("inputs/{name}.vertices.txt"));
+    let options = InputOptions {
+        weights: Some(weights),
+        directed: Some(directed),
+        vertices: if vertices.exists() { vec![vertices] } else { Vec::new() },
+        ..InputOptions::default()
+    };
+    input::open(&Disk::new(), &[Input::from(golden(&format!("inputs/{name}.txt")))], &options).unwrap()
+}
+
+/// How a golden graph is built. Memory and threads decide how edges are cut into tiles; these graphs are too small to be cut.
+fn options(name: &str, threads: usize) -> BuildOptions {
+    let plain = name == "plain";
+    let order = if plain { Order::Original } else { Order::Degree };
+    // The kind of weights is asked of the input.
+    BuildOptions { memory: 96 << 20, threads, transpose: !plain, order, weights: source(name).info().weights, ..BuildOptions::default() }
+}
+
+fn build(name: &str, output: &Path, threads: usize) {
+    outercore_graph::build(&Disk::new(), source(name).as_ref(), output, &options(name, threads), &Silent).unwrap();
+}
+
+/// The edges of an input by original id, with the bits of their weights.
+fn edges(name: &str) -> Vec<(String, String, u64)> {
+    let text = std::fs::read_to_string(golden(&format!("inputs/{name}.txt"))).unwrap();
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    lines
+        .map(|line| {
+            let fields: Vec<&str> = line.split_whitespace().collect();
+            let weight = match name {
+                "undirected" => 0,
+                "directed" => fields[2].parse::<f32>().unwrap().to_bits().into(),
+                _ => fields[2].parse().unwrap(),
+            };
+            (fields[0].to_owned(), fields[1].to_owned(), weight)
+        })
+        .collect()
+}
+
+/// Edges by internal id, sorted; an undirected one from both ends.
+fn expected_edges(name: &str, ids: &[String], directed: bool) -> Vec<Edge> {
+    let internal: BTreeMap<&str, u64> = ids.iter().map(String::as_str).zip(0..).collect();
+    let mut all = Vec::new();
+    for (source, target, weight) in edges(name) {
+        let (source, target) = (internal[source.as_str()], internal[target.as_str()]);
+        all.push((source, target, weight));
+        if !directed && source != target {
+            all.push((target, source, weight));
+        }
+    }
+    all.sort_unstable();
+    all
+}
+
+fn sorted(mut edges: Vec<Edge>) -> Vec<Edge> {
+    edges.sort_unstable();
+    edges
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        std::fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
+    }
+}
+
+/// Writes a manifest with a seal that fits it.
+fn seal(folder: &Path, manifest: &Value) {
+    let json = serde_json::to_string_pretty(manifest).unwrap();
+    std::fs::write(folder.join(MANIFEST), format!("{json}\n# crc32c {:08x}\n", crc32c(json.as_bytes()))).unwrap();
+}
+
+/// What the manifest of a golden graph says, beside its uuid and its sections.
+fn expected_manifest(name: &str) -> Value {
+    let common = json!({"outercore": "graph", "version": 1, "simple": false, "neighbor_bytes": 1, "stripe_unit": 1 << 20, "stripes": []});
+    let own = match name {
+        "undirected" => json!({
+            "vertices": 8, "connected": 6, "edges": 8, "arcs": 15, "directed": false, "transpose": false, "weights": "none", "weight_bytes": 0, "negative_weights": false,
+            "id_bytes": 1, "ids": {"kind": "numbers"}, "order": "degree", "max_out_degree": [4, 0], "max_in_degree": 4, "grid_words": 15,
+        }),
+        "directed" => json!({
+            "vertices": 142, "connected": 142, "edges": 144, "arcs": 144, "directed": true, "transpose": true, "weights": "f32", "weight_bytes": 4, "negative_weights": true,
+            "id_bytes": 1, "ids": {"kind": "names"}, "order": "degree", "max_out_degree": [141, 0], "max_in_degree": 3, "grid_words": 145,
+        }),
+        _ => json!({
+            "vertices": 4, "connected": 4, "edges": 4, "arcs": 4, "directed": true, "transpose": false, "weights": "u32", "weight_bytes": 2, "negative_weights": false,
+            "id_bytes": 0, "ids": {"kind": "range", "first": 1}, "order": "original", "max_out_degree": [2, 0], "max_in_degree": 0, "grid_words": 4,
+        }),
+    };
+    let mut all = common;
+    all.as_object_mut().unwrap().extend(own.as_object().unwrap().clone());
+    all
+}
+
+/// The sections of a golden graph: those that `docs/format.md` says there are, sorted by name.
+fn expected_sections(name: &str) -> Vec<&'static str> {
+    let mut names = vec!["out.degrees", "out.index", "out.adjacency", "grid.stripes", "grid.tiles", "grid.chunks", "grid.words"];
+    names.extend(match name {
+        "undirected" => &["out.heads", "ids.keys", "ids.vertex", "ids.rank"][..],
+        "directed" => &[
+            "out.weights",
+            "grid.weights",
+            "in.degrees",
+            "in.index",
+            "in.adjacency",
+            "in.weights",
+            "in.heads",
+            "ids.keys",
+            "ids.ends",
+            "ids.vertex",
+            "ids.rank",
+        ],
+        _ => &["out.weights", "grid.weights"],
+    });
+    names.sort_unstable();
+    names
+}
+
+#[test]
+fn the_manifest_says_what_is_documented() {
+    for name in NAMES {
+        let decoded = Decoded::open(&golden("v1").join(name));
+        let mut manifest = decoded.manifest.clone();
+        let object = manifest.as_object_mut().unwrap();
+        let uuid = object.remove("uuid").unwrap();
+        assert!(uuid.as_str().is_some_and(|uuid| uuid.len() == 32 && uuid.chars().all(|c| c.is_ascii_hexdigit())), "{uuid}");
+        object.remove("sections").unwrap();
+        assert_eq!(manifest, expected_manifest(name), "{name}");
+        assert_eq!(decoded.names(), expected_sections(name), "{name}");
+        let mut files: Vec<String> =
+            expected_sections(name).iter().flat_map(|section| [(*section).to_owned(), format!("{section}.crc")]).collect();
+        files.push(MANIFEST.to_owned());
+        files.sort();
+        let mut found: Vec<String> =
+            std::fs::read_dir(golden("v1").join(name)).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        found.sort();
+        assert_eq!(found, files, "{name}");
+    }
+}
+
+#[test]
+fn the_sections_hold_what_is_documented() {
+    for name in NAMES {
+        let decoded = Decoded::open(&golden("v1").join(name));
+        let directed = decoded.says("directed");
+        let ids = decoded.original_ids();
+        let expected = expected_edges(name, &ids, directed);
+        assert_eq!(decoded.rows("out"), expected, "{name}");
+        let (grid, skips) = decoded.grid();
+        assert_eq!(sorted(grid), expected, "{name}");
+        assert_eq!(skips, u64::from(name == "directed"), "{name}: the sources from the leaves to the last vertex are far apart");
+        let pulled = if directed { "in" } else { "out" };
+        if decoded.says("transpose") {
+            assert_eq!(
+                sorted(decoded.rows("in").into_iter().map(|(target, source, weight)| (source, target, weight)).collect()),
+                expected,
+                "{name}"
+            );
+        }
+        if decoded.says("transpose") || !directed {
+            let rows = decoded.rows(pulled);
+            let first = |vertex| rows.iter().find(|edge| edge.0 == vertex).map(|edge| edge.1);
+            assert_eq!(decoded.heads(pulled), (0..decoded.number("connected")).map(first).collect::<Vec<_>>(), "{name}");
+        }
+        let mut degrees: BTreeMap<&str, u64> = BTreeMap::new();
+        let edges = edges(name);
+        edges.iter().flat_map(|edge| [&edge.0, &edge.1]).for_each(|end| *degrees.entry(end).or_default() += 1);
+        let by_order: Vec<u64> = ids.iter().map(|id| degrees.get(id.as_str()).copied().unwrap_or(0)).collect();
+        assert!(
+            by_order[..decoded.number("connected") as usize].iter().all(|&degree| degree > 0)
+                && by_order.len() as u64 == decoded.number("vertices")
+        );
+        assert!(name == "plain" || by_order.is_sorted_by(|a, b| a >= b), "{name}: {by_order:?}");
+    }
+}
+
+#[test]
+fn golden_graphs_open_and_answer() {
+    for version in 1..=VERSION {
+        for name in NAMES {
+            let path = golden(&format!("v{version}")).join(name);
+            let graph = Graph::open(&Disk::new(), &path).unwrap();
+            assert_eq!(check(&Disk::new(), &path, &Silent).unwrap(), [], "{name}");
+            let ids: Vec<Key> = (0..graph.vertices()).map(|vertex| graph.key_of(vertex).unwrap()).collect();
+            for (vertex, key) in (0..).zip(&ids) {
+                assert_eq!(graph.find(key).unwrap(), Some(vertex), "{name}: {key}");
+            }
+            assert_eq!(graph.find(&Key::Number(5_000)).unwrap(), None, "{name}");
+            let mut listed = Vec::new();
+            graph
+                .for_each_key(3, &mut |keys, vertices| {
+                    listed.extend((0..keys.len()).map(|index| (keys.get(index), vertices[index])));
+                    Ok(())
+                })
+                .unwrap();
+            assert!(
+                listed.is_sorted() && listed.len() == ids.len() && listed.iter().all(|(key, vertex)| ids[*vertex as usize] == *key),
+                "{name}"
+            );
+            let mut found = Vec::new();
+            graph
+                .for_each_edge(5, &mut |rows| {
+                    let weight = |index: usize| rows.weights.get(index).copied().unwrap_or(0.0);
+                    found.extend((0..rows.sources.len()).map(|index| (rows.sources[index], rows.targets[index], weight(index).to_bits())));
+                    Ok(())
+                })
+                .unwrap();
+            let texts: Vec<String> = ids.iter().map(Key::to_string).collect();
+            let value = |bits: u64| match graph.weights() {
+                WeightKind::None => 0.0f64,
+                WeightKind::F32 => f32::from_bits(bits as u32).into(),
+                _ => bits as f64,
+            };
+            let expected = expected_edges(name, &texts, graph.directed()).into_iter().filter(|edge| graph.directed() || edge.0 >= edge.1);
+            assert_eq!(
+                sorted(found),
+                sorted(expected.map(|(source, target, bits)| (source, target, value(bits).to_bits())).collect()),
+                "{name}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_builder_writes_the_same_bytes() {
+    let place = tempfile::tempdir().unwrap();
+    for (name, threads) in NAMES.into_iter().flat_map(|name| [(name, 1), (name, 3)]) {
+        let path = place.path().join(format!("{name}-{threads}.oc"));
+        build(name, &path, threads);
+        let kept = golden(&format!("v{VERSION}")).join(name);
+        for entry in std::fs::read_dir(&kept).unwrap() {
+            let file = entry.unwrap().file_name();
+            if file != MANIFEST {
+                assert!(
+                    std::fs::read(kept.join(&file)).unwrap() == std::fs::read(path.join(&file)).unwrap(),
+                    "{name}: {} differs",
+                    file.display()
+                );
+            }
+        }
+        let manifests = [&kept, &path].map(|folder| {
+            let mut manifest = Decoded::open(folder).manifest;
+            manifest["uuid"] = Value::Null;
+            manifest
+        });
+        assert_eq!(manifests[0], manifests[1], "{name}");
+    }
+}
+
+#[test]
+fn one_flipped_bit_is_found_anywhere() {
+    let place = tempfile::tempdir().unwrap();
+    for name in NAMES {
+        let path = place.path().join(name);
+        copy(&golden("v1").join(name), &path);
+        for entry in std::fs::read_dir(&path).unwrap() {
+            let file = entry.unwrap().path();
+            let sound = std::fs::read(&file).unwrap();
+            // The first byte, the last one (padding, in a section), and two between.
+            for at in [0, sound.len() / 3, sound.len() / 2, sound.len() - 1] {
+                let mut damaged = sound.clone();
+                damaged[at] ^= 1 << (at % 8);
+                std::fs::write(&file, &damaged).unwrap();
+                let faults = check(&Disk::new(), &path, &Silent).unwrap();
+                let section = file.to_string_lossy().trim_end_matches(".crc").to_owned();
+                assert!(
+                    faults.iter().any(|fault| fault.path.to_string_lossy().starts_with(&section)),
+                    "{}, byte {at}: {faults:?}",
+                    file.display()
+                );
+            }
+            std::fs::write(&file, &sound).unwrap();
+        }
+        assert_eq!(check(&Disk::new(), &path, &Silent).unwrap(), []);
+    }
+}
+
+#[test]
+fn newer_versions_are_refused_and_new_keys_are_not() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("graph");
+    copy(&golden("v1/plain"), &path);
+    let mut manifest = Decoded::open(&path).manifest;
+    manifest["added_later"] = json!({"a": [1, 2]});
+    seal(&path, &manifest);
+    assert_eq!(check(&Disk::new(), &path, &Silent).unwrap(), []);
+    manifest["version"] = json!(VERSION + 1);
+    manifest.as_object_mut().unwrap().remove("connected");
+    seal(&path, &manifest);
+    let refused = Graph::open(&Disk::new(), &path).err();
+    assert!(matches!(&refused, Some(GraphError::Newer { version, .. }) if *version == VERSION + 1), "{refused:?}");
+}
+
+#[test]
+fn stripes_lie_where_the_documentation_says() {
+    let place = tempfile::tempdir().unwrap();
+    let build = |name: &str, stripes: Vec<PathBuf>| {
+        let path = place.path().join(name);
+        let options = BuildOptions { memory: 128 << 20, threads: 2, stripes, ..BuildOptions::default() };
+        outercore_graph::build(&Disk::new(), &Rmat { edge_factor: 48, ..Rmat::new(16, 5) }.source().unwrap(), &path, &options, &Silent)
+            .unwrap();
+        Decoded::open(&path)
+    };
+    let whole = build("whole.oc", Vec::new());
+    let striped = build("striped.oc", (0..3).map(|index| place.path().join(format!("device {index}"))).collect());
+    let bulk = ["out.adjacency", "in.adjacency", "grid.words"];
+    for entry in striped.manifest["sections"].as_array().unwrap() {
+        let name = entry["name"].as_str().unwrap();
+        assert_eq!(entry["striped"] == true, bulk.contains(&name), "{name}");
+        assert!(whole.section(name) == striped.section(name), "{name}");
+    }
+    // Several units in a folder, and a last one that is cut short.
+    assert!(whole.section("out.adjacency").len() > 4 << 20);
+    assert_eq!(sorted(whole.grid().0), whole.rows("out"));
+    let uuid = striped.manifest["uuid"].as_str().unwrap();
+    assert!(
+        striped.manifest["stripes"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|folder| folder.as_str().unwrap().ends_with(&format!("/outercore-{uuid}")))
+    );
+}
+
+/// Writes the golden graphs of the newest version. Refuses to touch graphs that are there.
+#[test]
+#[ignore = "makes the golden graphs of a new version"]
+fn make_golden_graphs() {
+    for name in NAMES {
+        build(name, &golden(&format!("v{VERSION}")).join(name), 1);
+    }
+}

@@ -1,0 +1,161 @@
+//! The budget of a build is kept: the peak resident size of the process stays below it, whatever the ids, the shape and the number of threads.
+//!
+//! Each build is a process of its own, because the peak of a process never falls.
+
+mod support;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use outercore_graph::generate::{GeneratedWeights, Rmat, Uniform};
+use outercore_graph::input::{self, EdgeSource, Input, InputOptions};
+use outercore_graph::{BuildOptions, BuildProgress, GraphError, Order};
+use outercore_storage::{Disk, memory::peak_rss_bytes};
+
+/// What a child builds: `KIND|THREADS|MIB|FOLDER`.
+const TASK: &str = "OUTERCORE_TEST_MEMORY";
+
+/// Not a test: the process that is measured. Its last line is what came of it.
+#[test]
+fn child() {
+    let Ok(task) = std::env::var(TASK) else { return };
+    let parts: Vec<&str> = task.splitn(4, '|').collect();
+    let [kind, threads, mib, folder] = parts[..] else { panic!("{task:?} is no task") };
+    let folder = Path::new(folder);
+    let mut options =
+        BuildOptions { memory: mib.parse::<u64>().unwrap() << 20, threads: threads.parse().unwrap(), ..BuildOptions::default() };
+    match kind {
+        "simple" => (options.directed, options.simple) = (Some(false), true),
+        "original" => options.order = Order::Original,
+        "striped" => options.stripes = vec![folder.join("stripe-0"), folder.join("stripe-1")],
+        _ => {}
+    }
+    let source = source(kind, folder);
+    let result = outercore_graph::build(&Disk::new(), source.as_ref(), &folder.join("graph.oc"), &options, &Stages);
+    let peak = peak_rss_bytes();
+    match result {
+        Ok(manifest) => println!("\nbuilt {peak} {} {}", manifest.vertices, manifest.edges),
+        Err(GraphError::Memory { needed, .. }) => println!("\nrefused {peak} {needed} 0"),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// Says on standard error how high the peak was when each stage began.
+struct Stages;
+
+impl BuildProgress for Stages {
+    fn stage(&self, name: &'static str, _: Option<u64>) {
+        eprintln!("{:.1} MiB before {name}", peak_rss_bytes() as f64 / (1 << 20) as f64);
+    }
+    fn advance(&self, _: u64) {}
+    fn cancelled(&self) -> bool {
+        false
+    }
+}
+
+fn source(kind: &str, folder: &Path) -> Box<dyn EdgeSource> {
+    let rmat = Rmat::new(18, 1);
+    match kind {
+        "rmat of scale 22" => Box::new(Rmat::new(22, 1).source().unwrap()),
+        "rmat" | "simple" | "original" | "striped" => Box::new(rmat.source().unwrap()),
+        "weighted" => Box::new(Rmat { weights: GeneratedWeights::Uniform { low: 0, high: 1 << 20 }, ..rmat }.source().unwrap()),
+        "uniform" => {
+            Box::new(Uniform { vertices: 2_000_000, edges: 4_000_000, seed: 1, weights: GeneratedWeights::None }.source().unwrap())
+        }
+        _ => input::open(&Disk::new(), &[Input::from(folder.join(kind))], &InputOptions::default()).unwrap(),
+    }
+}
+
+/// Builds in a child; returns what it says, and its numbers: peak, and vertices and edges or the budget that it needs.
+fn run(kind: &str, threads: usize, mib: u64, folder: &Path) -> (String, [u64; 3]) {
+    for old in ["graph.oc", "stripe-0", "stripe-1"] {
+        let _ = std::fs::remove_dir_all(folder.join(old));
+    }
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command
+        .args(["--exact", "child", "--nocapture", "--test-threads", "1"])
+        .env(TASK, format!("{kind}|{threads}|{mib}|{}", folder.display()));
+    let output = command.output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{kind}, {threads} threads, {mib} MiB: {text}{}", String::from_utf8_lossy(&output.stderr));
+    let line = text.lines().find(|line| line.starts_with("built ") || line.starts_with("refused ")).unwrap_or_else(|| panic!("{text}"));
+    let (seen, budget) = (line.split(' ').nth(1).and_then(|peak| peak.parse::<u64>().ok()), mib << 20);
+    if seen.is_none_or(|peak| peak >= budget) {
+        eprintln!("{kind}, {threads} threads, {mib} MiB:\n{}", String::from_utf8_lossy(&output.stderr));
+    }
+    let mut words = line.split(' ');
+    let what = words.next().unwrap().to_owned();
+    let numbers: Vec<u64> = words.map(|word| word.parse().unwrap()).collect();
+    (what, numbers.try_into().unwrap())
+}
+
+/// Builds within each of `budgets` (MiB): each is kept, and all builds have the same vertices and edges.
+fn keeps(kinds: &[&str], threads: &[usize], budgets: &[u64], folder: &Path) {
+    let mut over = Vec::new();
+    for kind in kinds {
+        let mut size = None;
+        for &threads in threads {
+            for &mib in budgets {
+                let (what, [peak, vertices, edges]) = run(kind, threads, mib, folder);
+                let seen = peak as f64 / (1 << 20) as f64;
+                eprintln!("{kind}, {threads} threads: {what} in {seen:.1} of {mib} MiB");
+                if peak >= mib << 20 {
+                    over.push(format!("{kind}, {threads} threads: {seen:.1} of {mib} MiB"));
+                }
+                if what == "refused" {
+                    assert!(vertices > mib << 20, "{kind}: refused {mib} MiB, although {vertices} bytes are enough");
+                    continue;
+                }
+                assert_eq!(*size.get_or_insert((vertices, edges)), (vertices, edges), "{kind}");
+            }
+        }
+        assert!(size.is_some(), "{kind} was never built");
+    }
+    assert!(over.is_empty(), "over the budget:\n{}", over.join("\n"));
+}
+
+fn folder() -> tempfile::TempDir {
+    // Not in memory: what is written there would count as the machine's, though not as the process's.
+    tempfile::tempdir().unwrap()
+}
+
+#[test]
+fn generated_graphs() {
+    let folder = folder();
+    keeps(&["rmat", "weighted"], &[1, 2], &[64, 80, 128], folder.path());
+    keeps(&["uniform", "simple", "original", "striped"], &[2], &[64, 96], folder.path());
+}
+
+/// Many more edges than the budget has bytes: in the smallest budgets ids go through the dictionary and hubs through several buckets.
+#[test]
+fn a_graph_of_sixty_million_edges() {
+    let folder = folder();
+    keeps(&["rmat of scale 22"], &[2], &[64, 96, 128, 192], folder.path());
+}
+
+/// Writes an edge list of about a million edges.
+fn write(path: &PathBuf, edge: impl Fn(&mut support::Random) -> String) {
+    let mut random = support::Random(1);
+    let mut text = String::new();
+    (0..1_000_000).for_each(|_| text += &edge(&mut random));
+    std::fs::write(path, text).unwrap();
+}
+
+#[test]
+fn ids_that_are_not_dense() {
+    let folder = folder();
+    let vertex = |random: &mut support::Random| random.below(400_000).min(random.below(400_000)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    write(&folder.path().join("numbers.txt"), |random| format!("{} {}\n", vertex(random), vertex(random)));
+    write(&folder.path().join("names.txt"), |random| {
+        format!("https://example.org/{:x}\thttps://example.org/{:x}\n", vertex(random), vertex(random))
+    });
+    keeps(&["numbers.txt", "names.txt"], &[1, 2], &[64, 128], folder.path());
+}
+
+#[test]
+fn a_star_and_a_million_copies() {
+    let folder = folder();
+    write(&folder.path().join("star.txt"), |random| format!("0 {}\n", random.below(1_000_000)));
+    write(&folder.path().join("copies.txt"), |_| "17 4\n".to_owned());
+    keeps(&["star.txt", "copies.txt"], &[2, 4], &[64, 96], folder.path());
+}
