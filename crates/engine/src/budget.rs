@@ -1,0 +1,76 @@
+//! From the budget to the plan: what must be in memory, what may be, and which model that makes.
+
+use outercore_graph::Graph;
+
+use crate::{
+    config::{MemoryModel, RunConfig},
+    error::{EngineError, Result},
+    plan::{Plan, PlanItem},
+    session::{BUFFER_BYTES, DEPTH, OpenSection},
+};
+
+/// The program's own code, heap and stacks, and what rounding to huge pages adds.
+const PROCESS: u64 = 26 << 20;
+
+/// What an algorithm needs; the planner makes a [`Plan`] of it.
+pub struct Needs {
+    /// The algorithm.
+    pub algorithm: &'static str,
+    /// How it goes about it.
+    pub method: String,
+    /// Vertex state and indexes, which must be resident.
+    pub resident: Vec<PlanItem>,
+    /// Sections that are read, and may be kept.
+    pub edges: Vec<String>,
+    /// Whether every scan reads all of `edges`, and how many scans there will be; `None`: it depends.
+    pub scans: Option<u64>,
+}
+
+impl Needs {
+    /// Decides the model. Returns the plan and the bytes that may cache edges.
+    pub fn plan(self, graph: &Graph, config: &RunConfig) -> Result<(Plan, u64)> {
+        let pages =
+            |name: &String| graph.manifest().section(name).map_or(0, |section| section.bytes.div_ceil(outercore_storage::PAGE as u64));
+        let edge_pages: u64 = self.edges.iter().map(pages).sum();
+        let edge_bytes = edge_pages * (outercore_storage::PAGE as u64 + 1);
+        let mut memory = vec![
+            PlanItem { name: "program", bytes: PROCESS + config.threads as u64 * (1 << 20) },
+            PlanItem { name: "I/O buffers", bytes: ((config.threads * DEPTH * BUFFER_BYTES) as u64).next_multiple_of(2 << 20) },
+            PlanItem { name: "checksums", bytes: OpenSection::sums_bytes(edge_pages) + graph.connected() / 400 },
+        ];
+        memory.extend(self.resident);
+        let fixed: u64 = memory.iter().map(|item| item.bytes).sum();
+        let whole = fixed + edge_bytes + (4 << 20);
+        let too_small =
+            |needed: u64, what: &str| EngineError::Memory { needed, budget: config.memory, what: format!("{} {what}", self.algorithm) };
+        let (model, reason) = match config.model {
+            Some(MemoryModel::InMemory) if config.memory < whole => return Err(too_small(whole, "in memory")),
+            _ if config.memory < fixed => return Err(too_small(fixed, "semi-externally")),
+            Some(model) => (model, "as asked".to_owned()),
+            None if config.memory >= whole => (MemoryModel::InMemory, "vertices and edges fit the budget".to_owned()),
+            None => (MemoryModel::SemiExternal, "vertex state fits the budget, edges do not".to_owned()),
+        };
+        // A semi-external run that was asked for keeps no more than half of the edges, so that it is one.
+        let most = match (config.model, model) {
+            (Some(MemoryModel::SemiExternal), _) => edge_bytes / 2,
+            _ => edge_bytes,
+        };
+        let cache = most.min((config.memory - fixed).saturating_sub(4 << 20));
+        memory.push(PlanItem { name: "edges", bytes: cache });
+        let bytes_per_scan = edge_bytes - cache;
+        let plan = Plan {
+            algorithm: self.algorithm,
+            memory_model: model,
+            reason,
+            method: self.method,
+            memory_budget_bytes: config.memory,
+            memory,
+            smallest_budget_bytes: fixed,
+            in_memory_budget_bytes: whole,
+            bytes_per_scan,
+            expected_bytes_read: self.scans.map(|scans| edge_bytes + bytes_per_scan * scans.saturating_sub(1)),
+            disk_bytes: 0,
+        };
+        Ok((plan, cache))
+    }
+}

@@ -1,0 +1,94 @@
+//! What the user asks of a run, whatever the algorithm: one struct for the library, the command line and Python.
+
+use outercore_storage::{HugePages, backend::IoBackend};
+use serde::Serialize;
+
+/// What is kept in memory for the length of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MemoryModel {
+    /// Vertices and edges.
+    InMemory,
+    /// Vertex state and index; edges are read from storage, through what memory is left.
+    SemiExternal,
+}
+
+impl MemoryModel {
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            MemoryModel::InMemory => "in-memory",
+            MemoryModel::SemiExternal => "semi-external",
+        }
+    }
+}
+
+/// How edges are read in an iteration.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReadPolicy {
+    /// Whichever costs less, for each iteration.
+    #[default]
+    Auto,
+    /// All edges, in the order of the disk.
+    Full,
+    /// The edges of active vertices.
+    OnDemand,
+}
+
+/// What every run has.
+#[derive(Clone, Debug)]
+pub struct RunConfig {
+    /// The budget in bytes: the peak resident size of the process stays below it.
+    pub memory: u64,
+    /// Compute threads.
+    pub threads: usize,
+    /// The memory model; `None`: chosen from the budget.
+    pub model: Option<MemoryModel>,
+    /// How edges are read.
+    pub read: ReadPolicy,
+    /// How reads are submitted.
+    pub io: IoBackend,
+    /// Whether buffers and vertex arrays lie in huge pages.
+    pub huge_pages: HugePages,
+    /// Bytes of a block of on-demand reading: 512, 4096 or 8192.
+    pub block: u64,
+    /// Most bytes between two wanted blocks that are read along; `None`: from the device's profile.
+    pub max_gap: Option<u64>,
+    /// Most bytes of one request; `None`: from the device's profile.
+    pub max_request: Option<u64>,
+}
+
+impl Default for RunConfig {
+    fn default() -> Self {
+        Self {
+            memory: outercore_storage::memory::machine_memory() / 2,
+            threads: outercore_storage::memory::cores(),
+            model: None,
+            read: ReadPolicy::Auto,
+            io: IoBackend::Auto,
+            huge_pages: HugePages::Auto,
+            block: 4096,
+            max_gap: None,
+            max_request: None,
+        }
+    }
+}
+
+/// Is told how far a run is, and may end it.
+pub trait RunProgress: Sync {
+    /// An iteration ended.
+    fn iteration(&self, report: &crate::report::IterationReport);
+    /// Whether the user wants to stop.
+    fn cancelled(&self) -> bool;
+}
+
+/// Progress that nobody watches.
+pub struct Silent;
+
+impl RunProgress for Silent {
+    fn iteration(&self, _: &crate::report::IterationReport) {}
+    fn cancelled(&self) -> bool {
+        false
+    }
+}

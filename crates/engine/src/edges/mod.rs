@@ -1,0 +1,13 @@
+//! Edges on their way from storage to the workers.
+//!
+//! - [`grid`]: [`grid::Grid`], full scans, destination by destination.
+//! - [`heads`]: [`heads::Heads`], the first neighbor of each vertex.
+//! - [`rows`]: [`rows::Rows`], the row index and the lists of single vertices.
+//! - [`stream`]: [`stream::IoIterator`], the lists of active vertices in the order in which storage delivers them.
+//! - [`cache`]: [`cache::PrefixCache`], the front of a section kept in memory.
+
+pub mod cache;
+pub mod grid;
+pub mod heads;
+pub mod rows;
+pub mod stream;

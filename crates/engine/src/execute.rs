@@ -1,0 +1,509 @@
+//! The executor of [`VertexProgram`]s: iterations over a frontier, each reading all edges from the grid or the lists of active vertices from the rows,
+//! whichever is predicted to cost less.
+//!
+//! Memory for each vertex: a value, a signal, a message, a degree, two bits. A full scan combines messages into a stripe that one worker owns; on demand, messages are gathered by
+//! range and combined under the range's lock, in the order of the rows where the monoid is not exact.
+
+use std::sync::{
+    Mutex,
+    atomic::{AtomicU64, Ordering::Relaxed},
+};
+
+use outercore_graph::{Direction, Graph, WeightKind};
+use outercore_storage::HugeVec;
+
+use crate::{
+    budget::Needs,
+    config::{ReadPolicy, RunConfig, RunProgress},
+    edges::{
+        grid::Grid,
+        rows::{Rows, load_table},
+        stream::IoIterator,
+    },
+    error::{EngineError, Result},
+    frontier::Frontier,
+    monoid::Monoid,
+    plan::{Plan, PlanItem},
+    program::{Context, Start, VertexProgram},
+    session::Session,
+};
+
+/// Vertices of a part in vertex-parallel steps: a fixed size, so that sums are grouped alike whatever the number of workers.
+const PART: u64 = 1 << 14;
+
+/// A finished run of a program.
+pub struct Finished<'a, V: outercore_storage::Pod> {
+    /// The final values, by internal id.
+    pub values: HugeVec<V>,
+    /// The session, for the report.
+    pub session: Session<'a>,
+    /// The plan that ran.
+    pub plan: Plan,
+    /// Iterations.
+    pub iterations: u64,
+    /// The last iteration's residual.
+    pub residual: f64,
+    /// Seconds of loading.
+    pub load_seconds: f64,
+}
+
+/// How edges of one direction are reached.
+struct Channel {
+    rows: Option<Rows>,
+    grid: Option<Grid>,
+}
+
+/// What a program needs: the plan, and the bytes that may cache edges.
+pub fn plan<P: VertexProgram>(
+    program: &P,
+    name: &'static str,
+    graph: &Graph,
+    config: &RunConfig,
+    scans: Option<u64>,
+) -> Result<(Plan, u64)> {
+    let vertices = graph.connected();
+    let sets = routes(program, graph, config)?;
+    let item = |name, bytes_each: usize| PlanItem { name, bytes: vertices * bytes_each as u64 };
+    let mut resident =
+        vec![item("values", size_of::<P::Value>()), item("signals", size_of::<P::Signal>()), item("messages", size_of::<P::Message>())];
+    resident.push(PlanItem { name: "frontiers", bytes: 3 * Frontier::bytes(vertices) });
+    let mut edges = Vec::new();
+    for route in &sets {
+        if route.rows.is_some() {
+            resident.push(PlanItem { name: "row index", bytes: Rows::index_bytes(graph) });
+        } else {
+            resident.push(item("degrees", 4));
+        }
+        if route.grid {
+            edges.push("grid.words".to_owned());
+        }
+        if let Some(direction) = route.rows {
+            edges.extend(Rows::sections(direction, route.weights).into_iter().skip(2));
+        }
+    }
+    let method = if sets.iter().all(|route| route.rows.is_none()) {
+        "full scans of the grid"
+    } else {
+        "iterations over a frontier; the cheaper of grid and rows for each"
+    };
+    Needs { algorithm: name, method: method.to_owned(), resident, edges, scans }.plan(graph, config)
+}
+
+/// The sections by which one direction's edges are reached.
+struct Route {
+    grid: bool,
+    rows: Option<Direction>,
+    degrees: Direction,
+    weights: bool,
+}
+
+fn routes<P: VertexProgram>(program: &P, graph: &Graph, config: &RunConfig) -> Result<Vec<Route>> {
+    let weights = program.weighted() && graph.weights() != WeightKind::None;
+    let dense = matches!(program.start(), Start::All) && program.applies_always();
+    let mut done = Vec::new();
+    let mut routes = Vec::new();
+    for &direction in program.directions() {
+        let rows = graph
+            .rows(direction)
+            .ok_or_else(|| EngineError::Usage("this needs the incoming edges, and the graph was built with --transpose off".to_owned()))?;
+        if done.contains(&rows) {
+            continue;
+        }
+        done.push(rows);
+        // The grid leads from sources to targets, without weights.
+        let grid = rows == Direction::Out && !weights && config.read != ReadPolicy::OnDemand;
+        let wants_rows = !grid || !(dense || config.read == ReadPolicy::Full);
+        routes.push(Route { grid, rows: wants_rows.then_some(rows), degrees: rows, weights });
+    }
+    Ok(routes)
+}
+
+/// Runs `program` to its end. `scans` is the number of iterations, where it is known before.
+pub fn execute<'a, P: VertexProgram>(
+    program: &P,
+    name: &'static str,
+    graph: &'a Graph,
+    config: &'a RunConfig,
+    progress: &'a dyn RunProgress,
+    scans: Option<u64>,
+) -> Result<Finished<'a, P::Value>> {
+    let (plan, cache) = plan(program, name, graph, config, scans)?;
+    let routes = routes(program, graph, config)?;
+    let mut names: Vec<String> = Vec::new();
+    for route in &routes {
+        match route.rows {
+            Some(direction) => names.extend(Rows::sections(direction, route.weights)),
+            None => names.push(format!("{}.degrees", route.degrees.name())),
+        }
+        if route.grid {
+            names.push("grid.words".to_owned());
+        }
+    }
+    let (session, sections) = Session::open(graph, config, progress, &names.iter().map(String::as_str).collect::<Vec<_>>())?;
+    let mut sections = sections.into_iter();
+    let total: u64 = routes.iter().map(|route| u64::from(route.grid) + u64::from(route.rows.is_some())).sum();
+    let mut channels = Vec::new();
+    let mut degrees = None;
+    for route in &routes {
+        let rows = match route.rows {
+            Some(direction) => {
+                let count = Rows::sections(direction, route.weights).len();
+                Some(Rows::load(&session, sections.by_ref().take(count).collect(), cache / total)?)
+            }
+            None => {
+                let section = sections.next().expect("the section was opened");
+                degrees.get_or_insert(load_table(&session, &section, graph.connected() as usize)?);
+                None
+            }
+        };
+        let grid = if route.grid {
+            Some(Grid::open(&session, sections.next().expect("the section was opened"), graph.grid()?, cache / total)?)
+        } else {
+            None
+        };
+        channels.push(Channel { rows, grid });
+    }
+    let load_seconds = session.seconds();
+    let run = Run::new(program, &session, &channels, degrees.as_deref())?;
+    let (values, iterations, residual) = run.iterate()?;
+    Ok(Finished { values, session, plan, iterations, residual, load_seconds })
+}
+
+struct Run<'r, P: VertexProgram> {
+    program: &'r P,
+    session: &'r Session<'r>,
+    channels: &'r [Channel],
+    degrees: &'r [u32],
+    values: HugeVec<P::Value>,
+    signals: HugeVec<P::Signal>,
+    inbox: HugeVec<P::Message>,
+    current: Frontier,
+    next: Frontier,
+    sending: Frontier,
+}
+
+impl<'r, P: VertexProgram> Run<'r, P> {
+    fn new(program: &'r P, session: &'r Session<'r>, channels: &'r [Channel], degrees: Option<&'r [u32]>) -> Result<Self> {
+        let len = session.graph.connected();
+        let huge = session.config.huge_pages;
+        let degrees =
+            degrees.or_else(|| channels[0].rows.as_ref().map(|rows| &*rows.degrees)).expect("degrees are loaded with or without rows");
+        let mut values: HugeVec<P::Value> = HugeVec::zeroed(len as usize, huge)?;
+        let mut inbox: HugeVec<P::Message> = HugeVec::zeroed(len as usize, huge)?;
+        for (vertex, value) in values.iter_mut().enumerate() {
+            *value = program.init(vertex as u64, degrees[vertex]);
+        }
+        inbox.fill(P::Message::IDENTITY);
+        let mut current = Frontier::new(len, huge)?;
+        match program.start() {
+            Start::All => current.fill(),
+            Start::Vertices(vertices) => vertices.into_iter().filter(|&vertex| vertex < len).for_each(|vertex| {
+                current.insert(vertex);
+            }),
+        }
+        let (next, sending) = (Frontier::new(len, huge)?, Frontier::new(len, huge)?);
+        Ok(Self {
+            program,
+            session,
+            channels,
+            degrees,
+            values,
+            signals: HugeVec::zeroed(len as usize, huge)?,
+            inbox,
+            current,
+            next,
+            sending,
+        })
+    }
+
+    fn iterate(mut self) -> Result<(HugeVec<P::Value>, u64, f64)> {
+        let mut context = Context::default();
+        let mut residual = 0.0;
+        loop {
+            let mark = self.session.mark();
+            let mut active = self.current.count();
+            if active == 0 && !self.program.applies_always() {
+                active = self.next_phase(&mut context);
+                if active == 0 {
+                    break;
+                }
+            }
+            let edges = self.send(&mut context)?;
+            context.prepared = self.program.prepare(&context);
+            let mut mode = "memory";
+            for channel in self.channels {
+                mode = self.deliver(channel, edges)?;
+            }
+            residual = self.receive(&context);
+            std::mem::swap(&mut self.current, &mut self.next);
+            self.next.clear();
+            self.session.end_iteration(&mark, active, mode);
+            self.session.check()?;
+            context.iteration += 1;
+            let left = self.current.count();
+            if self.program.finished(&context, residual, left) && (left > 0 || self.phase_key() == u64::MAX) {
+                break;
+            }
+        }
+        Ok((self.values, context.iteration, residual))
+    }
+
+    /// The smallest phase key of all vertices.
+    fn phase_key(&self) -> u64 {
+        let (program, values) = (self.program, &*self.values);
+        let keys = self.session.workers.over(
+            values.len() as u64,
+            PART,
+            |_| u64::MAX,
+            |key, range| {
+                values[range.start as usize..range.end as usize].iter().for_each(|value| *key = (*key).min(program.phase_key(value)));
+            },
+        );
+        keys.into_iter().min().unwrap_or(u64::MAX)
+    }
+
+    /// Begins the next phase, if there is one; returns how many vertices are active in it.
+    fn next_phase(&mut self, context: &mut Context) -> u64 {
+        let key = self.phase_key();
+        if key == u64::MAX {
+            return 0;
+        }
+        context.phase = key;
+        let (program, current, context) = (self.program, &self.current, &*context);
+        let values = Parts::new(&mut self.values);
+        self.session.workers.over(
+            current.len(),
+            PART,
+            |_| (),
+            |(), range| {
+                let mut values = values.take(range.clone());
+                for vertex in range.clone() {
+                    if program.wake(context, vertex, &mut values[(vertex - range.start) as usize]) {
+                        current.insert(vertex);
+                    }
+                }
+            },
+        );
+        self.current.count()
+    }
+
+    /// Every active vertex makes its signal. Returns the edges that signals will travel.
+    fn send(&mut self, context: &mut Context) -> Result<u64> {
+        let len = self.session.graph.connected();
+        let program = self.program;
+        let (values, degrees, current, sending) = (&*self.values, self.degrees, &self.current, &self.sending);
+        let parts = Parts::new(&mut self.signals);
+        let sums: Vec<AtomicU64> = (0..len.div_ceil(PART)).map(|_| AtomicU64::new(0)).collect();
+        let edges = self.session.workers.over(
+            len,
+            PART,
+            |_| 0u64,
+            |edges, range| {
+                let mut signals = parts.take(range.clone());
+                let mut sum = 0.0;
+                for group in range.start / 64..range.end.div_ceil(64) {
+                    let (mut bits, word) = (0u64, current.word(group));
+                    for vertex in group * 64..((group + 1) * 64).min(range.end) {
+                        let at = vertex as usize;
+                        sum += program.aggregate(&values[at], degrees[at]);
+                        if word >> (vertex % 64) & 1 == 1
+                            && let Some(signal) = program.scatter(vertex, &values[at], degrees[at])
+                        {
+                            signals[(vertex - range.start) as usize] = signal;
+                            bits |= 1 << (vertex % 64);
+                            *edges += u64::from(degrees[at]);
+                        }
+                    }
+                    sending.set_word(group, bits);
+                }
+                sums[(range.start / PART) as usize].store(sum.to_bits(), Relaxed);
+            },
+        );
+        context.aggregate = sums.iter().map(|sum| f64::from_bits(sum.load(Relaxed))).sum();
+        Ok(edges.into_iter().sum())
+    }
+
+    /// Carries signals along the edges of one direction; returns how edges were read.
+    fn deliver(&mut self, channel: &Channel, edges: u64) -> Result<&'static str> {
+        let full = match (&channel.grid, &channel.rows) {
+            (Some(grid), Some(rows)) => self.full_is_cheaper(grid, rows, edges),
+            (grid, _) => grid.is_some(),
+        };
+        if let (true, Some(grid)) = (full, &channel.grid) {
+            self.scan(grid)?;
+            return Ok("full");
+        }
+        self.on_demand(channel.rows.as_ref().expect("a channel has a grid or rows"), edges)?;
+        Ok("on-demand")
+    }
+
+    /// Whether a scan of the grid is predicted to take less time than the active lists (GraphSD, ICPP'22, section 4.1, with requests merged).
+    fn full_is_cheaper(&self, grid: &Grid, rows: &Rows, edges: u64) -> bool {
+        if self.session.config.read == ReadPolicy::Full {
+            return true;
+        }
+        // Per edge, combining under a lock costs about four times what a stripe's owner pays.
+        let scan = grid.bytes_per_scan() + rows.edges() * 2;
+        let lists = self.sending.count();
+        let on_demand = edges * (rows.width as u64 + 8) + lists.min(edges) * 64;
+        scan < on_demand
+    }
+
+    fn scan(&mut self, grid: &Grid) -> Result<()> {
+        let (program, signals, sending) = (self.program, &*self.signals, &self.sending);
+        let everyone = sending.count() == sending.len();
+        grid.scan(
+            self.session,
+            &mut self.inbox,
+            |_| (),
+            |(), inbox, _, piece| {
+                let base = piece.segment as usize;
+                if everyone {
+                    let signals = &signals[base..];
+                    piece.for_each(|source, target| inbox[target].combine(program.carry(signals[source], 1.0)));
+                } else {
+                    piece.for_each(|source, target| {
+                        if sending.contains((base + source) as u64) {
+                            inbox[target].combine(program.carry(signals[base + source], 1.0));
+                        }
+                    });
+                }
+            },
+        )?;
+        Ok(())
+    }
+
+    fn on_demand(&mut self, rows: &Rows, edges: u64) -> Result<()> {
+        let (program, signals, sending) = (self.program, &*self.signals, &self.sending);
+        let kind = self.session.graph.weights();
+        let weighted = rows.weight_width > 0;
+        let ranges = Ranges::new(&mut self.inbox);
+        let stream = IoIterator::new(self.session, rows).ordered(!P::Message::EXACT);
+        let states = stream.for_each(
+            edges,
+            |group| sending.word(group),
+            |_| ranges.outbox(),
+            |outbox, vertex, list| {
+                let signal = signals[vertex as usize];
+                if weighted {
+                    list.weighted().for_each(|(target, weight)| outbox.push(target, program.carry(signal, weight_value(kind, weight))));
+                } else {
+                    list.neighbors().for_each(|target| outbox.push(target, program.carry(signal, 1.0)));
+                }
+            },
+        )?;
+        states.into_iter().for_each(|mut outbox| outbox.flush_all());
+        Ok(())
+    }
+
+    /// Every vertex that has a message, or every vertex, applies. Returns the residual.
+    fn receive(&mut self, context: &Context) -> f64 {
+        let len = self.session.graph.connected();
+        let (program, next) = (self.program, &self.next);
+        let always = program.applies_always();
+        let (values, inbox) = (Parts::new(&mut self.values), Parts::new(&mut self.inbox));
+        let sums: Vec<AtomicU64> = (0..len.div_ceil(PART)).map(|_| AtomicU64::new(0)).collect();
+        self.session.workers.over(
+            len,
+            PART,
+            |_| (),
+            |(), range| {
+                let (mut values, mut inbox) = (values.take(range.clone()), inbox.take(range.clone()));
+                let mut residual = 0.0;
+                for group in range.start / 64..range.end.div_ceil(64) {
+                    let mut bits = 0u64;
+                    for vertex in group * 64..((group + 1) * 64).min(range.end) {
+                        let at = (vertex - range.start) as usize;
+                        let message = std::mem::replace(&mut inbox[at], P::Message::IDENTITY);
+                        if always || message != P::Message::IDENTITY {
+                            let old = values[at];
+                            bits |= u64::from(program.apply(context, vertex, &mut values[at], message)) << (vertex % 64);
+                            residual += program.residual(&old, &values[at]);
+                        }
+                    }
+                    next.set_word(group, bits);
+                }
+                sums[(range.start / PART) as usize].store(residual.to_bits(), Relaxed);
+            },
+        );
+        sums.iter().map(|sum| f64::from_bits(sum.load(Relaxed))).sum()
+    }
+}
+
+/// The value of a stored weight.
+#[inline(always)]
+pub fn weight_value(kind: WeightKind, bits: u64) -> f64 {
+    match kind {
+        WeightKind::None => 1.0,
+        WeightKind::U32 => bits as f64,
+        WeightKind::F32 => f64::from(f32::from_bits(bits as u32)),
+        WeightKind::F64 => f64::from_bits(bits),
+    }
+}
+
+/// A slice cut into parts of [`PART`], each to be borrowed by the one worker that has that part.
+struct Parts<'v, T>(Vec<Mutex<&'v mut [T]>>);
+
+impl<'v, T> Parts<'v, T> {
+    fn new(slice: &'v mut [T]) -> Self {
+        Self(slice.chunks_mut(PART as usize).map(Mutex::new).collect())
+    }
+
+    fn take(&self, range: std::ops::Range<u64>) -> std::sync::MutexGuard<'_, &'v mut [T]> {
+        self.0[(range.start / PART) as usize].lock().expect("each part has one worker")
+    }
+}
+
+/// The inbox cut into ranges, each under a lock: workers combine whole batches.
+struct Ranges<'v, M> {
+    ranges: Vec<Mutex<&'v mut [M]>>,
+    bits: u32,
+}
+
+/// Messages on their way, gathered by range.
+struct Outbox<'o, 'v, M> {
+    ranges: &'o Ranges<'v, M>,
+    batches: Vec<Vec<(u64, M)>>,
+}
+
+/// Messages of a batch.
+const BATCH: usize = 1 << 10;
+
+impl<'v, M: Monoid> Ranges<'v, M> {
+    fn new(inbox: &'v mut [M]) -> Self {
+        let bits = (64 - (inbox.len() as u64 / 64).leading_zeros()).max(12);
+        Self { ranges: inbox.chunks_mut(1 << bits).map(Mutex::new).collect(), bits }
+    }
+
+    fn outbox(&self) -> Outbox<'_, 'v, M> {
+        Outbox { ranges: self, batches: vec![Vec::new(); self.ranges.len()] }
+    }
+}
+
+impl<M: Monoid> Outbox<'_, '_, M> {
+    #[inline(always)]
+    fn push(&mut self, target: u64, message: M) {
+        let range = (target >> self.ranges.bits) as usize;
+        let batch = &mut self.batches[range];
+        batch.push((target, message));
+        if batch.len() == BATCH {
+            self.flush(range);
+        }
+    }
+
+    fn flush(&mut self, range: usize) {
+        let mut inbox = self.ranges.ranges[range].lock().expect("no holder panics");
+        let mask = (1u64 << self.ranges.bits) - 1;
+        for (target, message) in self.batches[range].drain(..) {
+            inbox[(target & mask) as usize].combine(message);
+        }
+    }
+
+    fn flush_all(&mut self) {
+        (0..self.batches.len())
+            .filter(|&range| !self.batches[range].is_empty())
+            .collect::<Vec<_>>()
+            .into_iter()
+            .for_each(|range| self.flush(range));
+    }
+}

@@ -1,0 +1,143 @@
+//! [`Frontier`]: a set of vertices as a bitmap with relaxed atomic bits; iterated in ascending order, a word at a time.
+
+use std::{
+    ops::Range,
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
+};
+
+use outercore_storage::{HugePages, HugeVec};
+
+use crate::error::Result;
+
+/// A set of vertices.
+pub struct Frontier {
+    words: HugeVec<AtomicU64>,
+    len: u64,
+}
+
+impl Frontier {
+    /// An empty set of vertices below `len`.
+    pub fn new(len: u64, huge: HugePages) -> Result<Self> {
+        Ok(Self { words: HugeVec::zeroed(len.div_ceil(64).max(1) as usize, huge)?, len })
+    }
+
+    /// Bytes for `len` vertices.
+    pub fn bytes(len: u64) -> u64 {
+        len.div_ceil(64) * 8
+    }
+
+    /// Vertices below this may be members.
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Whether there is no member.
+    pub fn is_empty(&self) -> bool {
+        self.words.iter().all(|word| word.load(Relaxed) == 0)
+    }
+
+    /// Whether `vertex` is a member.
+    #[inline(always)]
+    pub fn contains(&self, vertex: u64) -> bool {
+        self.words[(vertex / 64) as usize].load(Relaxed) >> (vertex % 64) & 1 == 1
+    }
+
+    /// Adds `vertex`; `true` if it is new.
+    #[inline(always)]
+    pub fn insert(&self, vertex: u64) -> bool {
+        let (word, bit) = (&self.words[(vertex / 64) as usize], 1 << (vertex % 64));
+        // Most inserts repeat: a plain load spares the exclusive access.
+        word.load(Relaxed) & bit == 0 && word.fetch_or(bit, Relaxed) & bit == 0
+    }
+
+    /// Removes `vertex`.
+    pub fn remove(&self, vertex: u64) {
+        self.words[(vertex / 64) as usize].fetch_and(!(1 << (vertex % 64)), Relaxed);
+    }
+
+    /// Removes all.
+    pub fn clear(&mut self) {
+        self.words.iter_mut().for_each(|word| *word.get_mut() = 0);
+    }
+
+    /// Adds all vertices.
+    pub fn fill(&mut self) {
+        let len = self.len;
+        for (index, word) in self.words.iter_mut().enumerate() {
+            let left = len.saturating_sub(index as u64 * 64);
+            *word.get_mut() = if left >= 64 { u64::MAX } else { (1u64 << left) - 1 };
+        }
+    }
+
+    /// How many members there are.
+    pub fn count(&self) -> u64 {
+        self.words.iter().map(|word| u64::from(word.load(Relaxed).count_ones())).sum()
+    }
+
+    /// The 64 members from `index * 64` on, as bits.
+    #[inline(always)]
+    pub fn word(&self, index: u64) -> u64 {
+        self.words[index as usize].load(Relaxed)
+    }
+
+    /// Replaces the 64 members from `index * 64` on. The caller must be the only one who writes that word.
+    #[inline(always)]
+    pub fn set_word(&self, index: u64, bits: u64) {
+        self.words[index as usize].store(bits, Relaxed);
+    }
+
+    /// The members in a range, ascending.
+    pub fn iter(&self, range: Range<u64>) -> impl Iterator<Item = u64> + '_ {
+        let range = range.start..range.end.min(self.len);
+        let (first, last) = (range.start / 64, range.end.div_ceil(64));
+        (first..last.max(first)).flat_map(move |index| {
+            let mut bits = self.word(index);
+            if index * 64 < range.start {
+                bits &= u64::MAX << (range.start - index * 64);
+            }
+            if (index + 1) * 64 > range.end {
+                bits &= u64::MAX >> ((index + 1) * 64 - range.end);
+            }
+            std::iter::from_fn(move || {
+                (bits != 0).then(|| {
+                    let bit = u64::from(bits.trailing_zeros());
+                    bits &= bits - 1;
+                    index * 64 + bit
+                })
+            })
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn is_a_set(members in prop::collection::btree_set(0u64..500, 0..60), from in 0u64..500, len in 0u64..500) {
+            let frontier = Frontier::new(500, HugePages::Auto).unwrap();
+            for &member in &members {
+                prop_assert!(frontier.insert(member));
+                prop_assert!(!frontier.insert(member));
+            }
+            let range = from..(from + len).min(500);
+            let expected: BTreeSet<u64> = members.iter().copied().filter(|member| range.contains(member)).collect();
+            prop_assert_eq!(frontier.iter(range).collect::<BTreeSet<_>>(), expected);
+            prop_assert_eq!(frontier.count(), members.len() as u64);
+        }
+    }
+
+    #[test]
+    fn fills_to_its_length_and_no_further() {
+        let mut frontier = Frontier::new(70, HugePages::Auto).unwrap();
+        frontier.fill();
+        assert_eq!(frontier.count(), 70);
+        frontier.clear();
+        assert!(frontier.is_empty());
+    }
+}

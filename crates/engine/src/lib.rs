@@ -1,0 +1,31 @@
+//! The graph in motion: programs, plans, iterations. The only crate where memory, disk and compute meet.
+//!
+//! - [`config`]: [`RunConfig`], what the user asks of a run.
+//! - [`budget`]: from the budget to the plan; [`plan`]: [`Plan`], what a run will do, and why.
+//! - [`program`]: what an author writes; [`monoid`]: what messages are.
+//! - [`execute`]: iterations of a program.
+//! - [`frontier`]: [`frontier::Frontier`], the active set.
+//! - [`edges`]: edges on their way from storage to the workers.
+//! - [`session`]: [`session::Session`], everything that lasts as long as a run; [`workers`]: its threads.
+//! - [`report`]: [`Outcome`], [`Column`] and [`RunReport`], what a run gives back.
+//! - [`error`]: [`EngineError`], what else it can end with.
+
+pub mod budget;
+pub mod config;
+pub mod edges;
+pub mod error;
+pub mod execute;
+pub mod frontier;
+pub mod monoid;
+pub mod plan;
+pub mod program;
+pub mod report;
+pub mod session;
+pub mod workers;
+
+pub use outercore_storage::{HugePages, HugeVec, Pod, backend::IoBackend};
+
+pub use config::{MemoryModel, ReadPolicy, RunConfig, RunProgress, Silent};
+pub use error::{EngineError, Result};
+pub use plan::{Plan, human_bytes};
+pub use report::{Cell, Column, Figure, Isolated, IterationReport, Meaning, Outcome, RunReport, TopRow, Values};

@@ -1,0 +1,79 @@
+//! [`Monoid`]: what may be merged on its way to a vertex; [`Idempotent`]: what may be merged twice, early or late.
+//!
+//! A relaxed executor asks for `Idempotent`, so running a sum on one does not compile.
+
+use outercore_storage::Pod;
+
+/// Messages that merge, in any grouping, with a neutral element.
+pub trait Monoid: Pod + Copy + PartialEq + Send + Sync {
+    /// The neutral element: no message.
+    const IDENTITY: Self;
+    /// Whether merging in another order gives the same bits; floating-point sums do not.
+    const EXACT: bool;
+    /// Merges `other` into this one.
+    fn combine(&mut self, other: Self);
+}
+
+/// Messages for which receiving one twice is the same as once.
+pub trait Idempotent: Monoid {}
+
+/// The sum.
+#[repr(transparent)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Sum<T>(pub T);
+
+/// The smallest.
+#[repr(transparent)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Min<T>(pub T);
+
+/// All bits.
+#[repr(transparent)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Or<T>(pub T);
+
+macro_rules! monoid {
+    ($name:ident<$t:ty>, $identity:expr, $exact:expr, $combine:path) => {
+        // SAFETY: a transparent wrapper of a number: no padding, every bit pattern valid, nothing to drop.
+        unsafe impl Pod for $name<$t> {}
+        impl Monoid for $name<$t> {
+            const IDENTITY: Self = $name($identity);
+            const EXACT: bool = $exact;
+            #[inline(always)]
+            fn combine(&mut self, other: Self) {
+                self.0 = $combine(self.0, other.0);
+            }
+        }
+    };
+}
+
+monoid!(Sum<f64>, 0.0, false, std::ops::Add::add);
+monoid!(Sum<u32>, 0, true, u32::wrapping_add);
+monoid!(Sum<u64>, 0, true, u64::wrapping_add);
+monoid!(Min<u32>, u32::MAX, true, Ord::min);
+monoid!(Min<u64>, u64::MAX, true, Ord::min);
+monoid!(Or<u64>, 0, true, std::ops::BitOr::bitor);
+
+impl Idempotent for Min<u32> {}
+impl Idempotent for Min<u64> {}
+impl Idempotent for Or<u64> {}
+
+/// 128 bits, one for each of 128 sources.
+#[repr(transparent)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lanes(pub [u64; 2]);
+
+// SAFETY: two numbers without padding; every bit pattern valid, nothing to drop.
+unsafe impl Pod for Lanes {}
+
+impl Monoid for Lanes {
+    const IDENTITY: Self = Lanes([0; 2]);
+    const EXACT: bool = true;
+    #[inline(always)]
+    fn combine(&mut self, other: Self) {
+        self.0[0] |= other.0[0];
+        self.0[1] |= other.0[1];
+    }
+}
+
+impl Idempotent for Lanes {}

@@ -1,0 +1,67 @@
+//! What a run will keep in memory and read, decided before it begins.
+
+use serde::Serialize;
+
+use crate::config::MemoryModel;
+
+/// Something that memory is set aside for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PlanItem {
+    /// What it is.
+    pub name: &'static str,
+    /// Bytes.
+    pub bytes: u64,
+}
+
+/// The plan of a run, printable like a database's EXPLAIN.
+#[derive(Clone, Debug, Serialize)]
+pub struct Plan {
+    /// The algorithm.
+    pub algorithm: &'static str,
+    /// The chosen memory model.
+    pub memory_model: MemoryModel,
+    /// Why it was chosen.
+    pub reason: String,
+    /// How the algorithm goes about it.
+    pub method: String,
+    /// The budget.
+    pub memory_budget_bytes: u64,
+    /// What memory is for; adds up to at most the budget.
+    pub memory: Vec<PlanItem>,
+    /// The smallest budget with which this runs.
+    pub smallest_budget_bytes: u64,
+    /// The smallest budget with which all edges stay in memory.
+    pub in_memory_budget_bytes: u64,
+    /// Bytes that one full pass over the edges reads from disk, after caches.
+    pub bytes_per_scan: u64,
+    /// Expected bytes read in all; `None` where it depends on the graph's shape.
+    pub expected_bytes_read: Option<u64>,
+    /// Bytes of scratch on disk.
+    pub disk_bytes: u64,
+}
+
+/// `1536` -> `1.5 KiB`.
+pub fn human_bytes(bytes: u64) -> String {
+    let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+    let unit = ((63 - (bytes | 1).leading_zeros()) / 10).min(5) as usize;
+    if unit == 0 { format!("{bytes} B") } else { format!("{:.1} {}", bytes as f64 / (1u64 << (10 * unit)) as f64, units[unit]) }
+}
+
+impl std::fmt::Display for Plan {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        writeln!(f, "{}: {} ({})", self.algorithm, self.memory_model.name(), self.reason)?;
+        writeln!(f, "  method             {}", self.method)?;
+        writeln!(f, "  memory budget      {}", human_bytes(self.memory_budget_bytes))?;
+        for item in &self.memory {
+            writeln!(f, "    {:<18}{:>12}", item.name, human_bytes(item.bytes))?;
+        }
+        writeln!(f, "  smallest budget    {}", human_bytes(self.smallest_budget_bytes))?;
+        writeln!(f, "  all in memory from {}", human_bytes(self.in_memory_budget_bytes))?;
+        writeln!(f, "  read for each scan {}", human_bytes(self.bytes_per_scan))?;
+        match self.expected_bytes_read {
+            Some(bytes) => writeln!(f, "  read in all        {}", human_bytes(bytes))?,
+            None => writeln!(f, "  read in all        depends on how the frontier grows")?,
+        }
+        write!(f, "  scratch on disk    {}", human_bytes(self.disk_bytes))
+    }
+}

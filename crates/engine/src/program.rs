@@ -1,0 +1,104 @@
+//! What an author writes: [`VertexProgram`] for synchronous iterations, [`Visitor`] for asynchronous traversal.
+//!
+//! `scatter` sees only the source, `apply` sees only the target, and between them stands a monoid. Neither end of an edge need be in memory with the other.
+
+use outercore_graph::Direction;
+use outercore_storage::Pod;
+
+use crate::monoid::Monoid;
+
+/// Who is active at first.
+pub enum Start {
+    /// Every vertex.
+    All,
+    /// These.
+    Vertices(Vec<u64>),
+}
+
+/// What a vertex may know beyond itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Context {
+    /// The iteration, from 0.
+    pub iteration: u64,
+    /// The sum of [`VertexProgram::aggregate`] over all connected vertices at the beginning of this iteration, in the order of the vertices.
+    pub aggregate: f64,
+    /// What [`VertexProgram::prepare`] made of it.
+    pub prepared: f64,
+    /// The smallest [`VertexProgram::phase_key`] when this phase began.
+    pub phase: u64,
+}
+
+/// A synchronous program: in each iteration active vertices scatter, messages merge, vertices apply.
+pub trait VertexProgram: Sync {
+    /// What a vertex keeps.
+    type Value: Pod + Copy + Send + Sync;
+    /// What a source sends, before an edge's weight acts on it.
+    type Signal: Pod + Copy + Send + Sync;
+    /// What arrives.
+    type Message: Monoid;
+
+    /// Who is active at first.
+    fn start(&self) -> Start;
+    /// The edges along which signals travel: out, in, or both in turn.
+    fn directions(&self) -> &'static [Direction] {
+        &[Direction::Out]
+    }
+    /// Whether edges' weights are wanted.
+    fn weighted(&self) -> bool {
+        false
+    }
+    /// Whether every vertex applies in every iteration, message or not.
+    fn applies_always(&self) -> bool {
+        false
+    }
+    /// A vertex's first value; `degree` counts its edges along the first direction.
+    fn init(&self, vertex: u64, degree: u32) -> Self::Value;
+    /// What an active vertex sends along each edge; `None`: nothing.
+    fn scatter(&self, vertex: u64, value: &Self::Value, degree: u32) -> Option<Self::Signal>;
+    /// A signal on its way along an edge of this weight (1 where there are no weights).
+    fn carry(&self, signal: Self::Signal, weight: f64) -> Self::Message;
+    /// Receives the merged messages; `true`: active in the next iteration.
+    fn apply(&self, context: &Context, vertex: u64, value: &mut Self::Value, message: Self::Message) -> bool;
+    /// A number that every vertex needs in this iteration, computed once.
+    fn prepare(&self, _context: &Context) -> f64 {
+        0.0
+    }
+    /// A vertex's share of [`Context::aggregate`].
+    fn aggregate(&self, _value: &Self::Value, _degree: u32) -> f64 {
+        0.0
+    }
+    /// How far a value moved: summed over all vertices it is the iteration's residual.
+    fn residual(&self, _old: &Self::Value, _new: &Self::Value) -> f64 {
+        0.0
+    }
+    /// When no vertex is active any more, the smallest key begins a new phase; `u64::MAX` (all vertices, by default) ends the run.
+    fn phase_key(&self, _value: &Self::Value) -> u64 {
+        u64::MAX
+    }
+    /// Whether a vertex is active at the beginning of a phase.
+    fn wake(&self, _context: &Context, _vertex: u64, _value: &mut Self::Value) -> bool {
+        false
+    }
+    /// Whether the run ends after this iteration.
+    fn finished(&self, _context: &Context, _residual: f64, active: u64) -> bool {
+        active == 0
+    }
+}
+
+/// An asynchronous program (Pearce et al., SC'10, section III): visitors wait in prioritised queues, one queue for each worker, a hash of the vertex picks the
+/// queue; whoever is popped has its vertex for itself.
+pub trait Visitor: Copy + Send {
+    /// What a vertex keeps.
+    type Value: Pod + Copy + Send + Sync;
+
+    /// The vertex to be visited.
+    fn vertex(&self) -> u64;
+    /// Lower is earlier; the second key of the queue is the vertex, so that reads are nearly sequential.
+    fn priority(&self) -> u64;
+    /// Whether the visit may still improve the vertex; answered, and noted in the value, before any edge is read.
+    fn pre_visit(&self, value: &mut Self::Value) -> bool;
+    /// Whether the popped visitor is still the best that its vertex has seen.
+    fn is_current(&self, value: &Self::Value) -> bool;
+    /// Sends visitors along an edge.
+    fn visit(&self, neighbor: u64, weight: f64, push: &mut dyn FnMut(Self));
+}

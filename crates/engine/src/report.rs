@@ -1,0 +1,241 @@
+//! What a run gives back: per-vertex columns, and a report of what it did.
+
+use std::collections::BTreeMap;
+
+use outercore_graph::Key;
+use outercore_storage::HugeVec;
+use serde::{Serialize, Serializer};
+
+use crate::config::MemoryModel;
+
+/// The result of a run.
+pub struct Outcome {
+    /// What it did.
+    pub report: RunReport,
+    /// Per-vertex results; the first is the algorithm's main value.
+    pub columns: Vec<Column>,
+    /// Whether the largest values of the first column are worth showing.
+    pub ranked: bool,
+}
+
+/// One value for each vertex.
+pub struct Column {
+    /// Its name in files.
+    pub name: &'static str,
+    /// The values of the connected vertices, by internal id.
+    pub values: Values,
+    /// What the isolated vertices have.
+    pub isolated: Isolated,
+    /// What a value is.
+    pub meaning: Meaning,
+    /// A single vertex with a value of its own, for which neither of the above holds: an isolated source. (internal id, value)
+    pub exception: Option<(u64, f64)>,
+}
+
+/// The values of a column, by internal id.
+pub enum Values {
+    /// `u32::MAX`: no value.
+    U32(HugeVec<u32>),
+    /// `u64::MAX`: no value.
+    U64(HugeVec<u64>),
+    /// Infinity or NaN: no value.
+    F32(HugeVec<f32>),
+    /// Infinity or NaN: no value.
+    F64(HugeVec<f64>),
+}
+
+/// The value of every isolated vertex.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Isolated {
+    /// None.
+    Null,
+    /// This one.
+    Value(f64),
+    /// The vertex itself.
+    Own,
+}
+
+/// What a value is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Meaning {
+    /// A number.
+    Number,
+    /// An internal id, to be shown as that vertex's original id.
+    Vertex,
+}
+
+/// A value of one vertex.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Cell {
+    /// None.
+    Null,
+    /// A whole number, or an internal id.
+    Integer(u64),
+    /// A real number.
+    Float(f64),
+}
+
+impl Column {
+    /// The value of internal id `vertex`.
+    pub fn get(&self, vertex: u64) -> Cell {
+        let float = |value: f64| if value.is_finite() { Cell::Float(value) } else { Cell::Null };
+        let is_float = matches!(self.values, Values::F32(_) | Values::F64(_));
+        let number = |value: f64| if is_float { Cell::Float(value) } else { Cell::Integer(value as u64) };
+        if let Some((exception, value)) = self.exception
+            && exception == vertex
+        {
+            return number(value);
+        }
+        let at = vertex as usize;
+        if at >= self.values.len() {
+            return match self.isolated {
+                Isolated::Null => Cell::Null,
+                Isolated::Value(value) => number(value),
+                Isolated::Own => Cell::Integer(vertex),
+            };
+        }
+        match &self.values {
+            Values::U32(values) => {
+                Some(values[at]).filter(|&value| value != u32::MAX).map_or(Cell::Null, |value| Cell::Integer(value.into()))
+            }
+            Values::U64(values) => Some(values[at]).filter(|&value| value != u64::MAX).map_or(Cell::Null, Cell::Integer),
+            Values::F32(values) => float(values[at].into()),
+            Values::F64(values) => float(values[at]),
+        }
+    }
+}
+
+impl Values {
+    /// How many values there are.
+    pub fn len(&self) -> usize {
+        match self {
+            Values::U32(values) => values.len(),
+            Values::U64(values) => values.len(),
+            Values::F32(values) => values.len(),
+            Values::F64(values) => values.len(),
+        }
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// A figure of a summary.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Figure {
+    /// A whole number.
+    Integer(u64),
+    /// A real number.
+    Float(f64),
+    /// Yes or no.
+    Bool(bool),
+    /// An original id.
+    #[serde(serialize_with = "key")]
+    Key(Key),
+    /// Original ids with scores, best first.
+    Top(Vec<TopRow>),
+    /// Nothing, as where no vertex was reached.
+    Null,
+}
+
+/// An original id and its score; serialised as a pair.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TopRow(pub Key, pub f64);
+
+impl Serialize for TopRow {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.0 {
+            Key::Number(number) => (number, self.1).serialize(serializer),
+            Key::Name(name) => (name, self.1).serialize(serializer),
+        }
+    }
+}
+
+fn key<S: Serializer>(key: &Key, serializer: S) -> Result<S::Ok, S::Error> {
+    match key {
+        Key::Number(number) => serializer.serialize_u64(*number),
+        Key::Name(name) => serializer.serialize_str(name),
+    }
+}
+
+/// Cache hits, in pages or blocks.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct CacheReport {
+    /// Pages of rows served from memory.
+    pub page_hits: u64,
+    /// Lists served from pinned memory.
+    pub static_hits: u64,
+    /// Grid chunks served from memory.
+    pub sub_block_hits: u64,
+}
+
+/// What one iteration did.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct IterationReport {
+    /// Its number, from 0.
+    pub iteration: u64,
+    /// Active vertices at its beginning.
+    pub active: u64,
+    /// `full`, `on-demand` or `memory`.
+    pub read_mode: &'static str,
+    /// Seconds that it took.
+    pub seconds: f64,
+    /// Bytes asked of the devices.
+    pub bytes_read: u64,
+    /// Edges looked at.
+    pub edges: u64,
+}
+
+/// What a run did. Serialised, it is the JSON of `--json`.
+#[derive(Clone, Debug, Serialize)]
+pub struct RunReport {
+    /// Version of this schema.
+    pub schema: u32,
+    /// The algorithm's name.
+    pub algorithm: &'static str,
+    /// The graph's file name.
+    pub graph: String,
+    /// All vertices.
+    pub vertices: u64,
+    /// Edges, as the user counts them.
+    pub edges: u64,
+    /// The budget.
+    pub memory_budget_bytes: u64,
+    /// The kernel's `VmHWM` at the end.
+    pub peak_rss_bytes: u64,
+    /// The model that ran.
+    pub memory_model: MemoryModel,
+    /// The backend that read.
+    pub io_backend: &'static str,
+    /// Whether huge pages were in use for buffers.
+    pub huge_pages: bool,
+    /// Compute threads.
+    pub threads: usize,
+    /// From the opened graph to the complete result.
+    pub seconds: f64,
+    /// The share of it that loaded tables and filled caches.
+    pub load_seconds: f64,
+    /// Iterations.
+    pub iterations: u64,
+    /// Bytes asked of the devices.
+    pub bytes_read: u64,
+    /// Bytes written to scratch.
+    pub bytes_written: u64,
+    /// Bytes of what was read that were wanted.
+    pub useful_bytes_read: u64,
+    /// Useful bytes over bytes read; 1 when nothing was read.
+    pub io_utility: f64,
+    /// Requests.
+    pub requests: u64,
+    /// Edges looked at.
+    pub edges_processed: u64,
+    /// Cache hits.
+    pub cache: CacheReport,
+    /// The answer's figures.
+    pub summary: BTreeMap<&'static str, Figure>,
+    /// Iteration by iteration.
+    pub per_iteration: Vec<IterationReport>,
+}

@@ -1,0 +1,149 @@
+//! [`Workers`]: the threads of a run, started once. Every parallel step of every iteration runs on them.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    thread::JoinHandle,
+};
+
+use crossbeam_channel::{Receiver, Sender, unbounded};
+
+/// A step as the threads see it: called with the worker's number.
+type Step = &'static (dyn Fn(usize) + Sync);
+type Payload = Box<dyn std::any::Any + Send>;
+
+/// The threads of a run. Worker 0 is the thread that calls.
+pub struct Workers {
+    helpers: Vec<Helper>,
+}
+
+struct Helper {
+    steps: Option<Sender<Step>>,
+    done: Receiver<Result<(), Payload>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Workers {
+    /// Starts `count` workers, the calling thread among them.
+    pub fn new(count: usize) -> Self {
+        let helpers = (1..count.max(1)).map(Helper::start).collect();
+        Self { helpers }
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.helpers.len() + 1
+    }
+
+    /// Runs `step` on every worker and waits for all of them. A panic in one is raised here.
+    pub fn run(&self, step: &(dyn Fn(usize) + Sync)) {
+        // SAFETY: the reference outlives its use: this function returns, normally or by a panic, only after every helper that got the
+        // reference has answered that its step is over.
+        let erased: Step = unsafe { std::mem::transmute::<&(dyn Fn(usize) + Sync), Step>(step) };
+        for helper in &self.helpers {
+            helper.steps.as_ref().expect("open until dropped").send(erased).expect("a helper lives as long as the workers");
+        }
+        let mut panic = catch_unwind(AssertUnwindSafe(|| step(0))).err();
+        for helper in &self.helpers {
+            let done = helper.done.recv().expect("a helper answers every step");
+            panic = panic.or(done.err());
+        }
+        if let Some(payload) = panic {
+            resume_unwind(payload);
+        }
+    }
+
+    /// Runs `step` on every worker and collects the results, in the order of the workers.
+    pub fn map<T: Send>(&self, step: impl Fn(usize) -> T + Sync) -> Vec<T> {
+        let slots: Vec<std::sync::Mutex<Option<T>>> = (0..self.count()).map(|_| std::sync::Mutex::new(None)).collect();
+        self.run(&|index| {
+            let result = step(index);
+            *slots[index].lock().expect("each worker has its own slot") = Some(result);
+        });
+        slots.into_iter().map(|slot| slot.into_inner().expect("each worker has its own slot").expect("every worker ran")).collect()
+    }
+
+    /// Runs `work` over the parts of `0..len`, each of at most `grain`, on all workers; `state` makes each worker's state, and all states are returned.
+    pub fn over<S: Send>(
+        &self,
+        len: u64,
+        grain: u64,
+        state: impl Fn(usize) -> S + Sync,
+        work: impl Fn(&mut S, std::ops::Range<u64>) + Sync,
+    ) -> Vec<S> {
+        let next = std::sync::atomic::AtomicU64::new(0);
+        let body = |index: usize| {
+            let mut state = state(index);
+            loop {
+                let first = next.fetch_add(grain, std::sync::atomic::Ordering::Relaxed);
+                if first >= len {
+                    return state;
+                }
+                work(&mut state, first..(first + grain).min(len));
+            }
+        };
+        if len <= grain { vec![body(0)] } else { self.map(body) }
+    }
+}
+
+impl Helper {
+    fn start(index: usize) -> Self {
+        let (steps, inbox) = unbounded::<Step>();
+        let (outbox, done) = unbounded();
+        let thread = std::thread::Builder::new()
+            .name(format!("outercore-{index}"))
+            .spawn(move || {
+                while let Ok(step) = inbox.recv() {
+                    let result = catch_unwind(AssertUnwindSafe(|| step(index)));
+                    if outbox.send(result).is_err() {
+                        return;
+                    }
+                }
+            })
+            .expect("the system starts a thread");
+        Self { steps: Some(steps), done, thread: Some(thread) }
+    }
+}
+
+impl Drop for Helper {
+    fn drop(&mut self) {
+        self.steps = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+    use super::*;
+
+    #[test]
+    fn every_worker_runs_every_step() {
+        let workers = Workers::new(3);
+        let sum = AtomicU64::new(0);
+        for _ in 0..100 {
+            workers.run(&|index| {
+                sum.fetch_add(index as u64 + 1, Relaxed);
+            });
+        }
+        assert_eq!(sum.load(Relaxed), 600);
+        assert_eq!(workers.map(|index| index * 2), [0, 2, 4]);
+    }
+
+    #[test]
+    fn parts_cover_the_range_once() {
+        let workers = Workers::new(2);
+        let sums = workers.over(1000, 7, |_| 0, |sum, range| *sum += range.sum::<u64>());
+        assert_eq!(sums.iter().sum::<u64>(), 499_500);
+    }
+
+    #[test]
+    fn a_panic_comes_back_after_all_are_done() {
+        let workers = Workers::new(2);
+        let caught = catch_unwind(AssertUnwindSafe(|| workers.run(&|index| assert_eq!(index, 0, "helper"))));
+        assert!(caught.is_err());
+        workers.run(&|_| {});
+    }
+}

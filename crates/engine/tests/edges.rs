@@ -1,0 +1,219 @@
+//! Edges on their way to the workers: scans and streams hand over exactly what was built, and each technique saves the bytes or requests that it should.
+
+use std::{
+    path::Path,
+    sync::{Mutex, atomic::Ordering::Relaxed},
+};
+
+use outercore_engine::{
+    RunConfig, Silent,
+    edges::{grid::Grid, rows::Rows, stream::IoIterator},
+    frontier::Frontier,
+    session::Session,
+};
+use outercore_graph::{
+    BuildOptions, Direction, Graph, Order, build,
+    input::{DeclaredVertices, EdgeBatch, EdgeSource, Ends, IdKind, Item, Progress, Sink, SourceInfo},
+};
+use outercore_storage::{Disk, HugePages};
+use proptest::prelude::*;
+
+type Edge = (u64, u64);
+
+/// Edges in memory as a source.
+struct Edges {
+    edges: Vec<Edge>,
+    info: SourceInfo,
+}
+
+impl Edges {
+    fn new(vertices: u64, edges: &[Edge]) -> Self {
+        let info = SourceInfo {
+            format: "test",
+            description: String::new(),
+            directed: Some(true),
+            ids: IdKind::Dense,
+            weights: None,
+            bytes: None,
+            declared_vertices: Some(DeclaredVertices::Range { first: 0, count: vertices }),
+        };
+        Self { edges: edges.to_vec(), info }
+    }
+}
+
+impl EdgeSource for Edges {
+    fn info(&self) -> &SourceInfo {
+        &self.info
+    }
+
+    fn read(&self, _: usize, _: usize, _: &dyn Progress, sink: Sink<'_>) -> outercore_graph::Result<()> {
+        let pairs = self.edges.iter().map(|&(source, target)| [source, target]).collect();
+        sink(Item::Edges(EdgeBatch { ends: Ends::Numbers(pairs), weights: None }))
+    }
+}
+
+/// Builds with the input's order; every vertex has an edge, so that internal ids are the input's.
+fn graph(folder: &Path, vertices: u64, edges: &[Edge]) -> Graph {
+    let mut edges = edges.to_vec();
+    edges.extend((0..vertices).map(|vertex| (vertex, vertex)));
+    let options = BuildOptions { memory: 64 << 20, threads: 2, order: Order::Original, force: true, ..BuildOptions::default() };
+    let disk = Disk::new();
+    build(&disk, &Edges::new(vertices, &edges), &folder.join("g.oc"), &options, &outercore_graph::Silent).unwrap();
+    Graph::open(&disk, &folder.join("g.oc")).unwrap()
+}
+
+fn all(vertices: u64, edges: &[Edge]) -> Vec<Edge> {
+    let mut edges: Vec<Edge> = edges.iter().copied().chain((0..vertices).map(|vertex| (vertex, vertex))).collect();
+    edges.sort_unstable();
+    edges
+}
+
+fn config(threads: usize) -> RunConfig {
+    RunConfig { threads, memory: 1 << 30, ..RunConfig::default() }
+}
+
+/// Scans the grid so many times; returns the edges of the last scan, and the bytes that each scan asked for.
+fn scan(graph: &Graph, threads: usize, cache: u64, scans: usize) -> (Vec<Edge>, Vec<u64>) {
+    let config = config(threads);
+    let (session, mut sections) = Session::open(graph, &config, &Silent, &["grid.words"]).unwrap();
+    let grid = Grid::open(&session, sections.remove(0), graph.grid().unwrap(), cache).unwrap();
+    let (mut found, mut bytes) = (Vec::new(), Vec::new());
+    for _ in 0..scans {
+        let before = session.counters.bytes_read.load(Relaxed);
+        let mut inbox = vec![0u64; graph.connected() as usize];
+        let states = grid
+            .scan(
+                &session,
+                &mut inbox,
+                |_| Vec::new(),
+                |edges: &mut Vec<Edge>, inbox, stripe, piece| {
+                    piece.for_each(|source, target| {
+                        inbox[target] += 1;
+                        edges.push((piece.segment + source as u64, stripe + target as u64));
+                    });
+                },
+            )
+            .unwrap();
+        found = states.into_iter().flatten().collect();
+        assert_eq!(inbox.iter().sum::<u64>(), found.len() as u64);
+        bytes.push(session.counters.bytes_read.load(Relaxed) - before);
+    }
+    found.sort_unstable();
+    (found, bytes)
+}
+
+/// What a stream handed over, and what it cost.
+struct Streamed {
+    edges: Vec<Edge>,
+    bytes: u64,
+    requests: u64,
+}
+
+fn stream(graph: &Graph, config: &RunConfig, active: impl Fn(u64) -> bool, cache: u64, times: usize) -> Streamed {
+    let names = Rows::sections(Direction::Out, false);
+    let (session, sections) = Session::open(graph, config, &Silent, &names.iter().map(String::as_str).collect::<Vec<_>>()).unwrap();
+    let rows = Rows::load(&session, sections, cache).unwrap();
+    let frontier = Frontier::new(graph.connected(), HugePages::Auto).unwrap();
+    (0..graph.connected()).filter(|&vertex| active(vertex)).for_each(|vertex| {
+        frontier.insert(vertex);
+    });
+    let counters = &session.counters;
+    let mut streamed = Streamed { edges: Vec::new(), bytes: 0, requests: 0 };
+    for _ in 0..times {
+        let (bytes, requests) = (counters.bytes_read.load(Relaxed), counters.requests.load(Relaxed));
+        let found = Mutex::new(Vec::new());
+        IoIterator::new(&session, &rows)
+            .for_each(
+                u64::MAX,
+                |group| frontier.word(group),
+                |_| (),
+                |(), vertex, list| {
+                    found.lock().unwrap().extend(list.neighbors().map(|neighbor| (vertex, neighbor)));
+                },
+            )
+            .unwrap();
+        streamed = Streamed {
+            edges: found.into_inner().unwrap(),
+            bytes: counters.bytes_read.load(Relaxed) - bytes,
+            requests: counters.requests.load(Relaxed) - requests,
+        };
+    }
+    streamed.edges.sort_unstable();
+    streamed
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn what_is_built_is_what_is_read(vertices in 1u64..3000, picks in prop::collection::vec((any::<u32>(), any::<u32>()), 0..3000), threads in 1usize..4, every in 1u64..50) {
+        let folder = tempfile::tempdir().unwrap();
+        // A third of the sources is one hub, so that lists of all lengths occur.
+        let edges: Vec<Edge> = picks.iter().map(|&(source, target)| (if source % 3 == 0 { 0 } else { u64::from(source) % vertices }, u64::from(target) % vertices)).collect();
+        let graph = graph(folder.path(), vertices, &edges);
+        let expected = all(vertices, &edges);
+        prop_assert_eq!(&scan(&graph, threads, 0, 1).0, &expected);
+        prop_assert_eq!(&scan(&graph, threads, 8 << 20, 2).0, &expected);
+        let some: Vec<Edge> = expected.iter().copied().filter(|(source, _)| source % every == 0).collect();
+        prop_assert_eq!(stream(&graph, &config(threads), |vertex| vertex % every == 0, 0, 1).edges, some.clone());
+        prop_assert_eq!(stream(&graph, &config(threads), |vertex| vertex % every == 0, 1 << 20, 2).edges, some);
+    }
+}
+
+/// 60,000 vertices of 40 neighbors each, and one hub of a million: several stripes and chunks, runs and pieces.
+fn large(folder: &Path) -> (Graph, Vec<Edge>) {
+    let vertices = 60_000u64;
+    let mut edges: Vec<Edge> =
+        (0..vertices).flat_map(|vertex| (1..40u64).map(move |step| (vertex, (vertex + step * step * 37) % vertices))).collect();
+    edges.extend((0..1_000_000).map(|index| (7, index * 31 % vertices)));
+    (graph(folder, vertices, &edges), all(vertices, &edges))
+}
+
+#[test]
+fn pinned_chunks_are_not_read_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let (graph, expected) = large(folder.path());
+    let (found, whole) = scan(&graph, 2, 0, 2);
+    assert_eq!(found, expected);
+    assert_eq!(whole[0], whole[1], "without a cache every scan reads everything");
+    let (found, half) = scan(&graph, 2, whole[0] / 2, 3);
+    assert_eq!(found, expected);
+    assert_eq!(half[0], whole[0]);
+    assert!(half[1] < whole[0] * 7 / 10 && half[1] > 0 && half[2] == half[1], "half of the chunks stay: {half:?} of {whole:?}");
+    assert_eq!(scan(&graph, 2, whole[0] * 2, 2).1, [whole[0], 0]);
+}
+
+#[test]
+fn a_stripe_that_is_smaller_than_its_graph_has_one_owner() {
+    let folder = tempfile::tempdir().unwrap();
+    let (graph, _) = large(folder.path());
+    assert!(graph.grid().unwrap().stripes.len() > 4, "the graph has several stripes");
+    assert_eq!(scan(&graph, 1, 0, 1).0, scan(&graph, 3, 0, 1).0);
+}
+
+#[test]
+fn merging_trades_bytes_for_requests() {
+    let folder = tempfile::tempdir().unwrap();
+    let (graph, expected) = large(folder.path());
+    let sparse = |vertex: u64| vertex % 97 == 5;
+    let with_gap = |max_gap| stream(&graph, &RunConfig { max_gap: Some(max_gap), ..config(1) }, sparse, 0, 1);
+    let (apart, merged) = (with_gap(0), with_gap(64 << 10));
+    assert_eq!(apart.edges, merged.edges);
+    assert_eq!(apart.edges, expected.iter().copied().filter(|&(source, _)| sparse(source)).collect::<Vec<_>>());
+    assert!(merged.requests * 4 < apart.requests, "{} against {} requests", merged.requests, apart.requests);
+    assert!(apart.bytes < merged.bytes, "{} against {} bytes", apart.bytes, merged.bytes);
+}
+
+#[test]
+fn only_wanted_lists_are_read_and_the_front_only_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let (graph, expected) = large(folder.path());
+    let everything = stream(&graph, &config(2), |_| true, 0, 1);
+    assert_eq!(everything.edges, expected);
+    let few = stream(&graph, &config(2), |vertex| vertex % 6000 == 1, 0, 1);
+    assert!(few.bytes * 20 < everything.bytes, "{} of {}", few.bytes, everything.bytes);
+    let cached = stream(&graph, &config(2), |_| true, everything.bytes / 2, 2);
+    assert_eq!(cached.edges, expected);
+    assert!(cached.bytes < everything.bytes * 7 / 10, "{} of {}", cached.bytes, everything.bytes);
+    assert_eq!(stream(&graph, &config(2), |_| true, everything.bytes * 2, 2).bytes, 0);
+}
