@@ -1,0 +1,59 @@
+//! What the faces call: an algorithm with its parameters, which can be planned and run.
+
+use outercore_engine::{Outcome, Plan, Result, RunConfig, RunProgress};
+use outercore_graph::{Graph, Key};
+
+/// How a start vertex is named.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// By its original id.
+    Key(Key),
+    /// The vertex with the largest out-degree.
+    MaxDegree,
+    /// A vertex with edges, drawn by this seed.
+    Random(u64),
+}
+
+impl std::str::FromStr for Source {
+    type Err = std::convert::Infallible;
+
+    /// `max-degree`, `random:SEED`, or an original id: a number where it is one, else a name.
+    fn from_str(text: &str) -> std::result::Result<Self, Self::Err> {
+        Ok(match (text, text.strip_prefix("random:").map(str::parse)) {
+            ("max-degree", _) => Source::MaxDegree,
+            (_, Some(Ok(seed))) => Source::Random(seed),
+            _ => Source::Key(text.parse().map_or_else(|_| Key::Name(text.to_owned()), Key::Number)),
+        })
+    }
+}
+
+/// An algorithm and its parameters, ready to be planned or run on a graph.
+pub trait Algorithm: Send + Sync {
+    /// Its name on the command line.
+    fn name(&self) -> &'static str;
+    /// What a run would do.
+    fn plan(&self, graph: &Graph, config: &RunConfig) -> Result<Plan>;
+    /// Runs it.
+    fn run(&self, graph: &Graph, config: &RunConfig, progress: &dyn RunProgress) -> Result<Outcome>;
+}
+
+/// The parameters that a face collects; each algorithm takes those it has, and refuses those it has not.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// Where a traversal starts.
+    pub source: Option<Source>,
+    /// Where a traversal from many vertices starts.
+    pub sources: Vec<Source>,
+    /// Exactly so many iterations.
+    pub iterations: Option<u64>,
+    /// Stop at an L1 change below this.
+    pub tolerance: Option<f64>,
+    /// PageRank's damping factor.
+    pub damping: Option<f64>,
+    /// The width of a window of distance.
+    pub delta: Option<f64>,
+    /// The k of one k-core.
+    pub k: Option<u64>,
+    /// How many of the best rows a summary holds.
+    pub top: Option<usize>,
+}

@@ -1,0 +1,92 @@
+//! Algorithms by name: what a face collected becomes an algorithm, and a parameter that it has not is refused.
+
+use outercore_engine::{EngineError, Result};
+
+use crate::{Algorithm, Betweenness, Bfs, Components, KCore, MultiSource, PageRank, Request, Source, Spmv, Sssp};
+
+/// The algorithms' names.
+pub const NAMES: &[&str] = &["bfs", "sssp", "components", "pagerank", "kcore", "betweenness", "multi-source", "spmv"];
+
+/// The algorithm of that name with these parameters.
+pub fn by_name(name: &str, request: &Request) -> Result<Box<dyn Algorithm>> {
+    let mut given = Given { name, request, taken: Vec::new() };
+    let algorithm: Box<dyn Algorithm> = match name {
+        "bfs" => Box::new(Bfs { source: given.source()? }),
+        "sssp" => Box::new(Sssp { source: given.source()?, delta: given.take("delta", |request| request.delta) }),
+        "components" => Box::new(Components),
+        "pagerank" => Box::new(pagerank(&mut given)?),
+        "kcore" => Box::new(KCore { k: given.take("k", |request| request.k) }),
+        "betweenness" => Box::new(Betweenness { sources: given.sources(), top: given.take("top", |request| request.top).unwrap_or(10) }),
+        "multi-source" => Box::new(MultiSource { sources: given.sources() }),
+        "spmv" => Box::new(Spmv),
+        _ => return Err(EngineError::Usage(format!("there is no algorithm {name}; there are {}", NAMES.join(", ")))),
+    };
+    given.refuse_the_rest()?;
+    Ok(algorithm)
+}
+
+fn pagerank(given: &mut Given) -> Result<PageRank> {
+    let default = PageRank::default();
+    let damping = given.take("damping", |request| request.damping).unwrap_or(default.damping);
+    if !(0.0..1.0).contains(&damping) {
+        return Err(EngineError::Usage(format!("--damping {damping} is out of range: at least 0, below 1")));
+    }
+    let tolerance = given.take("tolerance", |request| request.tolerance);
+    if tolerance.is_some_and(|tolerance| tolerance.is_nan() || tolerance <= 0.0) {
+        return Err(EngineError::Usage("--tolerance must be above 0".to_owned()));
+    }
+    let iterations = given.take("iterations", |request| request.iterations);
+    if iterations == Some(0) {
+        return Err(EngineError::Usage("--iterations must be at least 1".to_owned()));
+    }
+    let most = if tolerance.is_some() { 1000 } else { default.iterations };
+    Ok(PageRank {
+        damping,
+        tolerance,
+        iterations: iterations.unwrap_or(most),
+        top: given.take("top", |request| request.top).unwrap_or(default.top),
+    })
+}
+
+/// Parameters, and which of them the algorithm has taken.
+struct Given<'r> {
+    name: &'r str,
+    request: &'r Request,
+    taken: Vec<&'static str>,
+}
+
+impl Given<'_> {
+    fn take<T>(&mut self, parameter: &'static str, value: impl Fn(&Request) -> Option<T>) -> Option<T> {
+        self.taken.push(parameter);
+        value(self.request)
+    }
+
+    fn source(&mut self) -> Result<Source> {
+        let source = self.take("source", |request| request.source.clone());
+        source.ok_or_else(|| EngineError::Usage(format!("{} needs --source: an id, max-degree, or random:SEED", self.name)))
+    }
+
+    /// Those of `sources`, or the one of `source`.
+    fn sources(&mut self) -> Vec<Source> {
+        self.taken.extend(["source", "sources"]);
+        self.request.sources.iter().chain(&self.request.source).cloned().collect()
+    }
+
+    fn refuse_the_rest(&self) -> Result<()> {
+        let request = self.request;
+        let given = [
+            ("source", request.source.is_some()),
+            ("sources", !request.sources.is_empty()),
+            ("iterations", request.iterations.is_some()),
+            ("tolerance", request.tolerance.is_some()),
+            ("damping", request.damping.is_some()),
+            ("delta", request.delta.is_some()),
+            ("k", request.k.is_some()),
+            ("top", request.top.is_some()),
+        ];
+        match given.iter().find(|(parameter, given)| *given && !self.taken.contains(parameter)) {
+            Some((parameter, _)) => Err(EngineError::Usage(format!("{} has no --{parameter}", self.name))),
+            None => Ok(()),
+        }
+    }
+}

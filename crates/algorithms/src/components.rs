@@ -1,0 +1,122 @@
+//! Connected components (weak ones, in a directed graph): union-find over one scan of the grid.
+//!
+//! The forest is an array of parents; a link hangs the larger root under the smaller one by compare-and-swap (Shiloach and Vishkin's hooking as in GAPBS), so a component ends up
+//! named by its smallest internal id: its vertex of the highest degree. One pass reads each edge once, whatever the graph's diameter.
+
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use outercore_engine::HugeVec;
+use outercore_engine::{
+    Column, Figure, Isolated, Meaning, Outcome, Plan, Result, RunConfig, RunProgress, Values, budget::Needs, edges::grid::Grid,
+    plan::PlanItem,
+};
+use outercore_graph::Graph;
+
+use crate::{
+    algorithm::Algorithm,
+    finish::{Done, Summary, fits_32_bits, open, outcome},
+};
+
+/// Connected components.
+#[derive(Clone, Debug, Default)]
+pub struct Components;
+
+impl Components {
+    fn needs(&self, graph: &Graph) -> Needs {
+        Needs {
+            algorithm: self.name(),
+            method: "union-find, one scan of the grid".to_owned(),
+            resident: vec![PlanItem { name: "parents", bytes: graph.connected() * 4 }],
+            edges: vec!["grid.words".to_owned()],
+            scans: Some(1),
+        }
+    }
+}
+
+/// Joins the trees of `a` and `b`.
+#[inline(always)]
+fn link(parents: &[AtomicU32], a: u32, b: u32) {
+    let (mut a, mut b) = (parents[a as usize].load(Relaxed), parents[b as usize].load(Relaxed));
+    while a != b {
+        let (high, low) = if a > b { (a, b) } else { (b, a) };
+        let parent = parents[high as usize].load(Relaxed);
+        if parent == low || (parent == high && parents[high as usize].compare_exchange(high, low, Relaxed, Relaxed).is_ok()) {
+            return;
+        }
+        a = parents[parents[high as usize].load(Relaxed) as usize].load(Relaxed);
+        b = parents[low as usize].load(Relaxed);
+    }
+}
+
+impl Algorithm for Components {
+    fn name(&self) -> &'static str {
+        "components"
+    }
+
+    fn plan(&self, graph: &Graph, config: &RunConfig) -> Result<Plan> {
+        Ok(self.needs(graph).plan(graph, config)?.0)
+    }
+
+    fn run(&self, graph: &Graph, config: &RunConfig, progress: &dyn RunProgress) -> Result<Outcome> {
+        fits_32_bits(graph, self.name())?;
+        let (plan, _) = self.needs(graph).plan(graph, config)?;
+        let (session, mut sections) = open(graph, config, progress, &["grid.words".to_owned()])?;
+        // One scan: nothing that it reads is needed twice.
+        let grid = Grid::open(&session, sections.remove(0), graph.grid()?, 0)?;
+        let len = graph.connected();
+        let parents: HugeVec<AtomicU32> = HugeVec::zeroed(len as usize, config.huge_pages)?;
+        session.workers.over(
+            len,
+            1 << 16,
+            |_| (),
+            |(), range| range.for_each(|vertex| parents[vertex as usize].store(vertex as u32, Relaxed)),
+        );
+        let load_seconds = session.seconds();
+        let mark = session.mark();
+        // The scan's inbox has no content: the parents are the state, and they are atomic.
+        let mut nothing = vec![(); len as usize];
+        grid.scan(
+            &session,
+            &mut nothing,
+            |_| (),
+            |(), _, stripe, piece| {
+                let (segment, stripe) = (piece.segment as u32, stripe as u32);
+                piece.for_each(|source, target| link(&parents, segment + source as u32, stripe + target as u32));
+            },
+        )?;
+        let counts = session.workers.over(
+            len,
+            1 << 16,
+            |_| 0u64,
+            |roots, range| {
+                for vertex in range {
+                    let mut parent = parents[vertex as usize].load(Relaxed);
+                    *roots += u64::from(u64::from(parent) == vertex);
+                    while parents[parent as usize].load(Relaxed) != parent {
+                        parent = parents[parent as usize].load(Relaxed);
+                    }
+                    parents[vertex as usize].store(parent, Relaxed);
+                }
+            },
+        );
+        session.end_iteration(&mark, len, "full");
+        let mut labels: HugeVec<u32> = HugeVec::zeroed(len as usize, config.huge_pages)?;
+        let mut summary = Summary::new();
+        summary.insert("components", Figure::Integer(counts.iter().sum::<u64>() + graph.vertices() - len));
+        summary.insert("largest", Figure::Integer(largest(&parents, &mut labels).max(u64::from(graph.vertices() > 0))));
+        for (label, parent) in labels.iter_mut().zip(parents.iter()) {
+            *label = parent.load(Relaxed);
+        }
+        let column =
+            Column { name: "component", values: Values::U32(labels), isolated: Isolated::Own, meaning: Meaning::Vertex, exception: None };
+        Ok(outcome(&Done { session: &session, plan: &plan, iterations: 1, load_seconds }, summary, vec![column], false))
+    }
+}
+
+/// The size of the largest component; `sizes` is working memory, all zeros.
+fn largest(parents: &[AtomicU32], sizes: &mut [u32]) -> u64 {
+    for parent in parents {
+        sizes[parent.load(Relaxed) as usize] += 1;
+    }
+    sizes.iter().copied().max().map_or(0, u64::from)
+}

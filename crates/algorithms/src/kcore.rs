@@ -1,0 +1,152 @@
+//! Core numbers: the largest k such that the vertex belongs to a subgraph in which everyone has at least k neighbors. On the undirected simple view.
+//!
+//! A program in phases: the smallest remaining degree k opens a phase; whoever has no more than k neighbors left departs with core number k and takes one from each neighbor,
+//! until nobody departs (Matula and Beck, 1983, level by level).
+
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use outercore_engine::{
+    Column, EngineError, Figure, HugeVec, Isolated, Meaning, Outcome, Plan, Result, RunConfig, RunProgress, Values,
+    execute::{execute, plan},
+    monoid::Sum,
+    program::{Context, Start, VertexProgram},
+};
+use outercore_graph::{BuildProgress, Graph, view::SimpleView};
+
+use crate::{
+    algorithm::Algorithm,
+    finish::{Done, Summary, outcome},
+};
+
+/// Core numbers of all vertices, or the k-core for one k.
+#[derive(Clone, Debug, Default)]
+pub struct KCore {
+    /// Only the k-core for this k.
+    pub k: Option<u64>,
+}
+
+/// What a vertex keeps: the neighbors that are left, or once it departed [`GONE`] plus its core number.
+struct Program;
+
+const GONE: u64 = 1 << 32;
+
+impl VertexProgram for Program {
+    type Value = u64;
+    type Signal = u32;
+    type Message = Sum<u32>;
+
+    fn start(&self) -> Start {
+        Start::Vertices(Vec::new())
+    }
+
+    fn init(&self, _: u64, degree: u32) -> u64 {
+        u64::from(degree)
+    }
+
+    fn scatter(&self, _: u64, _: &u64, _: u32) -> Option<u32> {
+        Some(1)
+    }
+
+    fn carry(&self, signal: u32, _: f64) -> Sum<u32> {
+        Sum(signal)
+    }
+
+    fn apply(&self, context: &Context, vertex: u64, value: &mut u64, message: Sum<u32>) -> bool {
+        if *value >= GONE {
+            return false;
+        }
+        *value -= u64::from(message.0);
+        self.wake(context, vertex, value)
+    }
+
+    fn phase_key(&self, value: &u64) -> u64 {
+        if *value >= GONE { u64::MAX } else { *value }
+    }
+
+    fn wake(&self, context: &Context, _: u64, value: &mut u64) -> bool {
+        let departs = *value <= context.phase;
+        if departs {
+            *value = GONE + context.phase;
+        }
+        departs
+    }
+}
+
+/// A run's progress, for the build of a view.
+struct Building<'p> {
+    run: &'p dyn RunProgress,
+    stopped: AtomicBool,
+}
+
+impl BuildProgress for Building<'_> {
+    fn stage(&self, _: &'static str, _: Option<u64>) {}
+    fn advance(&self, _: u64) {}
+    fn cancelled(&self) -> bool {
+        if self.run.cancelled() {
+            self.stopped.store(true, Relaxed);
+        }
+        self.stopped.load(Relaxed)
+    }
+}
+
+impl Algorithm for KCore {
+    fn name(&self) -> &'static str {
+        "kcore"
+    }
+
+    fn plan(&self, graph: &Graph, config: &RunConfig) -> Result<Plan> {
+        let mut plan = plan(&Program, self.name(), graph, config, None)?.0;
+        if graph.directed() || !graph.manifest().simple {
+            plan.method = format!("on the undirected simple view, built on scratch first; {}", plan.method);
+            plan.disk_bytes = graph.manifest().arcs * 40;
+        }
+        Ok(plan)
+    }
+
+    fn run(&self, graph: &Graph, config: &RunConfig, progress: &dyn RunProgress) -> Result<Outcome> {
+        let begun = std::time::Instant::now();
+        let building = Building { run: progress, stopped: AtomicBool::new(false) };
+        let view = SimpleView::of(graph, config.memory, config.threads, &building).map_err(EngineError::from)?;
+        let viewed = view.derived().unwrap_or(graph);
+        let viewing = begun.elapsed().as_secs_f64();
+        let finished = execute(&Program, self.name(), viewed, config, progress, None)?;
+        let mut cores: HugeVec<u32> = HugeVec::zeroed(graph.connected() as usize, config.huge_pages)?;
+        for (core, value) in cores.iter_mut().zip(finished.values.iter()) {
+            *core = (value - GONE) as u32;
+        }
+        let mut summary = Summary::new();
+        summary.insert("degeneracy", Figure::Integer(cores.iter().copied().max().map_or(0, u64::from)));
+        if let Some(k) = self.k {
+            summary.insert("k", Figure::Integer(k));
+            summary.insert("vertices", Figure::Integer(members(graph, &cores, k)));
+            summary.insert("edges", Figure::Integer(inner_edges(viewed, &cores, k)?));
+        }
+        let column =
+            Column { name: "core", values: Values::U32(cores), isolated: Isolated::Value(0.0), meaning: Meaning::Number, exception: None };
+        let done =
+            Done { session: &finished.session, plan: &finished.plan, iterations: finished.iterations, load_seconds: finished.load_seconds };
+        let mut result = outcome(&done, summary, vec![column], false);
+        result.report.graph = graph.path().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        (result.report.vertices, result.report.edges) = (graph.vertices(), graph.edges());
+        result.report.seconds += viewing;
+        result.report.load_seconds += viewing;
+        Ok(result)
+    }
+}
+
+/// Vertices of the k-core.
+fn members(graph: &Graph, cores: &[u32], k: u64) -> u64 {
+    let isolated = if k == 0 { graph.vertices() - graph.connected() } else { 0 };
+    cores.iter().filter(|&&core| u64::from(core) >= k).count() as u64 + isolated
+}
+
+/// Edges of the k-core, of a graph in its undirected simple view.
+fn inner_edges(graph: &Graph, cores: &[u32], k: u64) -> Result<u64> {
+    let inside = |vertex: u64| u64::from(cores[vertex as usize]) >= k;
+    let mut edges = 0;
+    graph.for_each_edge(1 << 16, &mut |rows| {
+        edges += rows.sources.iter().zip(&rows.targets).filter(|&(&source, &target)| inside(source) && inside(target)).count() as u64;
+        Ok(())
+    })?;
+    Ok(edges)
+}

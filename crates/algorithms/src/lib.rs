@@ -1,0 +1,28 @@
+//! The algorithms: one file each, with its configuration, its program and its result.
+//!
+//! - [`algorithm`]: [`Algorithm`], what the command line and Python call; [`Source`], how a start vertex is named.
+//! - [`catalog`]: algorithms by name.
+//! - [`bfs`], [`sssp`], [`components`], [`pagerank`], [`kcore`], [`betweenness`], [`multi_source`], [`spmv`]: the problems.
+
+pub mod algorithm;
+pub mod betweenness;
+pub mod bfs;
+pub mod catalog;
+pub mod components;
+mod finish;
+pub mod kcore;
+pub mod multi_source;
+pub mod pagerank;
+pub mod spmv;
+pub mod sssp;
+
+pub use algorithm::{Algorithm, Request, Source};
+pub use betweenness::Betweenness;
+pub use bfs::Bfs;
+pub use catalog::{NAMES, by_name};
+pub use components::Components;
+pub use kcore::KCore;
+pub use multi_source::MultiSource;
+pub use pagerank::PageRank;
+pub use spmv::Spmv;
+pub use sssp::Sssp;

@@ -1,0 +1,195 @@
+//! Damaged graphs: `check` finds every flipped bit, and a run on a damaged graph ends in an error or in the right answer.
+
+mod answers;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use outercore_algorithms::NAMES;
+use outercore_engine::{EngineError, RunConfig};
+use outercore_graph::{BuildOptions, Fault, GraphError, Silent};
+use outercore_storage::{Disk, HugePages, StorageError};
+
+use answers::{
+    Answer, answer, building,
+    building::{Ids, Random, Watchdog, contents, options},
+};
+
+/// A graph, its bytes, and the right answers.
+struct Scene {
+    folder: tempfile::TempDir,
+    ids: Ids,
+    files: BTreeMap<PathBuf, Vec<u8>>,
+    answers: BTreeMap<&'static str, Answer>,
+}
+
+fn config() -> RunConfig {
+    RunConfig { memory: 128 << 20, threads: 1, huge_pages: HugePages::Off, ..RunConfig::default() }
+}
+
+impl Scene {
+    fn new(ids: Ids, build: BuildOptions) -> Self {
+        let folder = building::folder();
+        let input = folder.path().join("edges.txt");
+        std::fs::write(&input, building::text(ids, 3000, 12_000, 5)).unwrap();
+        let graph = folder.path().join("graph.oc");
+        building::build(&Disk::new(), &input, &graph, &build).unwrap();
+        let answers = NAMES.iter().map(|&name| (name, answer(&Disk::new(), &graph, name, ids, &config()).unwrap())).collect();
+        Self { ids, files: contents(&graph), answers, folder }
+    }
+
+    fn graph(&self) -> PathBuf {
+        self.folder.path().join("graph.oc")
+    }
+
+    /// Writes `content` in the place of a file, lets `test` look, and puts the file back.
+    fn with<T>(&self, file: &Path, content: &[u8], test: impl FnOnce() -> T) -> T {
+        let path = self.graph().join(file);
+        std::fs::write(&path, content).unwrap();
+        let result = test();
+        std::fs::write(&path, &self.files[file]).unwrap();
+        result
+    }
+
+    /// What `check` says; an error is an answer too.
+    fn check(&self) -> Result<Vec<Fault>, GraphError> {
+        outercore_graph::check(&Disk::new(), &self.graph(), &Silent)
+    }
+
+    fn assert_found(&self, what: &str) {
+        match self.check() {
+            Ok(faults) => assert!(!faults.is_empty(), "{what}: check found nothing"),
+            Err(GraphError::Corrupt { .. } | GraphError::Newer { .. } | GraphError::NotAGraph { .. }) => {}
+            Err(error) => panic!("{what}: check says {error}"),
+        }
+    }
+
+    /// Every algorithm is right or says that the graph is damaged.
+    fn assert_never_wrong(&self, what: &str) {
+        for (name, expected) in &self.answers {
+            let result = std::panic::catch_unwind(|| answer(&Disk::new(), &self.graph(), name, self.ids, &config()));
+            match result.unwrap_or_else(|_| panic!("{what}: {name} panics")) {
+                Ok(answer) => assert!(answer == *expected, "{what}: {name} gives a wrong answer"),
+                Err(EngineError::Graph(GraphError::Corrupt { .. } | GraphError::Newer { .. } | GraphError::NotAGraph { .. })) => {}
+                Err(EngineError::Graph(GraphError::Storage(StorageError::Checksum { .. } | StorageError::Truncated { .. }))) => {}
+                Err(error) => panic!("{what}: {name} does not say that the graph is damaged: {error}"),
+            }
+        }
+    }
+
+    fn sections(&self) -> Vec<&PathBuf> {
+        self.files.keys().filter(|file| file.as_path() != Path::new("manifest.json")).collect()
+    }
+}
+
+fn scenes() -> Vec<Scene> {
+    let undirected = BuildOptions { directed: Some(false), simple: true, ..options() };
+    vec![Scene::new(Ids::Dense, options()), Scene::new(Ids::Sparse, undirected), Scene::new(Ids::Names, options())]
+}
+
+#[test]
+fn every_bit_of_the_manifest() {
+    for scene in scenes() {
+        let manifest = &scene.files[Path::new("manifest.json")];
+        let dog = Watchdog::new(Duration::from_secs(60));
+        for bit in 0..manifest.len() * 8 {
+            let mut damaged = manifest.clone();
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            let what = format!("bit {bit} of the manifest, {:?}", scene.ids);
+            dog.step(what.clone());
+            scene.with(Path::new("manifest.json"), &damaged, || {
+                scene.assert_found(&what);
+                let opened = outercore_graph::Graph::open(&Disk::new(), &scene.graph());
+                assert!(matches!(opened.err(), Some(GraphError::Corrupt { .. } | GraphError::Newer { .. })), "{what}");
+            });
+        }
+    }
+}
+
+#[test]
+fn random_bits_of_every_other_file() {
+    let mut random = Random(6);
+    for scene in scenes() {
+        let sections = scene.sections();
+        let dog = Watchdog::new(Duration::from_secs(60));
+        // Each file several times, whatever its size.
+        for round in 0..170 {
+            let file = sections[round % sections.len()];
+            let mut damaged = scene.files[file].clone();
+            if damaged.is_empty() {
+                continue;
+            }
+            // Near the front, where the content is, as often as anywhere.
+            let limit = if round % 2 == 0 { damaged.len().min(2000) } else { damaged.len() };
+            let bit = random.below(limit as u64 * 8) as usize;
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            let what = format!("bit {bit} of {}, {:?}", file.display(), scene.ids);
+            dog.step(what.clone());
+            scene.with(file, &damaged, || {
+                scene.assert_found(&what);
+                scene.assert_never_wrong(&what);
+            });
+        }
+    }
+}
+
+/// What a device or a careless copy does: pages of zeros, exchanged pages and files, files cut off, lengthened, missing, or of another build.
+#[test]
+fn pages_and_files_in_the_wrong_place() {
+    for scene in scenes() {
+        let other = Scene::new(scene.ids, BuildOptions { order: outercore_graph::Order::Original, ..options() });
+        for file in scene.sections() {
+            let content = &scene.files[file];
+            let page = content.len().min(4096);
+            let mut forms: Vec<(&str, Vec<u8>)> =
+                vec![("cut off", content[..content.len() - page].to_vec()), ("cut by a byte", content[..content.len() - 1].to_vec())];
+            forms.push(("with a page more", [content.as_slice(), &[0; 4096]].concat()));
+            forms.push(("empty", Vec::new()));
+            forms.push(("zeros", vec![0; content.len()]));
+            forms.extend(other.files.get(file).map(|content| ("another build's", content.clone())));
+            if content.len() >= 8192 {
+                let mut exchanged = content.clone();
+                let (first, second) = exchanged.split_at_mut(4096);
+                first.swap_with_slice(&mut second[..4096]);
+                forms.push(("two pages exchanged", exchanged));
+            }
+            for (form, damaged) in forms.into_iter().filter(|(_, damaged)| damaged != content) {
+                let what = format!("{} {form}, {:?}", file.display(), scene.ids);
+                scene.with(file, &damaged, || {
+                    scene.assert_found(&what);
+                    scene.assert_never_wrong(&what);
+                });
+            }
+            let path = scene.graph().join(file);
+            std::fs::remove_file(&path).unwrap();
+            assert!(!scene.check().unwrap().is_empty(), "{} is missing", file.display());
+            for name in scene.answers.keys() {
+                match answer(&Disk::new(), &scene.graph(), name, scene.ids, &config()) {
+                    Ok(answer) => assert!(answer == scene.answers[name], "{} is missing and {name} is wrong", file.display()),
+                    Err(error) => assert!(matches!(error, EngineError::Graph(_)), "{error}"),
+                }
+            }
+            std::fs::write(&path, content).unwrap();
+        }
+    }
+}
+
+/// A graph that is replaced while it is open: the run ends on the old one, or in an error; never with the ids of the new one.
+#[test]
+fn replaced_while_open() {
+    for ids in [Ids::Dense, Ids::Sparse, Ids::Names] {
+        let scene = Scene::new(ids, options());
+        let graph = outercore_graph::Graph::open(&Disk::new(), &scene.graph()).unwrap();
+        let expected: Vec<_> = (0..50).map(|vertex| graph.key_of(vertex).unwrap()).collect();
+        let input = scene.folder.path().join("other.txt");
+        std::fs::write(&input, building::text(ids, 3000, 12_000, 99)).unwrap();
+        building::build(&Disk::new(), &input, &scene.graph(), &BuildOptions { force: true, ..options() }).unwrap();
+        for (vertex, expected) in expected.iter().enumerate() {
+            match graph.key_of(vertex as u64) {
+                Ok(key) => assert_eq!(key, *expected, "the id of another graph"),
+                Err(error) => assert!(matches!(error, GraphError::Corrupt { .. } | GraphError::Storage(_)), "{error}"),
+            }
+        }
+    }
+}
