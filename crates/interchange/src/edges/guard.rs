@@ -1,0 +1,25 @@
+//! Parsers of other people see hostile bytes. Where one panics, the file is at fault, and whoever reports panics can tell by
+//! [`is_parsing`].
+
+use std::{
+    cell::Cell,
+    panic::{AssertUnwindSafe, catch_unwind},
+};
+
+thread_local! {
+    static PARSING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether this thread is inside a parser whose panic will be reported as a fault of the input.
+pub fn is_parsing() -> bool {
+    PARSING.get()
+}
+
+/// Runs a parser; `None` if it panicked.
+pub(super) fn guarded<T>(parse: impl FnOnce() -> T) -> Option<T> {
+    PARSING.set(true);
+    // Whatever the parser held is dropped by the callers, who end in an error.
+    let done = catch_unwind(AssertUnwindSafe(parse));
+    PARSING.set(false);
+    done.ok()
+}

@@ -1,0 +1,157 @@
+//! A graph's edges by original id: Parquet, CSV, Matrix Market. An undirected edge comes once.
+//!
+//! Edges come in the order of the disk, 64 Ki at a time, through [`Graph::for_each_edge`]; memory is that of a few batches, plus a row
+//! group in Parquet, plus the tables of `keys`.
+
+mod matrix_market;
+#[cfg(test)]
+mod tests;
+
+use std::{io::Write, path::Path, sync::Arc};
+
+use arrow::{
+    array::{ArrayRef, Float32Array, Float64Array, RecordBatch, StringBuilder, UInt32Array, UInt64Array},
+    datatypes::{DataType, Field},
+};
+use outercore_graph::{EdgeRows, Graph, GraphError, Result, WeightKind};
+
+use crate::{
+    WriteOptions,
+    keys::{KeyLookup, Resolved},
+    publish::{Publication, check_target, parquet_write_error, write_error},
+    result::{BATCH, csv, parquet},
+};
+
+/// The format of a file of edges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExportFormat {
+    /// Columns source, target and, if there are weights, weight.
+    Parquet,
+    /// The same as text, with a header.
+    Csv,
+    /// Matrix Market, coordinate.
+    MatrixMarket,
+}
+
+impl ExportFormat {
+    /// The format that a file's name asks for, if a file of that name can be written.
+    pub fn of(path: &Path) -> Result<Self> {
+        check_target(path)?;
+        let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or("");
+        match extension.to_ascii_lowercase().as_str() {
+            "parquet" => Ok(Self::Parquet),
+            "csv" => Ok(Self::Csv),
+            "mtx" => Ok(Self::MatrixMarket),
+            _ => Err(GraphError::Usage(format!("the name of the edge list {} must end in .parquet, .csv or .mtx", path.display()))),
+        }
+    }
+}
+
+/// Writes every edge of `graph` to the file at `path`, in the format of its extension; returns how many there were. The file appears
+/// whole, or not at all.
+pub fn export_edges(path: &Path, graph: &Graph, options: &WriteOptions<'_>) -> Result<u64> {
+    match ExportFormat::of(path)? {
+        ExportFormat::Parquet => write_parquet(path, graph, options),
+        ExportFormat::Csv => write_csv(path, graph, options),
+        ExportFormat::MatrixMarket => matrix_market::write(path, graph, options),
+    }
+}
+
+/// Is given sources, targets and weights (empty without weights).
+type Visit<'v> = &'v mut dyn FnMut(&Resolved, &Resolved, &[f64]) -> Result<()>;
+
+/// Calls `visit` with sources, targets and weights, batch by batch; returns the number of edges.
+fn for_each_batch(graph: &Graph, options: &WriteOptions<'_>, visit: Visit<'_>) -> Result<u64> {
+    // One lookup for each end: sources ascend and targets do not, and each has windows of its own.
+    let mut sources = KeyLookup::new(graph, options.memory / 4)?;
+    let mut targets = KeyLookup::new(graph, options.memory / 4 * 3)?;
+    let mut edges = 0;
+    graph.for_each_edge(BATCH, &mut |rows: &EdgeRows| {
+        visit(&sources.resolve(&rows.sources)?, &targets.resolve(&rows.targets)?, &rows.weights)?;
+        edges += rows.sources.len() as u64;
+        options.step(rows.sources.len())
+    })?;
+    Ok(edges)
+}
+
+fn write_csv(path: &Path, graph: &Graph, options: &WriteOptions<'_>) -> Result<u64> {
+    let mut file = Publication::begin(graph.disk(), path)?;
+    let kind = graph.weights();
+    let mut text = if kind == WeightKind::None { b"source,target\n".to_vec() } else { b"source,target,weight\n".to_vec() };
+    let edges = for_each_batch(graph, options, &mut |sources, targets, weights| {
+        for row in 0..sources.len() {
+            put_end(&mut text, sources, row);
+            text.push(b',');
+            put_end(&mut text, targets, row);
+            if let Some(&weight) = weights.get(row) {
+                text.push(b',');
+                put_weight(&mut text, weight, kind);
+            }
+            text.push(b'\n');
+        }
+        file.write_all(&text).map_err(|error| write_error(path, error))?;
+        text.clear();
+        Ok(())
+    })?;
+    file.write_all(&text).map_err(|error| write_error(path, error))?;
+    file.publish()?;
+    Ok(edges)
+}
+
+fn put_end(text: &mut Vec<u8>, ends: &Resolved, row: usize) {
+    match ends {
+        Resolved::Numbers(numbers) => csv::put_integer(text, numbers[row]),
+        Resolved::Names { names, index } => csv::put_name(text, names.name(index[row] as usize)),
+    }
+}
+
+/// A weight, whole ones without a point.
+fn put_weight(text: &mut Vec<u8>, weight: f64, kind: WeightKind) {
+    match kind {
+        WeightKind::U32 => csv::put_integer(text, weight as u64),
+        WeightKind::F32 => text.extend_from_slice(ryu::Buffer::new().format(weight as f32).as_bytes()),
+        WeightKind::None | WeightKind::F64 => csv::put_float(text, weight),
+    }
+}
+
+fn write_parquet(path: &Path, graph: &Graph, options: &WriteOptions<'_>) -> Result<u64> {
+    let file = Publication::begin(graph.disk(), path)?;
+    let kind = graph.weights();
+    let mut fields = vec![Field::new("source", parquet::id_type(graph), false), Field::new("target", parquet::id_type(graph), false)];
+    let weight_type = match kind {
+        WeightKind::None => None,
+        WeightKind::U32 => Some(DataType::UInt32),
+        WeightKind::F32 => Some(DataType::Float32),
+        WeightKind::F64 => Some(DataType::Float64),
+    };
+    fields.extend(weight_type.map(|kind| Field::new("weight", kind, false)));
+    let (mut writer, schema) = parquet::writer(file, path, fields)?;
+    let edges = for_each_batch(graph, options, &mut |sources, targets, weights| {
+        let mut arrays = vec![end_array(sources), end_array(targets)];
+        arrays.extend(weight_array(weights, kind));
+        let batch = RecordBatch::try_new(schema.clone(), arrays).map_err(|error| parquet_write_error(path, error.into()))?;
+        writer.write(&batch).map_err(|error| parquet_write_error(path, error))
+    })?;
+    parquet::finish(writer, path)?;
+    Ok(edges)
+}
+
+fn end_array(ends: &Resolved) -> ArrayRef {
+    match ends {
+        Resolved::Numbers(numbers) => Arc::new(UInt64Array::from(numbers.clone())),
+        Resolved::Names { names, index } => {
+            let mut builder = StringBuilder::new();
+            index.iter().for_each(|&at| builder.append_value(names.name(at as usize)));
+            Arc::new(builder.finish())
+        }
+    }
+}
+
+fn weight_array(weights: &[f64], kind: WeightKind) -> Option<ArrayRef> {
+    Some(match kind {
+        WeightKind::None => return None,
+        WeightKind::U32 => Arc::new(UInt32Array::from_iter_values(weights.iter().map(|&weight| weight as u32))),
+        WeightKind::F32 => Arc::new(Float32Array::from_iter_values(weights.iter().map(|&weight| weight as f32))),
+        WeightKind::F64 => Arc::new(Float64Array::from_iter_values(weights.iter().copied())),
+    })
+}

@@ -1,0 +1,88 @@
+//! The columns of a run by original id: CSV, Parquet, NumPy; and the best rows of one.
+//!
+//! Rows come in ascending order of original id, 64 Ki at a time, through [`outercore_graph::Graph::for_each_key`]; memory is that of a
+//! few batches, plus a row group in Parquet, plus the tables of `keys` where a value is itself a vertex.
+
+mod cells;
+pub(crate) mod csv;
+mod npy;
+pub(crate) mod parquet;
+#[cfg(test)]
+mod tests;
+mod top;
+
+use std::{path::Path, str::FromStr};
+
+use outercore_engine::{Column, Meaning};
+use outercore_graph::{Graph, GraphError, Keys, Result};
+
+use self::cells::Cells;
+pub use self::top::top_rows;
+use crate::{WriteOptions, keys::KeyLookup, publish::check_target};
+
+/// Rows of a batch.
+pub(crate) const BATCH: usize = 64 << 10;
+
+/// The format of a result file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ResultFormat {
+    /// Text with a header; no value is an empty field.
+    Csv,
+    /// Zstd-compressed; no value is null.
+    Parquet,
+    /// The main column alone, in ascending order of original id; no value is NaN.
+    Npy,
+}
+
+impl ResultFormat {
+    /// The format that a file's name asks for, if a file of that name can be written.
+    pub fn of(path: &Path) -> Result<Self> {
+        check_target(path)?;
+        let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or("");
+        Self::from_str(&extension.to_ascii_lowercase())
+            .map_err(|()| GraphError::Usage(format!("the name of the result {} must end in .csv, .parquet or .npy", path.display())))
+    }
+}
+
+impl FromStr for ResultFormat {
+    type Err = ();
+
+    fn from_str(extension: &str) -> std::result::Result<Self, ()> {
+        match extension {
+            "csv" => Ok(Self::Csv),
+            "parquet" => Ok(Self::Parquet),
+            "npy" => Ok(Self::Npy),
+            _ => Err(()),
+        }
+    }
+}
+
+/// Writes `columns` by original id to the file at `path`, in the format of its extension. The file appears whole, or not at all.
+pub fn write_result(path: &Path, graph: &Graph, columns: &[Column]) -> Result<()> {
+    write_result_with(path, graph, columns, &WriteOptions::default())
+}
+
+/// [`write_result`] with a bound on memory, and the means to stop it.
+pub fn write_result_with(path: &Path, graph: &Graph, columns: &[Column], options: &WriteOptions<'_>) -> Result<()> {
+    match ResultFormat::of(path)? {
+        ResultFormat::Csv => csv::write(path, graph, columns, options),
+        ResultFormat::Parquet => parquet::write(path, graph, columns, options),
+        ResultFormat::Npy => npy::write(path, graph, columns, options),
+    }
+}
+
+/// Calls `visit` with the original ids and the cells of each column, batch by batch.
+fn for_each_batch(
+    graph: &Graph,
+    columns: &[Column],
+    options: &WriteOptions<'_>,
+    visit: &mut dyn FnMut(&Keys, &[Cells]) -> Result<()>,
+) -> Result<()> {
+    let looks_up = columns.iter().any(|column| column.meaning == Meaning::Vertex);
+    let mut lookup = if looks_up { Some(KeyLookup::new(graph, options.memory)?) } else { None };
+    graph.for_each_key(BATCH, &mut |keys, vertices| {
+        let cells = columns.iter().map(|column| Cells::of(column, keys, vertices, lookup.as_mut())).collect::<Result<Vec<_>>>()?;
+        visit(keys, &cells)?;
+        options.step(vertices.len())
+    })
+}

@@ -1,0 +1,225 @@
+use std::path::PathBuf;
+
+use ::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use arrow::{
+    array::{Array, RecordBatch},
+    util::display::array_value_to_string,
+};
+use outercore_engine::{Isolated, Values};
+use outercore_graph::Key;
+use outercore_storage::{HugePages, HugeVec, Pod};
+
+use super::*;
+use crate::testing::{Fixture, built};
+
+fn huge<T: Pod + Copy>(values: &[T]) -> HugeVec<T> {
+    let mut huge = HugeVec::zeroed(values.len(), HugePages::Off).unwrap();
+    huge.copy_from_slice(values);
+    huge
+}
+
+fn column(name: &'static str, values: Values, isolated: Isolated, meaning: Meaning) -> Column {
+    Column { name, values, isolated, meaning, exception: None }
+}
+
+/// A chain 10 -> 20 -> 30 with an edge back, and 40 without edges; values are listed by original id.
+fn chain(names: bool) -> Fixture {
+    let id = |number: u64| if names { format!("v{number}") } else { number.to_string() };
+    let text = format!("{} {}\n{} {}\n{} {}\n", id(10), id(20), id(20), id(30), id(30), id(20));
+    built(&text, Some(&format!("{}\n{}\n", id(40), id(10))))
+}
+
+/// A column by original id for the connected vertices.
+fn by_id<T: Pod + Copy + Default>(graph: &Graph, values: &[(u64, T)], names: bool) -> HugeVec<T> {
+    let mut sorted = vec![T::default(); graph.connected() as usize];
+    for &(id, value) in values {
+        let key = if names { Key::Name(format!("v{id}")) } else { Key::Number(id) };
+        sorted[graph.find(&key).unwrap().unwrap() as usize] = value;
+    }
+    huge(&sorted)
+}
+
+fn internal(graph: &Graph, id: u64, names: bool) -> u32 {
+    let key = if names { Key::Name(format!("v{id}")) } else { Key::Number(id) };
+    graph.find(&key).unwrap().unwrap() as u32
+}
+
+fn columns(graph: &Graph, names: bool) -> Vec<Column> {
+    let label = internal(graph, 20, names);
+    vec![
+        column("level", Values::U32(by_id(graph, &[(10, 0), (20, 1), (30, u32::MAX)], names)), Isolated::Null, Meaning::Number),
+        column(
+            "score",
+            Values::F64(by_id(graph, &[(10, 0.1), (20, 1e-9), (30, f64::INFINITY)], names)),
+            Isolated::Value(0.25),
+            Meaning::Number,
+        ),
+        column("single", Values::F32(by_id(graph, &[(10, 0.1), (20, 2.0), (30, f32::NAN)], names)), Isolated::Null, Meaning::Number),
+        column("component", Values::U32(by_id(graph, &[(10, label), (20, label), (30, u32::MAX)], names)), Isolated::Own, Meaning::Vertex),
+    ]
+}
+
+fn write_text(fixture: &Fixture, name: &str, columns: &[Column]) -> String {
+    let path = fixture.dir.path().join(name);
+    write_result(&path, &fixture.graph, columns).unwrap();
+    std::fs::read_to_string(path).unwrap()
+}
+
+fn read_parquet(path: &PathBuf) -> Vec<RecordBatch> {
+    let reader = ParquetRecordBatchReaderBuilder::try_new(std::fs::File::open(path).unwrap()).unwrap().build().unwrap();
+    reader.map(|batch| batch.unwrap()).collect()
+}
+
+#[test]
+fn csv_of_numbers() {
+    let fixture = chain(false);
+    let text = write_text(&fixture, "r.csv", &columns(&fixture.graph, false));
+    assert_eq!(text, "id,level,score,single,component\n10,0,0.1,0.1,20\n20,1,1e-9,2.0,20\n30,,,,\n40,,0.25,,40\n");
+}
+
+#[test]
+fn csv_of_names() {
+    let fixture = chain(true);
+    let text = write_text(&fixture, "r.csv", &columns(&fixture.graph, true));
+    assert_eq!(text, "id,level,score,single,component\nv10,0,0.1,0.1,v20\nv20,1,1e-9,2.0,v20\nv30,,,,\nv40,,0.25,,v40\n");
+}
+
+#[test]
+fn an_isolated_source_has_its_own_value() {
+    let fixture = chain(false);
+    let mut columns = columns(&fixture.graph, false);
+    columns.truncate(1);
+    columns[0].exception = Some((u64::from(internal(&fixture.graph, 40, false)), 0.0));
+    assert!(write_text(&fixture, "r.csv", &columns).ends_with("40,0\n"));
+}
+
+#[test]
+fn parquet_has_types_and_nulls() {
+    for names in [false, true] {
+        let fixture = chain(names);
+        let path = fixture.dir.path().join("r.parquet");
+        write_result(&path, &fixture.graph, &columns(&fixture.graph, names)).unwrap();
+        let batches = read_parquet(&path);
+        let schema = batches[0].schema();
+        let types: Vec<_> = schema.fields().iter().map(|field| field.data_type().to_string()).collect();
+        let id = if names { "Utf8" } else { "UInt64" };
+        assert_eq!(types, [id, "UInt32", "Float64", "Float32", id]);
+        let show = |column: usize| -> Vec<String> {
+            let array = batches[0].column(column);
+            (0..array.len()).map(|row| array_value_to_string(array, row).unwrap()).collect()
+        };
+        assert_eq!(show(1), ["0", "1", "", ""]);
+        assert_eq!(show(2), ["0.1", "1e-9", "", "0.25"]);
+        assert_eq!(show(4), if names { ["v20", "v20", "", "v40"] } else { ["20", "20", "", "40"] });
+        assert!(batches[0].column(1).is_null(2) && batches[0].column(0).null_count() == 0);
+    }
+}
+
+#[test]
+fn npy_is_whole_or_real() {
+    let fixture = chain(false);
+    let path = fixture.dir.path().join("r.npy");
+    let read = |columns: &[Column]| {
+        write_result(&path, &fixture.graph, columns).unwrap();
+        let bytes = std::fs::read(&path).unwrap();
+        assert!(bytes.starts_with(b"\x93NUMPY\x01\x00") && bytes.len() == 128 + 4 * 8, "{}", bytes.len());
+        let kind = String::from_utf8_lossy(&bytes[10..128]).into_owned();
+        assert!(kind.ends_with(" \n") && kind.contains("'shape': (4,)"));
+        let words: Vec<u64> = bytes[128..].chunks(8).map(|word| u64::from_le_bytes(word.try_into().unwrap())).collect();
+        (kind.contains("<u8"), words)
+    };
+    let (whole, words) = read(&columns(&fixture.graph, false));
+    let reals: Vec<f64> = words.into_iter().map(f64::from_bits).collect();
+    assert!(!whole && reals[..2] == [0.0, 1.0] && reals[2..].iter().all(|value| value.is_nan()));
+    let core =
+        column("core", Values::U32(by_id(&fixture.graph, &[(10, 1), (20, 2), (30, 3)], false)), Isolated::Value(0.0), Meaning::Number);
+    assert_eq!(read(&[core]), (true, vec![1, 2, 3, 0]));
+    let large = column("x", Values::U64(by_id(&fixture.graph, &[(10, EXACT + 1)], false)), Isolated::Null, Meaning::Number);
+    assert!(write_result(&path, &fixture.graph, &[large]).unwrap_err().to_string().contains("2^53"));
+}
+
+/// The largest whole number that f64 has all below of.
+const EXACT: u64 = 1 << 53;
+
+#[test]
+fn nothing_is_left_when_stopped() {
+    let fixture = chain(false);
+    let path = fixture.dir.path().join("r.csv");
+    let options = WriteOptions { cancelled: &|| true, ..WriteOptions::default() };
+    let error = write_result_with(&path, &fixture.graph, &columns(&fixture.graph, false), &options).unwrap_err();
+    assert!(matches!(error, GraphError::Cancelled));
+    let left: Vec<_> = std::fs::read_dir(fixture.dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(!left.iter().any(|name| name.to_string_lossy().contains("r.csv")), "{left:?}");
+}
+
+#[test]
+fn extensions_decide() {
+    let dir = tempfile::tempdir().unwrap();
+    assert_eq!(ResultFormat::of(&dir.path().join("a.CSV")).unwrap(), ResultFormat::Csv);
+    assert!(ResultFormat::of(&dir.path().join("a.txt")).unwrap_err().to_string().contains(".parquet"));
+}
+
+#[test]
+fn awkward_names_are_quoted() {
+    let mut text = Vec::new();
+    for name in ["plain", "a,b", "say \"x\"", "", "two\nlines"] {
+        csv::put_name(&mut text, name);
+        text.push(b';');
+    }
+    assert_eq!(String::from_utf8(text).unwrap(), "plain;\"a,b\";\"say \"\"x\"\"\";\"\";\"two\nlines\";");
+}
+
+#[test]
+fn the_best_rows_come_first() {
+    let fixture = chain(false);
+    let column = column(
+        "core",
+        Values::U32(by_id(&fixture.graph, &[(10, 1), (20, 5), (30, u32::MAX)], false)),
+        Isolated::Value(9.0),
+        Meaning::Number,
+    );
+    let rows = top_rows(&fixture.graph, &column, 10).unwrap();
+    assert_eq!(rows, [outercore_engine::TopRow(Key::Number(20), 5.0), outercore_engine::TopRow(Key::Number(10), 1.0)]);
+    assert_eq!(top_rows(&fixture.graph, &column, 1).unwrap().len(), 1);
+}
+
+/// Every vertex's value is the vertex with the next id: as diverse as values get.
+#[test]
+fn many_distinct_values_in_any_memory() {
+    for names in [false, true] {
+        let count = 150_000u64;
+        let id = |number: u64| if names { format!("v{:07}", number * 7) } else { (number * 7 + (number / 3)).to_string() };
+        let mut text = String::new();
+        for number in 0..count {
+            text.push_str(&format!("{} {}\n", id(number), id((number * number + 1) % count)));
+        }
+        let fixture = built(&text, None);
+        let mut order = vec![0u64; count as usize];
+        let mut ids = Vec::new();
+        let mut row = 0;
+        fixture
+            .graph
+            .for_each_key(1000, &mut |keys, vertices| {
+                for (at, &vertex) in vertices.iter().enumerate() {
+                    order[row] = vertex;
+                    ids.push(keys.get(at).to_string());
+                    row += 1;
+                }
+                Ok(())
+            })
+            .unwrap();
+        let mut next = vec![0u32; count as usize];
+        (0..count as usize).for_each(|row| next[order[row] as usize] = order[(row + 77_777) % count as usize] as u32);
+        let columns = [column("next", Values::U32(huge(&next)), Isolated::Null, Meaning::Vertex)];
+        for memory in [0, 100_000, 64 << 20] {
+            let path = fixture.dir.path().join("r.csv");
+            let options = WriteOptions { memory, ..WriteOptions::default() };
+            write_result_with(&path, &fixture.graph, &columns, &options).unwrap();
+            let text = std::fs::read_to_string(&path).unwrap();
+            for (row, line) in text.lines().skip(1).enumerate() {
+                assert_eq!(line, format!("{},{}", ids[row], ids[(row + 77_777) % count as usize]));
+            }
+            assert_eq!(text.lines().count() as u64, count + 1);
+        }
+    }
+}
