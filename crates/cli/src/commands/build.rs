@@ -1,0 +1,127 @@
+//! `build`: edge lists become a graph. What any way of making a graph prints is here too.
+
+use std::{path::PathBuf, time::Instant};
+
+use clap::Args;
+use outercore_engine::{Result, human_bytes};
+use outercore_graph::{
+    BuildOptions, WeightKind,
+    format::Manifest,
+    input::{EdgeSource, IdKind, Input, InputOptions},
+};
+use outercore_interchange::EdgeFormat;
+use outercore_storage::{Disk, memory};
+use serde_json::json;
+
+use crate::{
+    options::Making,
+    output::{self, grouped, note, print_json},
+};
+
+const EXAMPLES: &str = "Examples:
+  outercore build edges.txt -o web.oc
+  outercore build part-1.csv.gz part-2.csv.gz -o web.oc --undirected --memory 2G
+  outercore build edges.parquet -o web.oc --weights f32
+  zcat edges.gz | cut -f 2,3 | outercore build - -o web.oc";
+
+/// Make an on-disk graph of edge lists
+///
+/// An edge list is text (two ids and perhaps a weight on each line, with any separator), CSV, Matrix Market, DIMACS, LDBC Graphalytics (the
+/// .e file), binary pairs, or Parquet (columns src, dst and perhaps weight); text may be compressed with gzip or zstd. Ids are any numbers
+/// below 2^64, or any strings.
+#[derive(Args)]
+#[command(before_help = EXAMPLES)]
+pub struct Build {
+    /// Edge lists, all of one format; `-` is standard input
+    #[arg(required = true, value_name = "INPUT")]
+    inputs: Vec<PathBuf>,
+    /// auto, text, csv, mtx, dimacs, graphalytics, pairs-u32, pairs-u64 or parquet
+    #[arg(long, default_value = "auto", hide_default_value = true, value_name = "FORMAT")]
+    format: EdgeFormat,
+    /// none, u32, f32 or f64 [default: none unless the format has weights]
+    #[arg(long, value_name = "TYPE", value_parser = weights)]
+    weights: Option<WeightKind>,
+    /// dense, u64 or string [default: found out]
+    #[arg(long, value_name = "KIND")]
+    ids: Option<IdKind>,
+    /// A list of vertices that exist whether or not they have edges (repeatable)
+    #[arg(long, value_name = "FILE")]
+    vertices: Vec<PathBuf>,
+    #[command(flatten)]
+    making: Making,
+}
+
+fn weights(name: &str) -> std::result::Result<WeightKind, String> {
+    match name {
+        "none" => Ok(WeightKind::None),
+        "u32" => Ok(WeightKind::U32),
+        "f32" => Ok(WeightKind::F32),
+        "f64" => Ok(WeightKind::F64),
+        _ => Err(format!("unknown type of weights {name:?}; known: none u32 f32 f64")),
+    }
+}
+
+impl Build {
+    pub fn run(&self) -> Result<()> {
+        let disk = Disk::new();
+        let options = InputOptions {
+            ids: self.ids,
+            weights: self.weights,
+            directed: self.making.directed(),
+            vertices: self.vertices.clone(),
+            ..InputOptions::default()
+        };
+        let inputs: Vec<Input> = self.inputs.iter().cloned().map(Input::from).collect();
+        let source = outercore_interchange::open(&disk, &inputs, self.format, &options)?;
+        let build = BuildOptions { weights: self.weights, ..self.making.options(&disk)? };
+        make(&disk, &*source, &self.making, &build)
+    }
+}
+
+/// Builds the graph of `source`, and says what it is.
+pub fn make(disk: &Disk, source: &dyn EdgeSource, making: &Making, options: &BuildOptions) -> Result<()> {
+    let info = source.info();
+    note(&format!("input: {}", info.description));
+    let begin = Instant::now();
+    let meter = making.face.meter();
+    let manifest = outercore_graph::build(disk, source, &making.output, options, &meter)?;
+    meter.finish();
+    let seconds = begin.elapsed().as_secs_f64();
+    let bytes: u64 = manifest.sections.iter().map(|section| section.bytes).sum();
+    let peak = memory::peak_rss_bytes();
+    let graph = making.output.display().to_string();
+    if making.face.json {
+        return print_json(&json!({
+            "schema": 1, "graph": graph, "format": info.format, "input": info.description, "vertices": manifest.vertices,
+            "connected": manifest.connected, "edges": manifest.edges, "directed": manifest.directed, "weights": manifest.weights, "bytes": bytes,
+            "seconds": seconds, "memory_budget_bytes": options.memory, "peak_rss_bytes": peak,
+        }));
+    }
+    let speed = manifest.edges as f64 / seconds.max(1e-9) / 1e6;
+    let text = format!(
+        "{}\n  {} on disk, made in {seconds:.2} s ({speed:.2} M edges/s), peak memory {} of {}",
+        headline(&graph, &manifest),
+        human_bytes(bytes),
+        human_bytes(peak),
+        human_bytes(options.memory)
+    );
+    output::print(&output::printable(&text))?;
+    note(&format!("next: outercore run pagerank {graph}"));
+    Ok(())
+}
+
+/// `web.oc: 4 vertices (1 without edges), 3 directed edges, weights u32`.
+pub fn headline(graph: &str, manifest: &Manifest) -> String {
+    let isolated = match manifest.vertices - manifest.connected {
+        0 => String::new(),
+        isolated => format!(" ({} without edges)", grouped(isolated)),
+    };
+    let kind = if manifest.directed { "directed" } else { "undirected" };
+    let weights = match manifest.weights {
+        WeightKind::None => "",
+        WeightKind::U32 => ", weights u32",
+        WeightKind::F32 => ", weights f32",
+        WeightKind::F64 => ", weights f64",
+    };
+    format!("{graph}: {} vertices{isolated}, {} {kind} edges{weights}", grouped(manifest.vertices), grouped(manifest.edges))
+}

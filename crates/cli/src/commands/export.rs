@@ -1,0 +1,63 @@
+//! `export`: a graph's edges as a file.
+
+use std::{path::PathBuf, time::Instant};
+
+use clap::Args;
+use outercore_engine::Result;
+use outercore_graph::Graph;
+use outercore_interchange::{ExportFormat, WriteOptions, export_edges};
+use outercore_storage::{Disk, memory};
+use serde_json::json;
+
+use crate::{
+    options::Face,
+    output::{self, grouped, print_json, printable},
+    signals,
+    size::Size,
+};
+
+const EXAMPLES: &str = "Examples:
+  outercore export web.oc -o edges.parquet
+  outercore export web.oc -o edges.mtx";
+
+/// Bytes that exporting takes beside the tables of ids.
+const WRITING: u64 = 32 << 20;
+
+/// Write a graph's edges by original id: parquet, csv or mtx
+#[derive(Args)]
+#[command(before_help = EXAMPLES)]
+pub struct Export {
+    /// The graph
+    graph: PathBuf,
+    /// The file to write; its extension says the format: .parquet, .csv or .mtx
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// The memory budget (512M, 25%); more makes it faster where ids are sparse or strings [default: half of what the machine has]
+    #[arg(long, value_name = "SIZE")]
+    memory: Option<Size>,
+    #[command(flatten)]
+    face: Face,
+}
+
+impl Export {
+    pub fn run(&self) -> Result<()> {
+        ExportFormat::of(&self.output)?;
+        let begin = Instant::now();
+        let graph = Graph::open(&Disk::new(), &self.graph)?;
+        let budget = self.memory.unwrap_or(Size::Percent(50.0)).of(memory::machine_memory());
+        let tables = budget.saturating_sub(memory::current_rss_bytes() + WRITING);
+        let meter = self.face.meter();
+        meter.start("writing edges", Some(graph.edges()));
+        let options = WriteOptions { memory: tables, advance: &|rows| meter.add(rows), cancelled: &signals::stopped };
+        let edges = export_edges(&self.output, &graph, &options)?;
+        meter.finish();
+        let (file, seconds) = (self.output.display().to_string(), begin.elapsed().as_secs_f64());
+        if self.face.json {
+            let peak = memory::peak_rss_bytes();
+            return print_json(
+                &json!({"schema": 1, "file": file, "edges": edges, "seconds": seconds, "memory_budget_bytes": budget, "peak_rss_bytes": peak}),
+            );
+        }
+        output::print(&printable(&format!("{file}: {} edges, written in {seconds:.2} s", grouped(edges))))
+    }
+}

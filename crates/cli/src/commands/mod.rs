@@ -1,0 +1,45 @@
+//! The verbs: one file each, a struct of its arguments and what it does.
+
+mod bench;
+mod build;
+mod check;
+mod completions;
+mod export;
+mod generate;
+mod info;
+mod plan;
+mod run;
+
+use clap::Subcommand;
+use outercore_engine::Result;
+
+/// A verb.
+#[derive(Subcommand)]
+pub enum Command {
+    Build(build::Build),
+    Generate(generate::Generate),
+    Info(info::Info),
+    Check(check::Check),
+    Plan(plan::PlanRun),
+    Run(run::Run),
+    Export(export::Export),
+    Bench(bench::Bench),
+    Completions(completions::Completions),
+}
+
+impl Command {
+    /// Does it.
+    pub fn run(&self) -> Result<()> {
+        match self {
+            Command::Build(verb) => verb.run(),
+            Command::Generate(verb) => verb.run(),
+            Command::Info(verb) => verb.run(),
+            Command::Check(verb) => verb.run(),
+            Command::Plan(verb) => verb.run(),
+            Command::Run(verb) => verb.run(),
+            Command::Export(verb) => verb.run(),
+            Command::Bench(verb) => verb.run(),
+            Command::Completions(verb) => verb.run(),
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! `run`: an algorithm on a graph.
+
+use std::{fmt::Write, path::PathBuf, time::Instant};
+
+use clap::{Args, builder::PossibleValuesParser};
+use outercore_algorithms::{Algorithm, NAMES, by_name};
+use outercore_engine::{Figure, Outcome, Result, RunConfig, RunReport, TopRow, human_bytes};
+use outercore_graph::{Graph, GraphError};
+use outercore_interchange::{ResultFormat, WriteOptions, top_rows, write_result_with};
+use outercore_storage::{Disk, memory};
+
+use crate::{
+    options::{Face, Parameters, Running},
+    output::{self, grouped, note, print_json, printable, real},
+    progress::Meter,
+    signals,
+};
+
+const EXAMPLES: &str = "Examples:
+  outercore run pagerank web.oc --memory 512M --iterations 20 -o ranks.parquet
+  outercore run bfs web.oc --source max-degree
+  outercore run sssp road.oc --source 1 -o distances.csv
+  outercore run components web.oc --json";
+
+/// Bytes that writing a result takes beside its tables.
+const WRITING: u64 = 24 << 20;
+
+/// Run an algorithm
+#[derive(Args)]
+#[command(before_help = EXAMPLES)]
+pub struct Run {
+    #[command(flatten)]
+    asked: Asked,
+}
+
+/// What is run on what, and how: the arguments of `run` and `plan`.
+#[derive(Args)]
+pub struct Asked {
+    /// The algorithm
+    #[arg(value_name = "ALGO", value_parser = PossibleValuesParser::new(NAMES))]
+    algorithm: String,
+    /// The graph
+    graph: PathBuf,
+    #[command(flatten, next_help_heading = "Parameters of the algorithms")]
+    parameters: Parameters,
+    #[command(flatten, next_help_heading = "How it runs")]
+    running: Running,
+    /// Write a result for each vertex, by original id: FILE.parquet, FILE.csv or FILE.npy
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    output: Option<PathBuf>,
+    #[command(flatten, next_help_heading = "Output")]
+    pub face: Face,
+}
+
+impl Asked {
+    /// Everything that can be refused before the work begins.
+    pub fn prepare(&self) -> Result<(Box<dyn Algorithm>, Graph, RunConfig)> {
+        let algorithm = by_name(&self.algorithm, &self.parameters.request())?;
+        if let Some(path) = &self.output {
+            ResultFormat::of(path)?;
+        }
+        let graph = Graph::open(&Disk::new(), &self.graph)?;
+        let config = self.running.config();
+        let needed = algorithm.plan(&graph, &config)?.disk_bytes;
+        let allowed = self.running.resources.disk(graph.disk(), &self.graph)?;
+        if needed > allowed {
+            return Err(GraphError::Disk { needed, allowed }.into());
+        }
+        Ok((algorithm, graph, config))
+    }
+}
+
+impl Run {
+    pub fn run(&self) -> Result<()> {
+        let asked = &self.asked;
+        let (algorithm, graph, config) = asked.prepare()?;
+        let meter = Meter::of_run(asked.face.progress, asked.parameters.iterations);
+        let mut outcome = algorithm.run(&graph, &config, &meter)?;
+        meter.finish();
+        if let Some(path) = &asked.output {
+            let begin = Instant::now();
+            meter.start("writing the result", Some(graph.vertices()));
+            let memory = config.memory.saturating_sub(memory::current_rss_bytes() + WRITING);
+            let options = WriteOptions { memory, advance: &|rows| meter.add(rows), cancelled: &signals::stopped };
+            write_result_with(path, &graph, &outcome.columns, &options)?;
+            meter.finish();
+            note(&format!("wrote {} in {:.2} s", path.display(), begin.elapsed().as_secs_f64()));
+            outcome.report.peak_rss_bytes = outcome.report.peak_rss_bytes.max(memory::peak_rss_bytes());
+        }
+        if asked.face.json {
+            return print_json(&outcome.report);
+        }
+        let rows = best(&graph, &outcome, asked.parameters.top.unwrap_or(10))?;
+        output::print(&printable(&table(&outcome, &rows)))
+    }
+}
+
+/// The rows to show: those of the summary, or the best of a result where a rank makes sense.
+fn best(graph: &Graph, outcome: &Outcome, count: usize) -> Result<Vec<TopRow>> {
+    match (outcome.report.summary.get("top"), outcome.columns.first()) {
+        (Some(Figure::Top(rows)), _) => Ok(rows.clone()),
+        (_, Some(column)) if outcome.ranked => Ok(top_rows(graph, column, count)?),
+        _ => Ok(Vec::new()),
+    }
+}
+
+/// The report as a person reads it.
+fn table(outcome: &Outcome, rows: &[TopRow]) -> String {
+    let report = &outcome.report;
+    let mut text =
+        format!("{} on {}: {} vertices, {} edges\n", report.algorithm, report.graph, grouped(report.vertices), grouped(report.edges));
+    let mut line = |name: &str, value: String| text.push_str(format!("  {name:<14}{value}\n").as_str());
+    for (name, figure) in &report.summary {
+        if let Some(value) = figure_text(figure) {
+            line(&name.replace('_', " "), value);
+        }
+    }
+    line("time", time(report));
+    line("model", model(report));
+    line("read", traffic(report));
+    line("peak memory", format!("{} of {}", human_bytes(report.peak_rss_bytes), human_bytes(report.memory_budget_bytes)));
+    if !rows.is_empty() {
+        let name = outcome.columns.first().map_or("score", |column| column.name);
+        let ids: Vec<String> = rows.iter().map(|row| printable(&row.0.to_string())).collect();
+        let width = ids.iter().map(|id| id.chars().count()).max().unwrap_or(0).clamp(8, 60);
+        let _ = write!(text, "\n  {:<6}{:<width$}  {name}\n", "rank", "id");
+        for (rank, (id, row)) in ids.iter().zip(rows).enumerate() {
+            let _ = writeln!(text, "  {:<6}{id:<width$}  {}", rank + 1, real(row.1));
+        }
+    }
+    text.trim_end().to_owned()
+}
+
+fn figure_text(figure: &Figure) -> Option<String> {
+    Some(match figure {
+        Figure::Integer(number) => grouped(*number),
+        Figure::Float(number) => real(*number),
+        Figure::Bool(yes) => if *yes { "yes" } else { "no" }.to_owned(),
+        Figure::Key(key) => key.to_string(),
+        Figure::Null => "none".to_owned(),
+        Figure::Top(_) => return None,
+    })
+}
+
+fn time(report: &RunReport) -> String {
+    let (count, noun) = (grouped(report.iterations), if report.iterations == 1 { "iteration" } else { "iterations" });
+    let speed = report.edges_processed as f64 / report.seconds.max(1e-9) / 1e6;
+    format!("{:.2} s ({:.2} s of it loading), {count} {noun}, {speed:.1} M edges/s", report.seconds, report.load_seconds)
+}
+
+fn model(report: &RunReport) -> String {
+    let (count, noun) = (report.threads, if report.threads == 1 { "thread" } else { "threads" });
+    let huge = if report.huge_pages { ", huge pages" } else { "" };
+    format!("{}, {count} {noun}, {}{huge}", report.memory_model.name(), report.io_backend)
+}
+
+fn traffic(report: &RunReport) -> String {
+    if report.bytes_read == 0 {
+        return "nothing".to_owned();
+    }
+    let speed = report.bytes_read as f64 / report.seconds.max(1e-9) / 1e9;
+    let (bytes, requests) = (human_bytes(report.bytes_read), grouped(report.requests));
+    format!("{bytes} in {requests} requests, {speed:.2} GB/s, {:.0} % of it wanted", report.io_utility * 100.0)
+}

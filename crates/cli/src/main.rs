@@ -1,0 +1,65 @@
+//! The command line: words to configuration structs, results to text and JSON. Everything else is in the libraries.
+//!
+//! - `commands`: one file for each verb.
+//! - `options`: what several verbs share; `size`: `512M`, `25%`.
+//! - `progress`: bars on a terminal, or events as lines.
+//! - `failure`: which exit code an error is; `panics`: what a bug says of itself.
+//! - `signals`: Ctrl-C ends a run in order.
+//! - `output`: standard output, which may be closed or full.
+
+mod commands;
+mod failure;
+mod options;
+mod output;
+mod panics;
+mod progress;
+mod signals;
+mod size;
+
+use clap::Parser;
+
+use crate::commands::Command;
+
+/// Graph analytics on one machine: the graph on disk, the run inside a memory budget.
+#[derive(Parser)]
+#[command(name = "outercore", version, before_help = EXAMPLES, after_help = EXIT_CODES, arg_required_else_help = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXAMPLES: &str = "Examples:
+  outercore build edges.txt.gz -o web.oc          an edge list becomes an on-disk graph
+  outercore run pagerank web.oc --memory 512M     run within 512 MiB
+  outercore run bfs web.oc --source 17 -o levels.parquet
+  outercore plan pagerank web.oc --memory 1G      what a run would do, and why";
+
+const EXIT_CODES: &str = "Data goes to standard output, everything else to standard error.
+Sizes take K, M, G and T (powers of 1024). Ctrl-C ends a command in order, a second one at once.
+
+Exit codes:
+    0  done
+    1  a bug in Outercore
+    2  wrong usage
+    3  bad input data
+    4  the graph is damaged, or is none
+    5  an I/O error
+    6  no space, or the disk budget is too small
+    7  the memory budget is too small
+    8  in use by another process
+  130  interrupted (143: terminated)";
+
+fn main() {
+    panics::install();
+    signals::install();
+    let filter = tracing_subscriber::EnvFilter::try_from_env("OUTERCORE_LOG").unwrap_or_else(|_| "warn".into());
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).without_time().with_target(false).init();
+    let cli = Cli::parse();
+    // A panic has been reported by the hook; what was under way is dropped, and so cleans up.
+    let code = match std::panic::catch_unwind(|| cli.command.run()) {
+        Ok(Ok(())) => 0,
+        Ok(Err(error)) => failure::report(&error),
+        Err(_) => failure::BUG,
+    };
+    std::process::exit(code);
+}

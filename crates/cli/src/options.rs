@@ -1,0 +1,300 @@
+//! Options that several verbs share, and how they become the libraries' configuration.
+
+use std::path::{Path, PathBuf};
+
+use clap::{ArgAction, Args, ValueEnum};
+use outercore_algorithms::{Request, Source};
+use outercore_engine::{MemoryModel, ReadPolicy, RunConfig};
+use outercore_graph::{BuildOptions, GraphError, Order};
+use outercore_storage::{Disk, HugePages, backend::IoBackend, memory};
+
+use crate::{
+    progress::{Meter, Mode},
+    size::{Size, bytes},
+};
+
+/// How results and progress are shown.
+#[derive(Args, Clone)]
+pub struct Face {
+    /// Print one JSON object on standard output instead of text
+    #[arg(long)]
+    pub json: bool,
+    /// Show progress on standard error
+    #[arg(long, value_enum, default_value = "auto", value_name = "HOW")]
+    pub progress: Mode,
+}
+
+impl Face {
+    /// A meter of that kind.
+    pub fn meter(&self) -> Meter {
+        Meter::new(self.progress)
+    }
+}
+
+/// `on` or `off`.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Switch {
+    /// Yes.
+    On,
+    /// No.
+    Off,
+}
+
+/// What the process may use.
+#[derive(Args, Clone)]
+pub struct Resources {
+    /// The budget: the process's peak resident memory stays below it (512M, 2G, 25%) [default: half of what the machine or its control group has]
+    #[arg(long, value_name = "SIZE")]
+    pub memory: Option<Size>,
+    /// Most bytes that may be written to disk, scratch and result (20G, 50%) [default: what is free, less 10 %]
+    #[arg(long, value_name = "SIZE")]
+    pub disk: Option<Size>,
+    /// Threads [default: the cores that the process may use]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+}
+
+impl Resources {
+    /// The memory budget in bytes.
+    pub fn memory(&self) -> u64 {
+        let machine = memory::machine_memory();
+        self.memory.unwrap_or(Size::Percent(50.0)).of(machine)
+    }
+
+    /// The number of threads.
+    pub fn threads(&self) -> usize {
+        self.threads.map_or_else(memory::cores, usize::from)
+    }
+
+    /// The disk budget in bytes, on the file system of `path` (which need not exist yet).
+    pub fn disk(&self, disk: &Disk, path: &Path) -> Result<u64, GraphError> {
+        let folder = path.ancestors().skip(1).find(|folder| folder.is_dir()).unwrap_or(Path::new("."));
+        let free = disk.free_space(folder)?;
+        Ok(self.disk.unwrap_or(Size::Percent(90.0)).of(free))
+    }
+}
+
+/// The order of the vertices on disk.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum OrderName {
+    /// Hubs first: descending degree.
+    Degree,
+    /// Ascending original id.
+    Original,
+}
+
+/// What every way to make a graph has.
+#[derive(Args, Clone)]
+pub struct Making {
+    /// The graph to make, a folder
+    #[arg(short, long, value_name = "GRAPH")]
+    pub output: PathBuf,
+    /// Edges have a direction [default: what the format says, else directed]
+    #[arg(long)]
+    pub directed: bool,
+    /// Edges have no direction
+    #[arg(long, conflicts_with = "directed")]
+    pub undirected: bool,
+    /// Drop duplicate edges and self-loops
+    #[arg(long)]
+    pub simple: bool,
+    /// Keep the incoming edges of each vertex too; some algorithms need them
+    #[arg(long, value_enum, default_value = "on")]
+    pub transpose: Switch,
+    /// The order of the vertices on disk
+    #[arg(long, value_enum, default_value = "degree", value_name = "METHOD")]
+    pub order: OrderName,
+    /// Spread the edges over these folders, one for each device (repeatable)
+    #[arg(long, value_name = "DIR", action = ArgAction::Append)]
+    pub stripe: Vec<PathBuf>,
+    /// Replace a graph that exists
+    #[arg(long)]
+    pub force: bool,
+    #[command(flatten)]
+    pub resources: Resources,
+    #[command(flatten)]
+    pub face: Face,
+}
+
+impl Making {
+    /// What the user said of the direction.
+    pub fn directed(&self) -> Option<bool> {
+        match (self.directed, self.undirected) {
+            (true, _) => Some(true),
+            (_, true) => Some(false),
+            _ => None,
+        }
+    }
+
+    /// The library's options.
+    pub fn options(&self, disk: &Disk) -> Result<BuildOptions, GraphError> {
+        Ok(BuildOptions {
+            memory: self.resources.memory(),
+            disk: Some(self.resources.disk(disk, &self.output)?),
+            threads: self.resources.threads(),
+            directed: self.directed(),
+            simple: self.simple,
+            transpose: self.transpose == Switch::On,
+            order: match self.order {
+                OrderName::Degree => Order::Degree,
+                OrderName::Original => Order::Original,
+            },
+            stripes: self.stripe.clone(),
+            force: self.force,
+            ..BuildOptions::default()
+        })
+    }
+}
+
+/// What is kept in memory.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum ModelName {
+    /// Vertices and edges.
+    InMemory,
+    /// Vertices; edges are read from disk.
+    SemiExternal,
+}
+
+/// How edges are read.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum ReadName {
+    /// Whichever costs less, for each iteration.
+    Auto,
+    /// All of them, in the order of the disk.
+    Full,
+    /// Those of active vertices.
+    OnDemand,
+}
+
+/// How reads are submitted.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum IoName {
+    /// io_uring if the system has it, else blocking.
+    Auto,
+    /// io_uring, or an error.
+    Uring,
+    /// A pool of threads.
+    Blocking,
+}
+
+impl From<IoName> for IoBackend {
+    fn from(name: IoName) -> Self {
+        match name {
+            IoName::Auto => IoBackend::Auto,
+            IoName::Uring => IoBackend::Uring,
+            IoName::Blocking => IoBackend::Blocking,
+        }
+    }
+}
+
+/// Huge pages.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum HugeName {
+    /// Where the system grants them.
+    Auto,
+    /// Always, or an error.
+    On,
+    /// Never.
+    Off,
+}
+
+/// How a run reads and what it may use.
+#[derive(Args, Clone)]
+pub struct Running {
+    #[command(flatten)]
+    pub resources: Resources,
+    /// What is kept in memory [default: chosen from the budget]
+    #[arg(long, value_enum)]
+    pub model: Option<ModelName>,
+    /// How edges are read
+    #[arg(long, value_enum, default_value = "auto")]
+    pub read: ReadName,
+    /// How reads are submitted
+    #[arg(long, value_enum, default_value = "auto")]
+    pub io: IoName,
+    /// Whether buffers and vertex arrays lie in huge pages
+    #[arg(long, value_enum, default_value = "auto")]
+    pub huge_pages: HugeName,
+    /// Bytes of a block of on-demand reading
+    #[arg(long, value_name = "SIZE", default_value = "4096", value_parser = ["512", "4096", "8192"])]
+    pub block: String,
+    /// Most bytes between two wanted blocks that are read along [default: from the device's profile]
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    pub max_gap: Option<u64>,
+    /// Most bytes of one request [default: from the device's profile]
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    pub max_request: Option<u64>,
+}
+
+impl Running {
+    /// The library's configuration.
+    pub fn config(&self) -> RunConfig {
+        RunConfig {
+            memory: self.resources.memory(),
+            threads: self.resources.threads(),
+            model: self.model.map(|model| match model {
+                ModelName::InMemory => MemoryModel::InMemory,
+                ModelName::SemiExternal => MemoryModel::SemiExternal,
+            }),
+            read: match self.read {
+                ReadName::Auto => ReadPolicy::Auto,
+                ReadName::Full => ReadPolicy::Full,
+                ReadName::OnDemand => ReadPolicy::OnDemand,
+            },
+            io: self.io.into(),
+            huge_pages: match self.huge_pages {
+                HugeName::Auto => HugePages::Auto,
+                HugeName::On => HugePages::On,
+                HugeName::Off => HugePages::Off,
+            },
+            block: self.block.parse().unwrap_or(4096),
+            max_gap: self.max_gap,
+            max_request: self.max_request,
+        }
+    }
+}
+
+/// The parameters of the algorithms. One that an algorithm has not is refused by the algorithm.
+#[derive(Args, Clone)]
+pub struct Parameters {
+    /// Where a traversal starts: an original id, max-degree, or random:SEED
+    #[arg(long, value_name = "ID")]
+    pub source: Option<Source>,
+    /// Where a traversal from many vertices starts
+    #[arg(long, value_name = "ID,ID,...", value_delimiter = ',')]
+    pub sources: Vec<Source>,
+    /// Exactly so many iterations
+    #[arg(long, value_name = "N")]
+    pub iterations: Option<u64>,
+    /// Stop at an L1 change below this
+    #[arg(long, value_name = "T")]
+    pub tolerance: Option<f64>,
+    /// The damping factor of pagerank [default: 0.85]
+    #[arg(long, value_name = "D")]
+    pub damping: Option<f64>,
+    /// The width of a window of distance in sssp
+    #[arg(long, value_name = "D")]
+    pub delta: Option<f64>,
+    /// The k of one k-core
+    #[arg(long, value_name = "K")]
+    pub k: Option<u64>,
+    /// Show the K best rows, where rows have a rank [default: 10]
+    #[arg(long, value_name = "K")]
+    pub top: Option<usize>,
+}
+
+impl Parameters {
+    /// The library's form of it.
+    pub fn request(&self) -> Request {
+        Request {
+            source: self.source.clone(),
+            sources: self.sources.clone(),
+            iterations: self.iterations,
+            tolerance: self.tolerance,
+            damping: self.damping,
+            delta: self.delta,
+            k: self.k,
+            top: self.top,
+        }
+    }
+}
