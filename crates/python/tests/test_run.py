@@ -1,0 +1,147 @@
+"""Algorithms give what NetworkX gives."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import outercore as oc
+import pytest
+
+nx = pytest.importorskip("networkx")
+
+
+@pytest.fixture
+def graph(edges, path):
+    return oc.build(edges, path)
+
+
+def by_id(result, values):
+    return dict(zip(result.ids.tolist(), values.tolist()))
+
+
+@pytest.mark.parametrize("model", [None, "in-memory", "semi-external"])
+@pytest.mark.parametrize("read", [None, "full", "on-demand"])
+def test_bfs(graph, edges, model, read):
+    source = edges[0][0]
+    result = graph.bfs(source, model=model, read=read, memory="256M", threads=2, io="blocking")
+    expected = nx.single_source_shortest_path_length(nx.DiGraph(edges), source)
+    levels = by_id(result, result.levels)
+    assert {vertex: level for vertex, level in levels.items() if level >= 0} == dict(expected)
+    assert result.levels.dtype == np.int64 and -1 in levels.values()
+    parents = by_id(result, result.parents)
+    for vertex, level in levels.items():
+        if level > 0:
+            assert levels[parents[vertex]] == level - 1 and (parents[vertex], vertex) in edges
+        else:
+            assert parents[vertex] == (vertex if level == 0 else -1)
+    assert result.summary["reached"] == len(expected)
+
+
+def test_sssp(edges, path):
+    weights = [(number * 7919) % 100 + 0.5 for number in range(len(edges))]
+    weighted = nx.MultiDiGraph()
+    for (source, target), weight in zip(edges, weights):
+        weighted.add_edge(source, target, weight=weight)
+    source = edges[0][0]
+    result = oc.build([(*edge, weight) for edge, weight in zip(edges, weights)], path).sssp(source)
+    distances = {vertex: distance for vertex, distance in by_id(result, result.distances).items() if not np.isnan(distance)}
+    assert distances == pytest.approx(nx.single_source_dijkstra_path_length(weighted, source))
+
+
+def test_components(graph, edges):
+    result = graph.components()
+    groups: dict[int, set[int]] = {}
+    for vertex, component in by_id(result, result.components).items():
+        groups.setdefault(component, set()).add(vertex)
+    assert sorted(map(sorted, groups.values())) == sorted(map(sorted, nx.weakly_connected_components(nx.DiGraph(edges))))
+    assert all(name in members for name, members in groups.items())
+    assert result.summary["components"] == len(groups)
+
+
+def test_pagerank(graph, edges):
+    result = graph.pagerank(tolerance=1e-10)
+    expected = nx.pagerank(nx.MultiDiGraph(edges), tol=1e-12, max_iter=1000)
+    assert by_id(result, result.scores) == pytest.approx(expected, abs=1e-7)
+    assert result.scores.sum() == pytest.approx(1)
+    best = result.top(5)
+    assert [vertex for vertex, _ in best] == [result.ids[at] for at in np.argsort(-result.scores, kind="stable")[:5]]
+    assert graph.pagerank(iterations=3, damping=0.5).report["iterations"] == 3
+
+
+def test_every_algorithm_by_name(edges, path):
+    graph = oc.build([(*edge, 2) for edge in edges], path)
+    for name in oc.ALGORITHMS:
+        needs = {"bfs": {"source": edges[0][0]}, "sssp": {"source": "max-degree"}, "multi-source": {"sources": [edges[0][0]]}}
+        needs["betweenness"] = {"source": "random:1"}
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            result = graph.run(name, **needs.get(name, {}))
+        assert result.report["algorithm"] == name
+        assert len(result.values) == len(result) == graph.vertices
+        assert set(result.columns) == set(result.to_arrow().column_names) - {"id"}
+
+
+def test_kcore(graph, edges):
+    simple = nx.Graph(edges)
+    simple.remove_edges_from(list(nx.selfloop_edges(simple)))
+    result = graph.run("kcore")
+    assert by_id(result, result.cores) == nx.core_number(simple)
+
+
+def test_results_do_not_depend_on_threads(graph):
+    one, two = (graph.pagerank(iterations=5, threads=threads).scores for threads in (1, 2))
+    assert np.array_equal(one, two)
+
+
+def test_plan(graph, edges):
+    plan = graph.plan("bfs", source=edges[0][0], memory="64M")
+    text = str(plan)
+    assert text.startswith("bfs: in-memory") and "memory budget      64.0 MiB" in text and repr(plan) == text
+    assert plan.memory_model == "in-memory" and plan.memory_budget_bytes == 64 << 20
+    assert sum(item["bytes"] for item in plan.memory) <= plan.memory_budget_bytes
+    assert plan.to_dict()["smallest_budget_bytes"] == plan.smallest_budget_bytes > 0
+    assert graph.plan("pagerank", iterations=7).expected_bytes_read is not None
+
+
+def test_info(graph, edges, path):
+    info = graph.info()
+    assert (info["vertices"], info["edges"], info["directed"]) == (graph.vertices, len(edges), True)
+    assert graph.path == str(path) and str(path) in repr(graph)
+    assert sum(section["bytes"] for section in info["sections"]) == info["bytes"]
+
+
+def test_progress_of_a_run(graph):
+    seen = []
+    graph.pagerank(iterations=4, progress=lambda *event: seen.append(event))
+    assert seen[-1] == ("pagerank", 4, 4)
+
+
+def test_progress_of_a_build(edges, path):
+    seen = []
+    oc.build(edges, path, progress=lambda stage, done, total: seen.append(stage))
+    assert seen
+
+    def stop(*_):
+        raise RuntimeError("enough")
+
+    with pytest.raises(RuntimeError, match="enough"):
+        oc.build(edges, path, force=True, progress=stop)
+    assert oc.open(path).edges == len(edges)
+
+
+def test_progress_line_is_for_terminals(graph, capfd):
+    graph.pagerank(progress=True)
+    assert capfd.readouterr().err == ""
+
+
+def test_threads_run_meanwhile(graph):
+    import threading
+
+    results = []
+    threads = [threading.Thread(target=lambda: results.append(graph.pagerank(threads=1).scores)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(results) == 4 and all(np.array_equal(results[0], other) for other in results)
