@@ -1,0 +1,49 @@
+# Outercore: every chore, by name. `make help` lists them. Needs a Rust toolchain, Python 3 and make; everything else is fetched.
+
+CARGO  ?= cargo
+PYTHON ?= python3
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+
+# Tests, lints and the Python module that is tested share one profile (see Cargo.toml), so that no dependency is compiled twice.
+PROFILE := checked
+VENV    := $(TARGET)/venv
+
+.DEFAULT_GOAL := help
+.PHONY: help build demo test test-rust test-python deny bench soak python clean
+
+help: ## List the targets
+	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | while IFS='	' read -r name text; do printf '  make %-12s %s\n' "$$name" "$$text"; done
+
+build: ## The command: target/release/outercore
+	$(CARGO) build --release --locked -p outercore
+
+demo: build ## A tour: Debian's packages ranked, then a graph larger than its memory budget
+	scripts/demo.sh
+
+test: test-rust test-python deny ## Formatting, lints, every test, licences and advisories
+
+test-rust:
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --locked --profile $(PROFILE) --all-targets -- -D warnings
+	$(CARGO) test --locked --profile $(PROFILE)
+
+test-python:
+	scripts/python.sh --test --profile $(PROFILE) $(VENV)
+
+deny:
+	@if $(CARGO) deny --version >/dev/null 2>&1; then $(CARGO) deny check; \
+	else echo 'SKIPPED: licences and advisories (cargo-deny is not installed: cargo install cargo-deny)'; fi
+
+bench: build ## The benchmarks, cold and inside a memory limit (an hour; RECORD=1 keeps the table in docs/benchmarks)
+	scripts/bench.sh $(if $(RECORD),--record)
+
+soak: build ## Random graphs through every model and option, compared; MINUTES=10 SEED=1
+	PROPTEST_CASES=$(or $(CASES),20000) $(CARGO) test --locked --profile $(PROFILE) --lib -q
+	$(PYTHON) scripts/soak.py --binary $(TARGET)/release/outercore --minutes $(or $(MINUTES),10) $(if $(SEED),--seed $(SEED))
+
+python: ## The Python package, in target/venv
+	scripts/python.sh --profile release $(VENV)
+
+clean: ## Everything that was made
+	$(CARGO) clean
+	rm -rf target

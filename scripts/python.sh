@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# The Python package in a virtual environment of its own; with --test, its tests and types too.
+#   scripts/python.sh [--test] [--profile NAME] VENV
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+python=${PYTHON:-python3} test='' profile=release
+while [[ $# -gt 1 ]]; do
+    case $1 in
+        --test) test=yes ;;
+        --profile) profile=$2; shift ;;
+        *) echo "unknown option $1" >&2; exit 2 ;;
+    esac
+    shift
+done
+venv=$1
+
+if ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
+    echo "SKIPPED: the Python package ($python is missing, or has no venv module; on Debian: apt install python3-venv)"
+    exit 0
+fi
+
+[[ -x $venv/bin/python ]] || "$python" -m venv "$venv"
+export MATURIN_PEP517_ARGS="--profile $profile"
+if [[ -z $test ]]; then
+    "$venv/bin/pip" install --quiet .
+    echo "the package is in $venv: $venv/bin/python -c 'import outercore'"
+    exit 0
+fi
+"$venv/bin/pip" install --quiet '.[test]'
+"$venv/bin/mypy"
+"$venv/bin/pytest" -q
