@@ -62,7 +62,7 @@ impl Bfs {
         } else {
             "pushes every frontier (no transpose)"
         };
-        Ok(Needs { algorithm: self.name(), method: method.to_owned(), resident, edges, scans: None })
+        Ok(Needs { algorithm: self.name(), method: method.to_owned(), resident, external: None, edges, scans: None })
     }
 }
 

@@ -27,6 +27,7 @@ impl Components {
             algorithm: self.name(),
             method: "union-find, one scan of the grid".to_owned(),
             resident: vec![PlanItem { name: "parents", bytes: graph.connected() * 4 }],
+            external: None,
             edges: vec!["grid.words".to_owned()],
             scans: Some(1),
         }

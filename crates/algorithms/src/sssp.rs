@@ -45,6 +45,7 @@ impl Sssp {
                 PlanItem { name: "frontiers", bytes: 2 * Frontier::bytes(vertices) },
                 PlanItem { name: "row index", bytes: Rows::index_bytes(graph) },
             ],
+            external: None,
             edges: row_sections(graph, Direction::Out, true)?.split_off(2),
             scans: None,
         })

@@ -153,6 +153,8 @@ pub enum ModelName {
     InMemory,
     /// Vertices; edges are read from disk.
     SemiExternal,
+    /// A part of the vertices at a time; all else is on disk.
+    FullyExternal,
 }
 
 /// How edges are read.
@@ -235,6 +237,7 @@ impl Running {
             model: self.model.map(|model| match model {
                 ModelName::InMemory => MemoryModel::InMemory,
                 ModelName::SemiExternal => MemoryModel::SemiExternal,
+                ModelName::FullyExternal => MemoryModel::FullyExternal,
             }),
             read: match self.read {
                 ReadName::Auto => ReadPolicy::Auto,

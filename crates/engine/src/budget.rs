@@ -20,6 +20,8 @@ pub struct Needs {
     pub method: String,
     /// Vertex state and indexes, which must be resident.
     pub resident: Vec<PlanItem>,
+    /// The least that must be resident when everything else is on storage; `None`: the algorithm has no fully-external run.
+    pub external: Option<Vec<PlanItem>>,
     /// Sections that are read, and may be kept.
     pub edges: Vec<String>,
     /// Whether every scan reads all of `edges`, and how many scans there will be; `None`: it depends.
@@ -27,50 +29,65 @@ pub struct Needs {
 }
 
 impl Needs {
-    /// Decides the model. Returns the plan and the bytes that may cache edges.
+    /// Decides the model. Returns the plan and the bytes that are left: for caching edges, or in a fully-external run for windows too.
     pub fn plan(self, graph: &Graph, config: &RunConfig) -> Result<(Plan, u64)> {
         let pages =
             |name: &String| graph.manifest().section(name).map_or(0, |section| section.bytes.div_ceil(outercore_storage::PAGE as u64));
         let edge_pages: u64 = self.edges.iter().map(pages).sum();
         let edge_bytes = edge_pages * (outercore_storage::PAGE as u64 + 1);
-        let mut memory = vec![
+        let base = vec![
             PlanItem { name: "program", bytes: PROCESS + config.threads as u64 * (1 << 20) },
             PlanItem { name: "I/O buffers", bytes: ((config.threads * DEPTH * BUFFER_BYTES) as u64).next_multiple_of(2 << 20) },
             PlanItem { name: "checksums", bytes: OpenSection::sums_bytes(edge_pages) + graph.connected() / 400 },
         ];
-        memory.extend(self.resident);
-        let fixed: u64 = memory.iter().map(|item| item.bytes).sum();
+        let total = |more: &[PlanItem]| base.iter().chain(more).map(|item| item.bytes).sum::<u64>();
+        let fixed = total(&self.resident);
         let whole = fixed + edge_bytes + (4 << 20);
+        let least = self.external.as_deref().map(total);
         let too_small =
             |needed: u64, what: &str| EngineError::Memory { needed, budget: config.memory, what: format!("{} {what}", self.algorithm) };
         let (model, reason) = match config.model {
             Some(MemoryModel::InMemory) if config.memory < whole => return Err(too_small(whole, "in memory")),
-            _ if config.memory < fixed => return Err(too_small(fixed, "semi-externally")),
-            Some(model) => (model, "as asked".to_owned()),
-            None if config.memory >= whole => (MemoryModel::InMemory, "vertices and edges fit the budget".to_owned()),
-            None => (MemoryModel::SemiExternal, "vertex state fits the budget, edges do not".to_owned()),
+            Some(MemoryModel::SemiExternal) if config.memory < fixed => return Err(too_small(fixed, "semi-externally")),
+            Some(MemoryModel::FullyExternal) if least.is_none() => {
+                return Err(EngineError::Usage(format!("{} has no fully-external run in this version; leave --model out", self.algorithm)));
+            }
+            Some(model) => (model, "as asked"),
+            None if config.memory >= whole => (MemoryModel::InMemory, "vertices and edges fit the budget"),
+            None if config.memory >= fixed => (MemoryModel::SemiExternal, "vertex state fits the budget, edges do not"),
+            None if least.is_some() => (MemoryModel::FullyExternal, "not even vertex state fits the budget"),
+            None => return Err(too_small(fixed, "semi-externally")),
         };
+        let external = model == MemoryModel::FullyExternal;
+        let smallest = least.unwrap_or(fixed).min(fixed);
+        if external && config.memory < least.unwrap_or(fixed) {
+            return Err(too_small(least.unwrap_or(fixed), "fully externally"));
+        }
+        let mut memory = base;
+        memory.extend(if external { self.external.unwrap_or_default() } else { self.resident });
+        let used: u64 = memory.iter().map(|item| item.bytes).sum();
         // A semi-external run that was asked for keeps no more than half of the edges, so that it is one.
         let most = match (config.model, model) {
+            (_, MemoryModel::FullyExternal) => u64::MAX,
             (Some(MemoryModel::SemiExternal), _) => edge_bytes / 2,
             _ => edge_bytes,
         };
-        let cache = most.min((config.memory - fixed).saturating_sub(4 << 20));
-        memory.push(PlanItem { name: "edges", bytes: cache });
-        let bytes_per_scan = edge_bytes - cache;
+        let room = most.min((config.memory - used).saturating_sub(4 << 20));
+        memory.push(PlanItem { name: if external { "windows, edges" } else { "edges" }, bytes: room });
+        let bytes_per_scan = if external { edge_bytes } else { edge_bytes - room };
         let plan = Plan {
             algorithm: self.algorithm,
             memory_model: model,
-            reason,
+            reason: reason.to_owned(),
             method: self.method,
             memory_budget_bytes: config.memory,
             memory,
-            smallest_budget_bytes: fixed,
+            smallest_budget_bytes: smallest,
             in_memory_budget_bytes: whole,
             bytes_per_scan,
             expected_bytes_read: self.scans.map(|scans| edge_bytes + bytes_per_scan * scans.saturating_sub(1)),
             disk_bytes: 0,
         };
-        Ok((plan, cache))
+        Ok((plan, room))
     }
 }

@@ -11,6 +11,8 @@ pub enum MemoryModel {
     InMemory,
     /// Vertex state and index; edges are read from storage, through what memory is left.
     SemiExternal,
+    /// Windows of everything: vertex state, index and edges are on storage.
+    FullyExternal,
 }
 
 impl MemoryModel {
@@ -19,6 +21,7 @@ impl MemoryModel {
         match self {
             MemoryModel::InMemory => "in-memory",
             MemoryModel::SemiExternal => "semi-external",
+            MemoryModel::FullyExternal => "fully-external",
         }
     }
 }

@@ -86,7 +86,7 @@ pub fn plan<P: VertexProgram>(
     } else {
         "iterations over a frontier; the cheaper of grid and rows for each"
     };
-    Needs { algorithm: name, method: method.to_owned(), resident, edges, scans }.plan(graph, config)
+    Needs { algorithm: name, method: method.to_owned(), resident, external: None, edges, scans }.plan(graph, config)
 }
 
 /// The sections by which one direction's edges are reached.

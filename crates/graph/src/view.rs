@@ -37,6 +37,8 @@ impl SimpleView {
             directed: Some(false),
             simple: true,
             order: Order::Original,
+            // A vertex whose only edges were loops must keep its number.
+            isolated_apart: false,
             force: true,
             ..BuildOptions::default()
         };

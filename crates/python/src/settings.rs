@@ -192,7 +192,8 @@ pub struct RunArguments<'py> {
 impl RunArguments<'_> {
     /// The library's configuration.
     pub fn config(&self) -> Result<RunConfig> {
-        let models = [("in-memory", Some(MemoryModel::InMemory)), ("semi-external", Some(MemoryModel::SemiExternal))];
+        let models =
+            [MemoryModel::InMemory, MemoryModel::SemiExternal, MemoryModel::FullyExternal].map(|model| (model.name(), Some(model)));
         let reads = [("auto", ReadPolicy::Auto), ("full", ReadPolicy::Full), ("on-demand", ReadPolicy::OnDemand)];
         let backends = [("auto", IoBackend::Auto), ("uring", IoBackend::Uring), ("blocking", IoBackend::Blocking)];
         let pages = [("auto", HugePages::Auto), ("on", HugePages::On), ("off", HugePages::Off)];

@@ -57,8 +57,8 @@ impl Buckets {
             sum += degree;
             vertex += 1;
         }
-        if vertex > start || vertex == 0 {
-            bounds.push(vertex.max(1));
+        if vertex > start {
+            bounds.push(vertex);
         }
         Self::from_bounds(bounds, &heavy, vertex)
     }

@@ -69,6 +69,8 @@ pub struct BuildOptions {
     pub transpose: bool,
     /// The order of the vertices on disk.
     pub order: Order,
+    /// Set vertices without edges apart, so that no run keeps state for them.
+    pub isolated_apart: bool,
     /// Directories over which the bulk of the graph is striped.
     pub stripes: Vec<PathBuf>,
     /// Replace a graph that exists.
@@ -86,6 +88,7 @@ impl Default for BuildOptions {
             simple: false,
             transpose: true,
             order: Order::Degree,
+            isolated_apart: true,
             stripes: Vec::new(),
             force: false,
         }

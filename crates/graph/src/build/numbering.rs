@@ -164,6 +164,11 @@ impl Builder<'_> {
         }
     }
 
+    /// A vertex's degree as numbering sees it: one without edges is set apart, or counts as if it had one.
+    fn counted(&self, degree: u64) -> u64 {
+        if self.options.isolated_apart { degree } else { degree.max(1) }
+    }
+
     /// The most edges that one worker sorts at a time.
     fn capacity(&self, connected: u64, weighted: bool) -> u64 {
         let record = if weighted { 16 } else { 8 };
@@ -184,7 +189,7 @@ impl Builder<'_> {
         let mut vertices = 0;
         for index in 0..domain.len {
             if domain.present(index) {
-                counts.add(u64::from(domain.degree(index)));
+                counts.add(self.counted(domain.degree(index).into()));
                 vertices += 1;
             }
         }
@@ -193,12 +198,14 @@ impl Builder<'_> {
         let buckets = match order {
             Order::Degree => self.buckets(counts.degrees(), connected, weighted),
             Order::Original => {
-                self.buckets((0..domain.len).map(|index| u64::from(domain.degree(index))).filter(|&degree| degree > 0), connected, weighted)
+                let present = (0..domain.len).filter(|&index| domain.present(index));
+                let degrees = present.map(|index| self.counted(domain.degree(index).into())).filter(|&degree| degree > 0);
+                self.buckets(degrees, connected, weighted)
             }
         };
         let mut numbering = Numbering::new(&counts, order);
         for index in 0..domain.len {
-            let id = if domain.present(index) { numbering.next(u64::from(domain.degree(index))) as u32 } else { ABSENT };
+            let id = if domain.present(index) { numbering.next(self.counted(domain.degree(index).into())) as u32 } else { ABSENT };
             domain.set(index, id);
         }
         let len = domain.len;
@@ -256,7 +263,7 @@ impl Builder<'_> {
         let order = self.options.order;
         let mut counts = DegreeCounts::default();
         ranked.degrees.for_each(|degree| {
-            counts.add(degree);
+            counts.add(self.counted(degree));
             Ok(())
         })?;
         let (vertices, connected) = (ranked.vertices, counts.connected());
@@ -264,7 +271,7 @@ impl Builder<'_> {
             Order::Degree => self.buckets(counts.degrees(), connected, weighted),
             Order::Original => {
                 let mut failed = Ok(());
-                let degrees = ranks(&ranked.degrees, &mut failed).filter(|&degree| degree > 0);
+                let degrees = ranks(&ranked.degrees, &mut failed).map(|degree| self.counted(degree)).filter(|&degree| degree > 0);
                 let buckets = self.buckets(degrees, connected, weighted);
                 failed?;
                 buckets
@@ -272,7 +279,7 @@ impl Builder<'_> {
         };
         let mut numbering = Numbering::new(&counts, order);
         let mut map = RankFile::create(self.disk, self.scratch, "map")?;
-        ranked.degrees.for_each(|degree| map.push(numbering.next(degree)))?;
+        ranked.degrees.for_each(|degree| map.push(numbering.next(self.counted(degree))))?;
         let map = map.finish()?;
         let mut sections = ranked.sections;
         let identity = order == Order::Original && connected == vertices;

@@ -98,7 +98,7 @@ def open(path: Path) -> Graph:
 class Graph:
     """An on-disk graph, opened. Made by ``build`` and ``open``.
 
-    Every algorithm takes ``memory`` (the budget), ``threads``, ``model`` (``"in-memory"`` or ``"semi-external"``; default:
+    Every algorithm takes ``memory`` (the budget), ``threads``, ``model`` (``"in-memory"``, ``"semi-external"`` or ``"fully-external"``; default:
     chosen from the budget), ``read`` (``"auto"``, ``"full"``, ``"on-demand"``), ``io`` (``"auto"``, ``"uring"``, ``"blocking"``),
     ``progress`` (as in ``build``), and as further keywords ``disk``, ``huge_pages``, ``block``, ``max_gap`` and
     ``max_request``. The interpreter is free to run other threads meanwhile.
