@@ -68,6 +68,19 @@ fn ancestors(path: &str) -> impl Iterator<Item = PathBuf> {
     Path::new(inside).ancestors().map(Path::to_owned).collect::<Vec<_>>().into_iter()
 }
 
+/// Has large blocks go back to the system as soon as they are freed, in this process from now on. Left alone, the C library keeps blocks of up to 32 MiB once such
+/// a block was freed, and a budget would have to hold them twice.
+pub fn give_back_freed_memory() {
+    #[cfg(target_env = "gnu")]
+    {
+        static ONCE: std::sync::Once = std::sync::Once::new();
+        // SAFETY: sets a parameter of the allocator; any thread may at any time.
+        ONCE.call_once(|| unsafe {
+            libc::mallopt(libc::M_MMAP_THRESHOLD, 128 << 10);
+        });
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

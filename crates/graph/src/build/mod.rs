@@ -148,6 +148,7 @@ pub fn build(
     if options.memory < SMALLEST_BUDGET {
         return Err(GraphError::Memory { needed: SMALLEST_BUDGET, budget: options.memory, what: "building a graph".to_owned() });
     }
+    outercore_storage::memory::give_back_freed_memory();
     let (staging, uuid) = Staging::begin(disk, output, &options.stripes, options.force)?;
     let layout = Layout {
         disk: disk.clone(),
