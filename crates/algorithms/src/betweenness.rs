@@ -3,7 +3,7 @@
 //! Unnormalised; halved in an undirected graph, where each path is found from both ends. Parallel edges are paths of their own.
 
 use outercore_engine::{
-    Column, EngineError, Figure, HugeVec, Isolated, Meaning, Outcome, Plan, Pod, Result, RunConfig, RunProgress, Values,
+    Column, EngineError, Figure, FinalValues, HugeVec, Isolated, Meaning, Outcome, Plan, Pod, Result, RunConfig, RunProgress, Values,
     execute::{Finished, execute, plan},
     monoid::Sum,
     program::{Context, Start, VertexProgram},
@@ -50,6 +50,11 @@ impl VertexProgram for Forward {
         Start::Vertices(vec![self.source])
     }
 
+    /// The counts are looked up by the second program.
+    fn is_self_contained(&self) -> bool {
+        false
+    }
+
     fn init(&self, vertex: u64, _: u32) -> Counted {
         if vertex == self.source { Counted { paths: 1.0, depth: 1 } } else { Counted::default() }
     }
@@ -92,6 +97,10 @@ impl VertexProgram for Backward<'_> {
 
     fn start(&self) -> Start {
         Start::Vertices((0..self.counted.len() as u64).filter(|&vertex| self.counted[vertex as usize].depth == self.deepest).collect())
+    }
+
+    fn is_self_contained(&self) -> bool {
+        false
     }
 
     fn directions(&self) -> &'static [Direction] {
@@ -159,18 +168,18 @@ impl Betweenness {
     ) -> Result<()> {
         let forward = execute(&Forward { source }, "betweenness", graph, config, progress, None)?;
         totals.add(&forward);
-        let deepest = forward.values.iter().map(|value| value.depth).max().unwrap_or(0);
+        let FinalValues::Memory(counted) = &forward.values else { unreachable!("the program runs with its values in memory") };
+        let deepest = counted.iter().map(|value| value.depth).max().unwrap_or(0);
         if deepest < 3 {
             return Ok(());
         }
-        let backward = execute(&Backward { counted: &forward.values, deepest }, "betweenness", graph, config, progress, None)?;
+        let backward = execute(&Backward { counted, deepest }, "betweenness", graph, config, progress, None)?;
         totals.add(&backward);
-        for (vertex, (score, dependency)) in scores.iter_mut().zip(backward.values.iter()).enumerate() {
-            if vertex as u64 != source {
-                *score += dependency;
+        backward.values.for_each(|vertex, dependency| {
+            if vertex != source {
+                scores[vertex as usize] += dependency;
             }
-        }
-        Ok(())
+        })
     }
 }
 

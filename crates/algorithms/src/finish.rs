@@ -45,7 +45,7 @@ pub fn outcome(done: &Done, summary: Summary, columns: Vec<Column>, ranked: bool
         load_seconds: done.load_seconds,
         iterations: done.iterations,
         bytes_read: read,
-        bytes_written: 0,
+        bytes_written: counters.bytes_written.load(Relaxed),
         useful_bytes_read: useful.min(read),
         io_utility: if read == 0 { 1.0 } else { useful.min(read) as f64 / read as f64 },
         requests: counters.requests.load(Relaxed),
@@ -86,19 +86,19 @@ pub fn fits_32_bits(graph: &Graph, name: &str) -> Result<()> {
 /// The `count` largest values of a column, ties by internal id.
 pub fn top(graph: &Graph, column: &Column, count: usize) -> Result<Figure> {
     let mut best: Vec<(f64, u64)> = Vec::with_capacity(count + 1);
-    for vertex in 0..graph.connected() {
-        let value = match column.get(vertex) {
+    column.for_each(|vertex, cell| {
+        let value = match cell {
             Cell::Float(value) => value,
             Cell::Integer(value) => value as f64,
-            Cell::Null => continue,
+            Cell::Null => return,
         };
         if best.len() == count && best.last().is_none_or(|&(worst, _)| value <= worst) {
-            continue;
+            return;
         }
         let at = best.partition_point(|&(other, _)| other >= value);
         best.insert(at, (value, vertex));
         best.truncate(count);
-    }
+    })?;
     let rows: Result<Vec<TopRow>> = best.into_iter().map(|(value, vertex)| Ok(TopRow(graph.key_of(vertex)?, value))).collect();
     Ok(Figure::Top(rows?))
 }

@@ -6,8 +6,9 @@
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use outercore_engine::{
-    Column, EngineError, Figure, HugeVec, Isolated, Meaning, Outcome, Plan, Result, RunConfig, RunProgress, Values,
+    Column, EngineError, Figure, Isolated, Meaning, Outcome, Plan, Result, RunConfig, RunProgress,
     execute::{execute, plan},
+    frontier::Frontier,
     monoid::Sum,
     program::{Context, Start, VertexProgram},
 };
@@ -110,19 +111,24 @@ impl Algorithm for KCore {
         let viewed = view.derived().unwrap_or(graph);
         let viewing = begun.elapsed().as_secs_f64();
         let finished = execute(&Program, self.name(), viewed, config, progress, None)?;
-        let mut cores: HugeVec<u32> = HugeVec::zeroed(graph.connected() as usize, config.huge_pages)?;
-        for (core, value) in cores.iter_mut().zip(finished.values.iter()) {
-            *core = (value - GONE) as u32;
-        }
+        let members = Frontier::new(graph.connected(), config.huge_pages)?;
+        let mut degeneracy = 0;
+        finished.values.for_each(|vertex, value| {
+            degeneracy = degeneracy.max(value - GONE);
+            if self.k.is_some_and(|k| value - GONE >= k) {
+                members.insert(vertex);
+            }
+        })?;
+        let cores = finished.values.map(viewed, config.huge_pages, |value| (value - GONE) as u32)?;
         let mut summary = Summary::new();
-        summary.insert("degeneracy", Figure::Integer(cores.iter().copied().max().map_or(0, u64::from)));
+        summary.insert("degeneracy", Figure::Integer(degeneracy));
         if let Some(k) = self.k {
             summary.insert("k", Figure::Integer(k));
-            summary.insert("vertices", Figure::Integer(members(graph, &cores, k)));
-            summary.insert("edges", Figure::Integer(inner_edges(viewed, &cores, k)?));
+            let isolated = if k == 0 { graph.vertices() - graph.connected() } else { 0 };
+            summary.insert("vertices", Figure::Integer(members.count() + isolated));
+            summary.insert("edges", Figure::Integer(inner_edges(viewed, &members)?));
         }
-        let column =
-            Column { name: "core", values: Values::U32(cores), isolated: Isolated::Value(0.0), meaning: Meaning::Number, exception: None };
+        let column = Column { name: "core", values: cores, isolated: Isolated::Value(0.0), meaning: Meaning::Number, exception: None };
         let done =
             Done { session: &finished.session, plan: &finished.plan, iterations: finished.iterations, load_seconds: finished.load_seconds };
         let mut result = outcome(&done, summary, vec![column], false);
@@ -134,18 +140,12 @@ impl Algorithm for KCore {
     }
 }
 
-/// Vertices of the k-core.
-fn members(graph: &Graph, cores: &[u32], k: u64) -> u64 {
-    let isolated = if k == 0 { graph.vertices() - graph.connected() } else { 0 };
-    cores.iter().filter(|&&core| u64::from(core) >= k).count() as u64 + isolated
-}
-
-/// Edges of the k-core, of a graph in its undirected simple view.
-fn inner_edges(graph: &Graph, cores: &[u32], k: u64) -> Result<u64> {
-    let inside = |vertex: u64| u64::from(cores[vertex as usize]) >= k;
+/// Edges between members, of a graph in its undirected simple view.
+fn inner_edges(graph: &Graph, members: &Frontier) -> Result<u64> {
     let mut edges = 0;
     graph.for_each_edge(1 << 16, &mut |rows| {
-        edges += rows.sources.iter().zip(&rows.targets).filter(|&(&source, &target)| inside(source) && inside(target)).count() as u64;
+        let inside = |&(&source, &target): &(&u64, &u64)| members.contains(source) && members.contains(target);
+        edges += rows.sources.iter().zip(&rows.targets).filter(inside).count() as u64;
         Ok(())
     })?;
     Ok(edges)

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use outercore_engine::{
-    Column, EngineError, Figure, HugeVec, Isolated, Meaning, Outcome, Plan, Pod, Result, RunConfig, RunProgress, Values,
+    Column, EngineError, Figure, Isolated, Meaning, Outcome, Plan, Pod, Result, RunConfig, RunProgress,
     execute::{execute, plan},
     monoid::{Lanes, Monoid},
     program::{Context, Start, VertexProgram},
@@ -109,33 +109,16 @@ impl Algorithm for MultiSource {
     fn run(&self, graph: &Graph, config: &RunConfig, progress: &dyn RunProgress) -> Result<Outcome> {
         let program = Program::new(graph, &self.sources)?;
         let finished = execute(&program, self.name(), graph, config, progress, None)?;
-        let len = graph.connected() as usize;
-        let mut reached: HugeVec<u32> = HugeVec::zeroed(len, config.huge_pages)?;
-        let mut distances: HugeVec<u64> = HugeVec::zeroed(len, config.huge_pages)?;
-        for (vertex, value) in finished.values.iter().enumerate() {
-            reached[vertex] = value.seen.0[0].count_ones() + value.seen.0[1].count_ones();
-            distances[vertex] = value.distances;
-        }
+        let reached = finished.values.map(graph, config.huge_pages, |value| value.seen.0[0].count_ones() + value.seen.0[1].count_ones())?;
+        let distances = finished.values.map(graph, config.huge_pages, |value| value.distances)?;
         let sources = program.sources.len() as u64;
         let mut summary = Summary::new();
         summary.insert("sources", Figure::Integer(sources));
         summary.insert("reached_pairs", Figure::Integer(program.pairs.load(Relaxed) + sources));
         summary.insert("distance_sum", Figure::Integer(program.distances.load(Relaxed)));
         let columns = vec![
-            Column {
-                name: "reached",
-                values: Values::U32(reached),
-                isolated: Isolated::Value(0.0),
-                meaning: Meaning::Number,
-                exception: None,
-            },
-            Column {
-                name: "distance_sum",
-                values: Values::U64(distances),
-                isolated: Isolated::Value(0.0),
-                meaning: Meaning::Number,
-                exception: None,
-            },
+            Column { name: "reached", values: reached, isolated: Isolated::Value(0.0), meaning: Meaning::Number, exception: None },
+            Column { name: "distance_sum", values: distances, isolated: Isolated::Value(0.0), meaning: Meaning::Number, exception: None },
         ];
         let done =
             Done { session: &finished.session, plan: &finished.plan, iterations: finished.iterations, load_seconds: finished.load_seconds };

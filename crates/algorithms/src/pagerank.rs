@@ -8,7 +8,7 @@
 use std::sync::Mutex;
 
 use outercore_engine::{
-    Column, Figure, Isolated, Meaning, Outcome, Plan, Result, RunConfig, RunProgress, Values,
+    Column, Figure, Isolated, Meaning, Outcome, Plan, Result, RunConfig, RunProgress,
     execute::{execute, plan},
     monoid::Sum,
     program::{Context, Start, VertexProgram},
@@ -138,10 +138,11 @@ impl Algorithm for PageRank {
         let program = Program::new(self, graph);
         let finished = execute(&program, self.name(), graph, config, progress, Some(self.iterations))?;
         let isolated = program.isolated_rank.lock().map(|rank| *rank).expect("no holder panics");
-        let sum = finished.values.iter().sum::<f64>() + isolated * program.isolated;
+        let mut sum = isolated * program.isolated;
+        finished.values.for_each(|_, rank| sum += rank)?;
         let column = Column {
             name: "score",
-            values: Values::F64(finished.values),
+            values: finished.values.into_values(),
             isolated: Isolated::Value(isolated),
             meaning: Meaning::Number,
             exception: None,

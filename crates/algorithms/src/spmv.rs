@@ -1,7 +1,7 @@
 //! Sparse matrix times vector, once: y[target] is the sum over edges of weight times x[source], for x all ones; weight 1 where there are none.
 
 use outercore_engine::{
-    Column, Figure, Isolated, Meaning, Outcome, Plan, Result, RunConfig, RunProgress, Values,
+    Column, Figure, Isolated, Meaning, Outcome, Plan, Result, RunConfig, RunProgress,
     execute::{execute, plan},
     monoid::Sum,
     program::{Context, Start, VertexProgram},
@@ -72,12 +72,13 @@ impl Algorithm for Spmv {
 
     fn run(&self, graph: &Graph, config: &RunConfig, progress: &dyn RunProgress) -> Result<Outcome> {
         let finished = execute(&Program, self.name(), graph, config, progress, Some(1))?;
-        let norm = finished.values.iter().map(|value| value * value).sum::<f64>().sqrt();
+        let mut squares = 0.0;
+        finished.values.for_each(|_, value| squares += value * value)?;
         let mut summary = Summary::new();
-        summary.insert("norm", Figure::Float(norm));
+        summary.insert("norm", Figure::Float(squares.sqrt()));
         let column = Column {
             name: "value",
-            values: Values::F64(finished.values),
+            values: finished.values.into_values(),
             isolated: Isolated::Value(0.0),
             meaning: Meaning::Number,
             exception: None,

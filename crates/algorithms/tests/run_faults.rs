@@ -42,7 +42,7 @@ impl Scene {
     /// Disturbs every operation of every algorithm, in steps of `step` and in each way of `faults`.
     fn disturb(&self, config: &RunConfig, faults: &[Fault], step: usize, plan: impl Fn(u64, Fault) -> FaultPlan) {
         let dog = Watchdog::new(Duration::from_secs(60));
-        for name in NAMES {
+        for name in NAMES.iter().filter(|name| config.model != Some(MemoryModel::FullyExternal) || EXTERNAL.contains(name)) {
             let counted = Arc::new(FaultPlan::count_only());
             let expected = answer(&Disk::with_faults(counted.clone()), &self.graph(), name, self.ids, config).unwrap();
             assert!(!expected.is_empty());
@@ -78,6 +78,9 @@ fn config(model: MemoryModel, io: IoBackend, threads: usize) -> RunConfig {
     RunConfig { memory: 128 << 20, model: Some(model), io, threads, huge_pages: HugePages::Off, ..RunConfig::default() }
 }
 
+/// Algorithms that have a fully-external run on any graph.
+const EXTERNAL: [&str; 2] = ["pagerank", "multi-source"];
+
 const ONCE: [Fault; 3] = [Fault::Error(libc::EIO), Fault::Short, Fault::Interrupted];
 
 #[test]
@@ -103,6 +106,12 @@ fn errors_that_stay() {
         let faults = [Fault::Error(libc::EIO), Fault::Error(libc::ENOSPC), Fault::Interrupted];
         scene.disturb(&config(MemoryModel::SemiExternal, io, 2), &faults, 7, FaultPlan::from);
     }
+}
+
+/// Scratch is read and written between the edges.
+#[test]
+fn fully_external() {
+    Scene::new(Ids::Dense, 0).disturb(&config(MemoryModel::FullyExternal, IoBackend::Uring, 2), &ONCE, 2, FaultPlan::nth);
 }
 
 /// Devices that answer late change nothing.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{ArgAction, Args, ValueEnum};
 use outercore_algorithms::{Request, Source};
-use outercore_engine::{MemoryModel, ReadPolicy, RunConfig};
+use outercore_engine::{CrossIteration, MemoryModel, ReadPolicy, RunConfig};
 use outercore_graph::{BuildOptions, GraphError, Order};
 use outercore_storage::{Disk, HugePages, backend::IoBackend, memory};
 
@@ -200,6 +200,27 @@ pub enum HugeName {
     Off,
 }
 
+/// Whether a pass serves more than one iteration.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum CrossName {
+    /// Every pass does.
+    On,
+    /// Every second pass does (GraphSD's FCIU).
+    Fciu,
+    /// Never.
+    Off,
+}
+
+impl From<CrossName> for CrossIteration {
+    fn from(name: CrossName) -> Self {
+        match name {
+            CrossName::On => CrossIteration::On,
+            CrossName::Fciu => CrossIteration::Fciu,
+            CrossName::Off => CrossIteration::Off,
+        }
+    }
+}
+
 /// How a run reads and what it may use.
 #[derive(Args, Clone)]
 pub struct Running {
@@ -226,6 +247,9 @@ pub struct Running {
     /// Most bytes of one request [default: from the device's profile]
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     pub max_request: Option<u64>,
+    /// Whether a pass over the edges serves more than one iteration, in fully-external runs
+    #[arg(long, value_enum, default_value = "on")]
+    pub cross_iteration: CrossName,
 }
 
 impl Running {
@@ -253,6 +277,7 @@ impl Running {
             block: self.block.parse().unwrap_or(4096),
             max_gap: self.max_gap,
             max_request: self.max_request,
+            cross_iteration: self.cross_iteration.into(),
         }
     }
 }

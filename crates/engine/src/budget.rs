@@ -12,6 +12,9 @@ use crate::{
 /// The program's own code, heap and stacks, and what rounding to huge pages adds.
 const PROCESS: u64 = 26 << 20;
 
+/// The same in a fully-external run, whose arrays are many and small.
+const EXTERNAL_PROCESS: u64 = 11 << 20;
+
 /// What an algorithm needs; the planner makes a [`Plan`] of it.
 pub struct Needs {
     /// The algorithm.
@@ -35,15 +38,17 @@ impl Needs {
             |name: &String| graph.manifest().section(name).map_or(0, |section| section.bytes.div_ceil(outercore_storage::PAGE as u64));
         let edge_pages: u64 = self.edges.iter().map(pages).sum();
         let edge_bytes = edge_pages * (outercore_storage::PAGE as u64 + 1);
-        let base = vec![
-            PlanItem { name: "program", bytes: PROCESS + config.threads as u64 * (1 << 20) },
-            PlanItem { name: "I/O buffers", bytes: ((config.threads * DEPTH * BUFFER_BYTES) as u64).next_multiple_of(2 << 20) },
-            PlanItem { name: "checksums", bytes: OpenSection::sums_bytes(edge_pages) + graph.connected() / 400 },
-        ];
-        let total = |more: &[PlanItem]| base.iter().chain(more).map(|item| item.bytes).sum::<u64>();
-        let fixed = total(&self.resident);
+        let base = |process: u64| {
+            vec![
+                PlanItem { name: "program", bytes: process + config.threads as u64 * (1 << 20) },
+                PlanItem { name: "I/O buffers", bytes: ((config.threads * DEPTH * BUFFER_BYTES) as u64).next_multiple_of(2 << 20) },
+                PlanItem { name: "checksums", bytes: OpenSection::sums_bytes(edge_pages) + graph.connected() / 400 },
+            ]
+        };
+        let total = |process, more: &[PlanItem]| base(process).iter().chain(more).map(|item| item.bytes).sum::<u64>();
+        let fixed = total(PROCESS, &self.resident);
         let whole = fixed + edge_bytes + (4 << 20);
-        let least = self.external.as_deref().map(total);
+        let least = self.external.as_deref().map(|external| total(EXTERNAL_PROCESS, external));
         let too_small =
             |needed: u64, what: &str| EngineError::Memory { needed, budget: config.memory, what: format!("{} {what}", self.algorithm) };
         let (model, reason) = match config.model {
@@ -63,7 +68,7 @@ impl Needs {
         if external && config.memory < least.unwrap_or(fixed) {
             return Err(too_small(least.unwrap_or(fixed), "fully externally"));
         }
-        let mut memory = base;
+        let mut memory = base(if external { EXTERNAL_PROCESS } else { PROCESS });
         memory.extend(if external { self.external.unwrap_or_default() } else { self.resident });
         let used: u64 = memory.iter().map(|item| item.bytes).sum();
         // A semi-external run that was asked for keeps no more than half of the edges, so that it is one.

@@ -39,6 +39,19 @@ pub enum ReadPolicy {
     OnDemand,
 }
 
+/// Whether a pass over the edges serves more than one iteration, in fully-external runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CrossIteration {
+    /// Never.
+    Off,
+    /// Every second pass does, and the one after it reads the rest (GraphSD, ICPP'22, Algorithm 3).
+    Fciu,
+    /// Every pass does: up and down in turn, each reads the half that the one before has not served.
+    #[default]
+    On,
+}
+
 /// What every run has.
 #[derive(Clone, Debug)]
 pub struct RunConfig {
@@ -60,6 +73,8 @@ pub struct RunConfig {
     pub max_gap: Option<u64>,
     /// Most bytes of one request; `None`: from the device's profile.
     pub max_request: Option<u64>,
+    /// Whether a pass over the edges serves more than one iteration, in fully-external runs.
+    pub cross_iteration: CrossIteration,
 }
 
 impl Default for RunConfig {
@@ -74,6 +89,7 @@ impl Default for RunConfig {
             block: 4096,
             max_gap: None,
             max_request: None,
+            cross_iteration: CrossIteration::On,
         }
     }
 }

@@ -28,6 +28,16 @@ pub enum EngineError {
     Cancelled,
 }
 
+impl EngineError {
+    /// The same as the graph's error, for steps that can end with nothing else.
+    pub fn into_graph(self) -> GraphError {
+        match self {
+            EngineError::Graph(error) => error,
+            other => GraphError::Usage(other.to_string()),
+        }
+    }
+}
+
 impl From<StorageError> for EngineError {
     fn from(error: StorageError) -> Self {
         EngineError::Graph(error.into())

@@ -14,18 +14,20 @@ use outercore_storage::HugeVec;
 
 use crate::{
     budget::Needs,
-    config::{ReadPolicy, RunConfig, RunProgress},
+    config::{MemoryModel, ReadPolicy, RunConfig, RunProgress},
     edges::{
         grid::Grid,
         rows::{Rows, load_table},
         stream::IoIterator,
     },
     error::{EngineError, Result},
+    external::{self, run::Ended},
     frontier::Frontier,
     monoid::Monoid,
     plan::{Plan, PlanItem},
     program::{Context, Start, VertexProgram},
     session::Session,
+    values::FinalValues,
 };
 
 /// Vertices of a part in vertex-parallel steps: a fixed size, so that sums are grouped alike whatever the number of workers.
@@ -33,8 +35,8 @@ const PART: u64 = 1 << 14;
 
 /// A finished run of a program.
 pub struct Finished<'a, V: outercore_storage::Pod> {
-    /// The final values, by internal id.
-    pub values: HugeVec<V>,
+    /// The final values.
+    pub values: FinalValues<V>,
     /// The session, for the report.
     pub session: Session<'a>,
     /// The plan that ran.
@@ -86,7 +88,13 @@ pub fn plan<P: VertexProgram>(
     } else {
         "iterations over a frontier; the cheaper of grid and rows for each"
     };
-    Needs { algorithm: name, method: method.to_owned(), resident, external: None, edges, scans }.plan(graph, config)
+    let external = if external::suits(program, graph) { Some(external::run::needs::<P>(graph, config)?) } else { None };
+    let (mut plan, room) = Needs { algorithm: name, method: method.to_owned(), resident, external, edges, scans }.plan(graph, config)?;
+    if plan.memory_model == MemoryModel::FullyExternal {
+        plan.method = "passes over the grid, a stripe of vertices at a time".to_owned();
+        plan.disk_bytes = external::run::disk_bytes::<P>(graph);
+    }
+    Ok((plan, room))
 }
 
 /// The sections by which one direction's edges are reached.
@@ -128,6 +136,12 @@ pub fn execute<'a, P: VertexProgram>(
     scans: Option<u64>,
 ) -> Result<Finished<'a, P::Value>> {
     let (plan, cache) = plan(program, name, graph, config, scans)?;
+    if plan.memory_model == MemoryModel::FullyExternal {
+        let (session, sections) = Session::open(graph, config, progress, &external::run::SECTIONS)?;
+        let ended = external::run::execute(program, &session, sections, cache, scans)?;
+        let Ended { values, iterations, residual, load_seconds } = ended;
+        return Ok(Finished { values: FinalValues::Stored(values), session, plan, iterations, residual, load_seconds });
+    }
     let routes = routes(program, graph, config)?;
     let mut names: Vec<String> = Vec::new();
     for route in &routes {
@@ -166,7 +180,7 @@ pub fn execute<'a, P: VertexProgram>(
     let load_seconds = session.seconds();
     let run = Run::new(program, &session, &channels, degrees.as_deref())?;
     let (values, iterations, residual) = run.iterate()?;
-    Ok(Finished { values, session, plan, iterations, residual, load_seconds })
+    Ok(Finished { values: FinalValues::Memory(values), session, plan, iterations, residual, load_seconds })
 }
 
 struct Run<'r, P: VertexProgram> {

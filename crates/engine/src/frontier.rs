@@ -74,6 +74,16 @@ impl Frontier {
         self.words.iter().map(|word| u64::from(word.load(Relaxed).count_ones())).sum()
     }
 
+    /// Whether a vertex of `first..=last` is a member.
+    pub fn any(&self, first: u64, last: u64) -> bool {
+        let (low, high) = (first / 64, last.min(self.len - 1) / 64);
+        let (from, to) = (u64::MAX << (first % 64), u64::MAX >> (63 - last.min(self.len - 1) % 64));
+        (low..=high).any(|index| {
+            let mask = if index == low { from } else { u64::MAX } & if index == high { to } else { u64::MAX };
+            self.word(index) & mask != 0
+        })
+    }
+
     /// The 64 members from `index * 64` on, as bits.
     #[inline(always)]
     pub fn word(&self, index: u64) -> u64 {
@@ -84,6 +94,30 @@ impl Frontier {
     #[inline(always)]
     pub fn set_word(&self, index: u64, bits: u64) {
         self.words[index as usize].store(bits, Relaxed);
+    }
+
+    /// Replaces the members in a range by those for which `is_member` says so; returns how many. Others may do the same with other ranges at the same time.
+    pub fn replace(&self, range: Range<u64>, mut is_member: impl FnMut(u64) -> bool) -> u64 {
+        let mut count = 0;
+        let mut vertex = range.start;
+        while vertex < range.end {
+            let end = (vertex / 64 * 64 + 64).min(range.end);
+            let (mut bits, mut mask) = (0u64, 0u64);
+            for member in vertex..end {
+                mask |= 1 << (member % 64);
+                bits |= u64::from(is_member(member)) << (member % 64);
+            }
+            let word = &self.words[(vertex / 64) as usize];
+            if mask == u64::MAX {
+                word.store(bits, Relaxed);
+            } else {
+                word.fetch_and(!mask, Relaxed);
+                word.fetch_or(bits, Relaxed);
+            }
+            count += u64::from(bits.count_ones());
+            vertex = end;
+        }
+        count
     }
 
     /// The members in a range, ascending.
@@ -129,7 +163,17 @@ mod tests {
             let expected: BTreeSet<u64> = members.iter().copied().filter(|member| range.contains(member)).collect();
             prop_assert_eq!(frontier.iter(range).collect::<BTreeSet<_>>(), expected);
             prop_assert_eq!(frontier.count(), members.len() as u64);
+            let last = (from + len).min(499);
+            prop_assert_eq!(frontier.any(from, last), members.iter().any(|&member| (from..=last).contains(&member)));
         }
+    }
+
+    #[test]
+    fn a_range_is_replaced_and_nothing_else() {
+        let mut frontier = Frontier::new(300, HugePages::Off).unwrap();
+        frontier.fill();
+        assert_eq!(frontier.replace(70..203, |vertex| vertex % 3 == 0), 44);
+        assert!((0..300).all(|vertex| frontier.contains(vertex) == (!(70..203).contains(&vertex) || vertex % 3 == 0)));
     }
 
     #[test]

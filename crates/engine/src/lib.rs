@@ -4,10 +4,12 @@
 //! - [`budget`]: from the budget to the plan; [`plan`]: [`Plan`], what a run will do, and why.
 //! - [`program`]: what an author writes; [`monoid`]: what messages are.
 //! - [`execute`]: iterations of a program.
+//! - [`external`]: iterations with the vertices on storage.
 //! - [`frontier`]: [`frontier::Frontier`], the active set.
 //! - [`edges`]: edges on their way from storage to the workers.
 //! - [`session`]: [`session::Session`], everything that lasts as long as a run; [`workers`]: its threads.
 //! - [`report`]: [`Outcome`], [`Column`] and [`RunReport`], what a run gives back.
+//! - [`values`]: per-vertex values, in memory or on scratch.
 //! - [`error`]: [`EngineError`], what else it can end with.
 
 pub mod budget;
@@ -15,17 +17,20 @@ pub mod config;
 pub mod edges;
 pub mod error;
 pub mod execute;
+pub mod external;
 pub mod frontier;
 pub mod monoid;
 pub mod plan;
 pub mod program;
 pub mod report;
 pub mod session;
+pub mod values;
 pub mod workers;
 
 pub use outercore_storage::{HugePages, HugeVec, Pod, backend::IoBackend};
 
-pub use config::{MemoryModel, ReadPolicy, RunConfig, RunProgress, Silent};
+pub use config::{CrossIteration, MemoryModel, ReadPolicy, RunConfig, RunProgress, Silent};
 pub use error::{EngineError, Result};
 pub use plan::{Plan, human_bytes};
-pub use report::{Cell, Column, Figure, Isolated, IterationReport, Meaning, Outcome, RunReport, TopRow, Values};
+pub use report::{Cell, Column, Figure, Isolated, IterationReport, Meaning, Outcome, RunReport, TopRow};
+pub use values::{FinalValues, NumberKind, Values};

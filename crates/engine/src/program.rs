@@ -47,6 +47,10 @@ pub trait VertexProgram: Sync {
     fn weighted(&self) -> bool {
         false
     }
+    /// Whether all that the program keeps for a vertex is in its value, so that it can run with the values on storage.
+    fn is_self_contained(&self) -> bool {
+        true
+    }
     /// Whether every vertex applies in every iteration, message or not.
     fn applies_always(&self) -> bool {
         false

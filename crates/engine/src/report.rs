@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 
 use outercore_graph::Key;
-use outercore_storage::HugeVec;
 use serde::{Serialize, Serializer};
 
-use crate::config::MemoryModel;
+use crate::{config::MemoryModel, values::Values};
 
 /// The result of a run.
 pub struct Outcome {
@@ -30,18 +29,6 @@ pub struct Column {
     pub meaning: Meaning,
     /// A single vertex with a value of its own, for which neither of the above holds: an isolated source. (internal id, value)
     pub exception: Option<(u64, f64)>,
-}
-
-/// The values of a column, by internal id.
-pub enum Values {
-    /// `u32::MAX`: no value.
-    U32(HugeVec<u32>),
-    /// `u64::MAX`: no value.
-    U64(HugeVec<u64>),
-    /// Infinity or NaN: no value.
-    F32(HugeVec<f32>),
-    /// Infinity or NaN: no value.
-    F64(HugeVec<f64>),
 }
 
 /// The value of every isolated vertex.
@@ -73,53 +60,6 @@ pub enum Cell {
     Integer(u64),
     /// A real number.
     Float(f64),
-}
-
-impl Column {
-    /// The value of internal id `vertex`.
-    pub fn get(&self, vertex: u64) -> Cell {
-        let float = |value: f64| if value.is_finite() { Cell::Float(value) } else { Cell::Null };
-        let is_float = matches!(self.values, Values::F32(_) | Values::F64(_));
-        let number = |value: f64| if is_float { Cell::Float(value) } else { Cell::Integer(value as u64) };
-        if let Some((exception, value)) = self.exception
-            && exception == vertex
-        {
-            return number(value);
-        }
-        let at = vertex as usize;
-        if at >= self.values.len() {
-            return match self.isolated {
-                Isolated::Null => Cell::Null,
-                Isolated::Value(value) => number(value),
-                Isolated::Own => Cell::Integer(vertex),
-            };
-        }
-        match &self.values {
-            Values::U32(values) => {
-                Some(values[at]).filter(|&value| value != u32::MAX).map_or(Cell::Null, |value| Cell::Integer(value.into()))
-            }
-            Values::U64(values) => Some(values[at]).filter(|&value| value != u64::MAX).map_or(Cell::Null, Cell::Integer),
-            Values::F32(values) => float(values[at].into()),
-            Values::F64(values) => float(values[at]),
-        }
-    }
-}
-
-impl Values {
-    /// How many values there are.
-    pub fn len(&self) -> usize {
-        match self {
-            Values::U32(values) => values.len(),
-            Values::U64(values) => values.len(),
-            Values::F32(values) => values.len(),
-            Values::F64(values) => values.len(),
-        }
-    }
-
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
 }
 
 /// A figure of a summary.

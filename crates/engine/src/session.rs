@@ -35,7 +35,9 @@ pub const DEPTH: usize = 6;
 pub struct Counters {
     /// Bytes asked of the devices.
     pub bytes_read: AtomicU64,
-    /// Bytes of them that were wanted.
+    /// Bytes written to scratch.
+    pub bytes_written: AtomicU64,
+    /// Bytes of what was read that were wanted.
     pub useful_bytes: AtomicU64,
     /// Requests.
     pub requests: AtomicU64,
@@ -103,6 +105,7 @@ impl<'a> Session<'a> {
         sections: &[&str],
     ) -> Result<(Self, Vec<OpenSection>)> {
         let begun = Instant::now();
+        outercore_storage::memory::give_back_freed_memory();
         let mut files = Files::default();
         let mut opened = Vec::new();
         for name in sections {
@@ -265,6 +268,23 @@ impl Reader {
             }
         }
         failed.map_or(Ok(()), |error| Err(error.into()))
+    }
+
+    /// Reads `len` bytes of `section` from `offset` on (both multiples of a page), verified, and shows them to `take`. Nothing else may be in flight.
+    pub fn fetch(&mut self, counters: &Counters, section: &OpenSection, offset: u64, len: usize, take: impl FnOnce(&[u8])) -> Result<()> {
+        let buffer = self.free.pop().expect("buffers are at rest between steps");
+        self.submit(counters, section, offset, len, buffer, 0)?;
+        let mut arrived = None;
+        while arrived.is_none() {
+            self.reap(false, |_, buffer, _| arrived = Some(buffer))?;
+        }
+        let buffer = arrived.expect("the loop ends with it");
+        let verified = section.verify(offset, &buffer[..len]);
+        if verified.is_ok() {
+            take(&buffer[..len]);
+        }
+        self.free.push(buffer);
+        verified
     }
 
     /// Waits for everything in flight and forgets it: after an error, before the reader is used again or dropped.

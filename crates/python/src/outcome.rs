@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use numpy::{IntoPyArray, PyArray1};
-use outercore_engine::{Cell, Column, EngineError, Meaning, Outcome, RunReport, Values};
+use outercore_engine::{Cell, Column, EngineError, Meaning, NumberKind, Outcome, RunReport};
 use outercore_graph::{Graph, GraphError, Key, Keys};
 use pyo3::{
     IntoPyObjectExt,
@@ -41,7 +41,9 @@ pub struct NativeOutcome {
 impl NativeOutcome {
     /// The outcome of a run on `graph`.
     pub fn new(graph: &Graph, outcome: Outcome) -> Result<Self, EngineError> {
-        let columns = Arc::new(Columns { ids: Ids::open(graph)?, all: outcome.columns });
+        // Python gets whole arrays: what lies on scratch comes to memory.
+        let all = outcome.columns.into_iter().map(Column::into_memory).collect::<Result<_, _>>()?;
+        let columns = Arc::new(Columns { ids: Ids::open(graph)?, all });
         Ok(Self { graph: graph.clone(), report: outcome.report, ranked: outcome.ranked, columns })
     }
 
@@ -92,10 +94,10 @@ impl Columns {
             };
             return self.gather(rank).map(Gathered::Integers);
         }
-        match &column.values {
-            Values::F32(_) => self.gather(|vertex| Ok(real(column.get(vertex)) as f32)).map(Gathered::Singles),
-            Values::F64(_) => self.gather(|vertex| Ok(real(column.get(vertex)))).map(Gathered::Doubles),
-            Values::U32(_) | Values::U64(_) => {
+        match column.values.kind() {
+            NumberKind::F32 => self.gather(|vertex| Ok(real(column.get(vertex)) as f32)).map(Gathered::Singles),
+            NumberKind::F64 => self.gather(|vertex| Ok(real(column.get(vertex)))).map(Gathered::Doubles),
+            NumberKind::U32 | NumberKind::U64 => {
                 let value = |vertex| match column.get(vertex) {
                     Cell::Null => Ok(-1),
                     Cell::Integer(number) => whole(number),

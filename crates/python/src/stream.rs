@@ -7,7 +7,7 @@ use arrow::{
     datatypes::{DataType, Field, Schema, SchemaRef},
     error::ArrowError,
 };
-use outercore_engine::{Cell, Column, Meaning, Values};
+use outercore_engine::{Cell, Column, Meaning, NumberKind};
 use outercore_graph::{Keys, Result};
 
 use crate::{ids::Ranks, outcome::Columns};
@@ -29,12 +29,12 @@ impl ResultStream {
     pub fn new(columns: Arc<Columns>) -> Result<Self> {
         let ids = &columns.ids;
         let id = if ids.are_names() { DataType::Utf8 } else { DataType::UInt64 };
-        let kind = |column: &Column| match (column.meaning, &column.values) {
+        let kind = |column: &Column| match (column.meaning, column.values.kind()) {
             (Meaning::Vertex, _) => id.clone(),
-            (_, Values::U32(_)) => DataType::UInt32,
-            (_, Values::U64(_)) => DataType::UInt64,
-            (_, Values::F32(_)) => DataType::Float32,
-            (_, Values::F64(_)) => DataType::Float64,
+            (_, NumberKind::U32) => DataType::UInt32,
+            (_, NumberKind::U64) => DataType::UInt64,
+            (_, NumberKind::F32) => DataType::Float32,
+            (_, NumberKind::F64) => DataType::Float64,
         };
         let mut fields = vec![Field::new("id", id.clone(), false)];
         fields.extend(columns.all.iter().map(|column| Field::new(column.name, kind(column), true)));
@@ -62,7 +62,7 @@ impl ResultStream {
             Cell::Integer(number) => Some(number as f64),
             Cell::Float(number) => Some(number),
         };
-        match (column.meaning, &column.values, &self.vertices) {
+        match (column.meaning, column.values.kind(), &self.vertices) {
             (Meaning::Vertex, _, Some((ranks, keys))) => {
                 let ranks = internal.iter().map(|vertex| whole(vertex).map(|value| ranks.get(value) as usize));
                 match keys {
@@ -74,14 +74,14 @@ impl ResultStream {
                     }
                 }
             }
-            (_, Values::U32(_), _) => {
+            (_, NumberKind::U32, _) => {
                 Arc::new(UInt32Array::from_iter(internal.iter().map(|vertex| whole(vertex).map(|number| number as u32))))
             }
-            (_, Values::U64(_), _) => Arc::new(UInt64Array::from_iter(internal.iter().map(whole))),
-            (_, Values::F32(_), _) => {
+            (_, NumberKind::U64, _) => Arc::new(UInt64Array::from_iter(internal.iter().map(whole))),
+            (_, NumberKind::F32, _) => {
                 Arc::new(Float32Array::from_iter(internal.iter().map(|vertex| real(vertex).map(|number| number as f32))))
             }
-            (_, Values::F64(_), _) => Arc::new(Float64Array::from_iter(internal.iter().map(real))),
+            (_, NumberKind::F64, _) => Arc::new(Float64Array::from_iter(internal.iter().map(real))),
         }
     }
 }

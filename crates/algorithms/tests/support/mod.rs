@@ -190,7 +190,7 @@ pub fn cells(built: &Built, column: &Column) -> Vec<Cell> {
         Cell::Integer(id) if column.meaning == Meaning::Vertex => Cell::Integer(built.vertex[id as usize].into()),
         cell => cell,
     };
-    built.internal.iter().map(|&id| translated(column.get(id))).collect()
+    column.gather(&built.internal).unwrap().into_iter().map(translated).collect()
 }
 
 /// A value that is whole, or absent.

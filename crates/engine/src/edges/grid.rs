@@ -38,7 +38,12 @@ pub struct Piece<'a> {
     words: &'a [u8],
 }
 
-impl Piece<'_> {
+impl<'a> Piece<'a> {
+    /// The piece with these words, of a segment that begins at `segment`; `source` is the chunk's.
+    pub(crate) fn new(segment: u64, source: u64, words: &'a [u8]) -> Self {
+        Self { segment, source, words }
+    }
+
     /// Words, skips included: about the edges.
     pub fn words(&self) -> u64 {
         (self.words.len() / WORD_BYTES) as u64

@@ -133,16 +133,7 @@ fn load_part(session: &Session, worker: usize, section: &OpenSection, part: &mut
     session.check()?;
     let mut reader = session.reader(worker);
     let len = part.1.len().next_multiple_of(PAGE);
-    let buffer = reader.free.pop().expect("buffers are at rest between steps");
-    reader.submit(&session.counters, section, part.0, len, buffer, 0)?;
     session.counters.useful_bytes.fetch_add(part.1.len() as u64, std::sync::atomic::Ordering::Relaxed);
-    let mut arrived = None;
-    while arrived.is_none() {
-        reader.reap(false, |_, buffer, _| arrived = Some(buffer))?;
-    }
-    let buffer = arrived.expect("the loop ends with it");
-    let verified = section.verify(part.0, &buffer[..len]);
-    part.1.copy_from_slice(&buffer[..part.1.len()]);
-    reader.free.push(buffer);
-    verified
+    let (offset, bytes) = part;
+    reader.fetch(&session.counters, section, *offset, len, |content| bytes.copy_from_slice(&content[..bytes.len()]))
 }

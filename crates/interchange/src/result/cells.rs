@@ -1,6 +1,6 @@
 //! A batch of one column's values, in the order of the rows.
 
-use outercore_engine::{Cell, Column, Meaning, Values};
+use outercore_engine::{Cell, Column, EngineError, Meaning, NumberKind};
 use outercore_graph::{Keys, Result};
 
 use crate::keys::{KeyLookup, Resolved};
@@ -36,7 +36,7 @@ pub(super) enum NameAt {
 impl Cells {
     /// The cells of `column` for internal ids `vertices`, whose original ids are `keys`.
     pub(super) fn of(column: &Column, keys: &Keys, vertices: &[u64], lookup: Option<&mut KeyLookup>) -> Result<Self> {
-        let get = |vertex: &u64| column.get(*vertex);
+        let cells = column.gather(vertices).map_err(EngineError::into_graph)?;
         let float = |cell: Cell| match cell {
             Cell::Null => None,
             Cell::Integer(number) => Some(number as f64),
@@ -47,15 +47,14 @@ impl Cells {
             Cell::Integer(number) => Some(number),
             Cell::Float(number) => Some(number as u64),
         };
-        Ok(match (column.meaning, &column.values, lookup) {
-            (Meaning::Vertex, _, Some(lookup)) => {
-                return Self::ids(vertices.iter().map(get).map(integer).collect(), keys, vertices, lookup);
-            }
-            (_, Values::F32(_), _) => {
-                Cells::Singles(vertices.iter().map(get).map(|cell| float(cell).map(|number| number as f32)).collect())
-            }
-            (_, Values::F64(_), _) => Cells::Doubles(vertices.iter().map(get).map(float).collect()),
-            (_, Values::U32(_) | Values::U64(_), _) => Cells::Integers(vertices.iter().map(get).map(integer).collect()),
+        if let (Meaning::Vertex, Some(lookup)) = (column.meaning, lookup) {
+            return Self::ids(cells.into_iter().map(integer).collect(), keys, vertices, lookup);
+        }
+        let cells = cells.into_iter();
+        Ok(match column.values.kind() {
+            NumberKind::F32 => Cells::Singles(cells.map(|cell| float(cell).map(|number| number as f32)).collect()),
+            NumberKind::F64 => Cells::Doubles(cells.map(float).collect()),
+            NumberKind::U32 | NumberKind::U64 => Cells::Integers(cells.map(integer).collect()),
         })
     }
 

@@ -4,7 +4,7 @@
 
 use std::{io::Write, path::Path};
 
-use outercore_engine::{Column, Isolated, Meaning, Values};
+use outercore_engine::{Cell, Column, EngineError, Isolated, Meaning, NumberKind};
 use outercore_graph::{Graph, GraphError, Result, format::IdTable};
 
 use super::{cells::Cells, for_each_batch};
@@ -22,8 +22,8 @@ pub(super) fn write(path: &Path, graph: &Graph, columns: &[Column], options: &Wr
     if column.meaning == Meaning::Vertex && graph.manifest().ids == IdTable::Names {
         return Err(unsuitable(path, &format!("the {} is a name, and .npy holds numbers", column.name)));
     }
-    let integers = matches!(column.values, Values::U32(_) | Values::U64(_));
-    let real = !integers || has_nulls(column, graph);
+    let integers = matches!(column.values.kind(), NumberKind::U32 | NumberKind::U64);
+    let real = !integers || has_nulls(column, graph)?;
     let mut file = Publication::begin(graph.disk(), path)?;
     let put = |file: &mut Publication, bytes: &[u8]| file.write_all(bytes).map_err(|error| write_error(path, error));
     put(&mut file, &header(if real { "<f8" } else { "<u8" }, graph.vertices()))?;
@@ -59,15 +59,12 @@ fn unsuitable(path: &Path, why: &str) -> GraphError {
 }
 
 /// Whether some vertex has no value.
-fn has_nulls(column: &Column, graph: &Graph) -> bool {
+fn has_nulls(column: &Column, graph: &Graph) -> Result<bool> {
     let isolated = graph.vertices() - column.values.len() as u64;
     let exceptions = u64::from(column.exception.is_some_and(|(vertex, _)| vertex >= column.values.len() as u64));
-    (column.isolated == Isolated::Null && isolated > exceptions)
-        || match &column.values {
-            Values::U32(values) => values.contains(&u32::MAX),
-            Values::U64(values) => values.contains(&u64::MAX),
-            Values::F32(_) | Values::F64(_) => true,
-        }
+    let mut nulls = column.isolated == Isolated::Null && isolated > exceptions;
+    column.for_each(|_, cell| nulls |= cell == Cell::Null).map_err(EngineError::into_graph)?;
+    Ok(nulls)
 }
 
 /// The header of format 1.0: padded so that the data are aligned to 64 bytes.

@@ -11,7 +11,7 @@ use arrow::{
     array::{ArrayRef, Float32Array, Float64Array, RecordBatch, StringArray, StringBuilder, UInt32Array, UInt64Array},
     datatypes::{DataType, Field, Schema},
 };
-use outercore_engine::{Column, Meaning, Values};
+use outercore_engine::{Column, Meaning, NumberKind};
 use outercore_graph::{Graph, Keys, Result, format::IdTable};
 
 use super::{
@@ -64,12 +64,12 @@ pub(super) fn write(path: &Path, graph: &Graph, columns: &[Column], options: &Wr
 }
 
 fn type_of(column: &Column, graph: &Graph) -> DataType {
-    match (&column.values, column.meaning) {
+    match (column.values.kind(), column.meaning) {
         (_, Meaning::Vertex) => id_type(graph),
-        (Values::U32(_), _) => DataType::UInt32,
-        (Values::U64(_), _) => DataType::UInt64,
-        (Values::F32(_), _) => DataType::Float32,
-        (Values::F64(_), _) => DataType::Float64,
+        (NumberKind::U32, _) => DataType::UInt32,
+        (NumberKind::U64, _) => DataType::UInt64,
+        (NumberKind::F32, _) => DataType::Float32,
+        (NumberKind::F64, _) => DataType::Float64,
     }
 }
 

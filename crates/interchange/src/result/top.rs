@@ -2,7 +2,7 @@
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
-use outercore_engine::{Cell, Column, TopRow};
+use outercore_engine::{Cell, Column, EngineError, TopRow};
 use outercore_graph::{Graph, Result};
 
 /// A score that can be compared; larger is better, the smaller internal id (the hub) first among equals.
@@ -26,9 +26,9 @@ impl Ord for Ranked {
 /// The `count` largest values of `column` with their vertices, best first. Isolated vertices are never among the best.
 pub fn top_rows(graph: &Graph, column: &Column, count: usize) -> Result<Vec<TopRow>> {
     let mut best: BinaryHeap<Reverse<Ranked>> = BinaryHeap::new();
-    for vertex in 0..column.values.len() as u64 {
-        let value = match column.get(vertex) {
-            Cell::Null => continue,
+    let scan = column.for_each(|vertex, cell| {
+        let value = match cell {
+            Cell::Null => return,
             Cell::Integer(number) => number as f64,
             Cell::Float(number) => number,
         };
@@ -39,6 +39,7 @@ pub fn top_rows(graph: &Graph, column: &Column, count: usize) -> Result<Vec<TopR
             best.pop();
             best.push(Reverse(ranked));
         }
-    }
+    });
+    scan.map_err(EngineError::into_graph)?;
     best.into_sorted_vec().into_iter().map(|Reverse(Ranked(value, Reverse(vertex)))| Ok(TopRow(graph.key_of(vertex)?, value))).collect()
 }

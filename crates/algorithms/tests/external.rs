@@ -1,0 +1,91 @@
+//! Fully-external runs on graphs of many stripes: the answers of a semi-external run, fewer bytes with every technique, nothing left on scratch.
+
+use outercore_algorithms::{Request, Source, by_name};
+use outercore_engine::{CrossIteration, MemoryModel, Outcome, RunConfig, Silent, report::Cell};
+use outercore_graph::{BuildOptions, Graph, generate::Rmat};
+use outercore_storage::{Disk, HugePages};
+
+/// An RMAT graph that has dozens of stripes; with an edge factor of 64, of several chunks each.
+fn graph(folder: &std::path::Path, edge_factor: u64) -> Graph {
+    let options = BuildOptions { memory: 256 << 20, threads: 2, ..BuildOptions::default() };
+    let path = folder.join("graph.oc");
+    let source = Rmat { edge_factor, ..Rmat::new(if edge_factor > 32 { 20 } else { 17 }, 5) }.source().unwrap();
+    outercore_graph::build(&Disk::new(), &source, &path, &options, &outercore_graph::build::Silent).unwrap();
+    let graph = Graph::open(&Disk::new(), &path).unwrap();
+    assert!(graph.grid().unwrap().stripes.len() > 32);
+    graph
+}
+
+fn config(model: MemoryModel, threads: usize) -> RunConfig {
+    RunConfig { memory: 192 << 20, threads, model: Some(model), huge_pages: HugePages::Off, ..RunConfig::default() }
+}
+
+fn run(graph: &Graph, name: &str, request: &Request, config: &RunConfig) -> Outcome {
+    by_name(name, request).unwrap().run(graph, config, &Silent).unwrap()
+}
+
+fn values(outcome: &Outcome, column: usize) -> Vec<f64> {
+    let mut values = Vec::new();
+    let column = &outcome.columns[column];
+    column
+        .for_each(|vertex, cell| {
+            assert_eq!(vertex as usize, values.len());
+            values.push(match cell {
+                Cell::Null => f64::NAN,
+                Cell::Integer(value) => value as f64,
+                Cell::Float(value) => value,
+            });
+        })
+        .unwrap();
+    let vertices: Vec<u64> = (0..values.len() as u64).rev().step_by(3).collect();
+    let gathered = column.gather(&vertices).unwrap();
+    assert!(vertices.iter().zip(gathered).all(|(&vertex, cell)| match cell {
+        Cell::Null => values[vertex as usize].is_nan(),
+        Cell::Integer(value) => values[vertex as usize] == value as f64,
+        Cell::Float(value) => values[vertex as usize] == value,
+    }));
+    values
+}
+
+#[test]
+fn passes_that_serve_two_iterations_read_less_and_give_the_same_bits() {
+    let folder = tempfile::tempdir().unwrap();
+    let graph = graph(folder.path(), 64);
+    let request = Request { iterations: Some(6), ..Request::default() };
+    let expected = values(&run(&graph, "pagerank", &request, &config(MemoryModel::SemiExternal, 2)), 0);
+    let mut first: Option<Vec<f64>> = None;
+    let mut read = Vec::new();
+    for cross_iteration in [CrossIteration::Off, CrossIteration::Fciu, CrossIteration::On] {
+        for threads in [2, 3] {
+            let config = RunConfig { cross_iteration, ..config(MemoryModel::FullyExternal, threads) };
+            let outcome = run(&graph, "pagerank", &request, &config);
+            let ranks = values(&outcome, 0);
+            let distance: f64 = ranks.iter().zip(&expected).map(|(a, b)| (a - b).abs()).sum();
+            assert!(distance < 1e-12, "{cross_iteration:?}: L1 distance {distance}");
+            assert!(*first.get_or_insert_with(|| ranks.clone()) == ranks, "{cross_iteration:?}, {threads} threads: other bits");
+            read.push(outcome.report.bytes_read);
+        }
+    }
+    assert!(read.chunks(2).all(|pair| pair[0] == pair[1]), "the number of threads changes what is read: {read:?}");
+    assert!(read[2] * 100 < read[0] * 95, "FCIU saves too little: {read:?}");
+    assert!(read[4] * 100 < read[2] * 95, "alternating passes save too little: {read:?}");
+    let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left, ["graph.oc"], "scratch stayed behind");
+}
+
+#[test]
+fn programs_with_frontiers_and_phases() {
+    let folder = tempfile::tempdir().unwrap();
+    let graph = graph(folder.path(), 24);
+    let sources = [3, 99, 1234].map(|number| Source::Key(outercore_graph::Key::Number(number))).to_vec();
+    for (name, request) in
+        [("multi-source", Request { sources, ..Request::default() }), ("kcore", Request::default()), ("spmv", Request::default())]
+    {
+        let inside = run(&graph, name, &request, &config(MemoryModel::SemiExternal, 2));
+        let outside = run(&graph, name, &request, &config(MemoryModel::FullyExternal, 2));
+        assert_eq!(outside.report.memory_model, MemoryModel::FullyExternal);
+        assert_eq!(inside.report.summary, outside.report.summary, "{name}");
+        assert!(outside.report.bytes_written > 0, "{name} wrote nothing to scratch");
+        (0..inside.columns.len()).for_each(|column| assert!(values(&inside, column) == values(&outside, column), "{name}"));
+    }
+}

@@ -1,0 +1,132 @@
+//! [`Columns`]: the grid as a fully-external run reads it, one destination stripe after the other, and what each chunk may serve.
+//!
+//! Stripes are updated in order, up or down. When stripe `j` is at hand, sources that were updated well before it already have their next values: a chunk all of whose
+//! sources are such can serve the next iteration in the same reading (GraphSD, ICPP'22, Algorithm 3). "Well before" leaves a lag of some stripes, the same for any number of
+//! workers, so that they need not wait for each other and every sum has one order.
+
+use outercore_graph::format::{CHUNK_BYTES, GridDirectory, SEGMENT_BITS, Tile};
+use outercore_storage::PAGE;
+
+/// Where a chunk's sources lie, seen from its stripe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Side {
+    /// All in stripes well before it.
+    Before,
+    /// Near it, on both sides, or beyond the hubs.
+    Near,
+    /// All in stripes well after it.
+    After,
+}
+
+/// A chunk of a stripe.
+#[derive(Clone, Copy, Debug)]
+pub struct Chunk {
+    /// Its number in the directory.
+    pub number: usize,
+    /// The first vertex of its source segment.
+    pub segment: u64,
+    /// Its first and last source.
+    pub sources: (u64, u64),
+    /// First byte in `grid.words`.
+    pub offset: u64,
+    /// Bytes of words.
+    pub len: usize,
+    /// Where its sources lie.
+    pub side: Side,
+}
+
+impl Chunk {
+    /// Bytes that are read for it: whole pages.
+    pub fn padded(&self) -> usize {
+        self.len.next_multiple_of(PAGE)
+    }
+}
+
+/// The grid's directory, by stripe.
+pub struct Columns {
+    /// The directory.
+    pub directory: GridDirectory,
+    /// The first tile of each stripe; one more than stripes.
+    tiles: Vec<usize>,
+    vertices: u64,
+    /// Vertices below this are hubs: both of their signals, this iteration's and the next one's, are in memory.
+    hubs: u64,
+    lag: usize,
+}
+
+impl Columns {
+    /// Prepares the directory of a graph with `vertices` connected vertices.
+    pub fn new(directory: GridDirectory, vertices: u64, hubs: u64) -> Self {
+        let stripes = directory.stripes.len() - 1;
+        let tiles = (0..=stripes).map(|stripe| directory.tiles.partition_point(|tile: &Tile| (tile.stripe as usize) < stripe)).collect();
+        Self { directory, tiles, vertices, hubs, lag: (stripes / 64).max(1) }
+    }
+
+    /// How many stripes there are.
+    pub fn stripes(&self) -> usize {
+        self.tiles.len() - 1
+    }
+
+    /// The vertices of stripe `index`.
+    pub fn vertices(&self, index: usize) -> std::ops::Range<u64> {
+        self.directory.stripe(index as u32)
+    }
+
+    /// The most vertices of a stripe.
+    pub fn widest(&self) -> usize {
+        self.directory.stripes.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0) as usize
+    }
+
+    /// Stripes that must have been updated before stripe `index` may use next signals: those before the first number, or from the second one on.
+    pub fn settled(&self, index: usize) -> (usize, usize) {
+        (index.saturating_sub(self.lag), (index + 1 + self.lag).min(self.stripes()))
+    }
+
+    /// The chunks of stripe `index` in the order of their sides, within a side in that of their sources.
+    pub fn chunks(&self, index: usize, wanted: impl Fn(&Chunk) -> bool) -> Vec<Chunk> {
+        let mut all = Vec::new();
+        for tile in &self.directory.tiles[self.tiles[index]..self.tiles[index + 1]] {
+            all.extend((0..tile.chunks()).map(|chunk| self.chunk(index, tile, chunk)).filter(&wanted));
+        }
+        all.sort_by_key(|chunk| chunk.side);
+        all
+    }
+
+    fn chunk(&self, stripe: usize, tile: &Tile, index: u64) -> Chunk {
+        let number = (tile.first_chunk + index) as usize;
+        let segment = u64::from(tile.segment) << SEGMENT_BITS;
+        let first = segment + self.directory.chunks[number].source;
+        // The next chunk counts from this one's last source.
+        let last = if index + 1 < tile.chunks() {
+            segment + self.directory.chunks[number + 1].source
+        } else {
+            (segment + (1 << SEGMENT_BITS)).min(self.vertices) - 1
+        };
+        let (offset, len) = tile.chunk_bytes(index);
+        debug_assert!(len as u64 <= CHUNK_BYTES);
+        Chunk { number, segment, sources: (first, last), offset, len, side: self.side(stripe, first, last) }
+    }
+
+    fn side(&self, stripe: usize, first: u64, last: u64) -> Side {
+        let (before, after) = self.settled(stripe);
+        let bounds = &self.directory.stripes;
+        if last >= self.hubs {
+            Side::Near
+        } else if last < bounds[before] {
+            Side::Before
+        } else if first >= bounds[after] {
+            Side::After
+        } else {
+            Side::Near
+        }
+    }
+
+    /// Bytes of all chunks.
+    pub fn bytes(&self) -> u64 {
+        self.directory
+            .tiles
+            .iter()
+            .flat_map(|tile| (0..tile.chunks()).map(|chunk| tile.chunk_bytes(chunk).1.next_multiple_of(PAGE) as u64))
+            .sum()
+    }
+}

@@ -1,0 +1,25 @@
+//! Fully-external runs: what a vertex keeps is on scratch, and a stripe at a time is in memory.
+//!
+//! - [`run`]: iterations of a program.
+//! - `pass`: one pass over the grid, for one iteration or for two.
+//! - `columns`: the grid, stripe by stripe, and which chunks may serve two iterations.
+//! - `signals`: what vertices send, and when it may be used.
+//! - [`array`]: [`array::DiskArray`], an array on scratch; [`stored`]: results on scratch.
+
+pub mod array;
+mod columns;
+mod pass;
+pub mod run;
+mod signals;
+pub mod stored;
+
+use outercore_graph::{Direction, Graph, WeightKind};
+
+use crate::program::VertexProgram;
+
+/// Whether a program can run fully externally: its signals travel along outgoing edges, without weights, and it keeps nothing else by vertex.
+pub fn suits<P: VertexProgram>(program: &P, graph: &Graph) -> bool {
+    let weighted = program.weighted() && graph.weights() != WeightKind::None;
+    let direction = |direction| graph.rows(direction) == Some(Direction::Out);
+    program.is_self_contained() && !weighted && program.directions().iter().copied().all(direction)
+}

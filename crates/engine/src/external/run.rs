@@ -1,0 +1,419 @@
+//! [`execute`]: iterations of a [`VertexProgram`] with its values on storage.
+//!
+//! A stripe at a time is in memory: its chunks are read, its messages combined, its values loaded, applied and stored, and its next signals made at once, so that values and
+//! degrees are read once in an iteration. Resident for each vertex: a signal and two bits; for each hub a second signal.
+
+use std::{
+    path::PathBuf,
+    sync::{
+        Mutex,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+};
+
+use outercore_graph::Graph;
+use outercore_storage::{HugeVec, PAGE};
+
+use super::{
+    array::DiskArray,
+    columns::Columns,
+    pass::{Desk, Pass, Shared, Worker},
+    signals::{NextSignals, Settled},
+    stored::Stored,
+};
+use crate::{
+    config::{CrossIteration, RunConfig},
+    error::Result,
+    frontier::Frontier,
+    monoid::Monoid,
+    plan::PlanItem,
+    program::{Context, Start, VertexProgram},
+    session::{OpenSection, Session},
+};
+
+/// What is known of a stripe between passes.
+#[derive(Clone, Copy, Default)]
+struct Note {
+    aggregate: f64,
+    residual: f64,
+    key: u64,
+    active: u64,
+    /// Whether its tail signals on scratch are new.
+    tail: bool,
+}
+
+/// A fully-external run of a program.
+pub struct External<'r, P: VertexProgram> {
+    pub program: &'r P,
+    pub session: &'r Session<'r>,
+    pub words: OpenSection,
+    columns: Columns,
+    values: DiskArray<P::Value>,
+    degrees: DiskArray<u32>,
+    /// The next signals of the vertices beyond the hubs.
+    tail: DiskArray<P::Signal>,
+    notes: Vec<Mutex<Note>>,
+}
+
+/// What a finished run leaves.
+pub struct Ended<V: outercore_storage::Pod> {
+    /// The final values, by stripe.
+    pub values: Stored<V>,
+    /// Iterations.
+    pub iterations: u64,
+    /// The last iteration's residual.
+    pub residual: f64,
+    /// Seconds of loading.
+    pub load_seconds: f64,
+}
+
+/// The least that must be resident.
+pub fn needs<P: VertexProgram>(graph: &Graph, config: &RunConfig) -> Result<Vec<PlanItem>> {
+    let directory = graph.grid()?;
+    let widest = directory.stripes.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0) as usize;
+    let (vertices, stripes) = (graph.connected(), directory.stripes.len() as u64 - 1);
+    let sums = [size_of::<P::Value>(), 4, size_of::<P::Signal>(), size_of::<P::Message>()]
+        .map(|size| vertices * size as u64 / PAGE as u64 * 4 + stripes * 12);
+    Ok(vec![
+        PlanItem { name: "signals", bytes: vertices * size_of::<P::Signal>() as u64 },
+        PlanItem { name: "frontiers", bytes: 2 * Frontier::bytes(vertices) },
+        PlanItem { name: "stripes at hand", bytes: config.threads as u64 * Desk::<P>::bytes(widest) },
+        PlanItem { name: "directory, checksums", bytes: directory.bytes() + sums.iter().sum::<u64>() },
+    ])
+}
+
+/// The sections that a run opens.
+pub const SECTIONS: [&str; 2] = ["grid.words", "out.degrees"];
+
+/// Bytes of scratch that a run takes.
+pub fn disk_bytes<P: VertexProgram>(graph: &Graph) -> u64 {
+    graph.connected() * (size_of::<P::Value>() + 4 + size_of::<P::Signal>() + size_of::<P::Message>()) as u64
+}
+
+/// Runs `program` to its end. `sections` are [`SECTIONS`], opened; `room` bytes are left for the hubs' second signals.
+pub fn execute<'r, P: VertexProgram>(
+    program: &'r P,
+    session: &'r Session<'r>,
+    sections: Vec<OpenSection>,
+    room: u64,
+    scans: Option<u64>,
+) -> Result<Ended<P::Value>> {
+    let mut sections = sections.into_iter();
+    let (words, degrees) = (sections.next().expect("opened"), sections.next().expect("opened"));
+    let graph = session.graph;
+    let directory = graph.grid()?;
+    let bounds = directory.stripes.clone();
+    let cross = session.config.cross_iteration != CrossIteration::Off && program.applies_always() && matches!(program.start(), Start::All);
+    // Hubs end where a stripe does.
+    let most = if cross { room / size_of::<P::Signal>() as u64 } else { 0 };
+    let hubs = bounds.iter().copied().take_while(|&bound| bound <= most).last().unwrap_or(0);
+    let columns = Columns::new(directory, graph.connected(), hubs);
+    let (disk, folder) = (graph.disk(), folder(graph));
+    let stripes = columns.stripes();
+    let run = External {
+        program,
+        session,
+        words,
+        values: DiskArray::create(disk, &folder, &bounds)?,
+        degrees: DiskArray::create(disk, &folder, &bounds)?,
+        tail: DiskArray::create(disk, &folder, &bounds)?,
+        notes: (0..stripes).map(|_| Mutex::default()).collect(),
+        columns,
+    };
+    let partial = if cross && hubs > 0 { Some(DiskArray::create(disk, &folder, &bounds)?) } else { None };
+    let (iterations, residual, load_seconds) = run.iterate(&degrees, hubs, partial.as_ref(), scans)?;
+    Ok(Ended { values: Stored::new(run.values, bounds)?, iterations, residual, load_seconds })
+}
+
+/// Where scratch goes: beside the graph.
+pub fn folder(graph: &Graph) -> PathBuf {
+    graph.path().parent().filter(|folder| !folder.as_os_str().is_empty()).map_or_else(|| PathBuf::from("."), PathBuf::from)
+}
+
+impl<'r, P: VertexProgram> External<'r, P> {
+    fn iterate(
+        &self,
+        degrees: &OpenSection,
+        hubs: u64,
+        partial: Option<&DiskArray<P::Message>>,
+        scans: Option<u64>,
+    ) -> Result<(u64, f64, f64)> {
+        let (session, program, huge) = (self.session, self.program, self.session.config.huge_pages);
+        let len = session.graph.connected();
+        let mut signals: HugeVec<P::Signal> = HugeVec::zeroed(len as usize, huge)?;
+        let mut next_signals = NextSignals::new(hubs, huge)?;
+        let (mut sending, mut next_sending) = (Frontier::new(len, huge)?, Frontier::new(len, huge)?);
+        let mut desks = self.desks()?;
+        let mut active = self.begin(degrees, &mut signals, &sending, &mut desks)?;
+        let load_seconds = session.seconds();
+        let (mut context, mut residual) = (Context::default(), 0.0);
+        let mut pass = Pass { up: true, whole: true, ahead: false };
+        loop {
+            let mark = session.mark();
+            if active == 0 && !program.applies_always() {
+                active = self.next_phase(&mut context, &mut signals, &sending, &mut desks)?;
+                if active == 0 {
+                    break;
+                }
+            }
+            context.aggregate = self.total(|note| note.aggregate);
+            context.prepared = program.prepare(&context);
+            pass = self.choose(pass, context.iteration, partial.is_some(), scans);
+            let shared = Shared {
+                pass,
+                context: &context,
+                columns: &self.columns,
+                signals: &signals,
+                next_signals: &next_signals,
+                sending: &sending,
+                next_sending: &next_sending,
+                everyone: sending.count() == len,
+                partial,
+                settled: Settled::new(self.columns.stripes()),
+                next: AtomicUsize::new(0),
+            };
+            self.each_worker(&mut desks, |index, desk| Worker::new(self, &shared, &mut session.reader(index), desk).run())?;
+            residual = self.total(|note| note.residual);
+            session.end_iteration(&mark, active, "full");
+            session.check()?;
+            signals[..hubs as usize].copy_from_slice(next_signals.all());
+            self.fetch_tail(hubs, &mut signals, &mut desks)?;
+            std::mem::swap(&mut sending, &mut next_sending);
+            active = self.notes.iter().map(|note| note.lock().expect("no holder panics").active).sum();
+            context.iteration += 1;
+            if program.finished(&context, residual, active) && (active > 0 || self.phase_key() == u64::MAX) {
+                break;
+            }
+        }
+        Ok((context.iteration, residual, load_seconds))
+    }
+
+    /// What the next pass reads: everything, or what the last one has not served yet.
+    fn choose(&self, last: Pass, iteration: u64, partial: bool, scans: Option<u64>) -> Pass {
+        let more = scans.is_none_or(|scans| iteration + 1 < scans);
+        let served = iteration > 0 && last.ahead;
+        match self.session.config.cross_iteration {
+            _ if !partial => Pass { up: true, whole: true, ahead: false },
+            // In a pass down everything before a stripe was served already, and what is read serves the pass after it.
+            CrossIteration::On => Pass { up: !served || !last.up, whole: !served, ahead: more },
+            _ => Pass { up: !served, whole: !served, ahead: !served && more },
+        }
+    }
+
+    fn desks(&self) -> Result<Vec<Mutex<Desk<P>>>> {
+        let widest = self.columns.widest();
+        (0..self.session.workers.count()).map(|_| Ok(Mutex::new(Desk::new(widest)?))).collect()
+    }
+
+    fn each_worker(&self, desks: &mut [Mutex<Desk<P>>], work: impl Fn(usize, &mut Desk<P>) -> Result<()> + Sync) -> Result<()> {
+        let results = self.session.workers.map(|index| work(index, &mut desks[index].lock().expect("each worker has its own desk")));
+        self.session.check()?;
+        // The first error that is not a mere consequence of another.
+        let mut cancelled = Ok(());
+        for result in results {
+            match result {
+                Err(crate::EngineError::Cancelled) => cancelled = result,
+                other => other?,
+            }
+        }
+        cancelled
+    }
+
+    /// Hands every stripe to a worker.
+    fn each_stripe(&self, desks: &mut [Mutex<Desk<P>>], work: impl Fn(usize, usize, &mut Desk<P>) -> Result<()> + Sync) -> Result<()> {
+        let next = AtomicUsize::new(0);
+        self.each_worker(desks, |index, desk| {
+            loop {
+                let stripe = next.fetch_add(1, Relaxed);
+                if stripe >= self.columns.stripes() || self.session.stopped() {
+                    return Ok(());
+                }
+                work(index, stripe, desk)?;
+            }
+        })
+    }
+
+    fn total(&self, part: impl Fn(&Note) -> f64) -> f64 {
+        self.notes.iter().map(|note| part(&note.lock().expect("no holder panics"))).sum()
+    }
+
+    fn phase_key(&self) -> u64 {
+        self.notes.iter().map(|note| note.lock().expect("no holder panics").key).min().unwrap_or(u64::MAX)
+    }
+
+    /// First values, first signals; returns how many are active.
+    fn begin(&self, degrees: &OpenSection, signals: &mut [P::Signal], sending: &Frontier, desks: &mut [Mutex<Desk<P>>]) -> Result<u64> {
+        let start = self.program.start();
+        let starts = |vertex: u64| match &start {
+            Start::All => true,
+            Start::Vertices(vertices) => vertices.contains(&vertex),
+        };
+        let parts = self.parts(signals);
+        self.each_stripe(desks, |index, stripe, desk| {
+            let range = self.columns.vertices(stripe);
+            let len = (range.end - range.start) as usize;
+            load_degrees(self.session, index, degrees, range.start, desk.degrees.items(len))?;
+            self.degrees.store(&self.session.counters, stripe, len, &mut desk.degrees)?;
+            let Desk { values, degrees, .. } = desk;
+            for ((value, degree), vertex) in values.items(len).iter_mut().zip(degrees.items(len)).zip(range) {
+                *value = self.program.init(vertex, *degree);
+            }
+            self.values.store(&self.session.counters, stripe, len, &mut desk.values)?;
+            self.wake(stripe, desk, &mut parts[stripe].lock().expect("a stripe has one worker"), sending, |vertex, _| starts(vertex));
+            Ok(())
+        })?;
+        drop(parts);
+        Ok(self.notes.iter().map(|note| note.lock().expect("no holder panics").active).sum())
+    }
+
+    fn parts<'s>(&self, signals: &'s mut [P::Signal]) -> Vec<Mutex<&'s mut [P::Signal]>> {
+        let mut rest = signals;
+        (0..self.columns.stripes())
+            .map(|stripe| {
+                let range = self.columns.vertices(stripe);
+                let (part, after) = std::mem::take(&mut rest).split_at_mut((range.end - range.start) as usize);
+                rest = after;
+                Mutex::new(part)
+            })
+            .collect()
+    }
+
+    /// The vertices of a loaded stripe that `is_active` names make their signals.
+    fn wake(
+        &self,
+        stripe: usize,
+        desk: &mut Desk<P>,
+        signals: &mut [P::Signal],
+        sending: &Frontier,
+        mut is_active: impl FnMut(u64, &mut P::Value) -> bool,
+    ) {
+        let range = self.columns.vertices(stripe);
+        let len = (range.end - range.start) as usize;
+        let (values, degrees) = (desk.values.items(len), desk.degrees.items(len));
+        let mut note = Note { key: u64::MAX, ..Note::default() };
+        sending.replace(range.clone(), |vertex| {
+            let at = (vertex - range.start) as usize;
+            let woken = is_active(vertex, &mut values[at]);
+            note.aggregate += self.program.aggregate(&values[at], degrees[at]);
+            note.key = note.key.min(self.program.phase_key(&values[at]));
+            note.active += u64::from(woken);
+            match self.program.scatter(vertex, &values[at], degrees[at]) {
+                Some(signal) if woken => {
+                    signals[at] = signal;
+                    true
+                }
+                _ => false,
+            }
+        });
+        *self.notes[stripe].lock().expect("no holder panics") = note;
+    }
+
+    /// Begins the next phase, if there is one; returns how many vertices are active in it.
+    fn next_phase(
+        &self,
+        context: &mut Context,
+        signals: &mut [P::Signal],
+        sending: &Frontier,
+        desks: &mut [Mutex<Desk<P>>],
+    ) -> Result<u64> {
+        let key = self.phase_key();
+        if key == u64::MAX {
+            return Ok(0);
+        }
+        context.phase = key;
+        let context = &*context;
+        let parts = self.parts(signals);
+        self.each_stripe(desks, |_, stripe, desk| {
+            let range = self.columns.vertices(stripe);
+            let len = (range.end - range.start) as usize;
+            self.load(stripe, len, desk)?;
+            let mut part = parts[stripe].lock().expect("a stripe has one worker");
+            self.wake(stripe, desk, &mut part, sending, |vertex, value| self.program.wake(context, vertex, value));
+            self.values.store(&self.session.counters, stripe, len, &mut desk.values)
+        })?;
+        drop(parts);
+        Ok(self.notes.iter().map(|note| note.lock().expect("no holder panics").active).sum())
+    }
+
+    fn load(&self, stripe: usize, len: usize, desk: &mut Desk<P>) -> Result<()> {
+        self.values.load(&self.session.counters, stripe, len, &mut desk.values)?;
+        self.degrees.load(&self.session.counters, stripe, len, &mut desk.degrees)
+    }
+
+    /// The messages of a stripe reach its vertices, which make their next signals.
+    pub fn apply(&self, shared: &Shared<P>, stripe: usize, touched: bool, desk: &mut Desk<P>) -> Result<()> {
+        let range = self.columns.vertices(stripe);
+        let len = (range.end - range.start) as usize;
+        let (program, always) = (self.program, self.program.applies_always());
+        let mut note = self.notes[stripe].lock().expect("a stripe has one worker");
+        (note.residual, note.active, note.tail) = (0.0, 0, false);
+        if !always && (!touched || desk.total()[..len].iter().all(|message| *message == P::Message::IDENTITY)) {
+            shared.next_sending.replace(range, |_| false);
+            return Ok(());
+        }
+        self.load(stripe, len, desk)?;
+        (note.aggregate, note.key) = (0.0, u64::MAX);
+        let (total, values, degrees, signals) = desk.columns(len);
+        let sent = shared.next_sending.replace(range.clone(), |vertex| {
+            let at = (vertex - range.start) as usize;
+            let mut active = false;
+            if always || total[at] != P::Message::IDENTITY {
+                let old = values[at];
+                active = program.apply(shared.context, vertex, &mut values[at], total[at]);
+                note.residual += program.residual(&old, &values[at]);
+            }
+            note.aggregate += program.aggregate(&values[at], degrees[at]);
+            note.key = note.key.min(program.phase_key(&values[at]));
+            note.active += u64::from(active);
+            match if active { program.scatter(vertex, &values[at], degrees[at]) } else { None } {
+                Some(signal) => {
+                    signals[at] = signal;
+                    true
+                }
+                None => false,
+            }
+        });
+        self.values.store(&self.session.counters, stripe, len, &mut desk.values)?;
+        if range.end <= shared.next_signals.len() {
+            // SAFETY: this worker has the stripe, and marks it as settled only later.
+            unsafe { shared.next_signals.publish(range.start, desk.signals.items(len)) };
+        } else if sent > 0 {
+            note.tail = true;
+            self.tail.store(&self.session.counters, stripe, len, &mut desk.signals)?;
+        }
+        Ok(())
+    }
+
+    /// Brings the signals of the vertices beyond the hubs back into memory.
+    fn fetch_tail(&self, hubs: u64, signals: &mut [P::Signal], desks: &mut [Mutex<Desk<P>>]) -> Result<()> {
+        let parts = self.parts(signals);
+        self.each_stripe(desks, |_, stripe, desk| {
+            let range = self.columns.vertices(stripe);
+            if range.end <= hubs || !self.notes[stripe].lock().expect("no holder panics").tail {
+                return Ok(());
+            }
+            let len = (range.end - range.start) as usize;
+            self.tail.load(&self.session.counters, stripe, len, &mut desk.signals)?;
+            parts[stripe].lock().expect("a stripe has one worker").copy_from_slice(desk.signals.items(len));
+            Ok(())
+        })
+    }
+}
+
+/// Reads degrees of consecutive vertices from a graph's section, verified.
+fn load_degrees(session: &Session, worker: usize, section: &OpenSection, first: u64, into: &mut [u32]) -> Result<()> {
+    let (begin, end) = (first * 4, (first + into.len() as u64) * 4);
+    let bytes: &mut [u8] = bytemuck::cast_slice_mut(into);
+    let mut reader = session.reader(worker);
+    let mut at = begin;
+    while at < end {
+        let page = at / PAGE as u64 * PAGE as u64;
+        let len = ((end - page) as usize).next_multiple_of(PAGE).min(session.buffer_bytes() / PAGE * PAGE);
+        let upto = end.min(page + len as u64);
+        reader.fetch(&session.counters, section, page, len, |content| {
+            bytes[(at - begin) as usize..(upto - begin) as usize].copy_from_slice(&content[(at - page) as usize..(upto - page) as usize]);
+        })?;
+        at = upto;
+    }
+    Ok(())
+}

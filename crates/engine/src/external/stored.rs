@@ -1,0 +1,78 @@
+//! [`Stored`]: an array of results on scratch, which is read in order or gathered.
+
+use std::sync::Mutex;
+
+use outercore_storage::Pod;
+
+use super::array::{Block, DiskArray};
+use crate::{error::Result, session::Counters};
+
+/// An array of results on scratch, in blocks. It goes with its last user.
+pub struct Stored<T: Pod> {
+    array: DiskArray<T>,
+    bounds: Vec<u64>,
+    /// The block that was read last.
+    at_hand: Mutex<(usize, Block<T>)>,
+    counters: Counters,
+}
+
+impl<T: Pod + Copy> Stored<T> {
+    /// The items of `array`, whose block `b` has items `bounds[b]..bounds[b + 1]`.
+    pub fn new(array: DiskArray<T>, bounds: Vec<u64>) -> Result<Self> {
+        let widest = bounds.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);
+        Ok(Self { array, bounds, at_hand: Mutex::new((usize::MAX, Block::new(widest as usize)?)), counters: Counters::default() })
+    }
+
+    /// The bounds of its blocks.
+    pub fn bounds(&self) -> &[u64] {
+        &self.bounds
+    }
+
+    /// The most items of a block.
+    pub fn widest(&self) -> usize {
+        self.bounds.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0) as usize
+    }
+
+    /// How many items there are.
+    pub fn len(&self) -> usize {
+        self.bounds.last().copied().unwrap_or(0) as usize
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Shows every block in order, with the number of its first item.
+    pub fn for_each(&self, mut visit: impl FnMut(u64, &mut [T]) -> Result<()>) -> Result<()> {
+        (0..self.bounds.len() - 1).try_for_each(|block| self.with(block, |first, items| visit(first, items)))
+    }
+
+    fn with<R>(&self, block: usize, look: impl FnOnce(u64, &mut [T]) -> Result<R>) -> Result<R> {
+        let mut at_hand = self.at_hand.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let (first, len) = (self.bounds[block], (self.bounds[block + 1] - self.bounds[block]) as usize);
+        if at_hand.0 != block {
+            at_hand.0 = usize::MAX;
+            self.array.load(&self.counters, block, len, &mut at_hand.1)?;
+            at_hand.0 = block;
+        }
+        look(first, at_hand.1.items(len))
+    }
+
+    /// The items with these numbers, in this order; each block is read at most once.
+    pub fn gather(&self, numbers: &[u64]) -> Result<Vec<T>> {
+        let mut order: Vec<u32> = (0..numbers.len() as u32).collect();
+        order.sort_unstable_by_key(|&at| numbers[at as usize]);
+        let mut found: Vec<Option<T>> = vec![None; numbers.len()];
+        let mut rest = &order[..];
+        while let Some(&next) = rest.first() {
+            let block = self.bounds.partition_point(|&bound| bound <= numbers[next as usize]) - 1;
+            rest = self.with(block, |first, items| {
+                let count = rest.partition_point(|&at| numbers[at as usize] < first + items.len() as u64);
+                rest[..count].iter().for_each(|&at| found[at as usize] = Some(items[(numbers[at as usize] - first) as usize]));
+                Ok(&rest[count..])
+            })?;
+        }
+        Ok(found.into_iter().flatten().collect())
+    }
+}
