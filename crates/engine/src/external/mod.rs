@@ -3,6 +3,7 @@
 //! - [`run`]: iterations of a program.
 //! - `pass`: one pass over the grid, for one iteration or for two.
 //! - `columns`: the grid, stripe by stripe, and which chunks may serve two iterations.
+//! - [`scan`]: the grid's chunks, for algorithms of their own.
 //! - `signals`: what vertices send, and when it may be used.
 //! - [`array`]: [`array::DiskArray`], an array on scratch; [`stored`]: results on scratch.
 
@@ -10,6 +11,7 @@ pub mod array;
 mod columns;
 mod pass;
 pub mod run;
+pub mod scan;
 mod signals;
 pub mod stored;
 

@@ -23,6 +23,11 @@ impl<T: Pod + Copy> Stored<T> {
         Ok(Self { array, bounds, at_hand: Mutex::new((usize::MAX, Block::new(widest as usize)?)), counters: Counters::default() })
     }
 
+    /// The array, to store blocks in that have not been shown yet.
+    pub fn array(&self) -> &DiskArray<T> {
+        &self.array
+    }
+
     /// The bounds of its blocks.
     pub fn bounds(&self) -> &[u64] {
         &self.bounds

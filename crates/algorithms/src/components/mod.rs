@@ -3,12 +3,14 @@
 //! The forest is an array of parents; a link hangs the larger root under the smaller one by compare-and-swap (Shiloach and Vishkin's hooking as in GAPBS), so a component ends up
 //! named by its smallest internal id: its vertex of the highest degree. One pass reads each edge once, whatever the graph's diameter.
 
+mod external;
+
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use outercore_engine::HugeVec;
 use outercore_engine::{
-    Column, Figure, Isolated, Meaning, Outcome, Plan, Result, RunConfig, RunProgress, Values, budget::Needs, edges::grid::Grid,
-    plan::PlanItem,
+    Column, Figure, Isolated, Meaning, MemoryModel, Outcome, Plan, Result, RunConfig, RunProgress, Values, budget::Needs,
+    edges::grid::Grid, plan::PlanItem,
 };
 use outercore_graph::Graph;
 
@@ -26,8 +28,8 @@ impl Components {
         Needs {
             algorithm: self.name(),
             method: "union-find, one scan of the grid".to_owned(),
-            resident: vec![PlanItem { name: "parents", bytes: graph.connected() * 4 }],
-            external: None,
+            resident: vec![PlanItem { name: "parents, labels", bytes: graph.connected() * 8 }],
+            external: Some(vec![PlanItem { name: "smallest window, logs", bytes: external::SMALLEST + (2 << 20) }]),
             edges: vec!["grid.words".to_owned()],
             scans: Some(1),
         }
@@ -55,12 +57,20 @@ impl Algorithm for Components {
     }
 
     fn plan(&self, graph: &Graph, config: &RunConfig) -> Result<Plan> {
-        Ok(self.needs(graph).plan(graph, config)?.0)
+        let (mut plan, _) = self.needs(graph).plan(graph, config)?;
+        if plan.memory_model == MemoryModel::FullyExternal {
+            plan.method = "union-find by windows of vertices, each edge once".to_owned();
+            plan.disk_bytes = graph.connected() * 8;
+        }
+        Ok(plan)
     }
 
     fn run(&self, graph: &Graph, config: &RunConfig, progress: &dyn RunProgress) -> Result<Outcome> {
         fits_32_bits(graph, self.name())?;
-        let (plan, _) = self.needs(graph).plan(graph, config)?;
+        let (plan, room) = self.needs(graph).plan(graph, config)?;
+        if plan.memory_model == MemoryModel::FullyExternal {
+            return external::run(graph, config, progress, &plan, room);
+        }
         let (session, mut sections) = open(graph, config, progress, &["grid.words".to_owned()])?;
         // One scan: nothing that it reads is needed twice.
         let grid = Grid::open(&session, sections.remove(0), graph.grid()?, 0)?;
