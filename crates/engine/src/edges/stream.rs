@@ -14,7 +14,7 @@ use super::{
     wanted::{Group, Stopwatch, Wanted},
 };
 use crate::{
-    error::{EngineError, Result},
+    error::{self, EngineError, Result},
     session::Session,
 };
 
@@ -112,7 +112,7 @@ impl<'a> IoIterator<'a> {
         let results = if alone { vec![body(0)] } else { self.session.workers.map(body) };
         self.session.counters.stolen.fetch_add(shares.stolen(), Relaxed);
         self.session.check()?;
-        results.into_iter().collect()
+        error::all(results)
     }
 
     /// All that one worker does.
