@@ -49,6 +49,7 @@ pub fn outcome(done: &Done, summary: Summary, columns: Vec<Column>, ranked: bool
         useful_bytes_read: useful.min(read),
         io_utility: if read == 0 { 1.0 } else { useful.min(read) as f64 / read as f64 },
         requests: counters.requests.load(Relaxed),
+        io: session.io_report(),
         edges_processed: counters.edges.load(Relaxed),
         cache: session.cache(),
         summary,

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use clap::{ArgAction, Args, ValueEnum};
 use outercore_algorithms::{Request, Source};
-use outercore_engine::{CrossIteration, MemoryModel, ReadPolicy, RunConfig};
-use outercore_graph::{BuildOptions, GraphError, Order};
+use outercore_engine::{CrossIteration, IoScheduling, MemoryModel, ReadPolicy, RunConfig};
+use outercore_graph::{BuildOptions, GraphError, GridPartition, Order};
 use outercore_storage::{Disk, HugePages, backend::IoBackend, memory};
 
 use crate::{
@@ -83,6 +83,15 @@ pub enum OrderName {
     Original,
 }
 
+/// How the targets of the grid are cut.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum PartitionName {
+    /// About equal edges in each stripe.
+    Balanced,
+    /// Equal ranges of vertices.
+    Uniform,
+}
+
 /// What every way to make a graph has.
 #[derive(Args, Clone)]
 pub struct Making {
@@ -104,6 +113,9 @@ pub struct Making {
     /// The order of the vertices on disk
     #[arg(long, value_enum, default_value = "degree", value_name = "METHOD")]
     pub order: OrderName,
+    /// How the targets of the grid are cut into stripes
+    #[arg(long, value_enum, default_value = "balanced", value_name = "HOW")]
+    pub partition: PartitionName,
     /// Spread the edges over these folders, one for each device (repeatable)
     #[arg(long, value_name = "DIR", action = ArgAction::Append)]
     pub stripe: Vec<PathBuf>,
@@ -138,6 +150,10 @@ impl Making {
             order: match self.order {
                 OrderName::Degree => Order::Degree,
                 OrderName::Original => Order::Original,
+            },
+            partition: match self.partition {
+                PartitionName::Balanced => GridPartition::Balanced,
+                PartitionName::Uniform => GridPartition::Uniform,
             },
             stripes: self.stripe.clone(),
             force: self.force,
@@ -187,6 +203,15 @@ impl From<IoName> for IoBackend {
             IoName::Blocking => IoBackend::Blocking,
         }
     }
+}
+
+/// How on-demand requests are made.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum SchedulingName {
+    /// Wanted blocks are marked in a bitmap and merged over the whole of it.
+    Bitmap,
+    /// Fixed small batches of lists, sorted and merged within each.
+    Pluglist,
 }
 
 /// Huge pages.
@@ -250,6 +275,12 @@ pub struct Running {
     /// Whether a pass over the edges serves more than one iteration, in fully-external runs
     #[arg(long, value_enum, default_value = "on")]
     pub cross_iteration: CrossName,
+    /// How on-demand requests are made
+    #[arg(long, value_enum, default_value = "bitmap", value_name = "HOW")]
+    pub io_scheduling: SchedulingName,
+    /// Whether a thread that has read its share of the lists takes from the others'
+    #[arg(long, value_enum, default_value = "on")]
+    pub stealing: Switch,
 }
 
 impl Running {
@@ -278,6 +309,11 @@ impl Running {
             max_gap: self.max_gap,
             max_request: self.max_request,
             cross_iteration: self.cross_iteration.into(),
+            io_scheduling: match self.io_scheduling {
+                SchedulingName::Bitmap => IoScheduling::Bitmap,
+                SchedulingName::Pluglist => IoScheduling::Pluglist,
+            },
+            stealing: self.stealing == Switch::On,
         }
     }
 }

@@ -52,6 +52,27 @@ pub enum CrossIteration {
     On,
 }
 
+/// How the requests of on-demand reading are made of the lists that are wanted (Graphene, FAST'17, section 3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum IoScheduling {
+    /// Wanted blocks are marked in a bitmap, which sorts them and drops duplicates; near ones are merged over the whole of it.
+    #[default]
+    Bitmap,
+    /// Small batches of lists of a fixed number, sorted and merged within the batch only: what the bitmap replaces.
+    Pluglist,
+}
+
+impl IoScheduling {
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            IoScheduling::Bitmap => "bitmap",
+            IoScheduling::Pluglist => "pluglist",
+        }
+    }
+}
+
 /// What every run has.
 #[derive(Clone, Debug)]
 pub struct RunConfig {
@@ -75,6 +96,10 @@ pub struct RunConfig {
     pub max_request: Option<u64>,
     /// Whether a pass over the edges serves more than one iteration, in fully-external runs.
     pub cross_iteration: CrossIteration,
+    /// How on-demand requests are made.
+    pub io_scheduling: IoScheduling,
+    /// Whether a worker that has read all of its share of the lists takes from the others' (Graphene, section 4.2).
+    pub stealing: bool,
 }
 
 impl Default for RunConfig {
@@ -90,6 +115,8 @@ impl Default for RunConfig {
             max_gap: None,
             max_request: None,
             cross_iteration: CrossIteration::On,
+            io_scheduling: IoScheduling::Bitmap,
+            stealing: true,
         }
     }
 }

@@ -7,7 +7,8 @@
 //! - [`external`]: iterations with the vertices on storage.
 //! - [`frontier`]: [`frontier::Frontier`], the active set.
 //! - [`edges`]: edges on their way from storage to the workers.
-//! - [`session`]: [`session::Session`], everything that lasts as long as a run; [`workers`]: its threads.
+//! - [`session`]: [`session::Session`], everything that lasts as long as a run; [`workers`]: its threads; [`reader`]: a worker's means of reading.
+//! - [`limits`]: how on-demand requests are made; [`meter`]: what reading looked like over time.
 //! - [`report`]: [`Outcome`], [`Column`] and [`RunReport`], what a run gives back.
 //! - [`values`]: per-vertex values, in memory or on scratch.
 //! - [`error`]: [`EngineError`], what else it can end with.
@@ -19,9 +20,12 @@ pub mod error;
 pub mod execute;
 pub mod external;
 pub mod frontier;
+pub mod limits;
+pub mod meter;
 pub mod monoid;
 pub mod plan;
 pub mod program;
+pub mod reader;
 pub mod report;
 pub mod session;
 pub mod values;
@@ -29,8 +33,8 @@ pub mod workers;
 
 pub use outercore_storage::{HugePages, HugeVec, Pod, backend::IoBackend};
 
-pub use config::{CrossIteration, MemoryModel, ReadPolicy, RunConfig, RunProgress, Silent};
+pub use config::{CrossIteration, IoScheduling, MemoryModel, ReadPolicy, RunConfig, RunProgress, Silent};
 pub use error::{EngineError, Result};
 pub use plan::{Plan, human_bytes};
-pub use report::{Cell, Column, Figure, Isolated, IterationReport, Meaning, Outcome, RunReport, TopRow};
+pub use report::{Cell, Column, Figure, IoReport, Isolated, IterationReport, Meaning, Outcome, RunReport, TopRow};
 pub use values::{FinalValues, NumberKind, Values};

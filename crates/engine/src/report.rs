@@ -5,7 +5,11 @@ use std::collections::BTreeMap;
 use outercore_graph::Key;
 use serde::{Serialize, Serializer};
 
-use crate::{config::MemoryModel, values::Values};
+use crate::{
+    config::{IoScheduling, MemoryModel},
+    limits::Limits,
+    values::Values,
+};
 
 /// The result of a run.
 pub struct Outcome {
@@ -129,6 +133,47 @@ pub struct IterationReport {
     pub edges: u64,
 }
 
+/// How a run read, beside the totals.
+#[derive(Clone, Debug, Serialize)]
+pub struct IoReport {
+    /// How on-demand requests were made.
+    pub scheduling: IoScheduling,
+    /// Their limits, and where these are from.
+    #[serde(flatten)]
+    pub limits: Limits,
+    /// Mean bytes of a request.
+    pub mean_request_bytes: f64,
+    /// Mean requests in flight while there were any, all workers together.
+    pub mean_queue_depth: f64,
+    /// Seconds, of all workers together, that made requests of active vertices: marking and merging.
+    pub prepare_seconds: f64,
+    /// That as a share of the processor time of the process.
+    pub prepare_share: f64,
+    /// Processor time of the process, user and system.
+    pub cpu_seconds: f64,
+    /// Bytes that were used although the checksum of their page could not be computed (blocks smaller than a page).
+    pub unverified_bytes: u64,
+    /// Bytes of the process that lie in huge pages at the end of the run: buffers, vertex arrays and caches.
+    pub huge_page_bytes: u64,
+    /// Whether workers take from others' shares.
+    pub stealing: bool,
+    /// Ranges of vertices that they took.
+    pub stolen: u64,
+    /// For each worker, the processor time of its steps.
+    pub worker_busy_seconds: Vec<f64>,
+    /// Bytes that arrived, over time.
+    pub throughput: Throughput,
+}
+
+/// Bytes that arrived in each stretch of a run.
+#[derive(Clone, Debug, Serialize)]
+pub struct Throughput {
+    /// Seconds of a stretch.
+    pub bucket_seconds: f64,
+    /// Bytes of each, divided by its seconds; at most 64.
+    pub bytes_per_second: Vec<f64>,
+}
+
 /// What a run did. Serialised, it is the JSON of `--json`.
 #[derive(Clone, Debug, Serialize)]
 pub struct RunReport {
@@ -170,6 +215,8 @@ pub struct RunReport {
     pub io_utility: f64,
     /// Requests.
     pub requests: u64,
+    /// How it read.
+    pub io: IoReport,
     /// Edges looked at.
     pub edges_processed: u64,
     /// Cache hits.

@@ -5,21 +5,26 @@ use std::{
         Arc, Mutex,
         atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
     },
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use outercore_graph::Graph;
 use outercore_storage::{
-    Arena, Buffer, DiskFile,
-    backend::{Completion, Queue, QueueOptions, ReadRequest, open_queue},
+    Arena, DiskFile,
+    backend::{QueueOptions, open_queue},
+    device::find_profile,
+    memory,
 };
 
 pub use outercore_storage::memory::peak_rss_bytes;
 
+pub use crate::reader::Reader;
 use crate::{
     config::{RunConfig, RunProgress},
     error::{EngineError, Result},
-    report::{CacheReport, IterationReport},
+    limits::Limits,
+    meter::Timeline,
+    report::{CacheReport, IoReport, IterationReport, Throughput},
     workers::Workers,
 };
 
@@ -27,8 +32,10 @@ use crate::{
 pub const BUFFER_BYTES: usize = outercore_graph::format::CHUNK_BYTES as usize;
 /// The smallest buffer.
 const SMALLEST_BUFFER: usize = 32 << 10;
-/// Requests that a worker keeps in flight.
+/// Buffers of a worker: requests that it keeps in flight in a scan.
 pub const DEPTH: usize = 6;
+/// Requests that a worker keeps in flight when they are small: a device answers random reads at its full rate only when many are asked for.
+pub const QUEUE_DEPTH: usize = 64;
 
 /// What is counted while a run goes.
 #[derive(Debug, Default)]
@@ -47,14 +54,12 @@ pub struct Counters {
     pub page_hits: AtomicU64,
     /// Grid chunks served from memory.
     pub chunk_hits: AtomicU64,
-}
-
-/// A worker's means of reading.
-pub struct Reader {
-    queue: Box<dyn Queue>,
-    /// Buffers at rest.
-    pub free: Vec<Buffer>,
-    completions: Vec<Completion>,
+    /// Bytes that were used although their page's checksum could not be computed: blocks smaller than a page.
+    pub unverified_bytes: AtomicU64,
+    /// Nanoseconds of all workers that made requests of active vertices: marking and merging.
+    pub prepare_nanos: AtomicU64,
+    /// Ranges of vertices that workers took from others' shares.
+    pub stolen: AtomicU64,
 }
 
 /// A run under way.
@@ -75,7 +80,9 @@ pub struct Session<'a> {
     backend: &'static str,
     buffer_bytes: usize,
     huge: bool,
+    limits: Limits,
     begun: Instant,
+    cpu_begun: Duration,
     iterations: Mutex<Vec<IterationReport>>,
 }
 
@@ -90,7 +97,7 @@ pub struct OpenSection {
     /// The section.
     pub section: outercore_graph::SectionFile,
     /// The number of its first file in the queues.
-    first_file: usize,
+    pub(crate) first_file: usize,
     /// Checksums of its pages, and which pages were verified already in this run.
     sums: outercore_storage::PageSums,
     verified: Vec<AtomicU64>,
@@ -104,8 +111,8 @@ impl<'a> Session<'a> {
         progress: &'a dyn RunProgress,
         sections: &[&str],
     ) -> Result<(Self, Vec<OpenSection>)> {
-        let begun = Instant::now();
-        outercore_storage::memory::give_back_freed_memory();
+        let (begun, cpu_begun) = (Instant::now(), memory::process_time());
+        memory::give_back_freed_memory();
         let mut files = Files::default();
         let mut opened = Vec::new();
         for name in sections {
@@ -119,14 +126,15 @@ impl<'a> Session<'a> {
         let count = config.threads.max(1);
         let buffer_bytes = buffer_bytes(&opened);
         let arena = Arena::new(count * DEPTH * buffer_bytes, config.huge_pages)?;
-        let options = QueueOptions { backend: config.io, depth: DEPTH, registered: vec![arena.clone()] };
+        let limits = limits(graph, config, buffer_bytes, &opened)?;
+        let options = QueueOptions { backend: config.io, depth: QUEUE_DEPTH, registered: vec![arena.clone()] };
         let mut readers = Vec::new();
         let mut backend = "none";
         for index in 0..count {
             let queue = open_queue(graph.disk(), &files.all, &options)?;
             backend = queue.name();
-            let free = (0..DEPTH).map(|slot| arena.buffer((index * DEPTH + slot) * buffer_bytes, buffer_bytes)).collect();
-            readers.push(Mutex::new(Reader { queue, free, completions: Vec::new() }));
+            let start = index * DEPTH * buffer_bytes;
+            readers.push(Mutex::new(Reader::new(queue, arena.clone(), start, (DEPTH, buffer_bytes), begun)));
         }
         let session = Self {
             graph,
@@ -140,15 +148,35 @@ impl<'a> Session<'a> {
             backend,
             buffer_bytes,
             huge: arena.is_huge(),
+            limits,
             begun,
+            cpu_begun,
             iterations: Mutex::default(),
         };
         Ok((session, opened))
     }
 
-    /// The reader of worker `index`, for the length of a step.
+    /// The reader of worker `index`, with its buffers, for the length of a step.
     pub fn reader(&self, index: usize) -> std::sync::MutexGuard<'_, Reader> {
+        let mut reader = self.locked(index);
+        reader.with_buffers();
+        reader
+    }
+
+    /// The reader of worker `index`, with a pool in the place of its buffers, for the length of a step.
+    pub(crate) fn pooled_reader(&self, index: usize) -> std::sync::MutexGuard<'_, Reader> {
+        let mut reader = self.locked(index);
+        reader.with_pool();
+        reader
+    }
+
+    fn locked(&self, index: usize) -> std::sync::MutexGuard<'_, Reader> {
         self.readers[index].lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// How on-demand requests are made.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
     }
 
     /// An error when the user wants to stop.
@@ -215,6 +243,35 @@ impl<'a> Session<'a> {
         }
     }
 
+    /// How the run read, beside the totals.
+    pub fn io_report(&self) -> IoReport {
+        let counters = &self.counters;
+        let meters: Vec<_> = (0..self.readers.len()).map(|index| self.locked(index).meter().clone()).collect();
+        let mut timeline = Timeline::default();
+        meters.iter().for_each(|meter| timeline.merge(meter.timeline()));
+        let requests = counters.requests.load(Relaxed);
+        let cpu_seconds = memory::process_time().saturating_sub(self.cpu_begun).as_secs_f64();
+        let prepare_seconds = counters.prepare_nanos.load(Relaxed) as f64 / 1e9;
+        IoReport {
+            scheduling: self.config.io_scheduling,
+            limits: self.limits,
+            mean_request_bytes: if requests == 0 { 0.0 } else { counters.bytes_read.load(Relaxed) as f64 / requests as f64 },
+            mean_queue_depth: meters.iter().map(|meter| meter.mean_depth()).sum(),
+            prepare_seconds,
+            prepare_share: prepare_seconds / cpu_seconds.max(1e-9),
+            cpu_seconds,
+            unverified_bytes: counters.unverified_bytes.load(Relaxed),
+            huge_page_bytes: memory::huge_page_bytes(),
+            stealing: self.config.stealing,
+            stolen: counters.stolen.load(Relaxed),
+            worker_busy_seconds: self.workers.busy_seconds(),
+            throughput: Throughput {
+                bucket_seconds: timeline.width,
+                bytes_per_second: timeline.bytes.iter().map(|&bytes| (bytes as f64 / timeline.width).round()).collect(),
+            },
+        }
+    }
+
     /// Files that the queues know.
     pub fn open_files(&self) -> usize {
         self.files.all.len()
@@ -228,80 +285,31 @@ pub struct Mark {
     edges: u64,
 }
 
-impl Reader {
-    /// Asks for `len` bytes of `section` from `offset` on (both multiples of a sector) into `buffer`. One tag may become several requests when the
-    /// range crosses stripes: then the buffer comes back once, when all have arrived.
-    pub fn submit(&mut self, counters: &Counters, section: &OpenSection, offset: u64, len: usize, buffer: Buffer, tag: u64) -> Result<()> {
-        let mut pieces = section.section.file.pieces(offset, len);
-        let first = pieces.next().ok_or_else(|| EngineError::Usage("an empty request".to_owned()))?;
-        counters.bytes_read.fetch_add(len as u64, Relaxed);
-        if first.3 == len {
-            counters.requests.fetch_add(1, Relaxed);
-            self.queue.submit(ReadRequest { file: section.first_file + first.0, offset: first.1, buffer, len, tag });
-            return Ok(());
-        }
-        // Rare: only a range that crosses a stripe unit. The pieces are read one after the other, which keeps the buffer whole.
-        let mut buffer = buffer;
-        section.section.file.read_at(&mut buffer[..len], offset)?;
-        counters.requests.fetch_add(1 + pieces.count() as u64, Relaxed);
-        self.completions.push(Completion { tag, buffer, len, result: Ok(()) });
-        Ok(())
-    }
-
-    /// Reads in flight or finished and not yet taken.
-    pub fn pending(&self) -> usize {
-        self.queue.in_flight() + self.completions.len()
-    }
-
-    /// Waits for at least one completion unless `poll`, and hands all there are to `take`.
-    pub fn reap(&mut self, poll: bool, mut take: impl FnMut(u64, Buffer, usize)) -> Result<()> {
-        let least = usize::from(!poll && self.completions.is_empty());
-        self.queue.wait(least, &mut self.completions)?;
-        let mut failed = None;
-        for completion in self.completions.drain(..) {
-            match completion.result {
-                Ok(()) => take(completion.tag, completion.buffer, completion.len),
-                Err(error) => {
-                    failed.get_or_insert(error);
-                    self.free.push(completion.buffer);
-                }
-            }
-        }
-        failed.map_or(Ok(()), |error| Err(error.into()))
-    }
-
-    /// Reads `len` bytes of `section` from `offset` on (both multiples of a page), verified, and shows them to `take`. Nothing else may be in flight.
-    pub fn fetch(&mut self, counters: &Counters, section: &OpenSection, offset: u64, len: usize, take: impl FnOnce(&[u8])) -> Result<()> {
-        let buffer = self.free.pop().expect("buffers are at rest between steps");
-        self.submit(counters, section, offset, len, buffer, 0)?;
-        let mut arrived = None;
-        while arrived.is_none() {
-            self.reap(false, |_, buffer, _| arrived = Some(buffer))?;
-        }
-        let buffer = arrived.expect("the loop ends with it");
-        let verified = section.verify(offset, &buffer[..len]);
-        if verified.is_ok() {
-            take(&buffer[..len]);
-        }
-        self.free.push(buffer);
-        verified
-    }
-
-    /// Waits for everything in flight and forgets it: after an error, before the reader is used again or dropped.
-    pub fn drain(&mut self, mut give_back: impl FnMut(Buffer)) {
-        while self.queue.in_flight() > 0 {
-            if self.queue.wait(1, &mut self.completions).is_err() {
-                break;
-            }
-        }
-        self.completions.drain(..).for_each(|completion| give_back(completion.buffer));
-    }
-}
-
 /// The largest request is no longer than the largest section: a small graph has small buffers, which are made in no time.
 fn buffer_bytes(sections: &[OpenSection]) -> usize {
     let largest = sections.iter().map(|section| section.section.pages()).max().unwrap_or(0) as usize;
     (largest * outercore_storage::PAGE).clamp(SMALLEST_BUFFER, BUFFER_BYTES)
+}
+
+/// How on-demand requests are made: what was asked for, then what the device's profile says, then what suits most devices.
+fn limits(graph: &Graph, config: &RunConfig, buffer_bytes: usize, sections: &[OpenSection]) -> Result<Limits> {
+    let files = || sections.iter().flat_map(|section| section.section.file.files());
+    for file in files().filter(|_| config.block < outercore_storage::PAGE as u64) {
+        if !file.takes(config.block as usize)? {
+            let place = file.path().display();
+            return Err(EngineError::Usage(format!(
+                "--block {}: the device of {place} reads larger blocks only; give --block 4096",
+                config.block
+            )));
+        }
+    }
+    // The lists are where the stripes are. A profile that cannot be read is as good as none.
+    let place = graph.manifest().stripes.first().map_or(graph.path(), |stripe| std::path::Path::new(stripe));
+    let profile = find_profile(graph.disk(), place).unwrap_or_else(|error| {
+        tracing::warn!(%error, "no device profile");
+        None
+    });
+    Ok(Limits::new(config, profile.as_ref(), buffer_bytes as u64))
 }
 
 impl OpenSection {
@@ -329,6 +337,20 @@ impl OpenSection {
             page = end;
         }
         Ok(())
+    }
+
+    /// Verifies what was just read from `offset` on, a multiple of a sector: whole pages against their checksums, each once in a run. Returns the bytes of the
+    /// pages at the ends that are there in part and were not verified before.
+    pub fn verify_blocks(&self, offset: u64, bytes: &[u8]) -> Result<u64> {
+        const PAGE: u64 = outercore_storage::PAGE as u64;
+        let end = offset + bytes.len() as u64;
+        let (first, last) = (offset.next_multiple_of(PAGE), end / PAGE * PAGE);
+        if first < last {
+            self.verify(first, &bytes[(first - offset) as usize..(last - offset) as usize])?;
+        }
+        let known = |page: u64| self.verified[(page / 64) as usize].load(Relaxed) >> (page % 64) & 1 == 1;
+        let part = |from: u64, to: u64| if from < to && !known(from / PAGE) { to - from } else { 0 };
+        Ok(if last < first { part(offset, end) } else { part(offset, first.min(end)) + part(last.max(offset), end) })
     }
 
     /// Bytes of memory that its checksums take.

@@ -2,8 +2,14 @@
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
     thread::JoinHandle,
 };
+
+use outercore_storage::memory::thread_time;
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
 
@@ -14,6 +20,8 @@ type Payload = Box<dyn std::any::Any + Send>;
 /// The threads of a run. Worker 0 is the thread that calls.
 pub struct Workers {
     helpers: Vec<Helper>,
+    /// Nanoseconds of processor time that each spent in shared steps.
+    busy: Arc<[AtomicU64]>,
 }
 
 struct Helper {
@@ -25,13 +33,19 @@ struct Helper {
 impl Workers {
     /// Starts `count` workers, the calling thread among them.
     pub fn new(count: usize) -> Self {
-        let helpers = (1..count.max(1)).map(Helper::start).collect();
-        Self { helpers }
+        let busy: Arc<[AtomicU64]> = (0..count.max(1)).map(|_| AtomicU64::new(0)).collect();
+        let helpers = (1..count.max(1)).map(|index| Helper::start(index, busy.clone())).collect();
+        Self { helpers, busy }
     }
 
     /// How many there are.
     pub fn count(&self) -> usize {
         self.helpers.len() + 1
+    }
+
+    /// The processor time that each worker spent so far in steps that all of them share, in seconds.
+    pub fn busy_seconds(&self) -> Vec<f64> {
+        self.busy.iter().map(|nanos| nanos.load(Relaxed) as f64 / 1e9).collect()
     }
 
     /// Runs `step` on every worker and waits for all of them. A panic in one is raised here.
@@ -42,7 +56,7 @@ impl Workers {
         for helper in &self.helpers {
             helper.steps.as_ref().expect("open until dropped").send(erased).expect("a helper lives as long as the workers");
         }
-        let mut panic = catch_unwind(AssertUnwindSafe(|| step(0))).err();
+        let mut panic = catch_unwind(AssertUnwindSafe(|| timed(&self.busy[0], || step(0)))).err();
         for helper in &self.helpers {
             let done = helper.done.recv().expect("a helper answers every step");
             panic = panic.or(done.err());
@@ -85,15 +99,22 @@ impl Workers {
     }
 }
 
+/// Does something and adds the processor time that it took.
+fn timed(nanos: &AtomicU64, step: impl FnOnce()) {
+    let begun = thread_time();
+    step();
+    nanos.fetch_add((thread_time() - begun).as_nanos() as u64, Relaxed);
+}
+
 impl Helper {
-    fn start(index: usize) -> Self {
+    fn start(index: usize, busy: Arc<[AtomicU64]>) -> Self {
         let (steps, inbox) = unbounded::<Step>();
         let (outbox, done) = unbounded();
         let thread = std::thread::Builder::new()
             .name(format!("outercore-{index}"))
             .spawn(move || {
                 while let Ok(step) = inbox.recv() {
-                    let result = catch_unwind(AssertUnwindSafe(|| step(index)));
+                    let result = catch_unwind(AssertUnwindSafe(|| timed(&busy[index], || step(index))));
                     if outbox.send(result).is_err() {
                         return;
                     }
@@ -130,6 +151,7 @@ mod tests {
         }
         assert_eq!(sum.load(Relaxed), 600);
         assert_eq!(workers.map(|index| index * 2), [0, 2, 4]);
+        assert!(workers.busy_seconds().iter().all(|&seconds| seconds > 0.0));
     }
 
     #[test]

@@ -11,65 +11,16 @@ use outercore_engine::{
     frontier::Frontier,
     session::Session,
 };
-use outercore_graph::{
-    BuildOptions, Direction, Graph, Order, build,
-    input::{DeclaredVertices, EdgeBatch, EdgeSource, Ends, IdKind, Item, Progress, Sink, SourceInfo},
-};
-use outercore_storage::{Disk, HugePages};
+use outercore_graph::{Direction, Graph};
+use outercore_storage::HugePages;
 use proptest::prelude::*;
+use support::{Edge, all, build_graph, config};
 
-type Edge = (u64, u64);
+mod support;
 
-/// Edges in memory as a source.
-struct Edges {
-    edges: Vec<Edge>,
-    info: SourceInfo,
-}
-
-impl Edges {
-    fn new(vertices: u64, edges: &[Edge]) -> Self {
-        let info = SourceInfo {
-            format: "test",
-            description: String::new(),
-            directed: Some(true),
-            ids: IdKind::Dense,
-            weights: None,
-            bytes: None,
-            declared_vertices: Some(DeclaredVertices::Range { first: 0, count: vertices }),
-        };
-        Self { edges: edges.to_vec(), info }
-    }
-}
-
-impl EdgeSource for Edges {
-    fn info(&self) -> &SourceInfo {
-        &self.info
-    }
-
-    fn read(&self, _: usize, _: usize, _: &dyn Progress, sink: Sink<'_>) -> outercore_graph::Result<()> {
-        let pairs = self.edges.iter().map(|&(source, target)| [source, target]).collect();
-        sink(Item::Edges(EdgeBatch { ends: Ends::Numbers(pairs), weights: None }))
-    }
-}
-
-/// Builds with the input's order; every vertex has an edge, so that internal ids are the input's.
+/// A graph without weights, in one place.
 fn graph(folder: &Path, vertices: u64, edges: &[Edge]) -> Graph {
-    let mut edges = edges.to_vec();
-    edges.extend((0..vertices).map(|vertex| (vertex, vertex)));
-    let options = BuildOptions { memory: 64 << 20, threads: 2, order: Order::Original, force: true, ..BuildOptions::default() };
-    let disk = Disk::new();
-    build(&disk, &Edges::new(vertices, &edges), &folder.join("g.oc"), &options, &outercore_graph::Silent).unwrap();
-    Graph::open(&disk, &folder.join("g.oc")).unwrap()
-}
-
-fn all(vertices: u64, edges: &[Edge]) -> Vec<Edge> {
-    let mut edges: Vec<Edge> = edges.iter().copied().chain((0..vertices).map(|vertex| (vertex, vertex))).collect();
-    edges.sort_unstable();
-    edges
-}
-
-fn config(threads: usize) -> RunConfig {
-    RunConfig { threads, memory: 1 << 30, ..RunConfig::default() }
+    build_graph(folder, vertices, edges, false, 0)
 }
 
 /// Scans the grid so many times; returns the edges of the last scan, and the bytes that each scan asked for.

@@ -122,6 +122,17 @@ pub enum Order {
     Original,
 }
 
+/// How the targets of the grid are cut into stripes (Graphene, FAST'17, section 4.1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum GridPartition {
+    /// About equal edges in each.
+    #[default]
+    Balanced,
+    /// Equal ranges of vertices, as is conventional.
+    Uniform,
+}
+
 /// The fewest bytes that hold every value below `bound`.
 pub fn bytes_for(bound: u64) -> usize {
     let bits = 64 - bound.saturating_sub(1).leading_zeros() as usize;

@@ -6,9 +6,9 @@ use std::{
 };
 
 use outercore_algorithms::{Request, Source};
-use outercore_engine::{EngineError, HugePages, IoBackend, MemoryModel, ReadPolicy, RunConfig};
+use outercore_engine::{EngineError, HugePages, IoBackend, IoScheduling, MemoryModel, ReadPolicy, RunConfig};
 use outercore_graph::{
-    BuildOptions, Graph, GraphError, Key, Order, WeightKind,
+    BuildOptions, Graph, GraphError, GridPartition, Key, Order, WeightKind,
     format::IdTable,
     input::{IdKind, InputOptions},
 };
@@ -109,6 +109,8 @@ pub struct BuildArguments {
     simple: bool,
     transpose: bool,
     order: String,
+    #[pyo3(default)]
+    partition: Option<String>,
     stripes: Vec<PathBuf>,
     threads: Option<usize>,
     force: bool,
@@ -136,6 +138,7 @@ impl BuildArguments {
 
     /// The library's options.
     pub fn options(&self, disk: &Disk) -> Result<BuildOptions> {
+        let partitions = [("balanced", GridPartition::Balanced), ("uniform", GridPartition::Uniform)];
         Ok(BuildOptions {
             memory: memory_budget(self.memory.as_ref())?,
             disk: Some(disk_budget(self.disk.as_ref(), disk, &self.path)?),
@@ -145,8 +148,10 @@ impl BuildArguments {
             simple: self.simple,
             transpose: self.transpose,
             order: one_of("order", &self.order, &[("degree", Order::Degree), ("original", Order::Original)])?,
+            partition: one_of("partition", self.partition.as_deref().unwrap_or("balanced"), &partitions)?,
             stripes: self.stripes.clone(),
             force: self.force,
+            ..BuildOptions::default()
         })
     }
 }
@@ -170,6 +175,10 @@ pub struct RunArguments<'py> {
     max_gap: Option<Size>,
     #[pyo3(default)]
     max_request: Option<Size>,
+    #[pyo3(default)]
+    io_scheduling: Option<String>,
+    #[pyo3(default)]
+    stealing: Option<bool>,
     #[pyo3(default)]
     source: Option<Bound<'py, PyAny>>,
     #[pyo3(default)]
@@ -197,6 +206,7 @@ impl RunArguments<'_> {
         let reads = [("auto", ReadPolicy::Auto), ("full", ReadPolicy::Full), ("on-demand", ReadPolicy::OnDemand)];
         let backends = [("auto", IoBackend::Auto), ("uring", IoBackend::Uring), ("blocking", IoBackend::Blocking)];
         let pages = [("auto", HugePages::Auto), ("on", HugePages::On), ("off", HugePages::Off)];
+        let schedulings = [IoScheduling::Bitmap, IoScheduling::Pluglist].map(|scheduling| (scheduling.name(), scheduling));
         let block = self.block.unwrap_or(4096);
         if ![512, 4096, 8192].contains(&block) {
             return Err(usage(format!("block cannot be {block}; it is 512, 4096 or 8192")));
@@ -212,6 +222,9 @@ impl RunArguments<'_> {
             block,
             max_gap: size(&self.max_gap)?,
             max_request: size(&self.max_request)?,
+            io_scheduling: one_of("io_scheduling", self.io_scheduling.as_deref().unwrap_or("bitmap"), &schedulings)?,
+            stealing: self.stealing.unwrap_or(true),
+            ..RunConfig::default()
         })
     }
 

@@ -229,6 +229,18 @@ impl Buffer {
         drop(self);
         (arena.buffer(offset, at), arena.buffer(offset + at, len - at))
     }
+
+    /// Makes one buffer of this and the one right behind it: the reverse of [`Buffer::split`].
+    ///
+    /// # Panics
+    /// If `next` does not begin where this one ends.
+    pub fn join(self, next: Buffer) -> Buffer {
+        let (offset, len, arena) = (self.offset(), self.len, Arc::clone(&self.arena));
+        assert!(Arc::ptr_eq(&arena, &next.arena) && offset + len == next.offset(), "only neighbors become one buffer");
+        let whole = len + next.len;
+        drop((self, next));
+        arena.buffer(offset, whole)
+    }
 }
 
 impl Deref for Buffer {
@@ -408,7 +420,11 @@ mod tests {
         assert_eq!((left.len(), right.len(), right[0], right.offset()), (20, 30, 20, 120));
         let (empty, rest) = left.split(0);
         assert_eq!((empty.len(), rest.len()), (0, 20));
-        drop((empty, rest, right));
+        let joined = empty.join(rest).join(right);
+        assert_eq!((joined.offset(), joined.len(), joined[49]), (100, 50, 49));
+        assert!(catch_unwind(AssertUnwindSafe(|| arena.buffer(149, 1))).is_err(), "joined, they have one owner");
+        let (left, right) = joined.split(10);
+        assert!(catch_unwind(AssertUnwindSafe(|| right.join(left))).is_err(), "in this order only");
         drop(arena.buffer(100, 50));
     }
 

@@ -104,11 +104,31 @@ impl DeviceProfile {
         streams.max_by(|a, b| a.bytes_per_second.total_cmp(&b.bytes_per_second))
     }
 
+    /// The smallest request that streams at nine tenths of the best rate, at some depth; `None` where no stream was measured.
+    pub fn request_bytes(&self) -> Option<u64> {
+        let best = self.best_stream()?.bytes_per_second;
+        let streams = self.table.iter().filter(|point| point.pattern == Pattern::Sequential && point.bytes_per_second >= best * 0.9);
+        streams.map(|point| point.request_bytes).min()
+    }
+
     /// Whether one can calculate with the numbers.
     fn is_sane(&self) -> bool {
         let numbers = [self.sequential_bytes_per_second, self.random_4k_iops, self.request_seconds];
         numbers.iter().all(|number| number.is_finite() && *number > 0.0)
     }
+}
+
+/// The profile that holds for a folder: its own, or that of the nearest folder above it on the same device.
+pub fn find_profile(disk: &Disk, dir: &Path) -> Result<Option<DeviceProfile>> {
+    let dir = std::fs::canonicalize(dir).map_err(|error| StorageError::io("lookup", dir, 0, error))?;
+    for folder in dir.ancestors() {
+        if let Some(profile) = load_profile(disk, folder)?
+            && profile.device == device_of(disk, &dir)?
+        {
+            return Ok(Some(profile));
+        }
+    }
+    Ok(None)
 }
 
 /// The profile kept in a folder. `None` if there is none, if it was measured on another device than the folder is on now, or if

@@ -2,6 +2,7 @@
 //! [`crate::Disk`].
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// The most memory the process ever had resident, in bytes; 0 if the system does not say.
 pub fn peak_rss_bytes() -> u64 {
@@ -11,6 +12,28 @@ pub fn peak_rss_bytes() -> u64 {
 /// The memory the process has resident now, in bytes; 0 if the system does not say.
 pub fn current_rss_bytes() -> u64 {
     status("VmRSS")
+}
+
+/// The memory of the process that lies in huge pages now, in bytes; 0 if the system does not say.
+pub fn huge_page_bytes() -> u64 {
+    read(Path::new("/proc/self/smaps_rollup")).and_then(|text| field(&text, "AnonHugePages")).unwrap_or(0)
+}
+
+/// The processor time of the process so far, its own and the system's for it.
+pub fn process_time() -> Duration {
+    clock(libc::CLOCK_PROCESS_CPUTIME_ID)
+}
+
+/// The processor time of the calling thread so far, its own and the system's for it.
+pub fn thread_time() -> Duration {
+    clock(libc::CLOCK_THREAD_CPUTIME_ID)
+}
+
+fn clock(clock: libc::clockid_t) -> Duration {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the call writes one `timespec`, which is ours.
+    let answer = unsafe { libc::clock_gettime(clock, &raw mut time) };
+    if answer == 0 { Duration::new(time.tv_sec as u64, time.tv_nsec as u32) } else { Duration::ZERO }
 }
 
 /// The memory a process may count on now, in bytes: what the machine has available, or the lowest limit of the control groups it is in.
@@ -93,6 +116,13 @@ mod tests {
         assert!(before > 0 && peak_rss_bytes() >= current_rss_bytes());
         assert!(machine_memory() > 1 << 20 && cores() >= 1);
         drop(memory);
+    }
+
+    #[test]
+    fn processor_time_passes() {
+        let (process, thread) = (process_time(), thread_time());
+        std::hint::black_box((0..20_000_000u64).fold(0, |sum: u64, number| sum.wrapping_mul(31) ^ number));
+        assert!(process_time() > process && thread_time() > thread && process_time() >= thread_time());
     }
 
     #[test]

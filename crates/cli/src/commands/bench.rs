@@ -68,7 +68,9 @@ impl Device {
             note(&format!("measuring {}: about ten seconds", self.dir.display()));
         }
         let options = MeasureOptions { bytes: self.size, backend: self.io.into(), ..MeasureOptions::default() };
-        let profile = device::measure(&Disk::new(), &self.dir, &options)?;
+        let disk = Disk::new();
+        let profile = device::measure(&disk, &self.dir, &options)?;
+        device::store_profile(&disk, &self.dir, &profile)?;
         if self.json { print_json(&profile) } else { output::print(&printable(&table(&profile))) }
     }
 }

@@ -118,6 +118,9 @@ fn table(outcome: &Outcome, rows: &[TopRow]) -> String {
     line("time", time(report));
     line("model", model(report));
     line("read", traffic(report));
+    if report.requests > 0 {
+        line("requests", requests(report));
+    }
     line("peak memory", format!("{} of {}", human_bytes(report.peak_rss_bytes), human_bytes(report.memory_budget_bytes)));
     if !rows.is_empty() {
         let name = outcome.columns.first().map_or("score", |column| column.name);
@@ -152,6 +155,25 @@ fn model(report: &RunReport) -> String {
     let (count, noun) = (report.threads, if report.threads == 1 { "thread" } else { "threads" });
     let huge = if report.huge_pages { ", huge pages" } else { "" };
     format!("{}, {count} {noun}, {}{huge}", report.memory_model.name(), report.io_backend)
+}
+
+fn requests(report: &RunReport) -> String {
+    let io = &report.io;
+    let (mean, block, gap, most) =
+        (io.mean_request_bytes as u64, io.limits.block_bytes, io.limits.max_gap_bytes, io.limits.max_request_bytes);
+    let mut text = format!(
+        "{} each, {:.1} in flight; {}, blocks of {}, gaps to {}, requests to {}",
+        human_bytes(mean),
+        io.mean_queue_depth,
+        io.scheduling.name(),
+        human_bytes(block),
+        human_bytes(gap),
+        human_bytes(most)
+    );
+    if io.unverified_bytes > 0 {
+        let _ = write!(text, "; {} not verified (blocks are parts of pages)", human_bytes(io.unverified_bytes));
+    }
+    text
 }
 
 fn traffic(report: &RunReport) -> String {

@@ -12,7 +12,7 @@ use outercore_graph::format::{CHUNK_WORDS, GridDirectory, SEGMENT_BITS, SKIP, ST
 use outercore_storage::{Arena, Buffer, PAGE};
 
 use crate::{
-    error::{EngineError, Result},
+    error::{self, EngineError, Result},
     session::{DEPTH, OpenSection, Reader, Session},
 };
 
@@ -207,7 +207,7 @@ impl Grid {
             result.map(|()| state)
         });
         session.check()?;
-        results.into_iter().collect()
+        error::all(results)
     }
 }
 

@@ -4,10 +4,14 @@
 //! - [`heads`]: [`heads::Heads`], the first neighbor of each vertex.
 //! - [`rows`]: [`rows::Rows`], the row index and the lists of single vertices.
 //! - [`stream`]: [`stream::IoIterator`], the lists of active vertices in the order in which storage delivers them.
+//!   `wanted` makes requests of vertices, `fetch` keeps them in flight, `shares` divides the work.
 //! - [`cache`]: [`cache::PrefixCache`], the front of a section kept in memory.
 
 pub mod cache;
+mod fetch;
 pub mod grid;
 pub mod heads;
 pub mod rows;
+mod shares;
 pub mod stream;
+mod wanted;

@@ -1,40 +1,37 @@
 //! [`IoIterator`]: the lists of active vertices, in the order in which storage delivers them (Graphene, FAST'17, section 2).
 //!
-//! The author says who is active and what to do with a list; everything between is here: active vertices become byte ranges, ranges closer than the gap merge into
-//! one request, requests are kept in flight, pages that are in memory are not read again. A list longer than a request arrives in pieces.
+//! The author says who is active and what to do with a list; everything between is here: active vertices become wanted blocks (`wanted`), these become requests, requests are
+//! kept in flight (`fetch`), lists that are in memory are not read again. A list longer than a request arrives in pieces.
 
-use std::{
-    collections::VecDeque,
-    ops::Range,
-    sync::atomic::{AtomicU64, Ordering::Relaxed},
+use std::{ops::Range, sync::atomic::Ordering::Relaxed};
+
+use outercore_storage::MergePolicy;
+
+use super::{
+    fetch::{Fetch, Lane, for_lists},
+    rows::Rows,
+    shares::Shares,
+    wanted::{Group, Stopwatch, Wanted},
 };
-
-use outercore_storage::{Buffer, PAGE};
-
-use super::{cache::PrefixCache, rows::Rows};
 use crate::{
-    error::{EngineError, Result},
-    session::{DEPTH, OpenSection, Reader, Session},
+    error::{self, EngineError, Result},
+    session::Session,
 };
-
-const PAGE_BYTES: u64 = PAGE as u64;
 
 /// The lists of active vertices.
 pub struct IoIterator<'a> {
     session: &'a Session<'a>,
     rows: &'a Rows,
-    max_gap: u64,
-    max_request: u64,
     ordered: bool,
 }
 
 /// A vertex's list, or a piece of it.
 #[derive(Clone, Copy)]
 pub struct List<'a> {
-    neighbors: &'a [u8],
-    weights: &'a [u8],
-    width: usize,
-    weight_width: usize,
+    pub(super) neighbors: &'a [u8],
+    pub(super) weights: &'a [u8],
+    pub(super) width: usize,
+    pub(super) weight_width: usize,
 }
 
 impl<'a> List<'a> {
@@ -81,42 +78,10 @@ fn number(bytes: &[u8]) -> u64 {
     }
 }
 
-/// One vertex in a run: which edges of it, by number in the rows.
-struct Entry {
-    vertex: u64,
-    first: u64,
-    count: u64,
-}
-
-/// Adjacent lists that are read together.
-#[derive(Default)]
-struct Run {
-    entries: Vec<Entry>,
-    neighbors: Part,
-    weights: Part,
-}
-
-/// The bytes of a run in one section.
-#[derive(Default)]
-struct Part {
-    /// Pages, the first and one past the last.
-    pages: Range<u64>,
-    buffer: Option<Buffer>,
-    /// Served from the cache.
-    cached: bool,
-}
-
 impl<'a> IoIterator<'a> {
     /// Lists of `rows`.
     pub fn new(session: &'a Session<'a>, rows: &'a Rows) -> Self {
-        let config = session.config;
-        Self {
-            session,
-            rows,
-            max_gap: config.max_gap.unwrap_or(32 << 10),
-            max_request: config.max_request.unwrap_or(256 << 10).clamp(16 << 10, session.buffer_bytes() as u64),
-            ordered: false,
-        }
+        Self { session, rows, ordered: false }
     }
 
     /// With `true`, lists come in ascending order of their vertices, to one worker: for sums whose order matters.
@@ -134,244 +99,171 @@ impl<'a> IoIterator<'a> {
         compute: impl Fn(&mut S, u64, List) + Sync,
     ) -> Result<Vec<S>> {
         let groups = self.session.graph.connected().div_ceil(64);
+        let alone = self.ordered || expected < 1 << 14;
+        let workers = if alone { 1 } else { self.session.workers.count() as u64 };
         // Parts are small enough to be shared out evenly, and large enough to form long runs.
-        let grain = (groups / (self.session.workers.count() as u64 * 64)).clamp(1, 4096);
-        let next = AtomicU64::new(0);
+        let grain = (groups / (workers * 64)).clamp(1, 4096);
+        let shares = Shares::new(groups, workers, grain, self.session.config.stealing);
         let body = |index: usize| {
             let mut state = state(index);
-            let mut reader = self.session.reader(index);
-            let mut worker =
-                Worker { stream: self, reader: &mut reader, window: VecDeque::new(), free_runs: Vec::new(), sequence: 0, edges: 0 };
-            let result = worker.run(groups, grain, &next, &is_active, &mut state, &compute);
-            self.session.counters.edges.fetch_add(worker.edges, Relaxed);
-            if result.is_err() {
-                worker.abandon();
-            }
+            let result = self.work(index, &shares, &is_active, &mut |vertex, list| compute(&mut state, vertex, list));
             result.map(|()| state)
         };
-        let alone = self.ordered || expected < 1 << 14;
         let results = if alone { vec![body(0)] } else { self.session.workers.map(body) };
+        self.session.counters.stolen.fetch_add(shares.stolen(), Relaxed);
         self.session.check()?;
-        results.into_iter().collect()
+        error::all(results)
+    }
+
+    /// All that one worker does.
+    fn work(&self, index: usize, shares: &Shares, is_active: &impl Fn(u64) -> u64, compute: &mut impl FnMut(u64, List)) -> Result<()> {
+        let mut reader = self.session.pooled_reader(index);
+        let mut scratch = std::mem::take(&mut reader.scratch);
+        let limits = self.session.limits();
+        let policy =
+            MergePolicy { max_gap: limits.max_gap_bytes / limits.block_bytes, max_run: limits.max_request_bytes / limits.block_bytes };
+        scratch.wanted.reset(self.session.config.io_scheduling, policy);
+        scratch.cached.clear();
+        let (neighbors, weights) = Lane::of(self.rows, limits.block_bytes);
+        // Requests are made in the section whose entries are wider: the other's are no longer.
+        let lead = weights.filter(|weights| weights.width() > neighbors.width()).unwrap_or(neighbors);
+        let fetch = Fetch::new(self.session, self.rows, &mut reader, self.ordered);
+        let mut worker = Worker { stream: self, lead, scratch: &mut scratch, fetch, preparing: Stopwatch::default() };
+        let result = worker.run(index, shares, is_active, compute);
+        let Worker { fetch, preparing, .. } = worker;
+        fetch.end(result.is_err());
+        self.session.counters.prepare_nanos.fetch_add(preparing.nanos, Relaxed);
+        reader.scratch = scratch;
+        result
     }
 }
 
-struct Worker<'i, 'r> {
-    stream: &'i IoIterator<'i>,
-    reader: &'r mut Reader,
-    window: VecDeque<(u64, Run)>,
-    free_runs: Vec<Run>,
-    sequence: u64,
-    edges: u64,
+/// What a worker's streams use one after the other.
+#[derive(Default)]
+pub struct Scratch {
+    wanted: Wanted,
+    /// Vertices whose lists are in memory.
+    cached: Vec<Group>,
 }
 
-impl Worker<'_, '_> {
-    fn run<S>(
-        &mut self,
-        groups: u64,
-        grain: u64,
-        next: &AtomicU64,
-        is_active: &(impl Fn(u64) -> u64 + Sync),
-        state: &mut S,
-        compute: &(impl Fn(&mut S, u64, List) + Sync),
-    ) -> Result<()> {
-        let mut run = Run::default();
-        loop {
-            let first = next.fetch_add(grain, Relaxed);
-            if first >= groups {
-                break;
-            }
-            for group in first..(first + grain).min(groups) {
-                let mut bits = is_active(group);
-                if bits == 0 {
-                    continue;
-                }
-                let mut edge = self.stream.rows.group_offset(group);
-                let mut vertex = group * 64;
-                while bits != 0 {
-                    let skip = u64::from(bits.trailing_zeros());
-                    let degrees = &self.stream.rows.degrees;
-                    edge += degrees[vertex as usize..(vertex + skip) as usize].iter().map(|&degree| u64::from(degree)).sum::<u64>();
-                    vertex += skip;
-                    bits >>= skip;
-                    let degree = u64::from(degrees[vertex as usize]);
-                    if degree > 0 {
-                        self.add(&mut run, vertex, edge, degree, state, compute)?;
-                    }
-                    edge += degree;
-                    vertex += 1;
-                    bits >>= 1;
+/// Groups of vertices whose lists are in memory before they are handed over.
+const CACHED: usize = 1 << 10;
+
+struct Worker<'i, 's, 'r> {
+    stream: &'i IoIterator<'i>,
+    lead: Lane<'i>,
+    scratch: &'s mut Scratch,
+    fetch: Fetch<'i, 'r>,
+    preparing: Stopwatch,
+}
+
+impl Worker<'_, '_, '_> {
+    fn run(&mut self, index: usize, shares: &Shares, is_active: &impl Fn(u64) -> u64, compute: &mut impl FnMut(u64, List)) -> Result<()> {
+        while let Some(range) = shares.take(index) {
+            self.preparing.start();
+            for group in range {
+                let bits = is_active(group);
+                if bits != 0 {
+                    self.want((group, bits), compute)?;
                 }
             }
+            self.preparing.stop();
+            self.hand_over_cached(compute);
             if self.stream.session.stopped() {
                 return Err(EngineError::Cancelled);
             }
         }
-        if !run.entries.is_empty() {
-            self.submit(run, state, compute)?;
-        }
-        while !self.window.is_empty() {
-            self.process_front(state, compute)?;
-        }
-        Ok(())
+        self.preparing.start();
+        self.ask(compute)?;
+        self.preparing.stop();
+        self.fetch.finish(compute)
     }
 
-    /// Adds a list to the run, ending the run where the gap or the length says so, and cutting long lists.
-    fn add<S>(
-        &mut self,
-        run: &mut Run,
-        vertex: u64,
-        first: u64,
-        count: u64,
-        state: &mut S,
-        compute: &impl Fn(&mut S, u64, List),
-    ) -> Result<()> {
-        let rows = self.stream.rows;
-        let width = rows.width.max(rows.weight_width) as u64;
-        let (mut first, mut count) = (first, count);
-        while count > 0 {
-            if let Some(last) = run.entries.last() {
-                let start = run.entries[0].first;
-                let gap = (first - (last.first + last.count)) * width;
-                let room = (self.stream.max_request.saturating_sub(2 * PAGE_BYTES) / width).saturating_sub(first - start);
-                if gap > self.stream.max_gap || room < count.min(64) {
-                    let full = std::mem::replace(run, self.free_runs.pop().unwrap_or_default());
-                    self.submit(full, state, compute)?;
-                    continue;
-                }
-                let part = count.min(room);
-                run.entries.push(Entry { vertex, first, count: part });
-                (first, count) = (first + part, count - part);
-            } else {
-                let part = count.min(self.stream.max_request.saturating_sub(2 * PAGE_BYTES) / width);
-                run.entries.push(Entry { vertex, first, count: part });
-                (first, count) = (first + part, count - part);
+    /// Marks what the active vertices of a group want. The stopwatch runs before and after.
+    fn want(&mut self, (group, bits): Group, compute: &mut impl FnMut(u64, List)) -> Result<()> {
+        let mut result = Ok(());
+        for_lists(self.stream.rows, (group, bits), |vertex, first, count| {
+            if result.is_ok() {
+                result = self.want_list((group, 1 << (vertex % 64)), first..first + count, compute);
             }
-        }
-        Ok(())
+        });
+        result
     }
 
-    /// Begins to read a run; makes room first.
-    fn submit<S>(&mut self, mut run: Run, state: &mut S, compute: &impl Fn(&mut S, u64, List)) -> Result<()> {
-        let rows = self.stream.rows;
-        let parts = 1 + usize::from(rows.weights.is_some());
-        while self.reader.free.len() < parts || self.window.len() >= 4 * DEPTH {
-            self.process_front(state, compute)?;
-        }
-        let (first, last) = (run.entries[0].first, run.entries.last().map_or(0, |entry| entry.first + entry.count));
-        let tag = self.sequence * 2;
-        self.sequence += 1;
-        let wanted: u64 = run.entries.iter().map(|entry| entry.count).sum();
-        self.start(&mut run.neighbors, &rows.adjacency, &rows.cache, first, last, wanted, rows.width as u64, tag)?;
-        if let Some(weights) = &rows.weights {
-            self.start(&mut run.weights, weights, &rows.weight_cache, first, last, wanted, rows.weight_width as u64, tag + 1)?;
-        }
-        self.window.push_back((tag, run));
-        Ok(())
-    }
-
-    #[allow(clippy::too_many_arguments)]
-    fn start(
-        &mut self,
-        part: &mut Part,
-        section: &OpenSection,
-        cache: &PrefixCache,
-        first: u64,
-        last: u64,
-        wanted: u64,
-        width: u64,
-        tag: u64,
-    ) -> Result<()> {
-        part.pages = first * width / PAGE_BYTES..(last * width).div_ceil(PAGE_BYTES);
-        let count = part.pages.end - part.pages.start;
-        part.cached = cache.has(part.pages.start, count);
-        let counters = &self.stream.session.counters;
-        if part.cached {
-            counters.page_hits.fetch_add(count, Relaxed);
+    #[inline]
+    fn want_list(&mut self, one: Group, edges: Range<u64>, compute: &mut impl FnMut(u64, List)) -> Result<()> {
+        if !self.stream.ordered && self.fetch.is_cached(&edges) {
+            match self.scratch.cached.last_mut() {
+                Some(last) if last.0 == one.0 => last.1 |= one.1,
+                _ => self.scratch.cached.push(one),
+            }
+            if self.scratch.cached.len() >= CACHED {
+                self.preparing.stop();
+                self.hand_over_cached(compute);
+                self.preparing.start();
+            }
             return Ok(());
         }
-        counters.useful_bytes.fetch_add(wanted * width, Relaxed);
-        let buffer = self.reader.free.pop().expect("room was made");
-        self.reader.submit(counters, section, part.pages.start * PAGE_BYTES, (count * PAGE_BYTES) as usize, buffer, tag)
-    }
-
-    /// Processes a finished run: the oldest that is complete, or waits for one.
-    fn process_front<S>(&mut self, state: &mut S, compute: &impl Fn(&mut S, u64, List)) -> Result<()> {
-        let weighted = self.stream.rows.weights.is_some();
-        let complete = |run: &Run| {
-            (run.neighbors.cached || run.neighbors.buffer.is_some()) && (!weighted || run.weights.cached || run.weights.buffer.is_some())
-        };
-        let ahead = if self.stream.ordered { 1 } else { self.window.len() };
-        loop {
-            if let Some(at) = self.window.iter().take(ahead).position(|(_, run)| complete(run)) {
-                let (_, run) = self.window.remove(at).expect("found above");
-                return self.process(run, state, compute);
-            }
-            let window = &mut self.window;
-            self.reader.reap(false, |tag, buffer, _| {
-                let (_, run) = window.iter_mut().find(|(first, _)| *first == tag & !1).expect("every read has a run");
-                let part = if tag & 1 == 0 { &mut run.neighbors } else { &mut run.weights };
-                part.buffer = Some(buffer);
-            })?;
+        let blocks = self.blocks(&edges);
+        if self.scratch.wanted.add(one, &blocks) {
+            return Ok(());
         }
-    }
-
-    fn process<S>(&mut self, mut run: Run, state: &mut S, compute: &impl Fn(&mut S, u64, List)) -> Result<()> {
-        let rows = self.stream.rows;
-        {
-            let neighbors = bytes(&run.neighbors, &rows.adjacency, &rows.cache)?;
-            let weights = match &rows.weights {
-                Some(section) => bytes(&run.weights, section, &rows.weight_cache)?,
-                None => &[],
-            };
-            let (width, weight_width) = (rows.width, rows.weight_width);
-            for entry in &run.entries {
-                let cut = |bytes: &'_ [u8], part: &Part, width: usize| -> Range<usize> {
-                    debug_assert!(!bytes.is_empty() || width == 0);
-                    let start = (entry.first * width as u64 - part.pages.start * PAGE_BYTES) as usize;
-                    start..start + entry.count as usize * width
-                };
-                let list = List {
-                    neighbors: &neighbors[cut(neighbors, &run.neighbors, width)],
-                    weights: if weight_width == 0 { &[] } else { &weights[cut(weights, &run.weights, weight_width)] },
-                    width,
-                    weight_width,
-                };
-                self.edges += entry.count;
-                compute(state, entry.vertex, list);
-            }
+        self.ask(compute)?;
+        if self.scratch.wanted.is_too_long(&blocks) {
+            return self.ask_long(one, edges, compute);
         }
-        self.reader.free.extend(run.neighbors.buffer.take());
-        self.reader.free.extend(run.weights.buffer.take());
-        run.entries.clear();
-        self.free_runs.push(run);
+        let room = self.scratch.wanted.add(one, &blocks);
+        debug_assert!(room, "what is empty has room");
         Ok(())
     }
 
-    /// After an error: takes back every buffer that the kernel may still write to.
-    fn abandon(&mut self) {
-        self.stream.session.stop.store(true, Relaxed);
-        let free = &mut self.reader.free;
-        for (_, mut run) in self.window.drain(..) {
-            free.extend(run.neighbors.buffer.take());
-            free.extend(run.weights.buffer.take());
-        }
-        let mut back = Vec::new();
-        self.reader.drain(|buffer| back.push(buffer));
-        self.reader.free.extend(back);
+    fn blocks(&self, edges: &Range<u64>) -> Range<u64> {
+        let block = self.stream.session.limits().block_bytes;
+        let bytes = self.lead.span(edges);
+        bytes.start / block..bytes.end.div_ceil(block)
     }
-}
 
-/// A part's bytes: verified and offered to the cache when they were read just now.
-fn bytes<'b>(part: &'b Part, section: &OpenSection, cache: &'b PrefixCache) -> Result<&'b [u8]> {
-    let count = part.pages.end - part.pages.start;
-    match &part.buffer {
-        None => Ok(cache.get(part.pages.start, count)),
-        Some(buffer) => {
-            let bytes = &buffer[..(count * PAGE_BYTES) as usize];
-            section.verify(part.pages.start * PAGE_BYTES, bytes)?;
-            cache.put(part.pages.start, bytes);
-            Ok(bytes)
+    fn hand_over_cached(&mut self, compute: &mut impl FnMut(u64, List)) {
+        self.fetch.deliver_cached(&self.scratch.cached, compute);
+        self.scratch.cached.clear();
+    }
+
+    /// Makes requests of everything that is wanted. The stopwatch runs before and after, and stands still while requests are submitted and lists computed.
+    fn ask(&mut self, compute: &mut impl FnMut(u64, List)) -> Result<()> {
+        let rows = self.stream.rows;
+        let (block, width) = (self.stream.session.limits().block_bytes, self.lead.width());
+        self.scratch.wanted.seal();
+        let (mut from, mut done, mut at) = (0, 0, 0);
+        while let Some(run) = self.scratch.wanted.next(from) {
+            let first = done.max((run.start * block).div_ceil(width));
+            let end = (run.end * block / width).min(rows.edges());
+            // An entry on the boundary of two requests belongs to the second, which begins with the block where the entry does.
+            let cut = self.scratch.wanted.has(run.end) && end < rows.edges();
+            from = if cut { end * width / block } else { run.end };
+            done = end;
+            let groups = self.scratch.wanted.groups();
+            at += groups[at..].partition_point(|&(group, _)| rows.group_offset(group + 1) <= first);
+            let until = at + groups[at..].partition_point(|&(group, _)| rows.group_offset(group) < end);
+            self.preparing.stop();
+            self.fetch.ask(first..end, groups[at..until].iter().copied(), compute)?;
+            self.preparing.start();
         }
+        self.scratch.wanted.clear();
+        Ok(())
+    }
+
+    /// Asks for a list that is longer than a window, request by request.
+    fn ask_long(&mut self, one: Group, edges: Range<u64>, compute: &mut impl FnMut(u64, List)) -> Result<()> {
+        let limits = self.stream.session.limits();
+        let step = (limits.max_request_bytes - limits.block_bytes) / self.lead.width();
+        let mut first = edges.start;
+        self.preparing.stop();
+        while first < edges.end {
+            let end = (first + step).min(edges.end);
+            self.fetch.ask(first..end, std::iter::once(one), compute)?;
+            first = end;
+        }
+        self.preparing.start();
+        Ok(())
     }
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use super::{
     BuildProgress,
     buckets::{Bucket, Buckets},
-    grid::{EncodedTiles, GridWriter, TileCode},
+    grid::{EncodedTiles, GridWriter, StripeCut, TileCode},
     parallel,
     partition::{Partition, RecordCode},
     radix::{self, Record},
@@ -36,8 +36,8 @@ pub struct Emission<'a> {
     pub grid: bool,
     /// Whether first neighbors are kept.
     pub heads: bool,
-    /// Edges of a stripe of the grid.
-    pub stripe_edges: u64,
+    /// Where the stripes of the grid end.
+    pub cut: StripeCut,
     /// Threads.
     pub threads: usize,
     /// Told of each bucket.
@@ -106,7 +106,7 @@ impl<R: Record> Worker<R> {
             None => Ok(()),
         })?;
         if emission.grid {
-            let code = TileCode { other_bits, stripe_edges: emission.stripe_edges, weights: emission.weights };
+            let code = TileCode { other_bits, cut: emission.cut, weights: emission.weights };
             self.tiles.encode(bucket, sorted, scratch, &self.rows.degrees, &code);
             grid.take(turn, |grid| match grid {
                 Some(grid) => grid.append(&mut self.tiles),

@@ -11,6 +11,7 @@ use super::{
 use crate::{
     error::Result,
     format::{CHUNK_WORDS, Chunk, SEGMENT_BITS, SKIP, STRIPE_BITS, SectionEntry, Tile, WORD_BYTES},
+    types::GridPartition,
 };
 
 /// A bucket's tiles, encoded and ready to be written in turn; offsets and numbers count from the bucket's first.
@@ -30,10 +31,32 @@ pub struct EncodedTiles {
 pub struct TileCode {
     /// Bits of a source in a record.
     pub other_bits: u32,
-    /// About how many edges a stripe has.
-    pub stripe_edges: u64,
+    /// Where a stripe ends.
+    pub cut: StripeCut,
     /// How weights are stored.
     pub weights: WeightCode,
+}
+
+/// Where a stripe of the grid ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StripeCut {
+    /// After about so many edges.
+    Edges(u64),
+    /// At multiples of so many vertices, whatever their edges (and where a bucket ends).
+    Vertices(u64),
+}
+
+impl StripeCut {
+    /// The cut of a graph: enough stripes for many workers, enough edges in each that a 7-bit source delta rarely overflows; or as many stripes, of equal width.
+    pub fn new(partition: GridPartition, edges: u64, connected: u64) -> Self {
+        let stripe_edges = (edges / 64).clamp(1 << 16, 1 << 22).max(connected / 16);
+        match partition {
+            GridPartition::Balanced => StripeCut::Edges(stripe_edges),
+            GridPartition::Uniform => {
+                StripeCut::Vertices(connected.div_ceil(edges.div_ceil(stripe_edges).max(1)).clamp(1, STRIPE_VERTICES as u64))
+            }
+        }
+    }
 }
 
 /// The tile that is being encoded.
@@ -46,7 +69,7 @@ struct Open {
 impl EncodedTiles {
     /// Encodes a bucket. `records` are sorted by target, then source. Uses and destroys both arrays.
     pub fn encode<R: Record>(&mut self, bucket: &Bucket, records: &mut [R], scratch: &mut [R], degrees: &[u64], code: &TileCode) {
-        let TileCode { other_bits, stripe_edges, weights } = *code;
+        let TileCode { other_bits, cut, weights } = *code;
         self.stripe_ends.clear();
         self.tiles.clear();
         self.chunks.clear();
@@ -57,7 +80,7 @@ impl EncodedTiles {
         self.edges = 0;
         let (mut start, mut at) = (0usize, 0usize);
         while start < degrees.len() {
-            let (end, edges) = stripe_end(degrees, start, stripe_edges);
+            let (end, edges) = stripe_end(degrees, start, bucket.first, cut);
             let (sorted, _) = radix::sort(&mut records[at..at + edges], &mut scratch[at..at + edges], 0, other_bits);
             self.stripe(sorted, start as u64, other_bits, weights);
             self.stripe_ends.push(bucket.first + end as u64);
@@ -124,10 +147,14 @@ impl EncodedTiles {
 /// Most vertices of a stripe that this builder makes: half of what the words allow. Their 8-byte sums are 512 KiB, which a second-level cache holds.
 const STRIPE_VERTICES: usize = 1 << (STRIPE_BITS - 1);
 
-/// Where the stripe that begins at `start` ends, and how many edges it has.
-fn stripe_end(degrees: &[u64], start: usize, target_edges: u64) -> (usize, usize) {
+/// Where the stripe that begins at `start` (of a bucket whose first vertex is `first`) ends, and how many edges it has.
+fn stripe_end(degrees: &[u64], start: usize, first: u64, cut: StripeCut) -> (usize, usize) {
+    let (most_edges, most_vertices) = match cut {
+        StripeCut::Edges(edges) => (edges, STRIPE_VERTICES),
+        StripeCut::Vertices(width) => (u64::MAX, (width - (first + start as u64) % width) as usize),
+    };
     let (mut end, mut edges) = (start, 0);
-    while end < degrees.len() && end - start < STRIPE_VERTICES && (edges == 0 || edges + degrees[end] <= target_edges) {
+    while end < degrees.len() && end - start < most_vertices && (edges == 0 || edges + degrees[end] <= most_edges) {
         edges += degrees[end];
         end += 1;
     }
@@ -204,5 +231,38 @@ impl GridWriter {
             sections.push(weights.finish()?);
         }
         Ok((sections, self.total_words))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The ends of all stripes of a bucket, and the edges of each.
+    fn stripes(degrees: &[u64], first: u64, cut: StripeCut) -> Vec<(usize, usize)> {
+        let mut start = 0;
+        std::iter::from_fn(|| {
+            (start < degrees.len()).then(|| {
+                let (end, edges) = stripe_end(degrees, start, first, cut);
+                start = end;
+                (end, edges)
+            })
+        })
+        .collect()
+    }
+
+    #[test]
+    fn balanced_stripes_have_equal_edges_and_uniform_ones_equal_widths() {
+        // A skewed bucket: the first vertices have most of the edges.
+        let degrees: Vec<u64> = (0..1000u64).map(|vertex| 100_000 / (vertex + 1)).collect();
+        let total: u64 = degrees.iter().sum();
+        let balanced = stripes(&degrees, 24, StripeCut::Edges(100_000));
+        assert!(balanced.iter().all(|&(_, edges)| edges <= 100_000));
+        assert_eq!(balanced.len() as u64, total.div_ceil(100_000));
+        let uniform = stripes(&degrees, 24, StripeCut::Vertices(100));
+        assert_eq!(uniform.iter().map(|&(end, _)| end).collect::<Vec<_>>(), [76, 176, 276, 376, 476, 576, 676, 776, 876, 976, 1000]);
+        assert!(uniform[0].1 as u64 * 2 > total, "the first has more than half of the edges");
+        assert_eq!(StripeCut::new(GridPartition::Balanced, 1 << 28, 1 << 24), StripeCut::Edges(1 << 22));
+        assert_eq!(StripeCut::new(GridPartition::Uniform, 1 << 28, 1 << 20), StripeCut::Vertices(1 << 14));
     }
 }

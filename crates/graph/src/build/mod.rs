@@ -33,7 +33,7 @@ use outercore_storage::Disk;
 
 use self::{
     emit::Emission,
-    grid::GridWriter,
+    grid::{GridWriter, StripeCut},
     ingest::ingest,
     numbering::{Again, Numbered},
     partition::{Partition, RecordCode, block_bytes},
@@ -47,7 +47,7 @@ use crate::{
     error::{GraphError, Result},
     format::{Manifest, SectionEntry, VERSION},
     input::EdgeSource,
-    types::{Direction, Order, WeightKind, bytes_for},
+    types::{Direction, GridPartition, Order, WeightKind, bytes_for},
 };
 
 /// What the user asks of a build.
@@ -71,6 +71,8 @@ pub struct BuildOptions {
     pub order: Order,
     /// Set vertices without edges apart, so that no run keeps state for them.
     pub isolated_apart: bool,
+    /// How the targets of the grid are cut into stripes.
+    pub partition: GridPartition,
     /// Directories over which the bulk of the graph is striped.
     pub stripes: Vec<PathBuf>,
     /// Replace a graph that exists.
@@ -89,6 +91,7 @@ impl Default for BuildOptions {
             transpose: true,
             order: Order::Degree,
             isolated_apart: true,
+            partition: GridPartition::Balanced,
             stripes: Vec::new(),
             force: false,
         }
@@ -271,7 +274,7 @@ impl Builder<'_> {
             simple: self.options.simple,
             grid: true,
             heads: true,
-            stripe_edges: stripe_edges(shape.edges, shape.connected),
+            cut: StripeCut::new(self.options.partition, shape.edges, shape.connected),
             threads: self.options.threads,
             progress: self.progress,
         };
@@ -297,7 +300,7 @@ impl Builder<'_> {
                     simple: self.options.simple,
                     grid: false,
                     heads: false,
-                    stripe_edges: 0,
+                    cut: StripeCut::Edges(0),
                     threads: self.options.threads,
                     progress: self.progress,
                 };
@@ -362,9 +365,4 @@ impl Builder<'_> {
             sections,
         }
     }
-}
-
-/// Edges of a stripe: enough stripes for many workers, enough edges that a 7-bit source delta rarely overflows.
-fn stripe_edges(edges: u64, connected: u64) -> u64 {
-    (edges / 64).clamp(1 << 16, 1 << 22).max(connected / 16)
 }

@@ -37,6 +37,7 @@ def build(
     simple: bool = False,
     transpose: bool = True,
     order: str = "degree",
+    partition: str = "balanced",
     threads: int | None = None,
     force: bool = False,
     progress: Progress = None,
@@ -63,7 +64,8 @@ def build(
     ``memory`` is the budget; ``directed=False`` makes edges lead both ways (default: what the input says, else directed);
     ``weights`` is ``"none"``, ``"u32"``, ``"f32"`` or ``"f64"`` (default: what the input has); ``ids`` is ``"dense"``, ``"u64"``
     or ``"string"`` (default: found out); ``simple=True`` drops duplicate edges and self-loops; ``transpose=False`` does not
-    keep the incoming edges, which some algorithms need; ``order`` is ``"degree"`` or ``"original"``; ``force=True`` replaces a
+    keep the incoming edges, which some algorithms need; ``order`` is ``"degree"`` or ``"original"``;
+    ``partition`` is ``"balanced"`` or ``"uniform"`` (stripes of the grid with equal edges, or with equal ranges of vertices); ``force=True`` replaces a
     graph that exists. ``format`` and ``vertices`` (lists of vertices that exist whether or not they have edges) are of files;
     ``stripes`` are folders, one for each device, over which the edges are spread; ``disk`` bounds what may be written.
 
@@ -82,6 +84,7 @@ def build(
         "simple": simple,
         "transpose": transpose,
         "order": order,
+        "partition": partition,
         "stripes": _paths(stripes),
         "threads": threads,
         "force": force,
@@ -100,8 +103,8 @@ class Graph:
 
     Every algorithm takes ``memory`` (the budget), ``threads``, ``model`` (``"in-memory"``, ``"semi-external"`` or ``"fully-external"``; default:
     chosen from the budget), ``read`` (``"auto"``, ``"full"``, ``"on-demand"``), ``io`` (``"auto"``, ``"uring"``, ``"blocking"``),
-    ``progress`` (as in ``build``), and as further keywords ``disk``, ``huge_pages``, ``block``, ``max_gap`` and
-    ``max_request``. The interpreter is free to run other threads meanwhile.
+    ``progress`` (as in ``build``), and as further keywords ``disk``, ``huge_pages``, ``block``, ``max_gap``,
+    ``max_request``, ``io_scheduling`` and ``stealing``. The interpreter is free to run other threads meanwhile.
     """
 
     def __init__(self, graph: native.NativeGraph) -> None:
@@ -273,7 +276,7 @@ class Graph:
 
 
 _PARAMETERS = frozenset(
-    "source sources iterations tolerance damping delta k top disk huge_pages block max_gap max_request".split()
+    "source sources iterations tolerance damping delta k top disk huge_pages block max_gap max_request io_scheduling stealing".split()
 )
 
 

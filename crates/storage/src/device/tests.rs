@@ -58,6 +58,19 @@ fn other_devices_and_damage_are_noticed() {
 }
 
 #[test]
+fn a_profile_holds_for_the_folders_below() {
+    let (folder, disk) = (tempfile::tempdir().unwrap(), Disk::new());
+    let below = folder.path().join("a/b");
+    std::fs::create_dir_all(&below).unwrap();
+    let here = DeviceProfile { device: device_of(&disk, folder.path()).unwrap(), ..DeviceProfile::default() };
+    store_profile(&disk, folder.path(), &here).unwrap();
+    assert_eq!(find_profile(&disk, &below).unwrap(), Some(here.clone()));
+    let nearer = DeviceProfile { random_4k_iops: 7.0, ..here };
+    store_profile(&disk, &below, &nearer).unwrap();
+    assert_eq!(find_profile(&disk, &below).unwrap(), Some(nearer));
+}
+
+#[test]
 fn a_profile_adds_up() {
     let point = |pattern, request_bytes, iops: f64, huge_pages| DevicePoint {
         pattern,
@@ -76,7 +89,7 @@ fn a_profile_adds_up() {
     let profile = DeviceProfile::of_table(table.clone()).unwrap();
     assert_eq!(profile.sequential_bytes_per_second, 5000.0 * 524288.0);
     assert_eq!((profile.random_4k_iops, profile.request_seconds), (80e3, 1.0 / 80e3));
-    assert_eq!(profile.break_even_request_bytes, 32768);
+    assert_eq!((profile.break_even_request_bytes, profile.request_bytes()), (32768, Some(1 << 19)));
     assert_eq!(DeviceProfile::of_table(table[..2].to_vec()), None);
     assert_eq!(DeviceProfile::of_table(table[2..].to_vec()), None);
     let json = serde_json::to_string(&profile).unwrap();

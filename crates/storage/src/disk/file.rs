@@ -80,6 +80,22 @@ impl DiskFile {
         self.disk.run("resizing", &self.path, || self.file.set_len(len))
     }
 
+    /// Whether requests of multiples of `granule` bytes can be made: a direct file takes multiples of its device's logical block. Finds out by reading one.
+    pub fn takes(&self, granule: usize) -> Result<bool> {
+        if granule >= PAGE || !self.is_direct() {
+            return Ok(true);
+        }
+        let mut scratch = Scratch::new(PAGE);
+        self.disk.run("read", &self.path, || match self.file.read_at(&mut scratch[..granule], granule as u64) {
+            Ok(bytes) => {
+                self.disk.counters().count_read(bytes);
+                Ok(true)
+            }
+            Err(error) if error.raw_os_error() == Some(libc::EINVAL) => Ok(false),
+            Err(error) => Err(error),
+        })
+    }
+
     /// Makes the content durable. After a failure the content must be considered lost: the call is never repeated, because a
     /// second one would succeed without having written anything.
     pub fn sync(&self) -> Result<()> {

@@ -1,0 +1,72 @@
+//! Graphs of edges in memory.
+
+use std::path::Path;
+
+use outercore_engine::RunConfig;
+use outercore_graph::{
+    BuildOptions, Graph, Order, WeightKind, build,
+    input::{DeclaredVertices, EdgeBatch, EdgeSource, Ends, IdKind, Item, Progress, Sink, SourceInfo},
+};
+use outercore_storage::Disk;
+
+/// Source and target.
+pub type Edge = (u64, u64);
+
+/// What an edge weighs, in a graph with weights.
+pub fn weight((source, target): Edge) -> u64 {
+    (source * 7 + target * 13) % 1000
+}
+
+/// Edges in memory as a source.
+struct Edges {
+    edges: Vec<Edge>,
+    info: SourceInfo,
+}
+
+impl Edges {
+    fn new(vertices: u64, edges: Vec<Edge>, weights: bool) -> Self {
+        let info = SourceInfo {
+            format: "test",
+            description: String::new(),
+            directed: Some(true),
+            ids: IdKind::Dense,
+            weights: weights.then_some(WeightKind::U32),
+            bytes: None,
+            declared_vertices: Some(DeclaredVertices::Range { first: 0, count: vertices }),
+        };
+        Self { edges, info }
+    }
+}
+
+impl EdgeSource for Edges {
+    fn info(&self) -> &SourceInfo {
+        &self.info
+    }
+
+    fn read(&self, _: usize, _: usize, _: &dyn Progress, sink: Sink<'_>) -> outercore_graph::Result<()> {
+        let pairs = self.edges.iter().map(|&(source, target)| [source, target]).collect();
+        let weights = self.info.weights.map(|_| self.edges.iter().map(|&edge| weight(edge) as f64).collect());
+        sink(Item::Edges(EdgeBatch { ends: Ends::Numbers(pairs), weights }))
+    }
+}
+
+/// Builds with the input's order; every vertex has an edge to itself, so that internal ids are the input's. The lists are spread over `stripes` folders.
+pub fn build_graph(folder: &Path, vertices: u64, edges: &[Edge], weights: bool, stripes: usize) -> Graph {
+    let stripes = (0..stripes).map(|stripe| folder.join(format!("stripe-{stripe}"))).collect();
+    let options = BuildOptions { memory: 64 << 20, threads: 2, order: Order::Original, force: true, stripes, ..BuildOptions::default() };
+    let disk = Disk::new();
+    build(&disk, &Edges::new(vertices, all(vertices, edges), weights), &folder.join("g.oc"), &options, &outercore_graph::Silent).unwrap();
+    Graph::open(&disk, &folder.join("g.oc")).unwrap()
+}
+
+/// The edges of such a graph, ascending.
+pub fn all(vertices: u64, edges: &[Edge]) -> Vec<Edge> {
+    let mut edges: Vec<Edge> = edges.iter().copied().chain((0..vertices).map(|vertex| (vertex, vertex))).collect();
+    edges.sort_unstable();
+    edges
+}
+
+/// A run on so many threads.
+pub fn config(threads: usize) -> RunConfig {
+    RunConfig { threads, memory: 1 << 30, ..RunConfig::default() }
+}
