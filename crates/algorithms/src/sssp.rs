@@ -155,7 +155,7 @@ impl Search<'_> {
                         if self.distances[at].load(Relaxed) < bound {
                             taken |= 1 << bit;
                             *vertices += 1;
-                            *edges += u64::from(self.rows.degrees[at]);
+                            *edges += u64::from(self.rows.degrees.get(at as u64));
                         }
                     }
                     self.current.set_word(group, taken);

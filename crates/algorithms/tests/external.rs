@@ -1,7 +1,7 @@
 //! Fully-external runs on graphs of many stripes: the answers of a semi-external run, fewer bytes with every technique, nothing left on scratch.
 
 use outercore_algorithms::{Request, Source, by_name};
-use outercore_engine::{CrossIteration, MemoryModel, Outcome, RunConfig, Silent, report::Cell};
+use outercore_engine::{CrossIteration, MemoryModel, Outcome, Preset, RunConfig, Silent, report::Cell};
 use outercore_graph::{BuildOptions, Graph, generate::Rmat};
 use outercore_storage::{Disk, HugePages};
 
@@ -88,4 +88,39 @@ fn programs_with_frontiers_and_phases() {
         assert!(outside.report.bytes_written > 0, "{name} wrote nothing to scratch");
         (0..inside.columns.len()).for_each(|column| assert!(values(&inside, column) == values(&outside, column), "{name}"));
     }
+}
+
+#[test]
+fn searches_and_components() {
+    let folder = tempfile::tempdir().unwrap();
+    let graph = graph(folder.path(), 24);
+    for (name, request) in [("bfs", Request { source: Some(Source::MaxDegree), ..Request::default() }), ("components", Request::default())]
+    {
+        let inside = run(&graph, name, &request, &config(MemoryModel::SemiExternal, 2));
+        let outside = config(MemoryModel::FullyExternal, 2);
+        let mut read = Vec::new();
+        for memory in [outside.memory, smallest(&graph, name, &request)] {
+            for preset in [Preset::Best, Preset::Streaming] {
+                let outcome = run(&graph, name, &request, &RunConfig { memory, ..outside.clone() }.with_preset(preset));
+                assert_eq!(inside.report.summary, outcome.report.summary, "{name} {preset:?} in {memory} bytes");
+                (0..inside.columns.len()).for_each(|column| {
+                    let differs = || {
+                        values(&inside, column)
+                            .iter()
+                            .zip(values(&outcome, column))
+                            .position(|(a, b)| *a != b && !(a.is_nan() && b.is_nan()))
+                    };
+                    assert_eq!(differs(), None, "{name} {preset:?}, column {column}");
+                });
+                read.push(outcome.report.bytes_read);
+            }
+        }
+        assert!(read[0] * 4 < read[1], "{name} reads {} bytes, plain streaming {}", read[0], read[1]);
+    }
+}
+
+/// The smallest budget that works.
+fn smallest(graph: &Graph, name: &str, request: &Request) -> u64 {
+    let config = config(MemoryModel::FullyExternal, 2);
+    by_name(name, request).unwrap().plan(graph, &config).unwrap().smallest_budget_bytes
 }

@@ -227,7 +227,7 @@ fn matrix(shape: &Shape, recipe: &Recipe, lists: bool, ways: &[RunConfig]) {
 /// Whether an algorithm needs its vertices in memory.
 fn resident_only(name: &str, graph: &Graph) -> bool {
     match name {
-        "bfs" | "sssp" | "components" | "betweenness" => true,
+        "sssp" | "betweenness" => true,
         // Weights are not read from the grid.
         "spmv" => graph.weights() != WeightKind::None,
         _ => false,

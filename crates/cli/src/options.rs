@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{ArgAction, Args, ValueEnum};
 use outercore_algorithms::{Request, Source};
-use outercore_engine::{CrossIteration, IoScheduling, MemoryModel, ReadPolicy, RunConfig};
+use outercore_engine::{CrossIteration, IoScheduling, MemoryModel, Preset, ReadPolicy, RunConfig};
 use outercore_graph::{BuildOptions, GraphError, GridPartition, Order};
 use outercore_storage::{Disk, HugePages, backend::IoBackend, memory};
 
@@ -195,6 +195,16 @@ pub enum IoName {
     Blocking,
 }
 
+impl From<ReadName> for ReadPolicy {
+    fn from(name: ReadName) -> Self {
+        match name {
+            ReadName::Auto => ReadPolicy::Auto,
+            ReadName::Full => ReadPolicy::Full,
+            ReadName::OnDemand => ReadPolicy::OnDemand,
+        }
+    }
+}
+
 impl From<IoName> for IoBackend {
     fn from(name: IoName) -> Self {
         match name {
@@ -223,6 +233,27 @@ pub enum HugeName {
     On,
     /// Never.
     Off,
+}
+
+/// A set of settings.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum PresetName {
+    /// What is best.
+    Best,
+    /// A plain grid-streaming system: all edges in every iteration.
+    Streaming,
+    /// GraphSD: every second full pass serves two iterations.
+    Graphsd,
+}
+
+impl From<PresetName> for Preset {
+    fn from(name: PresetName) -> Self {
+        match name {
+            PresetName::Best => Preset::Best,
+            PresetName::Streaming => Preset::Streaming,
+            PresetName::Graphsd => Preset::Graphsd,
+        }
+    }
 }
 
 /// Whether a pass serves more than one iteration.
@@ -254,9 +285,9 @@ pub struct Running {
     /// What is kept in memory [default: chosen from the budget]
     #[arg(long, value_enum)]
     pub model: Option<ModelName>,
-    /// How edges are read
-    #[arg(long, value_enum, default_value = "auto")]
-    pub read: ReadName,
+    /// How edges are read [default: auto]
+    #[arg(long, value_enum)]
+    pub read: Option<ReadName>,
     /// How reads are submitted
     #[arg(long, value_enum, default_value = "auto")]
     pub io: IoName,
@@ -272,9 +303,12 @@ pub struct Running {
     /// Most bytes of one request [default: from the device's profile]
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     pub max_request: Option<u64>,
-    /// Whether a pass over the edges serves more than one iteration, in fully-external runs
-    #[arg(long, value_enum, default_value = "on")]
-    pub cross_iteration: CrossName,
+    /// Whether a pass over the edges serves more than one iteration, in fully-external runs [default: on]
+    #[arg(long, value_enum)]
+    pub cross_iteration: Option<CrossName>,
+    /// Behave like a published system, as a yardstick; sets several of the above
+    #[arg(long, value_enum, default_value = "best")]
+    pub preset: PresetName,
     /// How on-demand requests are made
     #[arg(long, value_enum, default_value = "bitmap", value_name = "HOW")]
     pub io_scheduling: SchedulingName,
@@ -286,7 +320,7 @@ pub struct Running {
 impl Running {
     /// The library's configuration.
     pub fn config(&self) -> RunConfig {
-        RunConfig {
+        let config = RunConfig {
             memory: self.resources.memory(),
             threads: self.resources.threads(),
             model: self.model.map(|model| match model {
@@ -294,11 +328,6 @@ impl Running {
                 ModelName::SemiExternal => MemoryModel::SemiExternal,
                 ModelName::FullyExternal => MemoryModel::FullyExternal,
             }),
-            read: match self.read {
-                ReadName::Auto => ReadPolicy::Auto,
-                ReadName::Full => ReadPolicy::Full,
-                ReadName::OnDemand => ReadPolicy::OnDemand,
-            },
             io: self.io.into(),
             huge_pages: match self.huge_pages {
                 HugeName::Auto => HugePages::Auto,
@@ -308,12 +337,19 @@ impl Running {
             block: self.block.parse().unwrap_or(4096),
             max_gap: self.max_gap,
             max_request: self.max_request,
-            cross_iteration: self.cross_iteration.into(),
             io_scheduling: match self.io_scheduling {
                 SchedulingName::Bitmap => IoScheduling::Bitmap,
                 SchedulingName::Pluglist => IoScheduling::Pluglist,
             },
             stealing: self.stealing == Switch::On,
+            ..RunConfig::default()
+        };
+        let config = config.with_preset(self.preset.into());
+        // What is asked for by itself goes before what belongs to a preset.
+        RunConfig {
+            read: self.read.map_or(config.read, ReadPolicy::from),
+            cross_iteration: self.cross_iteration.map_or(config.cross_iteration, CrossIteration::from),
+            ..config
         }
     }
 }

@@ -39,6 +39,19 @@ pub enum ReadPolicy {
     OnDemand,
 }
 
+/// Settings that make the engine behave like a published system.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Preset {
+    /// What is best.
+    #[default]
+    Best,
+    /// A plain grid-streaming system: every iteration reads all edges, for itself alone.
+    Streaming,
+    /// GraphSD (ICPP'22): every second full pass serves two iterations.
+    Graphsd,
+}
+
 /// Whether a pass over the edges serves more than one iteration, in fully-external runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -96,10 +109,23 @@ pub struct RunConfig {
     pub max_request: Option<u64>,
     /// Whether a pass over the edges serves more than one iteration, in fully-external runs.
     pub cross_iteration: CrossIteration,
+    /// The preset that these settings belong to; see [`RunConfig::with_preset`].
+    pub preset: Preset,
     /// How on-demand requests are made.
     pub io_scheduling: IoScheduling,
     /// Whether a worker that has read all of its share of the lists takes from the others' (Graphene, section 4.2).
     pub stealing: bool,
+}
+
+impl RunConfig {
+    /// These settings, changed to a preset's.
+    pub fn with_preset(self, preset: Preset) -> Self {
+        match preset {
+            Preset::Best => Self { preset, ..self },
+            Preset::Streaming => Self { preset, read: ReadPolicy::Full, cross_iteration: CrossIteration::Off, ..self },
+            Preset::Graphsd => Self { preset, cross_iteration: CrossIteration::Fciu, ..self },
+        }
+    }
 }
 
 impl Default for RunConfig {
@@ -115,6 +141,7 @@ impl Default for RunConfig {
             max_gap: None,
             max_request: None,
             cross_iteration: CrossIteration::On,
+            preset: Preset::Best,
             io_scheduling: IoScheduling::Bitmap,
             stealing: true,
         }

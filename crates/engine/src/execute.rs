@@ -200,8 +200,9 @@ impl<'r, P: VertexProgram> Run<'r, P> {
     fn new(program: &'r P, session: &'r Session<'r>, channels: &'r [Channel], degrees: Option<&'r [u32]>) -> Result<Self> {
         let len = session.graph.connected();
         let huge = session.config.huge_pages;
-        let degrees =
-            degrees.or_else(|| channels[0].rows.as_ref().map(|rows| &*rows.degrees)).expect("degrees are loaded with or without rows");
+        let degrees = degrees
+            .or_else(|| channels[0].rows.as_ref().and_then(|rows| rows.degrees.as_slice()))
+            .expect("degrees are loaded with or without rows");
         let mut values: HugeVec<P::Value> = HugeVec::zeroed(len as usize, huge)?;
         let mut inbox: HugeVec<P::Message> = HugeVec::zeroed(len as usize, huge)?;
         for (vertex, value) in values.iter_mut().enumerate() {

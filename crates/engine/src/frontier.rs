@@ -55,6 +55,13 @@ impl Frontier {
         self.words[(vertex / 64) as usize].fetch_and(!(1 << (vertex % 64)), Relaxed);
     }
 
+    /// Removes the members of another set of the same length.
+    pub fn remove_all(&mut self, others: &Frontier) {
+        for (word, other) in self.words.iter_mut().zip(others.words.iter()) {
+            *word.get_mut() &= !other.load(Relaxed);
+        }
+    }
+
     /// Removes all.
     pub fn clear(&mut self) {
         self.words.iter_mut().for_each(|word| *word.get_mut() = 0);

@@ -10,7 +10,7 @@ use std::{
 };
 
 use outercore_engine::{
-    Column, Figure, HugeVec, Isolated, Meaning, Outcome, Plan, Result, RunConfig, RunProgress,
+    Column, Figure, HugeVec, Isolated, Meaning, Outcome, Plan, Preset, Result, RunConfig, RunProgress,
     external::{
         array::{Block, DiskArray},
         run::folder,
@@ -23,6 +23,7 @@ use outercore_engine::{
 use outercore_graph::Graph;
 use outercore_storage::Spill;
 
+use super::streaming;
 use crate::finish::{Done, Summary, open, outcome};
 
 /// Bytes of the smallest window: the widest stripe.
@@ -140,28 +141,50 @@ struct Run<'r> {
 pub fn run(graph: &Graph, config: &RunConfig, progress: &dyn RunProgress, plan: &Plan, room: u64) -> Result<Outcome> {
     let (session, mut sections) = open(graph, config, progress, &["grid.words".to_owned()])?;
     let scan = ChunkScan::new(graph, sections.remove(0))?;
-    let bounds = scan.bounds().to_vec();
-    let windows = cut(&bounds, room / 4);
-    let (disk, folder) = (graph.disk(), folder(graph));
-    let logs = Spill::create(disk, &folder, windows.len().max(2) - 1, BATCH * 8).map_err(outercore_engine::EngineError::from)?;
-    let run = Run { session: &session, scan, forest: DiskArray::create(disk, &folder, &bounds)?, windows, logs };
     let load_seconds = session.seconds();
-    let mark = session.mark();
-    let roots = run.join(config)?;
-    let labels = run.label(graph)?;
     let isolated = graph.vertices() - graph.connected();
+    let (labels, roots, scans) = if config.preset == Preset::Streaming {
+        let (labels, scans) = streaming::run(graph, &session, scan, room)?;
+        let roots = count_roots(&labels)?;
+        (labels, roots, scans)
+    } else {
+        let mark = session.mark();
+        let (labels, roots) = union_find(graph, config, &session, scan, room)?;
+        session.end_iteration(&mark, graph.connected(), "full");
+        (labels, roots, 1)
+    };
     let largest = largest(&labels, graph.connected(), room / 4)?.max(u64::from(graph.vertices() > 0));
-    session.end_iteration(&mark, graph.connected(), "full");
     let mut summary = Summary::new();
     summary.insert("components", Figure::Integer(roots + isolated));
     summary.insert("largest", Figure::Integer(largest));
     let column =
         Column { name: "component", values: u32::stored(labels), isolated: Isolated::Own, meaning: Meaning::Vertex, exception: None };
-    Ok(outcome(&Done { session: &session, plan, iterations: 1, load_seconds }, summary, vec![column], false))
+    Ok(outcome(&Done { session: &session, plan, iterations: scans, load_seconds }, summary, vec![column], false))
+}
+
+/// Labels, and how many roots there are.
+fn union_find(graph: &Graph, config: &RunConfig, session: &Session, scan: ChunkScan, room: u64) -> Result<(Stored<u32>, u64)> {
+    let bounds = scan.bounds().to_vec();
+    let windows = cut(&bounds, room / 4);
+    let (disk, folder) = (graph.disk(), folder(graph));
+    let logs = Spill::create(disk, &folder, windows.len().max(2) - 1, BATCH * 8).map_err(outercore_engine::EngineError::from)?;
+    let run = Run { session, scan, forest: DiskArray::create(disk, &folder, &bounds)?, windows, logs };
+    let roots = run.join(config)?;
+    Ok((run.label(graph)?, roots))
+}
+
+/// Vertices that are their own label.
+fn count_roots(labels: &Stored<u32>) -> Result<u64> {
+    let mut roots = 0;
+    labels.for_each(|first, labels| {
+        roots += labels.iter().zip(first..).filter(|&(&label, vertex)| u64::from(label) == vertex).count() as u64;
+        Ok(())
+    })?;
+    Ok(roots)
 }
 
 /// Windows of at most `most` vertices, a stripe at the least.
-fn cut(bounds: &[u64], most: u64) -> Vec<u64> {
+pub fn cut(bounds: &[u64], most: u64) -> Vec<u64> {
     let mut windows = vec![0];
     for pair in bounds.windows(2) {
         if pair[1] - windows[windows.len() - 1] > most && pair[0] > windows[windows.len() - 1] {

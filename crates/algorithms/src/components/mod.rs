@@ -4,12 +4,13 @@
 //! named by its smallest internal id: its vertex of the highest degree. One pass reads each edge once, whatever the graph's diameter.
 
 mod external;
+mod streaming;
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use outercore_engine::HugeVec;
 use outercore_engine::{
-    Column, Figure, Isolated, Meaning, MemoryModel, Outcome, Plan, Result, RunConfig, RunProgress, Values, budget::Needs,
+    Column, Figure, Isolated, Meaning, MemoryModel, Outcome, Plan, Preset, Result, RunConfig, RunProgress, Values, budget::Needs,
     edges::grid::Grid, plan::PlanItem,
 };
 use outercore_graph::Graph;
@@ -59,7 +60,11 @@ impl Algorithm for Components {
     fn plan(&self, graph: &Graph, config: &RunConfig) -> Result<Plan> {
         let (mut plan, _) = self.needs(graph).plan(graph, config)?;
         if plan.memory_model == MemoryModel::FullyExternal {
-            plan.method = "union-find by windows of vertices, each edge once".to_owned();
+            plan.method = match config.preset {
+                Preset::Streaming => "labels spread in scan after scan of the grid",
+                _ => "union-find by windows of vertices, each edge once",
+            }
+            .to_owned();
             plan.disk_bytes = graph.connected() * 8;
         }
         Ok(plan)

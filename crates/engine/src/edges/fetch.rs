@@ -317,10 +317,9 @@ pub fn for_lists(rows: &Rows, (group, mut bits): Group, mut visit: impl FnMut(u6
     let mut vertex = group * INDEX_GROUP;
     while bits != 0 {
         let skip = u64::from(bits.trailing_zeros());
-        let skipped = &rows.degrees[vertex as usize..(vertex + skip) as usize];
-        edge += skipped.iter().map(|&degree| u64::from(degree)).sum::<u64>();
+        edge += rows.degrees.sum(vertex..vertex + skip);
         vertex += skip;
-        let degree = u64::from(rows.degrees[vertex as usize]);
+        let degree = u64::from(rows.degrees.get(vertex));
         if degree > 0 {
             visit(vertex, edge, degree);
         }

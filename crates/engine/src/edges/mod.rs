@@ -1,6 +1,7 @@
 //! Edges on their way from storage to the workers.
 //!
 //! - [`grid`]: [`grid::Grid`], full scans, destination by destination.
+//! - [`degrees`]: [`degrees::Degrees`], how many edges each vertex has.
 //! - [`heads`]: [`heads::Heads`], the first neighbor of each vertex.
 //! - [`rows`]: [`rows::Rows`], the row index and the lists of single vertices.
 //! - [`stream`]: [`stream::IoIterator`], the lists of active vertices in the order in which storage delivers them.
@@ -8,6 +9,7 @@
 //! - [`cache`]: [`cache::PrefixCache`], the front of a section kept in memory.
 
 pub mod cache;
+pub mod degrees;
 mod fetch;
 pub mod grid;
 pub mod heads;

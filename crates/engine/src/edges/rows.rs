@@ -1,10 +1,10 @@
-//! [`Rows`]: where each vertex's list lies. Degrees are in memory (4 bytes a vertex); a list's offset is that of its group of 64 plus the degrees before it.
+//! [`Rows`]: where each vertex's list lies. Degrees are in memory; a list's offset is that of its group of 64 plus the degrees before it.
 
 use outercore_graph::{Direction, Graph, format::INDEX_GROUP};
 use outercore_storage::{HugePages, HugeVec, PAGE};
 
 use crate::{
-    edges::cache::PrefixCache,
+    edges::{cache::PrefixCache, degrees::Degrees},
     error::{EngineError, Result},
     session::{OpenSection, Session},
 };
@@ -12,7 +12,7 @@ use crate::{
 /// The rows of one direction.
 pub struct Rows {
     /// The degree of each vertex.
-    pub degrees: HugeVec<u32>,
+    pub degrees: Degrees,
     index: HugeVec<u64>,
     /// Bytes of a neighbor.
     pub width: usize,
@@ -38,6 +38,20 @@ impl Rows {
 
     /// Loads degrees and index. `cache` bytes are for the front of the adjacency (and of the weights, in proportion).
     pub fn load(session: &Session, sections: Vec<OpenSection>, cache: u64) -> Result<Self> {
+        Self::load_with(session, sections, cache, Degrees::wide)
+    }
+
+    /// The same with degrees of about one byte.
+    pub fn load_narrow(session: &Session, sections: Vec<OpenSection>, cache: u64) -> Result<Self> {
+        Self::load_with(session, sections, cache, Degrees::narrow)
+    }
+
+    fn load_with(
+        session: &Session,
+        sections: Vec<OpenSection>,
+        cache: u64,
+        load_degrees: fn(&Session, &OpenSection) -> Result<Degrees>,
+    ) -> Result<Self> {
         let mut sections = sections.into_iter();
         let mut next = || sections.next().ok_or_else(|| EngineError::Usage("the rows' sections were not opened".to_owned()));
         let (degrees, index, adjacency) = (next()?, next()?, next()?);
@@ -52,7 +66,7 @@ impl Rows {
         };
         let (cache, weight_cache) = (share(&adjacency)?, weights.as_ref().map_or_else(|| PrefixCache::new(0, HugePages::Off), share)?);
         let rows = Self {
-            degrees: load_table(session, &degrees, vertices as usize)?,
+            degrees: load_degrees(session, &degrees)?,
             index: load_table(session, &index, vertices.div_ceil(INDEX_GROUP) as usize + 1)?,
             width: manifest.neighbor_bytes as usize,
             weight_width: if weights.is_some() { manifest.weight_bytes as usize } else { 0 },
@@ -78,8 +92,8 @@ impl Rows {
     #[inline(always)]
     pub fn offset(&self, vertex: u64) -> u64 {
         let group = vertex / INDEX_GROUP;
-        let first = (group * INDEX_GROUP) as usize;
-        self.index[group as usize] + self.degrees[first..vertex as usize].iter().map(|&degree| u64::from(degree)).sum::<u64>()
+        let first = group * INDEX_GROUP;
+        self.index[group as usize] + self.degrees.sum(first..vertex)
     }
 }
 
@@ -99,41 +113,53 @@ pub fn mean_weight(graph: &Graph) -> Result<f64> {
 }
 
 /// Reads a section of little-endian numbers into memory, in parallel and verified.
-pub fn load_table<T: outercore_storage::Pod + bytemuck::Pod>(session: &Session, section: &OpenSection, len: usize) -> Result<HugeVec<T>> {
-    let wanted = (len * size_of::<T>()) as u64;
+pub fn load_table<T: outercore_storage::Pod + bytemuck::Pod + Send + Sync>(
+    session: &Session,
+    section: &OpenSection,
+    len: usize,
+) -> Result<HugeVec<T>> {
+    let mut table: HugeVec<T> = HugeVec::zeroed(len, session.config.huge_pages)?;
+    for_each_part(session, section, &mut table, |_, part, content: &[T]| part.copy_from_slice(content))?;
+    Ok(table)
+}
+
+/// Reads a section of numbers part by part, in parallel and verified; `take` gets the number of a part's first entry, the same part of `table`, and the numbers.
+pub fn for_each_part<T: bytemuck::Pod, U: Send>(
+    session: &Session,
+    section: &OpenSection,
+    table: &mut [U],
+    take: impl Fn(u64, &mut [U], &[T]) + Sync,
+) -> Result<()> {
+    let wanted = (table.len() * size_of::<T>()) as u64;
     if section.section.bytes < wanted {
         let what = format!("it has {} bytes where {wanted} are needed", section.section.bytes);
         return Err(outercore_graph::GraphError::Corrupt { path: section.section.path().to_owned(), what }.into());
     }
-    let mut table: HugeVec<T> = HugeVec::zeroed(len, session.config.huge_pages)?;
-    let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut table);
-    let parts: Vec<std::sync::Mutex<(u64, &mut [u8])>> = {
-        let part = session.buffer_bytes() / PAGE * PAGE;
-        bytes.chunks_mut(part).enumerate().map(|(index, chunk)| std::sync::Mutex::new((index as u64 * part as u64, chunk))).collect()
-    };
+    let step = session.buffer_bytes() / PAGE * PAGE / size_of::<T>();
+    let parts: Vec<std::sync::Mutex<&mut [U]>> = table.chunks_mut(step).map(std::sync::Mutex::new).collect();
     let results = session.workers.over(
         parts.len() as u64,
         1,
         |index| (index, Ok(())),
         |(worker, result): &mut (usize, Result<()>), range| {
-            for part in range {
-                let mut part = parts[part as usize].lock().expect("each part has one worker");
+            for index in range {
+                let mut part = parts[index as usize].lock().expect("each part has one worker");
                 if result.is_ok() {
-                    *result = load_part(session, *worker, section, &mut part);
+                    let first = index * step as u64;
+                    *result = load_part(session, *worker, section, first * size_of::<T>() as u64, part.len() * size_of::<T>(), |bytes| {
+                        take(first, &mut part, bytemuck::cast_slice(bytes));
+                    });
                 }
             }
         },
     );
-    results.into_iter().try_for_each(|(_, result)| result)?;
-    Ok(table)
+    results.into_iter().try_for_each(|(_, result)| result)
 }
 
-/// One part: through a buffer, because a table's end is not a whole page.
-fn load_part(session: &Session, worker: usize, section: &OpenSection, part: &mut (u64, &mut [u8])) -> Result<()> {
+/// `len` bytes from `offset` on: through a buffer, because a table's end is not a whole page.
+fn load_part(session: &Session, worker: usize, section: &OpenSection, offset: u64, len: usize, take: impl FnOnce(&[u8])) -> Result<()> {
     session.check()?;
     let mut reader = session.reader(worker);
-    let len = part.1.len().next_multiple_of(PAGE);
-    session.counters.useful_bytes.fetch_add(part.1.len() as u64, std::sync::atomic::Ordering::Relaxed);
-    let (offset, bytes) = part;
-    reader.fetch(&session.counters, section, *offset, len, |content| bytes.copy_from_slice(&content[..bytes.len()]))
+    session.counters.useful_bytes.fetch_add(len as u64, std::sync::atomic::Ordering::Relaxed);
+    reader.fetch(&session.counters, section, offset, len.next_multiple_of(PAGE), |content| take(&content[..len]))
 }

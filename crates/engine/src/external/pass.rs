@@ -15,6 +15,7 @@ use super::{
     signals::{NextSignals, Settled},
 };
 use crate::{
+    config::ReadPolicy,
     edges::grid::Piece,
     error::{EngineError, Result},
     frontier::Frontier,
@@ -210,7 +211,10 @@ impl<'w, 'p, P: VertexProgram> Worker<'w, 'p, P> {
         let stripe = shared.pass.stripe(position, shared.columns.stripes());
         let wanted = |chunk: &Chunk| {
             shared.pass.reads(chunk.side)
-                && (shared.everyone || shared.pass.serves_next(chunk.side) || shared.sending.any(chunk.sources.0, chunk.sources.1))
+                && (self.run.session.config.read == ReadPolicy::Full
+                    || shared.everyone
+                    || shared.pass.serves_next(chunk.side)
+                    || shared.sending.any(chunk.sources.0, chunk.sources.1))
         };
         let chunks = shared.columns.chunks(stripe, wanted);
         self.wanted.extend(&chunks);

@@ -44,9 +44,9 @@ struct Note {
 
 /// A fully-external run of a program.
 pub struct External<'r, P: VertexProgram> {
-    pub program: &'r P,
-    pub session: &'r Session<'r>,
-    pub words: OpenSection,
+    pub(super) program: &'r P,
+    pub(super) session: &'r Session<'r>,
+    pub(super) words: OpenSection,
     columns: Columns,
     values: DiskArray<P::Value>,
     degrees: DiskArray<u32>,

@@ -1,0 +1,386 @@
+//! Breadth-first search, direction-optimizing (Beamer, Asanovic and Patterson, SC'12), over lists read on demand.
+//!
+//! A level is pushed (the frontier's out-lists are read) while the frontier is small, and pulled (the in-lists of unvisited vertices are read) while it is large. Before a list is
+//! pulled, the vertex's first in-neighbor, its largest hub, is tried in memory: it answers for most, and their lists are never read.
+//!
+//! A vertex's parent is its in-neighbor of the level before with the smallest internal id, in both directions and whatever the threads do.
+
+mod tree;
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use outercore_engine::{
+    Column, Figure, Isolated, Meaning, MemoryModel, Outcome, Plan, ReadPolicy, Result, RunConfig, RunProgress,
+    budget::Needs,
+    edges::{degrees::Degrees, heads::Heads, rows::Rows, stream::IoIterator},
+    external::scan::ChunkScan,
+    frontier::Frontier,
+    plan::PlanItem,
+    session::{OpenSection, Session},
+};
+use outercore_graph::{Direction, Graph};
+use outercore_storage::PAGE;
+
+use self::tree::{Batches, Tree};
+use crate::{
+    algorithm::{Algorithm, Source},
+    finish::{Done, Summary, fits_32_bits, locate, open, outcome, row_sections},
+};
+
+/// Breadth-first search from one vertex.
+#[derive(Clone, Debug)]
+pub struct Bfs {
+    /// Where it starts.
+    pub source: Source,
+}
+
+/// Pull once the frontier's edges exceed this share of the unvisited vertices' (GAPBS: 15).
+const ALPHA: u64 = 15;
+/// Push again once the frontier is smaller than this share of the vertices (GAPBS: 18).
+const BETA: u64 = 18;
+
+impl Bfs {
+    /// Whether levels can be pulled: an undirected graph, or one with its transpose.
+    fn pulls(graph: &Graph) -> bool {
+        graph.rows(Direction::In).is_some()
+    }
+
+    fn needs(&self, graph: &Graph) -> Result<Needs> {
+        let vertices = graph.connected();
+        let index = Rows::index_bytes(graph);
+        let mut resident = vec![
+            PlanItem { name: "levels, parents", bytes: vertices * 8 },
+            PlanItem { name: "frontiers", bytes: 3 * Frontier::bytes(vertices) },
+            PlanItem { name: "row index", bytes: index },
+        ];
+        let mut edges: Vec<String> = row_sections(graph, Direction::Out, false)?.split_off(2);
+        if Self::pulls(graph) {
+            resident.push(PlanItem { name: "first neighbors", bytes: Heads::bytes(graph) });
+            if graph.directed() {
+                resident.push(PlanItem { name: "incoming index", bytes: index });
+                edges.extend(row_sections(graph, Direction::In, false)?.split_off(2));
+            }
+        }
+        let method = if Self::pulls(graph) {
+            "direction-optimizing: pushes small frontiers, pulls large ones"
+        } else {
+            "pushes every frontier (no transpose)"
+        };
+        // Both directions' degrees and indexes; the first neighbors and the tree are on storage.
+        let directions = if Self::pulls(graph) && graph.directed() { 2 } else { 1 };
+        let degrees = Degrees::narrow_bytes(graph)?;
+        let external = vec![
+            PlanItem { name: "degrees", bytes: directions * degrees },
+            PlanItem { name: "row index", bytes: directions * (vertices / 64 * 8 + 16) },
+            PlanItem { name: "frontiers", bytes: 3 * Frontier::bytes(vertices) },
+            PlanItem { name: "logs", bytes: tree::LOGS },
+        ];
+        Ok(Needs { algorithm: self.name(), method: method.to_owned(), resident, external: Some(external), edges, scans: None })
+    }
+}
+
+/// The first in-neighbors: in memory, or read block by block for every level that is pulled.
+enum FirstNeighbors {
+    Memory(Heads),
+    Storage(OpenSection),
+}
+
+/// The state of a search.
+struct Search<'s> {
+    session: &'s Session<'s>,
+    out: &'s Rows,
+    incoming: Option<(&'s Rows, FirstNeighbors)>,
+    scan: Option<ChunkScan>,
+    tree: Tree,
+    current: Frontier,
+    next: Frontier,
+    /// Who is on no level up to that of the frontier.
+    unvisited: Frontier,
+}
+
+/// What a worker finds in a level.
+struct Found {
+    vertices: u64,
+    edges: u64,
+    batches: Batches,
+}
+
+impl Search<'_> {
+    /// Runs to the end; returns vertices reached, the number of the last level, and the sum of the levels.
+    fn run(&mut self, source: u64) -> Result<(u64, u64, u64)> {
+        let mut first = self.nothing();
+        self.tree.found(&mut first.batches, 0, source, source);
+        self.tree.end_level(self.session, [first.batches])?;
+        self.current.insert(source);
+        self.unvisited.remove(source);
+        let mut frontier = (1, u64::from(self.out.degrees.get(source)));
+        let (mut reached, mut level, mut sum, mut unexplored) = (1, 0u64, 0, self.out.edges() - frontier.1);
+        let mut pulling = false;
+        loop {
+            let mark = self.session.mark();
+            pulling = self.incoming.is_some()
+                && if pulling { frontier.0 > self.session.graph.connected() / BETA } else { frontier.1 > unexplored / ALPHA };
+            let next = level as u32 + 1;
+            let found = match &self.scan {
+                Some(scan) => self.scan(next, scan)?,
+                None if pulling => self.pull(next)?,
+                None => self.push(next, frontier.1)?,
+            };
+            let (vertices, edges) = found.iter().fold((0, 0), |sum, part| (sum.0 + part.vertices, sum.1 + part.edges));
+            self.tree.end_level(self.session, found.into_iter().map(|part| part.batches))?;
+            self.unvisited.remove_all(&self.next);
+            std::mem::swap(&mut self.current, &mut self.next);
+            self.next.clear();
+            self.session.end_iteration(&mark, frontier.0, if self.scan.is_some() { "full" } else { "on-demand" });
+            if vertices == 0 {
+                return Ok((reached, level, sum));
+            }
+            level += 1;
+            reached += vertices;
+            sum += vertices * level;
+            unexplored = unexplored.saturating_sub(edges);
+            frontier = (vertices, edges);
+        }
+    }
+
+    fn nothing(&self) -> Found {
+        Found { vertices: 0, edges: 0, batches: self.tree.batches() }
+    }
+
+    /// Puts `vertex` on a level. Several workers may find it: one of them counts it.
+    #[inline(always)]
+    fn take(&self, found: &mut Found, level: u32, vertex: u64, parent: u64) {
+        self.tree.found(&mut found.batches, level, vertex, parent);
+        if self.next.insert(vertex) {
+            found.vertices += 1;
+            found.edges += u64::from(self.out.degrees.get(vertex));
+        }
+    }
+
+    /// All edges, of which those from the frontier count.
+    fn scan(&self, level: u32, scan: &ChunkScan) -> Result<Vec<Found>> {
+        scan.for_each(
+            self.session,
+            |_, _| true,
+            |_| self.nothing(),
+            |found, seen| {
+                let (segment, stripe) = (seen.piece.segment, seen.stripe);
+                seen.piece.for_each(|source, target| {
+                    let (source, target) = (segment + source as u64, stripe + target as u64);
+                    if self.current.contains(source) && self.unvisited.contains(target) {
+                        self.take(found, level, target, source);
+                    }
+                });
+                Ok(())
+            },
+        )
+    }
+
+    /// The frontier's out-lists.
+    fn push(&self, level: u32, edges: u64) -> Result<Vec<Found>> {
+        IoIterator::new(self.session, self.out).for_each(
+            edges,
+            |group| self.current.word(group),
+            |_| self.nothing(),
+            |found, vertex, list| {
+                for target in list.neighbors() {
+                    if self.unvisited.contains(target) {
+                        self.take(found, level, target, vertex);
+                    }
+                }
+            },
+        )
+    }
+
+    /// The unvisited vertices: their first in-neighbor, then the in-lists of those for which it does not answer.
+    fn pull(&self, level: u32) -> Result<Vec<Found>> {
+        let (rows, heads) = self.incoming.as_ref().expect("pulled only with incoming edges");
+        let (mut all, pending) = match heads {
+            FirstNeighbors::Memory(heads) => self.by_memory(level, heads),
+            FirstNeighbors::Storage(section) => self.by_storage(level, section)?,
+        };
+        // A list of one neighbor holds nothing beyond the head.
+        let wanted = |group: u64| {
+            let mut bits = self.unvisited.word(group) & !self.next.word(group);
+            let mut rest = bits;
+            while rest != 0 {
+                let bit = rest.trailing_zeros();
+                rest &= rest - 1;
+                if rows.degrees.get(group * 64 + u64::from(bit)) < 2 {
+                    bits &= !(1 << bit);
+                }
+            }
+            bits
+        };
+        all.extend(IoIterator::new(self.session, rows).for_each(
+            pending * 8,
+            wanted,
+            |_| self.nothing(),
+            |found, vertex, list| {
+                // A long list comes in pieces, each of which may have a parent.
+                if let Some(parent) = list.neighbors().find(|&neighbor| self.current.contains(neighbor)) {
+                    self.take(found, level, vertex, parent);
+                }
+            },
+        )?);
+        Ok(all)
+    }
+
+    /// The vertices whose first in-neighbor, in memory, is in the frontier; and how many are still unvisited.
+    fn by_memory(&self, level: u32, heads: &Heads) -> (Vec<Found>, u64) {
+        let pending = AtomicU64::new(0);
+        let found = self.session.workers.over(
+            self.session.graph.connected().div_ceil(64),
+            1 << 10,
+            |_| self.nothing(),
+            |found, range| {
+                for group in range {
+                    self.try_heads(found, level, group, |vertex| heads.get(vertex));
+                    pending.fetch_add(u64::from((self.unvisited.word(group) & !self.next.word(group)).count_ones()), Relaxed);
+                }
+            },
+        );
+        (found, pending.into_inner())
+    }
+
+    /// The same with the first in-neighbors on storage.
+    fn by_storage(&self, level: u32, section: &OpenSection) -> Result<(Vec<Found>, u64)> {
+        let width = self.session.graph.manifest().neighbor_bytes as u64;
+        let (groups, grain) =
+            (self.session.graph.connected().div_ceil(64), (1 << 10).min(self.session.buffer_bytes() as u64 / PAGE as u64));
+        let pending = AtomicU64::new(0);
+        let results = self.session.workers.over(
+            groups.div_ceil(grain),
+            1,
+            |index| (index, self.nothing(), Ok(())),
+            |(index, found, failed): &mut (usize, Found, Result<()>), parts| {
+                for part in parts {
+                    let range = part * grain..((part + 1) * grain).min(groups);
+                    if failed.is_err() || !range.clone().any(|group| self.unvisited.word(group) != 0) {
+                        continue;
+                    }
+                    // A grain's heads begin at a page: 64 vertices times a multiple of 64 groups.
+                    let first = range.start * 64 * width;
+                    let page = first / PAGE as u64 * PAGE as u64;
+                    let len = ((range.end * 64 * width).min(section.section.bytes) - page).next_multiple_of(PAGE as u64);
+                    *failed = self.session.reader(*index).fetch(&self.session.counters, section, page, len as usize, |bytes| {
+                        for group in range.clone() {
+                            self.try_heads(found, level, group, |vertex| {
+                                head_in(&bytes[(vertex * width - page) as usize..], width as usize)
+                            });
+                            pending.fetch_add(u64::from((self.unvisited.word(group) & !self.next.word(group)).count_ones()), Relaxed);
+                        }
+                    });
+                    self.session.counters.useful_bytes.fetch_add(len, Relaxed);
+                }
+            },
+        );
+        let found: Result<Vec<Found>> = results.into_iter().map(|(_, found, failed)| failed.map(|()| found)).collect();
+        Ok((found?, pending.into_inner()))
+    }
+
+    #[inline(always)]
+    fn try_heads(&self, found: &mut Found, level: u32, group: u64, head: impl Fn(u64) -> Option<u64>) {
+        let mut bits = self.unvisited.word(group);
+        while bits != 0 {
+            let vertex = group * 64 + u64::from(bits.trailing_zeros());
+            bits &= bits - 1;
+            match head(vertex) {
+                Some(head) if self.current.contains(head) => self.take(found, level, vertex, head),
+                Some(_) => {}
+                // Nothing leads to it.
+                None => self.unvisited.remove(vertex),
+            }
+        }
+    }
+}
+
+impl Algorithm for Bfs {
+    fn name(&self) -> &'static str {
+        "bfs"
+    }
+
+    fn plan(&self, graph: &Graph, config: &RunConfig) -> Result<Plan> {
+        let (mut plan, _) = self.needs(graph)?.plan(graph, config)?;
+        if plan.memory_model == MemoryModel::FullyExternal {
+            plan.disk_bytes = graph.connected() * 24;
+        }
+        Ok(plan)
+    }
+
+    fn run(&self, graph: &Graph, config: &RunConfig, progress: &dyn RunProgress) -> Result<Outcome> {
+        fits_32_bits(graph, self.name())?;
+        let (plan, room) = self.needs(graph)?.plan(graph, config)?;
+        let external = plan.memory_model == MemoryModel::FullyExternal;
+        let source = locate(graph, &self.source)?;
+        let pulls = Self::pulls(graph);
+        let both = pulls && graph.directed();
+        let mut names = row_sections(graph, Direction::Out, false)?;
+        if both {
+            names.extend(row_sections(graph, Direction::In, false)?);
+        }
+        if pulls {
+            names.push(Heads::section(graph));
+        }
+        let full = config.read == ReadPolicy::Full;
+        if full {
+            names.push("grid.words".to_owned());
+        }
+        let (session, sections) = open(graph, config, progress, &names)?;
+        let mut sections = sections.into_iter();
+        // The logs' windows take memory when the caches have gone.
+        let share = room / if both { 2 } else { 1 };
+        let load = if external { Rows::load_narrow } else { Rows::load };
+        let out = load(&session, sections.by_ref().take(3).collect(), share)?;
+        let incoming = if both { Some(load(&session, sections.by_ref().take(3).collect(), share)?) } else { None };
+        let heads = match if pulls { sections.next() } else { None } {
+            Some(section) if external => Some(FirstNeighbors::Storage(section)),
+            Some(section) => Some(FirstNeighbors::Memory(Heads::load(&session, &section)?)),
+            None => None,
+        };
+        let scan = if full { Some(ChunkScan::new(graph, sections.next().expect("the section was opened"))?) } else { None };
+        let (len, huge) = (graph.connected(), config.huge_pages);
+        let mut unvisited = Frontier::new(len, huge)?;
+        unvisited.fill();
+        let mut search = Search {
+            session: &session,
+            out: &out,
+            incoming: heads.map(|heads| (incoming.as_ref().unwrap_or(&out), heads)),
+            scan,
+            tree: if external { Tree::logs(graph, config, room)? } else { Tree::memory(&session)? },
+            current: Frontier::new(len, huge)?,
+            next: Frontier::new(len, huge)?,
+            unvisited,
+        };
+        let load_seconds = session.seconds();
+        let isolated = source >= len;
+        let (reached, last, level_sum) = if isolated { (1, 0, 0) } else { search.run(source)? };
+        let mut summary = Summary::new();
+        summary.insert("source", Figure::Key(graph.key_of(source)?));
+        summary.insert("reached", Figure::Integer(reached));
+        summary.insert("levels", Figure::Integer(last + 1));
+        summary.insert("level_sum", Figure::Integer(level_sum));
+        let Search { tree, .. } = search;
+        drop((out, incoming));
+        let (levels, parents) = tree.columns(&session)?;
+        let exception = |value: f64| isolated.then_some((source, value));
+        let level = Column { name: "level", values: levels, isolated: Isolated::Null, meaning: Meaning::Number, exception: exception(0.0) };
+        let parent = Column {
+            name: "parent",
+            values: parents,
+            isolated: Isolated::Null,
+            meaning: Meaning::Vertex,
+            exception: exception(source as f64),
+        };
+        Ok(outcome(&Done { session: &session, plan: &plan, iterations: last + 1, load_seconds }, summary, vec![level, parent], false))
+    }
+}
+
+/// The number at the front of `bytes`; all ones: none.
+#[inline(always)]
+fn head_in(bytes: &[u8], width: usize) -> Option<u64> {
+    let mut number = [0; 8];
+    number[..width].copy_from_slice(&bytes[..width]);
+    let head = u64::from_le_bytes(number);
+    (head != u64::MAX >> (64 - 8 * width)).then_some(head)
+}

@@ -1,0 +1,133 @@
+//! [`Degrees`]: how many edges each vertex has in one direction; four bytes for each, or about one.
+
+use std::{ops::Range, sync::Mutex};
+
+use outercore_graph::{Direction, Graph, Order};
+use outercore_storage::HugeVec;
+
+use super::rows::load_table;
+use crate::{
+    error::Result,
+    session::{OpenSection, Session},
+};
+
+/// Stands for a degree that is kept elsewhere.
+const LARGE: u8 = u8::MAX;
+
+/// The degrees of one direction.
+pub enum Degrees {
+    /// Four bytes for each vertex.
+    Wide(HugeVec<u32>),
+    /// One byte for each, and the few that do not fit it apart.
+    Narrow(Narrow),
+}
+
+/// Degrees of one byte. Large ones are at the front where vertices are ordered by degree, so the front is kept in full; those behind it are looked up.
+pub struct Narrow {
+    small: HugeVec<u8>,
+    front: Vec<u32>,
+    large: Vec<(u64, u32)>,
+}
+
+impl Degrees {
+    /// Loads them wide.
+    pub fn wide(session: &Session, section: &OpenSection) -> Result<Self> {
+        Ok(Degrees::Wide(load_table(session, section, session.graph.connected() as usize)?))
+    }
+
+    /// Loads them narrow.
+    pub fn narrow(session: &Session, section: &OpenSection) -> Result<Self> {
+        let vertices = session.graph.connected();
+        let mut small: HugeVec<u8> = HugeVec::zeroed(vertices as usize, session.config.huge_pages)?;
+        let large = Mutex::new(Vec::new());
+        super::rows::for_each_part(session, section, &mut small, |first, small, degrees: &[u32]| {
+            let mut found = Vec::new();
+            for ((small, &degree), vertex) in small.iter_mut().zip(degrees).zip(first..) {
+                *small = degree.min(u32::from(LARGE)) as u8;
+                if *small == LARGE {
+                    found.push((vertex, degree));
+                }
+            }
+            large.lock().expect("no holder panics").append(&mut found);
+        })?;
+        let mut large = large.into_inner().expect("no holder panics");
+        large.sort_unstable();
+        let mut front: Vec<u32> = small[..small.len().min(2 * large.len())].iter().map(|&degree| u32::from(degree)).collect();
+        let inside = large.partition_point(|&(vertex, _)| (vertex as usize) < front.len());
+        large.drain(..inside).for_each(|(vertex, degree)| front[vertex as usize] = degree);
+        large.shrink_to_fit();
+        Ok(Degrees::Narrow(Narrow { small, front, large }))
+    }
+
+    /// Most bytes that the narrow degrees of a graph take. In a graph ordered by degree a look at a few of them tells how many are large.
+    pub fn narrow_bytes(graph: &Graph) -> Result<u64> {
+        let (vertices, arcs) = (graph.connected(), graph.manifest().arcs);
+        let large = match graph.manifest().order {
+            Order::Degree => large_front(graph)?,
+            Order::Original => None,
+        };
+        // A large degree takes 16 bytes on its way, in a vector that doubles, and up to 8 in the front.
+        Ok(vertices + large.unwrap_or((arcs / u64::from(LARGE)).min(vertices)) * 40)
+    }
+
+    /// The degrees as a slice, where they are wide.
+    pub fn as_slice(&self) -> Option<&[u32]> {
+        match self {
+            Degrees::Wide(degrees) => Some(degrees),
+            Degrees::Narrow(_) => None,
+        }
+    }
+
+    /// The degree of `vertex`.
+    #[inline(always)]
+    pub fn get(&self, vertex: u64) -> u32 {
+        match self {
+            Degrees::Wide(degrees) => degrees[vertex as usize],
+            Degrees::Narrow(degrees) => degrees.get(vertex),
+        }
+    }
+
+    /// The sum of a range's degrees.
+    #[inline(always)]
+    pub fn sum(&self, range: Range<u64>) -> u64 {
+        match self {
+            Degrees::Wide(degrees) => degrees[range.start as usize..range.end as usize].iter().map(|&degree| u64::from(degree)).sum(),
+            Degrees::Narrow(degrees) => range.map(|vertex| u64::from(degrees.get(vertex))).sum(),
+        }
+    }
+}
+
+/// How many vertices at the front may have a large degree, where the order by degree tells; `None`: it does not.
+fn large_front(graph: &Graph) -> Result<Option<u64>> {
+    let directions: Vec<_> = [Direction::Out, Direction::In].into_iter().filter_map(|direction| graph.rows(direction)).collect();
+    let [first, second] = directions[..] else { return Ok(None) };
+    let mut sections = vec![graph.section(&format!("{}.degrees", first.name()))?];
+    if first != second {
+        sections.push(graph.section(&format!("{}.degrees", second.name()))?);
+    }
+    let (mut low, mut high) = (0, graph.connected());
+    while low < high {
+        let middle = low.midpoint(high);
+        let mut total = 0u64;
+        for section in &sections {
+            let mut bytes = [0; 4];
+            section.file.read_at(&mut bytes, middle * 4)?;
+            total += u64::from(u32::from_le_bytes(bytes));
+        }
+        if total >= u64::from(LARGE) { low = middle + 1 } else { high = middle }
+    }
+    Ok(Some(low))
+}
+
+impl Narrow {
+    #[inline(always)]
+    fn get(&self, vertex: u64) -> u32 {
+        if let Some(&degree) = self.front.get(vertex as usize) {
+            return degree;
+        }
+        match self.small[vertex as usize] {
+            LARGE => self.large[self.large.partition_point(|&(other, _)| other < vertex)].1,
+            small => u32::from(small),
+        }
+    }
+}
