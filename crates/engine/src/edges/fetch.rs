@@ -315,12 +315,13 @@ impl<'s, 'r> Fetch<'s, 'r> {
 pub fn for_lists(rows: &Rows, (group, mut bits): Group, mut visit: impl FnMut(u64, u64, u64)) {
     let mut edge = rows.group_offset(group);
     let mut vertex = group * INDEX_GROUP;
+    let window = rows.window().start;
     while bits != 0 {
         let skip = u64::from(bits.trailing_zeros());
-        let skipped = &rows.degrees[vertex as usize..(vertex + skip) as usize];
+        let skipped = &rows.degrees[(vertex - window) as usize..(vertex - window + skip) as usize];
         edge += skipped.iter().map(|&degree| u64::from(degree)).sum::<u64>();
         vertex += skip;
-        let degree = u64::from(rows.degrees[vertex as usize]);
+        let degree = u64::from(rows.degree(vertex));
         if degree > 0 {
             visit(vertex, edge, degree);
         }

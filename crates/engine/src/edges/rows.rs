@@ -1,4 +1,8 @@
 //! [`Rows`]: where each vertex's list lies. Degrees are in memory (4 bytes a vertex); a list's offset is that of its group of 64 plus the degrees before it.
+//!
+//! Degrees and index are those of all vertices, or of a window of them that slides: then nothing here grows with the graph.
+
+use std::ops::Range;
 
 use outercore_graph::{Direction, Graph, format::INDEX_GROUP};
 use outercore_storage::{HugePages, HugeVec, PAGE};
@@ -11,9 +15,13 @@ use crate::{
 
 /// The rows of one direction.
 pub struct Rows {
-    /// The degree of each vertex.
+    /// The degree of each vertex of the window, which is all of them unless the rows slide.
     pub degrees: HugeVec<u32>,
     index: HugeVec<u64>,
+    /// The vertices whose degrees are in memory; begins a group.
+    window: Range<u64>,
+    /// Degrees and index on storage, where the window slides.
+    tables: Option<[OpenSection; 2]>,
     /// Bytes of a neighbor.
     pub width: usize,
     /// Bytes of a weight; 0: not read.
@@ -36,14 +44,26 @@ impl Rows {
         graph.connected() * 4 + graph.connected() / INDEX_GROUP * 8 + 16
     }
 
+    /// Bytes of memory beside caches and checksums of rows whose window has `vertices`.
+    pub fn window_bytes(vertices: u64) -> u64 {
+        vertices * 4 + vertices / INDEX_GROUP * 8 + 16
+    }
+
     /// Loads degrees and index. `cache` bytes are for the front of the adjacency (and of the weights, in proportion).
     pub fn load(session: &Session, sections: Vec<OpenSection>, cache: u64) -> Result<Self> {
+        let mut rows = Self::sliding(session, sections, cache)?;
+        rows.slide(session, 0..session.graph.connected())?;
+        rows.tables = None;
+        Ok(rows)
+    }
+
+    /// Rows whose window is empty, to be slid. `cache` is as in [`Rows::load`].
+    pub fn sliding(session: &Session, sections: Vec<OpenSection>, cache: u64) -> Result<Self> {
         let mut sections = sections.into_iter();
         let mut next = || sections.next().ok_or_else(|| EngineError::Usage("the rows' sections were not opened".to_owned()));
         let (degrees, index, adjacency) = (next()?, next()?, next()?);
         let weights = next().ok();
         let manifest = session.graph.manifest();
-        let vertices = session.graph.connected();
         let huge = session.config.huge_pages;
         let total = adjacency.section.bytes + weights.as_ref().map_or(0, |weights| weights.section.bytes);
         let share = |section: &OpenSection| -> Result<PrefixCache> {
@@ -51,35 +71,64 @@ impl Rows {
             PrefixCache::new((bytes / PrefixCache::PAGE_COST).min(section.section.pages()), huge)
         };
         let (cache, weight_cache) = (share(&adjacency)?, weights.as_ref().map_or_else(|| PrefixCache::new(0, HugePages::Off), share)?);
-        let rows = Self {
-            degrees: load_table(session, &degrees, vertices as usize)?,
-            index: load_table(session, &index, vertices.div_ceil(INDEX_GROUP) as usize + 1)?,
+        Ok(Self {
+            degrees: HugeVec::zeroed(0, HugePages::Off)?,
+            index: HugeVec::zeroed(1, HugePages::Off)?,
+            window: 0..0,
+            tables: Some([degrees, index]),
             width: manifest.neighbor_bytes as usize,
             weight_width: if weights.is_some() { manifest.weight_bytes as usize } else { 0 },
             adjacency,
             weights,
             cache,
             weight_cache,
-        };
-        Ok(rows)
+        })
     }
 
-    /// Edges of all rows.
+    /// Brings degrees and index of `window` into memory, in the place of those before; it begins a group of 64.
+    ///
+    /// # Panics
+    /// If these rows do not slide.
+    pub fn slide(&mut self, session: &Session, window: Range<u64>) -> Result<()> {
+        let [degrees, index] = self.tables.as_ref().expect("only rows that slide are slid");
+        assert_eq!(window.start % INDEX_GROUP, 0, "a window begins a group");
+        let groups = window.start / INDEX_GROUP..window.end.div_ceil(INDEX_GROUP) + 1;
+        // What is no longer needed goes first: the old window and the new one are never in memory together.
+        self.degrees = HugeVec::zeroed(0, HugePages::Off)?;
+        self.index = HugeVec::zeroed(0, HugePages::Off)?;
+        self.degrees = load_range(session, degrees, window.clone())?;
+        self.index = load_range(session, index, groups)?;
+        self.window = window;
+        Ok(())
+    }
+
+    /// The vertices whose degrees are in memory.
+    pub fn window(&self) -> Range<u64> {
+        self.window.clone()
+    }
+
+    /// The degree of a vertex of the window.
+    #[inline(always)]
+    pub fn degree(&self, vertex: u64) -> u32 {
+        self.degrees[(vertex - self.window.start) as usize]
+    }
+
+    /// Edges before the end of the window: all of them, unless the rows slide.
     pub fn edges(&self) -> u64 {
         self.index[self.index.len() - 1]
     }
 
-    /// Edges before group `group` of 64 vertices.
+    /// Edges before group `group` of 64 vertices, which begins or ends in the window.
     pub fn group_offset(&self, group: u64) -> u64 {
-        self.index[group as usize]
+        self.index[(group - self.window.start / INDEX_GROUP) as usize]
     }
 
     /// Edges before `vertex`'s.
     #[inline(always)]
     pub fn offset(&self, vertex: u64) -> u64 {
         let group = vertex / INDEX_GROUP;
-        let first = (group * INDEX_GROUP) as usize;
-        self.index[group as usize] + self.degrees[first..vertex as usize].iter().map(|&degree| u64::from(degree)).sum::<u64>()
+        let (first, last) = (group * INDEX_GROUP - self.window.start, vertex - self.window.start);
+        self.group_offset(group) + self.degrees[first as usize..last as usize].iter().map(|&degree| u64::from(degree)).sum::<u64>()
     }
 }
 
@@ -100,17 +149,25 @@ pub fn mean_weight(graph: &Graph) -> Result<f64> {
 
 /// Reads a section of little-endian numbers into memory, in parallel and verified.
 pub fn load_table<T: outercore_storage::Pod + bytemuck::Pod>(session: &Session, section: &OpenSection, len: usize) -> Result<HugeVec<T>> {
-    let wanted = (len * size_of::<T>()) as u64;
-    if section.section.bytes < wanted {
-        let what = format!("it has {} bytes where {wanted} are needed", section.section.bytes);
+    load_range(session, section, 0..len as u64)
+}
+
+/// A part of a table on its way: where in the section it begins, and its memory.
+type Part<'t> = (u64, &'t mut [u8]);
+
+/// Reads entries `range` of a section of little-endian numbers into memory, in parallel and verified.
+pub fn load_range<T: outercore_storage::Pod + bytemuck::Pod>(
+    session: &Session,
+    section: &OpenSection,
+    range: Range<u64>,
+) -> Result<HugeVec<T>> {
+    let size = size_of::<T>() as u64;
+    if section.section.bytes < range.end * size {
+        let what = format!("it has {} bytes where {} are needed", section.section.bytes, range.end * size);
         return Err(outercore_graph::GraphError::Corrupt { path: section.section.path().to_owned(), what }.into());
     }
-    let mut table: HugeVec<T> = HugeVec::zeroed(len, session.config.huge_pages)?;
-    let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut table);
-    let parts: Vec<std::sync::Mutex<(u64, &mut [u8])>> = {
-        let part = session.buffer_bytes() / PAGE * PAGE;
-        bytes.chunks_mut(part).enumerate().map(|(index, chunk)| std::sync::Mutex::new((index as u64 * part as u64, chunk))).collect()
-    };
+    let mut table: HugeVec<T> = HugeVec::zeroed((range.end - range.start) as usize, session.config.huge_pages)?;
+    let parts = cut(bytemuck::cast_slice_mut(&mut table), range.start * size, session.buffer_bytes());
     let results = session.workers.over(
         parts.len() as u64,
         1,
@@ -128,12 +185,26 @@ pub fn load_table<T: outercore_storage::Pod + bytemuck::Pod>(session: &Session, 
     Ok(table)
 }
 
-/// One part: through a buffer, because a table's end is not a whole page.
-fn load_part(session: &Session, worker: usize, section: &OpenSection, part: &mut (u64, &mut [u8])) -> Result<()> {
+/// Cuts the bytes from `offset` on into parts, each of which is at most a buffer of whole pages; all but the first begin a page.
+fn cut(mut bytes: &mut [u8], mut offset: u64, buffer: usize) -> Vec<std::sync::Mutex<Part<'_>>> {
+    let mut parts = Vec::new();
+    while !bytes.is_empty() {
+        let lead = (offset % PAGE as u64) as usize;
+        let (part, rest) = bytes.split_at_mut((buffer / PAGE * PAGE - lead).min(bytes.len()));
+        let len = part.len() as u64;
+        parts.push(std::sync::Mutex::new((offset, part)));
+        (bytes, offset) = (rest, offset + len);
+    }
+    parts
+}
+
+/// One part: through a buffer, because a table's ends are not whole pages.
+fn load_part(session: &Session, worker: usize, section: &OpenSection, part: &mut Part) -> Result<()> {
     session.check()?;
     let mut reader = session.reader(worker);
-    let len = part.1.len().next_multiple_of(PAGE);
-    session.counters.useful_bytes.fetch_add(part.1.len() as u64, std::sync::atomic::Ordering::Relaxed);
     let (offset, bytes) = part;
-    reader.fetch(&session.counters, section, *offset, len, |content| bytes.copy_from_slice(&content[..bytes.len()]))
+    let lead = (*offset % PAGE as u64) as usize;
+    let (first, len) = (*offset - lead as u64, (lead + bytes.len()).next_multiple_of(PAGE));
+    session.counters.useful_bytes.fetch_add(bytes.len() as u64, std::sync::atomic::Ordering::Relaxed);
+    reader.fetch(&session.counters, section, first, len, |content| bytes.copy_from_slice(&content[lead..lead + bytes.len()]))
 }
