@@ -2,10 +2,25 @@
 
 use outercore_engine::{EngineError, Result};
 
-use crate::{Algorithm, Betweenness, Bfs, Components, KCore, MultiSource, PageRank, Request, Source, Spmv, Sssp};
+use crate::{
+    Algorithm, Betweenness, Bfs, Clustering, Components, KCore, LabelPropagation, MultiSource, PageRank, Request, Source, Spmv, Sssp,
+    Triangles,
+};
 
 /// The algorithms' names.
-pub const NAMES: &[&str] = &["bfs", "sssp", "components", "pagerank", "kcore", "betweenness", "multi-source", "spmv"];
+pub const NAMES: &[&str] = &[
+    "bfs",
+    "sssp",
+    "components",
+    "pagerank",
+    "kcore",
+    "betweenness",
+    "multi-source",
+    "spmv",
+    "triangles",
+    "clustering",
+    "label-propagation",
+];
 
 /// The algorithm of that name with these parameters.
 pub fn by_name(name: &str, request: &Request) -> Result<Box<dyn Algorithm>> {
@@ -19,6 +34,11 @@ pub fn by_name(name: &str, request: &Request) -> Result<Box<dyn Algorithm>> {
         "betweenness" => Box::new(Betweenness { sources: given.sources(), top: given.take("top", |request| request.top).unwrap_or(10) }),
         "multi-source" => Box::new(MultiSource { sources: given.sources() }),
         "spmv" => Box::new(Spmv),
+        "triangles" => Box::new(Triangles),
+        "clustering" => Box::new(Clustering),
+        "label-propagation" => {
+            Box::new(LabelPropagation { iterations: given.iterations()?.unwrap_or(LabelPropagation::default().iterations) })
+        }
         _ => return Err(EngineError::Usage(format!("there is no algorithm {name}; there are {}", NAMES.join(", ")))),
     };
     given.refuse_the_rest()?;
@@ -35,10 +55,7 @@ fn pagerank(given: &mut Given) -> Result<PageRank> {
     if tolerance.is_some_and(|tolerance| tolerance.is_nan() || tolerance <= 0.0) {
         return Err(EngineError::Usage("--tolerance must be above 0".to_owned()));
     }
-    let iterations = given.take("iterations", |request| request.iterations);
-    if iterations == Some(0) {
-        return Err(EngineError::Usage("--iterations must be at least 1".to_owned()));
-    }
+    let iterations = given.iterations()?;
     let most = if tolerance.is_some() { 1000 } else { default.iterations };
     Ok(PageRank {
         damping,
@@ -64,6 +81,14 @@ impl Given<'_> {
     fn source(&mut self) -> Result<Source> {
         let source = self.take("source", |request| request.source.clone());
         source.ok_or_else(|| EngineError::Usage(format!("{} needs --source: an id, max-degree, or random:SEED", self.name)))
+    }
+
+    /// The number of iterations, if it is given.
+    fn iterations(&mut self) -> Result<Option<u64>> {
+        match self.take("iterations", |request| request.iterations) {
+            Some(0) => Err(EngineError::Usage("--iterations must be at least 1".to_owned())),
+            iterations => Ok(iterations),
+        }
     }
 
     /// Those of `sources`, or the one of `source`.

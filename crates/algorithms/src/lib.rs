@@ -2,27 +2,38 @@
 //!
 //! - [`algorithm`]: [`Algorithm`], what the command line and Python call; [`Source`], how a start vertex is named.
 //! - [`catalog`]: algorithms by name.
-//! - [`bfs`], [`sssp`], [`components`], [`pagerank`], [`kcore`], [`betweenness`], [`multi_source`], [`spmv`]: the problems.
+//! - [`bfs`], [`sssp`], [`components`], [`pagerank`], [`kcore`], [`betweenness`], [`multi_source`], [`spmv`], [`triangles`], [`clustering`],
+//!   [`label_propagation`]: the problems.
+//!
+//! Beneath them: `finish`, from a run to its outcome; `lists`, whole lists in memory, batch by batch; `intersect`, intersections of sets of neighbors.
 
 pub mod algorithm;
 pub mod betweenness;
 pub mod bfs;
 pub mod catalog;
+pub mod clustering;
 pub mod components;
 mod finish;
+mod intersect;
 pub mod kcore;
+pub mod label_propagation;
+mod lists;
 pub mod multi_source;
 pub mod pagerank;
 pub mod spmv;
 pub mod sssp;
+pub mod triangles;
 
 pub use algorithm::{Algorithm, Request, Source};
 pub use betweenness::Betweenness;
 pub use bfs::Bfs;
 pub use catalog::{NAMES, by_name};
+pub use clustering::Clustering;
 pub use components::Components;
 pub use kcore::KCore;
+pub use label_propagation::LabelPropagation;
 pub use multi_source::MultiSource;
 pub use pagerank::PageRank;
 pub use spmv::Spmv;
 pub use sssp::Sssp;
+pub use triangles::Triangles;

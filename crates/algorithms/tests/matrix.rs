@@ -8,7 +8,7 @@ mod support;
 use std::collections::BTreeMap;
 
 use outercore_algorithms::{NAMES, Request, Source};
-use outercore_engine::{EngineError, IoBackend, MemoryModel, Outcome, ReadPolicy, RunConfig, report::Cell};
+use outercore_engine::{EngineError, Figure, IoBackend, MemoryModel, Outcome, ReadPolicy, RunConfig, report::Cell};
 use outercore_graph::{Graph, Order, WeightKind};
 
 use reference::Edges;
@@ -65,7 +65,7 @@ fn request(name: &str, ids: Ids, sources: &[u32]) -> Request {
 /// Compares an outcome with the reference.
 fn verify(name: &str, edges: &Edges, built: &Built, sources: &[u32], outcome: &Outcome) {
     let source = sources[0];
-    let values = cells(built, &outcome.columns[0]);
+    let values = outcome.columns.first().map(|column| cells(built, column)).unwrap_or_default();
     match name {
         "bfs" => {
             let levels: Vec<_> = values.iter().map(|&cell| whole(cell)).collect();
@@ -94,6 +94,17 @@ fn verify(name: &str, edges: &Edges, built: &Built, sources: &[u32], outcome: &O
             assert!(values.iter().map(|&cell| whole(cell).unwrap()).eq(reached));
             let sums = (0..edges.n).map(|vertex| levels.iter().filter_map(|row| row[vertex]).sum::<u64>());
             assert!(cells(built, &outcome.columns[1]).into_iter().map(|cell| whole(cell).unwrap()).eq(sums));
+        }
+        "triangles" => assert_eq!(outcome.report.summary["triangles"], Figure::Integer(reference::triangles(edges))),
+        "clustering" => close(&numbers(&values), &present(reference::clustering(edges))),
+        "label-propagation" => {
+            // Original ids are compared as they are written: rank them.
+            let mut keys: Vec<u32> = (0..edges.n as u32).collect();
+            keys.sort_by_key(|&vertex| built.ids.key(vertex));
+            let mut ranks = vec![0; edges.n];
+            keys.iter().zip(0..).for_each(|(&vertex, rank)| ranks[vertex as usize] = rank);
+            let labels = reference::label_propagation(edges, 10, |vertex| ranks[vertex as usize]);
+            assert!(values.iter().map(|&cell| whole(cell)).eq(labels.into_iter().map(|label| Some(label.into()))));
         }
         "spmv" => close(&numbers(&values), &present(reference::spmv(edges, &vec![1.0; edges.n]))),
         _ => panic!("{name} has no reference here: add one"),
@@ -172,7 +183,7 @@ fn matrix(shape: &Shape, recipe: &Recipe, lists: bool, ways: &[RunConfig]) {
         let algorithm = outercore_algorithms::by_name(name, &request(name, built.ids, &sources)).unwrap();
         let impossible = match *name {
             "sssp" => recipe.weights == WeightKind::None,
-            "betweenness" => edges.directed && !recipe.transpose,
+            "betweenness" | "triangles" | "clustering" | "label-propagation" => edges.directed && !recipe.transpose,
             _ => false,
         };
         if impossible {

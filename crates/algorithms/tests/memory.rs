@@ -23,7 +23,7 @@ fn request(name: &str) -> Request {
     match name {
         "bfs" | "sssp" => Request { source: Some(Source::MaxDegree), ..Request::default() },
         "betweenness" | "multi-source" => Request { sources: vec![Source::MaxDegree], ..Request::default() },
-        "pagerank" => Request { iterations: Some(5), ..Request::default() },
+        "pagerank" | "label-propagation" => Request { iterations: Some(5), ..Request::default() },
         _ => Request::default(),
     }
 }

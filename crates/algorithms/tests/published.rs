@@ -95,6 +95,20 @@ fn source(id: u64) -> Request {
     Request { source: Some(Source::Key(Key::Number(id))), ..Request::default() }
 }
 
+/// Triangles, in one window and in many: with the smallest budget, too.
+fn triangles(graph: &Published, expected: u64) {
+    let request = Request::default();
+    graph.run("triangles", &request, |outcome| assert_eq!(figure(outcome, "triangles"), expected));
+    let model = MemoryModel::FullyExternal;
+    let mut config = RunConfig { memory: 1 << 30, model: Some(model), threads: 2, ..RunConfig::default() };
+    let algorithm = outercore_algorithms::by_name("triangles", &request).unwrap();
+    config.memory = algorithm.plan(&graph.graph, &config).unwrap().smallest_budget_bytes;
+    let outcome = algorithm.run(&graph.graph, &config, &outercore_engine::Silent).unwrap();
+    assert_eq!((figure(&outcome, "triangles"), outcome.report.memory_model), (expected, model));
+    let windows = outcome.report.per_iteration.len();
+    assert!(windows >= (graph.graph.edges() >> 20) as usize, "{windows} windows");
+}
+
 fn figure(outcome: &Outcome, name: &str) -> u64 {
     match outcome.report.summary.get(name) {
         Some(Figure::Integer(value)) => *value,
@@ -127,6 +141,20 @@ fn same_levels(values: &BTreeMap<u64, Cell>, expected: &BTreeMap<u64, String>) {
     assert!(values.iter().map(|(&id, &cell)| (id, whole(cell))).eq(expected));
 }
 
+/// Values that are vertices, by their original ids.
+fn same_vertices(graph: &Published, outcome: &Outcome, expected: &BTreeMap<u64, String>) {
+    let values = graph.first(outcome);
+    let mut keys = BTreeMap::new();
+    let visit = &mut |names: &Keys, ids: &[u64]| {
+        let Keys::Numbers(names) = names else { panic!("numbers were read") };
+        keys.extend(ids.iter().copied().zip(names.iter().copied()));
+        Ok(())
+    };
+    graph.graph.for_each_key(1 << 16, visit).unwrap();
+    let values = values.iter().map(|(&id, &cell)| (id, keys[&whole(cell).expect("every vertex has one")]));
+    assert!(values.eq(expected.iter().map(|(&id, value)| (id, value.parse().unwrap()))));
+}
+
 fn same_numbers(values: &BTreeMap<u64, Cell>, expected: &BTreeMap<u64, String>, tolerance: f64) {
     assert!(values.keys().eq(expected.keys()));
     for (id, (&cell, expected)) in values.iter().map(|(id, cell)| (id, (cell, &expected[id]))) {
@@ -145,6 +173,7 @@ fn notre_dame() {
     graph.run("components", &Request::default(), |outcome| {
         assert_eq!((figure(outcome, "components"), figure(outcome, "largest")), (1, 325_729));
     });
+    triangles(&graph, 8_910_005);
     let Some(expected) = data::numpy("oracle/notredame.pagerank_igraph.npy.zst") else { return };
     graph.run("pagerank", &converged(), |outcome| assert!(l1(&graph.first(outcome), &expected, 0) < 1e-6));
     coreness(&graph, "oracle/notredame.coreness_igraph.npy.zst", 0, 155);
@@ -166,6 +195,7 @@ fn epinions() {
     assert_eq!((graph.graph.vertices(), graph.graph.edges()), (75_879, 508_837));
     graph.run("components", &Request::default(), |outcome| assert_eq!(figure(outcome, "largest"), 75_877));
     coreness(&graph, "oracle/epinions.coreness_igraph.npy.zst", 0, 67);
+    triangles(&graph, 1_624_481);
     // The oracle has every id up to the largest.
     let Some(expected) = data::numpy("oracle/epinions.pagerank_igraph.npy.zst") else { return };
     let listed = graph.folder.path().join("vertices.txt");
@@ -183,6 +213,7 @@ fn citations() {
     assert_eq!((graph.graph.vertices(), graph.graph.edges()), (34_546, 421_578));
     graph.run("components", &Request::default(), |outcome| assert_eq!(figure(outcome, "largest"), 34_401));
     coreness(&graph, "oracle/jlg_arxiv-cit-hep-ph.coreness_igraph.npy.zst", 1, 30);
+    triangles(&graph, 1_276_868);
     let Some(expected) = data::numpy("oracle/jlg_arxiv-cit-hep-ph.pagerank_igraph.npy.zst") else { return };
     graph.run("pagerank", &converged(), |outcome| assert!(l1(&graph.first(outcome), &expected, 1) < 1e-6));
 }
@@ -204,6 +235,7 @@ fn cnr_2000() {
     let graph = from_text(std::str::from_utf8(&edges).unwrap(), &(0..vertices).collect::<Vec<_>>(), true);
     assert_eq!((graph.graph.vertices(), graph.graph.edges()), (325_557, 3_216_152));
     graph.run("components", &Request::default(), |outcome| assert_eq!(figure(outcome, "components"), 1));
+    triangles(&graph, 20_977_629);
     let Some(mut expected) = data::numpy("oracle/cnr_rs.pagerank_igraph.npy.zst") else { return };
     expected.sort_by(f64::total_cmp);
     graph.run("pagerank", &converged(), |outcome| {
@@ -231,6 +263,14 @@ fn roads_of_new_york() {
         assert_eq!((figure(outcome, "levels"), figure(outcome, "level_sum"), figure(outcome, "reached")), (620, 90_771_609, 264_346));
     });
     graph.run("components", &Request::default(), |outcome| assert_eq!(figure(outcome, "components"), 1));
+    triangles(&graph, 6_529);
+}
+
+#[test]
+fn facebook() {
+    let Some(graph) = shared(&["snap/facebook_combined.txt.gz"], shared_options(Some(false))) else { return };
+    assert_eq!((graph.graph.vertices(), graph.graph.edges()), (4_039, 88_234));
+    triangles(&graph, 1_612_010);
 }
 
 #[test]
@@ -267,6 +307,7 @@ fn rmat_of_scale_17() {
     let graph = from_files(&inputs, shared_options(Some(false)));
     assert_eq!(graph.graph.edges(), 2_097_152);
     // The files list every id; those without an edge are not in the graph.
+    triangles(&graph, 37_816_883);
     let levels = data::pairs(&files["bfs_level_rmat_s17"]);
     graph.run("bfs", &source(0), |outcome| {
         let found = graph.first(outcome);
@@ -293,6 +334,8 @@ fn ldbc_examples() {
         graph.run("components", &Request::default(), |outcome| same_groups(&graph.first(outcome), &expected("-WCC")));
         let twice = Request { iterations: Some(2), ..Request::default() };
         graph.run("pagerank", &twice, |outcome| same_numbers(&graph.first(outcome), &expected("-PR"), 1e-6));
+        graph.run("clustering", &Request::default(), |outcome| same_numbers(&graph.first(outcome), &expected("-LCC"), 1e-9));
+        graph.run("label-propagation", &twice, |outcome| same_vertices(&graph, outcome, &expected("-CDLP")));
     }
 }
 
@@ -310,6 +353,11 @@ fn ldbc_unit_graphs() {
         let graph = adjacency("pr");
         let request = Request { iterations: Some(rounds), ..Request::default() };
         graph.run("pagerank", &request, |outcome| same_numbers(&graph.first(outcome), &expected("pr"), 1e-5));
+        let graph = adjacency("lcc");
+        graph.run("clustering", &Request::default(), |outcome| same_numbers(&graph.first(outcome), &expected("lcc"), 1e-9));
+        let graph = adjacency("cdlp");
+        let five = Request { iterations: Some(5), ..Request::default() };
+        graph.run("label-propagation", &five, |outcome| same_vertices(&graph, outcome, &expected("cdlp")));
         let Some(graph) = shared(&[&format!("ldbc-validation/sssp/{kind}-input.e")], shared_options(Some(directed))) else { return };
         graph.run("sssp", &source(1), |outcome| same_numbers(&graph.first(outcome), &expected("sssp"), 1e-12));
     }
@@ -332,7 +380,10 @@ fn peers_of_gnutella() {
         graph.run("bfs", &source(6), |outcome| same_levels(&graph.first(outcome), &expected(&name("BFS"))));
         graph.run("sssp", &source(6), |outcome| same_numbers(&graph.first(outcome), &expected(&name("SSSP")), 1e-12));
         graph.run("components", &Request::default(), |outcome| same_groups(&graph.first(outcome), &expected("WCC")));
+        triangles(&graph, 2_024);
         if !directed {
+            graph.run("label-propagation", &Request::default(), |outcome| same_vertices(&graph, outcome, &expected("CDLP")));
+            graph.run("clustering", &Request::default(), |outcome| same_numbers(&graph.first(outcome), &expected("LCC"), 1e-4));
             let ten = Request { iterations: Some(10), ..Request::default() };
             graph.run("pagerank", &ten, |outcome| same_numbers(&graph.first(outcome), &expected("PR"), 1e-6));
         }

@@ -30,7 +30,7 @@ pub fn request(name: &str, ids: Ids) -> Request {
         "bfs" | "sssp" => Request { source: Some(Source::Key(key(0))), ..Request::default() },
         "betweenness" => Request { sources: vec![Source::Key(key(1))], ..Request::default() },
         "multi-source" => Request { sources: vec![Source::Key(key(1)), Source::Key(key(2))], ..Request::default() },
-        "pagerank" => Request { iterations: Some(3), ..Request::default() },
+        "pagerank" | "label-propagation" => Request { iterations: Some(3), ..Request::default() },
         _ => Request::default(),
     }
 }

@@ -5,7 +5,7 @@
 //!
 //! The conventions that decide an answer:
 //! - A duplicate edge counts as often as it is there: PageRank and SpMV add it each time, betweenness takes it for
-//!   another shortest path. Only [`kcore`] looks at the simple view.
+//!   another shortest path. Only [`kcore`], [`triangles`] and [`clustering`] look at the simple view.
 //! - An undirected edge leads both ways; an undirected self-loop is one neighbor, not two.
 //! - Directed components are weak.
 
@@ -146,12 +146,7 @@ pub fn pagerank(graph: &Edges, iterations: usize) -> Vec<f64> {
 /// Each vertex's core number in the undirected simple view without self-loops: the least connected vertex is peeled
 /// off again and again.
 pub fn kcore(graph: &Edges) -> Vec<u32> {
-    let mut neighbors = vec![BTreeSet::new(); graph.n];
-    for (source, target, _) in graph.undirected().arcs() {
-        if source != target {
-            neighbors[source].insert(target);
-        }
-    }
+    let mut neighbors = simple_neighbors(graph);
     let mut cores = vec![0; graph.n];
     let mut left: BTreeSet<_> = (0..graph.n).map(|v| (neighbors[v].len(), v)).collect();
     let mut core = 0;
@@ -206,6 +201,61 @@ pub fn spmv(graph: &Edges, x: &[f64]) -> Vec<f64> {
         y[target] += weight * x[source];
     }
     y
+}
+
+/// The different neighbors of each vertex, whatever the direction of the edge; nobody is their own.
+fn simple_neighbors(graph: &Edges) -> Vec<BTreeSet<usize>> {
+    let mut neighbors = vec![BTreeSet::new(); graph.n];
+    for (source, target, _) in graph.undirected().arcs() {
+        if source != target {
+            neighbors[source].insert(target);
+        }
+    }
+    neighbors
+}
+
+/// The number of triangles in the undirected simple view.
+pub fn triangles(graph: &Edges) -> u64 {
+    let neighbors = simple_neighbors(graph);
+    let joined = |v: usize, w: usize| neighbors[v].intersection(&neighbors[w]).filter(|&&x| x > w).count();
+    (0..graph.n).flat_map(|v| neighbors[v].iter().filter(move |&&w| w > v).map(move |&w| joined(v, w) as u64)).sum()
+}
+
+/// Each vertex's local clustering coefficient, as in LDBC Graphalytics: the share of the ordered pairs of different neighbors (along edges of
+/// either direction) that an edge leads from and to.
+pub fn clustering(graph: &Edges) -> Vec<f64> {
+    let neighbors = simple_neighbors(graph);
+    let mut leads = vec![BTreeSet::new(); graph.n];
+    for (source, target, _) in graph.arcs().filter(|arc| arc.0 != arc.1) {
+        leads[source].insert(target);
+    }
+    let share = |list: &BTreeSet<usize>| {
+        let joined = |list: &BTreeSet<usize>| list.iter().map(|&v| leads[v].intersection(list).count()).sum::<usize>() as f64;
+        if list.len() < 2 { 0.0 } else { joined(list) / (list.len() * (list.len() - 1)) as f64 }
+    };
+    neighbors.iter().map(share).collect()
+}
+
+/// Each vertex's label after some rounds of label propagation, as in LDBC Graphalytics: the most frequent label among the neighbors, along edges of
+/// both directions, of equally frequent ones the first in `order`. Labels are vertices.
+pub fn label_propagation(graph: &Edges, rounds: usize, order: impl Fn(u32) -> u64) -> Vec<u32> {
+    let mut ways = vec![Vec::new(); graph.n];
+    for (source, target, _) in graph.arcs() {
+        ways[source].push(target);
+        if graph.directed {
+            ways[target].push(source);
+        }
+    }
+    let mut labels: Vec<u32> = (0..graph.n as u32).collect();
+    for _ in 0..rounds {
+        let winner = |v: usize| {
+            let mut votes = std::collections::BTreeMap::new();
+            ways[v].iter().for_each(|&w| *votes.entry(labels[w]).or_insert(0) += 1);
+            votes.into_iter().max_by_key(|&(label, votes)| (votes, Reverse(order(label)))).map_or(v as u32, |(label, _)| label)
+        };
+        labels = (0..graph.n).map(winner).collect();
+    }
+    labels
 }
 
 /// The answers on graphs small enough to be worked out by hand.
@@ -379,5 +429,38 @@ mod tests {
         assert_eq!(spmv(&graph, &[1.0, 10.0, 100.0]), [0.0, 2.5, 430.0]);
         graph.directed = false;
         assert_eq!(spmv(&graph, &[1.0, 10.0, 100.0]), [25.0, 302.5, 430.0]);
+    }
+
+    #[test]
+    fn triangles_are_counted_once() {
+        assert_eq!(triangles(&path(DIRECTED)), 0);
+        assert_eq!(triangles(&clique()), 4);
+        assert_eq!(triangles(&two_triangles()), 2);
+        let pairs = [(0, 1), (1, 2), (2, 0), (0, 2), (1, 1), (0, 1)];
+        assert_eq!(triangles(&graph(3, DIRECTED, &pairs)), 1);
+    }
+
+    #[test]
+    fn clustering_is_the_share_of_joined_pairs() {
+        close(&clustering(&clique()), &[1.0; 4]);
+        close(&clustering(&star(UNDIRECTED)), &[0.0; 4]);
+        // A triangle with a tail at 2: of the six ordered pairs of 2's neighbors, two are joined.
+        let tail = [(0, 1), (1, 2), (2, 0), (2, 3)];
+        close(&clustering(&graph(4, UNDIRECTED, &tail)), &[1.0, 1.0, 1.0 / 3.0, 0.0]);
+        // With directions, each edge joins one ordered pair, unless its return is there.
+        close(&clustering(&graph(4, DIRECTED, &tail)), &[0.5, 0.5, 1.0 / 6.0, 0.0]);
+        close(&clustering(&graph(3, DIRECTED, &[(0, 1), (1, 0), (1, 2), (2, 0)])), &[0.5, 0.5, 1.0]);
+    }
+
+    #[test]
+    fn label_propagation_takes_the_most_frequent_label() {
+        let same = u64::from;
+        assert_eq!(label_propagation(&path(UNDIRECTED), 1, same), [1, 0, 1, 2]);
+        assert_eq!(label_propagation(&path(UNDIRECTED), 2, same), [0, 1, 0, 1]);
+        assert_eq!(label_propagation(&two_triangles(), 2, same), [0, 0, 0, 3, 3, 3]);
+        // An edge and its return are two votes.
+        let pairs = [(0, 2), (1, 2), (2, 1)];
+        assert_eq!(label_propagation(&graph(3, DIRECTED, &pairs), 1, same), [2, 2, 1]);
+        assert_eq!(label_propagation(&graph(3, DIRECTED, &[(0, 2), (1, 2)]), 1, |label| u64::from(9 - label)), [2, 2, 1]);
     }
 }

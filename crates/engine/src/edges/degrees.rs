@@ -1,11 +1,11 @@
 //! [`Degrees`]: how many edges each vertex has in one direction; four bytes for each, or about one.
 
-use std::{ops::Range, sync::Mutex};
+use std::ops::Range;
 
 use outercore_graph::{Direction, Graph, Order};
-use outercore_storage::HugeVec;
+use outercore_storage::{HugePages, HugeVec};
 
-use super::rows::load_table;
+use super::rows::load_range;
 use crate::{
     error::Result,
     session::{OpenSection, Session},
@@ -14,10 +14,13 @@ use crate::{
 /// Stands for a degree that is kept elsewhere.
 const LARGE: u8 = u8::MAX;
 
+/// Vertices whose degrees are read together on the way to narrow ones.
+const STEP: u64 = 1 << 20;
+
 /// The degrees of one direction.
 pub enum Degrees {
-    /// Four bytes for each vertex.
-    Wide(HugeVec<u32>),
+    /// Four bytes for each vertex from this one on.
+    Wide(u64, HugeVec<u32>),
     /// One byte for each, and the few that do not fit it apart.
     Narrow(Narrow),
 }
@@ -30,28 +33,25 @@ pub struct Narrow {
 }
 
 impl Degrees {
-    /// Loads them wide.
-    pub fn wide(session: &Session, section: &OpenSection) -> Result<Self> {
-        Ok(Degrees::Wide(load_table(session, section, session.graph.connected() as usize)?))
+    /// Those of no vertex.
+    pub fn none() -> Result<Self> {
+        Ok(Degrees::Wide(0, HugeVec::zeroed(0, HugePages::Off)?))
     }
 
     /// Loads them narrow.
     pub fn narrow(session: &Session, section: &OpenSection) -> Result<Self> {
         let vertices = session.graph.connected();
         let mut small: HugeVec<u8> = HugeVec::zeroed(vertices as usize, session.config.huge_pages)?;
-        let large = Mutex::new(Vec::new());
-        super::rows::for_each_part(session, section, &mut small, |first, small, degrees: &[u32]| {
-            let mut found = Vec::new();
-            for ((small, &degree), vertex) in small.iter_mut().zip(degrees).zip(first..) {
-                *small = degree.min(u32::from(LARGE)) as u8;
-                if *small == LARGE {
-                    found.push((vertex, degree));
+        let mut large = Vec::new();
+        for first in (0..vertices).step_by(STEP as usize) {
+            let degrees: HugeVec<u32> = load_range(session, section, first..(first + STEP).min(vertices))?;
+            for (&degree, vertex) in degrees.iter().zip(first..) {
+                small[vertex as usize] = degree.min(u32::from(LARGE)) as u8;
+                if degree >= u32::from(LARGE) {
+                    large.push((vertex, degree));
                 }
             }
-            large.lock().expect("no holder panics").append(&mut found);
-        })?;
-        let mut large = large.into_inner().expect("no holder panics");
-        large.sort_unstable();
+        }
         let mut front: Vec<u32> = small[..small.len().min(2 * large.len())].iter().map(|&degree| u32::from(degree)).collect();
         let inside = large.partition_point(|&(vertex, _)| (vertex as usize) < front.len());
         large.drain(..inside).for_each(|(vertex, degree)| front[vertex as usize] = degree);
@@ -67,13 +67,13 @@ impl Degrees {
             Order::Original => None,
         };
         // A large degree takes 16 bytes on its way, in a vector that doubles, and up to 8 in the front.
-        Ok(vertices + large.unwrap_or((arcs / u64::from(LARGE)).min(vertices)) * 40)
+        Ok(vertices + STEP * 4 + large.unwrap_or((arcs / u64::from(LARGE)).min(vertices)) * 40)
     }
 
     /// The degrees as a slice, where they are wide.
     pub fn as_slice(&self) -> Option<&[u32]> {
         match self {
-            Degrees::Wide(degrees) => Some(degrees),
+            Degrees::Wide(_, degrees) => Some(degrees),
             Degrees::Narrow(_) => None,
         }
     }
@@ -82,7 +82,7 @@ impl Degrees {
     #[inline(always)]
     pub fn get(&self, vertex: u64) -> u32 {
         match self {
-            Degrees::Wide(degrees) => degrees[vertex as usize],
+            Degrees::Wide(first, degrees) => degrees[(vertex - first) as usize],
             Degrees::Narrow(degrees) => degrees.get(vertex),
         }
     }
@@ -91,7 +91,9 @@ impl Degrees {
     #[inline(always)]
     pub fn sum(&self, range: Range<u64>) -> u64 {
         match self {
-            Degrees::Wide(degrees) => degrees[range.start as usize..range.end as usize].iter().map(|&degree| u64::from(degree)).sum(),
+            Degrees::Wide(first, degrees) => {
+                degrees[(range.start - first) as usize..(range.end - first) as usize].iter().map(|&degree| u64::from(degree)).sum()
+            }
             Degrees::Narrow(degrees) => range.map(|vertex| u64::from(degrees.get(vertex))).sum(),
         }
     }

@@ -1,4 +1,8 @@
-//! [`Rows`]: where each vertex's list lies. Degrees are in memory; a list's offset is that of its group of 64 plus the degrees before it.
+//! [`Rows`]: where each vertex's list lies. Degrees are in memory (4 bytes a vertex); a list's offset is that of its group of 64 plus the degrees before it.
+//!
+//! Degrees and index are those of all vertices, or of a window of them that slides: then nothing here grows with the graph.
+
+use std::ops::Range;
 
 use outercore_graph::{Direction, Graph, format::INDEX_GROUP};
 use outercore_storage::{HugePages, HugeVec, PAGE};
@@ -11,9 +15,13 @@ use crate::{
 
 /// The rows of one direction.
 pub struct Rows {
-    /// The degree of each vertex.
+    /// The degree of each vertex of the window, which is all of them unless the rows slide.
     pub degrees: Degrees,
     index: HugeVec<u64>,
+    /// The vertices whose degrees are in memory; begins a group.
+    window: Range<u64>,
+    /// Degrees and index on storage, where the window slides.
+    tables: Option<[OpenSection; 2]>,
     /// Bytes of a neighbor.
     pub width: usize,
     /// Bytes of a weight; 0: not read.
@@ -36,28 +44,37 @@ impl Rows {
         graph.connected() * 4 + graph.connected() / INDEX_GROUP * 8 + 16
     }
 
+    /// Bytes of memory beside caches and checksums of rows whose window has `vertices`.
+    pub fn window_bytes(vertices: u64) -> u64 {
+        vertices * 4 + vertices / INDEX_GROUP * 8 + 16
+    }
+
     /// Loads degrees and index. `cache` bytes are for the front of the adjacency (and of the weights, in proportion).
     pub fn load(session: &Session, sections: Vec<OpenSection>, cache: u64) -> Result<Self> {
-        Self::load_with(session, sections, cache, Degrees::wide)
+        let mut rows = Self::sliding(session, sections, cache)?;
+        rows.slide(session, 0..session.graph.connected())?;
+        rows.tables = None;
+        Ok(rows)
     }
 
     /// The same with degrees of about one byte.
     pub fn load_narrow(session: &Session, sections: Vec<OpenSection>, cache: u64) -> Result<Self> {
-        Self::load_with(session, sections, cache, Degrees::narrow)
+        let mut rows = Self::sliding(session, sections, cache)?;
+        let [degrees, index] = rows.tables.take().expect("just made");
+        let vertices = session.graph.connected();
+        rows.degrees = Degrees::narrow(session, &degrees)?;
+        rows.index = load_range(session, &index, 0..vertices.div_ceil(INDEX_GROUP) + 1)?;
+        rows.window = 0..vertices;
+        Ok(rows)
     }
 
-    fn load_with(
-        session: &Session,
-        sections: Vec<OpenSection>,
-        cache: u64,
-        load_degrees: fn(&Session, &OpenSection) -> Result<Degrees>,
-    ) -> Result<Self> {
+    /// Rows whose window is empty, to be slid. `cache` is as in [`Rows::load`].
+    pub fn sliding(session: &Session, sections: Vec<OpenSection>, cache: u64) -> Result<Self> {
         let mut sections = sections.into_iter();
         let mut next = || sections.next().ok_or_else(|| EngineError::Usage("the rows' sections were not opened".to_owned()));
         let (degrees, index, adjacency) = (next()?, next()?, next()?);
         let weights = next().ok();
         let manifest = session.graph.manifest();
-        let vertices = session.graph.connected();
         let huge = session.config.huge_pages;
         let total = adjacency.section.bytes + weights.as_ref().map_or(0, |weights| weights.section.bytes);
         let share = |section: &OpenSection| -> Result<PrefixCache> {
@@ -65,35 +82,63 @@ impl Rows {
             PrefixCache::new((bytes / PrefixCache::PAGE_COST).min(section.section.pages()), huge)
         };
         let (cache, weight_cache) = (share(&adjacency)?, weights.as_ref().map_or_else(|| PrefixCache::new(0, HugePages::Off), share)?);
-        let rows = Self {
-            degrees: load_degrees(session, &degrees)?,
-            index: load_table(session, &index, vertices.div_ceil(INDEX_GROUP) as usize + 1)?,
+        Ok(Self {
+            degrees: Degrees::none()?,
+            index: HugeVec::zeroed(1, HugePages::Off)?,
+            window: 0..0,
+            tables: Some([degrees, index]),
             width: manifest.neighbor_bytes as usize,
             weight_width: if weights.is_some() { manifest.weight_bytes as usize } else { 0 },
             adjacency,
             weights,
             cache,
             weight_cache,
-        };
-        Ok(rows)
+        })
     }
 
-    /// Edges of all rows.
+    /// Brings degrees and index of `window` into memory, in the place of those before; it begins a group of 64.
+    ///
+    /// # Panics
+    /// If these rows do not slide.
+    pub fn slide(&mut self, session: &Session, window: Range<u64>) -> Result<()> {
+        let [degrees, index] = self.tables.as_ref().expect("only rows that slide are slid");
+        assert_eq!(window.start % INDEX_GROUP, 0, "a window begins a group");
+        let groups = window.start / INDEX_GROUP..window.end.div_ceil(INDEX_GROUP) + 1;
+        // What is no longer needed goes first: the old window and the new one are never in memory together.
+        self.degrees = Degrees::none()?;
+        self.index = HugeVec::zeroed(0, HugePages::Off)?;
+        self.degrees = Degrees::Wide(window.start, load_range(session, degrees, window.clone())?);
+        self.index = load_range(session, index, groups)?;
+        self.window = window;
+        Ok(())
+    }
+
+    /// The vertices whose degrees are in memory.
+    pub fn window(&self) -> Range<u64> {
+        self.window.clone()
+    }
+
+    /// The degree of a vertex of the window.
+    #[inline(always)]
+    pub fn degree(&self, vertex: u64) -> u32 {
+        self.degrees.get(vertex)
+    }
+
+    /// Edges before the end of the window: all of them, unless the rows slide.
     pub fn edges(&self) -> u64 {
         self.index[self.index.len() - 1]
     }
 
-    /// Edges before group `group` of 64 vertices.
+    /// Edges before group `group` of 64 vertices, which begins or ends in the window.
     pub fn group_offset(&self, group: u64) -> u64 {
-        self.index[group as usize]
+        self.index[(group - self.window.start / INDEX_GROUP) as usize]
     }
 
     /// Edges before `vertex`'s.
     #[inline(always)]
     pub fn offset(&self, vertex: u64) -> u64 {
         let group = vertex / INDEX_GROUP;
-        let first = group * INDEX_GROUP;
-        self.index[group as usize] + self.degrees.sum(first..vertex)
+        self.group_offset(group) + self.degrees.sum(group * INDEX_GROUP..vertex)
     }
 }
 
@@ -113,53 +158,63 @@ pub fn mean_weight(graph: &Graph) -> Result<f64> {
 }
 
 /// Reads a section of little-endian numbers into memory, in parallel and verified.
-pub fn load_table<T: outercore_storage::Pod + bytemuck::Pod + Send + Sync>(
-    session: &Session,
-    section: &OpenSection,
-    len: usize,
-) -> Result<HugeVec<T>> {
-    let mut table: HugeVec<T> = HugeVec::zeroed(len, session.config.huge_pages)?;
-    for_each_part(session, section, &mut table, |_, part, content: &[T]| part.copy_from_slice(content))?;
-    Ok(table)
+pub fn load_table<T: outercore_storage::Pod + bytemuck::Pod>(session: &Session, section: &OpenSection, len: usize) -> Result<HugeVec<T>> {
+    load_range(session, section, 0..len as u64)
 }
 
-/// Reads a section of numbers part by part, in parallel and verified; `take` gets the number of a part's first entry, the same part of `table`, and the numbers.
-pub fn for_each_part<T: bytemuck::Pod, U: Send>(
+/// A part of a table on its way: where in the section it begins, and its memory.
+type Part<'t> = (u64, &'t mut [u8]);
+
+/// Reads entries `range` of a section of little-endian numbers into memory, in parallel and verified.
+pub fn load_range<T: outercore_storage::Pod + bytemuck::Pod>(
     session: &Session,
     section: &OpenSection,
-    table: &mut [U],
-    take: impl Fn(u64, &mut [U], &[T]) + Sync,
-) -> Result<()> {
-    let wanted = (table.len() * size_of::<T>()) as u64;
-    if section.section.bytes < wanted {
-        let what = format!("it has {} bytes where {wanted} are needed", section.section.bytes);
+    range: Range<u64>,
+) -> Result<HugeVec<T>> {
+    let size = size_of::<T>() as u64;
+    if section.section.bytes < range.end * size {
+        let what = format!("it has {} bytes where {} are needed", section.section.bytes, range.end * size);
         return Err(outercore_graph::GraphError::Corrupt { path: section.section.path().to_owned(), what }.into());
     }
-    let step = session.buffer_bytes() / PAGE * PAGE / size_of::<T>();
-    let parts: Vec<std::sync::Mutex<&mut [U]>> = table.chunks_mut(step).map(std::sync::Mutex::new).collect();
+    let mut table: HugeVec<T> = HugeVec::zeroed((range.end - range.start) as usize, session.config.huge_pages)?;
+    let parts = cut(bytemuck::cast_slice_mut(&mut table), range.start * size, session.buffer_bytes());
     let results = session.workers.over(
         parts.len() as u64,
         1,
         |index| (index, Ok(())),
         |(worker, result): &mut (usize, Result<()>), range| {
-            for index in range {
-                let mut part = parts[index as usize].lock().expect("each part has one worker");
+            for part in range {
+                let mut part = parts[part as usize].lock().expect("each part has one worker");
                 if result.is_ok() {
-                    let first = index * step as u64;
-                    *result = load_part(session, *worker, section, first * size_of::<T>() as u64, part.len() * size_of::<T>(), |bytes| {
-                        take(first, &mut part, bytemuck::cast_slice(bytes));
-                    });
+                    *result = load_part(session, *worker, section, &mut part);
                 }
             }
         },
     );
-    results.into_iter().try_for_each(|(_, result)| result)
+    results.into_iter().try_for_each(|(_, result)| result)?;
+    Ok(table)
 }
 
-/// `len` bytes from `offset` on: through a buffer, because a table's end is not a whole page.
-fn load_part(session: &Session, worker: usize, section: &OpenSection, offset: u64, len: usize, take: impl FnOnce(&[u8])) -> Result<()> {
+/// Cuts the bytes from `offset` on into parts, each of which is at most a buffer of whole pages; all but the first begin a page.
+fn cut(mut bytes: &mut [u8], mut offset: u64, buffer: usize) -> Vec<std::sync::Mutex<Part<'_>>> {
+    let mut parts = Vec::new();
+    while !bytes.is_empty() {
+        let lead = (offset % PAGE as u64) as usize;
+        let (part, rest) = bytes.split_at_mut((buffer / PAGE * PAGE - lead).min(bytes.len()));
+        let len = part.len() as u64;
+        parts.push(std::sync::Mutex::new((offset, part)));
+        (bytes, offset) = (rest, offset + len);
+    }
+    parts
+}
+
+/// One part: through a buffer, because a table's ends are not whole pages.
+fn load_part(session: &Session, worker: usize, section: &OpenSection, part: &mut Part) -> Result<()> {
     session.check()?;
     let mut reader = session.reader(worker);
-    session.counters.useful_bytes.fetch_add(len as u64, std::sync::atomic::Ordering::Relaxed);
-    reader.fetch(&session.counters, section, offset, len.next_multiple_of(PAGE), |content| take(&content[..len]))
+    let (offset, bytes) = part;
+    let lead = (*offset % PAGE as u64) as usize;
+    let (first, len) = (*offset - lead as u64, (lead + bytes.len()).next_multiple_of(PAGE));
+    session.counters.useful_bytes.fetch_add(bytes.len() as u64, std::sync::atomic::Ordering::Relaxed);
+    reader.fetch(&session.counters, section, first, len, |content| bytes.copy_from_slice(&content[lead..lead + bytes.len()]))
 }

@@ -23,6 +23,7 @@ pub struct IoIterator<'a> {
     session: &'a Session<'a>,
     rows: &'a Rows,
     ordered: bool,
+    within: Range<u64>,
 }
 
 /// A vertex's list, or a piece of it.
@@ -81,7 +82,12 @@ fn number(bytes: &[u8]) -> u64 {
 impl<'a> IoIterator<'a> {
     /// Lists of `rows`.
     pub fn new(session: &'a Session<'a>, rows: &'a Rows) -> Self {
-        Self { session, rows, ordered: false }
+        Self { session, rows, ordered: false, within: rows.window() }
+    }
+
+    /// Only vertices of `range`, which lies in the window of the rows.
+    pub fn within(self, range: Range<u64>) -> Self {
+        Self { within: range, ..self }
     }
 
     /// With `true`, lists come in ascending order of their vertices, to one worker: for sums whose order matters.
@@ -89,8 +95,8 @@ impl<'a> IoIterator<'a> {
         Self { ordered, ..self }
     }
 
-    /// Hands the list of every active vertex with edges to `compute`, on all workers. `is_active` is asked once for each vertex of `0..vertices`, in groups of 64:
-    /// it gets the group's number and answers with bits. `expected` is about how many edges there will be: a small step stays on one worker.
+    /// Hands the list of every active vertex with edges to `compute`, on all workers; all pieces of a list go to one of them. `is_active` is asked once for each
+    /// group of 64 vertices: it gets the group's number and answers with bits. `expected` is about how many edges there will be: a small step stays on one worker.
     pub fn for_each<S: Send>(
         &self,
         expected: u64,
@@ -98,7 +104,7 @@ impl<'a> IoIterator<'a> {
         state: impl Fn(usize) -> S + Sync,
         compute: impl Fn(&mut S, u64, List) + Sync,
     ) -> Result<Vec<S>> {
-        let groups = self.session.graph.connected().div_ceil(64);
+        let groups = self.within.end.div_ceil(64).saturating_sub(self.within.start / 64);
         let alone = self.ordered || expected < 1 << 14;
         let workers = if alone { 1 } else { self.session.workers.count() as u64 };
         // Parts are small enough to be shared out evenly, and large enough to form long runs.
@@ -113,6 +119,14 @@ impl<'a> IoIterator<'a> {
         self.session.counters.stolen.fetch_add(shares.stolen(), Relaxed);
         self.session.check()?;
         error::all(results)
+    }
+
+    /// Which of a group's vertices are in the range, as bits.
+    fn members(&self, group: u64) -> u64 {
+        let (first, Range { start, end }) = (group * 64, self.within.clone());
+        let before = start.saturating_sub(first).min(63);
+        let after = (first + 64).saturating_sub(end).min(63);
+        (u64::MAX << before) & (u64::MAX >> after)
     }
 
     /// All that one worker does.
@@ -162,7 +176,8 @@ impl Worker<'_, '_, '_> {
         while let Some(range) = shares.take(index) {
             self.preparing.start();
             for group in range {
-                let bits = is_active(group);
+                let group = self.stream.within.start / 64 + group;
+                let bits = is_active(group) & self.stream.members(group);
                 if bits != 0 {
                     self.want((group, bits), compute)?;
                 }
