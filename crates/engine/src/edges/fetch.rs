@@ -63,11 +63,18 @@ impl<'s> Lane<'s> {
     /// The bytes that must be read for some edges: whole blocks, and whole pages where they will be kept.
     #[inline]
     pub fn span(&self, edges: &Range<u64>) -> Range<u64> {
-        let unit = |byte: u64| if byte / PAGE_BYTES < self.cache.pages() { self.block.max(PAGE_BYTES) } else { self.block };
-        let (first, last) = (edges.start * self.width, edges.end * self.width);
-        let (low, high) = (unit(first), unit(last - 1));
+        // Blocks and pages are powers of two: a division for each list would cost more than all the rest.
+        let mask = |byte: u64| if byte / PAGE_BYTES < self.cache.pages() { self.block.max(PAGE_BYTES) - 1 } else { self.block - 1 };
+        let (first, last) = (edges.start * self.width, edges.end * self.width - 1);
         // A section's file ends with a whole page.
-        first / low * low..last.next_multiple_of(high).min(self.section.section.pages() * PAGE_BYTES)
+        first & !mask(first)..((last | mask(last)) + 1).min(self.section.section.pages() * PAGE_BYTES)
+    }
+
+    /// The blocks of that.
+    #[inline]
+    pub fn blocks(&self, edges: &Range<u64>) -> Range<u64> {
+        let (bytes, bits) = (self.span(edges), self.block.trailing_zeros());
+        bytes.start >> bits..((bytes.end - 1) >> bits) + 1
     }
 
     /// Whether all of some edges' pages are in memory.

@@ -158,6 +158,13 @@ pub struct Scratch {
     wanted: Wanted,
     /// Vertices whose lists are in memory.
     cached: Vec<Group>,
+    requests: Vec<Request>,
+}
+
+/// A request to be: its edges, and who of those that want something wants them.
+struct Request {
+    edges: Range<u64>,
+    groups: Range<usize>,
 }
 
 /// Groups of vertices whose lists are in memory before they are handed over.
@@ -196,8 +203,13 @@ impl Worker<'_, '_, '_> {
 
     /// Marks what the active vertices of a group want. The stopwatch runs before and after.
     fn want(&mut self, (group, bits): Group, compute: &mut impl FnMut(u64, List)) -> Result<()> {
+        let rows = self.stream.rows;
+        let whole = rows.group_offset(group)..rows.group_offset(group + 1);
+        if bits == u64::MAX && !whole.is_empty() {
+            return self.want_list((group, bits), whole, compute);
+        }
         let mut result = Ok(());
-        for_lists(self.stream.rows, (group, bits), |vertex, first, count| {
+        for_lists(rows, (group, bits), |vertex, first, count| {
             if result.is_ok() {
                 result = self.want_list((group, 1 << (vertex % 64)), first..first + count, compute);
             }
@@ -219,7 +231,7 @@ impl Worker<'_, '_, '_> {
             }
             return Ok(());
         }
-        let blocks = self.blocks(&edges);
+        let blocks = self.lead.blocks(&edges);
         if self.scratch.wanted.add(one, &blocks) {
             return Ok(());
         }
@@ -232,12 +244,6 @@ impl Worker<'_, '_, '_> {
         Ok(())
     }
 
-    fn blocks(&self, edges: &Range<u64>) -> Range<u64> {
-        let block = self.stream.session.limits().block_bytes;
-        let bytes = self.lead.span(edges);
-        bytes.start / block..bytes.end.div_ceil(block)
-    }
-
     fn hand_over_cached(&mut self, compute: &mut impl FnMut(u64, List)) {
         self.fetch.deliver_cached(&self.scratch.cached, compute);
         self.scratch.cached.clear();
@@ -245,26 +251,36 @@ impl Worker<'_, '_, '_> {
 
     /// Makes requests of everything that is wanted. The stopwatch runs before and after, and stands still while requests are submitted and lists computed.
     fn ask(&mut self, compute: &mut impl FnMut(u64, List)) -> Result<()> {
+        self.plan();
+        self.preparing.stop();
+        let Scratch { wanted, requests, .. } = &mut *self.scratch;
+        for Request { edges, groups } in requests.drain(..) {
+            self.fetch.ask(edges, wanted.groups()[groups].iter().copied(), compute)?;
+        }
+        wanted.clear();
+        self.preparing.start();
+        Ok(())
+    }
+
+    /// Turns what is wanted into requests.
+    fn plan(&mut self) {
         let rows = self.stream.rows;
         let (block, width) = (self.stream.session.limits().block_bytes, self.lead.width());
-        self.scratch.wanted.seal();
+        let Scratch { wanted, requests, .. } = &mut *self.scratch;
+        wanted.seal();
         let (mut from, mut done, mut at) = (0, 0, 0);
-        while let Some(run) = self.scratch.wanted.next(from) {
+        while let Some(run) = wanted.next(from) {
             let first = done.max((run.start * block).div_ceil(width));
             let end = (run.end * block / width).min(rows.edges());
             // An entry on the boundary of two requests belongs to the second, which begins with the block where the entry does.
-            let cut = self.scratch.wanted.has(run.end) && end < rows.edges();
+            let cut = wanted.has(run.end) && end < rows.edges();
             from = if cut { end * width / block } else { run.end };
             done = end;
-            let groups = self.scratch.wanted.groups();
+            let groups = wanted.groups();
             at += groups[at..].partition_point(|&(group, _)| rows.group_offset(group + 1) <= first);
             let until = at + groups[at..].partition_point(|&(group, _)| rows.group_offset(group) < end);
-            self.preparing.stop();
-            self.fetch.ask(first..end, groups[at..until].iter().copied(), compute)?;
-            self.preparing.start();
+            requests.push(Request { edges: first..end, groups: at..until });
         }
-        self.scratch.wanted.clear();
-        Ok(())
     }
 
     /// Asks for a list that is longer than a window, request by request.

@@ -5,9 +5,9 @@
 //!
 //! Beside the blocks stand the vertices that want them, as bits of their groups of 64, so that nothing is kept for each list.
 
-use std::{ops::Range, time::Instant};
+use std::{ops::Range, sync::OnceLock, time::Duration};
 
-use outercore_storage::{MergePolicy, PageSet};
+use outercore_storage::{MergePolicy, PageSet, memory::thread_time};
 
 use crate::config::IoScheduling;
 
@@ -160,10 +160,10 @@ impl Wanted {
     }
 }
 
-/// Measures only while it runs.
+/// Measures the thread's processor time while it runs, without what measuring itself costs.
 #[derive(Default)]
 pub struct Stopwatch {
-    since: Option<Instant>,
+    since: Option<Duration>,
     /// Nanoseconds so far.
     pub nanos: u64,
 }
@@ -171,15 +171,27 @@ pub struct Stopwatch {
 impl Stopwatch {
     /// Runs from now on.
     pub fn start(&mut self) {
-        self.since = Some(Instant::now());
+        self.since = Some(thread_time());
     }
 
     /// Stands still.
     pub fn stop(&mut self) {
         if let Some(since) = self.since.take() {
-            self.nanos += since.elapsed().as_nanos() as u64;
+            self.nanos += (thread_time() - since).saturating_sub(cost()).as_nanos() as u64;
         }
     }
+}
+
+/// What asking for the time costs.
+fn cost() -> Duration {
+    static COST: OnceLock<Duration> = OnceLock::new();
+    *COST.get_or_init(|| {
+        let between = |_| {
+            let begun = thread_time();
+            thread_time() - begun
+        };
+        (0..16).map(between).min().unwrap_or_default()
+    })
 }
 
 #[cfg(test)]

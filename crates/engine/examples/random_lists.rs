@@ -1,0 +1,56 @@
+//! Reads the lists of a share of the vertices, chosen at random, and prints what that asked of the device, as JSON: what `make bench-graphene` compares with the device's limits.
+//! `random_lists GRAPH SHARE [block=512] [max_gap=0] [io_scheduling=pluglist]`
+
+use std::{error::Error, sync::atomic::Ordering::Relaxed, time::Instant};
+
+use outercore_engine::{
+    IoScheduling, RunConfig, Silent,
+    edges::{rows::Rows, stream::IoIterator},
+    session::Session,
+};
+use outercore_graph::Graph;
+use outercore_storage::Disk;
+
+/// 64 vertices as bits, each there with the given probability; the same for the same group.
+fn some(group: u64, share: f64) -> u64 {
+    let mut state = group.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    (0..64).fold(0, |bits, bit| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        bits | u64::from((state >> 11) as f64 / (1u64 << 53) as f64 <= share) << bit
+    })
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [path, share, settings @ ..] = &arguments[..] else { return Err("random_lists GRAPH SHARE [SETTING=VALUE ...]".into()) };
+    let (share, mut config): (f64, _) = (share.parse()?, RunConfig::default());
+    for setting in settings {
+        match setting.split_once('=').ok_or("a setting is NAME=VALUE")? {
+            ("block", value) => config.block = value.parse()?,
+            ("max_gap", value) => config.max_gap = Some(value.parse()?),
+            ("io_scheduling", "pluglist") => config.io_scheduling = IoScheduling::Pluglist,
+            (name, value) => return Err(format!("unknown setting {name}={value}").into()),
+        }
+    }
+    let graph = Graph::open(&Disk::new(), path.as_ref())?;
+    let (session, sections) = Session::open(&graph, &config, &Silent, &["out.degrees", "out.index", "out.adjacency"])?;
+    let rows = Rows::load(&session, sections, 0)?;
+    let last = graph.connected() % 64;
+    let is_active = |group: u64| {
+        let whole = last == 0 || group != graph.connected() / 64;
+        some(group, share) & if whole { u64::MAX } else { (1 << last) - 1 }
+    };
+    let counters = &session.counters;
+    let count = || [&counters.bytes_read, &counters.useful_bytes, &counters.requests].map(|counter| counter.load(Relaxed));
+    let (before, begun) = (count(), Instant::now());
+    let sums = IoIterator::new(&session, &rows).for_each(u64::MAX, is_active, |_| 0, |sum, _, list| *sum += list.neighbors().sum::<u64>())?;
+    let (seconds, after) = (begun.elapsed().as_secs_f64(), count());
+    let [bytes, useful, requests] = [0, 1, 2].map(|at| after[at] - before[at]);
+    let report = serde_json::json!({
+        "seconds": seconds, "bytes": bytes, "useful": useful, "requests": requests, "sum": sums.iter().map(|&sum| u128::from(sum)).sum::<u128>() as u64, "io": session.io_report(),
+    });
+    println!("{report}");
+    Ok(())
+}
