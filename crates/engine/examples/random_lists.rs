@@ -45,7 +45,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let counters = &session.counters;
     let count = || [&counters.bytes_read, &counters.useful_bytes, &counters.requests].map(|counter| counter.load(Relaxed));
     let (before, begun) = (count(), Instant::now());
-    let sums = IoIterator::new(&session, &rows).for_each(u64::MAX, is_active, |_| 0, |sum, _, list| *sum += list.neighbors().sum::<u64>())?;
+    let sums =
+        IoIterator::new(&session, &rows).for_each(u64::MAX, is_active, |_| 0, |sum, _, list| *sum += list.neighbors().sum::<u64>())?;
     let (seconds, after) = (begun.elapsed().as_secs_f64(), count());
     let [bytes, useful, requests] = [0, 1, 2].map(|at| after[at] - before[at]);
     let report = serde_json::json!({

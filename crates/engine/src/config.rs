@@ -117,6 +117,28 @@ pub struct RunConfig {
     pub stealing: bool,
 }
 
+impl CrossIteration {
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            CrossIteration::Off => "off",
+            CrossIteration::Fciu => "fciu",
+            CrossIteration::On => "on",
+        }
+    }
+}
+
+impl Preset {
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Preset::Best => "best",
+            Preset::Streaming => "streaming",
+            Preset::Graphsd => "graphsd",
+        }
+    }
+}
+
 impl RunConfig {
     /// These settings, changed to a preset's.
     pub fn with_preset(self, preset: Preset) -> Self {

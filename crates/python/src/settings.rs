@@ -6,7 +6,7 @@ use std::{
 };
 
 use outercore_algorithms::{Request, Source};
-use outercore_engine::{EngineError, HugePages, IoBackend, IoScheduling, MemoryModel, ReadPolicy, RunConfig};
+use outercore_engine::{CrossIteration, EngineError, HugePages, IoBackend, IoScheduling, MemoryModel, Preset, ReadPolicy, RunConfig};
 use outercore_graph::{
     BuildOptions, Graph, GraphError, GridPartition, Key, Order, WeightKind,
     format::IdTable,
@@ -180,6 +180,10 @@ pub struct RunArguments<'py> {
     #[pyo3(default)]
     stealing: Option<bool>,
     #[pyo3(default)]
+    cross_iteration: Option<String>,
+    #[pyo3(default)]
+    preset: Option<String>,
+    #[pyo3(default)]
     source: Option<Bound<'py, PyAny>>,
     #[pyo3(default)]
     sources: Option<Vec<Bound<'py, PyAny>>>,
@@ -207,16 +211,17 @@ impl RunArguments<'_> {
         let backends = [("auto", IoBackend::Auto), ("uring", IoBackend::Uring), ("blocking", IoBackend::Blocking)];
         let pages = [("auto", HugePages::Auto), ("on", HugePages::On), ("off", HugePages::Off)];
         let schedulings = [IoScheduling::Bitmap, IoScheduling::Pluglist].map(|scheduling| (scheduling.name(), scheduling));
+        let crossings = [CrossIteration::On, CrossIteration::Fciu, CrossIteration::Off].map(|cross| (cross.name(), cross));
+        let presets = [Preset::Best, Preset::Streaming, Preset::Graphsd].map(|preset| (preset.name(), preset));
         let block = self.block.unwrap_or(4096);
         if ![512, 4096, 8192].contains(&block) {
             return Err(usage(format!("block cannot be {block}; it is 512, 4096 or 8192")));
         }
         let size = |size: &Option<Size>| size.as_ref().map(|size| size.of(0)).transpose();
-        Ok(RunConfig {
+        let config = RunConfig {
             memory: memory_budget(self.memory.as_ref())?,
             threads: threads(self.threads)?,
             model: self.model.as_deref().map_or(Ok(None), |name| one_of("model", name, &models))?,
-            read: one_of("read", self.read.as_deref().unwrap_or("auto"), &reads)?,
             io: one_of("io", self.io.as_deref().unwrap_or("auto"), &backends)?,
             huge_pages: one_of("huge_pages", self.huge_pages.as_deref().unwrap_or("auto"), &pages)?,
             block,
@@ -225,6 +230,16 @@ impl RunArguments<'_> {
             io_scheduling: one_of("io_scheduling", self.io_scheduling.as_deref().unwrap_or("bitmap"), &schedulings)?,
             stealing: self.stealing.unwrap_or(true),
             ..RunConfig::default()
+        };
+        let config = config.with_preset(one_of("preset", self.preset.as_deref().unwrap_or("best"), &presets)?);
+        // What is asked for by itself goes before what belongs to a preset.
+        Ok(RunConfig {
+            read: self.read.as_deref().map_or(Ok(config.read), |name| one_of("read", name, &reads))?,
+            cross_iteration: self
+                .cross_iteration
+                .as_deref()
+                .map_or(Ok(config.cross_iteration), |name| one_of("cross_iteration", name, &crossings))?,
+            ..config
         })
     }
 
