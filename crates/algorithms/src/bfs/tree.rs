@@ -35,7 +35,7 @@ pub enum Tree {
         parents: HugeVec<AtomicU32>,
     },
     /// In logs: who was found, and from where, in the order of the levels.
-    Logs(Logs),
+    Logs(Box<Logs>),
 }
 
 /// Logs of what was found, one for each window of vertices.
@@ -84,7 +84,7 @@ impl Tree {
         windows.extend(stripes.last());
         let spill = Spill::create(graph.disk(), &folder(graph), windows.len() - 1, BATCH * 8).map_err(EngineError::from)?;
         debug_assert!(config.threads * (windows.len() - 1) * BATCH * 8 < 64 << 20);
-        Ok(Tree::Logs(Logs { spill, stripes, windows, ends: Vec::new(), failed: Mutex::new(None) }))
+        Ok(Tree::Logs(Box::new(Logs { spill, stripes, windows, ends: Vec::new(), failed: Mutex::new(None) })))
     }
 
     /// A worker's share of a level.

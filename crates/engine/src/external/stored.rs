@@ -13,14 +13,14 @@ pub struct Stored<T: Pod> {
     bounds: Vec<u64>,
     /// The block that was read last.
     at_hand: Mutex<(usize, Block<T>)>,
-    counters: Counters,
+    counters: Box<Counters>,
 }
 
 impl<T: Pod + Copy> Stored<T> {
     /// The items of `array`, whose block `b` has items `bounds[b]..bounds[b + 1]`.
     pub fn new(array: DiskArray<T>, bounds: Vec<u64>) -> Result<Self> {
         let widest = bounds.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);
-        Ok(Self { array, bounds, at_hand: Mutex::new((usize::MAX, Block::new(widest as usize)?)), counters: Counters::default() })
+        Ok(Self { array, bounds, at_hand: Mutex::new((usize::MAX, Block::new(widest as usize)?)), counters: Box::default() })
     }
 
     /// The array, to store blocks in that have not been shown yet.
