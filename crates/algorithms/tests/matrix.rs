@@ -238,7 +238,7 @@ fn matrix(shape: &Shape, recipe: &Recipe, lists: bool, ways: &[RunConfig]) {
 /// Whether an algorithm needs its vertices in memory.
 fn resident_only(name: &str, graph: &Graph) -> bool {
     match name {
-        "sssp" | "betweenness" => true,
+        "betweenness" => true,
         // Weights are not read from the grid.
         "spmv" => graph.weights() != WeightKind::None,
         _ => false,

@@ -9,6 +9,7 @@
 
 use crate::PAGE;
 use crate::arena::{Arena, Buffer, HugePages};
+use crate::checksum::crc32c;
 use crate::disk::{Disk, DiskFile};
 use crate::error::{Result, StorageError};
 use std::io;
@@ -24,6 +25,8 @@ const BOUNCES: usize = 4;
 pub struct Extent {
     page: u32,
     len: u32,
+    /// CRC-32C of the block, so that what comes back is what was written, or an error.
+    sum: u32,
 }
 
 impl Extent {
@@ -50,6 +53,10 @@ pub struct Spill {
     partitions: Vec<Mutex<Partition>>,
     /// Where the next block goes.
     end: AtomicU64,
+    /// Pages of full blocks that were freed.
+    freed: Mutex<Vec<u32>>,
+    /// Bytes written so far, padding counted.
+    written: AtomicU64,
     bounces: Mutex<Bounces>,
     returned: Condvar,
 }
@@ -82,6 +89,8 @@ impl Spill {
             block: block_bytes.next_multiple_of(PAGE),
             partitions: (0..partitions).map(|_| Mutex::default()).collect(),
             end: AtomicU64::new(0),
+            freed: Mutex::default(),
+            written: AtomicU64::new(0),
             bounces: Mutex::default(),
             returned: Condvar::new(),
         })
@@ -113,7 +122,9 @@ impl Spill {
             return Ok(());
         }
         let padded = block.len().next_multiple_of(PAGE);
-        let offset = self.end.fetch_add(padded as u64, Ordering::Relaxed);
+        self.written.fetch_add(padded as u64, Ordering::Relaxed);
+        let again = if padded == self.block { lock(&self.freed).pop() } else { None };
+        let offset = again.map_or_else(|| self.end.fetch_add(padded as u64, Ordering::Relaxed), |page| u64::from(page) * PAGE as u64);
         let Ok(page) = u32::try_from(offset / PAGE as u64) else {
             let source = io::Error::from_raw_os_error(libc::EFBIG);
             return Err(StorageError::write("write", self.file.path(), offset, padded as u64, source));
@@ -128,7 +139,7 @@ impl Spill {
             self.file.write_at(memory, offset)?;
         }
         let mut partition = lock(&self.partitions[partition]);
-        partition.extents.push(Extent { page, len: block.len() as u32 });
+        partition.extents.push(Extent { page, len: block.len() as u32, sum: crc32c(block) });
         partition.bytes += block.len() as u64;
         Ok(())
     }
@@ -169,6 +180,7 @@ impl Spill {
             let target = &mut buffer[at..at + extent.len as usize];
             if extent.padded() == target.len() && (target.as_ptr() as usize).is_multiple_of(PAGE) {
                 self.file.read_at(target, extent.offset())?;
+                self.verify(extent, target)?;
             } else {
                 target.copy_from_slice(self.read_block(extent, &mut memory)?);
             }
@@ -187,6 +199,31 @@ impl Spill {
         lock(&self.partitions[partition]).extents.clone()
     }
 
+    /// Empties a partition; returns its blocks, to be read and then freed.
+    pub fn take(&self, partition: usize) -> Vec<Extent> {
+        std::mem::take(&mut *lock(&self.partitions[partition])).extents
+    }
+
+    /// Lets the room of blocks that nobody reads any more be used again.
+    pub fn free(&self, extents: Vec<Extent>) {
+        let full = extents.into_iter().filter(|extent| extent.padded() == self.block);
+        lock(&self.freed).extend(full.map(|extent| extent.page));
+    }
+
+    /// Bytes written so far, padding counted.
+    pub fn written_bytes(&self) -> u64 {
+        self.written.load(Ordering::Relaxed)
+    }
+
+    /// What `extent` holds must be what was written.
+    fn verify(&self, extent: Extent, bytes: &[u8]) -> Result<()> {
+        if crc32c(bytes) == extent.sum {
+            return Ok(());
+        }
+        let damaged = io::Error::other("scratch came back from the device other than it was written");
+        Err(StorageError::io("read", self.file.path(), extent.offset(), damaged))
+    }
+
     /// Reads a block into memory that is made at the first call.
     fn read_block<'a>(&self, extent: Extent, memory: &'a mut Option<Buffer>) -> Result<&'a [u8]> {
         if memory.is_none() {
@@ -194,6 +231,7 @@ impl Spill {
         }
         let memory = memory.as_mut().expect("made above");
         self.file.read_at(&mut memory[..extent.padded()], extent.offset())?;
+        self.verify(extent, &memory[..extent.len as usize])?;
         Ok(&memory[..extent.len as usize])
     }
 }

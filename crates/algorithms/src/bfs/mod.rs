@@ -7,8 +7,6 @@
 
 mod tree;
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-
 use outercore_engine::{
     Column, Figure, Isolated, Meaning, MemoryModel, Outcome, Plan, ReadPolicy, Result, RunConfig, RunProgress,
     budget::Needs,
@@ -16,10 +14,9 @@ use outercore_engine::{
     external::scan::ChunkScan,
     frontier::Frontier,
     plan::PlanItem,
-    session::{OpenSection, Session},
+    session::Session,
 };
 use outercore_graph::{Direction, Graph};
-use outercore_storage::PAGE;
 
 use self::tree::{Batches, Tree};
 use crate::{
@@ -79,17 +76,11 @@ impl Bfs {
     }
 }
 
-/// The first in-neighbors: in memory, or read block by block for every level that is pulled.
-enum FirstNeighbors {
-    Memory(Heads),
-    Storage(OpenSection),
-}
-
 /// The state of a search.
 struct Search<'s> {
     session: &'s Session<'s>,
     out: &'s Rows,
-    incoming: Option<(&'s Rows, FirstNeighbors)>,
+    incoming: Option<(&'s Rows, Heads)>,
     scan: Option<ChunkScan>,
     tree: Tree,
     current: Frontier,
@@ -195,10 +186,8 @@ impl Search<'_> {
     /// The unvisited vertices: their first in-neighbor, then the in-lists of those for which it does not answer.
     fn pull(&self, level: u32) -> Result<Vec<Found>> {
         let (rows, heads) = self.incoming.as_ref().expect("pulled only with incoming edges");
-        let (mut all, pending) = match heads {
-            FirstNeighbors::Memory(heads) => self.by_memory(level, heads),
-            FirstNeighbors::Storage(section) => self.by_storage(level, section)?,
-        };
+        let mut all = self.by_heads(level, heads)?;
+        let pending = self.unvisited.count() - all.iter().map(|found| found.vertices).sum::<u64>();
         // A list of one neighbor holds nothing beyond the head.
         let wanted = |group: u64| {
             let mut bits = self.unvisited.word(group) & !self.next.word(group);
@@ -226,72 +215,26 @@ impl Search<'_> {
         Ok(all)
     }
 
-    /// The vertices whose first in-neighbor, in memory, is in the frontier; and how many are still unvisited.
-    fn by_memory(&self, level: u32, heads: &Heads) -> (Vec<Found>, u64) {
-        let pending = AtomicU64::new(0);
-        let found = self.session.workers.over(
-            self.session.graph.connected().div_ceil(64),
-            1 << 10,
+    /// The vertices whose first in-neighbor is in the frontier.
+    fn by_heads(&self, level: u32, heads: &Heads) -> Result<Vec<Found>> {
+        heads.for_each_group(
+            self.session,
+            |group| self.unvisited.word(group) != 0,
             |_| self.nothing(),
-            |found, range| {
-                for group in range {
-                    self.try_heads(found, level, group, |vertex| heads.get(vertex));
-                    pending.fetch_add(u64::from((self.unvisited.word(group) & !self.next.word(group)).count_ones()), Relaxed);
-                }
-            },
-        );
-        (found, pending.into_inner())
-    }
-
-    /// The same with the first in-neighbors on storage.
-    fn by_storage(&self, level: u32, section: &OpenSection) -> Result<(Vec<Found>, u64)> {
-        let width = self.session.graph.manifest().neighbor_bytes as u64;
-        let (groups, grain) =
-            (self.session.graph.connected().div_ceil(64), (1 << 10).min(self.session.buffer_bytes() as u64 / PAGE as u64));
-        let pending = AtomicU64::new(0);
-        let results = self.session.workers.over(
-            groups.div_ceil(grain),
-            1,
-            |index| (index, self.nothing(), Ok(())),
-            |(index, found, failed): &mut (usize, Found, Result<()>), parts| {
-                for part in parts {
-                    let range = part * grain..((part + 1) * grain).min(groups);
-                    if failed.is_err() || !range.clone().any(|group| self.unvisited.word(group) != 0) {
-                        continue;
+            |found, group, heads| {
+                let mut bits = self.unvisited.word(group);
+                while bits != 0 {
+                    let vertex = group * 64 + u64::from(bits.trailing_zeros());
+                    bits &= bits - 1;
+                    match heads.get(vertex) {
+                        Some(head) if self.current.contains(head) => self.take(found, level, vertex, head),
+                        Some(_) => {}
+                        // Nothing leads to it.
+                        None => self.unvisited.remove(vertex),
                     }
-                    // A grain's heads begin at a page: 64 vertices times a multiple of 64 groups.
-                    let first = range.start * 64 * width;
-                    let page = first / PAGE as u64 * PAGE as u64;
-                    let len = ((range.end * 64 * width).min(section.section.bytes) - page).next_multiple_of(PAGE as u64);
-                    *failed = self.session.reader(*index).fetch(&self.session.counters, section, page, len as usize, |bytes| {
-                        for group in range.clone() {
-                            self.try_heads(found, level, group, |vertex| {
-                                head_in(&bytes[(vertex * width - page) as usize..], width as usize)
-                            });
-                            pending.fetch_add(u64::from((self.unvisited.word(group) & !self.next.word(group)).count_ones()), Relaxed);
-                        }
-                    });
-                    self.session.counters.useful_bytes.fetch_add(len, Relaxed);
                 }
             },
-        );
-        let found: Result<Vec<Found>> = results.into_iter().map(|(_, found, failed)| failed.map(|()| found)).collect();
-        Ok((found?, pending.into_inner()))
-    }
-
-    #[inline(always)]
-    fn try_heads(&self, found: &mut Found, level: u32, group: u64, head: impl Fn(u64) -> Option<u64>) {
-        let mut bits = self.unvisited.word(group);
-        while bits != 0 {
-            let vertex = group * 64 + u64::from(bits.trailing_zeros());
-            bits &= bits - 1;
-            match head(vertex) {
-                Some(head) if self.current.contains(head) => self.take(found, level, vertex, head),
-                Some(_) => {}
-                // Nothing leads to it.
-                None => self.unvisited.remove(vertex),
-            }
-        }
+        )
     }
 }
 
@@ -334,8 +277,8 @@ impl Algorithm for Bfs {
         let out = load(&session, sections.by_ref().take(3).collect(), share)?;
         let incoming = if both { Some(load(&session, sections.by_ref().take(3).collect(), share)?) } else { None };
         let heads = match if pulls { sections.next() } else { None } {
-            Some(section) if external => Some(FirstNeighbors::Storage(section)),
-            Some(section) => Some(FirstNeighbors::Memory(Heads::load(&session, &section)?)),
+            Some(section) if external => Some(Heads::stored(&session, section)),
+            Some(section) => Some(Heads::load(&session, &section)?),
             None => None,
         };
         let scan = if full { Some(ChunkScan::new(graph, sections.next().expect("the section was opened"))?) } else { None };
@@ -347,7 +290,7 @@ impl Algorithm for Bfs {
             out: &out,
             incoming: heads.map(|heads| (incoming.as_ref().unwrap_or(&out), heads)),
             scan,
-            tree: if external { Tree::logs(graph, config, room)? } else { Tree::memory(&session)? },
+            tree: if external { Tree::logs(graph, room)? } else { Tree::memory(&session)? },
             current: Frontier::new(len, huge)?,
             next: Frontier::new(len, huge)?,
             unvisited,
@@ -374,13 +317,4 @@ impl Algorithm for Bfs {
         };
         Ok(outcome(&Done { session: &session, plan: &plan, iterations: last + 1, load_seconds }, summary, vec![level, parent], false))
     }
-}
-
-/// The number at the front of `bytes`; all ones: none.
-#[inline(always)]
-fn head_in(bytes: &[u8], width: usize) -> Option<u64> {
-    let mut number = [0; 8];
-    number[..width].copy_from_slice(&bytes[..width]);
-    let head = u64::from_le_bytes(number);
-    (head != u64::MAX >> (64 - 8 * width)).then_some(head)
 }

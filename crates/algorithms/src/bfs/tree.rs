@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use outercore_engine::{
-    EngineError, HugeVec, Result, RunConfig, Values,
+    EngineError, HugeVec, Result, Values,
     external::{
         array::{Block, DiskArray},
         run::folder,
@@ -71,19 +71,10 @@ impl Tree {
     }
 
     /// An empty tree in logs; when it is read, windows take at most `room` bytes.
-    pub fn logs(graph: &Graph, config: &RunConfig, room: u64) -> Result<Self> {
+    pub fn logs(graph: &Graph, room: u64) -> Result<Self> {
         let stripes = graph.grid()?.stripes;
-        let most = room / 16;
-        let mut windows = vec![0];
-        for pair in stripes.windows(2) {
-            let last = windows[windows.len() - 1];
-            if pair[1] - last > most && pair[0] > last {
-                windows.push(pair[0]);
-            }
-        }
-        windows.extend(stripes.last());
-        let spill = Spill::create(graph.disk(), &folder(graph), windows.len() - 1, BATCH * 8).map_err(EngineError::from)?;
-        debug_assert!(config.threads * (windows.len() - 1) * BATCH * 8 < 64 << 20);
+        let windows = crate::components::windows(&stripes, room / 16);
+        let spill = Spill::create(graph.disk(), &folder(graph), windows.len().max(2) - 1, BATCH * 8).map_err(EngineError::from)?;
         Ok(Tree::Logs(Box::new(Logs { spill, stripes, windows, ends: Vec::new(), failed: Mutex::new(None) })))
     }
 
@@ -117,7 +108,7 @@ impl Tree {
             return Err(error);
         }
         logs.ends.push((0..logs.windows.len() - 1).map(|window| logs.spill.extents(window).len()).collect());
-        session.counters.bytes_written.store(logs.spill.file_bytes(), Relaxed);
+        session.counters.bytes_written.store(logs.spill.written_bytes(), Relaxed);
         Ok(())
     }
 

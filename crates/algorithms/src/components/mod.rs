@@ -6,6 +6,8 @@
 mod external;
 mod streaming;
 
+pub use external::cut as windows;
+
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use outercore_engine::HugeVec;

@@ -108,7 +108,7 @@ impl<T: Pod> DiskArray<T> {
         Ok(())
     }
 
-    /// Writes all `items` items of block `index`.
+    /// Writes all `items` items of block `index`. What is behind them in `from`, up to a page, becomes zeros.
     pub fn store(&self, counters: &Counters, index: usize, items: usize, from: &mut Block<T>) -> Result<()> {
         let bytes = bytes_of(from, items);
         bytes[items * size_of::<T>()..].fill(0);

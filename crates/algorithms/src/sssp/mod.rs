@@ -4,18 +4,22 @@
 //! Distances are 64-bit patterns whose order is that of the numbers: whole numbers for whole weights, non-negative doubles else. A relaxation is one atomic minimum, so the
 //! distances do not depend on the order of events.
 
+mod external;
+
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use outercore_engine::{
-    Column, EngineError, Figure, HugeVec, Isolated, Meaning, Outcome, Plan, Result, RunConfig, RunProgress, Values,
+    Column, EngineError, Figure, HugeVec, Isolated, Meaning, MemoryModel, Outcome, Plan, Result, RunConfig, RunProgress, Values,
     budget::Needs,
     edges::{
+        degrees::Degrees,
         rows::{Rows, mean_weight},
         stream::IoIterator,
     },
     execute::weight_value,
     frontier::Frontier,
     plan::PlanItem,
+    report::Cell,
     session::Session,
 };
 use outercore_graph::{Direction, Graph, WeightKind};
@@ -35,7 +39,7 @@ pub struct Sssp {
 }
 
 impl Sssp {
-    fn needs(&self, graph: &Graph) -> Result<Needs> {
+    fn needs(&self, graph: &Graph, threads: usize) -> Result<Needs> {
         let vertices = graph.connected();
         Ok(Needs {
             algorithm: self.name(),
@@ -45,7 +49,13 @@ impl Sssp {
                 PlanItem { name: "frontiers", bytes: 2 * Frontier::bytes(vertices) },
                 PlanItem { name: "row index", bytes: Rows::index_bytes(graph) },
             ],
-            external: None,
+            external: Some(vec![
+                PlanItem { name: "degrees", bytes: Degrees::narrow_bytes(graph)? },
+                PlanItem { name: "row index", bytes: vertices / 64 * 8 + 16 },
+                PlanItem { name: "frontiers", bytes: 2 * Frontier::bytes(vertices) },
+                PlanItem { name: "logs", bytes: external::WORKER * threads as u64 + (4 << 20) },
+                PlanItem { name: "smallest window", bytes: external::SMALLEST },
+            ]),
             edges: row_sections(graph, Direction::Out, true)?.split_off(2),
             scans: None,
         })
@@ -108,7 +118,22 @@ struct Search<'s> {
 /// Groups of 64 vertices in a part of a parallel step.
 const GRAIN: u64 = 1 << 10;
 
-impl Search<'_> {
+impl<'s> Search<'s> {
+    /// A search that has not begun.
+    fn new(session: &'s Session<'s>, rows: &'s Rows, lengths: Lengths, delta: f64) -> Result<Self> {
+        let (len, huge) = (session.graph.connected(), session.config.huge_pages);
+        let distances: HugeVec<AtomicU64> = HugeVec::zeroed(len as usize, huge)?;
+        let unreached = lengths.unreached();
+        session.workers.over(
+            len,
+            1 << 16,
+            |_| (),
+            |(), range| distances[range.start as usize..range.end as usize].iter().for_each(|entry| entry.store(unreached, Relaxed)),
+        );
+        let (improved, current) = (Frontier::new(len, huge)?, Frontier::new(len, huge)?);
+        Ok(Self { session, rows, lengths, distances, improved, current, delta })
+    }
+
     fn run(&mut self, source: u64) -> Result<u64> {
         self.distances[source as usize].store(0, Relaxed);
         self.improved.insert(source);
@@ -201,7 +226,12 @@ impl Algorithm for Sssp {
 
     fn plan(&self, graph: &Graph, config: &RunConfig) -> Result<Plan> {
         self.suits(graph)?;
-        Ok(self.needs(graph)?.plan(graph, config)?.0)
+        let (mut plan, _) = self.needs(graph, config.threads)?.plan(graph, config)?;
+        if plan.memory_model == MemoryModel::FullyExternal {
+            plan.method = "windows of distance (delta-stepping), a window of vertices at a time".to_owned();
+            plan.disk_bytes = graph.connected() * 8 + graph.manifest().arcs * 16;
+        }
+        Ok(plan)
     }
 
     fn run(&self, graph: &Graph, config: &RunConfig, progress: &dyn RunProgress) -> Result<Outcome> {
@@ -209,43 +239,30 @@ impl Algorithm for Sssp {
         if self.delta.is_some_and(|delta| delta.is_nan() || delta <= 0.0) {
             return Err(EngineError::Usage("--delta must be above 0".to_owned()));
         }
-        let (plan, cache) = self.needs(graph)?.plan(graph, config)?;
+        let (plan, cache) = self.needs(graph, config.threads)?.plan(graph, config)?;
         let source = locate(graph, &self.source)?;
         let (session, sections) = open(graph, config, progress, &row_sections(graph, Direction::Out, true)?)?;
-        let rows = Rows::load(&session, sections, cache)?;
         let lengths = Lengths { kind: graph.weights() };
-        let (len, huge) = (graph.connected(), config.huge_pages);
-        let distances: HugeVec<AtomicU64> = HugeVec::zeroed(len as usize, huge)?;
-        let unreached = lengths.unreached();
-        session.workers.over(
-            len,
-            1 << 16,
-            |_| (),
-            |(), range| distances[range.start as usize..range.end as usize].iter().for_each(|entry| entry.store(unreached, Relaxed)),
-        );
+        let isolated = source >= graph.connected();
+        let external = plan.memory_model == MemoryModel::FullyExternal;
+        // With the distances on storage, windows have half of what is left, and the front of the rows the rest.
+        let rows = if external { Rows::load_narrow(&session, sections, cache / 2)? } else { Rows::load(&session, sections, cache)? };
         let delta = match self.delta {
             Some(delta) => delta,
             None => delta(&rows, graph, mean_weight(graph)?),
         };
-        let mut search = Search {
-            session: &session,
-            rows: &rows,
-            lengths,
-            distances,
-            improved: Frontier::new(len, huge)?,
-            current: Frontier::new(len, huge)?,
-            delta,
+        let (values, rounds, load_seconds) = if external {
+            let mut search = external::Search::new(&session, &rows, lengths, delta, cache / 2)?;
+            let load_seconds = session.seconds();
+            let rounds = search.run((!isolated).then_some(source))?;
+            (search.into_values(graph, config)?, rounds, load_seconds)
+        } else {
+            let mut search = Search::new(&session, &rows, lengths, delta)?;
+            let load_seconds = session.seconds();
+            let rounds = if isolated { 0 } else { search.run(source)? };
+            let distances = search.distances.into_plain();
+            (if lengths.whole() { Values::U64(distances) } else { Values::F64(distances.into_floats()) }, rounds, load_seconds)
         };
-        let load_seconds = session.seconds();
-        let isolated = source >= len;
-        let rounds = if isolated { 0 } else { search.run(source)? };
-        let distances = search.distances.into_plain();
-        let mut summary = summary(&distances, lengths);
-        if isolated {
-            summary.insert("reached", Figure::Integer(1));
-        }
-        summary.insert("source", Figure::Key(graph.key_of(source)?));
-        let values = if lengths.whole() { Values::U64(distances) } else { Values::F64(distances.into_floats()) };
         let column = Column {
             name: "distance",
             values,
@@ -253,21 +270,27 @@ impl Algorithm for Sssp {
             meaning: Meaning::Number,
             exception: isolated.then_some((source, 0.0)),
         };
+        let mut summary = summary(&column, lengths)?;
+        if isolated {
+            summary.insert("reached", Figure::Integer(1));
+        }
+        summary.insert("source", Figure::Key(graph.key_of(source)?));
         Ok(outcome(&Done { session: &session, plan: &plan, iterations: rounds, load_seconds }, summary, vec![column], false))
     }
 }
 
-fn summary(distances: &[u64], lengths: Lengths) -> Summary {
-    let reached = distances.iter().filter(|&&distance| distance != lengths.unreached());
+/// Reached vertices, the largest distance and the sum of all.
+fn summary(column: &Column, lengths: Lengths) -> Result<Summary> {
+    let (mut reached, mut largest, mut sum, mut farthest, mut total) = (0, 0, 0, 0.0f64, 0.0);
+    column.for_each(|_, cell| match cell {
+        Cell::Null => {}
+        Cell::Integer(length) => (reached, largest, sum) = (reached + 1, length.max(largest), sum + length),
+        Cell::Float(length) => (reached, farthest, total) = (reached + 1, length.max(farthest), total + length),
+    })?;
+    let whole = lengths.whole();
     let mut summary = Summary::new();
-    summary.insert("reached", Figure::Integer(reached.clone().count() as u64));
-    let (largest, sum) = if lengths.whole() {
-        (Figure::Integer(reached.clone().copied().max().unwrap_or(0)), Figure::Integer(reached.sum()))
-    } else {
-        let numbers = reached.map(|&bits| f64::from_bits(bits));
-        (Figure::Float(numbers.clone().fold(0.0, f64::max)), Figure::Float(numbers.sum()))
-    };
-    summary.insert("max_distance", largest);
-    summary.insert("distance_sum", sum);
-    summary
+    summary.insert("reached", Figure::Integer(reached));
+    summary.insert("max_distance", if whole { Figure::Integer(largest) } else { Figure::Float(farthest) });
+    summary.insert("distance_sum", if whole { Figure::Integer(sum) } else { Figure::Float(total) });
+    Ok(summary)
 }
