@@ -33,6 +33,10 @@ pub trait Algorithm: Send + Sync {
     fn name(&self) -> &'static str;
     /// What a run would do.
     fn plan(&self, graph: &Graph, config: &RunConfig) -> Result<Plan>;
+    /// Whether a run gives a value for each vertex.
+    fn has_columns(&self) -> bool {
+        true
+    }
     /// Runs it.
     fn run(&self, graph: &Graph, config: &RunConfig, progress: &dyn RunProgress) -> Result<Outcome>;
 }
@@ -54,6 +58,8 @@ pub struct Request {
     pub delta: Option<f64>,
     /// The k of one k-core.
     pub k: Option<u64>,
+    /// Whether a diameter is to be proved.
+    pub exact: bool,
     /// How many of the best rows a summary holds.
     pub top: Option<usize>,
 }

@@ -3,8 +3,8 @@
 use outercore_engine::{EngineError, Result};
 
 use crate::{
-    Algorithm, Betweenness, Bfs, Clustering, Components, KCore, LabelPropagation, MultiSource, PageRank, Request, Source, Spmv, Sssp,
-    Triangles,
+    Algorithm, Betweenness, Bfs, Clustering, Components, Diameter, KCore, LabelPropagation, MultiSource, PageRank, Request, Source, Spmv,
+    Sssp, Triangles,
 };
 
 /// The algorithms' names.
@@ -36,6 +36,7 @@ pub fn by_name(name: &str, request: &Request) -> Result<Box<dyn Algorithm>> {
         "spmv" => Box::new(Spmv),
         "triangles" => Box::new(Triangles),
         "clustering" => Box::new(Clustering),
+        "diameter" => Box::new(Diameter { exact: given.take("exact", |request| request.exact.then_some(())).is_some() }),
         "label-propagation" => {
             Box::new(LabelPropagation { iterations: given.iterations()?.unwrap_or(LabelPropagation::default().iterations) })
         }
@@ -107,6 +108,7 @@ impl Given<'_> {
             ("damping", request.damping.is_some()),
             ("delta", request.delta.is_some()),
             ("k", request.k.is_some()),
+            ("exact", request.exact),
             ("top", request.top.is_some()),
         ];
         match given.iter().find(|(parameter, given)| *given && !self.taken.contains(parameter)) {

@@ -3,7 +3,7 @@
 //! - [`algorithm`]: [`Algorithm`], what the command line and Python call; [`Source`], how a start vertex is named.
 //! - [`catalog`]: algorithms by name.
 //! - [`bfs`], [`sssp`], [`components`], [`pagerank`], [`kcore`], [`betweenness`], [`multi_source`], [`spmv`], [`triangles`], [`clustering`],
-//!   [`label_propagation`]: the problems.
+//!   [`label_propagation`], [`diameter`]: the problems.
 //!
 //! Beneath them: `finish`, from a run to its outcome; `lists`, whole lists in memory, batch by batch; `intersect`, intersections of sets of neighbors.
 
@@ -13,6 +13,7 @@ pub mod bfs;
 pub mod catalog;
 pub mod clustering;
 pub mod components;
+pub mod diameter;
 mod finish;
 mod intersect;
 pub mod kcore;
@@ -30,6 +31,7 @@ pub use bfs::Bfs;
 pub use catalog::{NAMES, by_name};
 pub use clustering::Clustering;
 pub use components::Components;
+pub use diameter::Diameter;
 pub use kcore::KCore;
 pub use label_propagation::LabelPropagation;
 pub use multi_source::MultiSource;

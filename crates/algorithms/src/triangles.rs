@@ -248,6 +248,10 @@ impl Algorithm for Triangles {
         Ok(Counted::plan(self.name(), Counting::Total, graph, config)?.plan)
     }
 
+    fn has_columns(&self) -> bool {
+        false
+    }
+
     fn run(&self, graph: &Graph, config: &RunConfig, progress: &dyn RunProgress) -> Result<Outcome> {
         let counted = Counted::plan(self.name(), Counting::Total, graph, config)?;
         let (session, sections) = open(graph, config, progress, &lists::sections(graph, self.name())?)?;

@@ -57,6 +57,7 @@ fn request(name: &str, ids: Ids, sources: &[u32]) -> Request {
     match name {
         "bfs" | "sssp" => Request { source: sources.first().map(key), ..Request::default() },
         "pagerank" => Request { iterations: Some(15), ..Request::default() },
+        "diameter" => Request { exact: true, ..Request::default() },
         "betweenness" | "multi-source" => Request { sources: sources.iter().map(key).collect(), ..Request::default() },
         _ => Request::default(),
     }
@@ -106,9 +107,31 @@ fn verify(name: &str, edges: &Edges, built: &Built, sources: &[u32], outcome: &O
             let labels = reference::label_propagation(edges, 10, |vertex| ranks[vertex as usize]);
             assert!(values.iter().map(|&cell| whole(cell)).eq(labels.into_iter().map(|label| Some(label.into()))));
         }
+        "diameter" => diameter(edges, outcome, &values, &cells(built, &outcome.columns[1])),
         "spmv" => close(&numbers(&values), &present(reference::spmv(edges, &vec![1.0; edges.n]))),
         _ => panic!("{name} has no reference here: add one"),
     }
+}
+
+/// The diameter is that of the largest component, and bounds of eccentricities hold.
+fn diameter(edges: &Edges, outcome: &Outcome, lower: &[Cell], upper: &[Cell]) {
+    let members = reference::largest_component(edges);
+    let figure = |name: &str| outcome.report.summary[name].clone();
+    assert_eq!((figure("exact"), figure("upper_bound")), (Figure::Bool(true), figure("lower_bound")));
+    let undirected = Edges { directed: false, ..edges.clone() };
+    let eccentricity = |vertex: u32| reference::bfs(&undirected, vertex).into_iter().flatten().max();
+    // Where all vertices are too many, some.
+    let step = (members.len() * edges.edges.len() / 2_000_000).max(1);
+    for &vertex in members.iter().step_by(step) {
+        let known = eccentricity(vertex).unwrap();
+        let (low, high) = (whole(lower[vertex as usize]).unwrap(), whole(upper[vertex as usize]).unwrap());
+        assert!(low <= known && known <= high, "vertex {vertex}: {low} <= {known} <= {high}");
+    }
+    if step == 1 {
+        let largest = members.iter().map(|&vertex| eccentricity(vertex).unwrap()).max().unwrap_or(0);
+        assert_eq!(figure("lower_bound"), Figure::Integer(largest));
+    }
+    assert!((0..edges.n).all(|vertex| members.binary_search(&(vertex as u32)).is_ok() || lower[vertex] == Cell::Null));
 }
 
 /// A parent is a neighbor one level up; whoever is reached has one, and the source has itself.
@@ -183,7 +206,7 @@ fn matrix(shape: &Shape, recipe: &Recipe, lists: bool, ways: &[RunConfig]) {
         let algorithm = outercore_algorithms::by_name(name, &request(name, built.ids, &sources)).unwrap();
         let impossible = match *name {
             "sssp" => recipe.weights == WeightKind::None,
-            "betweenness" | "triangles" | "clustering" | "label-propagation" => edges.directed && !recipe.transpose,
+            "betweenness" | "triangles" | "clustering" | "label-propagation" | "diameter" => edges.directed && !recipe.transpose,
             _ => false,
         };
         if impossible {

@@ -109,6 +109,18 @@ fn triangles(graph: &Published, expected: u64) {
     assert!(windows >= (graph.graph.edges() >> 20) as usize, "{windows} windows");
 }
 
+/// The diameter, proved by at most so many searches.
+fn diameter(graph: &Published, expected: u64, most: u64) {
+    let exact = Request { exact: true, ..Request::default() };
+    graph.run("diameter", &exact, |outcome| {
+        assert_eq!((figure(outcome, "lower_bound"), figure(outcome, "upper_bound")), (expected, expected));
+        assert!(outcome.report.iterations <= most, "{} searches", outcome.report.iterations);
+    });
+    graph.run("diameter", &Request::default(), |outcome| {
+        assert!(figure(outcome, "lower_bound") <= expected && figure(outcome, "upper_bound") >= expected);
+    });
+}
+
 fn figure(outcome: &Outcome, name: &str) -> u64 {
     match outcome.report.summary.get(name) {
         Some(Figure::Integer(value)) => *value,
@@ -174,6 +186,7 @@ fn notre_dame() {
         assert_eq!((figure(outcome, "components"), figure(outcome, "largest")), (1, 325_729));
     });
     triangles(&graph, 8_910_005);
+    diameter(&graph, 46, 100);
     let Some(expected) = data::numpy("oracle/notredame.pagerank_igraph.npy.zst") else { return };
     graph.run("pagerank", &converged(), |outcome| assert!(l1(&graph.first(outcome), &expected, 0) < 1e-6));
     coreness(&graph, "oracle/notredame.coreness_igraph.npy.zst", 0, 155);
@@ -196,6 +209,7 @@ fn epinions() {
     graph.run("components", &Request::default(), |outcome| assert_eq!(figure(outcome, "largest"), 75_877));
     coreness(&graph, "oracle/epinions.coreness_igraph.npy.zst", 0, 67);
     triangles(&graph, 1_624_481);
+    diameter(&graph, 15, 100);
     // The oracle has every id up to the largest.
     let Some(expected) = data::numpy("oracle/epinions.pagerank_igraph.npy.zst") else { return };
     let listed = graph.folder.path().join("vertices.txt");
@@ -214,6 +228,7 @@ fn citations() {
     graph.run("components", &Request::default(), |outcome| assert_eq!(figure(outcome, "largest"), 34_401));
     coreness(&graph, "oracle/jlg_arxiv-cit-hep-ph.coreness_igraph.npy.zst", 1, 30);
     triangles(&graph, 1_276_868);
+    diameter(&graph, 14, 100);
     let Some(expected) = data::numpy("oracle/jlg_arxiv-cit-hep-ph.pagerank_igraph.npy.zst") else { return };
     graph.run("pagerank", &converged(), |outcome| assert!(l1(&graph.first(outcome), &expected, 1) < 1e-6));
 }
@@ -236,6 +251,7 @@ fn cnr_2000() {
     assert_eq!((graph.graph.vertices(), graph.graph.edges()), (325_557, 3_216_152));
     graph.run("components", &Request::default(), |outcome| assert_eq!(figure(outcome, "components"), 1));
     triangles(&graph, 20_977_629);
+    diameter(&graph, 34, 100);
     let Some(mut expected) = data::numpy("oracle/cnr_rs.pagerank_igraph.npy.zst") else { return };
     expected.sort_by(f64::total_cmp);
     graph.run("pagerank", &converged(), |outcome| {
@@ -264,6 +280,7 @@ fn roads_of_new_york() {
     });
     graph.run("components", &Request::default(), |outcome| assert_eq!(figure(outcome, "components"), 1));
     triangles(&graph, 6_529);
+    diameter(&graph, 720, 100);
 }
 
 #[test]
@@ -271,6 +288,7 @@ fn facebook() {
     let Some(graph) = shared(&["snap/facebook_combined.txt.gz"], shared_options(Some(false))) else { return };
     assert_eq!((graph.graph.vertices(), graph.graph.edges()), (4_039, 88_234));
     triangles(&graph, 1_612_010);
+    diameter(&graph, 8, 100);
 }
 
 #[test]
@@ -381,6 +399,7 @@ fn peers_of_gnutella() {
         graph.run("sssp", &source(6), |outcome| same_numbers(&graph.first(outcome), &expected(&name("SSSP")), 1e-12));
         graph.run("components", &Request::default(), |outcome| same_groups(&graph.first(outcome), &expected("WCC")));
         triangles(&graph, 2_024);
+        diameter(&graph, 11, 1000);
         if !directed {
             graph.run("label-propagation", &Request::default(), |outcome| same_vertices(&graph, outcome, &expected("CDLP")));
             graph.run("clustering", &Request::default(), |outcome| same_numbers(&graph.first(outcome), &expected("LCC"), 1e-4));

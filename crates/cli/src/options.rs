@@ -378,6 +378,9 @@ pub struct Parameters {
     /// The k of one k-core
     #[arg(long, value_name = "K")]
     pub k: Option<u64>,
+    /// Prove the diameter, instead of giving bounds of it
+    #[arg(long)]
+    pub exact: bool,
     /// Show the K best rows, where rows have a rank [default: 10]
     #[arg(long, value_name = "K")]
     pub top: Option<usize>,
@@ -394,6 +397,7 @@ impl Parameters {
             damping: self.damping,
             delta: self.delta,
             k: self.k,
+            exact: self.exact,
             top: self.top,
         }
     }

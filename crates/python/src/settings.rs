@@ -199,6 +199,8 @@ pub struct RunArguments<'py> {
     #[pyo3(default)]
     k: Option<u64>,
     #[pyo3(default)]
+    exact: Option<bool>,
+    #[pyo3(default)]
     top: Option<usize>,
 }
 
@@ -254,6 +256,7 @@ impl RunArguments<'_> {
             damping: self.damping,
             delta: self.delta,
             k: self.k,
+            exact: self.exact.unwrap_or(false),
             top: self.top,
         })
     }

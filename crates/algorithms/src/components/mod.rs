@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use outercore_engine::HugeVec;
 use outercore_engine::{
     Column, Figure, Isolated, Meaning, MemoryModel, Outcome, Plan, Preset, Result, RunConfig, RunProgress, Values, budget::Needs,
-    edges::grid::Grid, plan::PlanItem,
+    edges::grid::Grid, plan::PlanItem, session::Session,
 };
 use outercore_graph::Graph;
 
@@ -81,46 +81,14 @@ impl Algorithm for Components {
         let (session, mut sections) = open(graph, config, progress, &["grid.words".to_owned()])?;
         // One scan: nothing that it reads is needed twice.
         let grid = Grid::open(&session, sections.remove(0), graph.grid()?, 0)?;
-        let len = graph.connected();
-        let parents: HugeVec<AtomicU32> = HugeVec::zeroed(len as usize, config.huge_pages)?;
-        session.workers.over(
-            len,
-            1 << 16,
-            |_| (),
-            |(), range| range.for_each(|vertex| parents[vertex as usize].store(vertex as u32, Relaxed)),
-        );
         let load_seconds = session.seconds();
         let mark = session.mark();
-        // The scan's inbox has no content: the parents are the state, and they are atomic.
-        let mut nothing = vec![(); len as usize];
-        grid.scan(
-            &session,
-            &mut nothing,
-            |_| (),
-            |(), _, stripe, piece| {
-                let (segment, stripe) = (piece.segment as u32, stripe as u32);
-                piece.for_each(|source, target| link(&parents, segment + source as u32, stripe + target as u32));
-            },
-        )?;
-        let counts = session.workers.over(
-            len,
-            1 << 16,
-            |_| 0u64,
-            |roots, range| {
-                for vertex in range {
-                    let mut parent = parents[vertex as usize].load(Relaxed);
-                    *roots += u64::from(u64::from(parent) == vertex);
-                    while parents[parent as usize].load(Relaxed) != parent {
-                        parent = parents[parent as usize].load(Relaxed);
-                    }
-                    parents[vertex as usize].store(parent, Relaxed);
-                }
-            },
-        );
+        let len = graph.connected();
+        let (parents, roots) = forest(&session, &grid)?;
         session.end_iteration(&mark, len, "full");
         let mut labels: HugeVec<u32> = HugeVec::zeroed(len as usize, config.huge_pages)?;
         let mut summary = Summary::new();
-        summary.insert("components", Figure::Integer(counts.iter().sum::<u64>() + graph.vertices() - len));
+        summary.insert("components", Figure::Integer(roots + graph.vertices() - len));
         summary.insert("largest", Figure::Integer(largest(&parents, &mut labels).max(u64::from(graph.vertices() > 0))));
         for (label, parent) in labels.iter_mut().zip(parents.iter()) {
             *label = parent.load(Relaxed);
@@ -129,6 +97,40 @@ impl Algorithm for Components {
             Column { name: "component", values: Values::U32(labels), isolated: Isolated::Own, meaning: Meaning::Vertex, exception: None };
         Ok(outcome(&Done { session: &session, plan: &plan, iterations: 1, load_seconds }, summary, vec![column], false))
     }
+}
+
+/// Every vertex's component, named by its smallest internal id, and how many components there are; isolated vertices aside. One scan; 4 bytes for each vertex.
+pub(crate) fn forest(session: &Session, grid: &Grid) -> Result<(HugeVec<AtomicU32>, u64)> {
+    let len = session.graph.connected();
+    let parents: HugeVec<AtomicU32> = HugeVec::zeroed(len as usize, session.config.huge_pages)?;
+    session.workers.over(len, 1 << 16, |_| (), |(), range| range.for_each(|vertex| parents[vertex as usize].store(vertex as u32, Relaxed)));
+    // The scan's inbox has no content: the parents are the state, and they are atomic.
+    let mut nothing = vec![(); len as usize];
+    grid.scan(
+        session,
+        &mut nothing,
+        |_| (),
+        |(), _, stripe, piece| {
+            let (segment, stripe) = (piece.segment as u32, stripe as u32);
+            piece.for_each(|source, target| link(&parents, segment + source as u32, stripe + target as u32));
+        },
+    )?;
+    let counts = session.workers.over(
+        len,
+        1 << 16,
+        |_| 0u64,
+        |roots, range| {
+            for vertex in range {
+                let mut parent = parents[vertex as usize].load(Relaxed);
+                *roots += u64::from(u64::from(parent) == vertex);
+                while parents[parent as usize].load(Relaxed) != parent {
+                    parent = parents[parent as usize].load(Relaxed);
+                }
+                parents[vertex as usize].store(parent, Relaxed);
+            }
+        },
+    );
+    Ok((parents, counts.into_iter().sum()))
 }
 
 /// The size of the largest component; `sizes` is working memory, all zeros.

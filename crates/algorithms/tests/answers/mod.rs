@@ -39,6 +39,7 @@ pub fn request(name: &str, ids: Ids) -> Request {
 pub fn answer(disk: &Disk, path: &Path, name: &str, ids: Ids, config: &RunConfig) -> Result<Answer, EngineError> {
     let graph = Graph::open(disk, path)?;
     let outcome = by_name(name, &request(name, ids))?.run(&graph, config, &outercore_engine::Silent)?;
+    let columns = outcome.columns.into_iter().map(|column| column.into_memory()).collect::<Result<Vec<_>, _>>()?;
     let mut answer = Answer::new();
     let mut shown = BTreeMap::new();
     graph.for_each_key(2000, &mut |keys, vertices| {
@@ -46,7 +47,7 @@ pub fn answer(disk: &Disk, path: &Path, name: &str, ids: Ids, config: &RunConfig
         Ok(())
     })?;
     for (&vertex, key) in &shown {
-        let values = outcome.columns.iter().map(|column| match column.get(vertex) {
+        let values = columns.iter().map(|column| match column.get(vertex) {
             Cell::Integer(id) if column.meaning == outercore_engine::Meaning::Vertex => {
                 shown.get(&id).cloned().unwrap_or_else(|| format!("no vertex {id}"))
             }

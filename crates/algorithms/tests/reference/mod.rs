@@ -114,6 +114,14 @@ pub fn components(graph: &Edges) -> Vec<u32> {
     names
 }
 
+/// The vertices of the largest component, ascending; of equally large ones, that with the vertex of the most edges (or one of them).
+pub fn largest_component(graph: &Edges) -> Vec<u32> {
+    let names = components(graph);
+    let mut groups = std::collections::BTreeMap::new();
+    names.iter().zip(0..).for_each(|(&name, vertex)| groups.entry(name).or_insert_with(Vec::new).push(vertex));
+    groups.into_values().max_by_key(Vec::len).unwrap_or_default()
+}
+
 /// Renames groups by their smallest members, so that two partitions of the vertices can be compared.
 pub fn by_smallest_member<T: Copy + Ord>(groups: &[T]) -> Vec<u32> {
     let mut smallest = std::collections::BTreeMap::new();

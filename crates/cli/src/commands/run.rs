@@ -4,7 +4,7 @@ use std::{fmt::Write, path::PathBuf, time::Instant};
 
 use clap::{Args, builder::PossibleValuesParser};
 use outercore_algorithms::{Algorithm, NAMES, by_name};
-use outercore_engine::{Figure, Outcome, Result, RunConfig, RunReport, TopRow, human_bytes};
+use outercore_engine::{EngineError, Figure, Outcome, Result, RunConfig, RunReport, TopRow, human_bytes};
 use outercore_graph::{Graph, GraphError};
 use outercore_interchange::{ResultFormat, WriteOptions, top_rows, write_result_with};
 use outercore_storage::{Disk, memory};
@@ -58,6 +58,10 @@ impl Asked {
         let algorithm = by_name(&self.algorithm, &self.parameters.request())?;
         if let Some(path) = &self.output {
             ResultFormat::of(path)?;
+            if !algorithm.has_columns() {
+                let what = format!("{} gives no value for each vertex: there is nothing to write to {}", self.algorithm, path.display());
+                return Err(EngineError::Usage(what));
+            }
         }
         let graph = Graph::open(&Disk::new(), &self.graph)?;
         let config = self.running.config();

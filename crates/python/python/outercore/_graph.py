@@ -239,7 +239,7 @@ class Graph:
     ) -> Result:
         """Runs any algorithm by the name that it has on the command line; ``outercore.ALGORITHMS`` has them all.
 
-        Parameters: ``source``, ``sources``, ``iterations``, ``tolerance``, ``damping``, ``delta``, ``k``, ``top``. An algorithm
+        Parameters: ``source``, ``sources``, ``iterations``, ``tolerance``, ``damping``, ``delta``, ``k``, ``exact``, ``top``. An algorithm
         refuses those that it has not.
         """
         return self._run(algorithm, memory, threads, model, read, io, progress, **parameters)
@@ -276,7 +276,7 @@ class Graph:
 
 
 _PARAMETERS = frozenset(
-    "source sources iterations tolerance damping delta k top disk huge_pages block max_gap max_request io_scheduling stealing cross_iteration preset".split()
+    "source sources iterations tolerance damping delta k exact top disk huge_pages block max_gap max_request io_scheduling stealing cross_iteration preset".split()
 )
 
 
