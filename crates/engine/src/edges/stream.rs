@@ -337,7 +337,7 @@ impl Worker<'_, '_, '_> {
 /// Whether some vertex of a group has an edge.
 fn has_edges(rows: &Rows, (group, mut bits): Group) -> bool {
     while bits != 0 {
-        if rows.degrees[(group * INDEX_GROUP) as usize + bits.trailing_zeros() as usize] > 0 {
+        if rows.degree(group * INDEX_GROUP + u64::from(bits.trailing_zeros())) > 0 {
             return true;
         }
         bits &= bits - 1;
