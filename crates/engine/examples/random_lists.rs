@@ -1,5 +1,5 @@
 //! Reads the lists of a share of the vertices, chosen at random, and prints what that asked of the device, as JSON: what `make bench-graphene` compares with the device's limits.
-//! `random_lists GRAPH SHARE [block=512] [max_gap=0] [io_scheduling=pluglist]`
+//! `random_lists GRAPH SHARE [block=512] [max_gap=0] [io_scheduling=pluglist] [stealing=off] [threads=1]`
 
 use std::{error::Error, sync::atomic::Ordering::Relaxed, time::Instant};
 
@@ -30,6 +30,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         match setting.split_once('=').ok_or("a setting is NAME=VALUE")? {
             ("block", value) => config.block = value.parse()?,
             ("max_gap", value) => config.max_gap = Some(value.parse()?),
+            ("threads", value) => config.threads = value.parse()?,
+            ("stealing", "off") => config.stealing = false,
             ("io_scheduling", "pluglist") => config.io_scheduling = IoScheduling::Pluglist,
             (name, value) => return Err(format!("unknown setting {name}={value}").into()),
         }
@@ -44,13 +46,15 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let counters = &session.counters;
     let count = || [&counters.bytes_read, &counters.useful_bytes, &counters.requests].map(|counter| counter.load(Relaxed));
+    let busy = session.workers.busy_seconds();
     let (before, begun) = (count(), Instant::now());
     let sums =
         IoIterator::new(&session, &rows).for_each(u64::MAX, is_active, |_| 0, |sum, _, list| *sum += list.neighbors().sum::<u64>())?;
     let (seconds, after) = (begun.elapsed().as_secs_f64(), count());
     let [bytes, useful, requests] = [0, 1, 2].map(|at| after[at] - before[at]);
+    let busy: Vec<f64> = session.workers.busy_seconds().iter().zip(busy).map(|(after, before)| after - before).collect();
     let report = serde_json::json!({
-        "seconds": seconds, "bytes": bytes, "useful": useful, "requests": requests, "sum": sums.iter().map(|&sum| u128::from(sum)).sum::<u128>() as u64, "io": session.io_report(),
+        "seconds": seconds, "bytes": bytes, "useful": useful, "requests": requests, "busy": busy, "sum": sums.iter().map(|&sum| u128::from(sum)).sum::<u128>() as u64, "io": session.io_report(),
     });
     println!("{report}");
     Ok(())

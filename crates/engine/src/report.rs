@@ -153,7 +153,7 @@ pub struct IoReport {
     pub cpu_seconds: f64,
     /// Bytes that were used although the checksum of their page could not be computed (blocks smaller than a page).
     pub unverified_bytes: u64,
-    /// Bytes of the process that lie in huge pages at the end of the run: buffers, vertex arrays and caches.
+    /// Bytes of the process that lay in huge pages, after the first iteration or at the end, whichever is more: buffers, vertex arrays and caches.
     pub huge_page_bytes: u64,
     /// Whether workers take from others' shares.
     pub stealing: bool,

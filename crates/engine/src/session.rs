@@ -60,6 +60,8 @@ pub struct Counters {
     pub prepare_nanos: AtomicU64,
     /// Ranges of vertices that workers took from others' shares.
     pub stolen: AtomicU64,
+    /// Most bytes of the process that were seen in huge pages.
+    pub huge_page_bytes: AtomicU64,
 }
 
 /// A run under way.
@@ -202,6 +204,14 @@ impl<'a> Session<'a> {
         };
         self.progress.iteration(&report);
         iterations.push(report);
+        if iterations.len() == 1 {
+            self.note_huge_pages();
+        }
+    }
+
+    /// What a run keeps is there after its first iteration, and may be gone before its report. Asking the kernel takes milliseconds, so not every iteration does.
+    fn note_huge_pages(&self) {
+        self.counters.huge_page_bytes.fetch_max(memory::huge_page_bytes(), Relaxed);
     }
 
     /// Notes the beginning of an iteration.
@@ -246,6 +256,7 @@ impl<'a> Session<'a> {
     /// How the run read, beside the totals.
     pub fn io_report(&self) -> IoReport {
         let counters = &self.counters;
+        self.note_huge_pages();
         let meters: Vec<_> = (0..self.readers.len()).map(|index| self.locked(index).meter().clone()).collect();
         let mut timeline = Timeline::default();
         meters.iter().for_each(|meter| timeline.merge(meter.timeline()));
@@ -261,7 +272,7 @@ impl<'a> Session<'a> {
             prepare_share: prepare_seconds / cpu_seconds.max(1e-9),
             cpu_seconds,
             unverified_bytes: counters.unverified_bytes.load(Relaxed),
-            huge_page_bytes: memory::huge_page_bytes(),
+            huge_page_bytes: counters.huge_page_bytes.load(Relaxed),
             stealing: self.config.stealing,
             stolen: counters.stolen.load(Relaxed),
             worker_busy_seconds: self.workers.busy_seconds(),

@@ -1,21 +1,24 @@
 //! The requests of on-demand reading: whatever they are made of, the lists are those that were built, and each technique saves the requests or bytes that it should.
 
 use std::{
-    path::Path,
-    sync::{Arc, Mutex, atomic::Ordering::Relaxed},
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
     time::Duration,
 };
 
 use outercore_engine::{
-    EngineError, IoBackend, IoReport, IoScheduling, Result, RunConfig, Silent,
+    EngineError, IoBackend, IoReport, IoScheduling, IterationReport, Result, RunConfig, RunProgress, Silent,
     edges::{rows::Rows, stream::IoIterator},
     frontier::Frontier,
     session::Session,
 };
-use outercore_graph::{Direction, Graph, GraphError};
+use outercore_graph::{BuildOptions, Direction, Graph, GraphError, GridPartition};
 use outercore_storage::{Disk, Fault, FaultPlan, HugePages, StorageError};
 use proptest::prelude::*;
-use support::{Edge, all, build_graph, config, weight};
+use support::{Edge, all, build_graph, build_with, config, weight};
 
 mod support;
 
@@ -281,4 +284,124 @@ fn a_fault_at_any_request_ends_in_the_right_lists_or_its_error() {
             );
         }
     }
+}
+
+/// Says stop at the nth time that it is asked.
+struct StopsAt(AtomicU64);
+
+impl RunProgress for StopsAt {
+    fn iteration(&self, _: &IterationReport) {}
+    fn cancelled(&self) -> bool {
+        self.0.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_err()
+    }
+}
+
+/// A run that is stopped while reads are in flight ends, says so, and leaves its session ready for more.
+#[test]
+fn stopping_with_reads_in_flight_is_safe() {
+    let folder = tempfile::tempdir().unwrap();
+    let (graph, edges) = large(folder.path(), 2);
+    let total = all(60_000, &edges).len() as u64;
+    for io in [IoBackend::Uring, IoBackend::Blocking] {
+        for asked in [4, 6, 9, 14, 20, 40] {
+            let config = RunConfig { io, max_request: Some(16 << 10), max_gap: Some(0), ..config(2) };
+            let stops = StopsAt(AtomicU64::new(asked));
+            let names = Rows::sections(Direction::Out, false);
+            let opened = Session::open(&graph, &config, &stops, &names.iter().map(String::as_str).collect::<Vec<_>>()).unwrap();
+            let (session, sections) = opened;
+            let rows = match Rows::load(&session, sections, 0) {
+                Ok(rows) => rows,
+                Err(error) => {
+                    assert!(matches!(error, EngineError::Cancelled), "{error}");
+                    continue;
+                }
+            };
+            let count = || {
+                let counts =
+                    IoIterator::new(&session, &rows).for_each(u64::MAX, |_| u64::MAX, |_| 0, |sum, _, list| *sum += list.len() as u64);
+                counts.map(|counts| counts.into_iter().sum::<u64>())
+            };
+            match count() {
+                Ok(found) => assert_eq!(found, total),
+                Err(error) => assert!(matches!(error, EngineError::Cancelled), "{error}"),
+            }
+            // The user changes their mind.
+            stops.0.store(u64::MAX, Relaxed);
+            session.stop.store(false, Relaxed);
+            assert_eq!(count().unwrap(), total);
+        }
+    }
+}
+
+/// The folders of a striped graph share its bytes evenly, and are missed or told apart when they are not what they were.
+#[test]
+fn stripe_folders_share_the_bytes_and_are_not_confused() {
+    let folder = tempfile::tempdir().unwrap();
+    let (graph, edges) = large(folder.path(), 3);
+    let stripes: Vec<PathBuf> = graph.manifest().stripes.iter().map(PathBuf::from).collect();
+    let path = graph.path().to_owned();
+    let lists = stream(&graph, &config(2), |_| true, PLAIN).unwrap().edges;
+    assert_eq!(lists, expected(60_000, &edges, false, |_| true));
+    for section in ["out.adjacency", "in.adjacency", "grid.words"] {
+        let sizes: Vec<u64> = stripes.iter().map(|stripe| std::fs::metadata(stripe.join(section)).unwrap().len()).collect();
+        let (least, most) = (*sizes.iter().min().unwrap(), *sizes.iter().max().unwrap());
+        assert!(least > 2 << 20 && most - least <= 1 << 20, "{section}: {sizes:?}");
+    }
+    drop(graph);
+    let exchange = |a: &Path, b: &Path| {
+        let aside = folder.path().join("aside");
+        std::fs::rename(a, &aside).unwrap();
+        std::fs::rename(b, a).unwrap();
+        std::fs::rename(aside, b).unwrap();
+    };
+    exchange(&stripes[0], &stripes[1]);
+    match Graph::open(&Disk::new(), &path) {
+        Ok(graph) => {
+            let error = stream(&graph, &config(2), |_| true, PLAIN).err().expect("these are the other folder's pages");
+            assert!(matches!(error, EngineError::Graph(GraphError::Storage(StorageError::Checksum { .. }))), "{error}");
+        }
+        Err(error) => assert!(error.to_string().contains("stripe-"), "{error}"),
+    }
+    exchange(&stripes[0], &stripes[1]);
+    std::fs::rename(&stripes[2], folder.path().join("away")).unwrap();
+    let error = Graph::open(&Disk::new(), &path).err().expect("a folder is missing");
+    assert!(error.to_string().contains(stripes[2].to_str().unwrap()), "{error}");
+    std::fs::rename(folder.path().join("away"), &stripes[2]).unwrap();
+    assert_eq!(stream(&Graph::open(&Disk::new(), &path).unwrap(), &config(2), |_| true, PLAIN).unwrap().edges, lists);
+}
+
+/// The grid's stripes are cut where `partition` says, and the edges are the same.
+#[test]
+fn the_partition_changes_the_stripes_and_not_the_edges() {
+    let folder = tempfile::tempdir().unwrap();
+    let vertices = 40_000u64;
+    // The first vertices are the targets of most edges.
+    let edges: Vec<Edge> = (0..1_500_000u64)
+        .map(|index| (index * 31 % vertices, (index * index * 7 % 1_000_003) % vertices % (1 + index % vertices)))
+        .collect();
+    let cuts = [GridPartition::Balanced, GridPartition::Uniform].map(|partition| {
+        let folder = folder.path().join(format!("{partition:?}"));
+        std::fs::create_dir(&folder).unwrap();
+        let graph = build_with(&folder, vertices, &edges, false, BuildOptions { partition, ..BuildOptions::default() });
+        assert_eq!(stream(&graph, &config(2), |_| true, PLAIN).unwrap().edges, expected(vertices, &edges, false, |_| true));
+        let grid = graph.grid().unwrap();
+        let words = |stripe: u32| grid.tiles.iter().filter(|tile| tile.stripe == stripe).map(|tile| tile.words).max().unwrap_or(0);
+        let widths: Vec<u64> = grid.stripes.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        let largest = (0..widths.len() as u32).map(words).max().unwrap();
+        (widths, largest)
+    });
+    let [(balanced, most_balanced), (uniform, most_uniform)] = cuts;
+    assert!(balanced.len() > 8 && uniform.len() > 8, "{balanced:?} {uniform:?}");
+    // What is sorted together ends stripes, too; between these ends widths are equal.
+    let width = *uniform.iter().max().unwrap();
+    let ends: Vec<u64> = uniform
+        .iter()
+        .scan(0, |end, width| {
+            *end += width;
+            Some(*end)
+        })
+        .collect();
+    assert!((1..=vertices / width).all(|stripe| ends.contains(&(stripe * width))), "{uniform:?}");
+    assert!(balanced.iter().max() > balanced.iter().min(), "{balanced:?}");
+    assert!(most_balanced * 2 < most_uniform, "the largest stripe has {most_balanced} words, or {most_uniform} where widths are equal");
 }

@@ -303,6 +303,13 @@ impl<'s, 'r> Fetch<'s, 'r> {
         self.lanes.0.is_cached(edges) && self.lanes.1.is_none_or(|weights| weights.is_cached(edges))
     }
 
+    /// Whether some of it may be.
+    #[inline]
+    pub fn may_be_cached(&self, edges: &Range<u64>) -> bool {
+        let may = |lane: &Lane| lane.pages(edges).start < lane.cache.pages();
+        !self.ordered && (may(&self.lanes.0) || self.lanes.1.as_ref().is_some_and(may))
+    }
+
     /// Counts what was done. After an error (`failed`), takes back every buffer that the kernel may still write to.
     pub fn end(mut self, failed: bool) {
         let counters = &self.session.counters;

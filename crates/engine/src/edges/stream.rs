@@ -5,6 +5,7 @@
 
 use std::{ops::Range, sync::atomic::Ordering::Relaxed};
 
+use outercore_graph::format::INDEX_GROUP;
 use outercore_storage::MergePolicy;
 
 use super::{
@@ -14,6 +15,7 @@ use super::{
     wanted::{Group, Stopwatch, Wanted},
 };
 use crate::{
+    config::IoScheduling,
     error::{self, EngineError, Result},
     session::Session,
 };
@@ -142,7 +144,8 @@ impl<'a> IoIterator<'a> {
         // Requests are made in the section whose entries are wider: the other's are no longer.
         let lead = weights.filter(|weights| weights.width() > neighbors.width()).unwrap_or(neighbors);
         let fetch = Fetch::new(self.session, self.rows, &mut reader, self.ordered);
-        let mut worker = Worker { stream: self, lead, scratch: &mut scratch, fetch, preparing: Stopwatch::default() };
+        let one_by_one = self.session.config.io_scheduling == IoScheduling::Pluglist;
+        let mut worker = Worker { stream: self, lead, one_by_one, scratch: &mut scratch, fetch, preparing: Stopwatch::default() };
         let result = worker.run(index, shares, is_active, compute);
         let Worker { fetch, preparing, .. } = worker;
         fetch.end(result.is_err());
@@ -173,6 +176,8 @@ const CACHED: usize = 1 << 10;
 struct Worker<'i, 's, 'r> {
     stream: &'i IoIterator<'i>,
     lead: Lane<'i>,
+    /// The pluglist takes every list as a request of its own.
+    one_by_one: bool,
     scratch: &'s mut Scratch,
     fetch: Fetch<'i, 'r>,
     preparing: Stopwatch,
@@ -205,41 +210,71 @@ impl Worker<'_, '_, '_> {
     fn want(&mut self, (group, bits): Group, compute: &mut impl FnMut(u64, List)) -> Result<()> {
         let rows = self.stream.rows;
         let whole = rows.group_offset(group)..rows.group_offset(group + 1);
-        if bits == u64::MAX && !whole.is_empty() {
-            return self.want_list((group, bits), whole, compute);
-        }
-        let mut result = Ok(());
-        for_lists(rows, (group, bits), |vertex, first, count| {
-            if result.is_ok() {
-                result = self.want_list((group, 1 << (vertex % 64)), first..first + count, compute);
-            }
-        });
-        result
-    }
-
-    #[inline]
-    fn want_list(&mut self, one: Group, edges: Range<u64>, compute: &mut impl FnMut(u64, List)) -> Result<()> {
-        if !self.stream.ordered && self.fetch.is_cached(&edges) {
-            match self.scratch.cached.last_mut() {
-                Some(last) if last.0 == one.0 => last.1 |= one.1,
-                _ => self.scratch.cached.push(one),
-            }
-            if self.scratch.cached.len() >= CACHED {
-                self.preparing.stop();
-                self.hand_over_cached(compute);
-                self.preparing.start();
-            }
+        if whole.is_empty() {
             return Ok(());
         }
-        let blocks = self.lead.blocks(&edges);
-        if self.scratch.wanted.add(one, &blocks) {
+        if self.one_by_one || self.fetch.may_be_cached(&whole) {
+            let mut result = Ok(());
+            for_lists(rows, (group, bits), |vertex, first, count| {
+                if result.is_ok() {
+                    result = self.want_list((group, 1 << (vertex % 64)), first..first + count, compute);
+                }
+            });
+            return result;
+        }
+        let blocks = self.lead.blocks(&whole);
+        if bits == u64::MAX || (blocks.end - blocks.start == 1 && has_edges(rows, (group, bits))) {
+            return self.want_blocks((group, bits), whole, &blocks, compute);
+        }
+        // Lists whose blocks touch are marked together: most are shorter than a block.
+        let (mut result, mut open): (_, Option<(u64, Range<u64>, Range<u64>)>) = (Ok(()), None);
+        for_lists(rows, (group, bits), |vertex, first, count| {
+            let (bit, edges) = (1 << (vertex % 64), first..first + count);
+            let blocks = self.lead.blocks(&edges);
+            match &mut open {
+                Some((bits, all, near)) if blocks.start <= near.end => {
+                    *bits |= bit;
+                    all.end = edges.end;
+                    near.end = blocks.end;
+                }
+                _ => {
+                    if let Some((bits, edges, blocks)) = open.replace((bit, edges, blocks))
+                        && result.is_ok()
+                    {
+                        result = self.want_blocks((group, bits), edges, &blocks, compute);
+                    }
+                }
+            }
+        });
+        result?;
+        open.map_or(Ok(()), |(bits, edges, blocks)| self.want_blocks((group, bits), edges, &blocks, compute))
+    }
+
+    fn want_list(&mut self, one: Group, edges: Range<u64>, compute: &mut impl FnMut(u64, List)) -> Result<()> {
+        if self.stream.ordered || !self.fetch.is_cached(&edges) {
+            return self.want_blocks(one, edges.clone(), &self.lead.blocks(&edges), compute);
+        }
+        match self.scratch.cached.last_mut() {
+            Some(last) if last.0 == one.0 => last.1 |= one.1,
+            _ => self.scratch.cached.push(one),
+        }
+        if self.scratch.cached.len() >= CACHED {
+            self.preparing.stop();
+            self.hand_over_cached(compute);
+            self.preparing.start();
+        }
+        Ok(())
+    }
+
+    fn want_blocks(&mut self, some: Group, edges: Range<u64>, blocks: &Range<u64>, compute: &mut impl FnMut(u64, List)) -> Result<()> {
+        if self.scratch.wanted.add(some, blocks) {
             return Ok(());
         }
         self.ask(compute)?;
-        if self.scratch.wanted.is_too_long(&blocks) {
-            return self.ask_long(one, edges, compute);
+        if self.scratch.wanted.is_too_long(blocks) {
+            return self.ask_long(some, edges, compute);
         }
-        let room = self.scratch.wanted.add(one, &blocks);
+        let room = self.scratch.wanted.add(some, blocks);
         debug_assert!(room, "what is empty has room");
         Ok(())
     }
@@ -283,18 +318,29 @@ impl Worker<'_, '_, '_> {
         }
     }
 
-    /// Asks for a list that is longer than a window, request by request.
-    fn ask_long(&mut self, one: Group, edges: Range<u64>, compute: &mut impl FnMut(u64, List)) -> Result<()> {
+    /// Asks for lists that are longer than a window, request by request.
+    fn ask_long(&mut self, some: Group, edges: Range<u64>, compute: &mut impl FnMut(u64, List)) -> Result<()> {
         let limits = self.stream.session.limits();
         let step = (limits.max_request_bytes - limits.block_bytes) / self.lead.width();
         let mut first = edges.start;
         self.preparing.stop();
         while first < edges.end {
             let end = (first + step).min(edges.end);
-            self.fetch.ask(first..end, std::iter::once(one), compute)?;
+            self.fetch.ask(first..end, std::iter::once(some), compute)?;
             first = end;
         }
         self.preparing.start();
         Ok(())
     }
+}
+
+/// Whether some vertex of a group has an edge.
+fn has_edges(rows: &Rows, (group, mut bits): Group) -> bool {
+    while bits != 0 {
+        if rows.degree(group * INDEX_GROUP + u64::from(bits.trailing_zeros())) > 0 {
+            return true;
+        }
+        bits &= bits - 1;
+    }
+    false
 }

@@ -53,7 +53,12 @@ impl EdgeSource for Edges {
 /// Builds with the input's order; every vertex has an edge to itself, so that internal ids are the input's. The lists are spread over `stripes` folders.
 pub fn build_graph(folder: &Path, vertices: u64, edges: &[Edge], weights: bool, stripes: usize) -> Graph {
     let stripes = (0..stripes).map(|stripe| folder.join(format!("stripe-{stripe}"))).collect();
-    let options = BuildOptions { memory: 64 << 20, threads: 2, order: Order::Original, force: true, stripes, ..BuildOptions::default() };
+    build_with(folder, vertices, edges, weights, BuildOptions { stripes, ..BuildOptions::default() })
+}
+
+/// The same with further options.
+pub fn build_with(folder: &Path, vertices: u64, edges: &[Edge], weights: bool, options: BuildOptions) -> Graph {
+    let options = BuildOptions { memory: 64 << 20, threads: 2, order: Order::Original, force: true, ..options };
     let disk = Disk::new();
     build(&disk, &Edges::new(vertices, all(vertices, edges), weights), &folder.join("g.oc"), &options, &outercore_graph::Silent).unwrap();
     Graph::open(&disk, &folder.join("g.oc")).unwrap()
