@@ -173,6 +173,9 @@ struct Request {
 /// Groups of vertices whose lists are in memory before they are handed over.
 const CACHED: usize = 1 << 10;
 
+/// Lists that are marked together: the vertices' bits, their edges, their blocks.
+type Marked = (u64, Range<u64>, Range<u64>);
+
 struct Worker<'i, 's, 'r> {
     stream: &'i IoIterator<'i>,
     lead: Lane<'i>,
@@ -227,7 +230,7 @@ impl Worker<'_, '_, '_> {
             return self.want_blocks((group, bits), whole, &blocks, compute);
         }
         // Lists whose blocks touch are marked together: most are shorter than a block.
-        let (mut result, mut open): (_, Option<(u64, Range<u64>, Range<u64>)>) = (Ok(()), None);
+        let (mut result, mut open): (_, Option<Marked>) = (Ok(()), None);
         for_lists(rows, (group, bits), |vertex, first, count| {
             let (bit, edges) = (1 << (vertex % 64), first..first + count);
             let blocks = self.lead.blocks(&edges);
