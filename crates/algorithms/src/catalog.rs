@@ -20,6 +20,7 @@ pub const NAMES: &[&str] = &[
     "triangles",
     "clustering",
     "label-propagation",
+    "diameter",
 ];
 
 /// The algorithm of that name with these parameters.
