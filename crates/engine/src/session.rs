@@ -364,6 +364,11 @@ impl OpenSection {
         Ok(if last < first { part(offset, end) } else { part(offset, first.min(end)) + part(last.max(offset), end) })
     }
 
+    /// Bytes of memory that the checksums of a graph's section take.
+    pub fn sums_bytes_of(graph: &Graph, name: &str) -> u64 {
+        Self::sums_bytes(graph.manifest().section(name).map_or(0, |section| section.bytes.div_ceil(outercore_storage::PAGE as u64)))
+    }
+
     /// Bytes of memory that its checksums take.
     pub fn sums_bytes(pages: u64) -> u64 {
         pages * 4 + pages.div_ceil(64) * 8

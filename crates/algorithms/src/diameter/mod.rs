@@ -17,7 +17,6 @@ use outercore_engine::{
     session::{OpenSection, Session},
 };
 use outercore_graph::Graph;
-use outercore_storage::PAGE;
 
 use self::search::{Reach, Search};
 use crate::{
@@ -168,13 +167,12 @@ impl Diameter {
     fn prepare(&self, graph: &Graph, config: &RunConfig) -> Result<(Plan, u64)> {
         fits_32_bits(graph, self.name())?;
         let vertices = graph.connected();
-        let grid = graph.manifest().section("grid.words").map_or(0, |section| section.bytes.div_ceil(PAGE as u64));
         let items = |model| {
             vec![
                 PlanItem { name: "levels, frontiers", bytes: vertices * Search::EIGHTHS / 8 },
                 PlanItem { name: "bounds", bytes: vertices * 65 / 8 },
                 PlanItem { name: "row index", bytes: lists::index_bytes(graph, model) },
-                PlanItem { name: "grid's checksums", bytes: OpenSection::sums_bytes(grid) },
+                PlanItem { name: "grid's checksums", bytes: OpenSection::sums_bytes_of(graph, "grid.words") },
             ]
         };
         let method = "breadth-first searches that bound all eccentricities";
