@@ -9,7 +9,7 @@ PROFILE := checked
 VENV    := $(TARGET)/venv
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-rust test-python deny bench bench-graphene soak python clean
+.PHONY: help build demo test test-rust test-python deny bench bench-graphene bench-external fault soak python clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | while IFS='	' read -r name text; do printf '  make %-12s %s\n' "$$name" "$$text"; done
@@ -39,6 +39,13 @@ bench: build ## The benchmarks, cold and inside a memory limit (an hour; RECORD=
 
 bench-graphene: ## Graphene's techniques on and off, cold (root, half an hour; ONLY=blocks for one section)
 	scripts/bench_graphene.sh $(if $(ONLY),--only $(ONLY))
+
+bench-external: build ## Fully-external techniques on and off, cold (root, ten minutes; SCALE=24)
+	$(PYTHON) scripts/bench_external.py --binary $(TARGET)/release/outercore --folder $(TARGET)/bench-external --scale $(or $(SCALE),24)
+
+fault: ## Errors, short reads and delays at every operation of builds and runs, killed builds, damaged graphs
+	$(CARGO) test --locked --profile $(PROFILE) -p outercore-graph --test build_faults --test killed --test hostile
+	$(CARGO) test --locked --profile $(PROFILE) -p outercore-algorithms --test run_faults --test damage
 
 soak: build ## Random graphs through every model and option, compared; MINUTES=10 SEED=1
 	PROPTEST_CASES=$(or $(CASES),20000) $(CARGO) test --locked --profile $(PROFILE) --lib -q
