@@ -4,6 +4,7 @@
 //! - `pass`: one pass over the grid, for one iteration or for two.
 //! - `columns`: the grid, stripe by stripe, and which chunks may serve two iterations.
 //! - [`scan`]: the grid's chunks, for algorithms of their own.
+//! - `stream`: chunks on their way to a worker.
 //! - `signals`: what vertices send, and when it may be used.
 //! - [`array`]: [`array::DiskArray`], an array on scratch; [`stored`]: results on scratch.
 
@@ -14,6 +15,7 @@ pub mod run;
 pub mod scan;
 mod signals;
 pub mod stored;
+mod stream;
 
 use outercore_graph::{Direction, Graph, WeightKind};
 

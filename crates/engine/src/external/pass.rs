@@ -6,13 +6,14 @@ use std::{
     sync::atomic::{AtomicUsize, Ordering::Relaxed},
 };
 
-use outercore_storage::{Buffer, HugePages, HugeVec};
+use outercore_storage::{HugePages, HugeVec};
 
 use super::{
     array::{Block, DiskArray},
     columns::{Chunk, Columns, Side},
     run::External,
     signals::{NextSignals, Settled},
+    stream::ChunkStream,
 };
 use crate::{
     config::ReadPolicy,
@@ -21,7 +22,7 @@ use crate::{
     frontier::Frontier,
     monoid::Monoid,
     program::{Context, VertexProgram},
-    session::{DEPTH, Reader},
+    session::Reader,
 };
 
 /// What a pass reads and in which order.
@@ -126,37 +127,21 @@ struct Column {
     chunks: Vec<Chunk>,
 }
 
-struct Slot {
-    tag: u64,
-    buffer: Option<Buffer>,
-}
-
+/// A worker of a pass.
 pub struct Worker<'w, 'p, P: VertexProgram> {
-    pub run: &'w External<'p, P>,
-    pub shared: &'w Shared<'w, P>,
-    pub reader: &'w mut Reader,
-    pub desk: &'w mut Desk<P>,
+    run: &'w External<'p, P>,
+    shared: &'w Shared<'w, P>,
+    desk: &'w mut Desk<P>,
+    stream: ChunkStream<'w>,
+    /// Stripes that this worker has taken, the one at hand left out.
     columns: VecDeque<Column>,
-    /// Chunks of the claimed stripes that are not yet asked for.
-    wanted: VecDeque<Chunk>,
-    window: VecDeque<Slot>,
-    sequence: u64,
     edges: u64,
 }
 
 impl<'w, 'p, P: VertexProgram> Worker<'w, 'p, P> {
     pub fn new(run: &'w External<'p, P>, shared: &'w Shared<'w, P>, reader: &'w mut Reader, desk: &'w mut Desk<P>) -> Self {
-        Self {
-            run,
-            shared,
-            reader,
-            desk,
-            columns: VecDeque::new(),
-            wanted: VecDeque::new(),
-            window: VecDeque::new(),
-            sequence: 0,
-            edges: 0,
-        }
+        let stream = ChunkStream::new(run.session, &run.words, reader);
+        Self { run, shared, desk, stream, columns: VecDeque::new(), edges: 0 }
     }
 
     /// Works until no stripe is left.
@@ -164,7 +149,8 @@ impl<'w, 'p, P: VertexProgram> Worker<'w, 'p, P> {
         let result = self.stripes();
         self.run.session.counters.edges.fetch_add(self.edges, Relaxed);
         if result.is_err() {
-            self.abandon();
+            self.shared.settled.fail();
+            self.stream.abandon();
         }
         result
     }
@@ -182,21 +168,12 @@ impl<'w, 'p, P: VertexProgram> Worker<'w, 'p, P> {
         }
     }
 
-    /// Keeps reads in flight: those of the stripe at hand, then those of the one after it.
+    /// Keeps reads in flight: those of the stripe at hand, then those of the one or two after it.
     fn fill(&mut self) -> Result<()> {
-        let session = self.run.session;
-        while self.window.len() < 2 * DEPTH && !self.reader.free.is_empty() {
-            let Some(chunk) = self.wanted.pop_front() else {
-                if self.columns.len() >= 2 || !self.claim() {
-                    return Ok(());
-                }
-                continue;
-            };
-            let buffer = self.reader.free.pop().expect("checked above");
-            self.reader.submit(&session.counters, &self.run.words, chunk.offset, chunk.padded(), buffer, self.sequence)?;
-            session.counters.useful_bytes.fetch_add(chunk.len as u64, Relaxed);
-            self.window.push_back(Slot { tag: self.sequence, buffer: None });
-            self.sequence += 1;
+        while self.stream.ask()? {
+            if self.columns.len() >= 2 || !self.claim() {
+                break;
+            }
         }
         Ok(())
     }
@@ -217,7 +194,7 @@ impl<'w, 'p, P: VertexProgram> Worker<'w, 'p, P> {
                     || shared.sending.any(chunk.sources.0, chunk.sources.1))
         };
         let chunks = shared.columns.chunks(stripe, wanted);
-        self.wanted.extend(&chunks);
+        self.stream.want(chunks.iter().copied());
         self.columns.push_back(Column { position, stripe, chunks });
         true
     }
@@ -242,7 +219,8 @@ impl<'w, 'p, P: VertexProgram> Worker<'w, 'p, P> {
                 self.desk.fold(len);
                 side = chunk.side;
             }
-            self.chunk(stripe, chunk)?;
+            self.combine(stripe)?;
+            self.fill()?;
         }
         self.desk.fold(len);
         if !shared.pass.whole && shared.pass.up {
@@ -256,65 +234,39 @@ impl<'w, 'p, P: VertexProgram> Worker<'w, 'p, P> {
         Ok(!chunks.is_empty() || !shared.pass.whole)
     }
 
-    fn chunk(&mut self, stripe: usize, chunk: &Chunk) -> Result<()> {
-        let mut slot = self.window.pop_front().expect("the chunks of the stripe at hand are asked for first");
-        while slot.buffer.is_none() {
-            self.reap(&mut slot)?;
-        }
-        let buffer = slot.buffer.take().expect("it has arrived");
-        let result = self.combine(stripe, chunk, &buffer);
-        self.reader.free.push(buffer);
-        result?;
-        self.fill()
-    }
-
-    fn combine(&mut self, stripe: usize, chunk: &Chunk, buffer: &Buffer) -> Result<()> {
-        let shared = self.shared;
-        self.run.words.verify(chunk.offset, &buffer[..chunk.padded()])?;
-        let piece = Piece::new(chunk.segment, shared.columns.directory.chunks[chunk.number].source, &buffer[..chunk.len]);
-        self.edges += piece.words();
-        let (program, base, sum) = (self.run.program, chunk.segment, &mut self.desk.sum);
-        let signals = &shared.signals[base as usize..];
-        if shared.everyone {
-            piece.for_each(|source, target| sum[target].combine(program.carry(signals[source], 1.0)));
-        } else {
-            piece.for_each(|source, target| {
-                if shared.sending.contains(base + source as u64) {
-                    sum[target].combine(program.carry(signals[source], 1.0));
-                }
-            });
-        }
-        if shared.pass.serves_next(chunk.side) {
-            let (before, after) = shared.columns.settled(stripe);
-            shared.settled.wait(if shared.pass.up { before } else { shared.columns.stripes() - after })?;
-            let ahead = self.desk.ahead.all();
-            piece.for_each(|source, target| {
-                let source = base + source as u64;
-                if shared.next_sending.contains(source) {
-                    // SAFETY: the chunk's sources are hubs, in stripes that are settled, which was waited for above.
-                    let signal = unsafe { shared.next_signals.get(source) };
-                    ahead[target].combine(program.carry(signal, 1.0));
-                }
-            });
-        }
+    /// Combines the messages of the next chunk, which is one of the stripe at hand: its chunks were wanted before those of others.
+    fn combine(&mut self, stripe: usize) -> Result<()> {
+        let Self { run, shared, desk, stream, edges, .. } = self;
+        let (program, Desk { sum, ahead, .. }) = (run.program, &mut **desk);
+        let shown = stream.next(|chunk, words| {
+            let piece = Piece::new(chunk.segment, shared.columns.directory.chunks[chunk.number].source, words);
+            *edges += piece.words();
+            let (base, signals) = (chunk.segment, &shared.signals[chunk.segment as usize..]);
+            if shared.everyone {
+                piece.for_each(|source, target| sum[target].combine(program.carry(signals[source], 1.0)));
+            } else {
+                piece.for_each(|source, target| {
+                    if shared.sending.contains(base + source as u64) {
+                        sum[target].combine(program.carry(signals[source], 1.0));
+                    }
+                });
+            }
+            if shared.pass.serves_next(chunk.side) {
+                let (before, after) = shared.columns.settled(stripe);
+                shared.settled.wait(if shared.pass.up { before } else { shared.columns.stripes() - after })?;
+                let ahead = ahead.all();
+                piece.for_each(|source, target| {
+                    let source = base + source as u64;
+                    if shared.next_sending.contains(source) {
+                        // SAFETY: the chunk's sources are hubs, in stripes that are settled, which was waited for above.
+                        let signal = unsafe { shared.next_signals.get(source) };
+                        ahead[target].combine(program.carry(signal, 1.0));
+                    }
+                });
+            }
+            Ok(())
+        })?;
+        debug_assert!(shown, "the chunks of the stripe at hand were wanted");
         Ok(())
-    }
-
-    fn reap(&mut self, front: &mut Slot) -> Result<()> {
-        let window = &mut self.window;
-        self.reader.reap(false, |tag, buffer, _| {
-            let slot =
-                if front.tag == tag { &mut *front } else { window.iter_mut().find(|slot| slot.tag == tag).expect("every read has a slot") };
-            slot.buffer = Some(buffer);
-        })
-    }
-
-    /// After an error: lets the others go, and takes back every buffer that the kernel may still write to.
-    fn abandon(&mut self) {
-        self.shared.settled.fail();
-        self.run.session.stop.store(true, Relaxed);
-        let mut buffers: Vec<Buffer> = self.window.drain(..).filter_map(|mut slot| slot.buffer.take()).collect();
-        self.reader.drain(|buffer| buffers.push(buffer));
-        self.reader.free.extend(buffers);
     }
 }

@@ -208,15 +208,7 @@ impl<'r, P: VertexProgram> External<'r, P> {
     fn each_worker(&self, desks: &mut [Mutex<Desk<P>>], work: impl Fn(usize, &mut Desk<P>) -> Result<()> + Sync) -> Result<()> {
         let results = self.session.workers.map(|index| work(index, &mut desks[index].lock().expect("each worker has its own desk")));
         self.session.check()?;
-        // The first error that is not a mere consequence of another.
-        let mut cancelled = Ok(());
-        for result in results {
-            match result {
-                Err(crate::EngineError::Cancelled) => cancelled = result,
-                other => other?,
-            }
-        }
-        cancelled
+        crate::error::all(results).map(drop)
     }
 
     /// Hands every stripe to a worker.
