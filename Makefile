@@ -9,7 +9,7 @@ PROFILE := checked
 VENV    := $(TARGET)/venv
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-rust test-python deny bench bench-graphene soak python clean
+.PHONY: help build demo test test-rust test-python deny bench bench-graphene bench-algorithms soak python clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | while IFS='	' read -r name text; do printf '  make %-12s %s\n' "$$name" "$$text"; done
@@ -39,6 +39,9 @@ bench: build ## The benchmarks, cold and inside a memory limit (an hour; RECORD=
 
 bench-graphene: ## Graphene's techniques on and off, cold (root, half an hour; ONLY=blocks for one section)
 	scripts/bench_graphene.sh $(if $(ONLY),--only $(ONLY))
+
+bench-algorithms: build ## Every algorithm on RMAT of scale 22, in memory and with a quarter of the graph, cold (SCALE=22; ten minutes)
+	$(PYTHON) scripts/bench_algorithms.py --binary $(TARGET)/release/outercore --dir $(or $(OUTERCORE_BENCH_DIR),$(TARGET)/bench) $(if $(SCALE),--scale $(SCALE))
 
 soak: build ## Random graphs through every model and option, compared; MINUTES=10 SEED=1
 	PROPTEST_CASES=$(or $(CASES),20000) $(CARGO) test --locked --profile $(PROFILE) --lib -q
