@@ -9,7 +9,7 @@ PROFILE := checked
 VENV    := $(TARGET)/venv
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-rust test-python deny bench bench-graphene bench-external fault soak python clean
+.PHONY: help build demo test test-rust test-python deny bench bench-graphene bench-external bench-algorithms fault soak python clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | while IFS='	' read -r name text; do printf '  make %-12s %s\n' "$$name" "$$text"; done
@@ -46,6 +46,9 @@ bench-external: build ## Fully-external techniques on and off, cold (root, ten m
 fault: ## Errors, short reads and delays at every operation of builds and runs, killed builds, damaged graphs
 	$(CARGO) test --locked --profile $(PROFILE) -p outercore-graph --test build_faults --test killed --test hostile
 	$(CARGO) test --locked --profile $(PROFILE) -p outercore-algorithms --test run_faults --test damage
+
+bench-algorithms: build ## Every algorithm on RMAT of scale 22, in memory and with a quarter of the graph, cold (SCALE=22; ten minutes)
+	$(PYTHON) scripts/bench_algorithms.py --binary $(TARGET)/release/outercore --dir $(or $(OUTERCORE_BENCH_DIR),$(TARGET)/bench) $(if $(SCALE),--scale $(SCALE))
 
 soak: build ## Random graphs through every model and option, compared; MINUTES=10 SEED=1
 	PROPTEST_CASES=$(or $(CASES),20000) $(CARGO) test --locked --profile $(PROFILE) --lib -q

@@ -3,8 +3,8 @@
 use outercore_engine::{EngineError, Result};
 
 use crate::{
-    Algorithm, Betweenness, Bfs, Clustering, Components, Diameter, KCore, LabelPropagation, MultiSource, PageRank, Request, Source, Spmv,
-    Sssp, Triangles,
+    Algorithm, Betweenness, Bfs, Clustering, Components, Diameter, KCore, LabelPropagation, MultiSource, PageRank, PageRankDelta, Request,
+    Source, Spmv, Sssp, Triangles,
 };
 
 /// The algorithms' names.
@@ -21,6 +21,7 @@ pub const NAMES: &[&str] = &[
     "clustering",
     "label-propagation",
     "diameter",
+    "pagerank-delta",
 ];
 
 /// The algorithm of that name with these parameters.
@@ -31,6 +32,7 @@ pub fn by_name(name: &str, request: &Request) -> Result<Box<dyn Algorithm>> {
         "sssp" => Box::new(Sssp { source: given.source()?, delta: given.take("delta", |request| request.delta) }),
         "components" => Box::new(Components),
         "pagerank" => Box::new(pagerank(&mut given)?),
+        "pagerank-delta" => Box::new(pagerank_delta(&mut given)?),
         "kcore" => Box::new(KCore { k: given.take("k", |request| request.k) }),
         "betweenness" => Box::new(Betweenness { sources: given.sources(), top: given.take("top", |request| request.top).unwrap_or(10) }),
         "multi-source" => Box::new(MultiSource { sources: given.sources() }),
@@ -49,20 +51,24 @@ pub fn by_name(name: &str, request: &Request) -> Result<Box<dyn Algorithm>> {
 
 fn pagerank(given: &mut Given) -> Result<PageRank> {
     let default = PageRank::default();
-    let damping = given.take("damping", |request| request.damping).unwrap_or(default.damping);
-    if !(0.0..1.0).contains(&damping) {
-        return Err(EngineError::Usage(format!("--damping {damping} is out of range: at least 0, below 1")));
-    }
-    let tolerance = given.take("tolerance", |request| request.tolerance);
-    if tolerance.is_some_and(|tolerance| tolerance.is_nan() || tolerance <= 0.0) {
-        return Err(EngineError::Usage("--tolerance must be above 0".to_owned()));
-    }
+    let damping = given.damping()?.unwrap_or(default.damping);
+    let tolerance = given.tolerance()?;
     let iterations = given.iterations()?;
     let most = if tolerance.is_some() { 1000 } else { default.iterations };
     Ok(PageRank {
         damping,
         tolerance,
         iterations: iterations.unwrap_or(most),
+        top: given.take("top", |request| request.top).unwrap_or(default.top),
+    })
+}
+
+fn pagerank_delta(given: &mut Given) -> Result<PageRankDelta> {
+    let default = PageRankDelta::default();
+    Ok(PageRankDelta {
+        damping: given.damping()?.unwrap_or(default.damping),
+        tolerance: given.tolerance()?.unwrap_or(default.tolerance),
+        iterations: given.iterations()?.unwrap_or(default.iterations),
         top: given.take("top", |request| request.top).unwrap_or(default.top),
     })
 }
@@ -83,6 +89,24 @@ impl Given<'_> {
     fn source(&mut self) -> Result<Source> {
         let source = self.take("source", |request| request.source.clone());
         source.ok_or_else(|| EngineError::Usage(format!("{} needs --source: an id, max-degree, or random:SEED", self.name)))
+    }
+
+    /// The damping factor, if it is given.
+    fn damping(&mut self) -> Result<Option<f64>> {
+        match self.take("damping", |request| request.damping) {
+            Some(damping) if !(0.0..1.0).contains(&damping) => {
+                Err(EngineError::Usage(format!("--damping {damping} is out of range: at least 0, below 1")))
+            }
+            damping => Ok(damping),
+        }
+    }
+
+    /// The tolerance, if it is given.
+    fn tolerance(&mut self) -> Result<Option<f64>> {
+        match self.take("tolerance", |request| request.tolerance) {
+            Some(tolerance) if tolerance.is_nan() || tolerance <= 0.0 => Err(EngineError::Usage("--tolerance must be above 0".to_owned())),
+            tolerance => Ok(tolerance),
+        }
     }
 
     /// The number of iterations, if it is given.

@@ -2,7 +2,7 @@
 //!
 //! - [`algorithm`]: [`Algorithm`], what the command line and Python call; [`Source`], how a start vertex is named.
 //! - [`catalog`]: algorithms by name.
-//! - [`bfs`], [`sssp`], [`components`], [`pagerank`], [`kcore`], [`betweenness`], [`multi_source`], [`spmv`], [`triangles`], [`clustering`],
+//! - [`bfs`], [`sssp`], [`components`], [`pagerank`], [`pagerank_delta`], [`kcore`], [`betweenness`], [`multi_source`], [`spmv`], [`triangles`], [`clustering`],
 //!   [`label_propagation`], [`diameter`]: the problems.
 //!
 //! Beneath them: `finish`, from a run to its outcome; `lists`, whole lists in memory, batch by batch; `intersect`, intersections of sets of neighbors.
@@ -21,6 +21,7 @@ pub mod label_propagation;
 mod lists;
 pub mod multi_source;
 pub mod pagerank;
+pub mod pagerank_delta;
 pub mod spmv;
 pub mod sssp;
 pub mod triangles;
@@ -36,6 +37,7 @@ pub use kcore::KCore;
 pub use label_propagation::LabelPropagation;
 pub use multi_source::MultiSource;
 pub use pagerank::PageRank;
+pub use pagerank_delta::PageRankDelta;
 pub use spmv::Spmv;
 pub use sssp::Sssp;
 pub use triangles::Triangles;

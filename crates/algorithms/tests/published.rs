@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use outercore_algorithms::{NAMES, Request, Source};
-use outercore_engine::{Column, Figure, MemoryModel, Outcome, RunConfig, report::Cell};
+use outercore_engine::{Column, Figure, MemoryModel, Outcome, ReadPolicy, RunConfig, report::Cell};
 use outercore_graph::input::{self, Input, InputOptions};
 use outercore_graph::{BuildOptions, Graph, Key, Keys};
 use outercore_storage::Disk;
@@ -109,6 +109,21 @@ fn triangles(graph: &Published, expected: u64) {
     assert!(windows >= (graph.graph.edges() >> 20) as usize, "{windows} windows");
 }
 
+/// PageRank's residual, reached by differences with at least 40 % fewer edges.
+fn differences(graph: &Published) {
+    let config = RunConfig { read: ReadPolicy::OnDemand, memory: 1 << 30, threads: 2, ..RunConfig::default() };
+    for iterations in [5, 10, 20] {
+        let all = support::run(&graph.graph, "pagerank", &Request { iterations: Some(iterations), ..Request::default() }, &config).report;
+        let Figure::Float(residual) = all.summary["residual"] else { panic!("a residual is a number") };
+        let request = Request { tolerance: Some(residual), ..Request::default() };
+        let some = support::run(&graph.graph, "pagerank-delta", &request, &config).report;
+        assert!(matches!(some.summary["residual"], Figure::Float(reached) if reached <= residual));
+        let share = some.edges_processed as f64 / all.edges_processed as f64;
+        eprintln!("pagerank-delta: {residual:.2e} in {} iterations, {share:.2} of the edges of {iterations}", some.iterations);
+        assert!(share <= 0.6, "{share:.2} of the edges");
+    }
+}
+
 /// The diameter, proved by at most so many searches.
 fn diameter(graph: &Published, expected: u64, most: u64) {
     let exact = Request { exact: true, ..Request::default() };
@@ -189,6 +204,8 @@ fn notre_dame() {
     diameter(&graph, 46, 100);
     let Some(expected) = data::numpy("oracle/notredame.pagerank_igraph.npy.zst") else { return };
     graph.run("pagerank", &converged(), |outcome| assert!(l1(&graph.first(outcome), &expected, 0) < 1e-6));
+    graph.run("pagerank-delta", &converged(), |outcome| assert!(l1(&graph.first(outcome), &expected, 0) < 1e-6));
+    differences(&graph);
     coreness(&graph, "oracle/notredame.coreness_igraph.npy.zst", 0, 155);
 }
 

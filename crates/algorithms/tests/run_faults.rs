@@ -79,8 +79,8 @@ fn config(model: MemoryModel, io: IoBackend, threads: usize) -> RunConfig {
 }
 
 /// Algorithms that have a fully-external run on any graph.
-const EXTERNAL: [&str; 9] =
-    ["bfs", "sssp", "components", "pagerank", "multi-source", "triangles", "clustering", "label-propagation", "diameter"];
+const EXTERNAL: [&str; 10] =
+    ["bfs", "sssp", "components", "pagerank", "pagerank-delta", "multi-source", "triangles", "clustering", "label-propagation", "diameter"];
 
 const ONCE: [Fault; 3] = [Fault::Error(libc::EIO), Fault::Short, Fault::Interrupted];
 

@@ -225,6 +225,79 @@ class Graph:
             **tuning,
         )
 
+    def kcore(
+        self,
+        *,
+        k: int | None = None,
+        memory: Size | None = None,
+        threads: int | None = None,
+        model: str | None = None,
+        read: str | None = None,
+        io: str | None = None,
+        progress: Progress = None,
+        **tuning: Any,
+    ) -> Result:
+        """Core numbers in the undirected simple view: ``cores``. With ``k``, the summary has that core's vertices and edges."""
+        return self._run("kcore", memory, threads, model, read, io, progress, k=k, **tuning)
+
+    def triangles(
+        self,
+        *,
+        memory: Size | None = None,
+        threads: int | None = None,
+        model: str | None = None,
+        read: str | None = None,
+        io: str | None = None,
+        progress: Progress = None,
+        **tuning: Any,
+    ) -> Result:
+        """Triangles of the undirected simple view, in ``summary``; there is no value for each vertex."""
+        return self._run("triangles", memory, threads, model, read, io, progress, **tuning)
+
+    def clustering(
+        self,
+        *,
+        memory: Size | None = None,
+        threads: int | None = None,
+        model: str | None = None,
+        read: str | None = None,
+        io: str | None = None,
+        progress: Progress = None,
+        **tuning: Any,
+    ) -> Result:
+        """Local clustering coefficients as in LDBC Graphalytics: ``coefficients``."""
+        return self._run("clustering", memory, threads, model, read, io, progress, **tuning)
+
+    def label_propagation(
+        self,
+        *,
+        iterations: int | None = None,
+        memory: Size | None = None,
+        threads: int | None = None,
+        model: str | None = None,
+        read: str | None = None,
+        io: str | None = None,
+        progress: Progress = None,
+        **tuning: Any,
+    ) -> Result:
+        """Communities after ``iterations`` rounds (default 10) of label propagation as in LDBC Graphalytics: ``labels``."""
+        return self._run("label-propagation", memory, threads, model, read, io, progress, iterations=iterations, **tuning)
+
+    def diameter(
+        self,
+        *,
+        exact: bool = False,
+        memory: Size | None = None,
+        threads: int | None = None,
+        model: str | None = None,
+        read: str | None = None,
+        io: str | None = None,
+        progress: Progress = None,
+        **tuning: Any,
+    ) -> Result:
+        """The diameter of the largest component, in ``summary``: bounds, or with ``exact`` the proved value."""
+        return self._run("diameter", memory, threads, model, read, io, progress, exact=exact, **tuning)
+
     def run(
         self,
         algorithm: str,

@@ -122,6 +122,16 @@ class Result:
         """The core numbers of ``kcore``."""
         return self._named("core", "cores")
 
+    @property
+    def coefficients(self) -> npt.NDArray[np.float64]:
+        """The local coefficients of ``clustering``."""
+        return self._named("clustering", "coefficients")
+
+    @property
+    def labels(self) -> npt.NDArray[Any]:
+        """The labels of ``label_propagation``: each an original id."""
+        return self._named("label", "labels")
+
     def top(self, count: int = 10) -> list[tuple[int | str, float]]:
         """The ``count`` vertices with the largest values, best first, with their values."""
         name = self.columns[0]

@@ -1,16 +1,19 @@
 //! Core numbers: the largest k such that the vertex belongs to a subgraph in which everyone has at least k neighbors. On the undirected simple view.
 //!
-//! A program in phases: the smallest remaining degree k opens a phase; whoever has no more than k neighbors left departs with core number k and takes one from each neighbor,
-//! until nobody departs (Matula and Beck, 1983, level by level).
+//! Vertices are peeled off level by level (Matula and Beck, 1983): with four bytes for each vertex in memory by [`peel`]; fully externally by a program in phases, where the smallest
+//! remaining degree k opens a phase, and whoever has no more than k neighbors left departs with core number k and takes one from each neighbor, until nobody departs.
+
+mod peel;
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use outercore_engine::{
-    Column, EngineError, Figure, Isolated, Meaning, Outcome, Plan, Result, RunConfig, RunProgress,
+    Column, EngineError, Figure, Isolated, Meaning, MemoryModel, Outcome, Plan, Result, RunConfig, RunProgress, Values,
     execute::{execute, plan},
     frontier::Frontier,
     monoid::Sum,
     program::{Context, Start, VertexProgram},
+    session::Session,
 };
 use outercore_graph::{BuildProgress, Graph, view::SimpleView};
 
@@ -96,10 +99,10 @@ impl Algorithm for KCore {
     }
 
     fn plan(&self, graph: &Graph, config: &RunConfig) -> Result<Plan> {
-        let mut plan = plan(&Program, self.name(), graph, config, None)?.0;
+        let mut plan = choose(graph, config)?.0;
         if graph.directed() || !graph.manifest().simple {
             plan.method = format!("on the undirected simple view, built on scratch first; {}", plan.method);
-            plan.disk_bytes = graph.manifest().arcs * 40;
+            plan.disk_bytes += graph.manifest().arcs * 40;
         }
         Ok(plan)
     }
@@ -110,27 +113,21 @@ impl Algorithm for KCore {
         let view = SimpleView::of(graph, config.memory, config.threads, &building).map_err(EngineError::from)?;
         let viewed = view.derived().unwrap_or(graph);
         let viewing = begun.elapsed().as_secs_f64();
-        let finished = execute(&Program, self.name(), viewed, config, progress, None)?;
-        let members = Frontier::new(graph.connected(), config.huge_pages)?;
-        let mut degeneracy = 0;
-        finished.values.for_each(|vertex, value| {
-            degeneracy = degeneracy.max(value - GONE);
-            if self.k.is_some_and(|k| value - GONE >= k) {
-                members.insert(vertex);
-            }
-        })?;
-        let cores = finished.values.map(viewed, config.huge_pages, |value| (value - GONE) as u32)?;
+        let peeled = match choose(viewed, config)? {
+            (plan, Some(cache)) => peel::run(viewed, config, progress, plan, cache, self.k)?,
+            (_, None) => by_program(viewed, config, progress, self.k)?,
+        };
         let mut summary = Summary::new();
-        summary.insert("degeneracy", Figure::Integer(degeneracy));
+        summary.insert("degeneracy", Figure::Integer(peeled.degeneracy));
         if let Some(k) = self.k {
             summary.insert("k", Figure::Integer(k));
             let isolated = if k == 0 { graph.vertices() - graph.connected() } else { 0 };
-            summary.insert("vertices", Figure::Integer(members.count() + isolated));
-            summary.insert("edges", Figure::Integer(inner_edges(viewed, &members)?));
+            summary.insert("vertices", Figure::Integer(peeled.members.count() + isolated));
+            summary.insert("edges", Figure::Integer(inner_edges(viewed, &peeled.members)?));
         }
-        let column = Column { name: "core", values: cores, isolated: Isolated::Value(0.0), meaning: Meaning::Number, exception: None };
-        let done =
-            Done { session: &finished.session, plan: &finished.plan, iterations: finished.iterations, load_seconds: finished.load_seconds };
+        let column =
+            Column { name: "core", values: peeled.cores, isolated: Isolated::Value(0.0), meaning: Meaning::Number, exception: None };
+        let done = Done { session: &peeled.session, plan: &peeled.plan, iterations: peeled.iterations, load_seconds: peeled.load_seconds };
         let mut result = outcome(&done, summary, vec![column], false);
         result.report.graph = graph.path().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         (result.report.vertices, result.report.edges) = (graph.vertices(), graph.edges());
@@ -138,6 +135,60 @@ impl Algorithm for KCore {
         result.report.load_seconds += viewing;
         Ok(result)
     }
+}
+
+/// A graph in its undirected simple view, peeled.
+struct Peeled<'a> {
+    session: Session<'a>,
+    plan: Plan,
+    iterations: u64,
+    load_seconds: f64,
+    degeneracy: u64,
+    /// The k-core that was asked for.
+    members: Frontier,
+    cores: Values,
+}
+
+/// The plan; with the bytes that may cache edges where counts fit the budget, without where the program must run.
+fn choose(graph: &Graph, config: &RunConfig) -> Result<(Plan, Option<u64>)> {
+    if config.model != Some(MemoryModel::FullyExternal) {
+        match peel::needs("kcore", graph)?.plan(graph, config) {
+            Ok((mut resident, cache)) => {
+                let external = RunConfig { model: Some(MemoryModel::FullyExternal), memory: u64::MAX / 4, ..config.clone() };
+                let least = plan(&Program, "kcore", graph, &external, None)?.0.smallest_budget_bytes;
+                resident.smallest_budget_bytes = resident.smallest_budget_bytes.min(least);
+                return Ok((resident, Some(cache)));
+            }
+            Err(EngineError::Memory { .. }) if config.model.is_none() => {}
+            Err(error) => return Err(error),
+        }
+    }
+    // A budget too small for the counts is too small for what the program keeps in memory, too.
+    let config = RunConfig { model: Some(MemoryModel::FullyExternal), ..config.clone() };
+    Ok((plan(&Program, "kcore", graph, &config, None)?.0, None))
+}
+
+/// Peels with the counts on storage.
+fn by_program<'a>(graph: &'a Graph, config: &'a RunConfig, progress: &'a dyn RunProgress, k: Option<u64>) -> Result<Peeled<'a>> {
+    let finished = execute(&Program, "kcore", graph, config, progress, None)?;
+    let members = Frontier::new(graph.connected(), config.huge_pages)?;
+    let mut degeneracy = 0;
+    finished.values.for_each(|vertex, value| {
+        degeneracy = degeneracy.max(value - GONE);
+        if k.is_some_and(|k| value - GONE >= k) {
+            members.insert(vertex);
+        }
+    })?;
+    let cores = finished.values.map(graph, config.huge_pages, |value| (value - GONE) as u32)?;
+    Ok(Peeled {
+        plan: finished.plan,
+        iterations: finished.iterations,
+        load_seconds: finished.load_seconds,
+        degeneracy,
+        members,
+        cores,
+        session: finished.session,
+    })
 }
 
 /// Edges between members, of a graph in its undirected simple view.

@@ -1,0 +1,197 @@
+//! PageRank by differences: a vertex passes on what its rank has gained or lost since it last did, and only when that is worth the reading of its edges (PageRank-delta in Graphene,
+//! FAST'17, and GraphSD, ICPP'22; after Zhang, Gao, Gao and Wang, TPDS 2014).
+//!
+//! Every vertex has a rank and a difference that it has not passed on; the differences' absolute values add up to the residual of [`crate::pagerank`]. A vertex is active while its difference
+//! for each edge is at least [`SHARE`] times what the tolerance allows on average; where that leaves too much behind, the bar is halved. Ranks begin uniform, as
+//! PageRank's do, so that gains and losses cancel on the way. In the end every difference is added to its rank, and ranks sum to 1.
+//!
+//! Differences travel as whole numbers of 2^-60: sums are exact, in any order.
+
+use std::sync::{
+    Mutex,
+    atomic::{AtomicU64, Ordering::Relaxed},
+};
+
+use outercore_engine::{
+    Column, Figure, Isolated, Meaning, Outcome, Plan, Pod, Result, RunConfig, RunProgress,
+    execute::{execute, plan},
+    monoid::Sum,
+    program::{Context, Start, VertexProgram},
+};
+use outercore_graph::Graph;
+
+use crate::{
+    algorithm::Algorithm,
+    finish::{Done, Summary, outcome, top},
+};
+
+/// PageRank by differences, and its parameters.
+#[derive(Clone, Debug)]
+pub struct PageRankDelta {
+    /// The probability of following an edge, between 0 and 1.
+    pub damping: f64,
+    /// At most so many iterations.
+    pub iterations: u64,
+    /// Stop when the residual falls below this.
+    pub tolerance: f64,
+    /// Rows of the summary.
+    pub top: usize,
+}
+
+impl Default for PageRankDelta {
+    fn default() -> Self {
+        Self { damping: 0.85, iterations: 1000, tolerance: 1e-6, top: 10 }
+    }
+}
+
+/// The first bar: differences for each edge, in units of the tolerance over all edges.
+const SHARE: f64 = 2.0;
+/// What stands for a difference of 1.
+const ONE: f64 = (1u64 << 60) as f64;
+
+/// What a vertex keeps.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+struct State {
+    rank: f64,
+    /// What it has gained, and not passed on.
+    difference: f64,
+    degree: u32,
+    /// Whether it passes the difference on in this iteration.
+    active: u32,
+}
+
+// SAFETY: two 64-bit numbers and two of 32 bits, without padding; every bit pattern valid, nothing to drop.
+unsafe impl Pod for State {}
+
+struct Program {
+    damping: f64,
+    vertices: f64,
+    isolated: f64,
+    tolerance: f64,
+    iterations: u64,
+    /// The bits of the least difference for each edge that is passed on.
+    bar: AtomicU64,
+    /// Rank and difference of each isolated vertex.
+    alone: Mutex<(f64, f64)>,
+}
+
+impl Program {
+    fn new(parameters: &PageRankDelta, graph: &Graph) -> Self {
+        let vertices = graph.vertices() as f64;
+        let bar = SHARE * parameters.tolerance / graph.manifest().arcs.max(1) as f64;
+        Self {
+            damping: parameters.damping,
+            vertices,
+            isolated: (graph.vertices() - graph.connected()) as f64,
+            tolerance: parameters.tolerance,
+            iterations: parameters.iterations,
+            bar: AtomicU64::new(bar.to_bits()),
+            alone: Mutex::new((0.0, 1.0 / vertices)),
+        }
+    }
+
+    fn bar(&self) -> f64 {
+        f64::from_bits(self.bar.load(Relaxed))
+    }
+}
+
+impl VertexProgram for Program {
+    type Value = State;
+    type Signal = u64;
+    type Message = Sum<u64>;
+
+    fn start(&self) -> Start {
+        Start::All
+    }
+
+    fn applies_always(&self) -> bool {
+        true
+    }
+
+    fn init(&self, _: u64, degree: u32) -> State {
+        State { rank: 0.0, difference: 1.0 / self.vertices, degree, active: 1 }
+    }
+
+    #[inline(always)]
+    fn scatter(&self, _: u64, state: &State, degree: u32) -> Option<u64> {
+        Some((state.difference / f64::from(degree.max(1)) * ONE).round() as i64 as u64)
+    }
+
+    #[inline(always)]
+    fn carry(&self, signal: u64, _: f64) -> Sum<u64> {
+        Sum(signal)
+    }
+
+    /// What every vertex gains: its share of what dangling vertices pass on, and at first, of the walker's jumps, less the uniform rank that it begins with.
+    fn prepare(&self, context: &Context) -> f64 {
+        let (_, difference) = *self.alone.lock().expect("no holder panics");
+        let shares = self.damping * (context.aggregate + self.isolated * difference) / self.vertices;
+        if context.iteration == 0 { shares - self.damping / self.vertices } else { shares }
+    }
+
+    #[inline(always)]
+    fn apply(&self, context: &Context, _: u64, state: &mut State, message: Sum<u64>) -> bool {
+        if state.active == 1 {
+            state.rank += state.difference;
+            state.difference = 0.0;
+        }
+        state.difference += context.prepared + self.damping * (message.0 as i64 as f64 / ONE);
+        let worth = state.degree > 0 && state.difference.abs() >= self.bar() * f64::from(state.degree);
+        // A dangling vertex passes everything on, at no cost: see `aggregate`.
+        state.active = u32::from(worth || state.degree == 0);
+        worth
+    }
+
+    #[inline(always)]
+    fn aggregate(&self, state: &State, degree: u32) -> f64 {
+        if degree == 0 { state.difference } else { 0.0 }
+    }
+
+    #[inline(always)]
+    fn residual(&self, _: &State, new: &State) -> f64 {
+        new.difference.abs()
+    }
+
+    fn finished(&self, context: &Context, residual: f64, active: u64) -> bool {
+        let mut alone = self.alone.lock().expect("no holder panics");
+        *alone = (alone.0 + alone.1, context.prepared);
+        let left = residual + self.isolated * alone.1.abs();
+        if active == 0 {
+            self.bar.store((self.bar() / 2.0).to_bits(), Relaxed);
+        }
+        context.iteration >= self.iterations || left < self.tolerance
+    }
+}
+
+impl Algorithm for PageRankDelta {
+    fn name(&self) -> &'static str {
+        "pagerank-delta"
+    }
+
+    fn plan(&self, graph: &Graph, config: &RunConfig) -> Result<Plan> {
+        Ok(plan(&Program::new(self, graph), self.name(), graph, config, None)?.0)
+    }
+
+    fn run(&self, graph: &Graph, config: &RunConfig, progress: &dyn RunProgress) -> Result<Outcome> {
+        let program = Program::new(self, graph);
+        let finished = execute(&program, self.name(), graph, config, progress, None)?;
+        let (rank, difference) = program.alone.lock().map(|state| *state).expect("no holder panics");
+        let mut sum = (rank + difference) * program.isolated;
+        finished.values.for_each(|_, state| sum += state.rank + state.difference)?;
+        let column = Column {
+            name: "score",
+            values: finished.values.map(graph, config.huge_pages, |state| state.rank + state.difference)?,
+            isolated: Isolated::Value(rank + difference),
+            meaning: Meaning::Number,
+            exception: None,
+        };
+        let mut summary = Summary::new();
+        summary.insert("residual", Figure::Float(finished.residual + program.isolated * difference.abs()));
+        summary.insert("sum", Figure::Float(sum));
+        summary.insert("top", top(graph, &column, self.top)?);
+        let done =
+            Done { session: &finished.session, plan: &finished.plan, iterations: finished.iterations, load_seconds: finished.load_seconds };
+        Ok(outcome(&done, summary, vec![column], true))
+    }
+}
