@@ -1,11 +1,15 @@
-//! Betweenness (Brandes, 2001): for each source one program counts shortest paths forwards, level by level, and a second one gathers dependencies backwards.
+//! Betweenness (Brandes, 2001): for a batch of sources one program counts shortest paths forwards, level by level, and a second one gathers dependencies backwards; one
+//! scan serves all sources of the batch, side by side.
 //!
 //! Unnormalised; halved in an undirected graph, where each path is found from both ends. Parallel edges are paths of their own.
+
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use outercore_engine::{
     Column, EngineError, Figure, FinalValues, HugeVec, Isolated, Meaning, Outcome, Plan, Pod, Result, RunConfig, RunProgress, Values,
     execute::{Finished, execute, plan},
-    monoid::Sum,
+    monoid::{Monoid, Sums},
+    plan::PlanItem,
     program::{Context, Start, VertexProgram},
 };
 use outercore_graph::{Direction, Graph};
@@ -24,30 +28,41 @@ pub struct Betweenness {
     pub top: usize,
 }
 
-/// What a vertex keeps on the way forwards.
+/// What a vertex keeps on the way forwards, lane by lane.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-struct Counted {
+#[derive(Clone, Copy, Debug)]
+struct Counted<const L: usize> {
     /// Shortest paths from the source.
-    paths: f64,
+    paths: [f64; L],
     /// One more than the level; 0: not reached.
-    depth: u64,
+    depth: [u32; L],
+    /// The lanes in which it was reached in the last iteration, as bits.
+    fresh: u64,
 }
 
-// SAFETY: two 64-bit numbers without padding; every bit pattern valid, nothing to drop.
-unsafe impl Pod for Counted {}
+// SAFETY: numbers of 64 bits, and of 32 bits an even number (see `Forward::of`): no padding; every bit pattern valid, nothing to drop.
+unsafe impl<const L: usize> Pod for Counted<L> {}
 
-struct Forward {
-    source: u64,
+struct Forward<const L: usize> {
+    /// One for each lane; `u64::MAX`: none.
+    sources: [u64; L],
 }
 
-impl VertexProgram for Forward {
-    type Value = Counted;
-    type Signal = f64;
-    type Message = Sum<f64>;
+impl<const L: usize> Forward<L> {
+    /// From up to `L` sources.
+    fn of(batch: &[u64]) -> Self {
+        const { assert!(L.is_multiple_of(2), "an odd number of lanes would leave a gap between what a vertex keeps") };
+        Self { sources: std::array::from_fn(|lane| batch.get(lane).copied().unwrap_or(u64::MAX)) }
+    }
+}
+
+impl<const L: usize> VertexProgram for Forward<L> {
+    type Value = Counted<L>;
+    type Signal = Sums<L>;
+    type Message = Sums<L>;
 
     fn start(&self) -> Start {
-        Start::Vertices(vec![self.source])
+        Start::Vertices(self.sources.to_vec())
     }
 
     /// The counts are looked up by the second program.
@@ -55,48 +70,54 @@ impl VertexProgram for Forward {
         false
     }
 
-    fn init(&self, vertex: u64, _: u32) -> Counted {
-        if vertex == self.source { Counted { paths: 1.0, depth: 1 } } else { Counted::default() }
-    }
-
-    fn scatter(&self, _: u64, value: &Counted, _: u32) -> Option<f64> {
-        Some(value.paths)
+    fn init(&self, vertex: u64, _: u32) -> Counted<L> {
+        let mut counted = Counted { paths: [0.0; L], depth: [0; L], fresh: 0 };
+        for lane in (0..L).filter(|&lane| self.sources[lane] == vertex) {
+            (counted.paths[lane], counted.depth[lane]) = (1.0, 1);
+            counted.fresh |= 1 << lane;
+        }
+        counted
     }
 
     #[inline(always)]
-    fn carry(&self, signal: f64, _: f64) -> Sum<f64> {
-        Sum(signal)
+    fn scatter(&self, _: u64, value: &Counted<L>, _: u32) -> Option<Sums<L>> {
+        Some(Sums(std::array::from_fn(|lane| if value.fresh >> lane & 1 == 1 { value.paths[lane] } else { 0.0 })))
     }
 
-    fn apply(&self, context: &Context, _: u64, value: &mut Counted, message: Sum<f64>) -> bool {
-        let first = value.depth == 0;
-        if first {
-            *value = Counted { paths: message.0, depth: context.iteration + 2 };
+    #[inline(always)]
+    fn carry(&self, signal: Sums<L>, _: f64) -> Sums<L> {
+        signal
+    }
+
+    #[inline(always)]
+    fn apply(&self, context: &Context, _: u64, value: &mut Counted<L>, message: Sums<L>) -> bool {
+        value.fresh = 0;
+        for lane in 0..L {
+            if value.depth[lane] == 0 && message.0[lane] > 0.0 {
+                (value.paths[lane], value.depth[lane]) = (message.0[lane], context.iteration as u32 + 2);
+                value.fresh |= 1 << lane;
+            }
         }
-        first
+        value.fresh != 0
     }
 }
 
-/// From the deepest level to the source: a vertex of the level below sends (1 + dependency) / paths to its predecessors.
-struct Backward<'f> {
-    counted: &'f [Counted],
-    deepest: u64,
-}
-
-impl Backward<'_> {
+/// From the deepest level to the sources: a vertex of the level below sends (1 + dependency) / paths to its predecessors.
+struct Backward<'f, const L: usize> {
+    counted: &'f [Counted<L>],
+    deepest: u32,
     /// The depth that sends in this iteration.
-    fn sending(&self, iteration: u64) -> u64 {
-        self.deepest - iteration
-    }
+    sending: AtomicU32,
 }
 
-impl VertexProgram for Backward<'_> {
-    type Value = f64;
-    type Signal = f64;
-    type Message = Sum<f64>;
+impl<const L: usize> VertexProgram for Backward<'_, L> {
+    type Value = Sums<L>;
+    type Signal = Sums<L>;
+    type Message = Sums<L>;
 
     fn start(&self) -> Start {
-        Start::Vertices((0..self.counted.len() as u64).filter(|&vertex| self.counted[vertex as usize].depth == self.deepest).collect())
+        let deepest = |vertex: &u64| self.counted[*vertex as usize].depth.contains(&self.deepest);
+        Start::Vertices((0..self.counted.len() as u64).filter(deepest).collect())
     }
 
     fn is_self_contained(&self) -> bool {
@@ -111,31 +132,38 @@ impl VertexProgram for Backward<'_> {
         true
     }
 
-    fn init(&self, _: u64, _: u32) -> f64 {
-        0.0
-    }
-
-    fn scatter(&self, vertex: u64, dependency: &f64, _: u32) -> Option<f64> {
-        Some((1.0 + dependency) / self.counted[vertex as usize].paths)
+    fn init(&self, _: u64, _: u32) -> Sums<L> {
+        Sums::IDENTITY
     }
 
     #[inline(always)]
-    fn carry(&self, signal: f64, _: f64) -> Sum<f64> {
-        Sum(signal)
+    fn scatter(&self, vertex: u64, dependency: &Sums<L>, _: u32) -> Option<Sums<L>> {
+        let (counted, sending) = (&self.counted[vertex as usize], self.sending.load(Relaxed));
+        let share = |lane: usize| if counted.depth[lane] == sending { (1.0 + dependency.0[lane]) / counted.paths[lane] } else { 0.0 };
+        Some(Sums(std::array::from_fn(share)))
     }
 
-    fn apply(&self, context: &Context, vertex: u64, dependency: &mut f64, message: Sum<f64>) -> bool {
-        let counted = &self.counted[vertex as usize];
-        let next = counted.depth + 1 == self.sending(context.iteration);
-        if next {
-            *dependency = counted.paths * message.0;
+    #[inline(always)]
+    fn carry(&self, signal: Sums<L>, _: f64) -> Sums<L> {
+        signal
+    }
+
+    #[inline(always)]
+    fn apply(&self, _: &Context, vertex: u64, dependency: &mut Sums<L>, message: Sums<L>) -> bool {
+        let (counted, sending) = (&self.counted[vertex as usize], self.sending.load(Relaxed));
+        let mut next = false;
+        for lane in 0..L {
+            if counted.depth[lane] + 1 == sending {
+                dependency.0[lane] = counted.paths[lane] * message.0[lane];
+                next = true;
+            }
         }
         next
     }
 
-    fn finished(&self, context: &Context, _: f64, _: u64) -> bool {
-        // The source itself, at depth 1, has no dependency.
-        self.sending(context.iteration) <= 2
+    fn finished(&self, _: &Context, _: f64, _: u64) -> bool {
+        // The sources themselves, at depth 1, have no dependency.
+        self.sending.fetch_sub(1, Relaxed) <= 3
     }
 }
 
@@ -157,27 +185,81 @@ impl Betweenness {
         Ok(())
     }
 
-    /// Adds the dependencies of one source.
-    fn add(
-        source: u64,
+    /// Bytes that stay while a program runs: the scores, and while the second one does, the counts of the first.
+    fn kept<const L: usize>(graph: &Graph) -> [u64; 2] {
+        [graph.connected() * 8, graph.connected() * (8 + size_of::<Counted<L>>() as u64)]
+    }
+
+    /// The plan with batches of `L`: that of the program that needs more.
+    fn plan_batch<const L: usize>(graph: &Graph, config: &RunConfig) -> Result<Plan> {
+        let [scores, counts] = Self::kept::<L>(graph);
+        let with = |kept: u64, plan: &dyn Fn(&RunConfig) -> Result<(Plan, u64)>| -> Result<Plan> {
+            let rest = RunConfig { memory: config.memory.saturating_sub(kept), ..config.clone() };
+            let mut plan = plan(&rest)
+                .map_err(|error| match error {
+                    EngineError::Memory { needed, what, .. } => EngineError::Memory { needed: needed + kept, budget: config.memory, what },
+                    error => error,
+                })?
+                .0;
+            plan.memory.push(PlanItem { name: "scores, counts", bytes: kept });
+            plan.memory_budget_bytes = config.memory;
+            plan.smallest_budget_bytes += kept;
+            plan.in_memory_budget_bytes += kept;
+            Ok(plan)
+        };
+        let forward = with(scores, &|rest| plan(&Forward::<L>::of(&[]), "betweenness", graph, rest, None))?;
+        let idle = Backward::<L> { counted: &[], deepest: 0, sending: AtomicU32::new(0) };
+        let backward = with(counts, &|rest| plan(&idle, "betweenness", graph, rest, None))?;
+        let whole = forward.in_memory_budget_bytes.max(backward.in_memory_budget_bytes);
+        let mut larger = if backward.smallest_budget_bytes > forward.smallest_budget_bytes { backward } else { forward };
+        larger.in_memory_budget_bytes = whole;
+        larger.method = format!("batches of {L} sources: each scan counts paths, or gathers dependencies, for all of them");
+        Ok(larger)
+    }
+
+    /// The largest batch that is not mostly empty for so many sources and fits the budget, and its plan.
+    fn choose(graph: &Graph, config: &RunConfig, wanted: usize) -> Result<(usize, Plan)> {
+        if wanted > 4
+            && let Ok(plan) = Self::plan_batch::<16>(graph, config)
+        {
+            return Ok((16, plan));
+        }
+        if wanted > 2
+            && let Ok(plan) = Self::plan_batch::<4>(graph, config)
+        {
+            return Ok((4, plan));
+        }
+        Ok((2, Self::plan_batch::<2>(graph, config)?))
+    }
+
+    /// Adds the dependencies of up to `L` sources.
+    fn add<const L: usize>(
+        batch: &[u64],
         graph: &Graph,
         config: &RunConfig,
         progress: &dyn RunProgress,
         scores: &mut [f64],
         totals: &mut Totals,
     ) -> Result<()> {
-        let forward = execute(&Forward { source }, "betweenness", graph, config, progress, None)?;
+        let [first, second] = Self::kept::<L>(graph).map(|kept| RunConfig { memory: config.memory.saturating_sub(kept), ..config.clone() });
+        let program = Forward::<L>::of(batch);
+        let forward = execute(&program, "betweenness", graph, &first, progress, None)?;
         totals.add(&forward);
-        let FinalValues::Memory(counted) = &forward.values else { unreachable!("the program runs with its values in memory") };
-        let deepest = counted.iter().map(|value| value.depth).max().unwrap_or(0);
+        // Its buffers go before the second program makes its own.
+        let Finished { values: FinalValues::Memory(counted), .. } = forward else {
+            unreachable!("the program runs with its values in memory")
+        };
+        let deepest = counted.iter().flat_map(|value| value.depth).max().unwrap_or(0);
         if deepest < 3 {
             return Ok(());
         }
-        let backward = execute(&Backward { counted, deepest }, "betweenness", graph, config, progress, None)?;
+        let sources = program.sources;
+        let program = Backward { counted: &counted, deepest, sending: AtomicU32::new(deepest) };
+        let backward = execute(&program, "betweenness", graph, &second, progress, None)?;
         totals.add(&backward);
         backward.values.for_each(|vertex, dependency| {
-            if vertex != source {
-                scores[vertex as usize] += dependency;
+            for lane in (0..L).filter(|&lane| sources[lane] != vertex) {
+                scores[vertex as usize] += dependency.0[lane];
             }
         })
     }
@@ -194,7 +276,6 @@ struct Totals {
 
 impl Totals {
     fn add<V: Pod>(&mut self, finished: &Finished<V>) {
-        use std::sync::atomic::Ordering::Relaxed;
         let counters = &finished.session.counters;
         self.iterations += finished.iterations;
         self.bytes_read += counters.bytes_read.load(Relaxed);
@@ -210,7 +291,12 @@ impl Algorithm for Betweenness {
 
     fn plan(&self, graph: &Graph, config: &RunConfig) -> Result<Plan> {
         Self::suits(graph)?;
-        Ok(plan(&Forward { source: 0 }, self.name(), graph, config, None)?.0)
+        let wanted = if self.sources.is_empty() { graph.connected() as usize } else { self.sources.len() };
+        let generous = RunConfig { memory: u64::MAX / 4, model: None, ..config.clone() };
+        let least = Self::plan_batch::<2>(graph, &generous)?.smallest_budget_bytes;
+        let mut plan = Self::choose(graph, config, wanted)?.1;
+        plan.smallest_budget_bytes = least;
+        Ok(plan)
     }
 
     fn run(&self, graph: &Graph, config: &RunConfig, progress: &dyn RunProgress) -> Result<Outcome> {
@@ -218,11 +304,18 @@ impl Algorithm for Betweenness {
         let begun = std::time::Instant::now();
         let mut scores: HugeVec<f64> = HugeVec::zeroed(graph.connected() as usize, config.huge_pages)?;
         let (sources, mut totals) = (self.sources(graph)?, Totals::default());
-        // Scores and the forward counts stay while the second program runs: its budget is what they leave.
-        let mut rest = config.clone();
-        rest.memory = config.memory.saturating_sub(graph.connected() * 24);
-        for &source in sources.iter().filter(|&&source| source < graph.connected()) {
-            Self::add(source, graph, &rest, progress, &mut scores, &mut totals)?;
+        let sources_with_edges: Vec<u64> = sources.iter().copied().filter(|&source| source < graph.connected()).collect();
+        let mut left = &sources_with_edges[..];
+        while !left.is_empty() {
+            let (lanes, _) = Self::choose(graph, config, left.len())?;
+            let (batch, rest) = left.split_at(lanes.min(left.len()));
+            let add = match lanes {
+                16 => Self::add::<16>,
+                4 => Self::add::<4>,
+                _ => Self::add::<2>,
+            };
+            add(batch, graph, config, progress, &mut scores, &mut totals)?;
+            left = rest;
         }
         if !graph.directed() {
             scores.iter_mut().for_each(|score| *score /= 2.0);
@@ -238,7 +331,8 @@ impl Algorithm for Betweenness {
         summary.insert("sources", Figure::Integer(sources.len() as u64));
         summary.insert("top", top(graph, &column, self.top)?);
         // One more, empty, run: its session carries the report.
-        let last = execute(&Forward { source: u64::MAX }, self.name(), graph, &rest, progress, None)?;
+        let rest = RunConfig { memory: config.memory.saturating_sub(Self::kept::<2>(graph)[0]), ..config.clone() };
+        let last = execute(&Forward::<2>::of(&[]), self.name(), graph, &rest, progress, None)?;
         let done = Done { session: &last.session, plan: &last.plan, iterations: totals.iterations, load_seconds: 0.0 };
         let mut result = outcome(&done, summary, vec![column], true);
         let report = &mut result.report;

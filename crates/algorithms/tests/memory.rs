@@ -15,9 +15,8 @@ use outercore_storage::{Disk, memory::peak_rss_bytes};
 /// What a child runs: `NAME THREADS BYTES MODEL GRAPH`.
 const TASK: &str = "OUTERCORE_TEST_RUN_MEMORY";
 
-/// Algorithms whose plans leave something out, so that the smallest budget they name is too small: betweenness its scores and counts (24 bytes for each
-/// vertex), core numbers the building of the view. They keep their budgets all the same; what is refused is not compared with the plan. To be emptied.
-const PLANS_TOO_LITTLE: [&str; 2] = ["betweenness", "kcore"];
+/// Algorithms whose plans leave something out, so that the smallest budget they name is too small: core numbers the building of the view. They keep their budgets all the same; what is refused is not compared with the plan. To be emptied.
+const PLANS_TOO_LITTLE: [&str; 1] = ["kcore"];
 
 fn request(name: &str) -> Request {
     match name {

@@ -58,6 +58,25 @@ impl Idempotent for Min<u32> {}
 impl Idempotent for Min<u64> {}
 impl Idempotent for Or<u64> {}
 
+/// Several sums side by side, one for each of some sources.
+#[repr(transparent)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sums<const LANES: usize>(pub [f64; LANES]);
+
+// SAFETY: an array of numbers, without padding; every bit pattern valid, nothing to drop.
+unsafe impl<const LANES: usize> Pod for Sums<LANES> {}
+
+impl<const LANES: usize> Monoid for Sums<LANES> {
+    const IDENTITY: Self = Sums([0.0; LANES]);
+    const EXACT: bool = false;
+    #[inline(always)]
+    fn combine(&mut self, other: Self) {
+        for (sum, other) in self.0.iter_mut().zip(other.0) {
+            *sum += other;
+        }
+    }
+}
+
 /// 128 bits, one for each of 128 sources.
 #[repr(transparent)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
