@@ -31,6 +31,13 @@ pub enum HugePages {
     Off,
 }
 
+impl HugePages {
+    /// The same for memory that is written once and read in a row: huge pages gain nothing there, and a virtual machine whose host has to find memory for each of them pays dearly.
+    pub fn for_streams(self) -> Self {
+        if self == HugePages::Auto { HugePages::Off } else { self }
+    }
+}
+
 /// One anonymous mapping, zeroed by the kernel.
 struct Mapping {
     base: NonNull<u8>,

@@ -154,7 +154,7 @@ impl Grid {
             }
         }
         if used > 0 {
-            self.arena = Some(Arena::new(used as usize, session.config.huge_pages)?);
+            self.arena = Some(Arena::new(used as usize, session.config.huge_pages.for_streams())?);
         }
         Ok(())
     }
@@ -328,16 +328,12 @@ impl<M> Worker<'_, '_, '_, M> {
     fn start(&mut self, mut slot: Slot) -> Result<()> {
         let grid = self.grid;
         let number = self.chunk_number(&slot);
-        let place = grid.places[number];
-        slot.pinned = place != u64::MAX;
+        slot.pinned = grid.places[number] != u64::MAX;
         if slot.pinned && self.is_resident(&slot) {
             self.session.counters.chunk_hits.fetch_add(1, Relaxed);
         } else {
             let (offset, len) = Grid::padded(&grid.directory.tiles[slot.tile as usize], slot.chunk);
-            let buffer = match &grid.arena {
-                Some(arena) if slot.pinned => arena.buffer(place as usize, len),
-                _ => self.reader.free.pop().expect("the window never holds more than the buffers"),
-            };
+            let buffer = self.reader.free.pop().expect("the window never holds more than the buffers");
             self.reader.submit(&self.session.counters, &grid.words, offset, len, buffer, slot.tag)?;
             self.session
                 .counters
@@ -367,21 +363,20 @@ impl<M> Worker<'_, '_, '_, M> {
         if let Some(buffer) = &fresh {
             grid.words.verify(offset, &buffer[..len.next_multiple_of(PAGE)])?;
         }
-        let resident = match (fresh, slot.pinned) {
-            (Some(buffer), true) => {
-                // Each chunk belongs to one tile, and a tile to one worker: nobody else can have set it.
-                let _ = grid.pinned[number].set(buffer);
-                None
-            }
-            (fresh, _) => fresh,
-        };
-        let bytes = resident.as_ref().or_else(|| grid.pinned[number].get()).ok_or(EngineError::Cancelled)?;
+        if let (Some(buffer), true, Some(arena)) = (&fresh, slot.pinned, &grid.arena) {
+            // Copied, not read into: the device is fast into the buffers, whose memory is there, in huge pages, and known to it.
+            let mut kept = arena.buffer(grid.places[number] as usize, len.next_multiple_of(PAGE));
+            kept.copy_from_slice(&buffer[..len.next_multiple_of(PAGE)]);
+            // Each chunk belongs to one tile, and a tile to one worker: nobody else can have set it.
+            let _ = grid.pinned[number].set(kept);
+        }
+        let bytes = fresh.as_ref().or_else(|| grid.pinned[number].get()).ok_or(EngineError::Cancelled)?;
         let held = self.held.iter_mut().find(|held| held.stripe == tile.stripe).expect("a claimed tile's stripe is held");
         let piece =
             Piece { segment: u64::from(tile.segment) << SEGMENT_BITS, source: grid.directory.chunks[number].source, words: &bytes[..len] };
         visit(state, held.inbox, grid.directory.stripes[tile.stripe as usize], &piece);
         self.session.counters.edges.fetch_add(piece.words().min(CHUNK_WORDS), Relaxed);
-        if let Some(buffer) = resident {
+        if let Some(buffer) = fresh {
             self.reader.free.push(buffer);
         }
         if slot.last {
@@ -406,7 +401,6 @@ impl<M> Worker<'_, '_, '_, M> {
         self.session.stop.store(true, Relaxed);
         let mut buffers: Vec<Buffer> = self.window.drain(..).filter_map(|mut slot| slot.buffer.take()).collect();
         self.reader.drain(|buffer| buffers.push(buffer));
-        let pinned = |buffer: &Buffer| self.grid.arena.as_ref().is_some_and(|arena| Arc::ptr_eq(arena, buffer.arena()));
-        self.reader.free.extend(buffers.into_iter().filter(|buffer| !pinned(buffer)));
+        self.reader.free.extend(buffers);
     }
 }

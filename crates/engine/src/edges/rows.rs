@@ -79,7 +79,7 @@ impl Rows {
         let total = adjacency.section.bytes + weights.as_ref().map_or(0, |weights| weights.section.bytes);
         let share = |section: &OpenSection| -> Result<PrefixCache> {
             let bytes = (u128::from(cache) * u128::from(section.section.bytes) / u128::from(total.max(1))) as u64;
-            PrefixCache::new((bytes / PrefixCache::PAGE_COST).min(section.section.pages()), huge)
+            PrefixCache::new((bytes / PrefixCache::PAGE_COST).min(section.section.pages()), huge.for_streams())
         };
         let (cache, weight_cache) = (share(&adjacency)?, weights.as_ref().map_or_else(|| PrefixCache::new(0, HugePages::Off), share)?);
         Ok(Self {
