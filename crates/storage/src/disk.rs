@@ -120,6 +120,21 @@ impl Disk {
         self.open_with("create", path, true, OpenOptions::new().read(true).write(true).create_new(true))
     }
 
+    /// Creates a file without a name in a folder, for scratch: it goes with the process, however that ends. `prefix` begins the name that it has for a moment.
+    pub fn create_unnamed(&self, folder: &Path, prefix: &str) -> Result<DiskFile> {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let path = folder.join(format!("{prefix}-{}-{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed)));
+        // One operation: no error of ours can come between the name's coming and going.
+        let (file, direct) = self.run("create", &path, || {
+            let mut options = OpenOptions::new();
+            let file = options.read(true).write(true).create_new(true).custom_flags(libc::O_NOFOLLOW).open(&path)?;
+            std::fs::remove_file(&path)?;
+            let direct = file::set_direct(&file, true)?;
+            Ok((file, direct))
+        })?;
+        Ok(DiskFile::new(self.clone(), file, &path, direct))
+    }
+
     /// Creates a file that must not exist, for reading and writing through the page cache.
     pub fn create_buffered(&self, path: &Path) -> Result<DiskFile> {
         self.open_with("create", path, false, OpenOptions::new().read(true).write(true).create_new(true))

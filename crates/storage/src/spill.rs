@@ -78,12 +78,8 @@ impl Spill {
     /// # Panics
     /// If a block would be empty or larger than 1 GiB.
     pub fn create(disk: &Disk, dir: &Path, partitions: usize, block_bytes: usize) -> Result<Self> {
-        static NUMBER: AtomicU64 = AtomicU64::new(0);
         assert!((1..=1 << 30).contains(&block_bytes), "a block of {block_bytes} bytes");
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let path = dir.join(format!(".spill-{}-{number}", std::process::id()));
-        let file = disk.create(&path)?;
-        disk.remove_file(&path)?;
+        let file = disk.create_unnamed(dir, ".spill")?;
         Ok(Self {
             file,
             block: block_bytes.next_multiple_of(PAGE),

@@ -6,7 +6,7 @@
 use std::{
     marker::PhantomData,
     path::Path,
-    sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed},
+    sync::atomic::{AtomicU32, Ordering::Relaxed},
 };
 
 use outercore_storage::{Disk, DiskFile, HugePages, HugeVec, PAGE, Pod, StorageError, checksum::page_sum};
@@ -68,10 +68,7 @@ fn bytes_of<T: Pod>(block: &mut Block<T>, items: usize) -> &mut [u8] {
 impl<T: Pod> DiskArray<T> {
     /// An array in a new file without a name in `folder`; block `b` has items `bounds[b]..bounds[b + 1]`. It must be stored before it is loaded.
     pub fn create(disk: &Disk, folder: &Path, bounds: &[u64]) -> Result<Self> {
-        static NUMBER: AtomicU64 = AtomicU64::new(0);
-        let path = folder.join(format!(".outercore-scratch-{}-{}", std::process::id(), NUMBER.fetch_add(1, Relaxed)));
-        let file = disk.create(&path)?;
-        disk.remove_file(&path)?;
+        let file = disk.create_unnamed(folder, ".outercore-scratch")?;
         let mut offsets = vec![0];
         for pair in bounds.windows(2) {
             offsets.push(offsets[offsets.len() - 1] + ((pair[1] - pair[0]) * size_of::<T>() as u64).next_multiple_of(PAGE as u64));
