@@ -51,7 +51,7 @@ fn values(outcome: &Outcome, column: usize) -> Vec<f64> {
 fn passes_that_serve_two_iterations_read_less_and_give_the_same_bits() {
     let folder = tempfile::tempdir().unwrap();
     let graph = graph(folder.path(), 64);
-    let request = Request { iterations: Some(6), ..Request::default() };
+    let request = Request { iterations: Some(4), ..Request::default() };
     let expected = values(&run(&graph, "pagerank", &request, &config(MemoryModel::SemiExternal, 2)), 0);
     let mut first: Option<Vec<f64>> = None;
     let mut read = Vec::new();

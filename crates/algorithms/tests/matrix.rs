@@ -225,7 +225,7 @@ fn matrix(shape: &Shape, recipe: &Recipe, lists: bool, ways: &[RunConfig]) {
         let all = ["bfs", "sssp", "components", "pagerank"].contains(name);
         let viewed = ["kcore", "triangles", "clustering"].contains(name) && (edges.directed || !recipe.simple);
         let step = match (ways.len() > 8, viewed) {
-            (true, false) if !all => 5,
+            (true, false) if !all => 9,
             (true, true) => 9,
             (false, true) => 3,
             _ => 1,

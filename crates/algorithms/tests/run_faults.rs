@@ -39,7 +39,7 @@ impl Scene {
         self.folder.path().join("place/graph.oc")
     }
 
-    /// Disturbs every operation of every algorithm, in steps of `step` and in each way of `faults`.
+    /// Disturbs the operations of every algorithm, in steps of `step` and in each way of `faults`; those of algorithms that read like others in longer steps.
     fn disturb(&self, config: &RunConfig, faults: &[Fault], step: usize, plan: impl Fn(u64, Fault) -> FaultPlan) {
         let dog = Watchdog::new(Duration::from_secs(60));
         for name in NAMES.iter().filter(|name| config.model != Some(MemoryModel::FullyExternal) || EXTERNAL.contains(name)) {
@@ -47,6 +47,7 @@ impl Scene {
             let expected = answer(&Disk::with_faults(counted.clone()), &self.graph(), name, self.ids, config).unwrap();
             assert!(!expected.is_empty());
             let (mut right, mut failed) = (0, 0);
+            let step = if ["bfs", "sssp", "components", "pagerank"].contains(name) { step } else { 3 * step };
             for n in (0..counted.operations()).step_by(step) {
                 for &fault in faults {
                     let what = format!("{name}, operation {n} of {}, {fault:?}, {config:?}", counted.operations());
