@@ -325,7 +325,7 @@ impl Algorithm for Betweenness {
             values: Values::F64(scores),
             isolated: Isolated::Value(0.0),
             meaning: Meaning::Number,
-            exception: None,
+            exceptions: Vec::new(),
         };
         let mut summary = Summary::new();
         summary.insert("sources", Figure::Integer(sources.len() as u64));

@@ -58,7 +58,7 @@ impl Algorithm for Clustering {
             values: Values::F64(found.counts.into_plain().into_floats()),
             isolated: Isolated::Value(0.0),
             meaning: Meaning::Number,
-            exception: None,
+            exceptions: Vec::new(),
         };
         let done = Done { session: &session, plan: &counted.plan, iterations: found.windows, load_seconds };
         Ok(outcome(&done, summary, vec![column], true))

@@ -237,7 +237,7 @@ impl Algorithm for LabelPropagation {
             values: Values::U32(labels.into_plain()),
             isolated: Isolated::Own,
             meaning: Meaning::Vertex,
-            exception: None,
+            exceptions: Vec::new(),
         };
         Ok(outcome(&Done { session: &session, plan: &plan, iterations, load_seconds }, summary, vec![column], false))
     }

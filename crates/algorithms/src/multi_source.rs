@@ -1,6 +1,9 @@
 //! Breadth-first search from up to 128 vertices at once: a bit for each source, so that one reading of a list serves all of them (Then et al., VLDB 2015).
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::{
+    collections::BTreeMap,
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
+};
 
 use outercore_engine::{
     Column, EngineError, Figure, Isolated, Meaning, Outcome, Plan, Pod, Result, RunConfig, RunProgress,
@@ -116,9 +119,20 @@ impl Algorithm for MultiSource {
         summary.insert("sources", Figure::Integer(sources));
         summary.insert("reached_pairs", Figure::Integer(program.pairs.load(Relaxed) + sources));
         summary.insert("distance_sum", Figure::Integer(program.distances.load(Relaxed)));
+        // Without edges, a source reaches itself and nothing else.
+        let alone = program.sources.iter().filter(|&&source| source >= graph.connected());
+        let mut own = BTreeMap::new();
+        alone.for_each(|&source| *own.entry(source).or_insert(0.0) += 1.0);
+        let exceptions = own.into_iter().collect();
         let columns = vec![
-            Column { name: "reached", values: reached, isolated: Isolated::Value(0.0), meaning: Meaning::Number, exception: None },
-            Column { name: "distance_sum", values: distances, isolated: Isolated::Value(0.0), meaning: Meaning::Number, exception: None },
+            Column { name: "reached", values: reached, isolated: Isolated::Value(0.0), meaning: Meaning::Number, exceptions },
+            Column {
+                name: "distance_sum",
+                values: distances,
+                isolated: Isolated::Value(0.0),
+                meaning: Meaning::Number,
+                exceptions: Vec::new(),
+            },
         ];
         let done =
             Done { session: &finished.session, plan: &finished.plan, iterations: finished.iterations, load_seconds: finished.load_seconds };

@@ -145,7 +145,7 @@ impl Algorithm for PageRank {
             values: finished.values.into_values(),
             isolated: Isolated::Value(isolated),
             meaning: Meaning::Number,
-            exception: None,
+            exceptions: Vec::new(),
         };
         let mut summary = Summary::new();
         summary.insert("residual", Figure::Float(finished.residual));

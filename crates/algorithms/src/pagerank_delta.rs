@@ -184,7 +184,7 @@ impl Algorithm for PageRankDelta {
             values: finished.values.map(graph, config.huge_pages, |state| state.rank + state.difference)?,
             isolated: Isolated::Value(rank + difference),
             meaning: Meaning::Number,
-            exception: None,
+            exceptions: Vec::new(),
         };
         let mut summary = Summary::new();
         summary.insert("residual", Figure::Float(finished.residual + program.isolated * difference.abs()));

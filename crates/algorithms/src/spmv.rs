@@ -81,7 +81,7 @@ impl Algorithm for Spmv {
             values: finished.values.into_values(),
             isolated: Isolated::Value(0.0),
             meaning: Meaning::Number,
-            exception: None,
+            exceptions: Vec::new(),
         };
         let done =
             Done { session: &finished.session, plan: &finished.plan, iterations: finished.iterations, load_seconds: finished.load_seconds };

@@ -79,7 +79,7 @@ pub trait VertexProgram: Sync {
     fn phase_key(&self, _value: &Self::Value) -> u64 {
         u64::MAX
     }
-    /// Whether a vertex is active at the beginning of a phase.
+    /// Whether a vertex is active at the beginning of a phase. Only those whose key is the phase's may be; others need not be asked.
     fn wake(&self, _context: &Context, _vertex: u64, _value: &mut Self::Value) -> bool {
         false
     }

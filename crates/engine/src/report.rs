@@ -31,8 +31,8 @@ pub struct Column {
     pub isolated: Isolated,
     /// What a value is.
     pub meaning: Meaning,
-    /// A single vertex with a value of its own, for which neither of the above holds: an isolated source. (internal id, value)
-    pub exception: Option<(u64, f64)>,
+    /// Isolated vertices with a value of their own: sources. (internal id, value)
+    pub exceptions: Vec<(u64, f64)>,
 }
 
 /// The value of every isolated vertex.

@@ -266,12 +266,16 @@ impl Column {
     fn special(&self, vertex: u64) -> Option<Cell> {
         let float = matches!(self.values.kind(), NumberKind::F32 | NumberKind::F64);
         let number = |value: f64| if float { Cell::Float(value) } else { Cell::Integer(value as u64) };
-        match (self.exception, self.isolated) {
-            (Some((exception, value)), _) if exception == vertex => Some(number(value)),
-            _ if (vertex as usize) < self.values.len() => None,
-            (_, Isolated::Null) => Some(Cell::Null),
-            (_, Isolated::Value(value)) => Some(number(value)),
-            (_, Isolated::Own) => Some(Cell::Integer(vertex)),
+        if (vertex as usize) < self.values.len() {
+            return None;
+        }
+        if let Some(&(_, value)) = self.exceptions.iter().find(|&&(exception, _)| exception == vertex) {
+            return Some(number(value));
+        }
+        match self.isolated {
+            Isolated::Null => Some(Cell::Null),
+            Isolated::Value(value) => Some(number(value)),
+            Isolated::Own => Some(Cell::Integer(vertex)),
         }
     }
 }

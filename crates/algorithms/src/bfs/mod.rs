@@ -306,15 +306,10 @@ impl Algorithm for Bfs {
         let Search { tree, .. } = search;
         drop((out, incoming));
         let (levels, parents) = tree.columns(&session)?;
-        let exception = |value: f64| isolated.then_some((source, value));
-        let level = Column { name: "level", values: levels, isolated: Isolated::Null, meaning: Meaning::Number, exception: exception(0.0) };
-        let parent = Column {
-            name: "parent",
-            values: parents,
-            isolated: Isolated::Null,
-            meaning: Meaning::Vertex,
-            exception: exception(source as f64),
-        };
+        let own = |value: f64| Vec::from_iter(isolated.then_some((source, value)));
+        let level = Column { name: "level", values: levels, isolated: Isolated::Null, meaning: Meaning::Number, exceptions: own(0.0) };
+        let parent =
+            Column { name: "parent", values: parents, isolated: Isolated::Null, meaning: Meaning::Vertex, exceptions: own(source as f64) };
         Ok(outcome(&Done { session: &session, plan: &plan, iterations: last + 1, load_seconds }, summary, vec![level, parent], false))
     }
 }

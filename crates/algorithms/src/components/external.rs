@@ -157,8 +157,13 @@ pub fn run(graph: &Graph, config: &RunConfig, progress: &dyn RunProgress, plan: 
     let mut summary = Summary::new();
     summary.insert("components", Figure::Integer(roots + isolated));
     summary.insert("largest", Figure::Integer(largest));
-    let column =
-        Column { name: "component", values: u32::stored(labels), isolated: Isolated::Own, meaning: Meaning::Vertex, exception: None };
+    let column = Column {
+        name: "component",
+        values: u32::stored(labels),
+        isolated: Isolated::Own,
+        meaning: Meaning::Vertex,
+        exceptions: Vec::new(),
+    };
     Ok(outcome(&Done { session: &session, plan, iterations: scans, load_seconds }, summary, vec![column], false))
 }
 

@@ -93,8 +93,13 @@ impl Algorithm for Components {
         for (label, parent) in labels.iter_mut().zip(parents.iter()) {
             *label = parent.load(Relaxed);
         }
-        let column =
-            Column { name: "component", values: Values::U32(labels), isolated: Isolated::Own, meaning: Meaning::Vertex, exception: None };
+        let column = Column {
+            name: "component",
+            values: Values::U32(labels),
+            isolated: Isolated::Own,
+            meaning: Meaning::Vertex,
+            exceptions: Vec::new(),
+        };
         Ok(outcome(&Done { session: &session, plan: &plan, iterations: 1, load_seconds }, summary, vec![column], false))
     }
 }

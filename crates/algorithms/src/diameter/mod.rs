@@ -253,7 +253,7 @@ impl Algorithm for Diameter {
             values: Values::U32(values.into_plain()),
             isolated: Isolated::Null,
             meaning: Meaning::Number,
-            exception: None,
+            exceptions: Vec::new(),
         };
         let done = Done { session: &session, plan: &plan, iterations: run.searches, load_seconds };
         let columns = vec![column("eccentricity_at_least", run.bounds.lower), column("eccentricity_at_most", run.bounds.upper)];

@@ -126,7 +126,7 @@ impl Algorithm for KCore {
             summary.insert("edges", Figure::Integer(inner_edges(viewed, &peeled.members)?));
         }
         let column =
-            Column { name: "core", values: peeled.cores, isolated: Isolated::Value(0.0), meaning: Meaning::Number, exception: None };
+            Column { name: "core", values: peeled.cores, isolated: Isolated::Value(0.0), meaning: Meaning::Number, exceptions: Vec::new() };
         let done = Done { session: &peeled.session, plan: &peeled.plan, iterations: peeled.iterations, load_seconds: peeled.load_seconds };
         let mut result = outcome(&done, summary, vec![column], false);
         result.report.graph = graph.path().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();

@@ -126,11 +126,16 @@ impl<'s> Search<'s> {
         let mut rounds = 0;
         while let Some(nearest) = self.nearest() {
             let (mark, bound) = (self.session.mark(), self.lengths.plus(nearest, self.delta));
-            let mut active = 0;
-            // The window at hand first: it costs no reading.
+            let (mut active, mut lists, mut brought) = (0, 0, 0);
             while let Some(index) = self.next_window(window.index, bound) {
-                self.bring(&mut window, index)?;
+                brought += self.bring(&mut window, index)?;
+                let before = self.session.counters.bytes_read.load(Relaxed);
                 active += self.settle(&window, bound)?;
+                lists += self.session.counters.bytes_read.load(Relaxed) - before;
+            }
+            // Distances that move to and fro cost more than lists that are read again.
+            if brought > 2 * lists {
+                self.delta *= 2.0;
             }
             self.session.end_iteration(&mark, active, "on-demand");
             self.session.check()?;
@@ -171,10 +176,11 @@ impl<'s> Search<'s> {
         least.filter(|&least| least != u64::MAX)
     }
 
-    /// A window with work within the bound, the one at hand before others.
+    /// A window with work within the bound: the one at hand, which costs no reading, or else the next in turn, so that what is sent to a window gathers until all others had theirs.
     fn next_window(&self, at_hand: usize, bound: u64) -> Option<usize> {
-        let has_work = |index: &usize| self.notes[*index].nearest.min(self.sent[*index].load(Relaxed)) < bound;
-        Some(at_hand).filter(|&index| index < self.notes.len()).filter(has_work).or_else(|| (0..self.notes.len()).find(has_work))
+        let count = self.notes.len();
+        let first = if at_hand < count { at_hand } else { 0 };
+        (first..count).chain(0..first).find(|&index| self.notes[index].nearest.min(self.sent[index].load(Relaxed)) < bound)
     }
 
     /// Stripes of a window: number, first vertex, vertices.
@@ -183,9 +189,11 @@ impl<'s> Search<'s> {
         pairs.map(|(stripe, pair)| (stripe, pair[0], (pair[1] - pair[0]) as usize)).collect()
     }
 
-    /// Puts a window into memory, and its log's distances into it.
-    fn bring(&mut self, window: &mut Window, index: usize) -> Result<()> {
+    /// Puts a window into memory, and its log's distances into it; returns the bytes that moved.
+    fn bring(&mut self, window: &mut Window, index: usize) -> Result<u64> {
+        let mut moved = 0;
         if window.index != index {
+            moved += (self.windows[index + 1] - self.windows[index] + window.end - window.first) * 8;
             if window.index != usize::MAX {
                 self.store(window)?;
             }
@@ -201,6 +209,7 @@ impl<'s> Search<'s> {
         let extents = self.logs.take(index);
         for &extent in &extents {
             let bytes = reader.read(extent).map_err(EngineError::from)?;
+            moved += bytes.len() as u64;
             self.session.counters.bytes_read.fetch_add(bytes.len() as u64, Relaxed);
             self.session.counters.useful_bytes.fetch_add(bytes.len() as u64, Relaxed);
             self.session.counters.requests.fetch_add(1, Relaxed);
@@ -214,7 +223,7 @@ impl<'s> Search<'s> {
             }
         }
         self.logs.free(extents);
-        Ok(())
+        Ok(moved)
     }
 
     fn store(&self, window: &Window) -> Result<()> {

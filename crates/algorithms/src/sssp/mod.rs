@@ -252,7 +252,7 @@ impl Algorithm for Sssp {
             None => delta(&rows, graph, mean_weight(graph)?),
         };
         let (values, rounds, load_seconds) = if external {
-            let mut search = external::Search::new(&session, &rows, lengths, delta, cache / 2)?;
+            let mut search = external::Search::new(&session, &rows, lengths, delta, external::SMALLEST + cache / 2)?;
             let load_seconds = session.seconds();
             let rounds = search.run((!isolated).then_some(source))?;
             (search.into_values(graph, config)?, rounds, load_seconds)
@@ -268,7 +268,7 @@ impl Algorithm for Sssp {
             values,
             isolated: Isolated::Null,
             meaning: Meaning::Number,
-            exception: isolated.then_some((source, 0.0)),
+            exceptions: Vec::from_iter(isolated.then_some((source, 0.0))),
         };
         let mut summary = summary(&column, lengths)?;
         if isolated {

@@ -203,6 +203,9 @@ impl<'w, 'p, P: VertexProgram> Worker<'w, 'p, P> {
     fn column(&mut self, stripe: usize, chunks: &[Chunk]) -> Result<bool> {
         let shared = self.shared;
         let len = (shared.columns.vertices(stripe).end - shared.columns.vertices(stripe).start) as usize;
+        if chunks.is_empty() && shared.pass.whole && !self.run.program.applies_always() {
+            return Ok(false);
+        }
         self.desk.sum[..len].fill(P::Message::IDENTITY);
         self.desk.total[..len].fill(P::Message::IDENTITY);
         self.desk.ahead.items(len).fill(P::Message::IDENTITY);

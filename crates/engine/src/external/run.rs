@@ -317,6 +317,14 @@ impl<'r, P: VertexProgram> External<'r, P> {
         let parts = self.parts(signals);
         self.each_stripe(desks, |_, stripe, desk| {
             let range = self.columns.vertices(stripe);
+            {
+                let mut note = self.notes[stripe].lock().expect("a stripe has one worker");
+                if note.key > key {
+                    note.active = 0;
+                    sending.replace(range, |_| false);
+                    return Ok(());
+                }
+            }
             let len = (range.end - range.start) as usize;
             self.load(stripe, len, desk)?;
             let mut part = parts[stripe].lock().expect("a stripe has one worker");

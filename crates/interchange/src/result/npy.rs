@@ -61,8 +61,7 @@ fn unsuitable(path: &Path, why: &str) -> GraphError {
 /// Whether some vertex has no value.
 fn has_nulls(column: &Column, graph: &Graph) -> Result<bool> {
     let isolated = graph.vertices() - column.values.len() as u64;
-    let exceptions = u64::from(column.exception.is_some_and(|(vertex, _)| vertex >= column.values.len() as u64));
-    let mut nulls = column.isolated == Isolated::Null && isolated > exceptions;
+    let mut nulls = column.isolated == Isolated::Null && isolated > column.exceptions.len() as u64;
     column.for_each(|_, cell| nulls |= cell == Cell::Null).map_err(EngineError::into_graph)?;
     Ok(nulls)
 }

@@ -19,7 +19,7 @@ fn huge<T: Pod + Copy>(values: &[T]) -> HugeVec<T> {
 }
 
 fn column(name: &'static str, values: Values, isolated: Isolated, meaning: Meaning) -> Column {
-    Column { name, values, isolated, meaning, exception: None }
+    Column { name, values, isolated, meaning, exceptions: Vec::new() }
 }
 
 /// A chain 10 -> 20 -> 30 with an edge back, and 40 without edges; values are listed by original id.
@@ -89,7 +89,7 @@ fn an_isolated_source_has_its_own_value() {
     let fixture = chain(false);
     let mut columns = columns(&fixture.graph, false);
     columns.truncate(1);
-    columns[0].exception = Some((u64::from(internal(&fixture.graph, 40, false)), 0.0));
+    columns[0].exceptions = vec![(u64::from(internal(&fixture.graph, 40, false)), 0.0)];
     assert!(write_text(&fixture, "r.csv", &columns).ends_with("40,0\n"));
 }
 
