@@ -15,9 +15,6 @@ use outercore_storage::{Disk, memory::peak_rss_bytes};
 /// What a child runs: `NAME THREADS BYTES MODEL GRAPH`.
 const TASK: &str = "OUTERCORE_TEST_RUN_MEMORY";
 
-/// Algorithms whose plans leave something out, so that the smallest budget they name is too small: core numbers the building of the view. They keep their budgets all the same; what is refused is not compared with the plan. To be emptied.
-const PLANS_TOO_LITTLE: [&str; 1] = ["kcore"];
-
 fn request(name: &str) -> Request {
     match name {
         "bfs" | "sssp" => Request { source: Some(Source::MaxDegree), ..Request::default() },
@@ -111,21 +108,15 @@ fn keeps(directed: bool) {
                     ));
                 }
                 if what == "refused" {
-                    let known = PLANS_TOO_LITTLE.contains(name);
-                    assert!(known || number > bytes, "{name} refuses {bytes} bytes, although {number} are enough");
+                    assert!(number > bytes, "{name} refuses {bytes} bytes, although {number} are enough");
                 } else {
                     ran += 1;
                 }
             }
-            let expected = if PLANS_TOO_LITTLE.contains(name) { 1 } else { cases.len() };
-            assert!(ran >= expected, "{name} ran {ran} times only");
+            assert_eq!(ran, cases.len(), "{name} runs wherever its plan says so");
             let (what, peak, number) = run(name, threads, smallest - 1, "auto", &path);
             assert_eq!(what, "refused", "{name} takes less than the plan says");
-            assert!(
-                (number >= smallest || PLANS_TOO_LITTLE.contains(name)) && peak < smallest,
-                "{name}: refused after {:.1} MiB",
-                mib(peak)
-            );
+            assert!(number >= smallest && peak < smallest, "{name}: refused after {:.1} MiB", mib(peak));
         }
     }
     assert!(over.is_empty(), "over the budget:\n{}", over.join("\n"));

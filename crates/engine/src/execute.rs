@@ -205,10 +205,15 @@ impl<'r, P: VertexProgram> Run<'r, P> {
             .expect("degrees are loaded with or without rows");
         let mut values: HugeVec<P::Value> = HugeVec::zeroed(len as usize, huge)?;
         let mut inbox: HugeVec<P::Message> = HugeVec::zeroed(len as usize, huge)?;
-        for (vertex, value) in values.iter_mut().enumerate() {
-            *value = program.init(vertex as u64, degrees[vertex]);
+        {
+            // In parallel: most of the time goes into the memory's first touch.
+            let (values, inbox) = (Parts::new(&mut values), Parts::new(&mut inbox));
+            let fill = |(): &mut (), range: std::ops::Range<u64>| {
+                inbox.take(range.clone()).fill(P::Message::IDENTITY);
+                values.take(range.clone()).iter_mut().zip(range).for_each(|(value, at)| *value = program.init(at, degrees[at as usize]));
+            };
+            session.workers.over(len, PART, |_| (), fill);
         }
-        inbox.fill(P::Message::IDENTITY);
         let mut current = Frontier::new(len, huge)?;
         match program.start() {
             Start::All => current.fill(),
@@ -375,7 +380,7 @@ impl<'r, P: VertexProgram> Run<'r, P> {
                 let base = piece.segment as usize;
                 if everyone {
                     let signals = &signals[base..];
-                    piece.for_each(|source, target| inbox[target].combine(program.carry(signals[source], 1.0)));
+                    piece.for_each_ahead(signals, |source, target| inbox[target].combine(program.carry(signals[source], 1.0)));
                 } else {
                     piece.for_each(|source, target| {
                         if sending.contains((base + source) as u64) {

@@ -103,11 +103,18 @@ impl Algorithm for KCore {
         if graph.directed() || !graph.manifest().simple {
             plan.method = format!("on the undirected simple view, built on scratch first; {}", plan.method);
             plan.disk_bytes += graph.manifest().arcs * 40;
+            // The view's stripes may be wider than the graph's, and its edges are more.
+            plan.smallest_budget_bytes += config.threads as u64 * (2 << 20) + 2 * graph.grid()?.bytes();
+            if config.memory < plan.smallest_budget_bytes {
+                let what = "kcore on the undirected simple view".to_owned();
+                return Err(EngineError::Memory { needed: plan.smallest_budget_bytes, budget: config.memory, what });
+            }
         }
         Ok(plan)
     }
 
     fn run(&self, graph: &Graph, config: &RunConfig, progress: &dyn RunProgress) -> Result<Outcome> {
+        self.plan(graph, config)?;
         let begun = std::time::Instant::now();
         let building = Building { run: progress, stopped: AtomicBool::new(false) };
         let view = SimpleView::of(graph, config.memory, config.threads, &building).map_err(EngineError::from)?;

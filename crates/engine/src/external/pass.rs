@@ -246,7 +246,7 @@ impl<'w, 'p, P: VertexProgram> Worker<'w, 'p, P> {
             *edges += piece.words();
             let (base, signals) = (chunk.segment, &shared.signals[chunk.segment as usize..]);
             if shared.everyone {
-                piece.for_each(|source, target| sum[target].combine(program.carry(signals[source], 1.0)));
+                piece.for_each_ahead(signals, |source, target| sum[target].combine(program.carry(signals[source], 1.0)));
             } else {
                 piece.for_each(|source, target| {
                     if shared.sending.contains(base + source as u64) {
