@@ -104,7 +104,9 @@ impl Algorithm for KCore {
             plan.method = format!("on the undirected simple view, built on scratch first; {}", plan.method);
             plan.disk_bytes += graph.manifest().arcs * 40;
             // The view's stripes may be wider than the graph's, and its edges are more.
-            plan.smallest_budget_bytes += config.threads as u64 * (2 << 20) + 2 * graph.grid()?.bytes();
+            let viewed = plan.smallest_budget_bytes + config.threads as u64 * (2 << 20) + 2 * graph.grid()?.bytes();
+            plan.smallest_budget_bytes = viewed.max(outercore_graph::build::SMALLEST_BUDGET);
+            plan.in_memory_budget_bytes = plan.in_memory_budget_bytes.max(plan.smallest_budget_bytes);
             if config.memory < plan.smallest_budget_bytes {
                 let what = "kcore on the undirected simple view".to_owned();
                 return Err(EngineError::Memory { needed: plan.smallest_budget_bytes, budget: config.memory, what });
