@@ -311,8 +311,9 @@ fn every_shape_built_in_other_ways() {
             Recipe { stripes: 3, ..default.clone() },
             Recipe { weights: WeightKind::None, transpose: false, simple: index % 3 == 0, ..default },
         ];
-        for recipe in recipes {
-            matrix(shape, &recipe, index % 2 == 0, &some_ways());
+        // Two of the recipes for each shape, the other two for the next.
+        for recipe in recipes.iter().skip(index / 2 % 2).step_by(2) {
+            matrix(shape, recipe, index % 2 == 0, &some_ways());
         }
     }
 }

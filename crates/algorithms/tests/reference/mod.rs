@@ -222,10 +222,18 @@ fn simple_neighbors(graph: &Edges) -> Vec<BTreeSet<usize>> {
     neighbors
 }
 
+/// How many are in both of two sorted lists.
+fn common(a: &[usize], b: &[usize]) -> usize {
+    let (few, many) = if a.len() < b.len() { (a, b) } else { (b, a) };
+    few.iter().filter(|vertex| many.binary_search(vertex).is_ok()).count()
+}
+
 /// The number of triangles in the undirected simple view.
 pub fn triangles(graph: &Edges) -> u64 {
     let neighbors = simple_neighbors(graph);
-    let joined = |v: usize, w: usize| neighbors[v].intersection(&neighbors[w]).filter(|&&x| x > w).count();
+    let neighbors: Vec<Vec<usize>> = neighbors.into_iter().map(Vec::from_iter).collect();
+    let above = |v: usize, w: usize| &neighbors[v][neighbors[v].partition_point(|&x| x <= w)..];
+    let joined = |v: usize, w: usize| common(above(v, w), above(w, w));
     (0..graph.n).flat_map(|v| neighbors[v].iter().filter(move |&&w| w > v).map(move |&w| joined(v, w) as u64)).sum()
 }
 
@@ -237,11 +245,12 @@ pub fn clustering(graph: &Edges) -> Vec<f64> {
     for (source, target, _) in graph.arcs().filter(|arc| arc.0 != arc.1) {
         leads[source].insert(target);
     }
-    let share = |list: &BTreeSet<usize>| {
-        let joined = |list: &BTreeSet<usize>| list.iter().map(|&v| leads[v].intersection(list).count()).sum::<usize>() as f64;
-        if list.len() < 2 { 0.0 } else { joined(list) / (list.len() * (list.len() - 1)) as f64 }
+    let leads: Vec<Vec<usize>> = leads.into_iter().map(Vec::from_iter).collect();
+    let share = |list: Vec<usize>| {
+        let joined = |list: &[usize]| list.iter().map(|&v| common(&leads[v], list)).sum::<usize>() as f64;
+        if list.len() < 2 { 0.0 } else { joined(&list) / (list.len() * (list.len() - 1)) as f64 }
     };
-    neighbors.iter().map(share).collect()
+    neighbors.into_iter().map(|list| share(Vec::from_iter(list))).collect()
 }
 
 /// Each vertex's label after some rounds of label propagation, as in LDBC Graphalytics: the most frequent label among the neighbors, along edges of
