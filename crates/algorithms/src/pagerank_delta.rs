@@ -109,6 +109,10 @@ impl VertexProgram for Program {
         true
     }
 
+    fn is_selective(&self) -> bool {
+        true
+    }
+
     fn init(&self, _: u64, degree: u32) -> State {
         State { rank: 0.0, difference: 1.0 / self.vertices, degree, active: 1 }
     }

@@ -1,7 +1,10 @@
 //! Fully-external runs on graphs of many stripes: the answers of a semi-external run, fewer bytes with every technique, nothing left on scratch.
 
 use outercore_algorithms::{Request, Source, by_name};
-use outercore_engine::{CrossIteration, MemoryModel, Outcome, Preset, RunConfig, Silent, report::Cell};
+use outercore_engine::{
+    CrossIteration, MemoryModel, Outcome, Preset, ReadPolicy, RunConfig, Silent,
+    report::{Cell, RunReport},
+};
 use outercore_graph::{BuildOptions, Graph, generate::Rmat};
 use outercore_storage::{Disk, HugePages};
 
@@ -87,6 +90,52 @@ fn programs_with_frontiers_and_phases() {
         assert_eq!(inside.report.summary, outside.report.summary, "{name}");
         assert!(outside.report.bytes_written > 0, "{name} wrote nothing to scratch");
         (0..inside.columns.len()).for_each(|column| assert!(values(&inside, column) == values(&outside, column), "{name}"));
+    }
+}
+
+/// The lists of few active vertices are read instead of the grid: fewer bytes, the same answers, and the choice is the report's to tell.
+#[test]
+fn lists_of_few_active_vertices_instead_of_the_grid() {
+    let folder = tempfile::tempdir().unwrap();
+    let graph = graph(folder.path(), 24);
+    let sources = [3, 99, 1234].map(|number| Source::Key(outercore_graph::Key::Number(number))).to_vec();
+    let delta = Request { tolerance: Some(1e-9), ..Request::default() };
+    // Of the differences nearly all are passed on until the end: there lists never pay.
+    for (name, request, pays) in [("multi-source", Request { sources, ..Request::default() }, true), ("pagerank-delta", delta, false)] {
+        let ran = |read, threads| run(&graph, name, &request, &RunConfig { read, ..config(MemoryModel::FullyExternal, threads) });
+        let outcomes = [ReadPolicy::Full, ReadPolicy::Auto, ReadPolicy::OnDemand].map(|read| ran(read, 2));
+        assert!(values(&outcomes[2], 0) == values(&ran(ReadPolicy::OnDemand, 3), 0), "{name}: other bits with more threads");
+        for outcome in &outcomes {
+            let distance: f64 = values(outcome, 0).iter().zip(values(&outcomes[0], 0)).map(|(a, b)| (a - b).abs()).sum();
+            assert!(if pays { distance == 0.0 } else { distance < 1e-9 }, "{name}: L1 distance {distance}");
+        }
+        let [full, auto, on_demand] = outcomes.map(|outcome| outcome.report);
+        let modes = |report: &RunReport, mode| report.per_iteration.iter().filter(|iteration| iteration.read_mode == mode).count();
+        assert_eq!((modes(&full, "on-demand"), modes(&on_demand, "full")), (0, 0), "{name}");
+        assert!(!pays || modes(&auto, "on-demand") > 0, "{name} never reads lists");
+        assert!(
+            !pays || auto.bytes_read < full.bytes_read,
+            "{name} reads {} bytes with a choice, {} without",
+            auto.bytes_read,
+            full.bytes_read
+        );
+        if name == "multi-source" {
+            // A vertex that several searches reach in turn is active again and again.
+            let config =
+                RunConfig { read: ReadPolicy::OnDemand, cross_iteration: CrossIteration::Off, ..config(MemoryModel::FullyExternal, 2) };
+            let without = run(&graph, name, &request, &config);
+            assert!(
+                values(&without, 0)
+                    == values(&run(&graph, name, &request, &RunConfig { cross_iteration: CrossIteration::Sciu, ..config }), 0)
+            );
+            let read = (on_demand.bytes_read, without.report.bytes_read);
+            assert!(read.0 < read.1, "lists that stay save nothing: {read:?}");
+            assert_eq!(on_demand.edges_processed, without.report.edges_processed);
+        }
+        for iteration in &auto.per_iteration {
+            let costs = iteration.predicted.expect("a choice has reasons");
+            assert_eq!(iteration.read_mode == "on-demand", costs.on_demand_seconds < costs.full_seconds);
+        }
     }
 }
 

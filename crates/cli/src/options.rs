@@ -259,11 +259,15 @@ impl From<PresetName> for Preset {
 /// Whether a pass serves more than one iteration.
 #[derive(Clone, Copy, ValueEnum)]
 pub enum CrossName {
-    /// Every pass does.
+    /// Every full pass does, and lists that were read stay for the next iteration.
     On,
-    /// Every second pass does (GraphSD's FCIU).
+    /// Every second full pass does, and lists stay: GraphSD's FCIU and SCIU.
+    Graphsd,
+    /// Every second full pass does (GraphSD's FCIU).
     Fciu,
-    /// Never.
+    /// Lists stay (GraphSD's SCIU).
+    Sciu,
+    /// Nothing does.
     Off,
 }
 
@@ -271,7 +275,9 @@ impl From<CrossName> for CrossIteration {
     fn from(name: CrossName) -> Self {
         match name {
             CrossName::On => CrossIteration::On,
+            CrossName::Graphsd => CrossIteration::Graphsd,
             CrossName::Fciu => CrossIteration::Fciu,
+            CrossName::Sciu => CrossIteration::Sciu,
             CrossName::Off => CrossIteration::Off,
         }
     }

@@ -58,9 +58,13 @@ pub enum Preset {
 pub enum CrossIteration {
     /// Never.
     Off,
-    /// Every second pass does, and the one after it reads the rest (GraphSD, ICPP'22, Algorithm 3).
+    /// Lists that an on-demand iteration has read stay, as far as memory goes, and serve the next one (GraphSD, ICPP'22, Algorithm 2).
+    Sciu,
+    /// Every second full pass serves two iterations, and the one after it reads the rest (GraphSD, Algorithm 3).
     Fciu,
-    /// Every pass does: up and down in turn, each reads the half that the one before has not served.
+    /// Both, as in GraphSD.
+    Graphsd,
+    /// Lists stay, and every full pass serves two iterations: up and down in turn, each reads the half that the one before has not served.
     #[default]
     On,
 }
@@ -118,11 +122,23 @@ pub struct RunConfig {
 }
 
 impl CrossIteration {
+    /// Whether full passes serve two iterations.
+    pub fn in_passes(self) -> bool {
+        !matches!(self, CrossIteration::Off | CrossIteration::Sciu)
+    }
+
+    /// Whether lists serve two iterations.
+    pub fn in_lists(self) -> bool {
+        !matches!(self, CrossIteration::Off | CrossIteration::Fciu)
+    }
+
     /// Its name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             CrossIteration::Off => "off",
+            CrossIteration::Sciu => "sciu",
             CrossIteration::Fciu => "fciu",
+            CrossIteration::Graphsd => "graphsd",
             CrossIteration::On => "on",
         }
     }
@@ -145,7 +161,7 @@ impl RunConfig {
         match preset {
             Preset::Best => Self { preset, ..self },
             Preset::Streaming => Self { preset, read: ReadPolicy::Full, cross_iteration: CrossIteration::Off, ..self },
-            Preset::Graphsd => Self { preset, cross_iteration: CrossIteration::Fciu, ..self },
+            Preset::Graphsd => Self { preset, cross_iteration: CrossIteration::Graphsd, ..self },
         }
     }
 }

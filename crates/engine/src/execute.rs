@@ -137,7 +137,8 @@ pub fn execute<'a, P: VertexProgram>(
 ) -> Result<Finished<'a, P::Value>> {
     let (plan, cache) = plan(program, name, graph, config, scans)?;
     if plan.memory_model == MemoryModel::FullyExternal {
-        let (session, sections) = Session::open(graph, config, progress, &external::run::SECTIONS)?;
+        let names = external::run::sections(program, graph, config, cache)?;
+        let (session, sections) = Session::open(graph, config, progress, &names.iter().map(String::as_str).collect::<Vec<_>>())?;
         let ended = external::run::execute(program, &session, sections, cache, scans)?;
         let Ended { values, iterations, residual, load_seconds } = ended;
         return Ok(Finished { values: FinalValues::Stored(values), session, plan, iterations, residual, load_seconds });

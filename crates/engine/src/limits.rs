@@ -19,7 +19,7 @@ pub enum LimitSource {
 }
 
 /// How on-demand requests are made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Limits {
     /// Bytes of a block: every request covers whole ones.
     pub block_bytes: u64,
@@ -31,10 +31,16 @@ pub struct Limits {
     pub max_request_bytes: u64,
     /// Where that is from.
     pub max_request_from: LimitSource,
+    /// What the device streams in a second.
+    pub device_bytes_per_second: f64,
+    /// What it could stream in the time that a request takes.
+    pub break_even_bytes: u64,
 }
 
 /// Without a profile: what a random request costs on a solid-state disk of 3 GB/s and 90,000 requests a second.
 const GAP: u64 = 32 << 10;
+/// Without a profile: what such a disk streams in a second.
+const STREAM: f64 = 2e9;
 /// Without a profile: streams are near their best rate at this.
 const REQUEST: u64 = 256 << 10;
 
@@ -54,7 +60,20 @@ impl Limits {
         // Two blocks at least: an entry may lie on the boundary of two.
         let least = (2 * block).max(8 << 10);
         let request = request.clamp(least, buffer_bytes.max(least)) / block * block;
-        Self { block_bytes: block, max_gap_bytes: gap / block * block, max_gap_from, max_request_bytes: request, max_request_from }
+        Self {
+            block_bytes: block,
+            max_gap_bytes: gap / block * block,
+            max_gap_from,
+            max_request_bytes: request,
+            max_request_from,
+            device_bytes_per_second: profile.map_or(STREAM, |profile| profile.sequential_bytes_per_second.max(1e6)),
+            break_even_bytes: break_even.unwrap_or(GAP),
+        }
+    }
+
+    /// What a request takes, beside its bytes.
+    pub fn request_seconds(&self) -> f64 {
+        self.break_even_bytes as f64 / self.device_bytes_per_second
     }
 }
 

@@ -55,6 +55,10 @@ pub trait VertexProgram: Sync {
     fn applies_always(&self) -> bool {
         false
     }
+    /// Whether vertices may be inactive after the first iteration, so that reading only the lists of the others may pay.
+    fn is_selective(&self) -> bool {
+        !self.applies_always()
+    }
     /// A vertex's first value; `degree` counts its edges along the first direction.
     fn init(&self, vertex: u64, degree: u32) -> Self::Value;
     /// What an active vertex sends along each edge; `None`: nothing.

@@ -131,6 +131,18 @@ pub struct IterationReport {
     pub bytes_read: u64,
     /// Edges looked at.
     pub edges: u64,
+    /// What was predicted of both ways of reading, where the choice was made by that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub predicted: Option<Costs>,
+}
+
+/// What an iteration is predicted to take, in seconds (GraphSD, ICPP'22, section 4.1).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Costs {
+    /// Reading the grid's chunks that have active sources.
+    pub full_seconds: f64,
+    /// Reading the lists of active vertices.
+    pub on_demand_seconds: f64,
 }
 
 /// How a run read, beside the totals.

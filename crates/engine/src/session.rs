@@ -24,7 +24,7 @@ use crate::{
     error::{EngineError, Result},
     limits::Limits,
     meter::Timeline,
-    report::{CacheReport, IoReport, IterationReport, Throughput},
+    report::{CacheReport, Costs, IoReport, IterationReport, Throughput},
     workers::Workers,
 };
 
@@ -193,6 +193,11 @@ impl<'a> Session<'a> {
 
     /// Notes the end of an iteration.
     pub fn end_iteration(&self, mark: &Mark, active: u64, read_mode: &'static str) {
+        self.end_predicted(mark, active, read_mode, None);
+    }
+
+    /// The same with what was predicted of the iteration.
+    pub fn end_predicted(&self, mark: &Mark, active: u64, read_mode: &'static str, predicted: Option<Costs>) {
         let mut iterations = self.iterations.lock().expect("no holder panics");
         let report = IterationReport {
             iteration: iterations.len() as u64,
@@ -201,6 +206,7 @@ impl<'a> Session<'a> {
             seconds: mark.begun.elapsed().as_secs_f64(),
             bytes_read: self.counters.bytes_read.load(Relaxed) - mark.bytes,
             edges: self.counters.edges.load(Relaxed) - mark.edges,
+            predicted,
         };
         self.progress.iteration(&report);
         iterations.push(report);

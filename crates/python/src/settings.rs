@@ -213,7 +213,8 @@ impl RunArguments<'_> {
         let backends = [("auto", IoBackend::Auto), ("uring", IoBackend::Uring), ("blocking", IoBackend::Blocking)];
         let pages = [("auto", HugePages::Auto), ("on", HugePages::On), ("off", HugePages::Off)];
         let schedulings = [IoScheduling::Bitmap, IoScheduling::Pluglist].map(|scheduling| (scheduling.name(), scheduling));
-        let crossings = [CrossIteration::On, CrossIteration::Fciu, CrossIteration::Off].map(|cross| (cross.name(), cross));
+        let crossings = [CrossIteration::On, CrossIteration::Graphsd, CrossIteration::Fciu, CrossIteration::Sciu, CrossIteration::Off]
+            .map(|cross| (cross.name(), cross));
         let presets = [Preset::Best, Preset::Streaming, Preset::Graphsd].map(|preset| (preset.name(), preset));
         let block = self.block.unwrap_or(4096);
         if ![512, 4096, 8192].contains(&block) {

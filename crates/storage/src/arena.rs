@@ -287,6 +287,18 @@ macro_rules! pod {
 }
 pod!(u8, u16, u32, u64, usize, i8, i16, i32, i64, f32, f64, AtomicU8, AtomicU32, AtomicU64);
 
+/// The bytes of plain items, as they are in memory.
+pub fn bytes_of<T: Pod + Copy>(items: &[T]) -> &[u8] {
+    // SAFETY: the items have no padding (`Pod`), and nobody changes them while they are borrowed: what is `Copy` has no interior mutability.
+    unsafe { std::slice::from_raw_parts(items.as_ptr().cast(), size_of_val(items)) }
+}
+
+/// Appends the items that `bytes` are, which [`bytes_of`] made; what is left over of an item is ignored.
+pub fn extend_from_bytes<T: Pod + Copy>(items: &mut Vec<T>, bytes: &[u8]) {
+    // SAFETY: the bytes are that long, and any bytes are an item (`Pod`); they need not be aligned.
+    items.extend(bytes.chunks_exact(size_of::<T>()).map(|item| unsafe { item.as_ptr().cast::<T>().read_unaligned() }));
+}
+
 /// An array of fixed length in a mapping of its own, in huge pages where it is large enough to gain from them.
 pub struct HugeVec<T: Pod> {
     mapping: Mapping,
@@ -375,6 +387,14 @@ impl<T: Pod + std::fmt::Debug> std::fmt::Debug for HugeVec<T> {
 mod tests {
     use super::*;
     use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    #[test]
+    fn items_are_their_bytes_wherever_these_lie() {
+        let (numbers, mut again) = ([1.5f64, -0.0, f64::INFINITY], vec![7.0]);
+        let bytes = [&[9], bytes_of(&numbers), &[1, 2]].concat();
+        extend_from_bytes(&mut again, &bytes[1..]);
+        assert_eq!(again, [7.0, 1.5, -0.0, f64::INFINITY]);
+    }
 
     #[test]
     fn is_aligned_zeroed_and_rounded() {

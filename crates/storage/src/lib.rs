@@ -26,7 +26,7 @@ pub mod spill;
 pub mod stripe;
 pub mod writer;
 
-pub use arena::{Arena, Buffer, HugePages, HugeVec, Pod};
+pub use arena::{Arena, Buffer, HugePages, HugeVec, Pod, bytes_of, extend_from_bytes};
 pub use backend::{Completion, IoBackend, Queue, QueueOptions, ReadRequest, open_queue, probe_uring};
 pub use checksum::{PageSums, page_sum};
 pub use device::DeviceProfile;

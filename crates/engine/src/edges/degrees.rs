@@ -67,7 +67,7 @@ impl Degrees {
             Order::Original => None,
         };
         // A large degree takes 16 bytes on its way, in a vector that doubles, and up to 8 in the front.
-        Ok(vertices + STEP * 4 + large.unwrap_or((arcs / u64::from(LARGE)).min(vertices)) * 40)
+        Ok(vertices + STEP.min(vertices) * 4 + large.unwrap_or((arcs / u64::from(LARGE)).min(vertices)) * 40)
     }
 
     /// The degrees as a slice, where they are wide.

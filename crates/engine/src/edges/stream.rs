@@ -43,6 +43,16 @@ impl<'a> List<'a> {
         self.neighbors.len() / self.width
     }
 
+    /// The neighbors as they are stored, `width` bytes each.
+    pub(crate) fn bytes(&self) -> &'a [u8] {
+        self.neighbors
+    }
+
+    /// A list of such bytes, without weights.
+    pub(crate) fn of(neighbors: &'a [u8], width: usize) -> Self {
+        Self { neighbors, weights: &[], width, weight_width: 0 }
+    }
+
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.neighbors.is_empty()

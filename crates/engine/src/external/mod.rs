@@ -2,6 +2,8 @@
 //!
 //! - [`run`]: iterations of a program.
 //! - `pass`: one pass over the grid, for one iteration or for two.
+//! - `demand`: the lists of active vertices instead, and what they send to stripes that are not in memory.
+//! - `kept`: lists that serve the next iteration too.
 //! - `columns`: the grid, stripe by stripe, and which chunks may serve two iterations.
 //! - [`scan`]: the grid's chunks, for algorithms of their own.
 //! - `stream`: chunks on their way to a worker.
@@ -10,6 +12,8 @@
 
 pub mod array;
 mod columns;
+mod demand;
+mod kept;
 mod pass;
 pub mod run;
 pub mod scan;

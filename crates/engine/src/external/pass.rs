@@ -88,6 +88,12 @@ impl<P: VertexProgram> Desk<P> {
         &self.total
     }
 
+    /// The totals of a stripe of `len` vertices, with no message yet.
+    pub fn empty_total(&mut self, len: usize) -> &mut [P::Message] {
+        self.total[..len].fill(P::Message::IDENTITY);
+        &mut self.total[..len]
+    }
+
     /// Total, values, degrees and signals of the stripe at hand, `len` of each.
     #[allow(clippy::type_complexity)]
     pub fn columns(&mut self, len: usize) -> (&[P::Message], &mut [P::Value], &[u32], &mut [P::Signal]) {
@@ -160,7 +166,7 @@ impl<'w, 'p, P: VertexProgram> Worker<'w, 'p, P> {
             self.fill()?;
             let Some(column) = self.columns.pop_front() else { return Ok(()) };
             let touched = self.column(column.stripe, &column.chunks)?;
-            self.run.apply(self.shared, column.stripe, touched, self.desk)?;
+            self.run.apply(self.shared, column.stripe, touched, self.desk, None)?;
             self.shared.settled.mark(column.position);
             if self.run.session.stopped() {
                 return Err(EngineError::Cancelled);

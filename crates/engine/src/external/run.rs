@@ -16,18 +16,20 @@ use outercore_storage::{HugeVec, PAGE};
 
 use super::{
     array::DiskArray,
-    columns::Columns,
+    columns::{Chunk, Columns},
+    demand::{self, Demand},
     pass::{Desk, Pass, Shared, Worker},
     signals::{NextSignals, Settled},
     stored::Stored,
 };
 use crate::{
-    config::{CrossIteration, RunConfig},
-    error::Result,
+    config::{CrossIteration, ReadPolicy, RunConfig},
+    error::{EngineError, Result},
     frontier::Frontier,
     monoid::Monoid,
     plan::PlanItem,
     program::{Context, Start, VertexProgram},
+    report::Costs,
     session::{OpenSection, Session},
 };
 
@@ -38,6 +40,8 @@ struct Note {
     residual: f64,
     key: u64,
     active: u64,
+    /// The edges of those that send.
+    edges: u64,
     /// Whether its tail signals on scratch are new.
     tail: bool,
 }
@@ -52,6 +56,8 @@ pub struct External<'r, P: VertexProgram> {
     degrees: DiskArray<u32>,
     /// The next signals of the vertices beyond the hubs.
     tail: DiskArray<P::Signal>,
+    /// How lists are read, where that may be worth it.
+    demand: Option<Demand<P::Message>>,
     notes: Vec<Mutex<Note>>,
 }
 
@@ -82,15 +88,28 @@ pub fn needs<P: VertexProgram>(graph: &Graph, config: &RunConfig) -> Result<Vec<
     ])
 }
 
-/// The sections that a run opens.
-pub const SECTIONS: [&str; 2] = ["grid.words", "out.degrees"];
+/// The sections that a run opens, which has `room` bytes beside its least.
+pub fn sections<P: VertexProgram>(program: &P, graph: &Graph, config: &RunConfig, room: u64) -> Result<Vec<String>> {
+    let mut names = vec!["grid.words".to_owned(), "out.degrees".to_owned()];
+    if !program.is_selective() || config.read == ReadPolicy::Full {
+        return Ok(names);
+    }
+    let needed = demand::bytes::<P>(graph, config.threads)?;
+    if needed <= room {
+        names.extend(Demand::<P::Message>::sections());
+    } else if config.read == ReadPolicy::OnDemand {
+        let what = "reading on demand, fully externally".to_owned();
+        return Err(EngineError::Memory { needed: config.memory - room + needed, budget: config.memory, what });
+    }
+    Ok(names)
+}
 
 /// Bytes of scratch that a run takes.
 pub fn disk_bytes<P: VertexProgram>(graph: &Graph) -> u64 {
     graph.connected() * (size_of::<P::Value>() + 4 + size_of::<P::Signal>() + size_of::<P::Message>()) as u64
 }
 
-/// Runs `program` to its end. `sections` are [`SECTIONS`], opened; `room` bytes are left for the hubs' second signals.
+/// Runs `program` to its end. `sections` are those of [`sections`], opened; `room` bytes are left for the hubs' second signals.
 pub fn execute<'r, P: VertexProgram>(
     program: &'r P,
     session: &'r Session<'r>,
@@ -103,7 +122,15 @@ pub fn execute<'r, P: VertexProgram>(
     let graph = session.graph;
     let directory = graph.grid()?;
     let bounds = directory.stripes.clone();
-    let cross = session.config.cross_iteration != CrossIteration::Off && program.applies_always() && matches!(program.start(), Start::All);
+    let cross = session.config.cross_iteration.in_passes() && program.applies_always() && matches!(program.start(), Start::All);
+    let (mut room, mut demand) = (room, None);
+    if sections.len() > 0 {
+        room -= demand::bytes::<P>(graph, session.config.threads)?;
+        // Hubs' signals and lists that stay share what is left.
+        let keep = if cross { room / 2 } else { room };
+        demand = Some(Demand::new(session, sections.collect(), &bounds, keep)?);
+        room -= keep;
+    }
     // Hubs end where a stripe does.
     let most = if cross { room / size_of::<P::Signal>() as u64 } else { 0 };
     let hubs = bounds.iter().copied().take_while(|&bound| bound <= most).last().unwrap_or(0);
@@ -117,6 +144,7 @@ pub fn execute<'r, P: VertexProgram>(
         values: DiskArray::create(disk, &folder, &bounds)?,
         degrees: DiskArray::create(disk, &folder, &bounds)?,
         tail: DiskArray::create(disk, &folder, &bounds)?,
+        demand,
         notes: (0..stripes).map(|_| Mutex::default()).collect(),
         columns,
     };
@@ -159,11 +187,14 @@ impl<'r, P: VertexProgram> External<'r, P> {
             context.aggregate = self.total(|note| note.aggregate);
             context.prepared = program.prepare(&context);
             pass = self.choose(pass, context.iteration, partial.is_some(), scans);
-            let shared = Shared {
+            let predicted = self.predict(&sending, pass);
+            // What a pass does ahead binds the next iteration to the grid.
+            pass.ahead &= !self.is_on_demand(predicted, 2.0);
+            let mut shared = Shared {
                 pass,
                 context: &context,
                 columns: &self.columns,
-                signals: &signals,
+                signals: &[],
                 next_signals: &next_signals,
                 sending: &sending,
                 next_sending: &next_sending,
@@ -172,12 +203,20 @@ impl<'r, P: VertexProgram> External<'r, P> {
                 settled: Settled::new(self.columns.stripes()),
                 next: AtomicUsize::new(0),
             };
-            self.each_worker(&mut desks, |index, desk| Worker::new(self, &shared, &mut session.reader(index), desk).run())?;
+            let on_demand = pass.whole && self.is_on_demand(predicted, 1.0);
+            if let (true, Some(demand)) = (on_demand, &self.demand) {
+                (pass.ahead, shared.pass.ahead) = (false, false);
+                demand.gather(program, session, &signals, &sending, self.edges())?;
+                self.receive(demand, &shared, &mut signals, &mut desks)?;
+            } else {
+                shared.signals = &signals;
+                self.each_worker(&mut desks, |index, desk| Worker::new(self, &shared, &mut session.reader(index), desk).run())?;
+                signals[..hubs as usize].copy_from_slice(next_signals.all());
+                self.fetch_tail(hubs, &mut signals, &mut desks)?;
+            }
             residual = self.total(|note| note.residual);
-            session.end_iteration(&mark, active, "full");
+            session.end_predicted(&mark, active, if on_demand { "on-demand" } else { "full" }, predicted);
             session.check()?;
-            signals[..hubs as usize].copy_from_slice(next_signals.all());
-            self.fetch_tail(hubs, &mut signals, &mut desks)?;
             std::mem::swap(&mut sending, &mut next_sending);
             active = self.notes.iter().map(|note| note.lock().expect("no holder panics").active).sum();
             context.iteration += 1;
@@ -198,6 +237,52 @@ impl<'r, P: VertexProgram> External<'r, P> {
             CrossIteration::On => Pass { up: !served || !last.up, whole: !served, ahead: more },
             _ => Pass { up: !served, whole: !served, ahead: !served && more },
         }
+    }
+
+    /// The edges of who sends now.
+    fn edges(&self) -> u64 {
+        self.notes.iter().map(|note| note.lock().expect("no holder panics").edges).sum()
+    }
+
+    /// What both ways of reading will take.
+    fn predict(&self, sending: &Frontier, pass: Pass) -> Option<Costs> {
+        let demand = self.demand.as_ref()?;
+        let threads = self.session.workers.count();
+        let cost = |grid| demand.costs(self.session.limits(), threads, (sending.count(), self.edges()), grid);
+        // Looking at every chunk costs something too, which is not needed where not even all of them would be worth it.
+        let all = (self.columns.directory.chunks.len() as u64, self.columns.bytes());
+        let most = cost(all);
+        if pass.whole && most.on_demand_seconds < most.full_seconds {
+            let wanted = |chunk: &Chunk| sending.any(chunk.sources.0, chunk.sources.1);
+            let chunks = (0..self.columns.stripes()).flat_map(|stripe| self.columns.chunks(stripe, wanted));
+            return Some(cost(chunks.fold((0, 0), |(chunks, bytes), chunk| (chunks + 1, bytes + chunk.padded() as u64))));
+        }
+        Some(most)
+    }
+
+    /// Whether reading lists is predicted to take less than so many times what the grid takes, or was asked for.
+    fn is_on_demand(&self, predicted: Option<Costs>, times: f64) -> bool {
+        let asked = self.session.config.read == ReadPolicy::OnDemand;
+        predicted.is_some_and(|costs| asked || costs.on_demand_seconds < times * costs.full_seconds)
+    }
+
+    /// What was passed reaches the vertices, stripe by stripe.
+    fn receive(
+        &self,
+        demand: &Demand<P::Message>,
+        shared: &Shared<P>,
+        signals: &mut [P::Signal],
+        desks: &mut [Mutex<Desk<P>>],
+    ) -> Result<()> {
+        let parts = self.parts(signals);
+        self.each_stripe(desks, |_, stripe, desk| {
+            let range = self.columns.vertices(stripe);
+            let total = desk.empty_total((range.end - range.start) as usize);
+            let touched = demand.receive(self.session, stripe, |target, message| total[target].combine(message))?;
+            // Nobody reads signals any more in this iteration: the next ones take their places.
+            let mut part = parts[stripe].lock().expect("a stripe has one worker");
+            self.apply(shared, stripe, touched, desk, Some(&mut part))
+        })
     }
 
     fn desks(&self) -> Result<Vec<Mutex<Desk<P>>>> {
@@ -289,6 +374,7 @@ impl<'r, P: VertexProgram> External<'r, P> {
             note.aggregate += self.program.aggregate(&values[at], degrees[at]);
             note.key = note.key.min(self.program.phase_key(&values[at]));
             note.active += u64::from(woken);
+            note.edges += if woken { u64::from(degrees[at]) } else { 0 };
             match self.program.scatter(vertex, &values[at], degrees[at]) {
                 Some(signal) if woken => {
                     signals[at] = signal;
@@ -320,7 +406,7 @@ impl<'r, P: VertexProgram> External<'r, P> {
             {
                 let mut note = self.notes[stripe].lock().expect("a stripe has one worker");
                 if note.key > key {
-                    note.active = 0;
+                    (note.active, note.edges) = (0, 0);
                     sending.replace(range, |_| false);
                     return Ok(());
                 }
@@ -340,13 +426,20 @@ impl<'r, P: VertexProgram> External<'r, P> {
         self.degrees.load(&self.session.counters, stripe, len, &mut desk.degrees)
     }
 
-    /// The messages of a stripe reach its vertices, which make their next signals.
-    pub fn apply(&self, shared: &Shared<P>, stripe: usize, touched: bool, desk: &mut Desk<P>) -> Result<()> {
+    /// The messages of a stripe reach its vertices, which make their next signals: in `place`, or where a pass keeps them.
+    pub fn apply(
+        &self,
+        shared: &Shared<P>,
+        stripe: usize,
+        touched: bool,
+        desk: &mut Desk<P>,
+        place: Option<&mut [P::Signal]>,
+    ) -> Result<()> {
         let range = self.columns.vertices(stripe);
         let len = (range.end - range.start) as usize;
         let (program, always) = (self.program, self.program.applies_always());
         let mut note = self.notes[stripe].lock().expect("a stripe has one worker");
-        (note.residual, note.active, note.tail) = (0.0, 0, false);
+        (note.residual, note.active, note.edges, note.tail) = (0.0, 0, 0, false);
         if !always && (!touched || desk.total()[..len].iter().all(|message| *message == P::Message::IDENTITY)) {
             shared.next_sending.replace(range, |_| false);
             return Ok(());
@@ -365,6 +458,7 @@ impl<'r, P: VertexProgram> External<'r, P> {
             note.aggregate += program.aggregate(&values[at], degrees[at]);
             note.key = note.key.min(program.phase_key(&values[at]));
             note.active += u64::from(active);
+            note.edges += if active { u64::from(degrees[at]) } else { 0 };
             match if active { program.scatter(vertex, &values[at], degrees[at]) } else { None } {
                 Some(signal) => {
                     signals[at] = signal;
@@ -374,7 +468,9 @@ impl<'r, P: VertexProgram> External<'r, P> {
             }
         });
         self.values.store(&self.session.counters, stripe, len, &mut desk.values)?;
-        if range.end <= shared.next_signals.len() {
+        if let Some(place) = place {
+            place.copy_from_slice(desk.signals.items(len));
+        } else if range.end <= shared.next_signals.len() {
             // SAFETY: this worker has the stripe, and marks it as settled only later.
             unsafe { shared.next_signals.publish(range.start, desk.signals.items(len)) };
         } else if sent > 0 {
