@@ -60,7 +60,7 @@ fn passes_that_serve_two_iterations_read_less_and_give_the_same_bits() {
     let mut read = Vec::new();
     for cross_iteration in [CrossIteration::Off, CrossIteration::Fciu, CrossIteration::On] {
         for threads in [2, 3] {
-            let config = RunConfig { cross_iteration, ..config(MemoryModel::FullyExternal, threads) };
+            let config = RunConfig { cross_iteration, sub_blocks: false, ..config(MemoryModel::FullyExternal, threads) };
             let outcome = run(&graph, "pagerank", &request, &config);
             let ranks = values(&outcome, 0);
             let distance: f64 = ranks.iter().zip(&expected).map(|(a, b)| (a - b).abs()).sum();
@@ -72,6 +72,16 @@ fn passes_that_serve_two_iterations_read_less_and_give_the_same_bits() {
     assert!(read.chunks(2).all(|pair| pair[0] == pair[1]), "the number of threads changes what is read: {read:?}");
     assert!(read[2] * 100 < read[0] * 95, "FCIU saves too little: {read:?}");
     assert!(read[4] * 100 < read[2] * 95, "alternating passes save too little: {read:?}");
+    // With room for a quarter of the grid or so, chunks stay.
+    let config = config(MemoryModel::FullyExternal, 2);
+    let mut last = read[4];
+    for memory in [96 << 20, config.memory] {
+        let outcome = run(&graph, "pagerank", &request, &RunConfig { memory, ..config.clone() });
+        assert!(Some(values(&outcome, 0)) == first, "chunks that stay make other bits");
+        let (hits, bytes) = (outcome.report.cache.sub_block_hits, outcome.report.bytes_read);
+        assert!(hits > 0 && bytes < last, "{hits} chunks were in memory, {bytes} bytes read, {last} with less memory");
+        last = bytes;
+    }
     let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left, ["graph.oc"], "scratch stayed behind");
 }

@@ -312,6 +312,9 @@ pub struct Running {
     /// Whether a pass over the edges serves more than one iteration, in fully-external runs [default: on]
     #[arg(long, value_enum)]
     pub cross_iteration: Option<CrossName>,
+    /// Whether the grid's chunks with the most active edges stay in memory between passes, in fully-external runs [default: on]
+    #[arg(long, value_enum)]
+    pub sub_blocks: Option<Switch>,
     /// Behave like a published system, as a yardstick; sets several of the above
     #[arg(long, value_enum, default_value = "best")]
     pub preset: PresetName,
@@ -355,6 +358,7 @@ impl Running {
         RunConfig {
             read: self.read.map_or(config.read, ReadPolicy::from),
             cross_iteration: self.cross_iteration.map_or(config.cross_iteration, CrossIteration::from),
+            sub_blocks: self.sub_blocks.map_or(config.sub_blocks, |switch| switch == Switch::On),
             ..config
         }
     }

@@ -117,6 +117,8 @@ pub struct RunConfig {
     pub preset: Preset,
     /// How on-demand requests are made.
     pub io_scheduling: IoScheduling,
+    /// Whether chunks of the grid stay in memory between the passes of fully-external runs, those with the most active edges (GraphSD, section 4.3).
+    pub sub_blocks: bool,
     /// Whether a worker that has read all of its share of the lists takes from the others' (Graphene, section 4.2).
     pub stealing: bool,
 }
@@ -160,7 +162,7 @@ impl RunConfig {
     pub fn with_preset(self, preset: Preset) -> Self {
         match preset {
             Preset::Best => Self { preset, ..self },
-            Preset::Streaming => Self { preset, read: ReadPolicy::Full, cross_iteration: CrossIteration::Off, ..self },
+            Preset::Streaming => Self { preset, read: ReadPolicy::Full, cross_iteration: CrossIteration::Off, sub_blocks: false, ..self },
             Preset::Graphsd => Self { preset, cross_iteration: CrossIteration::Graphsd, ..self },
         }
     }
@@ -181,6 +183,7 @@ impl Default for RunConfig {
             cross_iteration: CrossIteration::On,
             preset: Preset::Best,
             io_scheduling: IoScheduling::Bitmap,
+            sub_blocks: true,
             stealing: true,
         }
     }

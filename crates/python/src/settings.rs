@@ -182,6 +182,8 @@ pub struct RunArguments<'py> {
     #[pyo3(default)]
     cross_iteration: Option<String>,
     #[pyo3(default)]
+    sub_blocks: Option<bool>,
+    #[pyo3(default)]
     preset: Option<String>,
     #[pyo3(default)]
     source: Option<Bound<'py, PyAny>>,
@@ -242,6 +244,7 @@ impl RunArguments<'_> {
                 .cross_iteration
                 .as_deref()
                 .map_or(Ok(config.cross_iteration), |name| one_of("cross_iteration", name, &crossings))?,
+            sub_blocks: self.sub_blocks.unwrap_or(config.sub_blocks),
             ..config
         })
     }

@@ -7,6 +7,7 @@
 //! - `columns`: the grid, stripe by stripe, and which chunks may serve two iterations.
 //! - [`scan`]: the grid's chunks, for algorithms of their own.
 //! - `stream`: chunks on their way to a worker.
+//! - `sub_blocks`: chunks that stay in memory between passes.
 //! - `signals`: what vertices send, and when it may be used.
 //! - [`array`]: [`array::DiskArray`], an array on scratch; [`stored`]: results on scratch.
 
@@ -20,6 +21,7 @@ pub mod scan;
 mod signals;
 pub mod stored;
 mod stream;
+mod sub_blocks;
 
 use outercore_graph::{Direction, Graph, WeightKind};
 

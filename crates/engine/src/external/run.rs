@@ -11,7 +11,7 @@ use std::{
     },
 };
 
-use outercore_graph::Graph;
+use outercore_graph::{Graph, format::CHUNK_BYTES};
 use outercore_storage::{HugeVec, PAGE};
 
 use super::{
@@ -21,6 +21,7 @@ use super::{
     pass::{Desk, Pass, Shared, Worker},
     signals::{NextSignals, Settled},
     stored::Stored,
+    sub_blocks::SubBlocks,
 };
 use crate::{
     config::{CrossIteration, ReadPolicy, RunConfig},
@@ -58,6 +59,8 @@ pub struct External<'r, P: VertexProgram> {
     tail: DiskArray<P::Signal>,
     /// How lists are read, where that may be worth it.
     demand: Option<Demand<P::Message>>,
+    /// Chunks that stay, where there is room.
+    pub(super) sub_blocks: Option<SubBlocks>,
     notes: Vec<Mutex<Note>>,
 }
 
@@ -126,14 +129,17 @@ pub fn execute<'r, P: VertexProgram>(
     let (mut room, mut demand) = (room, None);
     if sections.len() > 0 {
         room -= demand::bytes::<P>(graph, session.config.threads)?;
-        // Hubs' signals and lists that stay share what is left.
-        let keep = if cross { room / 2 } else { room };
+        // Lists, hubs' signals and chunks share what is left.
+        let keep = room / 4;
         demand = Some(Demand::new(session, sections.collect(), &bounds, keep)?);
         room -= keep;
     }
     // Hubs end where a stripe does.
     let most = if cross { room / size_of::<P::Signal>() as u64 } else { 0 };
     let hubs = bounds.iter().copied().take_while(|&bound| bound <= most).last().unwrap_or(0);
+    // Copies of chunks are blocks of the heap, with what goes with that.
+    let left = (room - hubs * size_of::<P::Signal>() as u64) / 4 * 3;
+    let sub_blocks = (session.config.sub_blocks && left >= 2 * CHUNK_BYTES).then(|| SubBlocks::new(left));
     let columns = Columns::new(directory, graph.connected(), hubs);
     let (disk, folder) = (graph.disk(), folder(graph));
     let stripes = columns.stripes();
@@ -145,6 +151,7 @@ pub fn execute<'r, P: VertexProgram>(
         degrees: DiskArray::create(disk, &folder, &bounds)?,
         tail: DiskArray::create(disk, &folder, &bounds)?,
         demand,
+        sub_blocks,
         notes: (0..stripes).map(|_| Mutex::default()).collect(),
         columns,
     };

@@ -51,7 +51,7 @@ impl ChunkScan {
         let results = session.workers.map(|index| {
             let mut state = state(index);
             let mut reader = session.reader(index);
-            let mut stream = ChunkStream::new(session, &self.words, &mut reader);
+            let mut stream = ChunkStream::new(session, &self.words, &mut reader, None);
             let result = self.work(&mut stream, &next, &wanted, &mut |seen| {
                 session.counters.edges.fetch_add(seen.piece.words(), Relaxed);
                 visit(&mut state, seen)
@@ -89,7 +89,7 @@ impl ChunkScan {
             let shown = stream.next(|chunk, words| {
                 let stripe = stripes.pop_front().expect("every chunk has a stripe");
                 let source = self.columns.directory.chunks[chunk.number].source;
-                visit(Seen { stripe, piece: Piece::new(chunk.segment, source, words) })
+                visit(Seen { stripe, piece: Piece::new(chunk.segment, source, words) }).map(|()| 0)
             })?;
             if !shown {
                 return Ok(());

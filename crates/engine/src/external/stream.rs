@@ -1,10 +1,13 @@
 //! [`ChunkStream`]: chunks of the grid on their way to one worker, in the order in which it wants them.
 
-use std::{collections::VecDeque, sync::atomic::Ordering::Relaxed};
+use std::{
+    collections::VecDeque,
+    sync::{Arc, atomic::Ordering::Relaxed},
+};
 
 use outercore_storage::Buffer;
 
-use super::columns::Chunk;
+use super::{columns::Chunk, sub_blocks::SubBlocks};
 use crate::{
     error::{EngineError, Result},
     session::{DEPTH, OpenSection, Reader, Session},
@@ -15,6 +18,8 @@ pub struct ChunkStream<'s> {
     session: &'s Session<'s>,
     words: &'s OpenSection,
     reader: &'s mut Reader,
+    /// Chunks that may be in memory.
+    near: Option<&'s SubBlocks>,
     wanted: VecDeque<Chunk>,
     window: VecDeque<Slot>,
     sequence: u64,
@@ -24,12 +29,14 @@ struct Slot {
     chunk: Chunk,
     tag: u64,
     buffer: Option<Buffer>,
+    /// The words, where they were in memory.
+    held: Option<Arc<[u8]>>,
 }
 
 impl<'s> ChunkStream<'s> {
-    /// Nothing wanted yet; `words` is `grid.words`.
-    pub fn new(session: &'s Session<'s>, words: &'s OpenSection, reader: &'s mut Reader) -> Self {
-        Self { session, words, reader, wanted: VecDeque::new(), window: VecDeque::new(), sequence: 0 }
+    /// Nothing wanted yet; `words` is `grid.words`; chunks in `near` are not read.
+    pub fn new(session: &'s Session<'s>, words: &'s OpenSection, reader: &'s mut Reader, near: Option<&'s SubBlocks>) -> Self {
+        Self { session, words, reader, near, wanted: VecDeque::new(), window: VecDeque::new(), sequence: 0 }
     }
 
     /// Chunks that come after all others.
@@ -42,19 +49,25 @@ impl<'s> ChunkStream<'s> {
         let counters = &self.session.counters;
         while self.window.len() < 2 * DEPTH && !self.reader.free.is_empty() {
             let Some(chunk) = self.wanted.pop_front() else { return Ok(true) };
+            if let Some(held) = self.near.and_then(|near| near.get(chunk.number)) {
+                counters.chunk_hits.fetch_add(1, Relaxed);
+                self.window.push_back(Slot { chunk, tag: self.sequence, buffer: None, held: Some(held) });
+                self.sequence += 1;
+                continue;
+            }
             let buffer = self.reader.free.pop().expect("checked above");
             self.reader.submit(counters, self.words, chunk.offset, chunk.padded(), buffer, self.sequence)?;
             counters.useful_bytes.fetch_add(chunk.len as u64, Relaxed);
-            self.window.push_back(Slot { chunk, tag: self.sequence, buffer: None });
+            self.window.push_back(Slot { chunk, tag: self.sequence, buffer: None, held: None });
             self.sequence += 1;
         }
         Ok(false)
     }
 
-    /// Waits for the next chunk, verifies it and shows its words; `false`: none was asked for.
-    pub fn next(&mut self, show: impl FnOnce(&Chunk, &[u8]) -> Result<()>) -> Result<bool> {
+    /// Waits for the next chunk, verifies it and shows its words; `false`: none was asked for. `show` returns what it is worth to have the chunk in memory in the next pass.
+    pub fn next(&mut self, show: impl FnOnce(&Chunk, &[u8]) -> Result<u64>) -> Result<bool> {
         let Some(mut slot) = self.window.pop_front() else { return Ok(false) };
-        while slot.buffer.is_none() {
+        while slot.buffer.is_none() && slot.held.is_none() {
             let window = &mut self.window;
             self.reader.reap(false, |tag, buffer, _| {
                 let slot = if slot.tag == tag {
@@ -65,10 +78,22 @@ impl<'s> ChunkStream<'s> {
                 slot.buffer = Some(buffer);
             })?;
         }
-        let (chunk, buffer) = (slot.chunk, slot.buffer.take().expect("it has arrived"));
-        let result = self.words.verify(chunk.offset, &buffer[..chunk.padded()]).and_then(|()| show(&chunk, &buffer[..chunk.len]));
-        self.reader.free.push(buffer);
-        result?;
+        let chunk = slot.chunk;
+        let shown = match (&slot.buffer, &slot.held) {
+            (Some(buffer), _) => {
+                self.words.verify(chunk.offset, &buffer[..chunk.padded()]).and_then(|()| show(&chunk, &buffer[..chunk.len]))
+            }
+            (None, held) => show(&chunk, held.as_ref().expect("it is here or has arrived")),
+        };
+        if let (Some(near), Ok(worth)) = (self.near, &shown) {
+            near.offer(
+                chunk.number,
+                *worth,
+                slot.buffer.as_ref().map_or_else(|| slot.held.as_deref().unwrap_or(&[]), |buffer| &buffer[..chunk.len]),
+            );
+        }
+        self.reader.free.extend(slot.buffer.take());
+        shown?;
         if self.session.stopped() { Err(EngineError::Cancelled) } else { Ok(true) }
     }
 

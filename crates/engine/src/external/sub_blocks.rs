@@ -1,0 +1,100 @@
+//! [`SubBlocks`]: chunks of the grid that stay in memory from one pass to the next, those with the most active edges (GraphSD, ICPP'22, section 4.3).
+//!
+//! Memory: what it is given. A chunk that comes in while there is no room takes the place of those with fewer active edges, or of none.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::{Arc, Mutex},
+};
+
+/// Chunks in memory.
+pub struct SubBlocks {
+    most: u64,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    used: u64,
+    held: HashMap<usize, (u64, Arc<[u8]>)>,
+    /// Priority and number of those that are held, the lowest first.
+    order: BTreeSet<(u64, usize)>,
+}
+
+/// Bytes that a chunk takes beside its words: its entries, and the rest of its last page.
+const ENTRY: u64 = 8 << 10;
+
+impl SubBlocks {
+    /// Room for `most` bytes.
+    pub fn new(most: u64) -> Self {
+        Self { most, state: Mutex::default() }
+    }
+
+    /// A chunk's words, if they are here.
+    pub fn get(&self, chunk: usize) -> Option<Arc<[u8]>> {
+        self.state.lock().expect("no holder panics").held.get(&chunk).map(|(_, words)| words.clone())
+    }
+
+    /// Notes a chunk's priority in this pass, and keeps its words if there is room or others are worth less.
+    pub fn offer(&self, chunk: usize, priority: u64, words: &[u8]) {
+        let needed = words.len() as u64 + ENTRY;
+        let mut state = self.state.lock().expect("no holder panics");
+        if let Some((known, _)) = state.held.get_mut(&chunk) {
+            let before = std::mem::replace(known, priority);
+            state.order.remove(&(before, chunk));
+            state.order.insert((priority, chunk));
+            return;
+        }
+        // Nothing is given up unless that makes room enough.
+        let mut spare = self.most - state.used;
+        let less = state.order.iter().take_while(|&&(other, _)| other < priority);
+        let mut out = Vec::new();
+        for &(other, number) in less {
+            if spare >= needed {
+                break;
+            }
+            spare += state.held[&number].1.len() as u64 + ENTRY;
+            out.push((other, number));
+        }
+        if spare < needed || priority == 0 {
+            return;
+        }
+        for (other, number) in out {
+            state.order.remove(&(other, number));
+            if let Some((_, words)) = state.held.remove(&number) {
+                state.used -= words.len() as u64 + ENTRY;
+            }
+        }
+        state.used += needed;
+        state.order.insert((priority, chunk));
+        state.held.insert(chunk, (priority, words.into()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lowest_priority_goes_first_and_only_for_a_higher_one() {
+        let words = vec![7; 92 << 10];
+        let blocks = SubBlocks::new(300 << 10);
+        for (chunk, priority) in [(1, 10), (2, 30), (3, 20)] {
+            blocks.offer(chunk, priority, &words);
+        }
+        let held = || (0..8).filter(|&chunk| blocks.get(chunk).is_some()).collect::<Vec<_>>();
+        assert_eq!(held(), [1, 2, 3]);
+        blocks.offer(4, 10, &words);
+        assert_eq!(held(), [1, 2, 3], "no higher than the lowest");
+        blocks.offer(4, 11, &words);
+        assert_eq!(held(), [2, 3, 4]);
+        blocks.offer(2, 1, &words);
+        blocks.offer(5, 5, &words);
+        assert_eq!(held(), [3, 4, 5], "priorities follow the passes");
+        blocks.offer(6, 1000, &vec![0; 400 << 10]);
+        assert_eq!(held(), [3, 4, 5], "what does not fit at all drives nobody out");
+        blocks.offer(7, 0, &[]);
+        assert_eq!(held(), [3, 4, 5], "nobody is active in it");
+        assert_eq!(&*blocks.get(5).unwrap(), &words[..]);
+    }
+}
