@@ -43,6 +43,7 @@ bench-graphene: ## Graphene's techniques on and off, cold (root, half an hour; O
 bench-external: build ## Fully-external techniques on and off, cold (root, ten minutes; SCALE=24)
 	$(PYTHON) scripts/bench_external.py --binary $(TARGET)/release/outercore --folder $(TARGET)/bench-external --scale $(or $(SCALE),24)
 
+fault: export OUTERCORE_TEST_ALL = 1
 fault: ## Errors, short reads and delays at every operation of builds and runs, killed builds, damaged graphs
 	$(CARGO) test --locked --profile $(PROFILE) -p outercore-graph --test build_faults --test killed --test hostile
 	$(CARGO) test --locked --profile $(PROFILE) -p outercore-algorithms --test run_faults --test damage

@@ -137,9 +137,11 @@ fn random_bits_of_every_other_file() {
 /// What a device or a careless copy does: pages of zeros, exchanged pages and files, files cut off, lengthened, missing, or of another build.
 #[test]
 fn pages_and_files_in_the_wrong_place() {
-    for scene in scenes() {
+    // Every second file of a scene, others in the next scene; all with `make fault`.
+    let step = if std::env::var_os("OUTERCORE_TEST_ALL").is_none() { 2 } else { 1 };
+    for (index, scene) in scenes().into_iter().enumerate() {
         let other = Scene::new(scene.ids, BuildOptions { order: outercore_graph::Order::Original, ..options() });
-        for file in scene.sections() {
+        for file in scene.sections().into_iter().skip(index % step).step_by(step) {
             let content = &scene.files[file];
             let page = content.len().min(4096);
             let mut forms: Vec<(&str, Vec<u8>)> =

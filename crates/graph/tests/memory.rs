@@ -130,7 +130,7 @@ fn generated_graphs() {
 #[test]
 fn a_graph_of_sixty_million_edges() {
     let folder = folder();
-    keeps(&["rmat of scale 22"], &[2], &[96, 128, 192], folder.path());
+    keeps(&["rmat of scale 22"], &[2], &[96], folder.path());
 }
 
 /// Writes an edge list of about a million edges.
