@@ -9,7 +9,7 @@ PROFILE := checked
 VENV    := $(TARGET)/venv
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-rust test-python deny bench bench-graphene bench-external bench-algorithms fault soak python clean
+.PHONY: help build demo test test-rust test-python deny bench bench-graphene bench-external bench-algorithms fault soak golden python clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | while IFS='	' read -r name text; do printf '  make %-12s %s\n' "$$name" "$$text"; done
@@ -54,6 +54,9 @@ bench-algorithms: build ## Every algorithm on RMAT of scale 22, in memory and wi
 soak: build ## Random graphs through every model and option, compared; MINUTES=10 SEED=1
 	PROPTEST_CASES=$(or $(CASES),20000) $(CARGO) test --locked --profile $(PROFILE) --lib -q
 	$(PYTHON) scripts/soak.py --binary $(TARGET)/release/outercore --minutes $(or $(MINUTES),10) $(if $(SEED),--seed $(SEED))
+
+golden: build ## The golden graphs of a new version of the format, for the tests to hold on to; VERSION=2
+	scripts/golden.sh $(VERSION)
 
 python: ## The Python package, in target/venv
 	scripts/python.sh --profile release $(VENV)
