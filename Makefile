@@ -24,8 +24,8 @@ test: test-rust test-python deny ## Formatting, lints, every test, licences and 
 
 test-rust:
 	$(CARGO) fmt --all --check
-	$(CARGO) clippy --locked --profile $(PROFILE) --all-targets -- -D warnings
-	$(CARGO) test --locked --profile $(PROFILE)
+	$(CARGO) clippy --locked --profile $(PROFILE) --workspace --all-targets -- -D warnings
+	$(CARGO) test --locked --profile $(PROFILE) --workspace
 
 test-python:
 	scripts/python.sh --test --profile $(PROFILE) $(VENV)

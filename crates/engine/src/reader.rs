@@ -88,8 +88,8 @@ struct Split {
 /// A worker's means of reading.
 pub struct Reader {
     queue: Box<dyn Queue>,
-    /// Buffers at rest, all of one size.
-    pub free: Vec<Buffer>,
+    /// Buffers at rest, all of one size. They are used in turn: the device is slow to write into memory that a processor has just read and still holds in its cache.
+    pub free: VecDeque<Buffer>,
     pub(crate) pool: Pool,
     pub(crate) scratch: Scratch,
     completions: Vec<Completion>,
@@ -107,7 +107,7 @@ impl Reader {
     pub fn new(queue: Box<dyn Queue>, arena: Arc<Arena>, start: usize, (count, bytes): (usize, usize), begun: Instant) -> Self {
         Self {
             queue,
-            free: Vec::new(),
+            free: VecDeque::new(),
             pool: Pool::new(arena, start, count * bytes),
             scratch: Scratch::default(),
             completions: Vec::new(),
@@ -219,7 +219,7 @@ impl Reader {
 
     /// Reads `len` bytes of `section` from `offset` on (both multiples of a page), verified, and shows them to `take`. Nothing else may be in flight.
     pub fn fetch(&mut self, counters: &Counters, section: &OpenSection, offset: u64, len: usize, take: impl FnOnce(&[u8])) -> Result<()> {
-        let buffer = self.free.pop().expect("buffers are at rest between steps");
+        let buffer = self.free.pop_front().expect("buffers are at rest between steps");
         self.submit(counters, section, offset, len, buffer, 0)?;
         let mut arrived = None;
         let read = self.reap(false, |_, buffer, _| arrived = Some(buffer));
@@ -233,7 +233,7 @@ impl Reader {
         if verified.is_ok() {
             take(&buffer[..len]);
         }
-        self.free.push(buffer);
+        self.free.push_back(buffer);
         verified
     }
 

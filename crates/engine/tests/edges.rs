@@ -1,6 +1,7 @@
 //! Edges on their way to the workers: scans and streams hand over exactly what was built, and each technique saves the bytes or requests that it should.
 
 use std::{
+    collections::BTreeSet,
     path::Path,
     sync::{Mutex, atomic::Ordering::Relaxed},
 };
@@ -11,8 +12,8 @@ use outercore_engine::{
     frontier::Frontier,
     session::Session,
 };
-use outercore_graph::{Direction, Graph};
-use outercore_storage::HugePages;
+use outercore_graph::{Direction, Graph, format::WordCode};
+use outercore_storage::{Disk, HugePages};
 use proptest::prelude::*;
 use support::{Edge, all, build_graph, config};
 
@@ -132,6 +133,38 @@ fn pinned_chunks_are_not_read_again() {
     assert_eq!(half[0], whole[0]);
     assert!(half[1] < whole[0] * 7 / 10 && half[1] > 0 && half[2] == half[1], "half of the chunks stay: {half:?} of {whole:?}");
     assert_eq!(scan(&graph, 2, whole[0] * 2, 2).1, [whole[0], 0]);
+}
+
+/// Words of every length are decoded, four at a time and at the ends of tiles, and dense tiles take fewer bytes.
+#[test]
+fn words_have_the_bits_that_their_tiles_need() {
+    let folder = tempfile::tempdir().unwrap();
+    let (graph, expected) = large(folder.path());
+    let grid = graph.grid().unwrap();
+    let lengths: BTreeSet<u32> = grid.tiles.iter().map(|tile| tile.code().bits).collect();
+    assert!(lengths.contains(&12) && lengths.len() > 1, "the hub's edges fill their stripes: {lengths:?}");
+    let (found, bytes) = scan(&graph, 1, 0, 1);
+    assert_eq!(found, expected);
+    assert!(bytes[0] * 4 < expected.len() as u64 * 3 * 3, "{} bytes for {} edges", bytes[0], expected.len());
+    // Sparse tiles have long words, and still skip.
+    let vertices = 400_000u64;
+    let edges: Vec<Edge> = (0..3_000u64).map(|index| (index * index * 7 % vertices, index * 66_666_667 % vertices)).collect();
+    let other = tempfile::tempdir().unwrap();
+    let graph = build_graph(other.path(), vertices, &edges, false, 0);
+    assert!(graph.grid().unwrap().tiles.iter().any(|tile| tile.code().bits >= 20));
+    assert_eq!(scan(&graph, 1, 0, 1).0, all(vertices, &edges));
+}
+
+/// Graphs of the first version of the format, whose words all have 24 bits.
+#[test]
+fn old_grids_are_read() {
+    for name in ["directed", "plain", "undirected"] {
+        let golden = |version: u32| Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../graph/tests/golden/v{version}/{name}"));
+        let [old, new] = [1, 2].map(|version| Graph::open(&Disk::new(), &golden(version)).unwrap());
+        assert!(old.grid().unwrap().tiles.iter().all(|tile| tile.code() == WordCode::FIRST));
+        assert!(new.grid().unwrap().tiles.iter().all(|tile| tile.code().bits < 24));
+        assert_eq!(scan(&old, 1, 0, 1).0, scan(&new, 1, 0, 1).0, "{name}");
+    }
 }
 
 #[test]

@@ -7,7 +7,7 @@ use outercore_storage::{Disk, PAGE, PageSums, StorageError, page_sum};
 use crate::{
     build::BuildProgress,
     error::{GraphError, Result},
-    format::{MANIFEST, Manifest},
+    format::{MANIFEST, Manifest, Tile},
     graph::{Graph, SectionFile},
     types::Direction,
 };
@@ -163,11 +163,12 @@ fn check_grid(graph: &Graph, faults: &mut Vec<Fault>) -> Result<()> {
         fault("the stripes do not cover the vertices");
     }
     let stripes = grid.stripes.len() as u64 - 1;
-    let inside = grid.tiles.iter().all(|tile| {
-        u64::from(tile.stripe) < stripes
-            && tile.offset + tile.words * 3 <= words.bytes
-            && tile.first_chunk + tile.chunks() <= grid.chunks.len() as u64
-    });
+    let end = |tile: &Tile| tile.offset.saturating_add(tile.code().bytes(tile.words()));
+    if grid.tiles.iter().map(end).max().unwrap_or(0) != words.bytes {
+        fault("the tiles do not end where the words do");
+    }
+    let inside =
+        grid.tiles.iter().all(|tile| u64::from(tile.stripe) < stripes && tile.first_chunk + tile.chunks() <= grid.chunks.len() as u64);
     if !inside {
         fault("a tile lies outside of the grid");
     }

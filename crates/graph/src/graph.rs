@@ -11,7 +11,7 @@ use outercore_storage::{DirLock, Disk, DiskFile, PAGE, PageSums, StorageError, S
 use crate::{
     build::sections::Layout,
     error::{GraphError, Result},
-    format::{GridDirectory, IdTable, Manifest, SectionEntry},
+    format::{GridDirectory, IdTable, Manifest, SectionEntry, Tile},
     types::{Direction, Key, Keys, WeightKind},
 };
 
@@ -152,7 +152,11 @@ impl Graph {
         let words = |name: &str| -> Result<Vec<u8>> { self.read_section(name) };
         let stripes =
             words("grid.stripes")?.chunks_exact(8).map(|bytes| u64::from_le_bytes(bytes.try_into().expect("eight bytes"))).collect();
-        let tiles = words("grid.tiles")?.chunks_exact(40).map(bytemuck::pod_read_unaligned).collect();
+        let tiles: Vec<Tile> = words("grid.tiles")?.chunks_exact(40).map(bytemuck::pod_read_unaligned).collect();
+        if let Some(tile) = tiles.iter().find(|tile| !tile.code().is_sound()) {
+            let path = self.section("grid.tiles")?.path().to_owned();
+            return Err(GraphError::Corrupt { path, what: format!("there are no words like {:?}", tile.code()) });
+        }
         let chunks = words("grid.chunks")?.chunks_exact(16).map(bytemuck::pod_read_unaligned).collect();
         Ok(GridDirectory { stripes, tiles, chunks })
     }

@@ -28,6 +28,11 @@ fn golden(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name)
 }
 
+/// Every golden graph: version and name.
+fn every() -> impl Iterator<Item = (u32, &'static str)> {
+    (1..=VERSION).flat_map(|version| NAMES.map(|name| (version, name)))
+}
+
 /// The input of a golden graph.
 fn source(name: &str) -> Box<dyn EdgeSource> {
     let (weights, directed) = match name {
@@ -109,8 +114,9 @@ fn seal(folder: &Path, manifest: &Value) {
 }
 
 /// What the manifest of a golden graph says, beside its uuid and its sections.
-fn expected_manifest(name: &str) -> Value {
-    let common = json!({"outercore": "graph", "version": 1, "simple": false, "neighbor_bytes": 1, "stripe_unit": 1 << 20, "stripes": []});
+fn expected_manifest(name: &str, version: u32) -> Value {
+    let common =
+        json!({"outercore": "graph", "version": version, "simple": false, "neighbor_bytes": 1, "stripe_unit": 1 << 20, "stripes": []});
     let own = match name {
         "undirected" => json!({
             "vertices": 8, "connected": 6, "edges": 8, "arcs": 15, "directed": false, "transpose": false, "weights": "none", "weight_bytes": 0, "negative_weights": false,
@@ -156,21 +162,23 @@ fn expected_sections(name: &str) -> Vec<&'static str> {
 
 #[test]
 fn the_manifest_says_what_is_documented() {
-    for name in NAMES {
-        let decoded = Decoded::open(&golden("v1").join(name));
+    for (version, name) in every() {
+        let decoded = Decoded::open(&golden(&format!("v{version}")).join(name));
         let mut manifest = decoded.manifest.clone();
         let object = manifest.as_object_mut().unwrap();
         let uuid = object.remove("uuid").unwrap();
         assert!(uuid.as_str().is_some_and(|uuid| uuid.len() == 32 && uuid.chars().all(|c| c.is_ascii_hexdigit())), "{uuid}");
         object.remove("sections").unwrap();
-        assert_eq!(manifest, expected_manifest(name), "{name}");
+        assert_eq!(manifest, expected_manifest(name, version), "{name}");
         assert_eq!(decoded.names(), expected_sections(name), "{name}");
         let mut files: Vec<String> =
             expected_sections(name).iter().flat_map(|section| [(*section).to_owned(), format!("{section}.crc")]).collect();
         files.push(MANIFEST.to_owned());
         files.sort();
-        let mut found: Vec<String> =
-            std::fs::read_dir(golden("v1").join(name)).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        let mut found: Vec<String> = std::fs::read_dir(golden(&format!("v{version}")).join(name))
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
         found.sort();
         assert_eq!(found, files, "{name}");
     }
@@ -178,8 +186,8 @@ fn the_manifest_says_what_is_documented() {
 
 #[test]
 fn the_sections_hold_what_is_documented() {
-    for name in NAMES {
-        let decoded = Decoded::open(&golden("v1").join(name));
+    for (version, name) in every() {
+        let decoded = Decoded::open(&golden(&format!("v{version}")).join(name));
         let directed = decoded.says("directed");
         let ids = decoded.original_ids();
         let expected = expected_edges(name, &ids, directed);
@@ -290,7 +298,7 @@ fn one_flipped_bit_is_found_anywhere() {
     let place = tempfile::tempdir().unwrap();
     for name in NAMES {
         let path = place.path().join(name);
-        copy(&golden("v1").join(name), &path);
+        copy(&golden(&format!("v{VERSION}")).join(name), &path);
         for entry in std::fs::read_dir(&path).unwrap() {
             let file = entry.unwrap().path();
             let sound = std::fs::read(&file).unwrap();
@@ -317,7 +325,7 @@ fn one_flipped_bit_is_found_anywhere() {
 fn newer_versions_are_refused_and_new_keys_are_not() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("graph");
-    copy(&golden("v1/plain"), &path);
+    copy(&golden(&format!("v{VERSION}/plain")), &path);
     let mut manifest = Decoded::open(&path).manifest;
     manifest["added_later"] = json!({"a": [1, 2]});
     seal(&path, &manifest);

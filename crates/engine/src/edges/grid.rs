@@ -8,16 +8,14 @@ use std::{
     sync::{Arc, Condvar, Mutex, OnceLock, atomic::Ordering::Relaxed},
 };
 
-use outercore_graph::format::{CHUNK_WORDS, GridDirectory, SEGMENT_BITS, SKIP, STRIPE_BITS, Tile, WORD_BYTES};
-use outercore_storage::{Arena, Buffer, PAGE, memory::prefetch};
+use outercore_graph::format::{GridDirectory, SEGMENT_BITS, Tile};
+use outercore_storage::{Arena, Buffer, PAGE};
 
+use super::piece::Piece;
 use crate::{
     error::{self, EngineError, Result},
     session::{DEPTH, OpenSection, Reader, Session},
 };
-
-/// How far ahead of the edge at hand signals are brought near, in bytes: far enough for main memory, within the next page.
-const AHEAD: usize = 2048;
 
 /// The grid of a graph, ready to be scanned.
 pub struct Grid {
@@ -30,65 +28,6 @@ pub struct Grid {
     /// Where a pinned chunk lies in the arena; `u64::MAX`: not pinned.
     places: Vec<u64>,
     arena: Option<Arc<Arena>>,
-}
-
-/// A piece of a tile: at most one chunk.
-pub struct Piece<'a> {
-    /// The first source of the segment.
-    pub segment: u64,
-    /// The source, within the segment, to which the first delta is added.
-    source: u64,
-    words: &'a [u8],
-}
-
-impl<'a> Piece<'a> {
-    /// The piece with these words, of a segment that begins at `segment`; `source` is the chunk's.
-    pub(crate) fn new(segment: u64, source: u64, words: &'a [u8]) -> Self {
-        Self { segment, source, words }
-    }
-
-    /// Words, skips included: about the edges.
-    pub fn words(&self) -> u64 {
-        (self.words.len() / WORD_BYTES) as u64
-    }
-
-    /// Hands every edge to `visit`, and has `signals`, which hold one for each source from the segment's first on, brought near before they are due: they are read in ascending order, but
-    /// with gaps that the processor's own foresight does not follow.
-    #[inline(always)]
-    pub fn for_each_ahead<T>(&self, signals: &[T], mut visit: impl FnMut(usize, usize)) {
-        self.for_each(|source, target| {
-            prefetch(signals, source + AHEAD / size_of::<T>());
-            visit(source, target);
-        });
-    }
-
-    /// Hands every edge to `visit`: the source within the segment, and the destination within the stripe.
-    #[inline(always)]
-    pub fn for_each(&self, mut visit: impl FnMut(usize, usize)) {
-        let mut source = self.source as usize;
-        let mut word = |value: u32| {
-            let (delta, low) = (value >> STRIPE_BITS, (value & ((1 << STRIPE_BITS) - 1)) as usize);
-            if delta == SKIP {
-                source += low;
-            } else {
-                source += delta as usize;
-                visit(source, low);
-            }
-        };
-        // Four words are a load of eight bytes and one of four; the last ones are assembled from bytes.
-        let mut fours = self.words.chunks_exact(4 * WORD_BYTES);
-        for four in &mut fours {
-            let low = u64::from_le_bytes(four[..8].try_into().expect("eight bytes"));
-            let high = u32::from_le_bytes(four[8..].try_into().expect("four bytes"));
-            word(low as u32 & 0xff_ffff);
-            word((low >> 24) as u32 & 0xff_ffff);
-            word((low >> 48) as u32 | (high & 0xff) << 16);
-            word(high >> 8);
-        }
-        for three in fours.remainder().chunks_exact(WORD_BYTES) {
-            word(u32::from_le_bytes([three[0], three[1], three[2], 0]));
-        }
-    }
 }
 
 /// What the workers of one scan share: who may take which tile, and the destinations of each stripe.
@@ -346,7 +285,7 @@ impl<M> Worker<'_, '_, '_, M> {
             self.session.counters.chunk_hits.fetch_add(1, Relaxed);
         } else {
             let (offset, len) = Grid::padded(&grid.directory.tiles[slot.tile as usize], slot.chunk);
-            let buffer = self.reader.free.pop().expect("the window never holds more than the buffers");
+            let buffer = self.reader.free.pop_front().expect("the window never holds more than the buffers");
             self.reader.submit(&self.session.counters, &grid.words, offset, len, buffer, slot.tag)?;
             self.session
                 .counters
@@ -385,12 +324,11 @@ impl<M> Worker<'_, '_, '_, M> {
         }
         let bytes = fresh.as_ref().or_else(|| grid.pinned[number].get()).ok_or(EngineError::Cancelled)?;
         let held = self.held.iter_mut().find(|held| held.stripe == tile.stripe).expect("a claimed tile's stripe is held");
-        let piece =
-            Piece { segment: u64::from(tile.segment) << SEGMENT_BITS, source: grid.directory.chunks[number].source, words: &bytes[..len] };
+        let piece = Piece::new(u64::from(tile.segment) << SEGMENT_BITS, grid.directory.chunks[number].source, tile.code(), &bytes[..len]);
         visit(state, held.inbox, grid.directory.stripes[tile.stripe as usize], &piece);
-        self.session.counters.edges.fetch_add(piece.words().min(CHUNK_WORDS), Relaxed);
+        self.session.counters.edges.fetch_add(piece.words(), Relaxed);
         if let Some(buffer) = fresh {
-            self.reader.free.push(buffer);
+            self.reader.free.push_back(buffer);
         }
         if slot.last {
             self.finish_tile(tile.stripe);

@@ -1,6 +1,6 @@
 //! Edges on their way from storage to the workers.
 //!
-//! - [`grid`]: [`grid::Grid`], full scans, destination by destination.
+//! - [`grid`]: [`grid::Grid`], full scans, destination by destination; [`piece`]: [`piece::Piece`], what they show.
 //! - [`degrees`]: [`degrees::Degrees`], how many edges each vertex has.
 //! - [`heads`]: [`heads::Heads`], the first neighbor of each vertex.
 //! - [`rows`]: [`rows::Rows`], the row index and the lists of single vertices.
@@ -13,6 +13,7 @@ pub mod degrees;
 mod fetch;
 pub mod grid;
 pub mod heads;
+pub mod piece;
 pub mod rows;
 mod shares;
 pub mod stream;

@@ -4,8 +4,10 @@
 //! sources are such can serve the next iteration in the same reading (GraphSD, ICPP'22, Algorithm 3). "Well before" leaves a lag of some stripes, the same for any number of
 //! workers, so that they need not wait for each other and every sum has one order.
 
-use outercore_graph::format::{CHUNK_BYTES, GridDirectory, SEGMENT_BITS, Tile};
+use outercore_graph::format::{CHUNK_BYTES, GridDirectory, SEGMENT_BITS, Tile, WordCode};
 use outercore_storage::PAGE;
+
+use crate::edges::piece::Piece;
 
 /// Where a chunk's sources lie, seen from its stripe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -31,6 +33,8 @@ pub struct Chunk {
     pub offset: u64,
     /// Bytes of words.
     pub len: usize,
+    /// What the words are like.
+    code: WordCode,
     /// Where its sources lie.
     pub side: Side,
 }
@@ -39,6 +43,11 @@ impl Chunk {
     /// Bytes that are read for it: whole pages.
     pub fn padded(&self) -> usize {
         self.len.next_multiple_of(PAGE)
+    }
+
+    /// Words, skips included.
+    pub fn words(&self) -> u64 {
+        self.code.words(self.len as u64)
     }
 }
 
@@ -104,7 +113,12 @@ impl Columns {
         };
         let (offset, len) = tile.chunk_bytes(index);
         debug_assert!(len as u64 <= CHUNK_BYTES);
-        Chunk { number, segment, sources: (first, last), offset, len, side: self.side(stripe, first, last) }
+        Chunk { number, segment, sources: (first, last), offset, len, code: tile.code(), side: self.side(stripe, first, last) }
+    }
+
+    /// The edges of a chunk, whose words are these.
+    pub fn piece<'a>(&self, chunk: &Chunk, words: &'a [u8]) -> Piece<'a> {
+        Piece::new(chunk.segment, self.directory.chunks[chunk.number].source, chunk.code, words)
     }
 
     fn side(&self, stripe: usize, first: u64, last: u64) -> Side {
@@ -119,6 +133,11 @@ impl Columns {
         } else {
             Side::Near
         }
+    }
+
+    /// Words of all chunks.
+    pub fn words(&self) -> u64 {
+        self.directory.tiles.iter().map(Tile::words).sum()
     }
 
     /// Bytes of all chunks.

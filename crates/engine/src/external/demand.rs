@@ -103,9 +103,9 @@ impl<M: Monoid> Demand<M> {
         Ok(Self { rows, passing: Passing::new(session.graph, bounds)?, kept })
     }
 
-    /// What the next iteration is predicted to take: `lists` active vertices with `edges` edges between them, against the grid's `chunks` of so many bytes
+    /// What the next iteration is predicted to take: `lists` active vertices with `edges` edges between them, against the grid's `chunks`, so many and of so many bytes and words
     /// (GraphSD, ICPP'22, section 4.1).
-    pub fn costs(&self, limits: &Limits, threads: usize, (lists, edges): (u64, u64), (chunks, bytes): (u64, u64)) -> Costs {
+    pub fn costs(&self, limits: &Limits, threads: usize, (lists, edges): (u64, u64), (chunks, bytes, words): (u64, u64, u64)) -> Costs {
         let workers = threads as f64;
         let reading =
             |bytes: u64, requests: u64| bytes as f64 / limits.device_bytes_per_second + requests as f64 * limits.request_seconds();
@@ -116,7 +116,7 @@ impl<M: Monoid> Demand<M> {
         let passed = (edges * (4 + size_of::<M>() as u64)).saturating_sub(PASSING as u64);
         let senders = if M::EXACT { workers } else { 1.0 };
         Costs {
-            full_seconds: reading(bytes, chunks).max(bytes as f64 / 3.0 * WORD / workers),
+            full_seconds: reading(bytes, chunks).max(words as f64 * WORD / workers),
             on_demand_seconds: reading(wanted, requests).max(edges as f64 * MESSAGE / senders) + 2.0 * reading(passed, 0),
         }
     }

@@ -17,7 +17,6 @@ use super::{
 };
 use crate::{
     config::ReadPolicy,
-    edges::grid::Piece,
     error::{EngineError, Result},
     frontier::Frontier,
     monoid::Monoid,
@@ -248,7 +247,7 @@ impl<'w, 'p, P: VertexProgram> Worker<'w, 'p, P> {
         let Self { run, shared, desk, stream, edges, .. } = self;
         let (program, Desk { sum, ahead, .. }) = (run.program, &mut **desk);
         let shown = stream.next(|chunk, words| {
-            let piece = Piece::new(chunk.segment, shared.columns.directory.chunks[chunk.number].source, words);
+            let piece = shared.columns.piece(chunk, words);
             *edges += piece.words();
             let mut active = 0;
             let (base, signals) = (chunk.segment, &shared.signals[chunk.segment as usize..]);

@@ -9,7 +9,7 @@ use outercore_graph::Graph;
 
 use super::{columns::Columns, stream::ChunkStream};
 use crate::{
-    edges::grid::Piece,
+    edges::piece::Piece,
     error::{self, Result},
     session::{OpenSection, Session},
 };
@@ -88,8 +88,7 @@ impl ChunkScan {
             }
             let shown = stream.next(|chunk, words| {
                 let stripe = stripes.pop_front().expect("every chunk has a stripe");
-                let source = self.columns.directory.chunks[chunk.number].source;
-                visit(Seen { stripe, piece: Piece::new(chunk.segment, source, words) }).map(|()| 0)
+                visit(Seen { stripe, piece: self.columns.piece(chunk, words) }).map(|()| 0)
             })?;
             if !shown {
                 return Ok(());

@@ -55,7 +55,7 @@ impl<'s> ChunkStream<'s> {
                 self.sequence += 1;
                 continue;
             }
-            let buffer = self.reader.free.pop().expect("checked above");
+            let buffer = self.reader.free.pop_front().expect("checked above");
             self.reader.submit(counters, self.words, chunk.offset, chunk.padded(), buffer, self.sequence)?;
             counters.useful_bytes.fetch_add(chunk.len as u64, Relaxed);
             self.window.push_back(Slot { chunk, tag: self.sequence, buffer: None, held: None });

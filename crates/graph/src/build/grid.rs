@@ -1,4 +1,4 @@
-//! Writing the grid: a bucket's records, sorted by source within each stripe, become tiles of 24-bit words.
+//! Writing the grid: a bucket's records, sorted by source within each stripe, become tiles of words.
 
 use super::{
     buckets::Bucket,
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     error::Result,
-    format::{CHUNK_WORDS, Chunk, SEGMENT_BITS, SKIP, STRIPE_BITS, SectionEntry, Tile, WORD_BYTES},
+    format::{CHUNK_WORDS, Chunk, SEGMENT_BITS, STRIPE_BITS, SectionEntry, Tile, WordCode},
     types::GridPartition,
 };
 
@@ -59,11 +59,65 @@ impl StripeCut {
     }
 }
 
-/// The tile that is being encoded.
-struct Open {
+/// The words of the tile that is being encoded.
+struct Words<'a> {
+    bytes: &'a mut Vec<u8>,
+    chunks: &'a mut Vec<Chunk>,
+    code: WordCode,
+    /// The last edge's source, within the segment.
     source: u64,
-    words: u64,
+    count: u64,
     edges: u64,
+    /// Bits that are not yet a byte, and how many.
+    pending: (u64, u32),
+}
+
+impl Words<'_> {
+    /// An edge: its source within the segment, and its target within the stripe.
+    #[inline(always)]
+    fn edge(&mut self, source: u64, target: u64) {
+        let mut delta = source - self.source;
+        while delta >= u64::from(self.code.skip()) {
+            let step = delta.min(self.code.most_low());
+            self.word(u64::from(self.code.skip()) << self.code.low_bits | step);
+            self.source += step;
+            delta -= step;
+        }
+        self.word(delta << self.code.low_bits | target);
+        self.source = source;
+        self.edges += 1;
+    }
+
+    #[inline(always)]
+    fn word(&mut self, word: u64) {
+        if self.count.is_multiple_of(CHUNK_WORDS) {
+            self.chunks.push(Chunk { source: self.source, edge: self.edges });
+        }
+        self.count += 1;
+        let (mut bits, mut len) = self.pending;
+        bits |= word << len;
+        len += self.code.bits;
+        if len >= 32 {
+            self.push(&(bits as u32).to_le_bytes());
+            bits >>= 32;
+            len -= 32;
+        }
+        self.pending = (bits, len);
+    }
+
+    /// Ends the words; the last byte is filled up with zeros.
+    fn finish(mut self) -> (u64, u64) {
+        let (bits, len) = self.pending;
+        self.push(&bits.to_le_bytes()[..len.div_ceil(8) as usize]);
+        (self.count, self.edges)
+    }
+
+    fn push(&mut self, bytes: &[u8]) {
+        if self.bytes.capacity() < self.bytes.len() + 8 {
+            self.bytes.reserve(1 << 16);
+        }
+        self.bytes.extend_from_slice(bytes);
+    }
 }
 
 impl EncodedTiles {
@@ -75,21 +129,21 @@ impl EncodedTiles {
         self.chunks.clear();
         self.words.clear();
         self.weights.clear();
-        self.words.reserve_exact(records.len() * (WORD_BYTES + 1) + 4096);
+        self.words.reserve_exact(records.len() * 4 + 4096);
         self.weights.reserve_exact(records.len() * weights.bytes + 8);
         self.edges = 0;
         let (mut start, mut at) = (0usize, 0usize);
         while start < degrees.len() {
             let (end, edges) = stripe_end(degrees, start, bucket.first, cut);
             let (sorted, _) = radix::sort(&mut records[at..at + edges], &mut scratch[at..at + edges], 0, other_bits);
-            self.stripe(sorted, start as u64, other_bits, weights);
+            self.stripe(sorted, (start as u64, (end - start) as u64), other_bits, weights);
             self.stripe_ends.push(bucket.first + end as u64);
             (start, at) = (end, at + edges);
         }
     }
 
-    /// One stripe, whose records are sorted by source.
-    fn stripe<R: Record>(&mut self, records: &[R], first: u64, other_bits: u32, weights: WeightCode) {
+    /// One stripe, whose records are sorted by source: its first vertex and how many it has are `targets`.
+    fn stripe<R: Record>(&mut self, records: &[R], targets: (u64, u64), other_bits: u32, weights: WeightCode) {
         let mask = (1u64 << other_bits) - 1;
         let stripe = self.stripe_ends.len() as u32;
         let mut start = 0;
@@ -97,7 +151,7 @@ impl EncodedTiles {
             let segment = (records[start].key() & mask) >> SEGMENT_BITS;
             let segment_end = (segment + 1) << SEGMENT_BITS;
             let count = records[start..].partition_point(|record| (record.key() & mask) < segment_end);
-            self.tile(&records[start..start + count], segment, stripe, first, other_bits);
+            self.tile(&records[start..start + count], segment, stripe, targets, other_bits);
             if !weights.is_none() {
                 records[start..start + count].iter().for_each(|record| push_bytes(&mut self.weights, record.payload(), weights.bytes));
             }
@@ -105,42 +159,24 @@ impl EncodedTiles {
         }
     }
 
-    fn tile<R: Record>(&mut self, records: &[R], segment: u64, stripe: u32, first: u64, other_bits: u32) {
+    fn tile<R: Record>(&mut self, records: &[R], segment: u64, stripe: u32, (first, width): (u64, u64), other_bits: u32) {
         self.words.resize(self.words.len().next_multiple_of(outercore_storage::PAGE), 0);
-        let offset = self.words.len() as u64;
-        let first_chunk = self.chunks.len() as u64;
-        let base = segment << SEGMENT_BITS;
-        let mask = (1u64 << other_bits) - 1;
-        let mut open = Open { source: 0, words: 0, edges: 0 };
-        self.words.reserve(records.len() * WORD_BYTES + 64);
-        for record in records {
-            let source = (record.key() & mask) - base;
-            let target = (record.key() >> other_bits) - first;
-            let mut delta = source - open.source;
-            while delta >= u64::from(SKIP) {
-                let step = delta.min((1 << STRIPE_BITS) - 1);
-                self.word(&mut open, SKIP << STRIPE_BITS | step as u32);
-                open.source += step;
-                delta -= step;
-            }
-            self.word(&mut open, (delta as u32) << STRIPE_BITS | target as u32);
-            open.source = source;
-            open.edges += 1;
-        }
-        self.tiles.push(Tile { segment: segment as u32, stripe, offset, words: open.words, first_edge: self.edges, first_chunk });
-        self.edges += open.edges;
-    }
-
-    #[inline(always)]
-    fn word(&mut self, open: &mut Open, word: u32) {
-        if open.words.is_multiple_of(CHUNK_WORDS) {
-            self.chunks.push(Chunk { source: open.source, edge: open.edges });
-        }
-        if self.words.capacity() < self.words.len() + 8 {
-            self.words.reserve(1 << 16);
-        }
-        push_bytes(&mut self.words, u64::from(word), WORD_BYTES);
-        open.words += 1;
+        let (offset, first_chunk) = (self.words.len() as u64, self.chunks.len() as u64);
+        let (base, mask) = (segment << SEGMENT_BITS, (1u64 << other_bits) - 1);
+        let mut lengths = [0; 64];
+        records.iter().fold(base, |last, record| {
+            let source = record.key() & mask;
+            lengths[(64 - (source - last + 1).leading_zeros()) as usize] += 1;
+            source
+        });
+        let code = WordCode::best(width, &lengths);
+        self.words.reserve(code.bytes(records.len() as u64) as usize + 64);
+        let mut words = Words { bytes: &mut self.words, chunks: &mut self.chunks, code, source: 0, count: 0, edges: 0, pending: (0, 0) };
+        records.iter().for_each(|record| words.edge((record.key() & mask) - base, (record.key() >> other_bits) - first));
+        let (count, edges) = words.finish();
+        self.tiles
+            .push(Tile { segment: segment as u32, stripe, offset, first_edge: self.edges, first_chunk, packed: 0 }.with_words(count, code));
+        self.edges += edges;
     }
 }
 
@@ -211,7 +247,7 @@ impl GridWriter {
             tile.stripe += base_stripe;
             tile.first_edge += self.edges;
             tile.first_chunk += self.chunk_count;
-            self.total_words += tile.words;
+            self.total_words += tile.words();
         }
         self.words.write(&tiles.words)?;
         if let Some(weights) = &mut self.weights {

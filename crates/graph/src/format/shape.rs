@@ -3,7 +3,7 @@
 
 use outercore_storage::PAGE;
 
-use super::{INDEX_GROUP, IdTable, Manifest, WORD_BYTES};
+use super::{INDEX_GROUP, IdTable, Manifest};
 use crate::types::{WeightKind, bytes_for};
 
 /// Most vertices or edges: lengths of sections stay far below 2^63.
@@ -99,7 +99,7 @@ impl Manifest {
         add(true, "grid.stripes", Length::AtLeast(8, 8));
         add(true, "grid.tiles", Length::AtLeast(0, 40));
         add(true, "grid.chunks", Length::AtLeast(0, 16));
-        add(true, "grid.words", Length::AtLeast(self.grid_words * WORD_BYTES as u64, 1));
+        add(true, "grid.words", Length::AtLeast(self.grid_words, 1));
         add(weighted, "grid.weights", Length::Exactly(self.arcs * weights));
         let tables = Length::Exactly(self.vertices * u64::from(self.id_bytes));
         add(self.id_bytes > 0, "ids.vertex", tables);

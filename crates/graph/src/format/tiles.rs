@@ -5,7 +5,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::{CHUNK_BYTES, CHUNK_WORDS, WORD_BYTES};
+use super::{CHUNK_WORDS, WordCode};
 
 /// The edges from one segment into one stripe.
 #[repr(C)]
@@ -17,8 +17,8 @@ pub struct Tile {
     pub stripe: u32,
     /// Where the words begin in `grid.words`, a multiple of the page.
     pub offset: u64,
-    /// Words, skips included.
-    pub words: u64,
+    /// Words, skips included (48 bits); then the bits of a word, and those of a destination, a byte each; both 0: [`WordCode::FIRST`].
+    pub packed: u64,
     /// The first edge's number in the order of the grid: the index into `grid.weights`.
     pub first_edge: u64,
     /// The first chunk's number in `grid.chunks`.
@@ -36,15 +36,38 @@ pub struct Chunk {
 }
 
 impl Tile {
+    /// Bits of the number of words.
+    const WORDS_BITS: u32 = 48;
+
+    /// With so many words of this code.
+    #[must_use]
+    pub fn with_words(self, words: u64, code: WordCode) -> Self {
+        debug_assert!(words < 1 << Self::WORDS_BITS);
+        Self { packed: words | u64::from(code.bits) << Self::WORDS_BITS | u64::from(code.low_bits) << (Self::WORDS_BITS + 8), ..self }
+    }
+
+    /// Words, skips included.
+    pub fn words(&self) -> u64 {
+        self.packed & ((1 << Self::WORDS_BITS) - 1)
+    }
+
+    /// What its words are like.
+    pub fn code(&self) -> WordCode {
+        match (self.packed >> Self::WORDS_BITS) as u32 {
+            0 => WordCode::FIRST,
+            both => WordCode { bits: both & 0xff, low_bits: both >> 8 },
+        }
+    }
+
     /// How many chunks the tile has.
     pub fn chunks(&self) -> u64 {
-        self.words.div_ceil(CHUNK_WORDS)
+        self.words().div_ceil(CHUNK_WORDS)
     }
 
     /// Offset in `grid.words` and length in bytes of chunk `index` of the tile.
     pub fn chunk_bytes(&self, index: u64) -> (u64, usize) {
-        let words = (self.words - index * CHUNK_WORDS).min(CHUNK_WORDS);
-        (self.offset + index * CHUNK_BYTES, words as usize * WORD_BYTES)
+        let words = (self.words() - index * CHUNK_WORDS).min(CHUNK_WORDS);
+        (self.offset + self.code().bytes(index * CHUNK_WORDS), self.code().bytes(words) as usize)
     }
 }
 

@@ -136,18 +136,25 @@ impl Decoded {
             let (segment, stripe) = (halves[0], halves[1]);
             assert!((stripe, segment) >= last && fields[0] % PAGE as u64 == 0, "tiles are in order, each from a page on");
             assert_eq!((fields[2], fields[3]), (edges.len() as u64, first_chunk));
+            let count = fields[1] & 0xffff_ffff_ffff;
+            let (bits, low_bits) = if fields[1] >> 48 == 0 { (24, 17) } else { (fields[1] >> 48 & 0xff, fields[1] >> 56) };
+            assert!(
+                (8..=17).contains(&low_bits) && low_bits < bits && [12, 16, 20, 24].contains(&bits),
+                "words of {bits} bits, {low_bits} low ones"
+            );
+            let bit = |at: u64| u64::from(words[(fields[0] + at / 8) as usize] >> (at % 8) & 1);
             last = (stripe, segment);
             let (mut source, base) = (segment << 22, stripes[stripe as usize]);
             let before = edges.len();
-            for number in 0..fields[1] as usize {
+            for number in 0..count {
                 if number % (1 << 18) == 0 {
                     let chunk = numbers(&chunks[first_chunk as usize * 16..][..16], 8);
                     assert_eq!(chunk, [source - (segment << 22), (edges.len() - before) as u64], "chunk {first_chunk}");
                     first_chunk += 1;
                 }
-                let word = numbers(&words[fields[0] as usize + 3 * number..][..3], 3)[0];
-                let (delta, low) = (word >> 17, word & 0x1_ffff);
-                if delta == 127 {
+                let word = (0..bits).rev().fold(0, |word, at| word << 1 | bit(number * bits + at));
+                let (delta, low) = (word >> low_bits, word & ((1 << low_bits) - 1));
+                if delta == (1 << (bits - low_bits)) - 1 {
                     source += low;
                     skips += 1;
                 } else {

@@ -1,0 +1,77 @@
+//! [`Piece`]: the words of a chunk, on their way to being edges.
+
+use outercore_graph::format::WordCode;
+use outercore_storage::memory::prefetch;
+
+/// How far ahead of the edge at hand signals are brought near, in bytes: far enough for main memory, within the next page.
+const AHEAD: usize = 2048;
+
+/// A piece of a tile: at most one chunk.
+pub struct Piece<'a> {
+    /// The first source of the segment.
+    pub segment: u64,
+    /// The source, within the segment, to which the first delta is added.
+    source: u64,
+    code: WordCode,
+    bytes: &'a [u8],
+}
+
+impl<'a> Piece<'a> {
+    /// The piece with these words, of a segment that begins at `segment`; `source` is the chunk's.
+    pub(crate) fn new(segment: u64, source: u64, code: WordCode, bytes: &'a [u8]) -> Self {
+        Self { segment, source, code, bytes }
+    }
+
+    /// Words, skips included: about the edges.
+    pub fn words(&self) -> u64 {
+        self.code.words(self.bytes.len() as u64)
+    }
+
+    /// Hands every edge to `visit`, and has `signals`, which hold one for each source from the segment's first on, brought near before they are due: they are read in ascending order, but
+    /// with gaps that the processor's own foresight does not follow.
+    #[inline(always)]
+    pub fn for_each_ahead<T>(&self, signals: &[T], mut visit: impl FnMut(usize, usize)) {
+        self.for_each(|source, target| {
+            prefetch(signals, source + AHEAD / size_of::<T>());
+            visit(source, target);
+        });
+    }
+
+    /// Hands every edge to `visit`: the source within the segment, and the destination within the stripe.
+    #[inline(always)]
+    pub fn for_each(&self, visit: impl FnMut(usize, usize)) {
+        // A loop of its own for each length of a word, in which offsets and shifts are constants.
+        match self.code.bits {
+            12 => self.decode::<12>(visit),
+            16 => self.decode::<16>(visit),
+            20 => self.decode::<20>(visit),
+            _ => self.decode::<24>(visit),
+        }
+    }
+
+    #[inline(always)]
+    fn decode<const BITS: usize>(&self, mut visit: impl FnMut(usize, usize)) {
+        let (low_bits, low_mask, skip) = (self.code.low_bits, (1 << self.code.low_bits) - 1, self.code.skip());
+        let mut source = self.source as usize;
+        let mut word = |bytes: &[u8], at: usize| {
+            let (byte, bit) = (at * BITS / 8, at * BITS % 8);
+            let word = u32::from_le_bytes(bytes[byte..byte + 4].try_into().expect("four bytes")) >> bit & ((1 << BITS) - 1);
+            let (delta, low) = (word >> low_bits, (word & low_mask) as usize);
+            if delta == skip {
+                source += low;
+            } else {
+                source += delta as usize;
+                visit(source, low);
+            }
+        };
+        let mut rest = self.bytes;
+        while rest.len() >= BITS / 2 + 4 {
+            let four = &rest[..BITS / 2 + 4];
+            (0..4).for_each(|at| word(four, at));
+            rest = &rest[BITS / 2..];
+        }
+        let mut last = [0; 32];
+        last[..rest.len()].copy_from_slice(rest);
+        (0..rest.len() * 8 / BITS).for_each(|at| word(&last, at));
+    }
+}
