@@ -51,8 +51,10 @@ fault: ## Errors, short reads and delays at every operation of builds and runs, 
 bench-algorithms: build ## Every algorithm on RMAT of scale 22, in memory and with a quarter of the graph, cold (SCALE=22; ten minutes)
 	$(PYTHON) scripts/bench_algorithms.py --binary $(TARGET)/release/outercore --dir $(or $(OUTERCORE_BENCH_DIR),$(TARGET)/bench) $(if $(SCALE),--scale $(SCALE))
 
-soak: build ## Random graphs through every model and option, compared; MINUTES=10 SEED=1
+soak: build ## Random graphs through every model and option against references and each other, products of 268 M edges; MINUTES=10 SEED=1
 	PROPTEST_CASES=$(or $(CASES),20000) $(CARGO) test --locked --profile $(PROFILE) --lib -q
+	OUTERCORE_RANDOM_GRAPHS=2000 $(CARGO) test --locked --profile $(PROFILE) -p outercore-algorithms --test matrix random_graphs
+	OUTERCORE_KRONECKER=12 $(CARGO) test --locked --release -p outercore-algorithms --test kronecker
 	$(PYTHON) scripts/soak.py --binary $(TARGET)/release/outercore --minutes $(or $(MINUTES),10) $(if $(SEED),--seed $(SEED))
 
 golden: build ## The golden graphs of a new version of the format, for the tests to hold on to; VERSION=2

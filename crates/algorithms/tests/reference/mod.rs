@@ -114,12 +114,13 @@ pub fn components(graph: &Edges) -> Vec<u32> {
     names
 }
 
-/// The vertices of the largest component, ascending; of equally large ones, that with the vertex of the most edges (or one of them).
-pub fn largest_component(graph: &Edges) -> Vec<u32> {
+/// The vertices of each of the largest components, ascending: several where some are equally large.
+pub fn largest_components(graph: &Edges) -> Vec<Vec<u32>> {
     let names = components(graph);
     let mut groups = std::collections::BTreeMap::new();
     names.iter().zip(0..).for_each(|(&name, vertex)| groups.entry(name).or_insert_with(Vec::new).push(vertex));
-    groups.into_values().max_by_key(Vec::len).unwrap_or_default()
+    let most = groups.values().map(Vec::len).max().unwrap_or(0);
+    groups.into_values().filter(|group| group.len() == most).collect()
 }
 
 /// Renames groups by their smallest members, so that two partitions of the vertices can be compared.

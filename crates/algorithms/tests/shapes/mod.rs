@@ -203,6 +203,44 @@ pub fn isolated(directed: bool, seed: u64) -> Shape {
     Shape { name: format!("isolated vertices, directed: {directed}"), graph }
 }
 
+/// A small graph that belongs to `seed`: one to three of the kinds above, of random sizes, side by side or on top of each other.
+pub fn random(seed: u64) -> Shape {
+    let mut random = Random::new(seed);
+    let mut pairs = Pairs::new();
+    for _ in 0..=random.below(3) {
+        let n = 2 + random.below(60);
+        let part = match random.below(10) {
+            0 => path(n),
+            1 => cycle(n),
+            2 => star_out(n),
+            3 => star_in(n),
+            4 => clique(2 + n / 4),
+            5 => bipartite(1 + n / 3, 1 + n / 2, &mut random),
+            6 => many_components(1 + n / 10),
+            7 => self_loops(n),
+            8 => duplicates(n, 2 * n, &mut random),
+            _ => uniform(n, random.below(6 * n) + 1, &mut random),
+        };
+        let first = random.below(80);
+        pairs.extend(part.into_iter().map(|(v, w)| (first + v, first + w)));
+    }
+    if random.below(2) == 0 {
+        pairs = shuffled(&pairs, &mut random);
+    }
+    if pairs.is_empty() {
+        pairs.push((0, 0));
+    }
+    let directed = random.below(2) == 0;
+    let mut graph = finish(&pairs, directed, &mut random);
+    if random.below(3) == 0 {
+        // Some ids stay free: vertices without edges, the last ones among them.
+        let spread = 1 + random.below(3);
+        graph.edges.iter_mut().for_each(|edge| (edge.0, edge.1) = (spread * edge.0, spread * edge.1));
+        graph.n = graph.n * spread as usize + random.below(5) as usize;
+    }
+    Shape { name: format!("random graph {seed}, directed: {directed}"), graph }
+}
+
 /// Few edges of many kinds: for tests that run each case often.
 pub fn small(seed: u64) -> Vec<Shape> {
     all(seed).into_iter().filter(|shape| shape.graph.edges.len() <= 500).collect()

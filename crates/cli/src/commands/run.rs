@@ -45,7 +45,7 @@ pub struct Asked {
     parameters: Parameters,
     #[command(flatten, next_help_heading = "How it runs")]
     running: Running,
-    /// Write a result for each vertex, by original id: FILE.parquet, FILE.csv or FILE.npy
+    /// Write a result for each vertex, by original id: FILE.parquet, FILE.csv, FILE.npy, or FILE.graphalytics (the benchmark's own format)
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     output: Option<PathBuf>,
     #[command(flatten, next_help_heading = "Output")]

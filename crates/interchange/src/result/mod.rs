@@ -1,10 +1,11 @@
-//! The columns of a run by original id: CSV, Parquet, NumPy; and the best rows of one.
+//! The columns of a run by original id: CSV, Parquet, NumPy, Graphalytics' own format; and the best rows of one.
 //!
 //! Rows come in ascending order of original id, 64 Ki at a time, through [`outercore_graph::Graph::for_each_key`]; memory is that of a
 //! few batches, plus a row group in Parquet, plus the tables of `keys` where a value is itself a vertex.
 
 mod cells;
 pub(crate) mod csv;
+mod graphalytics;
 mod npy;
 pub(crate) mod parquet;
 #[cfg(test)]
@@ -32,6 +33,8 @@ pub enum ResultFormat {
     Parquet,
     /// The main column alone, in ascending order of original id; no value is NaN.
     Npy,
+    /// The main column as LDBC Graphalytics writes and validates it: `id value` lines.
+    Graphalytics,
 }
 
 impl ResultFormat {
@@ -39,8 +42,9 @@ impl ResultFormat {
     pub fn of(path: &Path) -> Result<Self> {
         check_target(path)?;
         let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or("");
-        Self::from_str(&extension.to_ascii_lowercase())
-            .map_err(|()| GraphError::Usage(format!("the name of the result {} must end in .csv, .parquet or .npy", path.display())))
+        Self::from_str(&extension.to_ascii_lowercase()).map_err(|()| {
+            GraphError::Usage(format!("the name of the result {} must end in .csv, .parquet, .npy or .graphalytics", path.display()))
+        })
     }
 }
 
@@ -52,6 +56,7 @@ impl FromStr for ResultFormat {
             "csv" => Ok(Self::Csv),
             "parquet" => Ok(Self::Parquet),
             "npy" => Ok(Self::Npy),
+            "graphalytics" => Ok(Self::Graphalytics),
             _ => Err(()),
         }
     }
@@ -68,6 +73,7 @@ pub fn write_result_with(path: &Path, graph: &Graph, columns: &[Column], options
         ResultFormat::Csv => csv::write(path, graph, columns, options),
         ResultFormat::Parquet => parquet::write(path, graph, columns, options),
         ResultFormat::Npy => npy::write(path, graph, columns, options),
+        ResultFormat::Graphalytics => graphalytics::write(path, graph, columns, options),
     }
 }
 

@@ -223,3 +223,21 @@ fn many_distinct_values_in_any_memory() {
         }
     }
 }
+
+#[test]
+fn graphalytics_has_its_own_words_for_no_value() {
+    let fixture = chain(false);
+    let columns = columns(&fixture.graph, false);
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.graphalytics");
+    let written = |column: &Column| {
+        write_result(&path, &fixture.graph, std::slice::from_ref(column)).unwrap();
+        std::fs::read_to_string(&path).unwrap()
+    };
+    assert_eq!(written(&columns[0]), "10 0\n20 1\n30 9223372036854775807\n40 9223372036854775807\n");
+    assert_eq!(written(&columns[1]), "10 0.1\n20 1e-9\n30 infinity\n40 0.25\n");
+    assert_eq!(written(&columns[3]).lines().take(2).collect::<Vec<_>>(), ["10 20", "20 20"]);
+    let named = chain(true);
+    let refused = write_result(&path, &named.graph, &[]).and_then(|()| write_result(&path, &named.graph, &columns)).unwrap_err();
+    assert!(refused.to_string().contains("strings"), "{refused}");
+}
