@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use outercore_algorithms::{NAMES, Request, Source};
 use outercore_engine::{EngineError, Figure, IoBackend, MemoryModel, Outcome, ReadPolicy, RunConfig, report::Cell};
-use outercore_graph::{Graph, Order, WeightKind};
+use outercore_graph::{Direction, Graph, Order, WeightKind};
 
 use reference::Edges;
 use shapes::{Random, Shape};
@@ -273,14 +273,9 @@ fn matrix(shape: &Shape, recipe: &Recipe, lists: bool, ways: &[RunConfig]) {
     }
 }
 
-/// Whether an algorithm needs its vertices in memory.
+/// Whether an algorithm needs its vertices in memory: weights come with the lists of sources, which such a graph has not.
 fn resident_only(name: &str, graph: &Graph) -> bool {
-    match name {
-        "betweenness" => true,
-        // Weights are not read from the grid.
-        "spmv" => graph.weights() != WeightKind::None,
-        _ => false,
-    }
+    name == "spmv" && graph.weights() != WeightKind::None && graph.rows(Direction::In).is_none()
 }
 
 /// Says what was being done when a test panics.

@@ -88,10 +88,10 @@ pub fn plan<P: VertexProgram>(
     } else {
         "iterations over a frontier; the cheaper of grid and rows for each"
     };
-    let external = if external::suits(program, graph) { Some(external::run::needs::<P>(graph, config)?) } else { None };
+    let external = if external::suits(program, graph) { Some(external::run::needs(program, graph, config)?) } else { None };
     let (mut plan, room) = Needs { algorithm: name, method: method.to_owned(), resident, external, edges, scans }.plan(graph, config)?;
     if plan.memory_model == MemoryModel::FullyExternal {
-        plan.method = "passes over the grid, a stripe of vertices at a time".to_owned();
+        plan.method = external::method(program, graph).to_owned();
         plan.disk_bytes = external::run::disk_bytes::<P>(graph);
     }
     Ok((plan, room))

@@ -5,7 +5,7 @@
 use outercore_graph::Direction;
 use outercore_storage::Pod;
 
-use crate::monoid::Monoid;
+use crate::{error::Result, monoid::Monoid};
 
 /// Who is active at first.
 pub enum Start {
@@ -61,6 +61,11 @@ pub trait VertexProgram: Sync {
     }
     /// A vertex's first value; `degree` counts its edges along the first direction.
     fn init(&self, vertex: u64, degree: u32) -> Self::Value;
+    /// The first values of the vertices from `first` on, in a fully-external run: for programs that go on from values on storage.
+    fn init_range(&self, first: u64, degrees: &[u32], values: &mut [Self::Value]) -> Result<()> {
+        values.iter_mut().zip(degrees).zip(first..).for_each(|((value, degree), vertex)| *value = self.init(vertex, *degree));
+        Ok(())
+    }
     /// What an active vertex sends along each edge; `None`: nothing.
     fn scatter(&self, vertex: u64, value: &Self::Value, degree: u32) -> Option<Self::Signal>;
     /// A signal on its way along an edge of this weight (1 where there are no weights).

@@ -5,13 +5,8 @@ use outercore_storage::{HugePages, HugeVec, Pod};
 
 use crate::{
     error::Result,
-    external::{
-        array::{Block, DiskArray},
-        run::folder,
-        stored::Stored,
-    },
+    external::stored::Stored,
     report::{Cell, Column, Isolated},
-    session::Counters,
 };
 
 /// What a program leaves for each connected vertex, by internal id.
@@ -116,20 +111,7 @@ impl<V: Pod + Copy> FinalValues<V> {
                 made.iter_mut().zip(values.iter()).for_each(|(made, value)| *made = make(value));
                 Ok(T::memory(made))
             }
-            FinalValues::Stored(stored) => {
-                let bounds = stored.bounds().to_vec();
-                let array = DiskArray::create(graph.disk(), &folder(graph), &bounds)?;
-                let mut block = Block::new(stored.widest())?;
-                let (counters, mut index) = (Counters::default(), 0);
-                stored.for_each(|_, values| {
-                    let len = values.len();
-                    block.items(len).iter_mut().zip(values.iter()).for_each(|(made, value)| *made = make(value));
-                    array.store(&counters, index, len, &mut block)?;
-                    index += 1;
-                    Ok(())
-                })?;
-                Ok(T::stored(Stored::new(array, bounds)?))
-            }
+            FinalValues::Stored(stored) => Ok(T::stored(stored.map(graph, make)?)),
         }
     }
 }

@@ -124,13 +124,20 @@ impl<'a> IoIterator<'a> {
         let shares = Shares::new(groups, workers, grain, self.session.config.stealing);
         let body = |index: usize| {
             let mut state = state(index);
-            let result = self.work(index, &shares, &is_active, &mut |vertex, list| compute(&mut state, vertex, list));
+            let result = self.work((index, index), &shares, &is_active, &mut |vertex, list| compute(&mut state, vertex, list));
             result.map(|()| state)
         };
         let results = if alone { vec![body(0)] } else { self.session.workers.map(body) };
         self.session.counters.stolen.fetch_add(shares.stolen(), Relaxed);
         self.session.check()?;
         error::all(results)
+    }
+
+    /// Hands the list of every vertex of the range to `compute`, on the calling worker alone, in ascending order.
+    pub fn for_each_here(mut self, worker: usize, mut compute: impl FnMut(u64, List)) -> Result<()> {
+        self.ordered = true;
+        let groups = self.within.end.div_ceil(64).saturating_sub(self.within.start / 64);
+        self.work((worker, 0), &Shares::new(groups, 1, groups.max(1), false), &|_| u64::MAX, &mut compute)
     }
 
     /// Which of a group's vertices are in the range, as bits.
@@ -141,9 +148,15 @@ impl<'a> IoIterator<'a> {
         (u64::MAX << before) & (u64::MAX >> after)
     }
 
-    /// All that one worker does.
-    fn work(&self, index: usize, shares: &Shares, is_active: &impl Fn(u64) -> u64, compute: &mut impl FnMut(u64, List)) -> Result<()> {
-        let mut reader = self.session.pooled_reader(index);
+    /// All that one worker does, with its own share of `shares`.
+    fn work(
+        &self,
+        (worker, share): (usize, usize),
+        shares: &Shares,
+        is_active: &impl Fn(u64) -> u64,
+        compute: &mut impl FnMut(u64, List),
+    ) -> Result<()> {
+        let mut reader = self.session.pooled_reader(worker);
         let mut scratch = std::mem::take(&mut reader.scratch);
         let limits = self.session.limits();
         let policy =
@@ -156,7 +169,7 @@ impl<'a> IoIterator<'a> {
         let fetch = Fetch::new(self.session, self.rows, &mut reader, self.ordered);
         let one_by_one = self.session.config.io_scheduling == IoScheduling::Pluglist;
         let mut worker = Worker { stream: self, lead, one_by_one, scratch: &mut scratch, fetch, preparing: Stopwatch::default() };
-        let result = worker.run(index, shares, is_active, compute);
+        let result = worker.run(share, shares, is_active, compute);
         let Worker { fetch, preparing, .. } = worker;
         fetch.end(result.is_err());
         self.session.counters.prepare_nanos.fetch_add(preparing.nanos, Relaxed);
@@ -197,8 +210,8 @@ struct Worker<'i, 's, 'r> {
 }
 
 impl Worker<'_, '_, '_> {
-    fn run(&mut self, index: usize, shares: &Shares, is_active: &impl Fn(u64) -> u64, compute: &mut impl FnMut(u64, List)) -> Result<()> {
-        while let Some(range) = shares.take(index) {
+    fn run(&mut self, share: usize, shares: &Shares, is_active: &impl Fn(u64) -> u64, compute: &mut impl FnMut(u64, List)) -> Result<()> {
+        while let Some(range) = shares.take(share) {
             self.preparing.start();
             for group in range {
                 let group = self.stream.within.start / 64 + group;

@@ -2,6 +2,7 @@
 //!
 //! - [`run`]: iterations of a program.
 //! - `pass`: one pass over the grid, for one iteration or for two.
+//! - `pull`: lists instead of the grid, for weights and for signals against the direction of edges.
 //! - `demand`: the lists of active vertices instead, and what they send to stripes that are not in memory.
 //! - `kept`: lists that serve the next iteration too.
 //! - `columns`: the grid, stripe by stripe, and which chunks may serve two iterations.
@@ -16,6 +17,7 @@ mod columns;
 mod demand;
 mod kept;
 mod pass;
+mod pull;
 pub mod run;
 pub mod scan;
 mod signals;
@@ -27,9 +29,23 @@ use outercore_graph::{Direction, Graph, WeightKind};
 
 use crate::program::VertexProgram;
 
-/// Whether a program can run fully externally: its signals travel along outgoing edges, without weights, and it keeps nothing else by vertex.
-pub fn suits<P: VertexProgram>(program: &P, graph: &Graph) -> bool {
+/// Whether a program's signals travel along the edges of the grid, which leads along outgoing edges and has no weights.
+fn fits_grid<P: VertexProgram>(program: &P, graph: &Graph) -> bool {
     let weighted = program.weighted() && graph.weights() != WeightKind::None;
     let direction = |direction| graph.rows(direction) == Some(Direction::Out);
-    program.is_self_contained() && !weighted && program.directions().iter().copied().all(direction)
+    !weighted && program.directions().iter().copied().all(direction)
+}
+
+/// Whether a program can run fully externally: it keeps nothing by vertex but values, and the graph has the edges that bring its signals.
+pub fn suits<P: VertexProgram>(program: &P, graph: &Graph) -> bool {
+    program.is_self_contained() && (fits_grid(program, graph) || pull::Route::of(program, graph).is_some())
+}
+
+/// What a fully-external run does, in words.
+pub fn method<P: VertexProgram>(program: &P, graph: &Graph) -> &'static str {
+    if fits_grid(program, graph) {
+        "passes over the grid, a stripe of vertices at a time"
+    } else {
+        "passes over the lists along which signals come, a stripe of vertices at a time"
+    }
 }

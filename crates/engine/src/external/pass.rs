@@ -21,7 +21,7 @@ use crate::{
     frontier::Frontier,
     monoid::Monoid,
     program::{Context, VertexProgram},
-    session::Reader,
+    session::{OpenSection, Reader},
 };
 
 /// What a pass reads and in which order.
@@ -144,8 +144,15 @@ pub struct Worker<'w, 'p, P: VertexProgram> {
 }
 
 impl<'w, 'p, P: VertexProgram> Worker<'w, 'p, P> {
-    pub fn new(run: &'w External<'p, P>, shared: &'w Shared<'w, P>, reader: &'w mut Reader, desk: &'w mut Desk<P>) -> Self {
-        let stream = ChunkStream::new(run.session, &run.words, reader, run.sub_blocks.as_ref());
+    /// Over the grid, whose words these are.
+    pub fn new(
+        run: &'w External<'p, P>,
+        words: &'w OpenSection,
+        shared: &'w Shared<'w, P>,
+        reader: &'w mut Reader,
+        desk: &'w mut Desk<P>,
+    ) -> Self {
+        let stream = ChunkStream::new(run.session, words, reader, run.sub_blocks.as_ref());
         Self { run, shared, desk, stream, columns: VecDeque::new(), edges: 0 }
     }
 

@@ -18,7 +18,9 @@ use super::{
     array::DiskArray,
     columns::{Chunk, Columns},
     demand::{self, Demand},
+    fits_grid,
     pass::{Desk, Pass, Shared, Worker},
+    pull::{Pull, Route},
     signals::{NextSignals, Settled},
     stored::Stored,
     sub_blocks::SubBlocks,
@@ -47,11 +49,19 @@ struct Note {
     tail: bool,
 }
 
+/// Where edges come from.
+pub(super) enum Edges {
+    /// The words of the grid.
+    Grid(OpenSection),
+    /// The lists along which signals come.
+    Lists(Box<Pull>),
+}
+
 /// A fully-external run of a program.
 pub struct External<'r, P: VertexProgram> {
     pub(super) program: &'r P,
     pub(super) session: &'r Session<'r>,
-    pub(super) words: OpenSection,
+    pub(super) edges: Edges,
     columns: Columns,
     values: DiskArray<P::Value>,
     degrees: DiskArray<u32>,
@@ -77,23 +87,37 @@ pub struct Ended<V: outercore_storage::Pod> {
 }
 
 /// The least that must be resident.
-pub fn needs<P: VertexProgram>(graph: &Graph, config: &RunConfig) -> Result<Vec<PlanItem>> {
+pub fn needs<P: VertexProgram>(program: &P, graph: &Graph, config: &RunConfig) -> Result<Vec<PlanItem>> {
     let directory = graph.grid()?;
     let widest = directory.stripes.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0) as usize;
     let (vertices, stripes) = (graph.connected(), directory.stripes.len() as u64 - 1);
     let sums = [size_of::<P::Value>(), 4, size_of::<P::Signal>(), size_of::<P::Message>()]
         .map(|size| vertices * size as u64 / PAGE as u64 * 4 + stripes * 12);
-    Ok(vec![
+    let mut needs = vec![
         PlanItem { name: "signals", bytes: vertices * size_of::<P::Signal>() as u64 },
         PlanItem { name: "frontiers", bytes: 2 * Frontier::bytes(vertices) },
         PlanItem { name: "stripes at hand", bytes: config.threads as u64 * Desk::<P>::bytes(widest) },
         PlanItem { name: "directory, checksums", bytes: directory.bytes() + sums.iter().sum::<u64>() },
-    ])
+    ];
+    if let Some(route) = lists(program, graph) {
+        needs.extend(route.needs(graph)?);
+    }
+    Ok(needs)
+}
+
+/// The lists along which a program's signals come, where the grid does not have its edges.
+fn lists<P: VertexProgram>(program: &P, graph: &Graph) -> Option<Route> {
+    if fits_grid(program, graph) { None } else { Route::of(program, graph) }
 }
 
 /// The sections that a run opens, which has `room` bytes beside its least.
 pub fn sections<P: VertexProgram>(program: &P, graph: &Graph, config: &RunConfig, room: u64) -> Result<Vec<String>> {
-    let mut names = vec!["grid.words".to_owned(), "out.degrees".to_owned()];
+    if let Some(route) = lists(program, graph) {
+        let mut names = vec![format!("{}.degrees", route.degrees.name())];
+        names.extend(route.sections());
+        return Ok(names);
+    }
+    let mut names = vec!["out.degrees".to_owned(), "grid.words".to_owned()];
     if !program.is_selective() || config.read == ReadPolicy::Full {
         return Ok(names);
     }
@@ -121,11 +145,16 @@ pub fn execute<'r, P: VertexProgram>(
     scans: Option<u64>,
 ) -> Result<Ended<P::Value>> {
     let mut sections = sections.into_iter();
-    let (words, degrees) = (sections.next().expect("opened"), sections.next().expect("opened"));
+    let degrees = sections.next().expect("opened");
     let graph = session.graph;
+    let edges = match lists(program, graph) {
+        Some(_) => Edges::Lists(Box::new(Pull::new(session, sections.by_ref().collect())?)),
+        None => Edges::Grid(sections.next().expect("opened")),
+    };
+    let on_grid = matches!(edges, Edges::Grid(_));
     let directory = graph.grid()?;
     let bounds = directory.stripes.clone();
-    let cross = session.config.cross_iteration.in_passes() && program.applies_always() && matches!(program.start(), Start::All);
+    let cross = on_grid && session.config.cross_iteration.in_passes() && program.applies_always() && matches!(program.start(), Start::All);
     let (mut room, mut demand) = (room, None);
     if sections.len() > 0 {
         room -= demand::bytes::<P>(graph, session.config.threads)?;
@@ -139,14 +168,14 @@ pub fn execute<'r, P: VertexProgram>(
     let hubs = bounds.iter().copied().take_while(|&bound| bound <= most).last().unwrap_or(0);
     // Copies of chunks are blocks of the heap, with what goes with that.
     let left = (room - hubs * size_of::<P::Signal>() as u64) / 4 * 3;
-    let sub_blocks = (session.config.sub_blocks && left >= 2 * CHUNK_BYTES).then(|| SubBlocks::new(left));
+    let sub_blocks = (on_grid && session.config.sub_blocks && left >= 2 * CHUNK_BYTES).then(|| SubBlocks::new(left));
     let columns = Columns::new(directory, graph.connected(), hubs);
     let (disk, folder) = (graph.disk(), folder(graph));
     let stripes = columns.stripes();
     let run = External {
         program,
         session,
-        words,
+        edges,
         values: DiskArray::create(disk, &folder, &bounds)?,
         degrees: DiskArray::create(disk, &folder, &bounds)?,
         tail: DiskArray::create(disk, &folder, &bounds)?,
@@ -217,7 +246,14 @@ impl<'r, P: VertexProgram> External<'r, P> {
                 self.receive(demand, &shared, &mut signals, &mut desks)?;
             } else {
                 shared.signals = &signals;
-                self.each_worker(&mut desks, |index, desk| Worker::new(self, &shared, &mut session.reader(index), desk).run())?;
+                match &self.edges {
+                    Edges::Grid(words) => {
+                        self.each_worker(&mut desks, |index, desk| {
+                            Worker::new(self, words, &shared, &mut session.reader(index), desk).run()
+                        })?;
+                    }
+                    Edges::Lists(pull) => pull.pass(self, &shared, &mut desks)?,
+                }
                 signals[..hubs as usize].copy_from_slice(next_signals.all());
                 self.fetch_tail(hubs, &mut signals, &mut desks)?;
             }
@@ -306,7 +342,11 @@ impl<'r, P: VertexProgram> External<'r, P> {
     }
 
     /// Hands every stripe to a worker.
-    fn each_stripe(&self, desks: &mut [Mutex<Desk<P>>], work: impl Fn(usize, usize, &mut Desk<P>) -> Result<()> + Sync) -> Result<()> {
+    pub(super) fn each_stripe(
+        &self,
+        desks: &mut [Mutex<Desk<P>>],
+        work: impl Fn(usize, usize, &mut Desk<P>) -> Result<()> + Sync,
+    ) -> Result<()> {
         let next = AtomicUsize::new(0);
         self.each_worker(desks, |index, desk| {
             loop {
@@ -341,9 +381,7 @@ impl<'r, P: VertexProgram> External<'r, P> {
             load_degrees(self.session, index, degrees, range.start, desk.degrees.items(len))?;
             self.degrees.store(&self.session.counters, stripe, len, &mut desk.degrees)?;
             let Desk { values, degrees, .. } = desk;
-            for ((value, degree), vertex) in values.items(len).iter_mut().zip(degrees.items(len)).zip(range) {
-                *value = self.program.init(vertex, *degree);
-            }
+            self.program.init_range(range.start, degrees.items(len), values.items(len))?;
             self.values.store(&self.session.counters, stripe, len, &mut desk.values)?;
             self.wake(stripe, desk, &mut parts[stripe].lock().expect("a stripe has one worker"), sending, |vertex, _| starts(vertex));
             Ok(())

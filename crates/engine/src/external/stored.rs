@@ -2,9 +2,13 @@
 
 use std::sync::Mutex;
 
+use outercore_graph::Graph;
 use outercore_storage::Pod;
 
-use super::array::{Block, DiskArray};
+use super::{
+    array::{Block, DiskArray},
+    run::folder,
+};
 use crate::{error::Result, session::Counters};
 
 /// An array of results on scratch, in blocks. It goes with its last user.
@@ -51,6 +55,30 @@ impl<T: Pod + Copy> Stored<T> {
     /// Shows every block in order, with the number of its first item.
     pub fn for_each(&self, mut visit: impl FnMut(u64, &mut [T]) -> Result<()>) -> Result<()> {
         (0..self.bounds.len() - 1).try_for_each(|block| self.with(block, |first, items| visit(first, items)))
+    }
+
+    /// An array made of this one, item by item, beside the graph.
+    pub fn map<U: Pod + Copy>(&self, graph: &Graph, mut make: impl FnMut(&T) -> U) -> Result<Stored<U>> {
+        let array = DiskArray::create(graph.disk(), &folder(graph), &self.bounds)?;
+        let mut block = Block::new(self.widest())?;
+        let (counters, mut index) = (Counters::default(), 0);
+        self.for_each(|_, items| {
+            let len = items.len();
+            block.items(len).iter_mut().zip(items.iter()).for_each(|(made, item)| *made = make(item));
+            array.store(&counters, index, len, &mut block)?;
+            index += 1;
+            Ok(())
+        })?;
+        Stored::new(array, self.bounds.clone())
+    }
+
+    /// Copies the items from `first` on, which are a block.
+    pub fn copy(&self, first: u64, items: &mut [T]) -> Result<()> {
+        let block = self.bounds.partition_point(|&bound| bound <= first) - 1;
+        self.with(block, |_, stored| {
+            items.copy_from_slice(stored);
+            Ok(())
+        })
     }
 
     fn with<R>(&self, block: usize, look: impl FnOnce(u64, &mut [T]) -> Result<R>) -> Result<R> {

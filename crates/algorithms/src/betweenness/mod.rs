@@ -1,16 +1,22 @@
 //! Betweenness (Brandes, 2001): for a batch of sources one program counts shortest paths forwards, level by level, and a second one gathers dependencies backwards; one
 //! scan serves all sources of the batch, side by side.
 //!
+//! `external` does the same with what a vertex keeps on storage.
+//!
 //! Unnormalised; halved in an undirected graph, where each path is found from both ends. Parallel edges are paths of their own.
+
+mod external;
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use outercore_engine::{
-    Column, EngineError, Figure, FinalValues, HugeVec, Isolated, Meaning, Outcome, Plan, Pod, Result, RunConfig, RunProgress, Values,
+    Column, EngineError, Figure, FinalValues, HugeVec, Isolated, Meaning, MemoryModel, Outcome, Plan, Pod, Result, RunConfig, RunProgress,
+    Values,
     execute::{Finished, execute, plan},
     monoid::{Monoid, Sums},
     plan::PlanItem,
     program::{Context, Start, VertexProgram},
+    values::Number,
 };
 use outercore_graph::{Direction, Graph};
 
@@ -232,6 +238,37 @@ impl Betweenness {
         Ok((2, Self::plan_batch::<2>(graph, config)?))
     }
 
+    /// Whether what a vertex keeps has to be on storage: it was asked for, or not even the smallest batch fits.
+    fn is_external(graph: &Graph, config: &RunConfig) -> Result<bool> {
+        match (config.model, Self::choose(graph, config, 1)) {
+            (Some(model), _) => Ok(model == MemoryModel::FullyExternal),
+            (None, Err(EngineError::Memory { .. })) => Ok(true),
+            (None, Err(error)) => Err(error),
+            (None, Ok(_)) => Ok(false),
+        }
+    }
+
+    /// The sums of the dependencies of all `sources`, which have edges, by vertex.
+    fn scores(graph: &Graph, config: &RunConfig, progress: &dyn RunProgress, sources: &[u64], totals: &mut Totals) -> Result<HugeVec<f64>> {
+        let mut scores: HugeVec<f64> = HugeVec::zeroed(graph.connected() as usize, config.huge_pages)?;
+        let mut left = sources;
+        while !left.is_empty() {
+            let (lanes, _) = Self::choose(graph, config, left.len())?;
+            let (batch, rest) = left.split_at(lanes.min(left.len()));
+            let add = match lanes {
+                16 => Self::add::<16>,
+                4 => Self::add::<4>,
+                _ => Self::add::<2>,
+            };
+            add(batch, graph, config, progress, &mut scores, totals)?;
+            left = rest;
+        }
+        if !graph.directed() {
+            scores.iter_mut().for_each(|score| *score /= 2.0);
+        }
+        Ok(scores)
+    }
+
     /// Adds the dependencies of up to `L` sources.
     fn add<const L: usize>(
         batch: &[u64],
@@ -270,6 +307,7 @@ impl Betweenness {
 struct Totals {
     iterations: u64,
     bytes_read: u64,
+    bytes_written: u64,
     requests: u64,
     edges: u64,
 }
@@ -279,6 +317,7 @@ impl Totals {
         let counters = &finished.session.counters;
         self.iterations += finished.iterations;
         self.bytes_read += counters.bytes_read.load(Relaxed);
+        self.bytes_written += counters.bytes_written.load(Relaxed);
         self.requests += counters.requests.load(Relaxed);
         self.edges += counters.edges.load(Relaxed);
     }
@@ -292,53 +331,57 @@ impl Algorithm for Betweenness {
     fn plan(&self, graph: &Graph, config: &RunConfig) -> Result<Plan> {
         Self::suits(graph)?;
         let wanted = if self.sources.is_empty() { graph.connected() as usize } else { self.sources.len() };
-        let generous = RunConfig { memory: u64::MAX / 4, model: None, ..config.clone() };
-        let least = Self::plan_batch::<2>(graph, &generous)?.smallest_budget_bytes;
+        let generous = RunConfig { memory: u64::MAX / 4, ..config.clone() };
+        if Self::is_external(graph, config)? {
+            let least = external::choose(graph, &generous, 1)?.1.smallest_budget_bytes;
+            let mut plan = external::choose(graph, config, wanted)?.1;
+            plan.smallest_budget_bytes = least;
+            return Ok(plan);
+        }
         let mut plan = Self::choose(graph, config, wanted)?.1;
-        plan.smallest_budget_bytes = least;
+        plan.smallest_budget_bytes = match config.model {
+            Some(_) => Self::plan_batch::<2>(graph, &RunConfig { model: None, ..generous })?.smallest_budget_bytes,
+            None => external::choose(graph, &generous, 1)?.1.smallest_budget_bytes,
+        };
         Ok(plan)
     }
 
     fn run(&self, graph: &Graph, config: &RunConfig, progress: &dyn RunProgress) -> Result<Outcome> {
         Self::suits(graph)?;
         let begun = std::time::Instant::now();
-        let mut scores: HugeVec<f64> = HugeVec::zeroed(graph.connected() as usize, config.huge_pages)?;
         let (sources, mut totals) = (self.sources(graph)?, Totals::default());
-        let sources_with_edges: Vec<u64> = sources.iter().copied().filter(|&source| source < graph.connected()).collect();
-        let mut left = &sources_with_edges[..];
-        while !left.is_empty() {
-            let (lanes, _) = Self::choose(graph, config, left.len())?;
-            let (batch, rest) = left.split_at(lanes.min(left.len()));
-            let add = match lanes {
-                16 => Self::add::<16>,
-                4 => Self::add::<4>,
-                _ => Self::add::<2>,
-            };
-            add(batch, graph, config, progress, &mut scores, &mut totals)?;
-            left = rest;
-        }
-        if !graph.directed() {
-            scores.iter_mut().for_each(|score| *score /= 2.0);
-        }
-        let column = Column {
-            name: "betweenness",
-            values: Values::F64(scores),
-            isolated: Isolated::Value(0.0),
-            meaning: Meaning::Number,
-            exceptions: Vec::new(),
+        let with_edges: Vec<u64> = sources.iter().copied().filter(|&source| source < graph.connected()).collect();
+        let external = Self::is_external(graph, config)?;
+        let values = if external {
+            let scores = external::scores(graph, config, progress, &with_edges, &mut totals)?;
+            f64::stored(if graph.directed() { scores } else { scores.map(graph, |score| score / 2.0)? })
+        } else {
+            Values::F64(Self::scores(graph, config, progress, &with_edges, &mut totals)?)
         };
+        let column =
+            Column { name: "betweenness", values, isolated: Isolated::Value(0.0), meaning: Meaning::Number, exceptions: Vec::new() };
         let mut summary = Summary::new();
         summary.insert("sources", Figure::Integer(sources.len() as u64));
         summary.insert("top", top(graph, &column, self.top)?);
         // One more, empty, run: its session carries the report.
-        let rest = RunConfig { memory: config.memory.saturating_sub(Self::kept::<2>(graph)[0]), ..config.clone() };
-        let last = execute(&Forward::<2>::of(&[]), self.name(), graph, &rest, progress, None)?;
-        let done = Done { session: &last.session, plan: &last.plan, iterations: totals.iterations, load_seconds: 0.0 };
-        let mut result = outcome(&done, summary, vec![column], true);
-        let report = &mut result.report;
-        (report.bytes_read, report.requests, report.edges_processed) = (totals.bytes_read, totals.requests, totals.edges);
-        report.seconds = begun.elapsed().as_secs_f64();
-        report.memory_budget_bytes = config.memory;
+        let mut result = if external {
+            report(&external::idle(graph, &external::fully(config), progress)?, &totals, summary, column)
+        } else {
+            let rest = RunConfig { memory: config.memory.saturating_sub(Self::kept::<2>(graph)[0]), ..config.clone() };
+            report(&execute(&Forward::<2>::of(&[]), self.name(), graph, &rest, progress, None)?, &totals, summary, column)
+        };
+        result.report.seconds = begun.elapsed().as_secs_f64();
+        result.report.memory_budget_bytes = config.memory;
         Ok(result)
     }
+}
+
+/// An outcome with the figures of all programs.
+fn report<V: Pod>(last: &Finished<V>, totals: &Totals, summary: Summary, column: Column) -> Outcome {
+    let done = Done { session: &last.session, plan: &last.plan, iterations: totals.iterations, load_seconds: 0.0 };
+    let mut result = outcome(&done, summary, vec![column], true);
+    let report = &mut result.report;
+    (report.bytes_read, report.requests, report.edges_processed) = (totals.bytes_read, totals.requests, totals.edges);
+    report.bytes_written = totals.bytes_written;
+    result
 }
