@@ -1,9 +1,11 @@
 //! Connected components (weak ones, in a directed graph): union-find over one scan of the grid.
 //!
 //! The forest is an array of parents; a link hangs the larger root under the smaller one by compare-and-swap (Shiloach and Vishkin's hooking as in GAPBS), so a component ends up
-//! named by its smallest internal id: its vertex of the highest degree. One pass reads each edge once, whatever the graph's diameter.
+//! named by its smallest internal id: its vertex of the highest degree. One pass reads each edge once, whatever the graph's diameter; `sampled` reads most edges not at all, where
+//! first neighbors are kept and join most vertices.
 
 mod external;
+mod sampled;
 mod streaming;
 
 pub use external::cut as windows;
@@ -30,7 +32,8 @@ impl Components {
     fn needs(&self, graph: &Graph) -> Needs {
         Needs {
             algorithm: self.name(),
-            method: "union-find, one scan of the grid".to_owned(),
+            method: "union-find: first neighbors, then the lists of who is outside of the largest component, or one scan of the grid"
+                .to_owned(),
             resident: vec![PlanItem { name: "parents, labels", bytes: graph.connected() * 8 }],
             external: Some(vec![PlanItem { name: "smallest window, logs", bytes: external::SMALLEST + (2 << 20) }]),
             edges: vec!["grid.words".to_owned()],
@@ -52,6 +55,24 @@ fn link(parents: &[AtomicU32], a: u32, b: u32) {
         a = parents[parents[high as usize].load(Relaxed) as usize].load(Relaxed);
         b = parents[low as usize].load(Relaxed);
     }
+}
+
+/// The root of a vertex's tree, under which the vertex is hung.
+#[inline(always)]
+fn root(parents: &[AtomicU32], vertex: u32) -> u32 {
+    let first = parents[vertex as usize].load(Relaxed);
+    let mut root = first;
+    loop {
+        let parent = parents[root as usize].load(Relaxed);
+        if parent == root {
+            break;
+        }
+        root = parent;
+    }
+    if root != first {
+        parents[vertex as usize].store(root, Relaxed);
+    }
+    root
 }
 
 impl Algorithm for Components {
@@ -78,14 +99,22 @@ impl Algorithm for Components {
         if plan.memory_model == MemoryModel::FullyExternal {
             return external::run(graph, config, progress, &plan, room);
         }
-        let (session, mut sections) = open(graph, config, progress, &["grid.words".to_owned()])?;
+        let mut names = vec!["grid.words".to_owned()];
+        let sampled = sampled::sections(graph, config, room);
+        names.extend(sampled.iter().flatten().cloned());
+        let (session, mut sections) = open(graph, config, progress, &names)?;
         // One scan: nothing that it reads is needed twice.
         let grid = Grid::open(&session, sections.remove(0), graph.grid()?, 0)?;
         let load_seconds = session.seconds();
         let mark = session.mark();
         let len = graph.connected();
-        let (parents, roots) = forest(&session, &grid)?;
-        session.end_iteration(&mark, len, "full");
+        let parents = singletons(&session)?;
+        let done = sampled.is_some() && sampled::finish(&session, &parents, sections, grid.bytes_per_scan())?;
+        if !done {
+            link_all(&session, &grid, &parents)?;
+        }
+        let roots = settle(&session, &parents);
+        session.end_iteration(&mark, len, if done { "on-demand" } else { "full" });
         let mut labels: HugeVec<u32> = HugeVec::zeroed(len as usize, config.huge_pages)?;
         let mut summary = Summary::new();
         summary.insert("components", Figure::Integer(roots + graph.vertices() - len));
@@ -106,36 +135,45 @@ impl Algorithm for Components {
 
 /// Every vertex's component, named by its smallest internal id, and how many components there are; isolated vertices aside. One scan; 4 bytes for each vertex.
 pub(crate) fn forest(session: &Session, grid: &Grid) -> Result<(HugeVec<AtomicU32>, u64)> {
+    let parents = singletons(session)?;
+    link_all(session, grid, &parents)?;
+    let roots = settle(session, &parents);
+    Ok((parents, roots))
+}
+
+/// Every vertex a tree of its own.
+fn singletons(session: &Session) -> Result<HugeVec<AtomicU32>> {
     let len = session.graph.connected();
     let parents: HugeVec<AtomicU32> = HugeVec::zeroed(len as usize, session.config.huge_pages)?;
     session.workers.over(len, 1 << 16, |_| (), |(), range| range.for_each(|vertex| parents[vertex as usize].store(vertex as u32, Relaxed)));
+    Ok(parents)
+}
+
+/// Joins the ends of every edge, in one scan.
+fn link_all(session: &Session, grid: &Grid, parents: &[AtomicU32]) -> Result<()> {
     // The scan's inbox has no content: the parents are the state, and they are atomic.
-    let mut nothing = vec![(); len as usize];
+    let mut nothing = vec![(); parents.len()];
     grid.scan(
         session,
         &mut nothing,
         |_| (),
         |(), _, stripe, piece| {
             let (segment, stripe) = (piece.segment as u32, stripe as u32);
-            piece.for_each(|source, target| link(&parents, segment + source as u32, stripe + target as u32));
+            piece.for_each(|source, target| link(parents, segment + source as u32, stripe + target as u32));
         },
     )?;
+    Ok(())
+}
+
+/// Hangs every vertex under its root; returns how many roots there are.
+fn settle(session: &Session, parents: &[AtomicU32]) -> u64 {
     let counts = session.workers.over(
-        len,
+        parents.len() as u64,
         1 << 16,
         |_| 0u64,
-        |roots, range| {
-            for vertex in range {
-                let mut parent = parents[vertex as usize].load(Relaxed);
-                *roots += u64::from(u64::from(parent) == vertex);
-                while parents[parent as usize].load(Relaxed) != parent {
-                    parent = parents[parent as usize].load(Relaxed);
-                }
-                parents[vertex as usize].store(parent, Relaxed);
-            }
-        },
+        |roots, range| range.for_each(|vertex| *roots += u64::from(u64::from(root(parents, vertex as u32)) == vertex)),
     );
-    Ok((parents, counts.into_iter().sum()))
+    counts.into_iter().sum()
 }
 
 /// The size of the largest component; `sizes` is working memory, all zeros.

@@ -1,14 +1,15 @@
 //! Core numbers: the largest k such that the vertex belongs to a subgraph in which everyone has at least k neighbors. On the undirected simple view.
 //!
-//! Vertices are peeled off level by level (Matula and Beck, 1983): with four bytes for each vertex in memory by [`peel`]; fully externally by a program in phases, where the smallest
-//! remaining degree k opens a phase, and whoever has no more than k neighbors left departs with core number k and takes one from each neighbor, until nobody departs.
+//! Vertices are peeled off level by level (Matula and Beck, 1983): with what is left of their neighbors in memory by [`peel`]. Where not even that fits, or with a preset that
+//! behaves like another system, a program in phases does it: the smallest remaining degree k opens a phase, and whoever has no more than k neighbors left departs with core number k and
+//! takes one from each neighbor, until nobody departs.
 
 mod peel;
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use outercore_engine::{
-    Column, EngineError, Figure, Isolated, Meaning, MemoryModel, Outcome, Plan, Result, RunConfig, RunProgress, Values,
+    Column, EngineError, Figure, Isolated, Meaning, MemoryModel, Outcome, Plan, Preset, Result, RunConfig, RunProgress, Values,
     execute::{execute, plan},
     frontier::Frontier,
     monoid::Sum,
@@ -160,21 +161,20 @@ struct Peeled<'a> {
 
 /// The plan; with the bytes that may cache edges where counts fit the budget, without where the program must run.
 fn choose(graph: &Graph, config: &RunConfig) -> Result<(Plan, Option<u64>)> {
-    if config.model != Some(MemoryModel::FullyExternal) {
+    let external = |memory| RunConfig { model: Some(MemoryModel::FullyExternal), memory, ..config.clone() };
+    let fully = config.model == Some(MemoryModel::FullyExternal);
+    if !fully || config.preset == Preset::Best {
         match peel::needs("kcore", graph)?.plan(graph, config) {
             Ok((mut resident, cache)) => {
-                let external = RunConfig { model: Some(MemoryModel::FullyExternal), memory: u64::MAX / 4, ..config.clone() };
-                let least = plan(&Program, "kcore", graph, &external, None)?.0.smallest_budget_bytes;
+                let least = plan(&Program, "kcore", graph, &external(u64::MAX / 4), None)?.0.smallest_budget_bytes;
                 resident.smallest_budget_bytes = resident.smallest_budget_bytes.min(least);
                 return Ok((resident, Some(cache)));
             }
-            Err(EngineError::Memory { .. }) if config.model.is_none() => {}
+            Err(EngineError::Memory { .. }) if config.model.is_none() || fully => {}
             Err(error) => return Err(error),
         }
     }
-    // A budget too small for the counts is too small for what the program keeps in memory, too.
-    let config = RunConfig { model: Some(MemoryModel::FullyExternal), ..config.clone() };
-    Ok((plan(&Program, "kcore", graph, &config, None)?.0, None))
+    Ok((plan(&Program, "kcore", graph, &external(config.memory), None)?.0, None))
 }
 
 /// Peels with the counts on storage.

@@ -7,9 +7,9 @@
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use outercore_engine::{
-    HugeVec, Result, RunConfig, RunProgress, Values,
+    HugeVec, MemoryModel, Result, RunConfig, RunProgress, Values,
     budget::Needs,
-    edges::{rows::Rows, stream::IoIterator},
+    edges::{degrees::Degrees, rows::Rows, stream::IoIterator},
     frontier::Frontier,
     plan::PlanItem,
     session::Session,
@@ -35,7 +35,11 @@ pub fn needs(name: &'static str, graph: &Graph) -> Result<Needs> {
             PlanItem { name: "frontiers, members", bytes: 4 * Frontier::bytes(vertices) },
             PlanItem { name: "row index", bytes: Rows::index_bytes(graph) },
         ],
-        external: None,
+        external: Some(vec![
+            PlanItem { name: "neighbors left", bytes: vertices * 4 },
+            PlanItem { name: "frontiers, members", bytes: 4 * Frontier::bytes(vertices) },
+            PlanItem { name: "row index", bytes: Degrees::narrow_bytes(graph)? + vertices / 8 + 16 },
+        ]),
         edges: row_sections(graph, Direction::Out, false)?.split_off(2),
         scans: Some(1),
     })
@@ -179,7 +183,8 @@ pub fn run<'a>(
     k: Option<u64>,
 ) -> Result<Peeled<'a>> {
     let (session, sections) = open(graph, config, progress, &row_sections(graph, Direction::Out, false)?)?;
-    let rows = Rows::load(&session, sections, cache)?;
+    let load = if plan.memory_model == MemoryModel::FullyExternal { Rows::load_narrow } else { Rows::load };
+    let rows = load(&session, sections, cache)?;
     let (len, huge) = (graph.connected(), config.huge_pages);
     let left: HugeVec<AtomicU32> = HugeVec::zeroed(len as usize, huge)?;
     for (count, vertex) in left.iter().zip(0..) {

@@ -15,7 +15,7 @@ use crate::{
 const LARGE: u8 = u8::MAX;
 
 /// Vertices whose degrees are read together on the way to narrow ones.
-const STEP: u64 = 1 << 20;
+const STEP: u64 = 1 << 17;
 
 /// The degrees of one direction.
 pub enum Degrees {
@@ -42,15 +42,21 @@ impl Degrees {
     pub fn narrow(session: &Session, section: &OpenSection) -> Result<Self> {
         let vertices = session.graph.connected();
         let mut small: HugeVec<u8> = HugeVec::zeroed(vertices as usize, session.config.huge_pages)?;
+        // Where the order tells, everyone who may have a large degree is in the front.
+        let known = large_front(session.graph)?;
         let mut large = Vec::new();
         for first in (0..vertices).step_by(STEP as usize) {
             let degrees: HugeVec<u32> = load_range(session, section, first..(first + STEP).min(vertices))?;
             for (&degree, vertex) in degrees.iter().zip(first..) {
                 small[vertex as usize] = degree.min(u32::from(LARGE)) as u8;
-                if degree >= u32::from(LARGE) {
+                if degree >= u32::from(LARGE) && known.is_none_or(|front| vertex >= front) {
                     large.push((vertex, degree));
                 }
             }
+        }
+        if let Some(front) = known {
+            let front: HugeVec<u32> = load_range(session, section, 0..front)?;
+            return Ok(Degrees::Narrow(Narrow { small, front: front.to_vec(), large }));
         }
         let mut front: Vec<u32> = small[..small.len().min(2 * large.len())].iter().map(|&degree| u32::from(degree)).collect();
         let inside = large.partition_point(|&(vertex, _)| (vertex as usize) < front.len());
@@ -62,12 +68,13 @@ impl Degrees {
     /// Most bytes that the narrow degrees of a graph take. In a graph ordered by degree a look at a few of them tells how many are large.
     pub fn narrow_bytes(graph: &Graph) -> Result<u64> {
         let (vertices, arcs) = (graph.connected(), graph.manifest().arcs);
-        let large = match graph.manifest().order {
-            Order::Degree => large_front(graph)?,
-            Order::Original => None,
+        let large = match large_front(graph)? {
+            // Read, and copied.
+            Some(front) => front * 8,
+            // A large degree takes 16 bytes on its way, in a vector that doubles, and up to 8 in the front.
+            None => (arcs / u64::from(LARGE)).min(vertices) * 40,
         };
-        // A large degree takes 16 bytes on its way, in a vector that doubles, and up to 8 in the front.
-        Ok(vertices + STEP.min(vertices) * 4 + large.unwrap_or((arcs / u64::from(LARGE)).min(vertices)) * 40)
+        Ok(vertices + STEP.min(vertices) * 4 + large)
     }
 
     /// The degrees as a slice, where they are wide.
@@ -101,6 +108,9 @@ impl Degrees {
 
 /// How many vertices at the front may have a large degree, where the order by degree tells; `None`: it does not.
 fn large_front(graph: &Graph) -> Result<Option<u64>> {
+    if graph.manifest().order == Order::Original {
+        return Ok(None);
+    }
     let directions: Vec<_> = [Direction::Out, Direction::In].into_iter().filter_map(|direction| graph.rows(direction)).collect();
     let [first, second] = directions[..] else { return Ok(None) };
     let mut sections = vec![graph.section(&format!("{}.degrees", first.name()))?];
