@@ -15,6 +15,7 @@ use outercore_storage::HugeVec;
 use crate::{
     budget::Needs,
     config::{MemoryModel, ReadPolicy, RunConfig, RunProgress},
+    costs::{self, Lists},
     edges::{
         grid::Grid,
         rows::{Rows, load_table},
@@ -26,12 +27,16 @@ use crate::{
     monoid::Monoid,
     plan::{Plan, PlanItem},
     program::{Context, Start, VertexProgram},
+    report::Costs,
     session::Session,
     values::FinalValues,
 };
 
 /// Vertices of a part in vertex-parallel steps: a fixed size, so that sums are grouped alike whatever the number of workers.
 const PART: u64 = 1 << 14;
+
+/// Seconds of a processor for each edge of a list whose message is gathered and combined under a range's lock: about four times what a stripe's owner pays.
+const COMBINED: f64 = 8e-9;
 
 /// A finished run of a program.
 pub struct Finished<'a, V: outercore_storage::Pod> {
@@ -251,14 +256,14 @@ impl<'r, P: VertexProgram> Run<'r, P> {
             }
             let edges = self.send(&mut context)?;
             context.prepared = self.program.prepare(&context);
-            let mut mode = "memory";
+            let (mut mode, mut predicted) = ("memory", None);
             for channel in self.channels {
-                mode = self.deliver(channel, edges)?;
+                (mode, predicted) = self.deliver(channel, edges)?;
             }
             residual = self.receive(&context);
             std::mem::swap(&mut self.current, &mut self.next);
             self.next.clear();
-            self.session.end_iteration(&mark, active, mode);
+            self.session.end_predicted(&mark, active, mode, predicted);
             self.session.check()?;
             context.iteration += 1;
             let left = self.current.count();
@@ -344,30 +349,36 @@ impl<'r, P: VertexProgram> Run<'r, P> {
         Ok(edges.into_iter().sum())
     }
 
-    /// Carries signals along the edges of one direction; returns how edges were read.
-    fn deliver(&mut self, channel: &Channel, edges: u64) -> Result<&'static str> {
-        let full = match (&channel.grid, &channel.rows) {
-            (Some(grid), Some(rows)) => self.full_is_cheaper(grid, rows, edges),
-            (grid, _) => grid.is_some(),
+    /// Carries signals along the edges of one direction; returns how edges were read, and what was predicted where there was a choice.
+    fn deliver(&mut self, channel: &Channel, edges: u64) -> Result<(&'static str, Option<Costs>)> {
+        let predicted = match (&channel.grid, &channel.rows) {
+            (Some(grid), Some(rows)) => Some(self.predict(grid, rows, edges)),
+            _ => None,
         };
+        let full =
+            predicted.is_none_or(|costs| costs.full_seconds <= costs.on_demand_seconds) || self.session.config.read == ReadPolicy::Full;
         if let (true, Some(grid)) = (full, &channel.grid) {
             self.scan(grid)?;
-            return Ok("full");
+            return Ok(("full", predicted));
         }
         self.on_demand(channel.rows.as_ref().expect("a channel has a grid or rows"), edges)?;
-        Ok("on-demand")
+        Ok(("on-demand", predicted))
     }
 
-    /// Whether a scan of the grid is predicted to take less time than the active lists (GraphSD, ICPP'22, section 4.1, with requests merged).
-    fn full_is_cheaper(&self, grid: &Grid, rows: &Rows, edges: u64) -> bool {
-        if self.session.config.read == ReadPolicy::Full {
-            return true;
-        }
-        // Per edge, combining under a lock costs about four times what a stripe's owner pays.
-        let scan = grid.bytes_per_scan() + rows.edges() * 2;
-        let lists = self.sending.count();
-        let on_demand = edges * (rows.width as u64 + 8) + lists.min(edges) * 64;
-        scan < on_demand
+    /// What a scan of the grid and the active lists will take.
+    fn predict(&self, grid: &Grid, rows: &Rows, edges: u64) -> Costs {
+        let workers = self.session.workers.count();
+        let width = rows.width as u64;
+        let lists = Lists {
+            count: self.sending.count(),
+            edges,
+            width,
+            adjacency: rows.edges() * width,
+            held: rows.held_bytes(),
+            edge_seconds: COMBINED,
+            workers: if P::Message::EXACT { workers } else { 1 },
+        };
+        costs::predict(self.session.limits(), workers, grid.a_scan(), lists)
     }
 
     fn scan(&mut self, grid: &Grid) -> Result<()> {

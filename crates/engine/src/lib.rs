@@ -8,13 +8,14 @@
 //! - [`frontier`]: [`frontier::Frontier`], the active set.
 //! - [`edges`]: edges on their way from storage to the workers.
 //! - [`session`]: [`session::Session`], everything that lasts as long as a run; [`workers`]: its threads; [`reader`]: a worker's means of reading.
-//! - [`limits`]: how on-demand requests are made; [`meter`]: what reading looked like over time.
+//! - [`costs`]: what an iteration is predicted to take; [`limits`]: how on-demand requests are made; [`meter`]: what reading looked like over time.
 //! - [`report`]: [`Outcome`], [`Column`] and [`RunReport`], what a run gives back.
 //! - [`values`]: per-vertex values, in memory or on scratch.
 //! - [`error`]: [`EngineError`], what else it can end with.
 
 pub mod budget;
 pub mod config;
+pub mod costs;
 pub mod edges;
 pub mod error;
 pub mod execute;

@@ -109,7 +109,7 @@ impl Algorithm for Components {
         let mark = session.mark();
         let len = graph.connected();
         let parents = singletons(&session)?;
-        let done = sampled.is_some() && sampled::finish(&session, &parents, sections, grid.bytes_per_scan())?;
+        let done = sampled.is_some() && sampled::finish(&session, &parents, sections, grid.a_scan().bytes)?;
         if !done {
             link_all(&session, &grid, &parents)?;
         }

@@ -46,12 +46,14 @@ pub fn finish(session: &Session, parents: &[AtomicU32], sections: Vec<OpenSectio
             }
         },
     )?;
+    // Whoever is in this vertex's component needs no list: the same component for both directions, or an edge from one that was left out to one that is could be missed.
+    let member = of_the_largest(parents);
     let mut outside = Frontier::new(parents.len() as u64, session.config.huge_pages)?;
     outside.fill();
     let width = u64::from(session.graph.manifest().neighbor_bytes);
     for direction in 0..1 + usize::from(session.graph.directed()) {
         let rows = Rows::load_narrow(session, sections.by_ref().take(3).collect(), 0)?;
-        let (vertices, edges) = leave(session, parents, &outside, &rows.degrees);
+        let (vertices, edges) = leave(session, parents, member, &outside, &rows.degrees);
         let asked = session.config.read == ReadPolicy::OnDemand;
         if direction == 0 && !asked && 2 * edges * width > scan {
             return Ok(false);
@@ -70,19 +72,28 @@ pub fn finish(session: &Session, parents: &[AtomicU32], sections: Vec<OpenSectio
     Ok(true)
 }
 
-/// Takes those in the largest component, as far as a sample tells which that is, out of `outside`; how many are left, and their edges.
-fn leave(session: &Session, parents: &[AtomicU32], outside: &Frontier, degrees: &Degrees) -> (u64, u64) {
+/// A vertex of the largest component, as far as a sample tells which that is.
+fn of_the_largest(parents: &[AtomicU32]) -> u32 {
     let len = parents.len() as u64;
     let mut sample: Vec<u32> = (0..SAMPLE.min(len)).map(|at| root(parents, (at * len / SAMPLE.min(len)) as u32)).collect();
     sample.sort_unstable();
-    let most = sample.chunk_by(|a, b| a == b).max_by_key(|group| group.len()).map_or(0, |group| group[0]);
+    sample.chunk_by(|a, b| a == b).max_by_key(|group| group.len()).map_or(0, |group| group[0])
+}
+
+/// Takes those in the component of `member` out of `outside`; how many are left, and their edges.
+fn leave(session: &Session, parents: &[AtomicU32], member: u32, outside: &Frontier, degrees: &Degrees) -> (u64, u64) {
+    let len = parents.len() as u64;
+    if len == 0 {
+        return (0, 0);
+    }
+    let within = root(parents, member);
     let counts = session.workers.over(
         len,
         1 << 16,
         |_| (0u64, 0u64),
         |(vertices, edges), range| {
             outside.replace(range, |vertex| {
-                let left = outside.contains(vertex) && root(parents, vertex as u32) != most;
+                let left = outside.contains(vertex) && root(parents, vertex as u32) != within;
                 if left {
                     *vertices += 1;
                     *edges += u64::from(degrees.get(vertex));

@@ -13,6 +13,7 @@ use outercore_storage::{Arena, Buffer, PAGE};
 
 use super::piece::Piece;
 use crate::{
+    costs::Scan,
     error::{self, EngineError, Result},
     session::{DEPTH, OpenSection, Reader, Session},
 };
@@ -111,15 +112,17 @@ impl Grid {
         Ok(())
     }
 
-    /// Bytes that a scan asks of the device once everything pinned has been read.
-    pub fn bytes_per_scan(&self) -> u64 {
-        let unpinned = |tile: &Tile| {
-            (0..tile.chunks())
-                .filter(|chunk| self.places[(tile.first_chunk + chunk) as usize] == u64::MAX)
-                .map(|chunk| Self::padded(tile, chunk).1 as u64)
-                .sum::<u64>()
-        };
-        self.directory.tiles.iter().map(unpinned).sum()
+    /// What a scan looks at, and what it asks of the device once everything pinned has been read.
+    pub fn a_scan(&self) -> Scan {
+        let mut scan = Scan::default();
+        for tile in &self.directory.tiles {
+            scan.words += tile.words();
+            for chunk in (0..tile.chunks()).filter(|chunk| self.places[(tile.first_chunk + chunk) as usize] == u64::MAX) {
+                scan.bytes += Self::padded(tile, chunk).1 as u64;
+                scan.requests += 1;
+            }
+        }
+        scan
     }
 
     /// Scans all edges. `inbox` holds a value for each vertex; `visit` gets a worker's state, the inbox of the piece's stripe, the stripe's first vertex, and the piece.

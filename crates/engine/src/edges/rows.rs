@@ -129,6 +129,11 @@ impl Rows {
         self.index[self.index.len() - 1]
     }
 
+    /// Bytes of the lists that stay in memory once they have been read.
+    pub fn held_bytes(&self) -> u64 {
+        self.cache.pages() * outercore_storage::PAGE as u64
+    }
+
     /// Edges before group `group` of 64 vertices, which begins or ends in the window.
     pub fn group_offset(&self, group: u64) -> u64 {
         self.index[(group - self.window.start / INDEX_GROUP) as usize]

@@ -13,6 +13,7 @@ use super::{
     run::folder,
 };
 use crate::{
+    costs::{self, Lists, Scan},
     edges::{
         degrees::Degrees,
         rows::Rows,
@@ -34,8 +35,7 @@ const LARGEST: usize = 64 << 10;
 const SMALLEST: usize = 4 << 10;
 /// Messages that a worker gathers before it sorts them by target.
 const OUTBOX: usize = 1 << 14;
-/// Seconds of a processor for each word of the grid that is combined, and for each message that is passed: measured, on a processor of 2023.
-const WORD: f64 = 2e-9;
+/// Seconds of a processor for each message that is passed: measured, on a processor of 2023.
 const MESSAGE: f64 = 25e-9;
 
 /// What on-demand iterations need.
@@ -103,22 +103,21 @@ impl<M: Monoid> Demand<M> {
         Ok(Self { rows, passing: Passing::new(session.graph, bounds)?, kept })
     }
 
-    /// What the next iteration is predicted to take: `lists` active vertices with `edges` edges between them, against the grid's `chunks`, so many and of so many bytes and words
-    /// (GraphSD, ICPP'22, section 4.1).
-    pub fn costs(&self, limits: &Limits, threads: usize, (lists, edges): (u64, u64), (chunks, bytes, words): (u64, u64, u64)) -> Costs {
-        let workers = threads as f64;
-        let reading =
-            |bytes: u64, requests: u64| bytes as f64 / limits.device_bytes_per_second + requests as f64 * limits.request_seconds();
-        let adjacency = self.rows.edges() * self.rows.width as u64;
-        // Near lists become one request: there are no more requests than gaps.
-        let requests = lists.min(adjacency / limits.break_even_bytes.max(1) + 1);
-        let wanted = (edges * self.rows.width as u64 + requests * limits.block_bytes).min(adjacency);
+    /// What the next iteration is predicted to take: `lists` active vertices with `edges` edges between them, against what the grid would be.
+    pub fn costs(&self, limits: &Limits, threads: usize, (lists, edges): (u64, u64), grid: Scan) -> Costs {
+        let lists = Lists {
+            count: lists,
+            edges,
+            width: self.rows.width as u64,
+            adjacency: self.rows.edges() * self.rows.width as u64,
+            held: 0,
+            edge_seconds: MESSAGE,
+            workers: if M::EXACT { threads } else { 1 },
+        };
+        let mut costs = costs::predict(limits, threads, grid, lists);
         let passed = (edges * (4 + size_of::<M>() as u64)).saturating_sub(PASSING as u64);
-        let senders = if M::EXACT { workers } else { 1.0 };
-        Costs {
-            full_seconds: reading(bytes, chunks).max(words as f64 * WORD / workers),
-            on_demand_seconds: reading(wanted, requests).max(edges as f64 * MESSAGE / senders) + 2.0 * reading(passed, 0),
-        }
+        costs.on_demand_seconds += 2.0 * costs::reading(limits, passed, 0);
+        costs
     }
 
     /// Reads the lists of who is `sending`, and passes what they send on.

@@ -27,6 +27,7 @@ use super::{
 };
 use crate::{
     config::{CrossIteration, ReadPolicy, RunConfig},
+    costs::Scan,
     error::{EngineError, Result},
     frontier::Frontier,
     monoid::Monoid,
@@ -293,14 +294,17 @@ impl<'r, P: VertexProgram> External<'r, P> {
         let threads = self.session.workers.count();
         let cost = |grid| demand.costs(self.session.limits(), threads, (sending.count(), self.edges()), grid);
         // Looking at every chunk costs something too, which is not needed where not even all of them would be worth it.
-        let all = (self.columns.directory.chunks.len() as u64, self.columns.bytes(), self.columns.words());
+        let all = Scan { bytes: self.columns.bytes(), requests: self.columns.directory.chunks.len() as u64, words: self.columns.words() };
         let most = cost(all);
         if pass.whole && most.on_demand_seconds < most.full_seconds {
             let wanted = |chunk: &Chunk| sending.any(chunk.sources.0, chunk.sources.1);
-            let chunks = (0..self.columns.stripes()).flat_map(|stripe| self.columns.chunks(stripe, wanted));
-            let wanted =
-                chunks.fold((0, 0, 0), |(chunks, bytes, words), chunk| (chunks + 1, bytes + chunk.padded() as u64, words + chunk.words()));
-            return Some(cost(wanted));
+            let mut scan = Scan::default();
+            for chunk in (0..self.columns.stripes()).flat_map(|stripe| self.columns.chunks(stripe, wanted)) {
+                scan.bytes += chunk.padded() as u64;
+                scan.requests += 1;
+                scan.words += chunk.words();
+            }
+            return Some(cost(scan));
         }
         Some(most)
     }
