@@ -87,10 +87,10 @@ impl<T: Pod> DiskArray<T> {
         items * size_of::<T>() as u64 + blocks * PAGE as u64
     }
 
-    /// Reads all `items` items of block `index`.
+    /// Reads the first `items` items of block `index`, which are those that were written.
     pub fn load(&self, counters: &Counters, index: usize, items: usize, into: &mut Block<T>) -> Result<()> {
         let (offset, bytes) = (self.offsets[index], bytes_of(into, items));
-        debug_assert_eq!(bytes.len() as u64, self.offsets[index + 1] - offset);
+        debug_assert!(bytes.len() as u64 <= self.offsets[index + 1] - offset);
         self.file.read_at(bytes, offset)?;
         counters.bytes_read.fetch_add(bytes.len() as u64, Relaxed);
         counters.useful_bytes.fetch_add((items * size_of::<T>()) as u64, Relaxed);
@@ -105,7 +105,7 @@ impl<T: Pod> DiskArray<T> {
         Ok(())
     }
 
-    /// Writes all `items` items of block `index`. What is behind them in `from`, up to a page, becomes zeros.
+    /// Writes `items` items of block `index`: all of it, or its front. What is behind them in `from`, up to a page, becomes zeros.
     pub fn store(&self, counters: &Counters, index: usize, items: usize, from: &mut Block<T>) -> Result<()> {
         let bytes = bytes_of(from, items);
         bytes[items * size_of::<T>()..].fill(0);

@@ -10,10 +10,12 @@
 //! - `stream`: chunks on their way to a worker.
 //! - `sub_blocks`: chunks that stay in memory between passes.
 //! - `signals`: what vertices send, and when it may be used.
+//! - `degrees`: degrees on scratch.
 //! - [`array`]: [`array::DiskArray`], an array on scratch; [`stored`]: results on scratch.
 
 pub mod array;
 mod columns;
+mod degrees;
 mod demand;
 mod kept;
 mod pass;

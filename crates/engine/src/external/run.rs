@@ -17,6 +17,7 @@ use outercore_storage::{HugeVec, PAGE};
 use super::{
     array::DiskArray,
     columns::{Chunk, Columns},
+    degrees::StoredDegrees,
     demand::{self, Demand},
     fits_grid,
     pass::{Desk, Pass, Shared, Worker},
@@ -65,7 +66,7 @@ pub struct External<'r, P: VertexProgram> {
     pub(super) edges: Edges,
     columns: Columns,
     values: DiskArray<P::Value>,
-    degrees: DiskArray<u32>,
+    degrees: StoredDegrees,
     /// The next signals of the vertices beyond the hubs.
     tail: DiskArray<P::Signal>,
     /// How lists are read, where that may be worth it.
@@ -178,7 +179,7 @@ pub fn execute<'r, P: VertexProgram>(
         session,
         edges,
         values: DiskArray::create(disk, &folder, &bounds)?,
-        degrees: DiskArray::create(disk, &folder, &bounds)?,
+        degrees: StoredDegrees::create(disk, &folder, &bounds)?,
         tail: DiskArray::create(disk, &folder, &bounds)?,
         demand,
         sub_blocks,
