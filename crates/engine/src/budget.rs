@@ -64,7 +64,13 @@ impl Needs {
             None => return Err(too_small(fixed, "semi-externally")),
         };
         let external = model == MemoryModel::FullyExternal;
-        let smallest = least.unwrap_or(fixed).min(fixed);
+        // Of the model that was asked for, or of the one that needs least.
+        let smallest = match config.model {
+            Some(MemoryModel::InMemory) => whole,
+            Some(MemoryModel::SemiExternal) => fixed,
+            Some(MemoryModel::FullyExternal) => least.unwrap_or(fixed),
+            None => least.unwrap_or(fixed).min(fixed),
+        };
         if external && config.memory < least.unwrap_or(fixed) {
             return Err(too_small(least.unwrap_or(fixed), "fully externally"));
         }

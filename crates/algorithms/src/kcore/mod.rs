@@ -165,6 +165,7 @@ fn choose(graph: &Graph, config: &RunConfig) -> Result<(Plan, Option<u64>)> {
     let fully = config.model == Some(MemoryModel::FullyExternal);
     if !fully || config.preset == Preset::Best {
         match peel::needs("kcore", graph)?.plan(graph, config) {
+            Ok((resident, cache)) if config.model.is_some() && !fully => return Ok((resident, Some(cache))),
             Ok((mut resident, cache)) => {
                 let least = plan(&Program, "kcore", graph, &external(u64::MAX / 4), None)?.0.smallest_budget_bytes;
                 resident.smallest_budget_bytes = resident.smallest_budget_bytes.min(least);
