@@ -3,7 +3,10 @@
 use std::{collections::BTreeMap, sync::atomic::Ordering::Relaxed};
 
 use outercore_engine::{
-    Column, EngineError, Figure, Outcome, Plan, Result, RunReport, TopRow, edges::rows::Rows, report::Cell, session::Session,
+    Column, EngineError, Figure, Outcome, Plan, Result, RunReport, TopRow,
+    edges::rows::Rows,
+    report::{Cell, Planned},
+    session::Session,
 };
 use outercore_graph::{Direction, Graph};
 
@@ -53,6 +56,7 @@ pub fn outcome(done: &Done, summary: Summary, columns: Vec<Column>, ranked: bool
         edges_processed: counters.edges.load(Relaxed),
         cache: session.cache(),
         summary,
+        planned: Planned::of(done.plan),
         per_iteration: session.take_iterations(),
     };
     Outcome { report, columns, ranked }

@@ -82,6 +82,13 @@ fn builds_informs_checks_and_runs() {
     {
         assert!(!report[key].is_null(), "{key}");
     }
+    // What was planned stands beside what was done.
+    place.ends(0, &["generate", "rmat", "--scale", "16", "--seed", "7", "-o", "r.oc"]);
+    let ranked = place.json(&["run", "pagerank", "r.oc", "--iterations", "4", "--model", "semi-external"]);
+    let (planned, read) = (ranked["planned"]["bytes_read"].as_f64().unwrap(), ranked["bytes_read"].as_f64().unwrap());
+    assert!(read > 1e6 && (planned / read - 1.0).abs() < 0.25, "{planned} bytes were planned, {read} read");
+    assert!(ranked["planned"]["memory_bytes"].as_u64() <= ranked["memory_budget_bytes"].as_u64());
+    assert!(place.ends(0, &["run", "pagerank", "r.oc", "--iterations", "4"]).0.contains("; planned "));
     let plan = place.json(&["plan", "pagerank", "g.oc"]);
     assert_eq!(plan["algorithm"], "pagerank");
     assert!(place.ends(0, &["plan", "bfs", "g.oc", "--source", "1"]).0.contains("smallest budget"));

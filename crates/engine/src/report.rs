@@ -8,6 +8,7 @@ use serde::{Serialize, Serializer};
 use crate::{
     config::{IoScheduling, MemoryModel},
     limits::Limits,
+    plan::Plan,
     values::Values,
 };
 
@@ -235,6 +236,33 @@ pub struct RunReport {
     pub cache: CacheReport,
     /// The answer's figures.
     pub summary: BTreeMap<&'static str, Figure>,
+    /// What the plan said.
+    pub planned: Planned,
     /// Iteration by iteration.
     pub per_iteration: Vec<IterationReport>,
+}
+
+/// What a plan said of a run, to be held against what the run did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Planned {
+    /// Bytes of memory, against `peak_rss_bytes`.
+    pub memory_bytes: u64,
+    /// Bytes of scratch.
+    pub disk_bytes: u64,
+    /// Bytes that one pass over the edges reads.
+    pub bytes_per_scan: u64,
+    /// Bytes read in all, against `bytes_read`; `None`: it depends on the graph's shape.
+    pub bytes_read: Option<u64>,
+}
+
+impl Planned {
+    /// What `plan` says.
+    pub fn of(plan: &Plan) -> Self {
+        Self {
+            memory_bytes: plan.memory.iter().map(|item| item.bytes).sum(),
+            disk_bytes: plan.disk_bytes,
+            bytes_per_scan: plan.bytes_per_scan,
+            bytes_read: plan.expected_bytes_read,
+        }
+    }
 }

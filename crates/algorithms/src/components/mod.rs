@@ -40,6 +40,23 @@ impl Components {
             scans: Some(1),
         }
     }
+
+    /// The plan, and the bytes that are left.
+    fn planned(&self, graph: &Graph, config: &RunConfig) -> Result<(Plan, u64)> {
+        let (mut plan, room) = self.needs(graph).plan(graph, config)?;
+        if plan.memory_model == MemoryModel::FullyExternal {
+            plan.method = match config.preset {
+                Preset::Streaming => "labels spread in scan after scan of the grid",
+                _ => "union-find by windows of vertices, each edge once",
+            }
+            .to_owned();
+            plan.disk_bytes = graph.connected() * 8;
+        } else if sampled::sections(graph, config, room).is_some() {
+            // One scan at the most.
+            plan.expected_bytes_read = None;
+        }
+        Ok((plan, room))
+    }
 }
 
 /// Joins the trees of `a` and `b`.
@@ -81,21 +98,12 @@ impl Algorithm for Components {
     }
 
     fn plan(&self, graph: &Graph, config: &RunConfig) -> Result<Plan> {
-        let (mut plan, _) = self.needs(graph).plan(graph, config)?;
-        if plan.memory_model == MemoryModel::FullyExternal {
-            plan.method = match config.preset {
-                Preset::Streaming => "labels spread in scan after scan of the grid",
-                _ => "union-find by windows of vertices, each edge once",
-            }
-            .to_owned();
-            plan.disk_bytes = graph.connected() * 8;
-        }
-        Ok(plan)
+        Ok(self.planned(graph, config)?.0)
     }
 
     fn run(&self, graph: &Graph, config: &RunConfig, progress: &dyn RunProgress) -> Result<Outcome> {
         fits_32_bits(graph, self.name())?;
-        let (plan, room) = self.needs(graph).plan(graph, config)?;
+        let (plan, room) = self.planned(graph, config)?;
         if plan.memory_model == MemoryModel::FullyExternal {
             return external::run(graph, config, progress, &plan, room);
         }

@@ -186,5 +186,6 @@ fn traffic(report: &RunReport) -> String {
     }
     let speed = report.bytes_read as f64 / report.seconds.max(1e-9) / 1e9;
     let (bytes, requests) = (human_bytes(report.bytes_read), grouped(report.requests));
-    format!("{bytes} in {requests} requests, {speed:.2} GB/s, {:.0} % of it wanted", report.io_utility * 100.0)
+    let planned = report.planned.bytes_read.map(|planned| format!("; planned {}", human_bytes(planned))).unwrap_or_default();
+    format!("{bytes} in {requests} requests, {speed:.2} GB/s, {:.0} % of it wanted{planned}", report.io_utility * 100.0)
 }
