@@ -31,6 +31,33 @@ pub struct Needs {
     pub scans: Option<u64>,
 }
 
+/// What every run has in memory.
+fn base(graph: &Graph, config: &RunConfig, edge_pages: u64, process: u64) -> Vec<PlanItem> {
+    vec![
+        PlanItem { name: "program", bytes: process + config.threads as u64 * (1 << 20) },
+        PlanItem { name: "I/O buffers", bytes: ((config.threads * DEPTH * BUFFER_BYTES) as u64).next_multiple_of(2 << 20) },
+        PlanItem { name: "checksums", bytes: OpenSection::sums_bytes(edge_pages) + graph.connected() / 400 },
+    ]
+}
+
+/// Changes a semi-external plan to one that passes over the grid as fully-external runs do, with these arrays in memory, if that leaves less to be read: `share` of the edges are read
+/// by a pass. `room` is what the plan has left, and is what the new one has left.
+pub fn pass_over(plan: &mut Plan, room: &mut u64, graph: &Graph, config: &RunConfig, arrays: Vec<PlanItem>, share: f64) -> bool {
+    let edge_bytes = plan.bytes_per_scan + *room;
+    let mut memory = base(graph, config, edge_bytes / (outercore_storage::PAGE as u64 + 1), EXTERNAL_PROCESS);
+    memory.extend(arrays);
+    let used = memory.iter().map(|item| item.bytes).sum::<u64>() + (4 << 20);
+    // A scan in which half of the edges are in memory waits for the processors, and looks at each edge once.
+    if used > config.memory || *room >= edge_bytes / 2 {
+        return false;
+    }
+    *room = (config.memory - used).min(edge_bytes / 2);
+    memory.push(PlanItem { name: "edges", bytes: *room });
+    plan.memory = memory;
+    plan.bytes_per_scan = ((edge_bytes as f64 * share) as u64).saturating_sub(*room);
+    true
+}
+
 impl Needs {
     /// Decides the model. Returns the plan and the bytes that are left: for caching edges, or in a fully-external run for windows too.
     pub fn plan(self, graph: &Graph, config: &RunConfig) -> Result<(Plan, u64)> {
@@ -38,13 +65,7 @@ impl Needs {
             |name: &String| graph.manifest().section(name).map_or(0, |section| section.bytes.div_ceil(outercore_storage::PAGE as u64));
         let edge_pages: u64 = self.edges.iter().map(pages).sum();
         let edge_bytes = edge_pages * (outercore_storage::PAGE as u64 + 1);
-        let base = |process: u64| {
-            vec![
-                PlanItem { name: "program", bytes: process + config.threads as u64 * (1 << 20) },
-                PlanItem { name: "I/O buffers", bytes: ((config.threads * DEPTH * BUFFER_BYTES) as u64).next_multiple_of(2 << 20) },
-                PlanItem { name: "checksums", bytes: OpenSection::sums_bytes(edge_pages) + graph.connected() / 400 },
-            ]
-        };
+        let base = |process: u64| base(graph, config, edge_pages, process);
         let total = |process, more: &[PlanItem]| base(process).iter().chain(more).map(|item| item.bytes).sum::<u64>();
         let fixed = total(PROCESS, &self.resident);
         let whole = fixed + edge_bytes + (4 << 20);
@@ -98,6 +119,7 @@ impl Needs {
             bytes_per_scan,
             expected_bytes_read: self.scans.map(|scans| edge_bytes + bytes_per_scan * scans.saturating_sub(1)),
             disk_bytes: 0,
+            in_passes: false,
         };
         Ok((plan, room))
     }

@@ -13,11 +13,12 @@ use outercore_graph::{Direction, Graph, WeightKind};
 use outercore_storage::HugeVec;
 
 use crate::{
-    budget::Needs,
+    budget::{Needs, pass_over},
     config::{MemoryModel, ReadPolicy, RunConfig, RunProgress},
     costs::{self, Lists},
     edges::{
         grid::Grid,
+        piece::look_ahead,
         rows::{Rows, load_table},
         stream::IoIterator,
     },
@@ -93,11 +94,24 @@ pub fn plan<P: VertexProgram>(
     } else {
         "iterations over a frontier; the cheaper of grid and rows for each"
     };
-    let external = if external::suits(program, graph) { Some(external::run::needs(program, graph, config)?) } else { None };
-    let (mut plan, room) = Needs { algorithm: name, method: method.to_owned(), resident, external, edges, scans }.plan(graph, config)?;
+    let external = if external::suits(program, graph) { Some(external::needs::least(program, graph, config)?) } else { None };
+    let (mut plan, mut room) = Needs { algorithm: name, method: method.to_owned(), resident, external, edges, scans }.plan(graph, config)?;
     if plan.memory_model == MemoryModel::FullyExternal {
         plan.method = external::method(program, graph).to_owned();
-        plan.disk_bytes = external::run::disk_bytes::<P>(graph);
+        plan.disk_bytes = external::needs::disk_bytes::<P>(graph);
+    } else if plan.memory_model == MemoryModel::SemiExternal
+        && let Some(near) = external::needs::near(program, graph, config)?
+    {
+        let (whole, share) = (plan.bytes_per_scan + room, external::needs::share(graph)?);
+        let kept: u64 = near.iter().map(|item| item.bytes).sum();
+        let arrays = [external::needs::least(program, graph, config)?, near].concat();
+        if pass_over(&mut plan, &mut room, graph, config, arrays, share) {
+            // The run itself decides what stays in memory; the plan has seen to it that everything does.
+            room += kept;
+            plan.method = "passes over the grid, up and down in turn, in which half of the edges serve two iterations".to_owned();
+            plan.expected_bytes_read = scans.map(|scans| whole + plan.bytes_per_scan * scans.saturating_sub(1));
+            plan.in_passes = true;
+        }
     }
     Ok((plan, room))
 }
@@ -141,8 +155,8 @@ pub fn execute<'a, P: VertexProgram>(
     scans: Option<u64>,
 ) -> Result<Finished<'a, P::Value>> {
     let (plan, cache) = plan(program, name, graph, config, scans)?;
-    if plan.memory_model == MemoryModel::FullyExternal {
-        let names = external::run::sections(program, graph, config, cache)?;
+    if plan.memory_model == MemoryModel::FullyExternal || plan.in_passes {
+        let names = external::needs::sections(program, graph, config, cache)?;
         let (session, sections) = Session::open(graph, config, progress, &names.iter().map(String::as_str).collect::<Vec<_>>())?;
         let ended = external::run::execute(program, &session, sections, cache, scans)?;
         let Ended { values, iterations, residual, load_seconds } = ended;
@@ -392,7 +406,10 @@ impl<'r, P: VertexProgram> Run<'r, P> {
                 let base = piece.segment as usize;
                 if everyone {
                     let signals = &signals[base..];
-                    piece.for_each_ahead(signals, |source, target| inbox[target].combine(program.carry(signals[source], 1.0)));
+                    piece.for_each(|source, target| {
+                        look_ahead(signals, source);
+                        inbox[target].combine(program.carry(signals[source], 1.0));
+                    });
                 } else {
                     piece.for_each(|source, target| {
                         if sending.contains((base + source) as u64) {

@@ -38,6 +38,9 @@ pub struct Plan {
     pub expected_bytes_read: Option<u64>,
     /// Bytes of scratch on disk.
     pub disk_bytes: u64,
+    /// Whether a semi-external run passes over the grid as fully-external ones do, so that a reading serves two iterations.
+    #[serde(skip)]
+    pub in_passes: bool,
 }
 
 /// `1536` -> `1.5 KiB`.

@@ -6,6 +6,12 @@ use outercore_storage::memory::prefetch;
 /// How far ahead of the edge at hand signals are brought near, in bytes: far enough for main memory, within the next page.
 const AHEAD: usize = 2048;
 
+/// Brings near what will be due soon after `signals[source]`: sources come in ascending order, but with gaps that the processor's own foresight does not follow.
+#[inline(always)]
+pub fn look_ahead<T>(signals: &[T], source: usize) {
+    prefetch(signals, source + AHEAD / size_of::<T>());
+}
+
 /// A piece of a tile: at most one chunk.
 pub struct Piece<'a> {
     /// The first source of the segment.
@@ -25,16 +31,6 @@ impl<'a> Piece<'a> {
     /// Words, skips included: about the edges.
     pub fn words(&self) -> u64 {
         self.code.words(self.bytes.len() as u64)
-    }
-
-    /// Hands every edge to `visit`, and has `signals`, which hold one for each source from the segment's first on, brought near before they are due: they are read in ascending order, but
-    /// with gaps that the processor's own foresight does not follow.
-    #[inline(always)]
-    pub fn for_each_ahead<T>(&self, signals: &[T], mut visit: impl FnMut(usize, usize)) {
-        self.for_each(|source, target| {
-            prefetch(signals, source + AHEAD / size_of::<T>());
-            visit(source, target);
-        });
     }
 
     /// Hands every edge to `visit`: the source within the segment, and the destination within the stripe.

@@ -1,12 +1,14 @@
 //! [`DiskArray`]: an array on scratch, in blocks. Every block begins at a page, so that workers write neighboring blocks without sharing one; every page has a
-//! checksum in memory, so that what comes back is what was written, or an error.
+//! checksum in memory, so that what comes back is what was written, or an error. Its first blocks stay in memory where there is room.
 //!
-//! Memory: 4 bytes for each page.
+//! Memory: 4 bytes for each page, and the blocks that stay.
 
 use std::{
-    marker::PhantomData,
     path::Path,
-    sync::atomic::{AtomicU32, Ordering::Relaxed},
+    sync::{
+        Mutex,
+        atomic::{AtomicU32, Ordering::Relaxed},
+    },
 };
 
 use outercore_storage::{Disk, DiskFile, HugePages, HugeVec, PAGE, Pod, StorageError, checksum::page_sum};
@@ -14,12 +16,13 @@ use outercore_storage::{Disk, DiskFile, HugePages, HugeVec, PAGE, Pod, StorageEr
 use crate::{error::Result, session::Counters};
 
 /// An array of fixed length on scratch. The file has no name: it goes with the process, however that ends.
-pub struct DiskArray<T> {
+pub struct DiskArray<T: Pod> {
     file: DiskFile,
+    /// The first blocks, which never leave memory.
+    kept: Vec<Mutex<HugeVec<T>>>,
     /// First byte of each block in the file; one more than blocks.
     offsets: Vec<u64>,
     sums: Vec<AtomicU32>,
-    items: PhantomData<T>,
 }
 
 /// Memory for one block on its way from or to a [`DiskArray`].
@@ -65,16 +68,36 @@ fn bytes_of<T: Pod>(block: &mut Block<T>, items: usize) -> &mut [u8] {
     unsafe { std::slice::from_raw_parts_mut(block.memory.as_mut_ptr().cast::<u8>(), bytes) }
 }
 
-impl<T: Pod> DiskArray<T> {
+impl<T: Pod + Copy> DiskArray<T> {
     /// An array in a new file without a name in `folder`; block `b` has items `bounds[b]..bounds[b + 1]`. It must be stored before it is loaded.
     pub fn create(disk: &Disk, folder: &Path, bounds: &[u64]) -> Result<Self> {
+        Self::create_near(disk, folder, bounds, &mut 0)
+    }
+
+    /// As [`DiskArray::create`]; as many of its first blocks as `room` bytes hold stay in memory, which is taken from `room`.
+    pub fn create_near(disk: &Disk, folder: &Path, bounds: &[u64], room: &mut u64) -> Result<Self> {
+        let mut kept = Vec::new();
+        for pair in bounds.windows(2) {
+            let items = (pair[1] - pair[0]) as usize;
+            let bytes = Self::kept_bytes(items);
+            if bytes > *room {
+                break;
+            }
+            *room -= bytes;
+            kept.push(Mutex::new(HugeVec::zeroed(items, HugePages::Off)?));
+        }
         let file = disk.create_unnamed(folder, ".outercore-scratch")?;
         let mut offsets = vec![0];
         for pair in bounds.windows(2) {
             offsets.push(offsets[offsets.len() - 1] + ((pair[1] - pair[0]) * size_of::<T>() as u64).next_multiple_of(PAGE as u64));
         }
         let pages = offsets[offsets.len() - 1] / PAGE as u64;
-        Ok(Self { file, offsets, sums: (0..pages).map(|_| AtomicU32::new(0)).collect(), items: PhantomData })
+        Ok(Self { file, kept, offsets, sums: (0..pages).map(|_| AtomicU32::new(0)).collect() })
+    }
+
+    /// Bytes of memory of a block of `items` items that stays.
+    pub fn kept_bytes(items: usize) -> u64 {
+        ((items * size_of::<T>()).next_multiple_of(PAGE) + PAGE) as u64
     }
 
     /// Bytes of memory for an array of `items` items in `blocks` blocks.
@@ -89,6 +112,10 @@ impl<T: Pod> DiskArray<T> {
 
     /// Reads the first `items` items of block `index`, which are those that were written.
     pub fn load(&self, counters: &Counters, index: usize, items: usize, into: &mut Block<T>) -> Result<()> {
+        if let Some(kept) = self.kept.get(index) {
+            into.items(items).copy_from_slice(&kept.lock().expect("no holder panics")[..items]);
+            return Ok(());
+        }
         let (offset, bytes) = (self.offsets[index], bytes_of(into, items));
         debug_assert!(bytes.len() as u64 <= self.offsets[index + 1] - offset);
         self.file.read_at(bytes, offset)?;
@@ -107,6 +134,10 @@ impl<T: Pod> DiskArray<T> {
 
     /// Writes `items` items of block `index`: all of it, or its front. What is behind them in `from`, up to a page, becomes zeros.
     pub fn store(&self, counters: &Counters, index: usize, items: usize, from: &mut Block<T>) -> Result<()> {
+        if let Some(kept) = self.kept.get(index) {
+            kept.lock().expect("no holder panics")[..items].copy_from_slice(from.items(items));
+            return Ok(());
+        }
         let bytes = bytes_of(from, items);
         bytes[items * size_of::<T>()..].fill(0);
         let offset = self.offsets[index];

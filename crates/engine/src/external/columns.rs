@@ -81,9 +81,9 @@ impl Columns {
         self.directory.stripe(index as u32)
     }
 
-    /// The most vertices of a stripe.
-    pub fn widest(&self) -> usize {
-        self.directory.stripes.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0) as usize
+    /// How many vertices there are.
+    pub fn vertices_len(&self) -> u64 {
+        self.vertices
     }
 
     /// Stripes that must have been updated before stripe `index` may use next signals: those before the first number, or from the second one on.

@@ -1,14 +1,15 @@
-//! [`StoredDegrees`]: degrees on scratch, each stripe's in as few bytes as its largest takes: vertices are ordered by degree, so most stripes need one.
+//! [`StoredDegrees`]: degrees on scratch, or in memory where there is room, each stripe's in as few bytes as its largest takes: vertices are ordered by degree, so most stripes need one.
 
 use std::{
     path::Path,
     sync::atomic::{AtomicU8, Ordering::Relaxed},
 };
 
-use outercore_storage::Disk;
+use outercore_graph::Graph;
+use outercore_storage::{Disk, PAGE};
 
 use super::array::{Block, DiskArray};
-use crate::{error::Result, session::Counters};
+use crate::{edges::degrees::Degrees, error::Result, session::Counters};
 
 /// The degrees of all vertices, by stripe.
 pub struct StoredDegrees {
@@ -18,10 +19,16 @@ pub struct StoredDegrees {
 }
 
 impl StoredDegrees {
-    /// Stripe `s` has the vertices `bounds[s]..bounds[s + 1]`. It must be stored before it is loaded.
-    pub fn create(disk: &Disk, folder: &Path, bounds: &[u64]) -> Result<Self> {
+    /// Stripe `s` has the vertices `bounds[s]..bounds[s + 1]`. It must be stored before it is loaded. With `in_memory`, nothing goes to scratch.
+    pub fn create(disk: &Disk, folder: &Path, bounds: &[u64], in_memory: bool) -> Result<Self> {
         let widths = (1..bounds.len()).map(|_| AtomicU8::new(0)).collect();
-        Ok(Self { array: DiskArray::create(disk, folder, bounds)?, widths })
+        // What a stripe's degrees do not take of its block is never touched, and costs nothing.
+        Ok(Self { array: DiskArray::create_near(disk, folder, bounds, &mut if in_memory { u64::MAX } else { 0 })?, widths })
+    }
+
+    /// Bytes of memory for all of a graph's degrees.
+    pub fn memory(graph: &Graph, stripes: usize) -> Result<u64> {
+        Ok(Degrees::narrow_bytes(graph)? + (stripes * 2 * PAGE) as u64)
     }
 
     /// Writes the degrees of a stripe of `len` vertices; `block` has them before and after.
@@ -51,12 +58,28 @@ impl StoredDegrees {
 
 /// Spreads degrees of `width` bytes, which lie at the front, to four bytes each: the last one first.
 fn unpack(degrees: &mut [u32], width: usize) {
+    match width {
+        1 => spread::<1>(degrees),
+        2 => spread::<2>(degrees),
+        _ => {}
+    }
+}
+
+fn spread<const WIDTH: usize>(degrees: &mut [u32]) {
     let len = degrees.len();
     let bytes: &mut [u8] = bytemuck::cast_slice_mut(degrees);
-    for at in (0..len).rev() {
-        let mut degree = [0; 4];
-        degree[..width].copy_from_slice(&bytes[width * at..width * (at + 1)]);
-        bytes[4 * at..4 * at + 4].copy_from_slice(&degree);
+    // In steps of 64, whose copy lets the compiler use vectors.
+    let mut end = len;
+    while end > 0 {
+        let first = (end - 1) / 64 * 64;
+        let mut narrow = [[0; WIDTH]; 64];
+        let count = end - first;
+        narrow[..count].as_flattened_mut().copy_from_slice(&bytes[WIDTH * first..WIDTH * end]);
+        for (wide, narrow) in bytes[4 * first..4 * end].as_chunks_mut::<4>().0.iter_mut().zip(&narrow[..count]) {
+            *wide = [0; 4];
+            wide[..WIDTH].copy_from_slice(narrow);
+        }
+        end = first;
     }
 }
 
@@ -68,7 +91,7 @@ mod tests {
     fn small_degrees_take_fewer_bytes_and_come_back() {
         let folder = tempfile::tempdir().unwrap();
         let bounds = [0u64, 9_000, 18_000, 27_001, 27_001];
-        let stored = StoredDegrees::create(&Disk::new(), folder.path(), &bounds).unwrap();
+        let stored = StoredDegrees::create(&Disk::new(), folder.path(), &bounds, false).unwrap();
         let degree = |vertex: u64| [u32::MAX - 5, 65_535, 255][(vertex / 9_000).min(2) as usize].saturating_sub(vertex as u32 % 200);
         let mut block = Block::new(9_001).unwrap();
         let mut written = Vec::new();

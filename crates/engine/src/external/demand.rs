@@ -3,7 +3,10 @@
 //!
 //! Memory: a byte or so for each vertex for the degrees, an eighth for the index, and buffers of a fixed size.
 
-use std::sync::{Mutex, atomic::Ordering::Relaxed};
+use std::{
+    ops::Range,
+    sync::{Mutex, atomic::Ordering::Relaxed},
+};
 
 use outercore_graph::{Direction, Graph};
 use outercore_storage::{Spill, bytes_of, extend_from_bytes};
@@ -44,6 +47,18 @@ pub struct Demand<M: Monoid> {
     passing: Passing<M>,
     /// Lists that serve the next iteration too, where the order of messages does not matter.
     kept: Option<Kept>,
+}
+
+/// Who sends in a window of vertices.
+pub struct Gather<'g, S> {
+    /// The window.
+    pub window: Range<u64>,
+    /// Its vertices' signals.
+    pub signals: &'g [S],
+    /// Who sends.
+    pub sending: &'g Frontier,
+    /// About how many edges the senders have.
+    pub edges: u64,
 }
 
 /// Messages on their way, by stripe.
@@ -120,21 +135,15 @@ impl<M: Monoid> Demand<M> {
         costs
     }
 
-    /// Reads the lists of who is `sending`, and passes what they send on.
-    pub fn gather<P: VertexProgram<Message = M>>(
-        &self,
-        program: &P,
-        session: &Session,
-        signals: &[P::Signal],
-        sending: &Frontier,
-        edges: u64,
-    ) -> Result<()> {
+    /// Reads the lists of those who send in a window, and passes what they send on.
+    pub fn gather<P: VertexProgram<Message = M>>(&self, program: &P, session: &Session, share: &Gather<P::Signal>) -> Result<()> {
+        let &Gather { ref window, signals, sending, edges } = share;
         let sender = |_| {
             let outbox = Outbox { passing: &self.passing, counters: &session.counters, messages: Vec::with_capacity(OUTBOX), failed: None };
             (outbox, self.kept.as_ref().map(Kept::shelf))
         };
         let send = |(outbox, shelf): &mut (Outbox<M>, Option<Shelf>), vertex: u64, list: List| {
-            let signal = signals[vertex as usize];
+            let signal = signals[(vertex - window.start) as usize];
             list.neighbors().for_each(|target| outbox.push(target, program.carry(signal, 1.0)));
             if let Some(shelf) = shelf.as_mut().filter(|_| list.len() == self.rows.degree(vertex) as usize) {
                 shelf.put(vertex, list);
@@ -150,7 +159,7 @@ impl<M: Monoid> Demand<M> {
                 }
             });
         }
-        let stream = IoIterator::new(session, &self.rows).ordered(!M::EXACT);
+        let stream = IoIterator::new(session, &self.rows).ordered(!M::EXACT).within(window.clone());
         let unserved = |group| sending.word(group) & !self.kept.as_ref().map_or(0, |kept| kept.served(group));
         senders.extend(stream.for_each(edges, unserved, sender, send)?);
         for (mut outbox, shelf) in senders {

@@ -1,6 +1,6 @@
 //! Fully-external runs: what a vertex keeps is on scratch, and a stripe at a time is in memory.
 //!
-//! - [`run`]: iterations of a program.
+//! - [`run`]: iterations of a program; [`needs`]: what they need; `choice`: passes or lists; `stripes`: what happens to a stripe.
 //! - `pass`: one pass over the grid, for one iteration or for two.
 //! - `pull`: lists instead of the grid, for weights and for signals against the direction of edges.
 //! - `demand`: the lists of active vertices instead, and what they send to stripes that are not in memory.
@@ -14,16 +14,19 @@
 //! - [`array`]: [`array::DiskArray`], an array on scratch; [`stored`]: results on scratch.
 
 pub mod array;
+mod choice;
 mod columns;
 mod degrees;
 mod demand;
 mod kept;
+pub mod needs;
 mod pass;
 mod pull;
 pub mod run;
 pub mod scan;
 mod signals;
 pub mod stored;
+mod stripes;
 mod stream;
 mod sub_blocks;
 

@@ -3,25 +3,26 @@
 
 use std::{
     collections::VecDeque,
-    sync::atomic::{AtomicUsize, Ordering::Relaxed},
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
 };
 
-use outercore_storage::{HugePages, HugeVec};
+use outercore_storage::{HugePages, HugeVec, Pod};
 
 use super::{
     array::{Block, DiskArray},
     columns::{Chunk, Columns, Side},
     run::External,
-    signals::{NextSignals, Settled},
+    signals::{NextSignals, Settled, Window},
     stream::ChunkStream,
 };
 use crate::{
     config::ReadPolicy,
+    edges::piece::{Piece, look_ahead},
     error::{EngineError, Result},
     frontier::Frontier,
     monoid::Monoid,
     program::{Context, VertexProgram},
-    session::{OpenSection, Reader},
+    session::{Counters, OpenSection, Reader},
 };
 
 /// What a pass reads and in which order.
@@ -49,11 +50,22 @@ impl Pass {
     }
 }
 
+/// Messages of this iteration and of the next one.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Both<M>([M; 2]);
+
+// SAFETY: two values of a type of plain bytes, without padding between or after them.
+unsafe impl<M: Monoid> Pod for Both<M> {}
+
 /// A worker's arrays, each for one stripe.
 pub struct Desk<P: VertexProgram> {
     sum: HugeVec<P::Message>,
+    /// The sums of a side that serves two iterations: each edge adds to both at one place.
+    both: HugeVec<Both<P::Message>>,
     total: HugeVec<P::Message>,
     partial: Block<P::Message>,
+    /// For the next iteration.
     ahead: Block<P::Message>,
     pub values: Block<P::Value>,
     pub degrees: Block<u32>,
@@ -61,30 +73,55 @@ pub struct Desk<P: VertexProgram> {
 }
 
 impl<P: VertexProgram> Desk<P> {
-    /// Arrays for stripes of at most `widest` vertices.
-    pub fn new(widest: usize) -> Result<Self> {
+    /// Arrays for stripes of at most `widest` vertices; with `two`, for passes that serve two iterations; with `windows`, for several windows of signals.
+    pub fn new(widest: usize, two: bool, windows: bool) -> Result<Self> {
+        let for_two = if two { widest } else { 0 };
         Ok(Self {
             sum: HugeVec::zeroed(widest, HugePages::Off)?,
+            both: HugeVec::zeroed(for_two, HugePages::Off)?,
             total: HugeVec::zeroed(widest, HugePages::Off)?,
-            partial: Block::new(widest)?,
-            ahead: Block::new(widest)?,
+            partial: Block::new(if two || windows { widest } else { 0 })?,
+            ahead: Block::new(for_two)?,
             values: Block::new(widest)?,
             degrees: Block::new(widest)?,
             signals: Block::new(widest)?,
         })
     }
 
-    /// Bytes of memory.
+    /// Bytes of memory, whatever the windows.
     pub fn bytes(widest: usize) -> u64 {
-        4 * Block::<P::Message>::bytes(widest)
+        3 * Block::<P::Message>::bytes(widest)
             + Block::<P::Value>::bytes(widest)
             + Block::<u32>::bytes(widest)
             + Block::<P::Signal>::bytes(widest)
     }
 
+    /// Bytes of memory that passes which serve two iterations take beside that.
+    pub fn two_bytes(widest: usize) -> u64 {
+        3 * Block::<P::Message>::bytes(widest)
+    }
+
+    /// Stores the total, to be loaded again.
+    pub fn store_total(&mut self, counters: &Counters, sums: &DiskArray<P::Message>, stripe: usize, len: usize) -> Result<()> {
+        self.partial.items(len).copy_from_slice(&self.total[..len]);
+        sums.store(counters, stripe, len, &mut self.partial)
+    }
+
+    /// Loads a total.
+    pub fn load_total(&mut self, counters: &Counters, sums: &DiskArray<P::Message>, stripe: usize, len: usize) -> Result<()> {
+        sums.load(counters, stripe, len, &mut self.partial)?;
+        self.total[..len].copy_from_slice(self.partial.items(len));
+        Ok(())
+    }
+
     /// The total of the stripe at hand.
     pub fn total(&self) -> &[P::Message] {
         &self.total
+    }
+
+    /// The same, to be added to.
+    pub fn total_mut(&mut self) -> &mut [P::Message] {
+        &mut self.total
     }
 
     /// The totals of a stripe of `len` vertices, with no message yet.
@@ -99,11 +136,64 @@ impl<P: VertexProgram> Desk<P> {
         (&self.total[..len], self.values.items(len), self.degrees.items(len), self.signals.items(len))
     }
 
-    /// Adds the sums of a side to the total.
-    fn fold(&mut self, len: usize) {
-        for (total, sum) in self.total[..len].iter_mut().zip(&mut self.sum[..len]) {
-            total.combine(std::mem::replace(sum, P::Message::IDENTITY));
+    /// No sum yet for a stripe of `len` vertices; with `two`, for the next iteration neither.
+    fn clear(&mut self, len: usize, two: bool) {
+        self.sum[..len].fill(P::Message::IDENTITY);
+        if two {
+            self.both[..len].fill(Both([P::Message::IDENTITY; 2]));
+            self.ahead.items(len).fill(P::Message::IDENTITY);
         }
+    }
+
+    /// Adds the sums of a side to the total; of one that served two iterations, to those of the next one too.
+    fn fold(&mut self, len: usize, two: bool) {
+        let total = &mut self.total[..len];
+        if two {
+            for ((total, both), ahead) in total.iter_mut().zip(&mut self.both[..len]).zip(self.ahead.items(len)) {
+                let [now, next] = std::mem::replace(both, Both([P::Message::IDENTITY; 2])).0;
+                total.combine(now);
+                *ahead = next;
+            }
+        } else {
+            for (total, sum) in total.iter_mut().zip(&mut self.sum[..len]) {
+                total.combine(std::mem::replace(sum, P::Message::IDENTITY));
+            }
+        }
+    }
+
+    /// Combines the messages of a piece for this iteration and for the next one, whose signals these are, from its source `first` of the segment on. Returns how many edges are active now.
+    fn combine_both(
+        &mut self,
+        program: &P,
+        shared: &Shared<P>,
+        piece: &Piece,
+        (signals, next): (&[P::Signal], &[P::Signal]),
+        first: usize,
+    ) -> u64 {
+        let both = &mut *self.both;
+        // What was waited for was said before.
+        if shared.everyone && shared.all_send_next.load(Relaxed) {
+            piece.for_each(|source, target| {
+                let (source, both) = (source - first, &mut both[target].0);
+                look_ahead(signals, source);
+                look_ahead(next, source);
+                both[0].combine(program.carry(signals[source], 1.0));
+                both[1].combine(program.carry(next[source], 1.0));
+            });
+            return piece.words();
+        }
+        let mut active = 0;
+        piece.for_each(|source, target| {
+            let vertex = piece.segment + source as u64;
+            if shared.sending.contains(vertex) {
+                active += 1;
+                both[target].0[0].combine(program.carry(signals[source - first], 1.0));
+            }
+            if shared.next_sending.contains(vertex) {
+                both[target].0[1].combine(program.carry(next[source - first], 1.0));
+            }
+        });
+        active
     }
 }
 
@@ -112,16 +202,20 @@ pub struct Shared<'p, P: VertexProgram> {
     pub pass: Pass,
     pub context: &'p Context,
     pub columns: &'p Columns,
-    /// This iteration's signals, by vertex.
+    /// Whose signals these are.
+    pub window: &'p Window,
+    /// This iteration's signals of the window's vertices.
     pub signals: &'p [P::Signal],
     pub next_signals: &'p NextSignals<P::Signal>,
     pub sending: &'p Frontier,
     pub next_sending: &'p Frontier,
     /// Whether everyone sends.
     pub everyone: bool,
-    /// Messages for this iteration that the last pass made, and for the next one.
+    /// Messages for this iteration that the last pass made, and for the next one; or those of earlier windows.
     pub partial: Option<&'p DiskArray<P::Message>>,
     pub settled: Settled,
+    /// Whether everyone in the stripes that were applied sends in the next iteration.
+    pub all_send_next: AtomicBool,
     pub next: AtomicUsize,
 }
 
@@ -172,7 +266,7 @@ impl<'w, 'p, P: VertexProgram> Worker<'w, 'p, P> {
             self.fill()?;
             let Some(column) = self.columns.pop_front() else { return Ok(()) };
             let touched = self.column(column.stripe, &column.chunks)?;
-            self.run.apply(self.shared, column.stripe, touched, self.desk, None)?;
+            self.run.finish(self.shared, column.stripe, touched, self.desk)?;
             self.shared.settled.mark(column.position);
             if self.run.session.stopped() {
                 return Err(EngineError::Cancelled);
@@ -198,12 +292,11 @@ impl<'w, 'p, P: VertexProgram> Worker<'w, 'p, P> {
             return false;
         }
         let stripe = shared.pass.stripe(position, shared.columns.stripes());
+        let all = self.run.session.config.read == ReadPolicy::Full || shared.everyone;
         let wanted = |chunk: &Chunk| {
-            shared.pass.reads(chunk.side)
-                && (self.run.session.config.read == ReadPolicy::Full
-                    || shared.everyone
-                    || shared.pass.serves_next(chunk.side)
-                    || shared.sending.any(chunk.sources.0, chunk.sources.1))
+            let (first, last) = (chunk.sources.0.max(shared.window.vertices.start), chunk.sources.1.min(shared.window.vertices.end - 1));
+            let wanted = all || shared.pass.serves_next(chunk.side) || (first <= last && shared.sending.any(first, last));
+            shared.pass.reads(chunk.side) && first <= last && wanted
         };
         let chunks = shared.columns.chunks(stripe, wanted);
         self.stream.want(chunks.iter().copied());
@@ -215,12 +308,11 @@ impl<'w, 'p, P: VertexProgram> Worker<'w, 'p, P> {
     fn column(&mut self, stripe: usize, chunks: &[Chunk]) -> Result<bool> {
         let shared = self.shared;
         let len = (shared.columns.vertices(stripe).end - shared.columns.vertices(stripe).start) as usize;
-        if chunks.is_empty() && shared.pass.whole && !self.run.program.applies_always() {
-            return Ok(false);
+        let resumed = self.run.resume(shared, stripe, self.desk)?;
+        if chunks.is_empty() && shared.pass.whole {
+            return Ok(resumed && shared.window.last);
         }
-        self.desk.sum[..len].fill(P::Message::IDENTITY);
-        self.desk.total[..len].fill(P::Message::IDENTITY);
-        self.desk.ahead.items(len).fill(P::Message::IDENTITY);
+        self.desk.clear(len, shared.pass.ahead);
         if !shared.pass.whole {
             let partial = shared.partial.expect("a pass that is not whole follows one that served it");
             partial.load(&self.run.session.counters, stripe, len, &mut self.desk.partial)?;
@@ -231,13 +323,13 @@ impl<'w, 'p, P: VertexProgram> Worker<'w, 'p, P> {
         let mut side = Side::Before;
         for chunk in chunks {
             if chunk.side != side {
-                self.desk.fold(len);
+                self.desk.fold(len, shared.pass.serves_next(side));
                 side = chunk.side;
             }
             self.combine(stripe)?;
             self.fill()?;
         }
-        self.desk.fold(len);
+        self.desk.fold(len, shared.pass.serves_next(side));
         if !shared.pass.whole && shared.pass.up {
             let Desk { total, partial, .. } = &mut *self.desk;
             total[..len].iter_mut().zip(partial.items(len)).for_each(|(total, partial)| total.combine(*partial));
@@ -252,33 +344,36 @@ impl<'w, 'p, P: VertexProgram> Worker<'w, 'p, P> {
     /// Combines the messages of the next chunk, which is one of the stripe at hand: its chunks were wanted before those of others.
     fn combine(&mut self, stripe: usize) -> Result<()> {
         let Self { run, shared, desk, stream, edges, .. } = self;
-        let (program, Desk { sum, ahead, .. }) = (run.program, &mut **desk);
+        let (desk, shared) = (&mut **desk, *shared);
+        let program = run.program;
         let shown = stream.next(|chunk, words| {
             let piece = shared.columns.piece(chunk, words);
-            *edges += piece.words();
-            let mut active = 0;
-            let (base, signals) = (chunk.segment, &shared.signals[chunk.segment as usize..]);
-            if shared.everyone {
-                active = piece.words();
-                piece.for_each_ahead(signals, |source, target| sum[target].combine(program.carry(signals[source], 1.0)));
-            } else {
-                piece.for_each(|source, target| {
-                    if shared.sending.contains(base + source as u64) {
-                        active += 1;
-                        sum[target].combine(program.carry(signals[source], 1.0));
-                    }
-                });
-            }
+            *edges += if shared.window.vertices.contains(&chunk.sources.0) { piece.words() } else { 0 };
+            let (base, window) = (chunk.segment as usize, &shared.window.vertices);
+            let first = chunk.sources.0.max(window.start);
+            let (signals, first) = (&shared.signals[(first - window.start) as usize..], first as usize - base);
             if shared.pass.serves_next(chunk.side) {
                 let (before, after) = shared.columns.settled(stripe);
                 shared.settled.wait(if shared.pass.up { before } else { shared.columns.stripes() - after })?;
-                let ahead = ahead.all();
+                // SAFETY: the chunk's sources are hubs, in stripes that are settled, which was just waited for.
+                let next = unsafe { shared.next_signals.settled(chunk.sources.0, chunk.sources.1) };
+                return Ok(desk.combine_both(program, shared, &piece, (signals, next), first));
+            }
+            let (sum, mut active) = (&mut *desk.sum, 0);
+            let whole = window.start <= chunk.sources.0 && chunk.sources.1 < window.end;
+            if shared.everyone && whole {
+                active = piece.words();
                 piece.for_each(|source, target| {
-                    let source = base + source as u64;
-                    if shared.next_sending.contains(source) {
-                        // SAFETY: the chunk's sources are hubs, in stripes that are settled, which was waited for above.
-                        let signal = unsafe { shared.next_signals.get(source) };
-                        ahead[target].combine(program.carry(signal, 1.0));
+                    let source = source - first;
+                    look_ahead(signals, source);
+                    sum[target].combine(program.carry(signals[source], 1.0));
+                });
+            } else {
+                piece.for_each(|source, target| {
+                    let vertex = (base + source) as u64;
+                    if shared.sending.contains(vertex) && (whole || window.contains(&vertex)) {
+                        active += 1;
+                        sum[target].combine(program.carry(signals[source - first], 1.0));
                     }
                 });
             }

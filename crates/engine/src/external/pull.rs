@@ -69,16 +69,17 @@ impl Pull {
     pub fn pass<P: VertexProgram>(&self, run: &External<P>, shared: &Shared<P>, desks: &mut [Mutex<Desk<P>>]) -> Result<()> {
         run.each_stripe(desks, |worker, stripe, desk| {
             let range = shared.columns.vertices(stripe);
-            let total = desk.empty_total((range.end - range.start) as usize);
-            let mut touched = false;
+            let mut touched = run.resume(shared, stripe, desk)?;
+            let total = desk.total_mut();
+            let window = &shared.window.vertices;
             IoIterator::new(run.session, &self.rows).within(range.clone()).for_each_here(worker, |vertex, list| {
                 let sum = &mut total[(vertex - range.start) as usize];
-                for (neighbor, weight) in list.weighted().filter(|&(neighbor, _)| shared.sending.contains(neighbor)) {
+                for (neighbor, weight) in list.weighted().filter(|&(neighbor, _)| window.contains(&neighbor) && shared.sending.contains(neighbor)) {
                     touched = true;
-                    sum.combine(run.program.carry(shared.signals[neighbor as usize], weight_value(self.weights, weight)));
+                    sum.combine(run.program.carry(shared.signals[(neighbor - window.start) as usize], weight_value(self.weights, weight)));
                 }
             })?;
-            run.apply(shared, stripe, touched, desk, None)
+            run.finish(shared, stripe, touched, desk)
         })
     }
 }

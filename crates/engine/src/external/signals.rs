@@ -1,8 +1,9 @@
-//! Signals of a fully-external run: this iteration's for all vertices in memory, the next one's in memory for the hubs and on scratch for the rest, and the order in which
-//! stripes become settled.
+//! Signals of a fully-external run: this iteration's in memory, for all vertices or for a window of them at a time; the next one's in memory for the hubs and on scratch for the rest; and
+//! the order in which stripes become settled.
 
 use std::{
     cell::UnsafeCell,
+    ops::Range,
     sync::{Condvar, Mutex},
 };
 
@@ -10,13 +11,42 @@ use outercore_storage::{HugePages, HugeVec, Pod};
 
 use crate::error::{EngineError, Result};
 
+/// Vertices whose signals are in memory at the same time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// Their stripes.
+    pub stripes: Range<usize>,
+    /// The vertices.
+    pub vertices: Range<u64>,
+    /// Whether it is an iteration's first.
+    pub first: bool,
+    /// Whether it is an iteration's last.
+    pub last: bool,
+}
+
+impl Window {
+    /// Cuts the stripes with these bounds into windows of at most `most` vertices, or of one stripe.
+    pub fn cut(bounds: &[u64], most: u64) -> Vec<Window> {
+        let (mut windows, mut begun) = (Vec::new(), 0);
+        for stripe in 0..bounds.len() - 1 {
+            let last = stripe + 2 == bounds.len();
+            if last || bounds[stripe + 2] - bounds[begun] > most {
+                let vertices = bounds[begun]..bounds[stripe + 1];
+                windows.push(Window { stripes: begun..stripe + 1, vertices, first: begun == 0, last });
+                begun = stripe + 1;
+            }
+        }
+        windows
+    }
+}
+
 /// The hubs' next signals: each stripe writes its own once, then the stripe is marked as settled; others read it only after that.
 pub struct NextSignals<T: Pod> {
     items: UnsafeCell<HugeVec<T>>,
     len: u64,
 }
 
-// SAFETY: `publish` and `get` are ordered by `Settled`: a range is written by the one worker that has its stripe, before that stripe is marked under a mutex; readers have seen
+// SAFETY: `publish` and `settled` are ordered by `Settled`: a range is written by the one worker that has its stripe, before that stripe is marked under a mutex; readers have seen
 // the mark under the same mutex. So no element is written while another thread reads or writes it.
 unsafe impl<T: Pod + Send + Sync> Sync for NextSignals<T> {}
 
@@ -44,20 +74,25 @@ impl<T: Pod + Copy> NextSignals<T> {
         }
     }
 
-    /// The signal of a hub.
+    /// The signals of the hubs `first..=last`.
     ///
     /// # Safety
-    /// `vertex` is a hub whose stripe is settled in this pass, as this thread has seen through [`Settled::wait`].
+    /// Their stripes are settled in this pass, as this thread has seen through [`Settled::wait`].
     #[inline(always)]
-    pub unsafe fn get(&self, vertex: u64) -> T {
-        debug_assert!(vertex < self.len);
-        // SAFETY: in bounds and written before the mark that this thread has seen (this function's contract).
-        unsafe { *(*self.items.get()).as_ptr().add(vertex as usize) }
+    pub unsafe fn settled(&self, first: u64, last: u64) -> &[T] {
+        assert!(first <= last && last < self.len, "only hubs' signals are kept");
+        // SAFETY: in bounds by the assertion; written before the mark that this thread has seen, and by nobody since (this function's contract).
+        unsafe { std::slice::from_raw_parts((*self.items.get()).as_ptr().add(first as usize), (last - first + 1) as usize) }
     }
 
-    /// All of them, between passes.
-    pub fn all(&mut self) -> &[T] {
-        self.items.get_mut()
+    /// Between passes: they become this iteration's, which are `signals`.
+    pub fn take(&mut self, signals: &mut HugeVec<T>) {
+        let items = self.items.get_mut();
+        if items.len() == signals.len() {
+            std::mem::swap(items, signals);
+        } else {
+            signals[..items.len()].copy_from_slice(items);
+        }
     }
 }
 
@@ -123,7 +158,7 @@ mod tests {
             scope.spawn(|| {
                 settled.wait(2).unwrap();
                 // SAFETY: stripes 0 and 1 are settled.
-                (0..20).for_each(|vertex| assert_eq!(unsafe { signals.get(vertex) }, vertex / 10));
+                assert!(unsafe { signals.settled(0, 19) }.iter().zip(0..).all(|(&signal, vertex)| signal == vertex / 10));
                 settled.wait(4).unwrap();
             });
         });

@@ -88,6 +88,11 @@ impl GridDirectory {
         self.stripes[index as usize]..self.stripes[index as usize + 1]
     }
 
+    /// The most vertices of a stripe.
+    pub fn widest(&self) -> usize {
+        self.stripes.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0) as usize
+    }
+
     /// Bytes that the directory holds.
     pub fn bytes(&self) -> u64 {
         (self.stripes.len() * 8 + self.tiles.len() * 40 + self.chunks.len() * 16) as u64

@@ -1,0 +1,114 @@
+//! What fully-external runs of programs need: memory, scratch, sections.
+
+use outercore_graph::Graph;
+use outercore_storage::PAGE;
+
+use super::{
+    array::DiskArray,
+    columns::{Columns, Side},
+    degrees::StoredDegrees,
+    demand::{self, Demand},
+    fits_grid,
+    pass::Desk,
+    pull::Route,
+};
+use crate::{
+    config::{Preset, ReadPolicy, RunConfig},
+    error::{EngineError, Result},
+    frontier::Frontier,
+    plan::PlanItem,
+    program::{Start, VertexProgram},
+};
+
+/// The least that must be resident.
+pub fn least<P: VertexProgram>(program: &P, graph: &Graph, config: &RunConfig) -> Result<Vec<PlanItem>> {
+    let directory = graph.grid()?;
+    let (vertices, stripes) = (graph.connected(), directory.stripes.len() as u64 - 1);
+    let sums = [size_of::<P::Value>(), 4, size_of::<P::Signal>(), size_of::<P::Message>()]
+        .map(|size| vertices * size as u64 / PAGE as u64 * 4 + stripes * 12);
+    let mut needs = vec![
+        PlanItem { name: "window of signals", bytes: smallest_window::<P>(graph)? },
+        PlanItem { name: "frontiers", bytes: 2 * Frontier::bytes(vertices) },
+        PlanItem { name: "stripes at hand", bytes: config.threads as u64 * Desk::<P>::bytes(directory.widest()) },
+        PlanItem { name: "directory, checksums", bytes: directory.bytes() + sums.iter().sum::<u64>() },
+    ];
+    if let Some(route) = lists(program, graph) {
+        needs.extend(route.needs(graph)?);
+    }
+    Ok(needs)
+}
+
+/// Bytes of the signals of all vertices.
+pub fn signal_bytes<P: VertexProgram>(graph: &Graph) -> u64 {
+    graph.connected() * size_of::<P::Signal>() as u64
+}
+
+/// Bytes of the fewest signals that are in memory at a time: a sixteenth, or those of a stripe.
+pub fn smallest_window<P: VertexProgram>(graph: &Graph) -> Result<u64> {
+    let widest = (graph.grid()?.widest() * size_of::<P::Signal>()) as u64;
+    Ok((signal_bytes::<P>(graph) / 16).max(widest))
+}
+
+/// The lists along which a program's signals come, where the grid does not have its edges.
+pub fn lists<P: VertexProgram>(program: &P, graph: &Graph) -> Option<Route> {
+    if fits_grid(program, graph) { None } else { Route::of(program, graph) }
+}
+
+/// Whether passes may serve two iterations.
+pub fn crosses<P: VertexProgram>(program: &P, graph: &Graph, config: &RunConfig) -> bool {
+    let everyone = program.applies_always() && matches!(program.start(), Start::All);
+    everyone && config.cross_iteration.in_passes() && fits_grid(program, graph)
+}
+
+/// The sections that a run opens, which has `room` bytes beside its least.
+pub fn sections<P: VertexProgram>(program: &P, graph: &Graph, config: &RunConfig, room: u64) -> Result<Vec<String>> {
+    if let Some(route) = lists(program, graph) {
+        let mut names = vec![format!("{}.degrees", route.degrees.name())];
+        names.extend(route.sections());
+        return Ok(names);
+    }
+    let mut names = vec!["out.degrees".to_owned(), "grid.words".to_owned()];
+    if !program.is_selective() || config.read == ReadPolicy::Full {
+        return Ok(names);
+    }
+    let needed = demand::bytes::<P>(graph, config.threads)?;
+    if needed <= room {
+        names.extend(Demand::<P::Message>::sections());
+    } else if config.read == ReadPolicy::OnDemand {
+        let what = "reading on demand, fully externally".to_owned();
+        return Err(EngineError::Memory { needed: config.memory - room + needed, budget: config.memory, what });
+    }
+    Ok(names)
+}
+
+/// Bytes of scratch that a run takes.
+pub fn disk_bytes<P: VertexProgram>(graph: &Graph) -> u64 {
+    graph.connected() * (size_of::<P::Value>() + 4 + size_of::<P::Signal>() + size_of::<P::Message>()) as u64
+}
+
+/// What a run takes beside its least whose passes serve two iterations and which has nothing on scratch; `None`: its passes do not.
+pub fn near<P: VertexProgram>(program: &P, graph: &Graph, config: &RunConfig) -> Result<Option<Vec<PlanItem>>> {
+    if !crosses(program, graph, config) || config.preset == Preset::Streaming {
+        return Ok(None);
+    }
+    let stripes = graph.grid()?.stripes.clone();
+    let kept = |bytes: fn(usize) -> u64| stripes.windows(2).map(|pair| bytes((pair[1] - pair[0]) as usize)).sum();
+    Ok(Some(vec![
+        PlanItem { name: "all signals, twice", bytes: 2 * signal_bytes::<P>(graph) - smallest_window::<P>(graph)? },
+        PlanItem { name: "next stripes at hand", bytes: config.threads as u64 * Desk::<P>::two_bytes(graph.grid()?.widest()) },
+        PlanItem { name: "next messages", bytes: kept(DiskArray::<P::Message>::kept_bytes) },
+        PlanItem { name: "values", bytes: kept(DiskArray::<P::Value>::kept_bytes) },
+        PlanItem { name: "degrees", bytes: StoredDegrees::memory(graph, stripes.len())? },
+    ]))
+}
+
+/// The share of the grid's bytes that a pass reads where every pass serves two iterations and all signals are in memory.
+pub fn share(graph: &Graph) -> Result<f64> {
+    let columns = Columns::new(graph.grid()?, graph.connected(), graph.connected());
+    let (mut near, mut all) = (0, 0);
+    for chunk in (0..columns.stripes()).flat_map(|stripe| columns.chunks(stripe, |_| true)) {
+        near += if chunk.side == Side::Near { chunk.padded() } else { 0 };
+        all += chunk.padded();
+    }
+    Ok((near + all) as f64 / (2 * all).max(1) as f64)
+}

@@ -1,0 +1,344 @@
+//! What happens to one stripe at a time: first values, messages that reach vertices, signals that they make.
+
+use std::sync::{
+    Mutex,
+    atomic::{AtomicUsize, Ordering::Relaxed},
+};
+
+use outercore_storage::PAGE;
+
+use super::{
+    demand::Demand,
+    pass::{Desk, Shared},
+    run::{External, Note},
+    signals::Window,
+};
+use crate::{
+    error::Result,
+    frontier::Frontier,
+    monoid::Monoid,
+    program::{Context, Start, VertexProgram},
+    session::{OpenSection, Session},
+};
+
+/// Where a stripe's signals lie in memory.
+type Place<'s, T> = Mutex<&'s mut [T]>;
+
+impl<P: VertexProgram> External<'_, P> {
+    /// What was passed reaches the vertices, stripe by stripe.
+    pub(super) fn receive(
+        &self,
+        demand: &Demand<P::Message>,
+        shared: &Shared<P>,
+        signals: &mut [P::Signal],
+        desks: &mut [Mutex<Desk<P>>],
+    ) -> Result<()> {
+        let parts = self.parts(signals);
+        self.each_stripe(desks, |_, stripe, desk| {
+            let range = self.columns.vertices(stripe);
+            let total = desk.empty_total((range.end - range.start) as usize);
+            let touched = demand.receive(self.session, stripe, |target, message| total[target].combine(message))?;
+            // Nobody reads signals any more in this iteration: the next ones take their places.
+            self.apply(shared, stripe, touched, desk, parts.get(stripe))
+        })
+    }
+
+    pub(super) fn desks(&self, two: bool) -> Result<Vec<Mutex<Desk<P>>>> {
+        let widest = self.columns.directory.widest();
+        (0..self.session.workers.count()).map(|_| Ok(Mutex::new(Desk::new(widest, two, self.windows.len() > 1)?))).collect()
+    }
+
+    pub(super) fn each_worker(&self, desks: &mut [Mutex<Desk<P>>], work: impl Fn(usize, &mut Desk<P>) -> Result<()> + Sync) -> Result<()> {
+        let results = self.session.workers.map(|index| work(index, &mut desks[index].lock().expect("each worker has its own desk")));
+        self.session.check()?;
+        crate::error::all(results).map(drop)
+    }
+
+    /// Hands every stripe to a worker.
+    pub(super) fn each_stripe(
+        &self,
+        desks: &mut [Mutex<Desk<P>>],
+        work: impl Fn(usize, usize, &mut Desk<P>) -> Result<()> + Sync,
+    ) -> Result<()> {
+        let next = AtomicUsize::new(0);
+        self.each_worker(desks, |index, desk| {
+            loop {
+                let stripe = next.fetch_add(1, Relaxed);
+                if stripe >= self.columns.stripes() || self.session.stopped() {
+                    return Ok(());
+                }
+                work(index, stripe, desk)?;
+            }
+        })
+    }
+
+    pub(super) fn total(&self, part: impl Fn(&Note) -> f64) -> f64 {
+        self.notes.iter().map(|note| part(&note.lock().expect("no holder panics"))).sum()
+    }
+
+    pub(super) fn phase_key(&self) -> u64 {
+        self.notes.iter().map(|note| note.lock().expect("no holder panics").key).min().unwrap_or(u64::MAX)
+    }
+
+    /// First values, first signals; returns how many are active.
+    pub(super) fn begin(&self, degrees: &OpenSection, signals: &mut [P::Signal], sending: &Frontier, desks: &mut [Mutex<Desk<P>>]) -> Result<u64> {
+        let start = self.program.start();
+        let starts = |vertex: u64| match &start {
+            Start::All => true,
+            Start::Vertices(vertices) => vertices.contains(&vertex),
+        };
+        let parts = self.parts(signals);
+        self.each_stripe(desks, |index, stripe, desk| {
+            let range = self.columns.vertices(stripe);
+            let len = (range.end - range.start) as usize;
+            load_degrees(self.session, index, degrees, range.start, desk.degrees.items(len))?;
+            self.degrees.store(&self.session.counters, stripe, len, &mut desk.degrees)?;
+            let Desk { values, degrees, .. } = desk;
+            self.program.init_range(range.start, degrees.items(len), values.items(len))?;
+            self.values.store(&self.session.counters, stripe, len, &mut desk.values)?;
+            self.wake(stripe, desk, parts.get(stripe), sending, |vertex, _| starts(vertex))
+        })?;
+        drop(parts);
+        Ok(self.notes.iter().map(|note| note.lock().expect("no holder panics").active).sum())
+    }
+
+    /// The signals in memory, by stripe; none where they are a window's.
+    fn parts<'s>(&self, signals: &'s mut [P::Signal]) -> Vec<Place<'s, P::Signal>> {
+        let mut rest = signals;
+        let stripes = if self.windows.len() == 1 { self.columns.stripes() } else { 0 };
+        (0..stripes)
+            .map(|stripe| {
+                let range = self.columns.vertices(stripe);
+                let (part, after) = std::mem::take(&mut rest).split_at_mut((range.end - range.start) as usize);
+                rest = after;
+                Mutex::new(part)
+            })
+            .collect()
+    }
+
+    /// The vertices of a loaded stripe that `is_active` names make their signals.
+    fn wake(
+        &self,
+        stripe: usize,
+        desk: &mut Desk<P>,
+        place: Option<&Place<P::Signal>>,
+        sending: &Frontier,
+        mut is_active: impl FnMut(u64, &mut P::Value) -> bool,
+    ) -> Result<()> {
+        let range = self.columns.vertices(stripe);
+        let len = (range.end - range.start) as usize;
+        let (_, values, degrees, signals) = desk.columns(len);
+        let mut note = Note { key: u64::MAX, ..Note::default() };
+        let sent = sending.replace(range.clone(), |vertex| {
+            let at = (vertex - range.start) as usize;
+            let woken = is_active(vertex, &mut values[at]);
+            note.aggregate += self.program.aggregate(&values[at], degrees[at]);
+            note.key = note.key.min(self.program.phase_key(&values[at]));
+            note.active += u64::from(woken);
+            note.edges += if woken { u64::from(degrees[at]) } else { 0 };
+            match self.program.scatter(vertex, &values[at], degrees[at]) {
+                Some(signal) if woken => {
+                    signals[at] = signal;
+                    true
+                }
+                _ => false,
+            }
+        });
+        note.tail = self.put(stripe, sent, desk, place)?;
+        *self.notes[stripe].lock().expect("no holder panics") = note;
+        Ok(())
+    }
+
+    /// Signals that a stripe has made go where they belong; returns whether that is scratch.
+    fn put(&self, stripe: usize, sent: u64, desk: &mut Desk<P>, place: Option<&Place<P::Signal>>) -> Result<bool> {
+        let range = self.columns.vertices(stripe);
+        let len = (range.end - range.start) as usize;
+        if sent == 0 {
+            return Ok(false);
+        }
+        if let Some(place) = place {
+            place.lock().expect("a stripe has one worker").copy_from_slice(desk.signals.items(len));
+            return Ok(false);
+        }
+        self.tail.store(&self.session.counters, stripe, len, &mut desk.signals)?;
+        Ok(true)
+    }
+
+    /// Begins the next phase, if there is one; returns how many vertices are active in it.
+    pub(super) fn next_phase(
+        &self,
+        context: &mut Context,
+        signals: &mut [P::Signal],
+        sending: &Frontier,
+        desks: &mut [Mutex<Desk<P>>],
+    ) -> Result<u64> {
+        let key = self.phase_key();
+        if key == u64::MAX {
+            return Ok(0);
+        }
+        context.phase = key;
+        let context = &*context;
+        let parts = self.parts(signals);
+        self.each_stripe(desks, |_, stripe, desk| {
+            let range = self.columns.vertices(stripe);
+            {
+                let mut note = self.notes[stripe].lock().expect("a stripe has one worker");
+                if note.key > key {
+                    (note.active, note.edges) = (0, 0);
+                    sending.replace(range, |_| false);
+                    return Ok(());
+                }
+            }
+            let len = (range.end - range.start) as usize;
+            self.load(stripe, len, desk)?;
+            self.wake(stripe, desk, parts.get(stripe), sending, |vertex, value| self.program.wake(context, vertex, value))?;
+            self.values.store(&self.session.counters, stripe, len, &mut desk.values)
+        })?;
+        drop(parts);
+        Ok(self.notes.iter().map(|note| note.lock().expect("no holder panics").active).sum())
+    }
+
+    fn load(&self, stripe: usize, len: usize, desk: &mut Desk<P>) -> Result<()> {
+        self.values.load(&self.session.counters, stripe, len, &mut desk.values)?;
+        self.degrees.load(&self.session.counters, stripe, len, &mut desk.degrees)
+    }
+
+    /// The messages of a stripe reach its vertices, which make their next signals: in `place`, or where a pass keeps them.
+    pub fn apply(
+        &self,
+        shared: &Shared<P>,
+        stripe: usize,
+        touched: bool,
+        desk: &mut Desk<P>,
+        place: Option<&Place<P::Signal>>,
+    ) -> Result<()> {
+        let range = self.columns.vertices(stripe);
+        let len = (range.end - range.start) as usize;
+        let (program, always) = (self.program, self.program.applies_always());
+        let mut note = self.notes[stripe].lock().expect("a stripe has one worker");
+        (note.residual, note.active, note.edges, note.tail) = (0.0, 0, 0, false);
+        if !always && (!touched || desk.total()[..len].iter().all(|message| *message == P::Message::IDENTITY)) {
+            shared.next_sending.replace(range, |_| false);
+            shared.all_send_next.store(false, Relaxed);
+            return Ok(());
+        }
+        self.load(stripe, len, desk)?;
+        (note.aggregate, note.key) = (0.0, u64::MAX);
+        let (total, values, degrees, signals) = desk.columns(len);
+        let sent = shared.next_sending.replace(range.clone(), |vertex| {
+            let at = (vertex - range.start) as usize;
+            let mut active = false;
+            if always || total[at] != P::Message::IDENTITY {
+                let old = values[at];
+                active = program.apply(shared.context, vertex, &mut values[at], total[at]);
+                note.residual += program.residual(&old, &values[at]);
+            }
+            note.aggregate += program.aggregate(&values[at], degrees[at]);
+            note.key = note.key.min(program.phase_key(&values[at]));
+            note.active += u64::from(active);
+            note.edges += if active { u64::from(degrees[at]) } else { 0 };
+            match if active { program.scatter(vertex, &values[at], degrees[at]) } else { None } {
+                Some(signal) => {
+                    signals[at] = signal;
+                    true
+                }
+                None => false,
+            }
+        });
+        if sent < len as u64 {
+            shared.all_send_next.store(false, Relaxed);
+        }
+        self.values.store(&self.session.counters, stripe, len, &mut desk.values)?;
+        if place.is_none() && range.end <= shared.next_signals.len() {
+            // SAFETY: this worker has the stripe, and marks it as settled only later.
+            unsafe { shared.next_signals.publish(range.start, desk.signals.items(len)) };
+        } else {
+            note.tail = self.put(stripe, sent, desk, place)?;
+        }
+        Ok(())
+    }
+
+    /// Brings the signals of the vertices beyond the hubs back into memory, where all are.
+    pub(super) fn fetch_tail(&self, hubs: u64, signals: &mut [P::Signal], desks: &mut [Mutex<Desk<P>>]) -> Result<()> {
+        let parts = self.parts(signals);
+        self.each_stripe(desks, |_, stripe, desk| match parts.get(stripe) {
+            Some(part) if self.columns.vertices(stripe).end > hubs => self.fetch(stripe, desk, part),
+            _ => Ok(()),
+        })
+    }
+
+    /// Brings the signals of a window into memory, where they are not there at all times.
+    pub(super) fn fetch_window(&self, window: &Window, signals: &mut [P::Signal], desks: &mut [Mutex<Desk<P>>]) -> Result<()> {
+        if self.windows.len() == 1 {
+            return Ok(());
+        }
+        let mut rest = signals;
+        let mut parts = Vec::new();
+        for stripe in window.stripes.clone() {
+            let range = self.columns.vertices(stripe);
+            let (part, after) = std::mem::take(&mut rest).split_at_mut((range.end - range.start) as usize);
+            rest = after;
+            parts.push(Mutex::new(part));
+        }
+        self.each_stripe(desks, |_, stripe, desk| {
+            if window.stripes.contains(&stripe) { self.fetch(stripe, desk, &parts[stripe - window.stripes.start]) } else { Ok(()) }
+        })
+    }
+
+    /// Brings the signals of a stripe back, if it made any.
+    fn fetch(&self, stripe: usize, desk: &mut Desk<P>, part: &Place<P::Signal>) -> Result<()> {
+        if self.notes[stripe].lock().expect("no holder panics").tail {
+            let range = self.columns.vertices(stripe);
+            let len = (range.end - range.start) as usize;
+            self.tail.load(&self.session.counters, stripe, len, &mut desk.signals)?;
+            part.lock().expect("a stripe has one worker").copy_from_slice(desk.signals.items(len));
+        }
+        Ok(())
+    }
+
+    /// The messages that earlier windows of this iteration brought a stripe become its total; `false`: there was none.
+    pub(super) fn resume(&self, shared: &Shared<P>, stripe: usize, desk: &mut Desk<P>) -> Result<bool> {
+        let range = self.columns.vertices(stripe);
+        let len = (range.end - range.start) as usize;
+        let summed = self.notes[stripe].lock().expect("no holder panics").summed;
+        if summed {
+            desk.load_total(&self.session.counters, shared.partial.expect("windows have a place for sums"), stripe, len)?;
+        } else {
+            desk.empty_total(len);
+        }
+        Ok(summed)
+    }
+
+    /// The total of a stripe waits for the next window, or after the last one reaches the vertices.
+    pub(super) fn finish(&self, shared: &Shared<P>, stripe: usize, touched: bool, desk: &mut Desk<P>) -> Result<()> {
+        if shared.window.last {
+            self.notes[stripe].lock().expect("no holder panics").summed = false;
+            return self.apply(shared, stripe, touched, desk, None);
+        }
+        if touched {
+            let range = self.columns.vertices(stripe);
+            let partial = shared.partial.expect("windows have a place for sums");
+            desk.store_total(&self.session.counters, partial, stripe, (range.end - range.start) as usize)?;
+            self.notes[stripe].lock().expect("no holder panics").summed = true;
+        }
+        Ok(())
+    }
+}
+
+/// Reads degrees of consecutive vertices from a graph's section, verified.
+fn load_degrees(session: &Session, worker: usize, section: &OpenSection, first: u64, into: &mut [u32]) -> Result<()> {
+    let (begin, end) = (first * 4, (first + into.len() as u64) * 4);
+    let bytes: &mut [u8] = bytemuck::cast_slice_mut(into);
+    let mut reader = session.reader(worker);
+    let mut at = begin;
+    while at < end {
+        let page = at / PAGE as u64 * PAGE as u64;
+        let len = ((end - page) as usize).next_multiple_of(PAGE).min(session.buffer_bytes() / PAGE * PAGE);
+        let upto = end.min(page + len as u64);
+        reader.fetch(&session.counters, section, page, len, |content| {
+            bytes[(at - begin) as usize..(upto - begin) as usize].copy_from_slice(&content[(at - page) as usize..(upto - page) as usize]);
+        })?;
+        at = upto;
+    }
+    Ok(())
+}
