@@ -93,6 +93,13 @@ pub fn plan<P: VertexProgram>(
     } else {
         "iterations over a frontier; the cheaper of grid and rows for each"
     };
+    let asked = config.model == Some(MemoryModel::FullyExternal) && program.is_self_contained();
+    if asked && !graph.has_whole_grid() && !external::suits(program, graph) {
+        return Err(EngineError::Usage(format!(
+            "fully externally, {name} needs the edges that this graph, whose layout is {}, does not have in the grid; build it again with --layout grid",
+            graph.layout().name()
+        )));
+    }
     let external = if external::suits(program, graph) { Some(external::run::needs(program, graph, config)?) } else { None };
     let (mut plan, room) = Needs { algorithm: name, method: method.to_owned(), resident, external, edges, scans }.plan(graph, config)?;
     if plan.memory_model == MemoryModel::FullyExternal {
@@ -123,8 +130,8 @@ fn routes<P: VertexProgram>(program: &P, graph: &Graph, config: &RunConfig) -> R
             continue;
         }
         done.push(rows);
-        // The grid leads from sources to targets, without weights.
-        let grid = rows == Direction::Out && !weights && config.read != ReadPolicy::OnDemand;
+        // The grid leads from sources to targets, without weights, and does not have all edges in every layout.
+        let grid = rows == Direction::Out && !weights && config.read != ReadPolicy::OnDemand && graph.has_whole_grid();
         let wants_rows = !grid || !(dense || config.read == ReadPolicy::Full);
         routes.push(Route { grid, rows: wants_rows.then_some(rows), degrees: rows, weights });
     }
