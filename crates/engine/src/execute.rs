@@ -96,7 +96,7 @@ pub fn plan<P: VertexProgram>(
     let asked = config.model == Some(MemoryModel::FullyExternal) && program.is_self_contained();
     if asked && !graph.has_whole_grid() && !external::suits(program, graph) {
         return Err(EngineError::Usage(format!(
-            "fully externally, {name} needs the edges that this graph, whose layout is {}, does not have in the grid; build it again with --layout grid",
+            "fully externally, {name} needs the edges that this graph, whose layout is {}, does not have in the grid; build it again with --layout grid, or with --transpose on",
             graph.layout().name()
         )));
     }
