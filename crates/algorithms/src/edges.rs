@@ -15,7 +15,7 @@ use outercore_graph::{Direction, Graph};
 const WINDOW: u64 = 1 << 18;
 
 /// The complete out-lists, from front to back.
-pub struct OutLists(Mutex<Rows>);
+pub struct OutLists(Box<Mutex<Rows>>);
 
 impl OutLists {
     /// The sections that [`OutLists::open`] takes, in this order.
@@ -30,7 +30,7 @@ impl OutLists {
 
     /// Lists of sections that are opened.
     pub fn open(session: &Session, sections: Vec<OpenSection>) -> Result<Self> {
-        Ok(Self(Mutex::new(Rows::sliding(session, sections, 0)?)))
+        Ok(Self(Box::new(Mutex::new(Rows::sliding(session, sections, 0)?))))
     }
 
     /// Bytes that are read for all edges.
@@ -79,7 +79,7 @@ pub struct EdgeScan {
 }
 
 enum Way {
-    Chunks(ChunkScan),
+    Chunks(Box<ChunkScan>),
     Lists(OutLists),
 }
 
@@ -99,7 +99,7 @@ impl EdgeScan {
         if graph.has_whole_grid() {
             let scan = ChunkScan::new(graph, sections.remove(0))?;
             let bounds = scan.bounds().to_vec();
-            return Ok(Self { way: Way::Chunks(scan), bounds });
+            return Ok(Self { way: Way::Chunks(Box::new(scan)), bounds });
         }
         Ok(Self { way: Way::Lists(OutLists::open(session, sections)?), bounds: graph.grid()?.stripes })
     }
