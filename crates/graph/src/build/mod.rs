@@ -228,8 +228,9 @@ impl Builder<'_> {
         let neighbor = bytes_for(shape.connected) as u64 + shape.weights.bytes as u64;
         let records = 2 * (code.key_bytes + code.weight_bytes) as u64;
         let rows = if shape.directed && !self.options.transpose { 1 } else { 2 };
-        // What is in row format in a hybrid layout is not in the grid, whose words are shorter.
-        let listed = if self.options.layout == Layout::Hybrid { bytes_for(shape.connected) as u64 } else { 0 };
+        // How much of a hybrid graph is in row format is known later: at the most all of it.
+        let lists = if shape.directed { 1 } else { 2 };
+        let listed = if self.options.layout == Layout::Hybrid { lists * bytes_for(shape.connected) as u64 } else { 0 };
         let written = self.disk.counters().bytes_written.load(std::sync::atomic::Ordering::Relaxed);
         let bulk = shape.edges * (records + rows * neighbor + listed + 4 + shape.weights.bytes as u64);
         let free = self.disk.free_space(self.scratch)? / 10 * 9;
@@ -247,10 +248,9 @@ impl Builder<'_> {
         let Numbered { buckets, sections, ids, id_bytes, spool, map, .. } = numbered;
         drop((spool, map));
         self.progress.stage("sorting", Some(shape.edges * 2));
-        let (cells, grid_cells) = match self.options.layout {
-            Layout::Grid => (None, 0),
-            Layout::Row => (Some(Cells::all_in_rows(shape.connected)), 0),
-            Layout::Hybrid => cells.map(CellCounts::decide).map_or((None, 0), |(cells, in_grid)| (Some(cells), in_grid)),
+        let (cells, grid_cells) = match cells.map(CellCounts::decide) {
+            Some((cells, in_grid)) => (Some(cells), in_grid),
+            None => ((self.options.layout == Layout::Row).then(|| Cells::all_in_rows(shape.connected)), 0),
         };
         let sorting = Sorting { builder: self, shape: &shape, buckets: &buckets, code, cells: cells.as_ref() };
         let written = sorting.write::<R>(by_target, by_source)?;
