@@ -162,6 +162,16 @@ fn the_decision_depends_on_the_graph_alone() {
 }
 
 #[test]
+fn words_end_with_the_last_tile_though_buckets_without_tiles_follow() {
+    let place = tempfile::tempdir().unwrap();
+    // From the second range into the first, ten times and once more. So many threads in so little memory make several buckets, and the second range is the target of nothing.
+    let lines: String = (0..10 * 4096 + 1).map(|edge| format!("{} {}\n", 4096 + edge % 4096, edge % 4096)).collect();
+    let options = BuildOptions { memory: 64 << 20, threads: 16, layout: Layout::Hybrid, order: Order::Original, ..options() };
+    let graph = build(text(place.path(), &lines).as_ref(), &place.path().join("graph.oc"), &options);
+    assert_eq!((graph.grid().0.len(), graph.rows("row").len()), (10 * 4096 + 1, 0));
+}
+
+#[test]
 fn what_passes_read() {
     let place = tempfile::tempdir().unwrap();
     let source = rmat().source().unwrap();

@@ -270,7 +270,10 @@ impl GridWriter {
             self.stripe_count += 1;
             self.last_bound = end;
         }
-        self.words.align_to(outercore_storage::PAGE)?;
+        // A bucket without tiles leaves no gap: the words end where the last tile does.
+        if !tiles.tiles.is_empty() {
+            self.words.align_to(outercore_storage::PAGE)?;
+        }
         let base = self.words.position();
         for tile in &mut tiles.tiles {
             tile.offset += base;
