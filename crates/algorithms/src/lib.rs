@@ -5,7 +5,7 @@
 //! - [`bfs`], [`sssp`], [`components`], [`pagerank`], [`pagerank_delta`], [`kcore`], [`betweenness`], [`multi_source`], [`spmv`], [`triangles`], [`clustering`],
 //!   [`label_propagation`], [`diameter`]: the problems.
 //!
-//! Beneath them: `finish`, from a run to its outcome; `lists`, whole lists in memory, batch by batch; `intersect`, intersections of sets of neighbors.
+//! Beneath them: `finish`, from a run to its outcome; `edges`, every edge once; `lists`, whole lists in memory, batch by batch; `intersect`, intersections of sets of neighbors.
 
 pub mod algorithm;
 pub mod betweenness;
@@ -14,6 +14,7 @@ pub mod catalog;
 pub mod clustering;
 pub mod components;
 pub mod diameter;
+mod edges;
 mod finish;
 mod intersect;
 pub mod kcore;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{ArgAction, Args, ValueEnum};
 use outercore_algorithms::{Request, Source};
 use outercore_engine::{CrossIteration, IoScheduling, MemoryModel, Preset, ReadPolicy, RunConfig};
-use outercore_graph::{BuildOptions, GraphError, GridPartition, Order};
+use outercore_graph::{BuildOptions, GraphError, GridPartition, Layout, Order};
 use outercore_storage::{Disk, HugePages, backend::IoBackend, memory};
 
 use crate::{
@@ -92,6 +92,27 @@ pub enum PartitionName {
     Uniform,
 }
 
+/// How the edges lie that full passes read.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum LayoutName {
+    /// All edges in tiles.
+    Grid,
+    /// No tiles: passes read the lists.
+    Row,
+    /// Dense parts in tiles, the others in lists (Seraph).
+    Hybrid,
+}
+
+impl From<LayoutName> for Layout {
+    fn from(name: LayoutName) -> Self {
+        match name {
+            LayoutName::Grid => Layout::Grid,
+            LayoutName::Row => Layout::Row,
+            LayoutName::Hybrid => Layout::Hybrid,
+        }
+    }
+}
+
 /// What every way to make a graph has.
 #[derive(Args, Clone)]
 pub struct Making {
@@ -116,6 +137,9 @@ pub struct Making {
     /// How the targets of the grid are cut into stripes
     #[arg(long, value_enum, default_value = "balanced", value_name = "HOW")]
     pub partition: PartitionName,
+    /// How the edges lie that full passes read
+    #[arg(long, value_enum, default_value = "grid", value_name = "HOW")]
+    pub layout: LayoutName,
     /// Spread the edges over these folders, one for each device (repeatable)
     #[arg(long, value_name = "DIR", action = ArgAction::Append)]
     pub stripe: Vec<PathBuf>,
@@ -155,6 +179,7 @@ impl Making {
                 PartitionName::Balanced => GridPartition::Balanced,
                 PartitionName::Uniform => GridPartition::Uniform,
             },
+            layout: self.layout.into(),
             stripes: self.stripe.clone(),
             force: self.force,
             ..BuildOptions::default()

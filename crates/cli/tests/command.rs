@@ -95,6 +95,27 @@ fn builds_informs_checks_and_runs() {
 }
 
 #[test]
+fn layouts_are_built_and_shown() {
+    let place = Place::new();
+    place.graph();
+    assert_eq!(place.json(&["info", "g.oc"])["layout"], "grid");
+    for layout in ["grid", "row", "hybrid"] {
+        place.ends(0, &["build", "g.txt", "-o", "l.oc", "--layout", layout, "--force"]);
+        let info = place.json(&["info", "l.oc"]);
+        let (shares, in_rows) = (&info["shares"], if layout == "grid" { 0 } else { 4 });
+        assert_eq!(
+            (info["layout"].as_str(), shares["row_arcs"].as_u64(), shares["grid_arcs"].as_u64()),
+            (Some(layout), Some(in_rows), Some(4 - in_rows))
+        );
+        assert_eq!(shares["row_cells"].as_u64(), (layout == "hybrid").then_some(1), "the only cell is on the diagonal");
+        assert!(place.ends(0, &["info", "l.oc"]).0.contains(&format!("layout          {layout}: ")));
+        assert_eq!(place.ends(0, &["check", "l.oc"]).0, "l.oc: no faults\n");
+        assert_eq!(place.json(&["run", "components", "l.oc", "--read", "full"])["summary"]["components"], 2);
+    }
+    place.ends(2, &["build", "g.txt", "-o", "l.oc", "--layout", "column"]);
+}
+
+#[test]
 fn prints_a_table_and_writes_results() {
     let place = Place::new();
     place.graph();

@@ -137,8 +137,8 @@ fn routes<P: VertexProgram>(program: &P, graph: &Graph, config: &RunConfig) -> R
             continue;
         }
         done.push(rows);
-        // The grid leads from sources to targets, without weights.
-        let grid = rows == Direction::Out && !weights && config.read != ReadPolicy::OnDemand;
+        // The grid leads from sources to targets, without weights, and does not have all edges in every layout.
+        let grid = rows == Direction::Out && !weights && config.read != ReadPolicy::OnDemand && graph.has_whole_grid();
         let wants_rows = !grid || !(dense || config.read == ReadPolicy::Full);
         routes.push(Route { grid, rows: wants_rows.then_some(rows), degrees: rows, weights });
     }

@@ -9,10 +9,10 @@ use std::{
 use outercore_storage::{DirLock, Disk, DiskFile, PAGE, PageSums, StorageError, StripedFile};
 
 use crate::{
-    build::sections::Layout,
+    build::sections::Folders,
     error::{GraphError, Result},
     format::{GridDirectory, IdTable, Manifest, SectionEntry, Tile},
-    types::{Direction, Key, Keys, WeightKind},
+    types::{Direction, Key, Keys, Layout, WeightKind},
 };
 
 /// An opened graph.
@@ -108,6 +108,25 @@ impl Graph {
         }
     }
 
+    /// How the edges lie that passes over all of them read.
+    pub fn layout(&self) -> Layout {
+        self.0.manifest.layout
+    }
+
+    /// Whether the grid has every edge. Where it has not, whoever scans it sees some of them, and [`Graph::pass_rows`] has the others.
+    pub fn has_whole_grid(&self) -> bool {
+        self.layout().is_grid()
+    }
+
+    /// The prefix of the lists that a pass over all edges must read beside the grid; `None`: the grid has every edge.
+    pub fn pass_rows(&self) -> Option<&'static str> {
+        match self.layout() {
+            Layout::Grid => None,
+            Layout::Row => Some("out"),
+            Layout::Hybrid => Some("row"),
+        }
+    }
+
     /// A section.
     pub fn section(&self, name: &str) -> Result<SectionFile> {
         let mut entries = self.manifest().sections.iter().zip(&self.0.files);
@@ -119,7 +138,7 @@ impl Graph {
             file: file.clone(),
             name: entry.name.clone(),
             bytes: entry.bytes,
-            sums: Layout::sums(self.path(), &entry.name),
+            sums: Folders::sums(self.path(), &entry.name),
             sums_crc: entry.sums_crc,
         })
     }
@@ -285,7 +304,7 @@ fn open_files(disk: &Disk, path: &Path, manifest: &Manifest, entry: &SectionEntr
         return Err(GraphError::NotAGraph { path: path.to_owned(), why });
     }
     let padded = entry.bytes.next_multiple_of(PAGE as u64);
-    StripedFile::open(disk, &Layout::files(path, stripes, &entry.name), manifest.stripe_unit, padded).map_err(|error| match error {
+    StripedFile::open(disk, &Folders::files(path, stripes, &entry.name), manifest.stripe_unit, padded).map_err(|error| match error {
         StorageError::Truncated { path, offset, wanted } => {
             GraphError::Corrupt { path, what: format!("it has {offset} bytes instead of {}", offset + wanted) }
         }

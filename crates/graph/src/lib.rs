@@ -27,4 +27,4 @@ pub use check::{Fault, check};
 pub use error::{GraphError, InputError, Result};
 pub use graph::{Graph, SectionFile};
 pub use scan::EdgeRows;
-pub use types::{Direction, GridPartition, Key, Keys, Order, WeightKind};
+pub use types::{Direction, GridPartition, Key, Keys, Layout, Order, WeightKind};

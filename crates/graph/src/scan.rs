@@ -6,7 +6,7 @@ use crate::{
     types::{Direction, WeightKind},
 };
 
-/// Reads one direction's rows.
+/// Reads one direction's rows, or the lists of the edges in row format.
 pub struct RowReader {
     degrees: Table,
     adjacency: Table,
@@ -40,10 +40,10 @@ pub struct EdgeRows {
 const BATCH: u64 = 1 << 16;
 
 impl RowReader {
-    fn open(graph: &Graph, direction: Direction) -> Result<Self> {
+    fn open(graph: &Graph, prefix: &str) -> Result<Self> {
         let manifest = graph.manifest();
-        let section = |part: &str| graph.table(&format!("{}.{part}", direction.name()));
-        let weighted = manifest.weights != WeightKind::None;
+        let section = |part: &str| graph.table(&format!("{prefix}.{part}"));
+        let weighted = manifest.section(&format!("{prefix}.weights")).is_some();
         Ok(Self {
             degrees: section("degrees")?,
             adjacency: section("adjacency")?,
@@ -130,7 +130,12 @@ fn weight(kind: WeightKind, bits: u64) -> f64 {
 impl Graph {
     /// A reader of the rows in `direction`, which must exist.
     pub fn row_reader(&self, direction: Direction) -> Result<RowReader> {
-        RowReader::open(self, direction)
+        RowReader::open(self, direction.name())
+    }
+
+    /// A reader of the lists of the edges in row format, which a graph in the hybrid layout has beside the complete ones.
+    pub fn row_format_reader(&self) -> Result<RowReader> {
+        RowReader::open(self, "row")
     }
 
     /// Every edge, as internal ids, in batches of at most `batch`; an undirected edge once, from its larger to its smaller end.

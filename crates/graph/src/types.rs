@@ -133,6 +133,35 @@ pub enum GridPartition {
     Uniform,
 }
 
+/// How the edges lie that passes over all of them read. Lists are complete in any layout.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Layout {
+    /// All of them in the grid.
+    #[default]
+    Grid,
+    /// None in the grid: passes read the lists.
+    Row,
+    /// Each in row or grid format, by its cell (Seraph, FAST'24, section 3.2).
+    Hybrid,
+}
+
+impl Layout {
+    /// Its name: `grid`, `row` or `hybrid`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Layout::Grid => "grid",
+            Layout::Row => "row",
+            Layout::Hybrid => "hybrid",
+        }
+    }
+
+    /// Whether every edge is in the grid.
+    pub fn is_grid(&self) -> bool {
+        *self == Layout::Grid
+    }
+}
+
 /// The fewest bytes that hold every value below `bound`.
 pub fn bytes_for(bound: u64) -> usize {
     let bits = 64 - bound.saturating_sub(1).leading_zeros() as usize;

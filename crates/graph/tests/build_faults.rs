@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use outercore_graph::{BuildOptions, Silent};
+use outercore_graph::{BuildOptions, Layout, Silent};
 use outercore_storage::{Disk, Fault, FaultPlan};
 
 use support::{Ids, Watchdog, build, contents, essence, names, options};
@@ -152,6 +152,11 @@ fn dense_ids() {
 #[test]
 fn sparse_ids() {
     disturb(&Scene::new(Ids::Sparse, 0, false, options()));
+}
+
+#[test]
+fn the_hybrid_layout() {
+    disturb(&Scene::new(Ids::Dense, 0, false, BuildOptions { layout: Layout::Hybrid, ..options() }));
 }
 
 #[test]

@@ -195,8 +195,8 @@ fn forge(graph: &Path, change: impl FnOnce(&mut serde_json::Value)) {
 #[test]
 fn newer_versions() {
     let (_folder, graph) = small_graph();
-    forge(&graph, |json| json["version"] = 3.into());
-    let newer = |error: Option<GraphError>| matches!(error, Some(GraphError::Newer { version: 3, known: 2, .. }));
+    forge(&graph, |json| json["version"] = 4.into());
+    let newer = |error: Option<GraphError>| matches!(error, Some(GraphError::Newer { version: 4, known: 3, .. }));
     assert!(newer(Graph::open(&Disk::new(), &graph).err()));
     assert!(newer(check(&Disk::new(), &graph, &Silent).err()));
 }

@@ -9,7 +9,7 @@ use std::process::Command;
 
 use outercore_graph::generate::{GeneratedWeights, Rmat, Uniform};
 use outercore_graph::input::{self, EdgeSource, Input, InputOptions};
-use outercore_graph::{BuildOptions, BuildProgress, GraphError, Order};
+use outercore_graph::{BuildOptions, BuildProgress, GraphError, Layout, Order};
 use outercore_storage::{Disk, memory::peak_rss_bytes};
 
 /// What a child builds: `KIND|THREADS|MIB|FOLDER`.
@@ -27,6 +27,7 @@ fn child() {
     match kind {
         "simple" => (options.directed, options.simple) = (Some(false), true),
         "original" => options.order = Order::Original,
+        "hybrid" => (options.directed, options.layout) = (Some(false), Layout::Hybrid),
         "striped" => options.stripes = vec![folder.join("stripe-0"), folder.join("stripe-1")],
         _ => {}
     }
@@ -58,7 +59,7 @@ fn source(kind: &str, folder: &Path) -> Box<dyn EdgeSource> {
     match kind {
         "rmat of scale 22" => Box::new(Rmat::new(22, 1).source().unwrap()),
         "rmat" | "simple" | "original" | "striped" => Box::new(rmat.source().unwrap()),
-        "weighted" => Box::new(Rmat { weights: GeneratedWeights::Uniform { low: 0, high: 1 << 20 }, ..rmat }.source().unwrap()),
+        "weighted" | "hybrid" => Box::new(Rmat { weights: GeneratedWeights::Uniform { low: 0, high: 1 << 20 }, ..rmat }.source().unwrap()),
         "uniform" => {
             Box::new(Uniform { vertices: 2_000_000, edges: 4_000_000, seed: 1, weights: GeneratedWeights::None }.source().unwrap())
         }
@@ -123,7 +124,7 @@ fn folder() -> tempfile::TempDir {
 fn generated_graphs() {
     let folder = folder();
     keeps(&["rmat", "weighted"], &[1, 2], &[64, 80, 128], folder.path());
-    keeps(&["uniform", "simple", "original", "striped"], &[2], &[64, 96], folder.path());
+    keeps(&["uniform", "simple", "original", "striped", "hybrid"], &[2], &[64, 96], folder.path());
 }
 
 /// Many more edges than the budget has bytes: in the smallest budgets ids go through the dictionary and hubs through several buckets.

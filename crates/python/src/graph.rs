@@ -94,7 +94,8 @@ impl NativeGraph {
             "transpose": manifest.transpose, "simple": manifest.simple, "weights": manifest.weights,
             "negative_weights": manifest.negative_weights, "order": manifest.order, "ids": manifest.ids,
             "max_out_degree": manifest.max_out_degree.0, "max_out_degree_vertex": hub.map(|hub| hub.to_string()),
-            "max_in_degree": in_degree, "bytes": bytes, "stripes": manifest.stripes, "sections": sections,
+            "max_in_degree": in_degree, "bytes": bytes, "layout": manifest.layout, "shares": manifest.shares(),
+            "stripes": manifest.stripes, "sections": sections,
         });
         Ok(info.to_string())
     }

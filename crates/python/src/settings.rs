@@ -8,7 +8,7 @@ use std::{
 use outercore_algorithms::{Request, Source};
 use outercore_engine::{CrossIteration, EngineError, HugePages, IoBackend, IoScheduling, MemoryModel, Preset, ReadPolicy, RunConfig};
 use outercore_graph::{
-    BuildOptions, Graph, GraphError, GridPartition, Key, Order, WeightKind,
+    BuildOptions, Graph, GraphError, GridPartition, Key, Layout, Order, WeightKind,
     format::IdTable,
     input::{IdKind, InputOptions},
 };
@@ -111,6 +111,8 @@ pub struct BuildArguments {
     order: String,
     #[pyo3(default)]
     partition: Option<String>,
+    #[pyo3(default)]
+    layout: Option<String>,
     stripes: Vec<PathBuf>,
     threads: Option<usize>,
     force: bool,
@@ -139,6 +141,7 @@ impl BuildArguments {
     /// The library's options.
     pub fn options(&self, disk: &Disk) -> Result<BuildOptions> {
         let partitions = [("balanced", GridPartition::Balanced), ("uniform", GridPartition::Uniform)];
+        let layouts = [Layout::Grid, Layout::Row, Layout::Hybrid].map(|layout| (layout.name(), layout));
         Ok(BuildOptions {
             memory: memory_budget(self.memory.as_ref())?,
             disk: Some(disk_budget(self.disk.as_ref(), disk, &self.path)?),
@@ -149,6 +152,7 @@ impl BuildArguments {
             transpose: self.transpose,
             order: one_of("order", &self.order, &[("degree", Order::Degree), ("original", Order::Original)])?,
             partition: one_of("partition", self.partition.as_deref().unwrap_or("balanced"), &partitions)?,
+            layout: one_of("layout", self.layout.as_deref().unwrap_or(Layout::Grid.name()), &layouts)?,
             stripes: self.stripes.clone(),
             force: self.force,
             ..BuildOptions::default()

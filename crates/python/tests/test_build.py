@@ -24,6 +24,15 @@ def text(pairs, separator="\t"):
     return "".join(separator.join(map(str, pair)) + "\n" for pair in pairs)
 
 
+@pytest.mark.parametrize("layout", ["grid", "row", "hybrid"])
+def test_layouts(layout, path):
+    graph = oc.build(PAIRS, path, layout=layout)
+    check(graph)
+    info = graph.info()
+    assert info["layout"] == layout
+    assert info["shares"]["row_arcs"] == (0 if layout == "grid" else len(PAIRS))
+
+
 @pytest.mark.parametrize("kind", ["str", "path", "bytes", "list", "gzip"])
 def test_files(kind, tmp_path, path):
     file = tmp_path / "edges.txt"

@@ -265,7 +265,8 @@ impl Algorithm for Bfs {
         if pulls {
             names.push(Heads::section(graph));
         }
-        let full = config.read == ReadPolicy::Full;
+        // A grid that lacks edges is no use: the lists have them all.
+        let full = config.read == ReadPolicy::Full && graph.has_whole_grid();
         if full {
             names.push("grid.words".to_owned());
         }

@@ -14,7 +14,6 @@ use outercore_engine::{
     external::{
         array::{Block, DiskArray},
         run::folder,
-        scan::{ChunkScan, Seen},
         stored::Stored,
     },
     session::Session,
@@ -24,7 +23,10 @@ use outercore_graph::Graph;
 use outercore_storage::Spill;
 
 use super::streaming;
-use crate::finish::{Done, Summary, open, outcome};
+use crate::{
+    edges::EdgeScan,
+    finish::{Done, Summary, open, outcome},
+};
 
 /// Bytes of the smallest window: the widest stripe.
 pub const SMALLEST: u64 = 4 << 17;
@@ -129,7 +131,7 @@ impl Logs<'_> {
 
 struct Run<'r> {
     session: &'r Session<'r>,
-    scan: ChunkScan,
+    scan: EdgeScan,
     /// Stored parents, by stripe.
     forest: DiskArray<u32>,
     /// Bounds of the windows, which are bounds of stripes.
@@ -139,8 +141,8 @@ struct Run<'r> {
 
 /// Runs within `room` bytes of memory beside what the plan counts.
 pub fn run(graph: &Graph, config: &RunConfig, progress: &dyn RunProgress, plan: &Plan, room: u64) -> Result<Outcome> {
-    let (session, mut sections) = open(graph, config, progress, &["grid.words".to_owned()])?;
-    let scan = ChunkScan::new(graph, sections.remove(0))?;
+    let (session, sections) = open(graph, config, progress, &EdgeScan::sections(graph))?;
+    let scan = EdgeScan::open(graph, &session, sections)?;
     let load_seconds = session.seconds();
     let isolated = graph.vertices() - graph.connected();
     let (labels, roots, scans) = if config.preset == Preset::Streaming {
@@ -168,7 +170,7 @@ pub fn run(graph: &Graph, config: &RunConfig, progress: &dyn RunProgress, plan: 
 }
 
 /// Labels, and how many roots there are.
-fn union_find(graph: &Graph, config: &RunConfig, session: &Session, scan: ChunkScan, room: u64) -> Result<(Stored<u32>, u64)> {
+fn union_find(graph: &Graph, config: &RunConfig, session: &Session, scan: EdgeScan, room: u64) -> Result<(Stored<u32>, u64)> {
     let bounds = scan.bounds().to_vec();
     let windows = cut(&bounds, room / 4);
     let (disk, folder) = (graph.disk(), folder(graph));
@@ -223,40 +225,35 @@ impl Run<'_> {
         Ok(roots)
     }
 
-    /// The edges of the grid whose larger end lies in the window.
+    /// The edges whose larger end lies in the window.
     fn edges(&self, window: &Window, end: u64, logs: &Logs) -> Result<()> {
-        let alone = window.first == 0 && self.windows.len() == 2;
+        if window.first == 0 && self.windows.len() == 2 {
+            let link = |(): &mut (), source, target| {
+                window.link(source, target);
+            };
+            return self.scan.for_each(self.session, |_, _| true, |_| (), link).map(drop);
+        }
         let wanted = |sources: (u64, u64), targets: (u64, u64)| {
             let (least, most) = (sources.0.max(targets.0), sources.1.max(targets.1));
-            alone || (most >= window.first && least < end)
+            most >= window.first && least < end
         };
         let states = self.scan.for_each(
             self.session,
             wanted,
             |_| (logs.outbox(), Ok(())),
-            |(outbox, failed): &mut (Outbox, Result<()>), seen: Seen| {
-                let (segment, stripe) = (seen.piece.segment, seen.stripe);
-                if alone {
-                    seen.piece.for_each(|source, target| {
-                        window.link(segment + source as u64, stripe + target as u64);
-                    });
-                    return Ok(());
+            |(outbox, failed): &mut (Outbox, Result<()>), source, target| {
+                let larger = source.max(target);
+                if larger >= window.first
+                    && larger < end
+                    && let Some((high, low)) = window.link(source, target)
+                    && failed.is_ok()
+                {
+                    *failed = logs.push(outbox, high, low);
                 }
-                seen.piece.for_each(|source, target| {
-                    let (source, target) = (segment + source as u64, stripe + target as u64);
-                    let larger = source.max(target);
-                    if larger >= window.first
-                        && larger < end
-                        && let Some((high, low)) = window.link(source, target)
-                        && failed.is_ok()
-                    {
-                        *failed = logs.push(outbox, high, low);
-                    }
-                });
-                std::mem::replace(failed, Ok(()))
             },
         )?;
-        for (mut outbox, _) in states {
+        for (mut outbox, failed) in states {
+            failed?;
             logs.flush(&mut outbox)?;
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! Connected components (weak ones, in a directed graph): union-find over one scan of the grid.
+//! Connected components (weak ones, in a directed graph): union-find over one scan of all edges.
 //!
 //! The forest is an array of parents; a link hangs the larger root under the smaller one by compare-and-swap (Shiloach and Vishkin's hooking as in GAPBS), so a component ends up
 //! named by its smallest internal id: its vertex of the highest degree. One pass reads each edge once, whatever the graph's diameter; `sampled` reads most edges not at all, where
@@ -14,13 +14,17 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use outercore_engine::HugeVec;
 use outercore_engine::{
-    Column, Figure, Isolated, Meaning, MemoryModel, Outcome, Plan, Preset, Result, RunConfig, RunProgress, Values, budget::Needs,
-    edges::grid::Grid, plan::PlanItem, session::Session,
+    Column, Figure, Isolated, Meaning, MemoryModel, Outcome, Plan, Preset, Result, RunConfig, RunProgress, Values,
+    budget::Needs,
+    edges::grid::Grid,
+    plan::PlanItem,
+    session::{OpenSection, Session},
 };
 use outercore_graph::Graph;
 
 use crate::{
     algorithm::Algorithm,
+    edges::{EdgeScan, OutLists},
     finish::{Done, Summary, fits_32_bits, open, outcome},
 };
 
@@ -30,13 +34,17 @@ pub struct Components;
 
 impl Components {
     fn needs(&self, graph: &Graph) -> Needs {
+        let mut external = vec![PlanItem { name: "smallest window, logs", bytes: external::SMALLEST + (2 << 20) }];
+        if !graph.has_whole_grid() {
+            external.push(PlanItem { name: "row index", bytes: OutLists::bytes(graph) });
+        }
         Needs {
             algorithm: self.name(),
-            method: "union-find: first neighbors, then the lists of who is outside of the largest component, or one scan of the grid"
+            method: "union-find: first neighbors, then the lists of who is outside of the largest component, or one scan of all edges"
                 .to_owned(),
             resident: vec![PlanItem { name: "parents, labels", bytes: graph.connected() * 8 }],
-            external: Some(vec![PlanItem { name: "smallest window, logs", bytes: external::SMALLEST + (2 << 20) }]),
-            edges: vec!["grid.words".to_owned()],
+            external: Some(external),
+            edges: vec![EdgeScan::edge_section(graph).to_owned()],
             scans: Some(1),
         }
     }
@@ -46,7 +54,7 @@ impl Components {
         let (mut plan, room) = self.needs(graph).plan(graph, config)?;
         if plan.memory_model == MemoryModel::FullyExternal {
             plan.method = match config.preset {
-                Preset::Streaming => "labels spread in scan after scan of the grid",
+                Preset::Streaming => "labels spread in scan after scan of all edges",
                 _ => "union-find by windows of vertices, each edge once",
             }
             .to_owned();
@@ -107,19 +115,19 @@ impl Algorithm for Components {
         if plan.memory_model == MemoryModel::FullyExternal {
             return external::run(graph, config, progress, &plan, room);
         }
-        let mut names = vec!["grid.words".to_owned()];
+        let mut names = EdgeScan::sections(graph);
+        let all = names.len();
         let sampled = sampled::sections(graph, config, room);
         names.extend(sampled.iter().flatten().cloned());
         let (session, mut sections) = open(graph, config, progress, &names)?;
-        // One scan: nothing that it reads is needed twice.
-        let grid = Grid::open(&session, sections.remove(0), graph.grid()?, 0)?;
+        let edges = Edges::open(&session, sections.drain(..all).collect())?;
         let load_seconds = session.seconds();
         let mark = session.mark();
         let len = graph.connected();
         let parents = singletons(&session)?;
-        let done = sampled.is_some() && sampled::finish(&session, &parents, sections, grid.a_scan().bytes)?;
+        let done = sampled.is_some() && sampled::finish(&session, &parents, sections, edges.bytes(graph))?;
         if !done {
-            link_all(&session, &grid, &parents)?;
+            link_all(&session, &edges, &parents)?;
         }
         let roots = settle(&session, &parents);
         session.end_iteration(&mark, len, if done { "on-demand" } else { "full" });
@@ -141,10 +149,37 @@ impl Algorithm for Components {
     }
 }
 
+/// All edges, for one scan: nothing that it reads is needed twice.
+pub(crate) enum Edges {
+    /// The grid has them.
+    Grid(Box<Grid>),
+    /// The grid lacks some, lists do not.
+    Lists(OutLists),
+}
+
+impl Edges {
+    /// Those of the sections of [`EdgeScan::sections`], opened.
+    pub(crate) fn open(session: &Session, mut sections: Vec<OpenSection>) -> Result<Self> {
+        if session.graph.has_whole_grid() {
+            let grid = Grid::open(session, sections.remove(0), session.graph.grid()?, 0)?;
+            return Ok(Edges::Grid(Box::new(grid)));
+        }
+        Ok(Edges::Lists(OutLists::open(session, sections)?))
+    }
+
+    /// Bytes that are read for all of them.
+    fn bytes(&self, graph: &Graph) -> u64 {
+        match self {
+            Edges::Grid(grid) => grid.a_scan().bytes,
+            Edges::Lists(_) => OutLists::edge_bytes(graph),
+        }
+    }
+}
+
 /// Every vertex's component, named by its smallest internal id, and how many components there are; isolated vertices aside. One scan; 4 bytes for each vertex.
-pub(crate) fn forest(session: &Session, grid: &Grid) -> Result<(HugeVec<AtomicU32>, u64)> {
+pub(crate) fn forest(session: &Session, edges: &Edges) -> Result<(HugeVec<AtomicU32>, u64)> {
     let parents = singletons(session)?;
-    link_all(session, grid, &parents)?;
+    link_all(session, edges, &parents)?;
     let roots = settle(session, &parents);
     Ok((parents, roots))
 }
@@ -158,7 +193,14 @@ fn singletons(session: &Session) -> Result<HugeVec<AtomicU32>> {
 }
 
 /// Joins the ends of every edge, in one scan.
-fn link_all(session: &Session, grid: &Grid, parents: &[AtomicU32]) -> Result<()> {
+fn link_all(session: &Session, edges: &Edges, parents: &[AtomicU32]) -> Result<()> {
+    let grid = match edges {
+        Edges::Grid(grid) => grid,
+        Edges::Lists(lists) => {
+            let visit = |(): &mut (), source, target| link(parents, source as u32, target as u32);
+            return lists.for_each(session, |_| true, |_| (), visit).map(drop);
+        }
+    };
     // The scan's inbox has no content: the parents are the state, and they are atomic.
     let mut nothing = vec![(); parents.len()];
     grid.scan(

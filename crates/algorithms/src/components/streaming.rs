@@ -1,5 +1,5 @@
-//! Components as a plain grid-streaming system finds them (GridGraph, ATC'15): the smallest label spreads along all edges, in both directions, in scan after scan of the whole
-//! grid, until a scan changes nothing; what a scan finds counts from the next one on. Two windows of labels are in memory. The yardstick of `--preset streaming`.
+//! Components as a plain grid-streaming system finds them (GridGraph, ATC'15): the smallest label spreads along all edges, in both directions, in scan after scan of all
+//! edges, until a scan changes nothing; what a scan finds counts from the next one on. Two windows of labels are in memory. The yardstick of `--preset streaming`.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 
@@ -8,7 +8,6 @@ use outercore_engine::{
     external::{
         array::{Block, DiskArray},
         run::folder,
-        scan::{ChunkScan, Seen},
         stored::Stored,
     },
     session::Session,
@@ -16,6 +15,7 @@ use outercore_engine::{
 use outercore_graph::Graph;
 
 use super::external::cut;
+use crate::edges::EdgeScan;
 
 /// Labels of a range of vertices: those of the last scan, and those that this one finds.
 struct Window {
@@ -46,14 +46,14 @@ impl Window {
 
 struct Streaming<'s> {
     session: &'s Session<'s>,
-    scan: ChunkScan,
+    scan: EdgeScan,
     /// Labels of the last scan, and what this one has found.
     stored: [DiskArray<u32>; 2],
     bounds: Vec<u64>,
 }
 
 /// The label of each vertex, the smallest id of its component; and how many scans that took.
-pub fn run(graph: &Graph, session: &Session, scan: ChunkScan, room: u64) -> Result<(Stored<u32>, u64)> {
+pub fn run(graph: &Graph, session: &Session, scan: EdgeScan, room: u64) -> Result<(Stored<u32>, u64)> {
     let bounds = scan.bounds().to_vec();
     let windows = cut(&bounds, room / 16);
     let widest = windows.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);
@@ -136,20 +136,15 @@ impl Streaming<'_> {
                 changed.store(true, Relaxed);
             }
         };
-        let visit = |(): &mut (), seen: Seen| {
-            let (segment, stripe) = (seen.piece.segment, seen.stripe);
-            seen.piece.for_each(|source, target| {
-                let (source, target) = (segment + source as u64, stripe + target as u64);
-                let (from, to) = match b {
-                    None if a.has(source) && a.has(target) => (a, a),
-                    Some(b) if a.has(source) && b.has(target) => (a, b),
-                    Some(b) if b.has(source) && a.has(target) => (b, a),
-                    _ => return,
-                };
-                lower(to.next(target), from.label(source));
-                lower(from.next(source), to.label(target));
-            });
-            Ok(())
+        let visit = |(): &mut (), source, target| {
+            let (from, to) = match b {
+                None if a.has(source) && a.has(target) => (a, a),
+                Some(b) if a.has(source) && b.has(target) => (a, b),
+                Some(b) if b.has(source) && a.has(target) => (b, a),
+                _ => return,
+            };
+            lower(to.next(target), from.label(source));
+            lower(from.next(source), to.label(target));
         };
         self.scan.for_each(self.session, wanted, |_| (), visit)?;
         Ok(())

@@ -11,7 +11,6 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use outercore_engine::{
     Column, Figure, HugeVec, Isolated, Meaning, MemoryModel, Outcome, Plan, Result, RunConfig, RunProgress, Values,
     budget::Needs,
-    edges::grid::Grid,
     frontier::Frontier,
     plan::PlanItem,
     session::{OpenSection, Session},
@@ -22,6 +21,7 @@ use self::search::{Reach, Search};
 use crate::{
     algorithm::Algorithm,
     components,
+    edges::EdgeScan,
     finish::{Done, Summary, fits_32_bits, open, outcome},
     lists,
 };
@@ -172,7 +172,7 @@ impl Diameter {
                 PlanItem { name: "levels, frontiers", bytes: vertices * Search::EIGHTHS / 8 },
                 PlanItem { name: "bounds", bytes: vertices * 65 / 8 },
                 PlanItem { name: "row index", bytes: lists::index_bytes(graph, model) },
-                PlanItem { name: "grid's checksums", bytes: OpenSection::sums_bytes_of(graph, "grid.words") },
+                PlanItem { name: "checksums of all edges", bytes: OpenSection::sums_bytes_of(graph, EdgeScan::edge_section(graph)) },
             ]
         };
         let method = "breadth-first searches that bound all eccentricities";
@@ -189,15 +189,14 @@ impl Diameter {
 }
 
 /// The largest component, after a search from somewhere, and a vertex of it: what the search reached, if that is half of all; else by union-find.
-fn largest(session: &Session, grid: OpenSection, search: &Search, from: u64, reach: &Reach) -> Result<(Frontier, u64)> {
+fn largest(session: &Session, edges: Vec<OpenSection>, search: &Search, from: u64, reach: &Reach) -> Result<(Frontier, u64)> {
     let len = session.graph.connected();
     let members = Frontier::new(len, session.config.huge_pages)?;
     if 2 * reach.vertices >= len {
         members.replace(0..len, |vertex| !search.unvisited.contains(vertex));
         return Ok((members, from));
     }
-    let grid = Grid::open(session, grid, session.graph.grid()?, 0)?;
-    let (names, _) = components::forest(session, &grid)?;
+    let (names, _) = components::forest(session, &components::Edges::open(session, edges)?)?;
     let mut sizes: HugeVec<u32> = HugeVec::zeroed(len as usize, session.config.huge_pages)?;
     names.iter().for_each(|name| sizes[name.load(Relaxed) as usize] += 1);
     let largest = (0..len).max_by_key(|&name| (sizes[name as usize], std::cmp::Reverse(name))).unwrap_or(0);
@@ -217,9 +216,10 @@ impl Algorithm for Diameter {
     fn run(&self, graph: &Graph, config: &RunConfig, progress: &dyn RunProgress) -> Result<Outcome> {
         let (plan, cache) = self.prepare(graph, config)?;
         let mut names = lists::sections(graph, self.name())?;
-        names.push("grid.words".to_owned());
+        let lists = names.len();
+        names.extend(EdgeScan::sections(graph));
         let (session, mut sections) = open(graph, config, progress, &names)?;
-        let grid = sections.pop().expect("the section was opened");
+        let edges = sections.split_off(lists);
         let mut search = Search::open(&session, &mut sections.into_iter(), plan.memory_model, cache)?;
         let load_seconds = session.seconds();
         let mut run = if graph.connected() == 0 {
@@ -228,7 +228,7 @@ impl Algorithm for Diameter {
         } else {
             let hub = graph.manifest().max_out_degree.1;
             let mut reach = search.run(hub)?;
-            let (members, start) = largest(&session, grid, &search, hub, &reach)?;
+            let (members, start) = largest(&session, edges, &search, hub, &reach)?;
             let mut searches = 1;
             if start != hub {
                 reach = search.run(start)?;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use outercore_engine::{Result, human_bytes};
 use outercore_graph::{
-    Graph, Order,
+    Graph, Layout, Order,
     format::{IdTable, Manifest},
 };
 use outercore_storage::Disk;
@@ -47,7 +47,7 @@ impl Info {
                 "transpose": manifest.transpose, "simple": manifest.simple, "weights": manifest.weights, "negative_weights": manifest.negative_weights,
                 "order": manifest.order, "ids": manifest.ids, "max_out_degree": manifest.max_out_degree.0,
                 "max_out_degree_vertex": hub.map(|hub| hub.to_string()), "max_in_degree": in_degree(manifest), "bytes": bytes,
-                "stripes": manifest.stripes, "sections": sections,
+                "layout": manifest.layout, "shares": manifest.shares(), "stripes": manifest.stripes, "sections": sections,
             }));
         }
         let name = self.graph.display().to_string();
@@ -65,6 +65,7 @@ impl Info {
         line("duplicates", if manifest.simple { "dropped, and self-loops too" } else { "kept" }.to_owned());
         line("order", order(manifest.order).to_owned());
         line("ids", ids(manifest));
+        line("layout", layout(manifest));
         line("format", format!("version {}, a CRC-32C for each 4 KiB page; `outercore check` verifies them", manifest.version));
         for stripe in &manifest.stripes {
             line("stripe", stripe.display().to_string());
@@ -80,6 +81,21 @@ impl Info {
 /// The largest in-degree, if it is known.
 fn in_degree(manifest: &Manifest) -> Option<u64> {
     (!manifest.directed || manifest.transpose).then_some(manifest.max_in_degree)
+}
+
+/// How the edges lie that full passes read, and how many lie how.
+fn layout(manifest: &Manifest) -> String {
+    match (manifest.layout, &manifest.hybrid) {
+        (Layout::Hybrid, Some(hybrid)) => {
+            let share = |arcs: u64| format!("{:.1} %", 100.0 * arcs as f64 / manifest.arcs.max(1) as f64);
+            let (rows, grid) = (share(hybrid.row_arcs), share(hybrid.grid_arcs));
+            let cells =
+                format!("{} cells in row format ({rows} of the edges), {} in grid format ({grid})", hybrid.row_cells, hybrid.grid_cells);
+            format!("hybrid: {0} x {0} ranges of vertices; {cells}", hybrid.ranges)
+        }
+        (Layout::Row, _) => "row: passes over all edges read the lists".to_owned(),
+        _ => "grid: passes over all edges read tiles".to_owned(),
+    }
 }
 
 fn order(order: Order) -> &'static str {

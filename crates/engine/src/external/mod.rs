@@ -38,7 +38,7 @@ use crate::program::VertexProgram;
 fn fits_grid<P: VertexProgram>(program: &P, graph: &Graph) -> bool {
     let weighted = program.weighted() && graph.weights() != WeightKind::None;
     let direction = |direction| graph.rows(direction) == Some(Direction::Out);
-    !weighted && program.directions().iter().copied().all(direction)
+    !weighted && graph.has_whole_grid() && program.directions().iter().copied().all(direction)
 }
 
 /// Whether a program can run fully externally: it keeps nothing by vertex but values, and the graph has the edges that bring its signals.

@@ -22,7 +22,7 @@ use super::{
     parallel,
     rankfile::{RankFile, RankFileWriter},
     sample::Sample,
-    sections::{Layout, Section},
+    sections::{Folders, Section},
     spool::{EdgeBlock, Spool, SpoolWriter},
     turns::Turns,
 };
@@ -57,7 +57,7 @@ pub struct Dictionary<'a> {
     /// All file operations.
     pub disk: &'a Disk,
     /// Where the keys go.
-    pub layout: &'a Layout,
+    pub folders: &'a Folders,
     /// Where records go meanwhile.
     pub scratch: &'a Path,
     /// Threads.
@@ -183,8 +183,8 @@ impl Dictionary<'_> {
         let spill = Spill::create(self.disk, self.scratch, count, block)?;
         let windows = Windows { spill, edges, window, block, weighted: self.weighted };
         let keys = KeyWriter {
-            keys: self.layout.section("ids.keys", false)?,
-            ends: if ids == IdTable::Names { Some(self.layout.section("ids.ends", false)?) } else { None },
+            keys: self.folders.section("ids.keys", false)?,
+            ends: if ids == IdTable::Names { Some(self.folders.section("ids.ends", false)?) } else { None },
             position: 0,
             degrees: RankFile::create(self.disk, self.scratch, "degrees")?,
             bases: vec![0],

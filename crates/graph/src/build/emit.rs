@@ -1,7 +1,7 @@
 //! Sorting the buckets, several at a time, and writing them in order.
 //!
 //! A worker reads a bucket, sorts it by vertex and neighbor, encodes its rows, waits for its turn, writes; then sorts by source within
-//! stripes, encodes tiles, waits for its turn again, writes.
+//! stripes, encodes tiles, waits for its turn again, writes. Edges in row format, where they have lists of their own, come first.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -16,7 +16,10 @@ use super::{
     turns::Turns,
     weights::WeightCode,
 };
-use crate::error::{GraphError, Result};
+use crate::{
+    error::{GraphError, Result},
+    format::Cells,
+};
 
 /// What is written of each bucket.
 pub struct Emission<'a> {
@@ -32,10 +35,10 @@ pub struct Emission<'a> {
     pub neighbor_bytes: usize,
     /// Whether to drop duplicates and self-loops.
     pub simple: bool,
-    /// Whether tiles are made.
-    pub grid: bool,
     /// Whether first neighbors are kept.
     pub heads: bool,
+    /// Which edges are in row format; `None`: all are in the grid.
+    pub cells: Option<&'a Cells>,
     /// Where the stripes of the grid end.
     pub cut: StripeCut,
     /// Threads.
@@ -47,27 +50,54 @@ pub struct Emission<'a> {
 /// Memory of one worker for each record of its bucket, beside the records themselves.
 pub const ENCODED_BYTES: u64 = 9;
 
+/// The writers of an emission; nothing is encoded for those that are absent.
+#[derive(Default)]
+pub struct Writers {
+    /// Complete lists.
+    pub rows: Option<RowsWriter>,
+    /// The lists of the edges in row format.
+    pub row_format: Option<RowsWriter>,
+    /// Tiles.
+    pub grid: Option<GridWriter>,
+}
+
+/// The writers, to be used in turn.
+struct Queues {
+    rows: Turns<Option<RowsWriter>>,
+    row_format: Option<Turns<RowsWriter>>,
+    grid: Option<Turns<GridWriter>>,
+}
+
+impl Queues {
+    fn stop(&self) {
+        self.rows.stop();
+        self.row_format.iter().for_each(Turns::stop);
+        self.grid.iter().for_each(Turns::stop);
+    }
+}
+
 impl Emission<'_> {
     /// Writes every bucket; returns the writers, to be finished.
-    pub fn run<R: Record>(&self, rows: Option<RowsWriter>, grid: Option<GridWriter>) -> Result<(Option<RowsWriter>, Option<GridWriter>)> {
-        let (rows, grid) = (Turns::new(rows), Turns::new(grid));
+    pub fn run<R: Record>(&self, writers: Writers) -> Result<Writers> {
+        let Writers { rows, row_format, grid } = writers;
+        let queues = Queues { rows: Turns::new(rows), row_format: row_format.map(Turns::new), grid: grid.map(Turns::new) };
         let next = AtomicUsize::new(0);
         let result = parallel(self.threads, |_| {
             let mut worker = Worker::<R>::default();
             loop {
                 let turn = next.fetch_add(1, Relaxed);
                 let Some(bucket) = self.buckets.list().get(turn) else { return Ok(()) };
-                let done = worker.bucket(self, turn, bucket, &rows, &grid);
+                let done = worker.bucket(self, turn, bucket, &queues);
                 if done.is_err() || self.progress.cancelled() {
-                    rows.stop();
-                    grid.stop();
+                    queues.stop();
                     return done.and(Err(GraphError::Cancelled));
                 }
                 self.progress.advance(self.partition.records(turn));
             }
         });
         result?;
-        Ok((rows.into_writer(), grid.into_writer()))
+        let Queues { rows, row_format, grid } = queues;
+        Ok(Writers { rows: rows.into_writer(), row_format: row_format.map(Turns::into_writer), grid: grid.map(Turns::into_writer) })
     }
 }
 
@@ -81,14 +111,7 @@ struct Worker<R> {
 }
 
 impl<R: Record> Worker<R> {
-    fn bucket(
-        &mut self,
-        emission: &Emission,
-        turn: usize,
-        bucket: &Bucket,
-        rows: &Turns<Option<RowsWriter>>,
-        grid: &Turns<Option<GridWriter>>,
-    ) -> Result<()> {
+    fn bucket(&mut self, emission: &Emission, turn: usize, bucket: &Bucket, queues: &Queues) -> Result<()> {
         let count = emission.partition.records(turn) as usize;
         reset(&mut self.records, count);
         reset(&mut self.scratch, count);
@@ -99,19 +122,21 @@ impl<R: Record> Worker<R> {
         }
         let kept = if emission.simple { drop_repeats(sorted, bucket, emission.code.other_bits) } else { count };
         let (sorted, scratch) = (&mut sorted[..kept], &mut scratch[..kept]);
-        let other_bits = emission.code.other_bits;
-        self.rows.encode(bucket, sorted, other_bits, emission.neighbor_bytes, emission.weights, emission.heads);
-        rows.take(turn, |rows| match rows {
+        let (other_bits, neighbor_bytes) = (emission.code.other_bits, emission.neighbor_bytes);
+        if let (Some(row_format), Some(cells)) = (&queues.row_format, emission.cells) {
+            let count = copy_listed(sorted, scratch, bucket, other_bits, cells);
+            self.rows.encode(bucket, &scratch[..count], other_bits, neighbor_bytes, WeightCode::NONE, false);
+            row_format.take(turn, |rows| rows.append(bucket, &self.rows))?;
+        }
+        self.rows.encode(bucket, sorted, other_bits, neighbor_bytes, emission.weights, emission.heads);
+        queues.rows.take(turn, |rows| match rows {
             Some(rows) => rows.append(bucket, &self.rows),
             None => Ok(()),
         })?;
-        if emission.grid {
-            let code = TileCode { other_bits, cut: emission.cut, weights: emission.weights };
+        if let Some(grid) = &queues.grid {
+            let code = TileCode { other_bits, cut: emission.cut, weights: emission.weights, cells: emission.cells };
             self.tiles.encode(bucket, sorted, scratch, &self.rows.degrees, &code);
-            grid.take(turn, |grid| match grid {
-                Some(grid) => grid.append(&mut self.tiles),
-                None => Ok(()),
-            })?;
+            grid.take(turn, |grid| grid.append(&mut self.tiles))?;
         }
         Ok(())
     }
@@ -123,6 +148,18 @@ fn reset<R: Record>(records: &mut Vec<R>, count: usize) {
         records.reserve_exact(count - records.len());
     }
     records.resize(count, R::default());
+}
+
+/// Copies the records of edges in row format, whose sources are the bucket's vertices, to the front of `copies`; returns how many.
+fn copy_listed<R: Record>(records: &[R], copies: &mut [R], bucket: &Bucket, other_bits: u32, cells: &Cells) -> usize {
+    let mask = (1u64 << other_bits) - 1;
+    let listed = records.iter().filter(|record| cells.in_rows(bucket.first + (record.key() >> other_bits), record.key() & mask));
+    let mut count = 0;
+    for record in listed {
+        copies[count] = *record;
+        count += 1;
+    }
+    count
 }
 
 /// Moves the first of each run of equal keys, self-loops left out, to the front; returns how many.

@@ -5,12 +5,12 @@ use super::{
     radix,
     radix::Record,
     rows::push_bytes,
-    sections::{Layout, Section},
+    sections::{Folders, Section},
     weights::WeightCode,
 };
 use crate::{
     error::Result,
-    format::{CHUNK_WORDS, Chunk, SEGMENT_BITS, STRIPE_BITS, SectionEntry, Tile, WordCode},
+    format::{CHUNK_WORDS, Cells, Chunk, SEGMENT_BITS, STRIPE_BITS, SectionEntry, Tile, WordCode},
     types::GridPartition,
 };
 
@@ -28,13 +28,32 @@ pub struct EncodedTiles {
 
 /// How tiles are made of records.
 #[derive(Clone, Copy)]
-pub struct TileCode {
+pub struct TileCode<'c> {
     /// Bits of a source in a record.
     pub other_bits: u32,
     /// Where a stripe ends.
     pub cut: StripeCut,
     /// How weights are stored.
     pub weights: WeightCode,
+    /// Which edges are in row format, and so in no tile.
+    pub cells: Option<&'c Cells>,
+}
+
+impl TileCode<'_> {
+    /// Moves the records of edges in grid format to the front, in their order; returns how many. `first` is their bucket's first vertex.
+    fn keep_tiled<R: Record>(&self, records: &mut [R], first: u64) -> usize {
+        let Some(cells) = self.cells else { return records.len() };
+        let mask = (1u64 << self.other_bits) - 1;
+        let mut kept = 0;
+        for at in 0..records.len() {
+            let record = records[at];
+            if !cells.in_rows(record.key() & mask, first + (record.key() >> self.other_bits)) {
+                records[kept] = record;
+                kept += 1;
+            }
+        }
+        kept
+    }
 }
 
 /// Where a stripe of the grid ends.
@@ -123,7 +142,7 @@ impl Words<'_> {
 impl EncodedTiles {
     /// Encodes a bucket. `records` are sorted by target, then source. Uses and destroys both arrays.
     pub fn encode<R: Record>(&mut self, bucket: &Bucket, records: &mut [R], scratch: &mut [R], degrees: &[u64], code: &TileCode) {
-        let TileCode { other_bits, cut, weights } = *code;
+        let TileCode { other_bits, cut, weights, .. } = *code;
         self.stripe_ends.clear();
         self.tiles.clear();
         self.chunks.clear();
@@ -135,7 +154,8 @@ impl EncodedTiles {
         let (mut start, mut at) = (0usize, 0usize);
         while start < degrees.len() {
             let (end, edges) = stripe_end(degrees, start, bucket.first, cut);
-            let (sorted, _) = radix::sort(&mut records[at..at + edges], &mut scratch[at..at + edges], 0, other_bits);
+            let tiled = code.keep_tiled(&mut records[at..at + edges], bucket.first);
+            let (sorted, _) = radix::sort(&mut records[at..at + tiled], &mut scratch[at..at + tiled], 0, other_bits);
             self.stripe(sorted, (start as u64, (end - start) as u64), other_bits, weights);
             self.stripe_ends.push(bucket.first + end as u64);
             (start, at) = (end, at + edges);
@@ -197,6 +217,16 @@ fn stripe_end(degrees: &[u64], start: usize, first: u64, cut: StripeCut) -> (usi
     (end, edges as usize)
 }
 
+/// What the grid came to.
+pub struct GridSummary {
+    /// The sections.
+    pub sections: Vec<SectionEntry>,
+    /// Words of all tiles.
+    pub words: u64,
+    /// Edges of all tiles.
+    pub edges: u64,
+}
+
 /// The sections of the grid.
 pub struct GridWriter {
     words: Section,
@@ -213,14 +243,14 @@ pub struct GridWriter {
 
 impl GridWriter {
     /// Begins the sections.
-    pub fn create(layout: &Layout, weights: WeightCode) -> Result<Self> {
-        let mut stripes = layout.section("grid.stripes", false)?;
+    pub fn create(folders: &Folders, weights: WeightCode) -> Result<Self> {
+        let mut stripes = folders.section("grid.stripes", false)?;
         stripes.write(&0u64.to_le_bytes())?;
         Ok(Self {
-            words: layout.section("grid.words", true)?,
-            weights: if weights.is_none() { None } else { Some(layout.section("grid.weights", true)?) },
-            tiles: layout.section("grid.tiles", false)?,
-            chunks: layout.section("grid.chunks", false)?,
+            words: folders.section("grid.words", true)?,
+            weights: if weights.is_none() { None } else { Some(folders.section("grid.weights", true)?) },
+            tiles: folders.section("grid.tiles", false)?,
+            chunks: folders.section("grid.chunks", false)?,
             stripes,
             last_bound: 0,
             stripe_count: 0,
@@ -240,7 +270,10 @@ impl GridWriter {
             self.stripe_count += 1;
             self.last_bound = end;
         }
-        self.words.align_to(outercore_storage::PAGE)?;
+        // A bucket without tiles leaves no gap: the words end where the last tile does.
+        if !tiles.tiles.is_empty() {
+            self.words.align_to(outercore_storage::PAGE)?;
+        }
         let base = self.words.position();
         for tile in &mut tiles.tiles {
             tile.offset += base;
@@ -260,13 +293,13 @@ impl GridWriter {
         Ok(())
     }
 
-    /// Ends the sections: these, and how many words there are.
-    pub fn finish(self) -> Result<(Vec<SectionEntry>, u64)> {
+    /// Ends the sections.
+    pub fn finish(self) -> Result<GridSummary> {
         let mut sections = vec![self.words.finish()?, self.tiles.finish()?, self.chunks.finish()?, self.stripes.finish()?];
         if let Some(weights) = self.weights {
             sections.push(weights.finish()?);
         }
-        Ok((sections, self.total_words))
+        Ok(GridSummary { sections, words: self.total_words, edges: self.edges })
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! A rank is a vertex's position among all vertices in ascending order of original id.
 
-use super::sections::{Layout, Section};
+use super::sections::{Folders, Section};
 use crate::{error::Result, format::SectionEntry, types::bytes_for};
 
 /// Writes `ids.vertex` while ranks come in order, and then `ids.rank`.
@@ -14,8 +14,8 @@ pub struct IdWriter {
 
 impl IdWriter {
     /// Begins `ids.vertex` for `vertices` vertices.
-    pub fn create(layout: &Layout, vertices: u64) -> Result<Self> {
-        Ok(Self { vertex: layout.section("ids.vertex", false)?, width: bytes_for(vertices), bytes: Vec::with_capacity(1 << 16) })
+    pub fn create(folders: &Folders, vertices: u64) -> Result<Self> {
+        Ok(Self { vertex: folders.section("ids.vertex", false)?, width: bytes_for(vertices), bytes: Vec::with_capacity(1 << 16) })
     }
 
     /// The internal id of the next rank.
@@ -37,13 +37,13 @@ impl IdWriter {
 
 /// Writes `ids.rank` from the map of ranks to internal ids, in windows of `window` entries: each window is one walk over the map.
 pub fn write_ranks(
-    layout: &Layout,
+    folders: &Folders,
     vertices: u64,
     window: u64,
     mut walk: impl FnMut(&mut dyn FnMut(u64)) -> Result<()>,
 ) -> Result<SectionEntry> {
     let width = bytes_for(vertices);
-    let mut section = layout.section("ids.rank", false)?;
+    let mut section = folders.section("ids.rank", false)?;
     let mut first = 0;
     let mut bytes = Vec::new();
     while first < vertices {

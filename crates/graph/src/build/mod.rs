@@ -7,6 +7,7 @@
 //! (once in an undirected graph counted by arcs); ids that are not dense add two more rounds. Memory is the budget's, whatever E and V.
 
 mod buckets;
+mod cells;
 mod dictionary;
 mod emit;
 mod grid;
@@ -22,6 +23,7 @@ mod relabel;
 mod rows;
 mod sample;
 pub(crate) mod sections;
+mod sorting;
 mod spool;
 mod staging;
 mod turns;
@@ -32,22 +34,21 @@ use std::path::{Path, PathBuf};
 use outercore_storage::Disk;
 
 use self::{
-    emit::Emission,
-    grid::{GridWriter, StripeCut},
+    cells::CellCounts,
     ingest::ingest,
-    numbering::{Again, Numbered},
+    numbering::{Again, Numbered, Partitions},
     partition::{Partition, RecordCode, block_bytes},
     radix::Weighted,
-    rows::{RowsSummary, RowsWriter},
-    sections::Layout,
+    sections::Folders,
+    sorting::{Sorting, Written},
     staging::Staging,
     weights::WeightCode,
 };
 use crate::{
     error::{GraphError, Result},
-    format::{Manifest, SectionEntry, VERSION},
+    format::{Cells, Hybrid, IdTable, Manifest, SectionEntry, version_of},
     input::EdgeSource,
-    types::{Direction, GridPartition, Order, WeightKind, bytes_for},
+    types::{GridPartition, Layout, Order, WeightKind, bytes_for},
 };
 
 /// What the user asks of a build.
@@ -73,6 +74,8 @@ pub struct BuildOptions {
     pub isolated_apart: bool,
     /// How the targets of the grid are cut into stripes.
     pub partition: GridPartition,
+    /// How the edges lie that passes over all of them read.
+    pub layout: Layout,
     /// Directories over which the bulk of the graph is striped.
     pub stripes: Vec<PathBuf>,
     /// Replace a graph that exists.
@@ -92,6 +95,7 @@ impl Default for BuildOptions {
             order: Order::Degree,
             isolated_apart: true,
             partition: GridPartition::Balanced,
+            layout: Layout::Grid,
             stripes: Vec::new(),
             force: false,
         }
@@ -153,15 +157,15 @@ pub fn build(
     }
     outercore_storage::memory::give_back_freed_memory();
     let (staging, uuid) = Staging::begin(disk, output, &options.stripes, options.force)?;
-    let layout = Layout {
+    let folders = Folders {
         disk: disk.clone(),
         folder: staging.folder().to_owned(),
         stripes: staging.stripes().to_owned(),
         unit: outercore_storage::stripe::DEFAULT_UNIT,
     };
-    let manifest = Builder { disk, layout: &layout, scratch: staging.scratch(), options, progress, memory: options.memory - BASE, uuid }
+    let manifest = Builder { disk, folders: &folders, scratch: staging.scratch(), options, progress, memory: options.memory - BASE, uuid }
         .run(source)?;
-    disk.write_all_new(&layout.folder.join(crate::format::MANIFEST), &manifest.to_bytes())?;
+    disk.write_all_new(&folders.folder.join(crate::format::MANIFEST), &manifest.to_bytes())?;
     staging.publish()?;
     Ok(manifest)
 }
@@ -169,7 +173,7 @@ pub fn build(
 /// One build under way.
 struct Builder<'a> {
     disk: &'a Disk,
-    layout: &'a Layout,
+    folders: &'a Folders,
     scratch: &'a Path,
     options: &'a BuildOptions,
     progress: &'a dyn BuildProgress,
@@ -224,8 +228,11 @@ impl Builder<'_> {
         let neighbor = bytes_for(shape.connected) as u64 + shape.weights.bytes as u64;
         let records = 2 * (code.key_bytes + code.weight_bytes) as u64;
         let rows = if shape.directed && !self.options.transpose { 1 } else { 2 };
+        // How much of a hybrid graph is in row format is known later: at the most all of it.
+        let lists = if shape.directed { 1 } else { 2 };
+        let listed = if self.options.layout == Layout::Hybrid { lists * bytes_for(shape.connected) as u64 } else { 0 };
         let written = self.disk.counters().bytes_written.load(std::sync::atomic::Ordering::Relaxed);
-        let bulk = shape.edges * (records + rows * neighbor + 4 + shape.weights.bytes as u64);
+        let bulk = shape.edges * (records + rows * neighbor + listed + 4 + shape.weights.bytes as u64);
         let free = self.disk.free_space(self.scratch)? / 10 * 9;
         let allowed = self.options.disk.map_or(free, |disk| disk.saturating_sub(written).min(free));
         if bulk > allowed {
@@ -236,93 +243,63 @@ impl Builder<'_> {
 
     /// Partitions and sorts the edges, writes all sections; returns the manifest.
     fn sort<R: radix::Record>(&self, numbered: Numbered, shape: Shape, again: &Again) -> Result<Manifest> {
-        let Numbered { buckets, .. } = &numbered;
-        let code = RecordCode::new(shape.connected, buckets, shape.weights);
+        let code = RecordCode::new(shape.connected, &numbered.buckets, shape.weights);
+        let Partitions { by_target, by_source, cells } = self.partition(&numbered, &shape, code, again)?;
+        let Numbered { buckets, sections, ids, id_bytes, spool, map, .. } = numbered;
+        drop((spool, map));
+        self.progress.stage("sorting", Some(shape.edges * 2));
+        let (cells, grid_cells) = match cells.map(CellCounts::decide) {
+            Some((cells, in_grid)) => (Some(cells), in_grid),
+            None => ((self.options.layout == Layout::Row).then(|| Cells::all_in_rows(shape.connected)), 0),
+        };
+        let sorting = Sorting { builder: self, shape: &shape, buckets: &buckets, code, cells: cells.as_ref() };
+        let written = sorting.write::<R>(by_target, by_source)?;
+        let hybrid = written.row_format.as_ref().zip(cells).map(|(rows, cells)| Hybrid {
+            ranges: cells.ranges().count(),
+            row_cells: cells.rows().count(),
+            grid_cells,
+            row_arcs: rows.edges,
+            grid_arcs: written.grid.edges,
+            rows: cells.rows().clone(),
+        });
+        Ok(self.manifest(&shape, (ids, id_bytes, sections), written, hybrid))
+    }
+
+    /// Hands every edge to its buckets, and counts the edges of cells where they decide on the layout.
+    fn partition(&self, numbered: &Numbered, shape: &Shape, code: RecordCode, again: &Again) -> Result<Partitions> {
+        let buckets = numbered.buckets.list().len();
         let sides = if shape.directed { 2 } else { 1 };
         let writers = self.options.threads * sides;
         let left = self.memory.saturating_sub(numbered.map_bytes()).max(self.memory / 8);
-        let block = block_bytes(left * 8 / 10, writers, buckets.list().len().max(1)).ok_or_else(|| GraphError::Memory {
+        let block = block_bytes(left * 8 / 10, writers, buckets.max(1)).ok_or_else(|| GraphError::Memory {
             needed: self.options.memory * 2,
             budget: self.options.memory,
             what: format!("partitioning {} edges", shape.edges),
         })?;
-        self.check_disk(&shape, code)?;
-        let folder = |name: &str| -> Result<PathBuf> {
+        self.check_disk(shape, code)?;
+        let create = |name: &str| -> Result<Partition> {
             let folder = self.scratch.join(name);
             self.disk.create_dir(&folder)?;
-            Ok(folder)
+            Partition::create(self.disk, &folder, buckets, code, block)
         };
-        let by_target = Partition::create(self.disk, &folder("by-target")?, buckets.list().len(), code, block)?;
-        let by_source = if shape.directed {
-            Some(Partition::create(self.disk, &folder("by-source")?, buckets.list().len(), code, block)?)
-        } else {
-            None
+        let to = Partitions {
+            by_target: create("by-target")?,
+            by_source: if shape.directed { Some(create("by-source")?) } else { None },
+            cells: (self.options.layout == Layout::Hybrid).then(|| CellCounts::new(shape.connected)),
         };
         self.progress.stage("partitioning", Some(shape.edges));
-        numbered.partition(again, &by_target, by_source.as_ref(), shape.weights)?;
-        let (buckets, id_sections, ids, id_bytes) = (numbered.buckets, numbered.sections, numbered.ids, numbered.id_bytes);
-        drop((numbered.spool, numbered.map));
-        self.progress.stage("sorting", Some(shape.edges * 2));
-
-        let neighbor_bytes = bytes_for(shape.connected);
-        let emission = Emission {
-            buckets: &buckets,
-            partition: &by_target,
-            code,
-            weights: shape.weights,
-            neighbor_bytes,
-            simple: self.options.simple,
-            grid: true,
-            heads: true,
-            cut: StripeCut::new(self.options.partition, shape.edges, shape.connected),
-            threads: self.options.threads,
-            progress: self.progress,
-        };
-        let rows = |direction, heads| RowsWriter::create(self.layout, direction, neighbor_bytes, shape.weights, heads).map(Some);
-        let target_rows = match (shape.directed, self.options.transpose) {
-            (true, true) => rows(Direction::In, true)?,
-            (true, false) => None,
-            (false, _) => rows(Direction::Out, true)?,
-        };
-        let (target_rows, grid) = emission.run::<R>(target_rows, Some(GridWriter::create(self.layout, shape.weights)?))?;
-        let target_rows = target_rows.map(RowsWriter::finish).transpose()?;
-        let (grid_sections, grid_words) = grid.expect("the grid was asked for").finish()?;
-        drop(by_target);
-        let source_rows = match &by_source {
-            None => None,
-            Some(by_source) => {
-                let emission = Emission {
-                    buckets: &buckets,
-                    partition: by_source,
-                    code,
-                    weights: shape.weights,
-                    neighbor_bytes,
-                    simple: self.options.simple,
-                    grid: false,
-                    heads: false,
-                    cut: StripeCut::Edges(0),
-                    threads: self.options.threads,
-                    progress: self.progress,
-                };
-                let (rows, _) = emission.run::<R>(rows(Direction::Out, false)?, None)?;
-                rows.map(RowsWriter::finish).transpose()?
-            }
-        };
-        let sections = id_sections.into_iter().chain(grid_sections).collect();
-        Ok(self.manifest(&shape, ids, id_bytes, target_rows, source_rows, grid_words, sections))
+        numbered.partition(again, &to, shape.weights)?;
+        Ok(to)
     }
 
-    #[allow(clippy::too_many_arguments)]
     fn manifest(
         &self,
         shape: &Shape,
-        ids: crate::format::IdTable,
-        id_bytes: u32,
-        target: Option<RowsSummary>,
-        source: Option<RowsSummary>,
-        grid_words: u64,
-        mut sections: Vec<SectionEntry>,
+        (ids, id_bytes, mut sections): (IdTable, u32, Vec<SectionEntry>),
+        written: Written,
+        hybrid: Option<Hybrid>,
     ) -> Manifest {
+        let Written { target, source, row_format, grid } = written;
         let transpose = shape.directed && target.is_some();
         let (max_in_degree, (out_degree, out_vertex), arcs) = match (&target, &source) {
             (Some(target), Some(source)) => (target.largest.0, source.largest, source.edges),
@@ -337,11 +314,12 @@ impl Builder<'_> {
         } else {
             shape.edges
         };
-        sections.extend(target.into_iter().chain(source).flat_map(|rows| rows.sections));
+        sections.extend([target, source, row_format].into_iter().flatten().flat_map(|rows| rows.sections));
+        sections.extend(grid.sections);
         sections.sort_by(|a, b| a.name.cmp(&b.name));
         Manifest {
             outercore: "graph".to_owned(),
-            version: VERSION,
+            version: version_of(self.options.layout),
             uuid: self.uuid.clone(),
             vertices: shape.input_vertices,
             connected: shape.connected,
@@ -359,9 +337,11 @@ impl Builder<'_> {
             order: self.options.order,
             max_out_degree: (out_degree, out_vertex),
             max_in_degree,
-            grid_words,
-            stripe_unit: self.layout.unit,
-            stripes: self.layout.stripes.clone(),
+            grid_words: grid.words,
+            layout: self.options.layout,
+            hybrid,
+            stripe_unit: self.folders.unit,
+            stripes: self.folders.stripes.clone(),
             sections,
         }
     }

@@ -10,6 +10,7 @@ use outercore_storage::{HugePages, HugeVec};
 use super::{
     BuildProgress, Builder,
     buckets::Buckets,
+    cells::{CellCounts, Tally},
     dictionary::{Dictionary, Ranked},
     emit::ENCODED_BYTES,
     ids::{IdWriter, write_ranks},
@@ -54,14 +55,10 @@ impl Numbered {
         self.map.as_ref().map_or(0, HugeVec::bytes)
     }
 
-    /// Hands every edge to the bucket of its target and to that of its source; in an undirected graph to `by_target` from both ends.
-    pub fn partition(&self, again: &Again, by_target: &Partition, by_source: Option<&Partition>, weights: WeightCode) -> Result<()> {
+    /// Hands every edge to the bucket of its target and to that of its source; in an undirected graph to `to.by_target` from both ends.
+    pub fn partition(&self, again: &Again, to: &Partitions, weights: WeightCode) -> Result<()> {
         let progress = again.progress;
-        let writers = || Ok((by_target.writer()?, by_source.map(Partition::writer).transpose()?));
-        let finish = |(targets, sources): Writers| {
-            targets.finish()?;
-            sources.map_or(Ok(()), PartitionWriter::finish)
-        };
+        let (writers, finish) = (|| to.writers(), Writers::finish);
         if let Some(spool) = &self.spool {
             let visit = |writers: &mut Writers, block: &EdgeBlock| {
                 self.push(writers, &block.pairs, &block.weights, weights)?;
@@ -85,14 +82,21 @@ impl Numbered {
         rest.into_inner().expect("no holder panics").into_iter().try_for_each(finish)
     }
 
-    fn push(&self, (targets, sources): &mut Writers, pairs: &[[u64; 2]], weights: &[f64], code: WeightCode) -> Result<()> {
+    fn push(&self, writers: &mut Writers, pairs: &[[u64; 2]], weights: &[f64], code: WeightCode) -> Result<()> {
         let (map, buckets) = (self.map.as_deref(), &self.buckets);
+        let Writers { targets, sources, tally } = writers;
         let mut ends = [[0u64; 2]; LOOKUPS];
         for (part, pairs) in pairs.chunks(LOOKUPS).enumerate() {
             internal_ids(map, pairs, &mut ends);
             for (index, &[source, target]) in ends[..pairs.len()].iter().enumerate() {
                 let weight = weights.get(part * LOOKUPS + index).map_or(0, |&weight| code.encode(weight));
                 targets.push(buckets, target, source, weight)?;
+                if let Some(tally) = tally {
+                    tally.add(source, target);
+                    if sources.is_none() && source != target {
+                        tally.add(target, source);
+                    }
+                }
                 match sources {
                     Some(sources) => sources.push(buckets, source, target, weight)?,
                     None if source != target => targets.push(buckets, source, target, weight)?,
@@ -104,8 +108,37 @@ impl Numbered {
     }
 }
 
-/// One thread's writers: by target, and in a directed graph by source.
-type Writers<'p> = (PartitionWriter<'p>, Option<PartitionWriter<'p>>);
+/// Where edges with internal ids go.
+pub struct Partitions {
+    /// By target; in an undirected graph by both ends.
+    pub by_target: Partition,
+    /// By source, in a directed graph.
+    pub by_source: Option<Partition>,
+    /// The edges of each cell are counted here, for the hybrid layout.
+    pub cells: Option<CellCounts>,
+}
+
+/// One thread's way there.
+struct Writers<'p> {
+    targets: PartitionWriter<'p>,
+    sources: Option<PartitionWriter<'p>>,
+    tally: Option<Tally<'p>>,
+}
+
+impl Partitions {
+    fn writers(&self) -> Result<Writers<'_>> {
+        let sources = self.by_source.as_ref().map(Partition::writer).transpose()?;
+        Ok(Writers { targets: self.by_target.writer()?, sources, tally: self.cells.as_ref().map(CellCounts::tally) })
+    }
+}
+
+impl Writers<'_> {
+    fn finish(self) -> Result<()> {
+        self.tally.into_iter().for_each(Tally::finish);
+        self.targets.finish()?;
+        self.sources.map_or(Ok(()), PartitionWriter::finish)
+    }
+}
 
 /// What it takes to read the source, once or once more.
 #[derive(Clone, Copy)]
@@ -143,7 +176,7 @@ impl Builder<'_> {
         let memory = self.memory * 8 / 10;
         let dictionary = Dictionary {
             disk: self.disk,
-            layout: self.layout,
+            folders: self.folders,
             scratch: self.scratch,
             threads: self.options.threads,
             memory,
@@ -215,7 +248,7 @@ impl Builder<'_> {
         let ids = if vertices == len {
             IdTable::Range { first }
         } else {
-            let mut keys = self.layout.section("ids.keys", false)?;
+            let mut keys = self.folders.section("ids.keys", false)?;
             for (index, _) in entries().enumerate().filter(|&(_, entry)| entry != ABSENT) {
                 keys.write(&(first + index as u64).to_le_bytes())?;
             }
@@ -243,7 +276,7 @@ impl Builder<'_> {
         if identity {
             return Ok(0);
         }
-        let mut writer = IdWriter::create(self.layout, vertices)?;
+        let mut writer = IdWriter::create(self.folders, vertices)?;
         let mut written = Ok(());
         walk(&mut |internal| {
             if written.is_ok() {
@@ -254,7 +287,7 @@ impl Builder<'_> {
         sections.push(writer.finish()?);
         let width = bytes_for(vertices);
         let window = (self.memory.saturating_sub(held) * 8 / 10).max(self.memory / 8) / width as u64;
-        sections.push(write_ranks(self.layout, vertices, window, walk)?);
+        sections.push(write_ranks(self.folders, vertices, window, walk)?);
         Ok(width as u32)
     }
 

@@ -1,15 +1,14 @@
-//! Writing the row format of one direction: degrees, index, neighbors, weights, and the first neighbor of each vertex.
+//! Writing lists, those of one direction or those of the edges in row format: degrees, index, neighbors, weights, and the first neighbor of each vertex.
 
 use super::{
     buckets::Bucket,
     radix::Record,
-    sections::{Layout, Section},
+    sections::{Folders, Section},
     weights::WeightCode,
 };
 use crate::{
     error::{GraphError, Result},
     format::{INDEX_GROUP, SectionEntry},
-    types::Direction,
 };
 
 /// A bucket's rows, encoded and ready to be written in turn.
@@ -75,7 +74,7 @@ impl EncodedRows {
     }
 }
 
-/// The sections of one direction.
+/// The sections of lists.
 pub struct RowsWriter {
     adjacency: Section,
     weights: Option<Section>,
@@ -89,7 +88,7 @@ pub struct RowsWriter {
     largest: (u64, u64),
 }
 
-/// What the rows of one direction came to.
+/// What lists came to.
 pub struct RowsSummary {
     /// The sections.
     pub sections: Vec<SectionEntry>,
@@ -100,15 +99,15 @@ pub struct RowsSummary {
 }
 
 impl RowsWriter {
-    /// Begins the sections.
-    pub fn create(layout: &Layout, direction: Direction, neighbor_bytes: usize, weights: WeightCode, heads: bool) -> Result<Self> {
-        let name = |part: &str| format!("{}.{part}", direction.name());
+    /// Begins the sections, whose names begin with `prefix`.
+    pub fn create(folders: &Folders, prefix: &str, neighbor_bytes: usize, weights: WeightCode, heads: bool) -> Result<Self> {
+        let name = |part: &str| format!("{prefix}.{part}");
         Ok(Self {
-            adjacency: layout.section(&name("adjacency"), true)?,
-            weights: if weights.is_none() { None } else { Some(layout.section(&name("weights"), true)?) },
-            degrees: layout.section(&name("degrees"), false)?,
-            index: layout.section(&name("index"), false)?,
-            heads: if heads { Some(layout.section(&name("heads"), false)?) } else { None },
+            adjacency: folders.section(&name("adjacency"), true)?,
+            weights: if weights.is_none() { None } else { Some(folders.section(&name("weights"), true)?) },
+            degrees: folders.section(&name("degrees"), false)?,
+            index: folders.section(&name("index"), false)?,
+            heads: if heads { Some(folders.section(&name("heads"), false)?) } else { None },
             neighbor_bytes,
             pending: None,
             edges: 0,

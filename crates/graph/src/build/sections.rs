@@ -8,7 +8,7 @@ use crate::{error::Result, format::SectionEntry};
 
 /// Where the files of a graph under construction go.
 #[derive(Clone, Debug)]
-pub struct Layout {
+pub struct Folders {
     /// All file operations.
     pub disk: Disk,
     /// The folder that will become the graph.
@@ -31,7 +31,7 @@ pub struct Section {
     writer: SectionWriter,
 }
 
-impl Layout {
+impl Folders {
     /// The path of a section's checksums.
     pub fn sums(folder: &Path, name: &str) -> PathBuf {
         folder.join(format!("{name}.crc"))

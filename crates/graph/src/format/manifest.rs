@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use outercore_storage::Disk;
 use serde::{Deserialize, Serialize};
 
-use super::{MANIFEST, VERSION};
+use super::{Cells, Hybrid, MANIFEST, VERSION};
 use crate::{
     error::{GraphError, Result},
-    types::{Order, WeightKind},
+    types::{Layout, Order, WeightKind},
 };
 
 /// One section: a logical file, whole or striped.
@@ -84,12 +84,33 @@ pub struct Manifest {
     pub max_in_degree: u64,
     /// Grid words, skips included.
     pub grid_words: u64,
+    /// How the edges lie that passes over all of them read.
+    #[serde(default, skip_serializing_if = "Layout::is_grid")]
+    pub layout: Layout,
+    /// Which edges are in row format, in the hybrid layout.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hybrid: Option<Hybrid>,
     /// Bytes of a stripe unit.
     pub stripe_unit: u64,
     /// The stripe directories; empty when everything lies in the graph's own folder.
     pub stripes: Vec<PathBuf>,
     /// Every section.
     pub sections: Vec<SectionEntry>,
+}
+
+/// How much of a graph is in row format, and how much in grid format.
+#[derive(Clone, Copy, Debug, Serialize, PartialEq, Eq)]
+pub struct Shares {
+    /// Edges in row format. An undirected edge counts from both ends, as in [`Manifest::arcs`], which this and the next are together.
+    pub row_arcs: u64,
+    /// Edges in grid format.
+    pub grid_arcs: u64,
+    /// Ranges of vertices, in the hybrid layout.
+    pub ranges: Option<u64>,
+    /// Cells in row format, in the hybrid layout.
+    pub row_cells: Option<u64>,
+    /// Cells in grid format, in the hybrid layout.
+    pub grid_cells: Option<u64>,
 }
 
 /// The part that must be read before the rest can be trusted to have a known shape.
@@ -103,6 +124,27 @@ impl Manifest {
     /// The section of that name.
     pub fn section(&self, name: &str) -> Option<&SectionEntry> {
         self.sections.iter().find(|section| section.name == name)
+    }
+
+    /// Which edges are in row format; `None`: all are in the grid.
+    pub fn cells(&self) -> Option<Cells> {
+        match self.layout {
+            Layout::Grid => None,
+            Layout::Row => Some(Cells::all_in_rows(self.connected)),
+            Layout::Hybrid => self.hybrid.as_ref().map(|hybrid| Cells::of(hybrid, self.connected)),
+        }
+    }
+
+    /// How much is in row format, and how much in grid format.
+    pub fn shares(&self) -> Shares {
+        let hybrid = self.hybrid.as_ref();
+        let (row_arcs, grid_arcs) = match (self.layout, hybrid) {
+            (Layout::Row, _) => (self.arcs, 0),
+            (Layout::Hybrid, Some(hybrid)) => (hybrid.row_arcs, hybrid.grid_arcs),
+            _ => (0, self.arcs),
+        };
+        let (row_cells, grid_cells) = (hybrid.map(|hybrid| hybrid.row_cells), hybrid.map(|hybrid| hybrid.grid_cells));
+        Shares { row_arcs, grid_arcs, ranges: hybrid.map(|hybrid| hybrid.ranges), row_cells, grid_cells }
     }
 
     /// The bytes of the manifest's file.

@@ -1,20 +1,31 @@
-//! The on-disk format, version 2; `docs/format.md` says the same in prose.
+//! The on-disk format, version 3; `docs/format.md` says the same in prose.
 //!
 //! - [`manifest`]: [`Manifest`], the root of a graph, and how it is written and trusted.
 //! - `shape`: whether a manifest agrees with itself.
+//! - [`cells`]: which edges are in row format, and which in grid format.
 //! - [`tiles`]: the directory of the grid: stripes, tiles and chunks; [`words`]: what edges become in it.
 
+pub mod cells;
 pub mod manifest;
 mod shape;
 pub mod tiles;
 pub mod words;
 
-pub use manifest::{IdTable, Manifest, SectionEntry};
+pub use cells::{Cells, Hybrid, Ranges};
+pub use manifest::{IdTable, Manifest, SectionEntry, Shares};
 pub use tiles::{Chunk, GridDirectory, Tile};
 pub use words::WordCode;
 
-/// The newest format version that this code reads, and the one that it writes. Older ones are read too.
-pub const VERSION: u32 = 2;
+use crate::types::Layout;
+
+/// The newest format version that this code reads. Older ones are read too.
+pub const VERSION: u32 = 3;
+/// The version of graphs whose edges are all in the grid: readers that know no other layout read them.
+pub const GRID_VERSION: u32 = 2;
+/// The version that a graph in `layout` is written in.
+pub const fn version_of(layout: Layout) -> u32 {
+    if matches!(layout, Layout::Grid) { GRID_VERSION } else { VERSION }
+}
 /// The manifest's file name inside a graph.
 pub const MANIFEST: &str = "manifest.json";
 /// Vertices in a source segment of the grid (log 2): 16 MiB of 4-byte signals, which a last-level cache holds.

@@ -3,8 +3,8 @@
 
 use outercore_storage::PAGE;
 
-use super::{INDEX_GROUP, IdTable, Manifest};
-use crate::types::{WeightKind, bytes_for};
+use super::{GRID_VERSION, INDEX_GROUP, IdTable, Manifest, Ranges, Shares};
+use crate::types::{Layout, WeightKind, bytes_for};
 
 /// Most vertices or edges: lengths of sections stay far below 2^63.
 const MOST: u64 = 1 << 48;
@@ -30,7 +30,7 @@ impl Length {
 impl Manifest {
     /// What the manifest says of itself that cannot be.
     pub fn contradiction(&self) -> Option<String> {
-        self.numbers().or_else(|| self.lengths())
+        self.numbers().or_else(|| self.formats()).or_else(|| self.lengths())
     }
 
     fn numbers(&self) -> Option<String> {
@@ -61,6 +61,29 @@ impl Manifest {
         rules.iter().find(|(_, holds)| !holds).map(|(what, _)| format!("it speaks of {what}"))
     }
 
+    /// Whether what it says of the layout can be.
+    fn formats(&self) -> Option<String> {
+        if self.layout != Layout::Grid && self.version <= GRID_VERSION {
+            return Some(format!("version {} has no layout {}", self.version, self.layout.name()));
+        }
+        let what = match (self.layout, &self.hybrid) {
+            (Layout::Hybrid, None) => "a hybrid layout without its cells",
+            (Layout::Hybrid, Some(hybrid)) => {
+                let ranges = Ranges::of(self.connected);
+                let cells = ranges.cells();
+                let decided = hybrid.ranges == ranges.count() && hybrid.rows.fits(cells) && hybrid.rows.count() == hybrid.row_cells;
+                let adds_up = hybrid.row_arcs.checked_add(hybrid.grid_arcs) == Some(self.arcs);
+                if decided && adds_up && hybrid.grid_cells <= cells as u64 - hybrid.row_cells {
+                    return None;
+                }
+                "cells that its vertices and edges do not have"
+            }
+            (_, Some(_)) => "cells of a hybrid layout, which it has not",
+            (_, None) => return None,
+        };
+        Some(format!("it speaks of {what}"))
+    }
+
     fn lengths(&self) -> Option<String> {
         let expected = self.expected();
         for (position, section) in self.sections.iter().enumerate() {
@@ -88,19 +111,24 @@ impl Manifest {
                 all.push((name.to_owned(), length));
             }
         };
-        for (rows, there, heads) in [("out", true, !self.directed), ("in", self.transpose, self.transpose)] {
+        let Shares { row_arcs, grid_arcs, .. } = self.shares();
+        for (rows, there, arcs) in
+            [("out", true, self.arcs), ("in", self.transpose, self.arcs), ("row", self.layout == Layout::Hybrid, row_arcs)]
+        {
             let index = (self.connected.div_ceil(INDEX_GROUP) + 1) * 8;
             add(there, &format!("{rows}.degrees"), Length::Exactly(self.connected * 4));
             add(there, &format!("{rows}.index"), Length::Exactly(index));
-            add(there, &format!("{rows}.adjacency"), Length::Exactly(self.arcs * neighbor));
-            add(there && weighted, &format!("{rows}.weights"), Length::Exactly(self.arcs * weights));
-            add(heads, &format!("{rows}.heads"), Length::Exactly(self.connected * neighbor));
+            add(there, &format!("{rows}.adjacency"), Length::Exactly(arcs * neighbor));
+            add(there && weighted && rows != "row", &format!("{rows}.weights"), Length::Exactly(arcs * weights));
         }
+        let heads = if self.directed { "in.heads" } else { "out.heads" };
+        add(self.transpose || !self.directed, heads, Length::Exactly(self.connected * neighbor));
+        let tiled = |length| if grid_arcs == 0 { Length::Exactly(0) } else { length };
         add(true, "grid.stripes", Length::AtLeast(8, 8));
-        add(true, "grid.tiles", Length::AtLeast(0, 40));
-        add(true, "grid.chunks", Length::AtLeast(0, 16));
-        add(true, "grid.words", Length::AtLeast(self.grid_words, 1));
-        add(weighted, "grid.weights", Length::Exactly(self.arcs * weights));
+        add(true, "grid.tiles", tiled(Length::AtLeast(0, 40)));
+        add(true, "grid.chunks", tiled(Length::AtLeast(0, 16)));
+        add(true, "grid.words", tiled(Length::AtLeast(self.grid_words, 1)));
+        add(weighted, "grid.weights", Length::Exactly(grid_arcs * weights));
         let tables = Length::Exactly(self.vertices * u64::from(self.id_bytes));
         add(self.id_bytes > 0, "ids.vertex", tables);
         add(self.id_bytes > 0, "ids.rank", tables);

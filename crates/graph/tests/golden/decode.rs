@@ -92,13 +92,15 @@ impl Decoded {
         }
     }
 
-    /// Lists of `out` or `in`: vertex, neighbor, weight.
+    /// Lists of `out`, `in` or `row`: vertex, neighbor, weight.
     pub fn rows(&self, direction: &str) -> Vec<Edge> {
         let connected = self.number("connected") as usize;
         let degrees = numbers(&self.section(&format!("{direction}.degrees")), 4);
         let index = numbers(&self.section(&format!("{direction}.index")), 8);
         let neighbors = numbers(&self.section(&format!("{direction}.adjacency")), self.number("neighbor_bytes") as usize);
-        let weights = self.weights(&format!("{direction}.weights"), neighbors.len());
+        // Edges in row format have no weights there.
+        let weights =
+            if direction == "row" { vec![0; neighbors.len()] } else { self.weights(&format!("{direction}.weights"), neighbors.len()) };
         assert_eq!((degrees.len(), index.len(), weights.len()), (connected, connected.div_ceil(64) + 1, neighbors.len()));
         assert_eq!(index.last().copied(), Some(neighbors.len() as u64), "the last entry of the index counts all");
         let mut edges = Vec::new();
@@ -129,7 +131,12 @@ impl Decoded {
         assert_eq!((stripes[0], stripes[stripes.len() - 1]), (0, self.number("connected")));
         assert!(stripes.windows(2).all(|pair| pair[0] < pair[1] && pair[1] - pair[0] <= 1 << 17));
         let (tiles, chunks, words) = (self.section("grid.tiles"), self.section("grid.chunks"), self.section("grid.words"));
-        let weights = self.weights("grid.weights", self.number("arcs") as usize);
+        let tiled = match self.manifest["layout"].as_str() {
+            None => self.number("arcs"),
+            Some("hybrid") => self.manifest["hybrid"]["grid_arcs"].as_u64().unwrap(),
+            Some(_) => 0,
+        };
+        let weights = self.weights("grid.weights", tiled as usize);
         let (mut edges, mut skips, mut first_chunk, mut last) = (Vec::new(), 0, 0, (0, 0));
         for tile in tiles.chunks(40) {
             let (halves, fields) = (numbers(&tile[..8], 4), numbers(&tile[8..], 8));

@@ -38,6 +38,7 @@ def build(
     transpose: bool = True,
     order: str = "degree",
     partition: str = "balanced",
+    layout: str = "grid",
     threads: int | None = None,
     force: bool = False,
     progress: Progress = None,
@@ -65,7 +66,8 @@ def build(
     ``weights`` is ``"none"``, ``"u32"``, ``"f32"`` or ``"f64"`` (default: what the input has); ``ids`` is ``"dense"``, ``"u64"``
     or ``"string"`` (default: found out); ``simple=True`` drops duplicate edges and self-loops; ``transpose=False`` does not
     keep the incoming edges, which some algorithms need; ``order`` is ``"degree"`` or ``"original"``;
-    ``partition`` is ``"balanced"`` or ``"uniform"`` (stripes of the grid with equal edges, or with equal ranges of vertices); ``force=True`` replaces a
+    ``partition`` is ``"balanced"`` or ``"uniform"`` (stripes of the grid with equal edges, or with equal ranges of vertices);
+    ``layout`` is ``"grid"``, ``"row"`` or ``"hybrid"`` (all edges in tiles for passes over all of them, none, or the dense parts); ``force=True`` replaces a
     graph that exists. ``format`` and ``vertices`` (lists of vertices that exist whether or not they have edges) are of files;
     ``stripes`` are folders, one for each device, over which the edges are spread; ``disk`` bounds what may be written.
 
@@ -85,6 +87,7 @@ def build(
         "transpose": transpose,
         "order": order,
         "partition": partition,
+        "layout": layout,
         "stripes": _paths(stripes),
         "threads": threads,
         "force": force,

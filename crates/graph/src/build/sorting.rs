@@ -1,0 +1,97 @@
+//! Sorting partitioned edges into sections: which lists and tiles a graph gets, and from which of its two partitions each comes.
+
+use super::{
+    Builder, Shape,
+    buckets::Buckets,
+    emit::{Emission, Writers},
+    grid::{GridSummary, GridWriter, StripeCut},
+    partition::{Partition, RecordCode},
+    radix::Record,
+    rows::{RowsSummary, RowsWriter},
+    weights::WeightCode,
+};
+use crate::{
+    error::Result,
+    format::Cells,
+    types::{Layout, bytes_for},
+};
+
+/// The edges of a build, partitioned, on their way into sections.
+pub struct Sorting<'s> {
+    /// The build.
+    pub builder: &'s Builder<'s>,
+    /// What has been decided.
+    pub shape: &'s Shape,
+    /// The buckets.
+    pub buckets: &'s Buckets,
+    /// How records are packed.
+    pub code: RecordCode,
+    /// Which edges are in row format; `None`: all are in the grid.
+    pub cells: Option<&'s Cells>,
+}
+
+/// What the edges came to.
+pub struct Written {
+    /// Lists by target: those of the transpose, or the only ones of an undirected graph.
+    pub target: Option<RowsSummary>,
+    /// Lists by source, in a directed graph.
+    pub source: Option<RowsSummary>,
+    /// The lists of the edges in row format, in the hybrid layout.
+    pub row_format: Option<RowsSummary>,
+    /// Tiles.
+    pub grid: GridSummary,
+}
+
+impl Sorting<'_> {
+    /// Writes the sections of all edges; partitions go when they have been read.
+    pub fn write<R: Record>(&self, by_target: Partition, by_source: Option<Partition>) -> Result<Written> {
+        let (shape, options) = (self.shape, self.builder.options);
+        let rows = match (shape.directed, options.transpose) {
+            (true, true) => Some(self.rows("in", true)?),
+            (true, false) => None,
+            (false, _) => Some(self.rows("out", true)?),
+        };
+        let row_format = if shape.directed { None } else { self.row_format()? };
+        let grid = Some(GridWriter::create(self.builder.folders, shape.weights)?);
+        let cut = StripeCut::new(options.partition, shape.edges, shape.connected);
+        let first = self.emission(&by_target, true, cut).run::<R>(Writers { rows, row_format, grid })?;
+        let target = first.rows.map(RowsWriter::finish).transpose()?;
+        let row_format = first.row_format.map(RowsWriter::finish).transpose()?;
+        let grid = first.grid.expect("the grid was asked for").finish()?;
+        drop(by_target);
+        let Some(by_source) = &by_source else { return Ok(Written { target, source: None, row_format, grid }) };
+        let writers = Writers { rows: Some(self.rows("out", false)?), row_format: self.row_format()?, grid: None };
+        let second = self.emission(by_source, false, StripeCut::Edges(0)).run::<R>(writers)?;
+        let source = second.rows.map(RowsWriter::finish).transpose()?;
+        Ok(Written { target, source, row_format: second.row_format.map(RowsWriter::finish).transpose()?, grid })
+    }
+
+    fn emission<'e>(&'e self, partition: &'e Partition, heads: bool, cut: StripeCut) -> Emission<'e> {
+        let options = self.builder.options;
+        Emission {
+            buckets: self.buckets,
+            partition,
+            code: self.code,
+            weights: self.shape.weights,
+            neighbor_bytes: bytes_for(self.shape.connected),
+            simple: options.simple,
+            heads,
+            cells: self.cells,
+            cut,
+            threads: options.threads,
+            progress: self.builder.progress,
+        }
+    }
+
+    fn rows(&self, prefix: &str, heads: bool) -> Result<RowsWriter> {
+        RowsWriter::create(self.builder.folders, prefix, bytes_for(self.shape.connected), self.shape.weights, heads)
+    }
+
+    /// The lists of the edges in row format, where they are not all edges or none.
+    fn row_format(&self) -> Result<Option<RowsWriter>> {
+        if self.builder.options.layout != Layout::Hybrid {
+            return Ok(None);
+        }
+        RowsWriter::create(self.builder.folders, "row", bytes_for(self.shape.connected), WeightCode::NONE, false).map(Some)
+    }
+}
