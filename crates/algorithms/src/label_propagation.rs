@@ -271,7 +271,7 @@ fn window(vertices: u64, model: MemoryModel) -> u64 {
 }
 
 /// Hands every connected vertex to `visit` in the order of original ids, with its rank among them.
-fn by_original_id(graph: &Graph, mut visit: impl FnMut(u32, u64)) -> Result<()> {
+fn by_original_id(graph: &Graph, visit: &mut dyn FnMut(u32, u64)) -> Result<()> {
     let mut rank = 0;
     let connected = graph.connected();
     graph.for_each_key(1 << 14, &mut |_, vertices| {
@@ -299,13 +299,13 @@ impl Algorithm for LabelPropagation {
         let mut lists = Lists::open(&session, &mut sections.into_iter(), plan.memory_model, Kept::All, entries, cache)?;
         let mut labels: HugeVec<AtomicU32> = HugeVec::zeroed(graph.connected() as usize, config.huge_pages)?;
         let mut new = New::room(&session, entries, plan.memory_model)?;
-        by_original_id(graph, |rank, vertex| labels[vertex as usize].store(rank, Relaxed))?;
+        by_original_id(graph, &mut |rank, vertex| labels[vertex as usize].store(rank, Relaxed))?;
         let load_seconds = session.seconds();
         let iterations = self.rounds(&session, &mut lists, &mut labels, &mut new)?;
         let mut window = new.into_window(graph.connected())?;
         let (communities, largest) = sizes(&labels, &mut window);
         let isolated = graph.vertices() - graph.connected();
-        name(graph, &labels, &window)?;
+        name(&labels, &window, |visit| by_original_id(graph, visit))?;
         let mut summary = Summary::new();
         summary.insert("communities", Figure::Integer(communities + isolated));
         summary.insert("largest", Figure::Integer(largest.max(u64::from(isolated > 0))));
@@ -337,13 +337,13 @@ fn sizes(labels: &[AtomicU32], counts: &mut [AtomicU32]) -> (u64, u64) {
     (communities, largest)
 }
 
-/// Makes internal ids of labels, which are ranks; `vertices` is working memory for those of a window of ranks.
-fn name(graph: &Graph, labels: &[AtomicU32], vertices: &[AtomicU32]) -> Result<()> {
+/// Makes internal ids of labels, which are ranks; `vertices` is working memory for those of a window of ranks, and `each` shows all ranks with their vertices.
+fn name(labels: &[AtomicU32], vertices: &[AtomicU32], each: impl Fn(&mut dyn FnMut(u32, u64)) -> Result<()>) -> Result<()> {
     let several = vertices.len() < labels.len();
     // Who has its name must not get another one of a later window.
     let named = Frontier::new(if several { labels.len() as u64 } else { 0 }, HugePages::Off)?;
     for first in (0..labels.len()).step_by(vertices.len().max(1)) {
-        by_original_id(graph, |rank, vertex| {
+        each(&mut |rank, vertex| {
             if let Some(slot) = (rank as usize).checked_sub(first).and_then(|at| vertices.get(at)) {
                 slot.store(vertex as u32, Relaxed);
             }
@@ -363,6 +363,23 @@ fn name(graph: &Graph, labels: &[AtomicU32], vertices: &[AtomicU32]) -> Result<(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A window of any size counts and names alike, and no vertex is named twice.
+    #[test]
+    fn windows() {
+        let vertices = [3u32, 0, 4, 1, 2];
+        for size in 1..=5 {
+            let labels = [4u32, 0, 0, 2, 4].map(AtomicU32::new);
+            let mut window: Vec<AtomicU32> = (0..size).map(|_| AtomicU32::new(9)).collect();
+            assert_eq!(sizes(&labels, &mut window), (3, 2), "windows of {size}");
+            let each = |visit: &mut dyn FnMut(u32, u64)| {
+                vertices.iter().zip(0..).for_each(|(&vertex, rank)| visit(rank, u64::from(vertex)));
+                Ok(())
+            };
+            name(&labels, &window, each).unwrap();
+            assert_eq!(labels.map(AtomicU32::into_inner), [2, 3, 3, 4, 2], "windows of {size}");
+        }
+    }
 
     /// Every way to find the winner finds the same.
     #[test]
