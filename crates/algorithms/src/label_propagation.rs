@@ -4,16 +4,20 @@
 //! In a directed graph a neighbor counts once for each edge, whatever its direction: twice where edges lead both ways. Repeated edges count each time, a self-loop is an edge to oneself.
 //! A round that changes nothing is the last.
 //!
-//! Labels are kept as ranks in the order of original ids, 4 bytes for each vertex and round; lists pass by in batches.
+//! Labels are kept as ranks in the order of original ids, 4 bytes for each vertex; lists pass by in batches. A round's new labels are in an array of their own or, fully externally, wait on scratch
+//! until the round is over.
 
-use std::sync::{
-    Mutex, PoisonError,
-    atomic::{AtomicU32, AtomicU64, Ordering::Relaxed},
+use std::{
+    ops::Range,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicU32, AtomicU64, Ordering::Relaxed},
+    },
 };
 
 use outercore_engine::{
-    Column, EngineError, Figure, HugeVec, Isolated, Meaning, MemoryModel, Outcome, Plan, Result, RunConfig, RunProgress, Values,
-    budget::Needs, plan::PlanItem, session::Session,
+    Column, Figure, HugePages, HugeVec, Isolated, Meaning, MemoryModel, Outcome, Plan, Result, RunConfig, RunProgress, Values,
+    budget::Needs, frontier::Frontier, plan::PlanItem, session::Session,
 };
 use outercore_graph::Graph;
 
@@ -21,6 +25,7 @@ use crate::{
     algorithm::Algorithm,
     finish::{Done, Summary, fits_32_bits, open, outcome},
     lists::{self, Kept, Lists},
+    sequence::Sequence,
 };
 
 /// Communities after some rounds.
@@ -42,6 +47,8 @@ const BATCH: u64 = 8 << 20;
 const TABLE: usize = 1 << 16;
 /// Lists up to this length are sorted, too: that is faster.
 const SHORT: usize = 16;
+/// The least ranks of a window, when labels are counted and named window by window.
+const WINDOW: u64 = 1 << 18;
 /// A free place of the table.
 const FREE: u64 = u64::MAX;
 
@@ -121,13 +128,13 @@ impl LabelPropagation {
         let entries = |model| lists::batch_entries(graph, Kept::All, if model == MemoryModel::FullyExternal { 0 } else { BATCH });
         let items = |model| {
             vec![
-                PlanItem { name: "labels", bytes: vertices * 8 },
+                PlanItem { name: "labels", bytes: New::labels_bytes(vertices, entries(model), model) },
                 PlanItem { name: "row index", bytes: lists::index_bytes(graph, model) },
                 PlanItem { name: "batch of lists", bytes: lists::batch_bytes(graph, entries(model)) },
                 PlanItem { name: "tallies", bytes: Tally::bytes(longest) * config.threads as u64 },
             ]
         };
-        let (plan, room) = Needs {
+        let (mut plan, room) = Needs {
             algorithm: self.name(),
             method: "synchronous rounds over all lists".to_owned(),
             resident: items(MemoryModel::SemiExternal),
@@ -136,18 +143,20 @@ impl LabelPropagation {
             scans: Some(self.iterations),
         }
         .plan(graph, config)?;
+        if plan.memory_model == MemoryModel::FullyExternal {
+            plan.disk_bytes = Sequence::<u32>::disk_bytes(vertices);
+        }
         let entries = entries(plan.memory_model);
         Ok((plan, entries, room))
     }
 
-    /// Runs the rounds; returns the labels, and how many rounds there were.
-    fn rounds(&self, session: &Session, lists: &mut Lists, labels: &mut [HugeVec<AtomicU32>; 2]) -> Result<u64> {
+    /// Runs the rounds; returns how many there were.
+    fn rounds(&self, session: &Session, lists: &mut Lists, labels: &mut HugeVec<AtomicU32>, new: &mut New) -> Result<u64> {
         let longest = lists::longest(session.graph, Kept::All);
         let tallies: Vec<Mutex<Tally>> = (0..session.workers.count()).map(|_| Mutex::new(Tally::new(longest))).collect();
         for round in 0..self.iterations {
             let mark = session.mark();
             let changed = AtomicU64::new(0);
-            let (old, new) = (&labels[0], &labels[1]);
             let mut first = 0;
             loop {
                 let batch = lists.load(first)?;
@@ -155,6 +164,7 @@ impl LabelPropagation {
                     break;
                 }
                 let (len, lists) = (batch.end - batch.start, &*lists);
+                let (old, slots) = (&**labels, new.slots(batch.clone()));
                 session.workers.over(
                     len,
                     (len / (16 * session.workers.count() as u64)).clamp(1, 1024),
@@ -170,16 +180,17 @@ impl LabelPropagation {
                             // Without loops, which may have been all its edges, a vertex may have no neighbors.
                             let label = if tally.labels.is_empty() { before } else { tally.winner() };
                             moved += u64::from(label != before);
-                            new[vertex as usize].store(label, Relaxed);
+                            slots[(vertex - batch.start) as usize].store(label, Relaxed);
                         }
                         changed.fetch_add(moved, Relaxed);
                     },
                 );
                 session.check()?;
+                new.end_batch(len)?;
                 first = batch.end;
             }
             session.end_iteration(&mark, changed.load(Relaxed), "full");
-            labels.swap(0, 1);
+            new.end_round(labels)?;
             if changed.load(Relaxed) == 0 {
                 return Ok(round + 1);
             }
@@ -188,8 +199,79 @@ impl LabelPropagation {
     }
 }
 
+/// The new labels of a round.
+enum New<'s> {
+    /// All of them.
+    Array(HugeVec<AtomicU32>),
+    /// Those of a batch, and the others on scratch.
+    Scratch(HugeVec<AtomicU32>, Sequence<'s, u32>),
+}
+
+impl<'s> New<'s> {
+    /// Room for them, where batches have so many entries.
+    fn room(session: &'s Session<'s>, entries: u64, model: MemoryModel) -> Result<Self> {
+        let huge = session.config.huge_pages;
+        if model == MemoryModel::FullyExternal {
+            return Ok(New::Scratch(HugeVec::zeroed(lists::batch_vertices(entries) as usize, huge)?, Sequence::new(session)?));
+        }
+        Ok(New::Array(HugeVec::zeroed(session.graph.connected() as usize, huge)?))
+    }
+
+    /// Bytes of all labels, old and new, and of what names them in the end.
+    fn labels_bytes(vertices: u64, entries: u64, model: MemoryModel) -> u64 {
+        if model == MemoryModel::FullyExternal {
+            let scratch = lists::batch_vertices(entries) * 4 + Sequence::<u32>::bytes(vertices);
+            vertices * 4 + scratch.max(window(vertices, model) * 4 + Frontier::bytes(vertices))
+        } else {
+            vertices * 8
+        }
+    }
+
+    /// Where the labels of a batch go.
+    fn slots(&self, batch: Range<u64>) -> &[AtomicU32] {
+        match self {
+            New::Array(all) => &all[batch.start as usize..batch.end as usize],
+            New::Scratch(some, _) => &some[..(batch.end - batch.start) as usize],
+        }
+    }
+
+    fn end_batch(&mut self, len: u64) -> Result<()> {
+        match self {
+            New::Array(_) => Ok(()),
+            New::Scratch(some, scratch) => some[..len as usize].iter().try_for_each(|label| scratch.push(label.load(Relaxed))),
+        }
+    }
+
+    /// The new labels become the old ones.
+    fn end_round(&mut self, labels: &mut HugeVec<AtomicU32>) -> Result<()> {
+        match self {
+            New::Array(all) => std::mem::swap(all, labels),
+            New::Scratch(_, scratch) => scratch.drain(|first, new| {
+                labels[first as usize..].iter_mut().zip(new).for_each(|(label, &new)| *label.get_mut() = new);
+            })?,
+        }
+        Ok(())
+    }
+
+    /// Working memory for [`window`] ranks, when all rounds are over.
+    fn into_window(self, vertices: u64) -> Result<HugeVec<AtomicU32>> {
+        match self {
+            New::Array(all) => Ok(all),
+            New::Scratch(some, scratch) => {
+                drop((some, scratch));
+                Ok(HugeVec::zeroed(window(vertices, MemoryModel::FullyExternal) as usize, HugePages::Off)?)
+            }
+        }
+    }
+}
+
+/// How many ranks are counted and named at once: all, or an eighth.
+fn window(vertices: u64, model: MemoryModel) -> u64 {
+    if model == MemoryModel::FullyExternal { (vertices / 8).max(WINDOW).min(vertices) } else { vertices }
+}
+
 /// Hands every connected vertex to `visit` in the order of original ids, with its rank among them.
-fn by_original_id(graph: &Graph, mut visit: impl FnMut(u32, u64)) -> Result<()> {
+fn by_original_id(graph: &Graph, visit: &mut dyn FnMut(u32, u64)) -> Result<()> {
     let mut rank = 0;
     let connected = graph.connected();
     graph.for_each_key(1 << 14, &mut |_, vertices| {
@@ -215,20 +297,15 @@ impl Algorithm for LabelPropagation {
         let (plan, entries, cache) = self.prepare(graph, config)?;
         let (session, sections) = open(graph, config, progress, &lists::sections(graph, self.name())?)?;
         let mut lists = Lists::open(&session, &mut sections.into_iter(), plan.memory_model, Kept::All, entries, cache)?;
-        let array = || -> Result<HugeVec<AtomicU32>> { Ok(HugeVec::zeroed(graph.connected() as usize, config.huge_pages)?) };
-        let mut labels = [array()?, array()?];
-        by_original_id(graph, |rank, vertex| labels[0][vertex as usize].store(rank, Relaxed))?;
+        let mut labels: HugeVec<AtomicU32> = HugeVec::zeroed(graph.connected() as usize, config.huge_pages)?;
+        let mut new = New::room(&session, entries, plan.memory_model)?;
+        by_original_id(graph, &mut |rank, vertex| labels[vertex as usize].store(rank, Relaxed))?;
         let load_seconds = session.seconds();
-        let iterations = self.rounds(&session, &mut lists, &mut labels)?;
-        let [labels, other] = labels;
-        let (communities, largest) = sizes(&labels, &other);
+        let iterations = self.rounds(&session, &mut lists, &mut labels, &mut new)?;
+        let mut window = new.into_window(graph.connected())?;
+        let (communities, largest) = sizes(&labels, &mut window);
         let isolated = graph.vertices() - graph.connected();
-        // From ranks to vertices, in the other array.
-        by_original_id(graph, |rank, vertex| other[rank as usize].store(vertex as u32, Relaxed))?;
-        for label in labels.iter() {
-            let vertex = other.get(label.load(Relaxed) as usize).ok_or(EngineError::Cancelled)?;
-            label.store(vertex.load(Relaxed), Relaxed);
-        }
+        name(&labels, &window, |visit| by_original_id(graph, visit))?;
         let mut summary = Summary::new();
         summary.insert("communities", Figure::Integer(communities + isolated));
         summary.insert("largest", Figure::Integer(largest.max(u64::from(isolated > 0))));
@@ -243,19 +320,66 @@ impl Algorithm for LabelPropagation {
     }
 }
 
-/// How many labels there are, and how many have the most frequent one; `counts` is working memory.
-fn sizes(labels: &[AtomicU32], counts: &[AtomicU32]) -> (u64, u64) {
-    counts.iter().for_each(|count| count.store(0, Relaxed));
-    for label in labels {
-        counts[label.load(Relaxed) as usize].fetch_add(1, Relaxed);
+/// How many labels there are, and how many have the most frequent one; `counts` is working memory for a window of ranks.
+fn sizes(labels: &[AtomicU32], counts: &mut [AtomicU32]) -> (u64, u64) {
+    let (mut communities, mut largest) = (0, 0);
+    for first in (0..labels.len()).step_by(counts.len().max(1)) {
+        counts.iter_mut().for_each(|count| *count.get_mut() = 0);
+        for label in labels {
+            if let Some(count) = (label.load(Relaxed) as usize).checked_sub(first).and_then(|at| counts.get(at)) {
+                count.store(count.load(Relaxed) + 1, Relaxed);
+            }
+        }
+        let sizes = || counts.iter().map(|count| u64::from(count.load(Relaxed)));
+        communities += sizes().filter(|&size| size > 0).count() as u64;
+        largest = largest.max(sizes().max().unwrap_or(0));
     }
-    let sizes = || counts.iter().map(|count| u64::from(count.load(Relaxed)));
-    (sizes().filter(|&size| size > 0).count() as u64, sizes().max().unwrap_or(0))
+    (communities, largest)
+}
+
+/// Makes internal ids of labels, which are ranks; `vertices` is working memory for those of a window of ranks, and `each` shows all ranks with their vertices.
+fn name(labels: &[AtomicU32], vertices: &[AtomicU32], each: impl Fn(&mut dyn FnMut(u32, u64)) -> Result<()>) -> Result<()> {
+    let several = vertices.len() < labels.len();
+    // Who has its name must not get another one of a later window.
+    let named = Frontier::new(if several { labels.len() as u64 } else { 0 }, HugePages::Off)?;
+    for first in (0..labels.len()).step_by(vertices.len().max(1)) {
+        each(&mut |rank, vertex| {
+            if let Some(slot) = (rank as usize).checked_sub(first).and_then(|at| vertices.get(at)) {
+                slot.store(vertex as u32, Relaxed);
+            }
+        })?;
+        for (label, at) in labels.iter().zip(0..) {
+            let slot = (label.load(Relaxed) as usize).checked_sub(first).and_then(|at| vertices.get(at));
+            if let Some(slot) = slot
+                && (!several || named.insert(at))
+            {
+                label.store(slot.load(Relaxed), Relaxed);
+            }
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A window of any size counts and names alike, and no vertex is named twice.
+    #[test]
+    fn windows() {
+        let vertices = [3u32, 0, 4, 1, 2];
+        for size in 1..=5 {
+            let labels = [4u32, 0, 0, 2, 4].map(AtomicU32::new);
+            let mut window: Vec<AtomicU32> = (0..size).map(|_| AtomicU32::new(9)).collect();
+            assert_eq!(sizes(&labels, &mut window), (3, 2), "windows of {size}");
+            let each = |visit: &mut dyn FnMut(u32, u64)| {
+                vertices.iter().zip(0..).for_each(|(&vertex, rank)| visit(rank, u64::from(vertex)));
+                Ok(())
+            };
+            name(&labels, &window, each).unwrap();
+            assert_eq!(labels.map(AtomicU32::into_inner), [2, 3, 3, 4, 2], "windows of {size}");
+        }
+    }
 
     /// Every way to find the winner finds the same.
     #[test]

@@ -80,9 +80,14 @@ pub fn batch_entries(graph: &Graph, kept: Kept, bytes: u64) -> u64 {
     entries.min(graph.manifest().arcs.max(64)).max(longest(graph, kept))
 }
 
+/// The most vertices of a batch of so many entries.
+pub fn batch_vertices(entries: u64) -> u64 {
+    entries / SHARE
+}
+
 /// Bytes of a batch of so many entries.
 pub fn batch_bytes(graph: &Graph, entries: u64) -> u64 {
-    directions(graph).len() as u64 * (entries * 4 + (entries / SHARE + 1) * 8)
+    directions(graph).len() as u64 * (entries * 4 + (batch_vertices(entries) + 1) * 8)
 }
 
 /// The lists of a graph, batch by batch.
@@ -144,7 +149,7 @@ impl<'s> Lists<'s> {
         }
         // Each direction has its share; a batch ends when one of them is full.
         let huge = session.config.huge_pages;
-        let batch = (0..directions).map(|_| Batch::new(entries, entries / SHARE, huge)).collect::<Result<_>>()?;
+        let batch = (0..directions).map(|_| Batch::new(entries, batch_vertices(entries), huge)).collect::<Result<_>>()?;
         Ok(Self { session, rows, slides, kept, batch, entries })
     }
 
@@ -178,14 +183,8 @@ impl<'s> Lists<'s> {
 
     /// Chooses the next batch and lays out its lists.
     fn next(&mut self, first: u64) -> Result<Range<u64>> {
-        let total = self.session.graph.connected();
-        if self.slides && first < total && !self.rows[0].window().contains(&first) {
-            let start = first / 64 * 64;
-            for rows in &mut self.rows {
-                rows.slide(self.session, start..(start + WINDOW).min(total))?;
-            }
-        }
-        let most = (self.entries / SHARE).min(self.rows[0].window().end.saturating_sub(first));
+        self.slide_to(first)?;
+        let most = batch_vertices(self.entries).min(self.rows[0].window().end.saturating_sub(first));
         let (simple, kept) = (self.session.graph.manifest().simple, self.kept);
         // A list without repetitions has at most as many smaller neighbors as there are smaller vertices.
         let bound = |vertex: u64, degree: u32| {
@@ -209,6 +208,29 @@ impl<'s> Lists<'s> {
         }
         self.batch.iter_mut().for_each(|batch| batch.first = first);
         Ok(first..first + count)
+    }
+
+    /// Sees to it that the row index has `first`, unless there is no such vertex.
+    fn slide_to(&mut self, first: u64) -> Result<()> {
+        let total = self.session.graph.connected();
+        if self.slides && first < total && !self.rows[0].window().contains(&first) {
+            let start = first / 64 * 64;
+            for rows in &mut self.rows {
+                rows.slide(self.session, start..(start + WINDOW).min(total))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The vertices from `first` on whose degrees are at hand; none once `first` is past the last one.
+    pub fn degrees_from(&mut self, first: u64) -> Result<Range<u64>> {
+        self.slide_to(first)?;
+        Ok(first..self.rows[0].window().end.max(first))
+    }
+
+    /// The edges of a vertex whose degree is at hand, in both directions.
+    pub fn degree(&self, vertex: u64) -> u64 {
+        self.rows.iter().map(|rows| u64::from(rows.degree(vertex))).sum()
     }
 
     /// The batch that was loaded last: outgoing lists (of an undirected graph, all), then incoming ones.

@@ -6,19 +6,21 @@
 
 use std::sync::{
     Mutex, MutexGuard, PoisonError,
-    atomic::{AtomicU32, AtomicU64, Ordering::Relaxed},
+    atomic::{AtomicU32, Ordering::Relaxed},
 };
 
 use outercore_engine::{
-    Figure, HugeVec, MemoryModel, Outcome, Plan, Result, RunConfig, RunProgress, budget::Needs, plan::PlanItem, session::Session,
+    Figure, MemoryModel, Outcome, Plan, Result, RunConfig, RunProgress, budget::Needs, plan::PlanItem, session::Session,
 };
 use outercore_graph::Graph;
 
 use crate::{
     algorithm::Algorithm,
+    counts::{Counts, Widths},
     finish::{Done, Summary, fits_32_bits, open, outcome},
     intersect::{Counter, Counting, Window},
     lists::{self, Kept, Lists},
+    sequence::Sequence,
 };
 
 /// The number of triangles.
@@ -42,6 +44,8 @@ pub struct Counted {
     pub plan: Plan,
     sizes: Sizes,
     counting: Counting,
+    /// Of the counts, and of the numbers of neighbors.
+    widths: [Widths; 2],
 }
 
 impl Counted {
@@ -55,12 +59,17 @@ impl Counted {
             PlanItem { name: "window of sets", bytes: Window::bytes(least.blocks, counting == Counting::Arcs) },
             PlanItem { name: "counters", bytes: Counter::bytes(counting, vertices, longest) * config.threads as u64 },
         ];
+        let widths = widths(graph, counting)?;
         if counting.by_vertex() {
-            rest.push(PlanItem { name: "counts, degrees", bytes: vertices * 12 });
+            rest.push(PlanItem { name: "counts, degrees", bytes: widths.iter().map(|widths| widths.bytes()).sum() });
         }
         let with_index = |model| {
             let mut items = vec![PlanItem { name: "row index", bytes: lists::index_bytes(graph, model) }];
             items.extend(rest.iter().cloned());
+            // On scratch otherwise, by way of what the window leaves.
+            if counting.by_vertex() && model != MemoryModel::FullyExternal {
+                items.push(PlanItem { name: "result", bytes: vertices * 8 });
+            }
             items
         };
         let edges = lists::edge_sections(graph, algorithm)?;
@@ -78,18 +87,21 @@ impl Counted {
         let bytes: u64 = edges.iter().filter_map(|name| graph.manifest().section(name)).map(|section| section.bytes).sum();
         let windows = Sizes::most(graph).div_ceil(sizes.blocks).max(1);
         plan.expected_bytes_read = Some(bytes + bytes * (windows + 1) / 2);
-        Ok(Self { plan, sizes, counting })
+        if counting.by_vertex() && plan.memory_model == MemoryModel::FullyExternal {
+            plan.disk_bytes = Sequence::<f64>::disk_bytes(vertices);
+        }
+        Ok(Self { plan, sizes, counting, widths })
     }
 
     /// Counts. Returns the triangles, and for each vertex its count and the number of its neighbors, where they are counted.
     pub fn run<'s>(&self, lists: &mut Lists<'s>, session: &'s Session<'s>) -> Result<Found> {
         let (vertices, huge) = (session.graph.connected(), session.config.huge_pages);
-        let kept = if self.counting.by_vertex() { vertices as usize } else { 0 };
-        let results = PerVertex { counts: HugeVec::zeroed(kept, huge)?, degrees: HugeVec::zeroed(kept, huge)? };
+        let [counts, degrees] = self.widths;
+        let results = PerVertex { counts: Counts::new(counts, huge)?, degrees: Counts::new(degrees, huge)? };
         let longest = lists::longest(session.graph, Kept::Smaller);
         let counters = (0..session.workers.count()).map(|_| Mutex::new(Counter::new(self.counting, vertices, longest))).collect();
         let window = Window::new(self.sizes.blocks, self.counting == Counting::Arcs, huge)?;
-        let mut pass = Pass { session, lists, counting: self.counting, counters, window, results };
+        let mut pass = Pass { session, lists, counting: self.counting, counters, window, results, degrees: degrees != Widths::NONE };
         let (mut first, mut windows) = (0, 0);
         while first < vertices {
             windows += 1;
@@ -105,7 +117,8 @@ impl Counted {
             counter.finish(&pass.results.counts);
             total += counter.total;
         }
-        Ok(Found { triangles: total, windows, counts: pass.results.counts, degrees: pass.results.degrees })
+        let PerVertex { counts, degrees } = pass.results;
+        Ok(Found { triangles: total, windows, counts, degrees: (self.widths[1] != Widths::NONE).then_some(degrees) })
     }
 
     /// The entries of the lists' batches.
@@ -120,16 +133,28 @@ pub struct Found {
     pub triangles: u64,
     /// Windows that were streamed past.
     pub windows: u64,
-    /// For each vertex its triangles, or the edges between its neighbors; empty where only the total was counted.
-    pub counts: HugeVec<AtomicU64>,
-    /// For each vertex its neighbors; likewise.
-    pub degrees: HugeVec<AtomicU32>,
+    /// For each vertex its triangles, or the edges between its neighbors; of nobody where only the total was counted.
+    pub counts: Counts,
+    /// For each vertex its neighbors, where they are not just its edges.
+    pub degrees: Option<Counts>,
 }
 
 /// What is counted for each vertex.
 struct PerVertex {
-    counts: HugeVec<AtomicU64>,
-    degrees: HugeVec<AtomicU32>,
+    counts: Counts,
+    degrees: Counts,
+}
+
+/// Of the counts, and of the numbers of neighbors: these are counted where an edge may not be a neighbor of its own.
+fn widths(graph: &Graph, counting: Counting) -> Result<[Widths; 2]> {
+    let byte = u64::from(u8::MAX);
+    match counting {
+        Counting::Total => Ok([Widths::NONE; 2]),
+        // With k neighbors there are at most k (k - 1) / 2 edges between them, or k (k - 1) directed ones.
+        Counting::Each if graph.manifest().simple => Ok([Widths::of(graph, 23)?, Widths::NONE]),
+        Counting::Each => Ok([Widths::of(graph, 23)?, Widths::of(graph, byte)?]),
+        Counting::Arcs => Ok([Widths::of(graph, 16)?, Widths::of(graph, byte)?]),
+    }
 }
 
 impl Sizes {
@@ -167,6 +192,8 @@ struct Pass<'p, 's> {
     counters: Vec<Mutex<Counter>>,
     window: Window,
     results: PerVertex,
+    /// Whether neighbors are counted.
+    degrees: bool,
 }
 
 impl Pass<'_, '_> {
@@ -203,14 +230,12 @@ impl Pass<'_, '_> {
                 return Ok(());
             }
             let (window, results) = (&self.window, &self.results);
-            let degrees = self.counting.by_vertex() && first == 0;
+            let degrees = self.degrees && first == 0;
             self.each(batch.clone(), |counter, vertex| {
                 counter.close(window, vertex, &results.counts);
                 if degrees {
-                    for &id in counter.set.ids() {
-                        results.degrees[id as usize].fetch_add(1, Relaxed);
-                    }
-                    results.degrees[vertex as usize].fetch_add(counter.set.ids().len() as u32, Relaxed);
+                    counter.set.ids().iter().for_each(|&id| results.degrees.add(u64::from(id), 1));
+                    results.degrees.add(vertex, counter.set.ids().len() as u64);
                 }
             })?;
             next = batch.end;

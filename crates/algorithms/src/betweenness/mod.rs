@@ -1,11 +1,12 @@
 //! Betweenness (Brandes, 2001): for a batch of sources one program counts shortest paths forwards, level by level, and a second one gathers dependencies backwards; one
 //! scan serves all sources of the batch, side by side.
 //!
-//! `external` does the same with what a vertex keeps on storage.
+//! `resident` searches fewer sources at once, for whom it keeps less, on the lists. `external` runs two programs as here, with what a vertex keeps on storage.
 //!
 //! Unnormalised; halved in an undirected graph, where each path is found from both ends. Parallel edges are paths of their own.
 
 mod external;
+mod resident;
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -22,8 +23,10 @@ use outercore_graph::{Direction, Graph};
 
 use crate::{
     algorithm::{Algorithm, Source},
-    finish::{Done, Summary, locate, outcome, top},
+    finish::{Done, Summary, locate, open, outcome, top},
+    lists,
 };
+use resident::Resident;
 
 /// Betweenness of all vertices, from some sources or all of them.
 #[derive(Clone, Debug, Default)]
@@ -173,7 +176,20 @@ impl<const L: usize> VertexProgram for Backward<'_, L> {
     }
 }
 
+/// Sources of a batch.
+const BATCH: usize = 16;
+
 impl Betweenness {
+    /// The column and the summary of a run from so many sources.
+    fn finish(&self, graph: &Graph, sources: usize, values: Values) -> Result<(Summary, Column)> {
+        let column =
+            Column { name: "betweenness", values, isolated: Isolated::Value(0.0), meaning: Meaning::Number, exceptions: Vec::new() };
+        let mut summary = Summary::new();
+        summary.insert("sources", Figure::Integer(sources as u64));
+        summary.insert("top", top(graph, &column, self.top)?);
+        Ok((summary, column))
+    }
+
     fn sources(&self, graph: &Graph) -> Result<Vec<u64>> {
         if self.sources.is_empty() {
             Ok((0..graph.connected()).collect())
@@ -223,48 +239,28 @@ impl Betweenness {
         Ok(larger)
     }
 
-    /// The largest batch that is not mostly empty for so many sources and fits the budget, and its plan.
-    fn choose(graph: &Graph, config: &RunConfig, wanted: usize) -> Result<(usize, Plan)> {
-        if wanted > 4
-            && let Ok(plan) = Self::plan_batch::<16>(graph, config)
-        {
-            return Ok((16, plan));
+    /// How so many sources are searched: in batches where there are enough sources and memory, with what a vertex keeps on storage where it must be.
+    fn way(graph: &Graph, config: &RunConfig, wanted: usize) -> Result<Way> {
+        if config.model == Some(MemoryModel::FullyExternal) {
+            return Ok(Way::External);
         }
-        if wanted > 2
-            && let Ok(plan) = Self::plan_batch::<4>(graph, config)
+        if wanted > BATCH / 2
+            && let Ok(plan) = Self::plan_batch::<BATCH>(graph, config)
         {
-            return Ok((4, plan));
+            return Ok(Way::Batches(plan));
         }
-        Ok((2, Self::plan_batch::<2>(graph, config)?))
-    }
-
-    /// Whether what a vertex keeps has to be on storage: it was asked for, or not even the smallest batch fits.
-    fn is_external(graph: &Graph, config: &RunConfig) -> Result<bool> {
-        match (config.model, Self::choose(graph, config, 1)) {
-            (Some(model), _) => Ok(model == MemoryModel::FullyExternal),
-            (None, Err(EngineError::Memory { .. })) => Ok(true),
-            (None, Err(error)) => Err(error),
-            (None, Ok(_)) => Ok(false),
+        match resident::choose(graph, config, wanted) {
+            Ok((lanes, plan, room)) => Ok(Way::Lists(lanes, plan, room)),
+            Err(EngineError::Memory { .. }) if config.model.is_none() => Ok(Way::External),
+            Err(error) => Err(error),
         }
     }
 
     /// The sums of the dependencies of all `sources`, which have edges, by vertex.
     fn scores(graph: &Graph, config: &RunConfig, progress: &dyn RunProgress, sources: &[u64], totals: &mut Totals) -> Result<HugeVec<f64>> {
         let mut scores: HugeVec<f64> = HugeVec::zeroed(graph.connected() as usize, config.huge_pages)?;
-        let mut left = sources;
-        while !left.is_empty() {
-            let (lanes, _) = Self::choose(graph, config, left.len())?;
-            let (batch, rest) = left.split_at(lanes.min(left.len()));
-            let add = match lanes {
-                16 => Self::add::<16>,
-                4 => Self::add::<4>,
-                _ => Self::add::<2>,
-            };
-            add(batch, graph, config, progress, &mut scores, totals)?;
-            left = rest;
-        }
-        if !graph.directed() {
-            scores.iter_mut().for_each(|score| *score /= 2.0);
+        for batch in sources.chunks(BATCH) {
+            Self::add::<BATCH>(batch, graph, config, progress, &mut scores, totals)?;
         }
         Ok(scores)
     }
@@ -332,16 +328,13 @@ impl Algorithm for Betweenness {
         Self::suits(graph)?;
         let wanted = if self.sources.is_empty() { graph.connected() as usize } else { self.sources.len() };
         let generous = RunConfig { memory: u64::MAX / 4, ..config.clone() };
-        if Self::is_external(graph, config)? {
-            let least = external::choose(graph, &generous, 1)?.1.smallest_budget_bytes;
-            let mut plan = external::choose(graph, config, wanted)?.1;
-            plan.smallest_budget_bytes = least;
-            return Ok(plan);
-        }
-        let mut plan = Self::choose(graph, config, wanted)?.1;
+        let mut plan = match Self::way(graph, config, wanted)? {
+            Way::Batches(plan) | Way::Lists(_, plan, _) => plan,
+            Way::External => external::choose(graph, config, wanted)?.1,
+        };
         plan.smallest_budget_bytes = match config.model {
-            Some(_) => Self::plan_batch::<2>(graph, &RunConfig { model: None, ..generous })?.smallest_budget_bytes,
-            None => external::choose(graph, &generous, 1)?.1.smallest_budget_bytes,
+            Some(MemoryModel::InMemory | MemoryModel::SemiExternal) => resident::choose(graph, &generous, 1)?.1.smallest_budget_bytes,
+            _ => external::choose(graph, &generous, 1)?.1.smallest_budget_bytes,
         };
         Ok(plan)
     }
@@ -351,29 +344,50 @@ impl Algorithm for Betweenness {
         let begun = std::time::Instant::now();
         let (sources, mut totals) = (self.sources(graph)?, Totals::default());
         let with_edges: Vec<u64> = sources.iter().copied().filter(|&source| source < graph.connected()).collect();
-        let external = Self::is_external(graph, config)?;
-        let values = if external {
-            let scores = external::scores(graph, config, progress, &with_edges, &mut totals)?;
-            f64::stored(if graph.directed() { scores } else { scores.map(graph, |score| score / 2.0)? })
-        } else {
-            Values::F64(Self::scores(graph, config, progress, &with_edges, &mut totals)?)
+        let way = Self::way(graph, config, sources.len())?;
+        let half = |score: f64| if graph.directed() { score } else { score / 2.0 };
+        let in_memory = |mut scores: HugeVec<f64>| {
+            scores.iter_mut().for_each(|score| *score = half(*score));
+            Values::F64(scores)
         };
-        let column =
-            Column { name: "betweenness", values, isolated: Isolated::Value(0.0), meaning: Meaning::Number, exceptions: Vec::new() };
-        let mut summary = Summary::new();
-        summary.insert("sources", Figure::Integer(sources.len() as u64));
-        summary.insert("top", top(graph, &column, self.top)?);
-        // One more, empty, run: its session carries the report.
-        let mut result = if external {
-            report(&external::idle(graph, &external::fully(config), progress)?, &totals, summary, column)
-        } else {
-            let rest = RunConfig { memory: config.memory.saturating_sub(Self::kept::<2>(graph)[0]), ..config.clone() };
-            report(&execute(&Forward::<2>::of(&[]), self.name(), graph, &rest, progress, None)?, &totals, summary, column)
+        let finish = |values| self.finish(graph, sources.len(), values);
+        // Of programs, one more, empty, run carries the report.
+        let mut result = match way {
+            Way::Lists(lanes, plan, room) => {
+                let (session, sections) = open(graph, config, progress, &lists::sections(graph, self.name())?)?;
+                let resident = Resident::open(&session, sections, room)?;
+                let load_seconds = session.seconds();
+                let (scores, iterations) = resident.scores(lanes, &with_edges)?;
+                let (summary, column) = finish(in_memory(scores))?;
+                outcome(&Done { session: &session, plan: &plan, iterations, load_seconds }, summary, vec![column], true)
+            }
+            Way::Batches(_) => {
+                let scores = Self::scores(graph, config, progress, &with_edges, &mut totals)?;
+                let (summary, column) = finish(in_memory(scores))?;
+                let rest = RunConfig { memory: config.memory.saturating_sub(Self::kept::<BATCH>(graph)[0]), ..config.clone() };
+                report(&execute(&Forward::<BATCH>::of(&[]), self.name(), graph, &rest, progress, None)?, &totals, summary, column)
+            }
+            Way::External => {
+                let scores = external::scores(graph, config, progress, &with_edges, &mut totals)?;
+                let scores = if graph.directed() { scores } else { scores.map(graph, |&score| half(score))? };
+                let (summary, column) = finish(f64::stored(scores))?;
+                report(&external::idle(graph, &external::fully(config), progress)?, &totals, summary, column)
+            }
         };
         result.report.seconds = begun.elapsed().as_secs_f64();
         result.report.memory_budget_bytes = config.memory;
         Ok(result)
     }
+}
+
+/// How sources are searched.
+enum Way {
+    /// By programs, [`BATCH`] at once.
+    Batches(Plan),
+    /// On the lists: so many at once, the plan, and the bytes that may cache edges.
+    Lists(usize, Plan, u64),
+    /// With what a vertex keeps on storage.
+    External,
 }
 
 /// An outcome with the figures of all programs.

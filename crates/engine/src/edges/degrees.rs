@@ -43,7 +43,7 @@ impl Degrees {
         let vertices = session.graph.connected();
         let mut small: HugeVec<u8> = HugeVec::zeroed(vertices as usize, session.config.huge_pages)?;
         // Where the order tells, everyone who may have a large degree is in the front.
-        let known = large_front(session.graph)?;
+        let known = front(session.graph, u64::from(LARGE))?;
         let mut large = Vec::new();
         for first in (0..vertices).step_by(STEP as usize) {
             let degrees: HugeVec<u32> = load_range(session, section, first..(first + STEP).min(vertices))?;
@@ -68,7 +68,7 @@ impl Degrees {
     /// Most bytes that the narrow degrees of a graph take. In a graph ordered by degree a look at a few of them tells how many are large.
     pub fn narrow_bytes(graph: &Graph) -> Result<u64> {
         let (vertices, arcs) = (graph.connected(), graph.manifest().arcs);
-        let large = match large_front(graph)? {
+        let large = match front(graph, u64::from(LARGE))? {
             // Read, and copied.
             Some(front) => front * 8,
             // A large degree takes 16 bytes on its way, in a vector that doubles, and up to 8 in the front.
@@ -106,8 +106,8 @@ impl Degrees {
     }
 }
 
-/// How many vertices at the front may have a large degree, where the order by degree tells; `None`: it does not.
-fn large_front(graph: &Graph) -> Result<Option<u64>> {
+/// How many vertices at the front may have `degree` edges or more, both directions together, where the order by degree tells; `None`: it does not.
+pub fn front(graph: &Graph, degree: u64) -> Result<Option<u64>> {
     if graph.manifest().order == Order::Original {
         return Ok(None);
     }
@@ -126,7 +126,7 @@ fn large_front(graph: &Graph) -> Result<Option<u64>> {
             section.file.read_at(&mut bytes, middle * 4)?;
             total += u64::from(u32::from_le_bytes(bytes));
         }
-        if total >= u64::from(LARGE) { low = middle + 1 } else { high = middle }
+        if total >= degree { low = middle + 1 } else { high = middle }
     }
     Ok(Some(low))
 }

@@ -134,10 +134,15 @@ impl<'a> IoIterator<'a> {
     }
 
     /// Hands the list of every vertex of the range to `compute`, on the calling worker alone, in ascending order.
-    pub fn for_each_here(mut self, worker: usize, mut compute: impl FnMut(u64, List)) -> Result<()> {
+    pub fn for_each_here(self, worker: usize, compute: impl FnMut(u64, List)) -> Result<()> {
+        self.for_each_active_here(worker, |_| u64::MAX, compute)
+    }
+
+    /// The same with active vertices only; `is_active` is as in [`IoIterator::for_each`].
+    pub fn for_each_active_here(mut self, worker: usize, is_active: impl Fn(u64) -> u64, mut compute: impl FnMut(u64, List)) -> Result<()> {
         self.ordered = true;
         let groups = self.within.end.div_ceil(64).saturating_sub(self.within.start / 64);
-        self.work((worker, 0), &Shares::new(groups, 1, groups.max(1), false), &|_| u64::MAX, &mut compute)
+        self.work((worker, 0), &Shares::new(groups, 1, groups.max(1), false), &is_active, &mut compute)
     }
 
     /// Which of a group's vertices are in the range, as bits.
