@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{ArgAction, Args, ValueEnum};
 use outercore_algorithms::{Request, Source};
-use outercore_engine::{CrossIteration, IoScheduling, MemoryModel, Preset, ReadPolicy, RunConfig};
+use outercore_engine::{CrossIteration, IoScheduling, MemoryModel, Precompute, Preset, ReadPolicy, RunConfig};
 use outercore_graph::{BuildOptions, GraphError, GridPartition, Layout, Order};
 use outercore_storage::{Disk, HugePages, backend::IoBackend, memory};
 
@@ -269,6 +269,29 @@ pub enum PresetName {
     Streaming,
     /// GraphSD: every second full pass serves two iterations.
     Graphsd,
+    /// Seraph: lists of active vertices, messages passed through logs, future vertices computed early.
+    Seraph,
+}
+
+/// Which vertices of the next iteration are computed in this one.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum PrecomputeName {
+    /// None.
+    Off,
+    /// Those within 32 ids of an active one.
+    Gap,
+    /// All that are known by then.
+    On,
+}
+
+impl From<PrecomputeName> for Precompute {
+    fn from(name: PrecomputeName) -> Self {
+        match name {
+            PrecomputeName::Off => Precompute::Off,
+            PrecomputeName::Gap => Precompute::Gap,
+            PrecomputeName::On => Precompute::On,
+        }
+    }
 }
 
 impl From<PresetName> for Preset {
@@ -277,6 +300,7 @@ impl From<PresetName> for Preset {
             PresetName::Best => Preset::Best,
             PresetName::Streaming => Preset::Streaming,
             PresetName::Graphsd => Preset::Graphsd,
+            PresetName::Seraph => Preset::Seraph,
         }
     }
 }
@@ -340,6 +364,9 @@ pub struct Running {
     /// Whether the grid's chunks with the most active edges stay in memory between passes, in fully-external runs [default: on]
     #[arg(long, value_enum)]
     pub sub_blocks: Option<Switch>,
+    /// Whether vertices of the next iteration are computed in this one when their lists are near, in fully-external runs of bfs and of undirected components [default: off; gap with --preset seraph]
+    #[arg(long, value_enum)]
+    pub precompute: Option<PrecomputeName>,
     /// Behave like a published system, as a yardstick; sets several of the above
     #[arg(long, value_enum, default_value = "best")]
     pub preset: PresetName,
@@ -376,6 +403,7 @@ impl Running {
                 SchedulingName::Pluglist => IoScheduling::Pluglist,
             },
             stealing: self.stealing == Switch::On,
+            precompute: self.precompute.map(Precompute::from),
             ..RunConfig::default()
         };
         let config = config.with_preset(self.preset.into());

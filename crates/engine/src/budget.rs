@@ -3,7 +3,7 @@
 use outercore_graph::Graph;
 
 use crate::{
-    config::{MemoryModel, RunConfig},
+    config::{MemoryModel, Precompute, RunConfig},
     error::{EngineError, Result},
     plan::{Plan, PlanItem},
     session::{BUFFER_BYTES, DEPTH, OpenSection},
@@ -59,8 +59,31 @@ pub fn pass_over(plan: &mut Plan, room: &mut u64, graph: &Graph, config: &RunCon
 }
 
 impl Needs {
-    /// Decides the model. Returns the plan and the bytes that are left: for caching edges, or in a fully-external run for windows too.
+    /// Decides the model. Returns the plan and the bytes that are left: for caching edges, or in a fully-external run for windows too. Refuses pre-computation.
     pub fn plan(self, graph: &Graph, config: &RunConfig) -> Result<(Plan, u64)> {
+        if let Some(precompute) = config.precompute.filter(|&precompute| precompute != Precompute::Off) {
+            return Err(EngineError::Usage(format!(
+                "--precompute {}: {} does not allow it: a message that comes early, or twice, would change its answer; leave --precompute out",
+                precompute.name(),
+                self.algorithm
+            )));
+        }
+        self.decide(graph, config, config.model)
+    }
+
+    /// The same for a fully-external run in which vertices are computed early.
+    pub fn plan_early(self, graph: &Graph, config: &RunConfig) -> Result<(Plan, u64)> {
+        let early = config.early().unwrap_or(Precompute::Off).name();
+        if self.external.is_none() || config.model.is_some_and(|model| model != MemoryModel::FullyExternal) {
+            return Err(EngineError::Usage(format!(
+                "--precompute {early} is for fully-external runs; leave it out, or give --model fully-external{}",
+                if self.external.is_none() { " and a graph whose edges are kept in both directions" } else { "" }
+            )));
+        }
+        self.decide(graph, config, Some(MemoryModel::FullyExternal))
+    }
+
+    fn decide(self, graph: &Graph, config: &RunConfig, asked: Option<MemoryModel>) -> Result<(Plan, u64)> {
         let pages =
             |name: &String| graph.manifest().section(name).map_or(0, |section| section.bytes.div_ceil(outercore_storage::PAGE as u64));
         let edge_pages: u64 = self.edges.iter().map(pages).sum();
@@ -72,7 +95,7 @@ impl Needs {
         let least = self.external.as_deref().map(|external| total(EXTERNAL_PROCESS, external));
         let too_small =
             |needed: u64, what: &str| EngineError::Memory { needed, budget: config.memory, what: format!("{} {what}", self.algorithm) };
-        let (model, reason) = match config.model {
+        let (model, reason) = match asked {
             Some(MemoryModel::InMemory) if config.memory < whole => return Err(too_small(whole, "in memory")),
             Some(MemoryModel::SemiExternal) if config.memory < fixed => return Err(too_small(fixed, "semi-externally")),
             Some(MemoryModel::FullyExternal) if least.is_none() => {
@@ -86,7 +109,7 @@ impl Needs {
         };
         let external = model == MemoryModel::FullyExternal;
         // Of the model that was asked for, or of the one that needs least.
-        let smallest = match config.model {
+        let smallest = match asked {
             Some(MemoryModel::InMemory) => whole,
             Some(MemoryModel::SemiExternal) => fixed,
             Some(MemoryModel::FullyExternal) => least.unwrap_or(fixed),
@@ -99,7 +122,7 @@ impl Needs {
         memory.extend(if external { self.external.unwrap_or_default() } else { self.resident });
         let used: u64 = memory.iter().map(|item| item.bytes).sum();
         // A semi-external run that was asked for keeps no more than half of the edges, so that it is one.
-        let most = match (config.model, model) {
+        let most = match (asked, model) {
             (_, MemoryModel::FullyExternal) => u64::MAX,
             (Some(MemoryModel::SemiExternal), _) => edge_bytes / 2,
             _ => edge_bytes,

@@ -50,6 +50,21 @@ pub enum Preset {
     Streaming,
     /// GraphSD (ICPP'22): every second full pass serves two iterations.
     Graphsd,
+    /// Seraph (FAST'24): the lists of active vertices, updates of absent vertices passed through logs, future vertices computed early where the program allows it.
+    Seraph,
+}
+
+/// Whether vertices that will be active in the next iteration are computed in this one, when what is read for others is at hand (selective pre-computation, Seraph, FAST'24,
+/// section 3.4). Only for programs whose messages may come early ([`Monotone`](crate::program::Monotone)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Precompute {
+    /// None of them.
+    Off,
+    /// Those whose ids are within 32 of an active vertex's: their lists often lie in the same block.
+    Gap,
+    /// All that are known by then.
+    On,
 }
 
 /// Whether a pass over the edges serves more than one iteration, in fully-external runs.
@@ -121,6 +136,8 @@ pub struct RunConfig {
     pub sub_blocks: bool,
     /// Whether a worker that has read all of its share of the lists takes from the others' (Graphene, section 4.2).
     pub stealing: bool,
+    /// Which vertices are computed early; `None`: what the preset says.
+    pub precompute: Option<Precompute>,
 }
 
 impl CrossIteration {
@@ -153,17 +170,41 @@ impl Preset {
             Preset::Best => "best",
             Preset::Streaming => "streaming",
             Preset::Graphsd => "graphsd",
+            Preset::Seraph => "seraph",
+        }
+    }
+}
+
+impl Precompute {
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Precompute::Off => "off",
+            Precompute::Gap => "gap",
+            Precompute::On => "on",
         }
     }
 }
 
 impl RunConfig {
+    /// Which vertices are computed early by programs that allow it; `None`: none.
+    pub fn early(&self) -> Option<Precompute> {
+        let of_preset = if self.preset == Preset::Seraph { Precompute::Gap } else { Precompute::Off };
+        Some(self.precompute.unwrap_or(of_preset)).filter(|&precompute| precompute != Precompute::Off)
+    }
+
+    /// Whether an algorithm that has a way of its own is to run as a program that accepts early messages instead: what Seraph does, or what is asked for.
+    pub fn wants_monotone(&self) -> bool {
+        self.preset == Preset::Seraph || self.early().is_some()
+    }
+
     /// These settings, changed to a preset's.
     pub fn with_preset(self, preset: Preset) -> Self {
         match preset {
             Preset::Best => Self { preset, ..self },
             Preset::Streaming => Self { preset, read: ReadPolicy::Full, cross_iteration: CrossIteration::Off, sub_blocks: false, ..self },
             Preset::Graphsd => Self { preset, cross_iteration: CrossIteration::Graphsd, ..self },
+            Preset::Seraph => Self { preset, cross_iteration: CrossIteration::Off, sub_blocks: false, ..self },
         }
     }
 }
@@ -185,6 +226,7 @@ impl Default for RunConfig {
             io_scheduling: IoScheduling::Bitmap,
             sub_blocks: true,
             stealing: true,
+            precompute: None,
         }
     }
 }

@@ -23,11 +23,11 @@ use crate::{
         stream::IoIterator,
     },
     error::{EngineError, Result},
-    external::{self, run::Ended},
+    external::{self, early::Early, run::Ended},
     frontier::Frontier,
     monoid::Monoid,
     plan::{Plan, PlanItem},
-    program::{Context, Start, VertexProgram},
+    program::{Context, Monotone, Start, VertexProgram},
     report::Costs,
     session::Session,
     values::FinalValues,
@@ -69,6 +69,21 @@ pub fn plan<P: VertexProgram>(
     config: &RunConfig,
     scans: Option<u64>,
 ) -> Result<(Plan, u64)> {
+    plan_with(program, name, graph, config, (scans, None))
+}
+
+/// The same for a program whose vertices may be computed early, if `config` says so.
+pub fn plan_monotone<P: Monotone>(program: &P, name: &'static str, graph: &Graph, config: &RunConfig) -> Result<(Plan, u64)> {
+    plan_with(program, name, graph, config, (None, Early::new(config.early())))
+}
+
+fn plan_with<P: VertexProgram>(
+    program: &P,
+    name: &'static str,
+    graph: &Graph,
+    config: &RunConfig,
+    (scans, early): (Option<u64>, Option<Early<P>>),
+) -> Result<(Plan, u64)> {
     let vertices = graph.connected();
     let sets = routes(program, graph, config)?;
     let item = |name, bytes_each: usize| PlanItem { name, bytes: vertices * bytes_each as u64 };
@@ -94,8 +109,9 @@ pub fn plan<P: VertexProgram>(
     } else {
         "iterations over a frontier; the cheaper of grid and rows for each"
     };
-    let external = if external::suits(program, graph) { Some(external::needs::least(program, graph, config)?) } else { None };
-    let (mut plan, mut room) = Needs { algorithm: name, method: method.to_owned(), resident, external, edges, scans }.plan(graph, config)?;
+    let external = if external::suits(program, graph) { Some(external::needs::least(program, graph, config, early.as_ref())?) } else { None };
+    let needs = Needs { algorithm: name, method: method.to_owned(), resident, external, edges, scans };
+    let (mut plan, mut room) = if early.is_some() { needs.plan_early(graph, config)? } else { needs.plan(graph, config)? };
     if plan.memory_model == MemoryModel::FullyExternal {
         plan.method = external::method(program, graph).to_owned();
         plan.disk_bytes = external::needs::disk_bytes::<P>(graph);
@@ -104,7 +120,7 @@ pub fn plan<P: VertexProgram>(
     {
         let (whole, share) = (plan.bytes_per_scan + room, external::needs::share(graph)?);
         let kept: u64 = near.iter().map(|item| item.bytes).sum();
-        let arrays = [external::needs::least(program, graph, config)?, near].concat();
+        let arrays = [external::needs::least(program, graph, config, None)?, near].concat();
         if pass_over(&mut plan, &mut room, graph, config, arrays, share) {
             // The run itself decides what stays in memory; the plan has seen to it that everything does.
             room += kept;
@@ -154,11 +170,33 @@ pub fn execute<'a, P: VertexProgram>(
     progress: &'a dyn RunProgress,
     scans: Option<u64>,
 ) -> Result<Finished<'a, P::Value>> {
-    let (plan, cache) = plan(program, name, graph, config, scans)?;
+    execute_with(program, name, graph, config, progress, (scans, None))
+}
+
+/// The same for a program whose vertices may be computed early, if `config` says so.
+pub fn execute_monotone<'a, P: Monotone>(
+    program: &P,
+    name: &'static str,
+    graph: &'a Graph,
+    config: &'a RunConfig,
+    progress: &'a dyn RunProgress,
+) -> Result<Finished<'a, P::Value>> {
+    execute_with(program, name, graph, config, progress, (None, Early::new(config.early())))
+}
+
+fn execute_with<'a, P: VertexProgram>(
+    program: &P,
+    name: &'static str,
+    graph: &'a Graph,
+    config: &'a RunConfig,
+    progress: &'a dyn RunProgress,
+    (scans, early): (Option<u64>, Option<Early<P>>),
+) -> Result<Finished<'a, P::Value>> {
+    let (plan, cache) = plan_with(program, name, graph, config, (scans, early))?;
     if plan.memory_model == MemoryModel::FullyExternal || plan.in_passes {
-        let names = external::needs::sections(program, graph, config, cache)?;
+        let names = external::needs::sections(program, graph, config, early.as_ref(), cache)?;
         let (session, sections) = Session::open(graph, config, progress, &names.iter().map(String::as_str).collect::<Vec<_>>())?;
-        let ended = external::run::execute(program, &session, sections, cache, scans)?;
+        let ended = external::run::execute(program, &session, sections, cache, (scans, early))?;
         let Ended { values, iterations, residual, load_seconds } = ended;
         return Ok(Finished { values: FinalValues::Stored(values), session, plan, iterations, residual, load_seconds });
     }

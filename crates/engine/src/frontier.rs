@@ -103,6 +103,16 @@ impl Frontier {
         self.words[index as usize].store(bits, Relaxed);
     }
 
+    /// Adds members among the 64 from `index * 64` on.
+    pub fn add(&self, index: u64, bits: u64) {
+        self.words[index as usize].fetch_or(bits, Relaxed);
+    }
+
+    /// Removes members among the 64 from `index * 64` on.
+    pub fn take(&self, index: u64, bits: u64) {
+        self.words[index as usize].fetch_and(!bits, Relaxed);
+    }
+
     /// Replaces the members in a range by those for which `is_member` says so; returns how many. Others may do the same with other ranges at the same time.
     pub fn replace(&self, range: Range<u64>, mut is_member: impl FnMut(u64) -> bool) -> u64 {
         let mut count = 0;

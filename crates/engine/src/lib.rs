@@ -34,7 +34,7 @@ pub mod workers;
 
 pub use outercore_storage::{HugePages, HugeVec, Pod, backend::IoBackend};
 
-pub use config::{CrossIteration, IoScheduling, MemoryModel, Preset, ReadPolicy, RunConfig, RunProgress, Silent};
+pub use config::{CrossIteration, IoScheduling, MemoryModel, Precompute, Preset, ReadPolicy, RunConfig, RunProgress, Silent};
 pub use error::{EngineError, Result};
 pub use plan::{Plan, human_bytes};
 pub use report::{Cell, Column, Figure, IoReport, Isolated, IterationReport, Meaning, Outcome, RunReport, TopRow};

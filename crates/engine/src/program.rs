@@ -5,7 +5,10 @@
 use outercore_graph::Direction;
 use outercore_storage::Pod;
 
-use crate::{error::Result, monoid::Monoid};
+use crate::{
+    error::Result,
+    monoid::{Idempotent, Monoid},
+};
 
 /// Who is active at first.
 pub enum Start {
@@ -97,6 +100,10 @@ pub trait VertexProgram: Sync {
         active == 0
     }
 }
+
+/// A program whose messages may come early, twice, or in another order, and whose values end up the same: `apply` only ever improves a value, by the message alone (not by the
+/// iteration's number), and is active when that matters to others. A sum is no such message, and this does not compile for one.
+pub trait Monotone: VertexProgram<Message: Idempotent> {}
 
 /// An asynchronous program (Pearce et al., SC'10, section III): visitors wait in prioritised queues, one queue for each worker, a hash of the vertex picks the
 /// queue; whoever is popped has its vertex for itself.

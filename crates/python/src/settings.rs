@@ -6,7 +6,7 @@ use std::{
 };
 
 use outercore_algorithms::{Request, Source};
-use outercore_engine::{CrossIteration, EngineError, HugePages, IoBackend, IoScheduling, MemoryModel, Preset, ReadPolicy, RunConfig};
+use outercore_engine::{CrossIteration, EngineError, HugePages, IoBackend, IoScheduling, MemoryModel, Precompute, Preset, ReadPolicy, RunConfig};
 use outercore_graph::{
     BuildOptions, Graph, GraphError, GridPartition, Key, Layout, Order, WeightKind,
     format::IdTable,
@@ -188,6 +188,8 @@ pub struct RunArguments<'py> {
     #[pyo3(default)]
     sub_blocks: Option<bool>,
     #[pyo3(default)]
+    precompute: Option<String>,
+    #[pyo3(default)]
     preset: Option<String>,
     #[pyo3(default)]
     source: Option<Bound<'py, PyAny>>,
@@ -221,7 +223,8 @@ impl RunArguments<'_> {
         let schedulings = [IoScheduling::Bitmap, IoScheduling::Pluglist].map(|scheduling| (scheduling.name(), scheduling));
         let crossings = [CrossIteration::On, CrossIteration::Graphsd, CrossIteration::Fciu, CrossIteration::Sciu, CrossIteration::Off]
             .map(|cross| (cross.name(), cross));
-        let presets = [Preset::Best, Preset::Streaming, Preset::Graphsd].map(|preset| (preset.name(), preset));
+        let presets = [Preset::Best, Preset::Streaming, Preset::Graphsd, Preset::Seraph].map(|preset| (preset.name(), preset));
+        let early = [Precompute::Off, Precompute::Gap, Precompute::On].map(|precompute| (precompute.name(), Some(precompute)));
         let block = self.block.unwrap_or(4096);
         if ![512, 4096, 8192].contains(&block) {
             return Err(usage(format!("block cannot be {block}; it is 512, 4096 or 8192")));
@@ -238,6 +241,7 @@ impl RunArguments<'_> {
             max_request: size(&self.max_request)?,
             io_scheduling: one_of("io_scheduling", self.io_scheduling.as_deref().unwrap_or("bitmap"), &schedulings)?,
             stealing: self.stealing.unwrap_or(true),
+            precompute: self.precompute.as_deref().map_or(Ok(None), |name| one_of("precompute", name, &early))?,
             ..RunConfig::default()
         };
         let config = config.with_preset(one_of("preset", self.preset.as_deref().unwrap_or("best"), &presets)?);

@@ -5,12 +5,14 @@
 //!
 //! A vertex's parent is its in-neighbor of the level before with the smallest internal id, in both directions and whatever the threads do.
 
+mod program;
 mod tree;
 
 use outercore_engine::{
     Column, Figure, Isolated, Meaning, MemoryModel, Outcome, Plan, ReadPolicy, Result, RunConfig, RunProgress,
     budget::Needs,
     edges::{degrees::Degrees, heads::Heads, rows::Rows, stream::IoIterator},
+    execute::plan_monotone,
     external::scan::ChunkScan,
     frontier::Frontier,
     plan::PlanItem,
@@ -18,7 +20,10 @@ use outercore_engine::{
 };
 use outercore_graph::{Direction, Graph};
 
-use self::tree::{Batches, Tree};
+use self::{
+    program::Program,
+    tree::{Batches, Tree},
+};
 use crate::{
     algorithm::{Algorithm, Source},
     finish::{Done, Summary, fits_32_bits, locate, open, outcome, row_sections},
@@ -244,6 +249,9 @@ impl Algorithm for Bfs {
     }
 
     fn plan(&self, graph: &Graph, config: &RunConfig) -> Result<Plan> {
+        if config.wants_monotone() {
+            return Ok(plan_monotone(&Program { source: locate(graph, &self.source)? }, self.name(), graph, config)?.0);
+        }
         let (mut plan, _) = self.needs(graph)?.plan(graph, config)?;
         if plan.memory_model == MemoryModel::FullyExternal {
             plan.disk_bytes = graph.connected() * 24;
@@ -253,6 +261,9 @@ impl Algorithm for Bfs {
 
     fn run(&self, graph: &Graph, config: &RunConfig, progress: &dyn RunProgress) -> Result<Outcome> {
         fits_32_bits(graph, self.name())?;
+        if config.wants_monotone() {
+            return program::run(&Program { source: locate(graph, &self.source)? }, graph, config, progress);
+        }
         let (plan, room) = self.needs(graph)?.plan(graph, config)?;
         let external = plan.memory_model == MemoryModel::FullyExternal;
         let source = locate(graph, &self.source)?;

@@ -10,14 +10,13 @@ use std::{
 };
 
 use outercore_engine::{
-    Column, Figure, HugeVec, Isolated, Meaning, Outcome, Plan, Preset, Result, RunConfig, RunProgress,
+    Column, Figure, FinalValues, HugeVec, Isolated, Meaning, Outcome, Plan, Preset, Result, RunConfig, RunProgress,
     external::{
         array::{Block, DiskArray},
         run::folder,
         stored::Stored,
     },
     session::Session,
-    values::Number,
 };
 use outercore_graph::Graph;
 use outercore_storage::Spill;
@@ -144,7 +143,6 @@ pub fn run(graph: &Graph, config: &RunConfig, progress: &dyn RunProgress, plan: 
     let (session, sections) = open(graph, config, progress, &EdgeScan::sections(graph))?;
     let scan = EdgeScan::open(graph, &session, sections)?;
     let load_seconds = session.seconds();
-    let isolated = graph.vertices() - graph.connected();
     let (labels, roots, scans) = if config.preset == Preset::Streaming {
         let (labels, scans) = streaming::run(graph, &session, scan, room)?;
         let roots = count_roots(&labels)?;
@@ -155,18 +153,24 @@ pub fn run(graph: &Graph, config: &RunConfig, progress: &dyn RunProgress, plan: 
         session.end_iteration(&mark, graph.connected(), "full");
         (labels, roots, 1)
     };
-    let largest = largest(&labels, graph.connected(), room / 4)?.max(u64::from(graph.vertices() > 0));
+    let done = Done { session: &session, plan, iterations: scans, load_seconds };
+    found(&done, graph, FinalValues::Stored(labels), roots, room / 4)
+}
+
+/// The results of a run that left these labels; `most` bytes may be taken to find out how large the largest component is.
+pub fn found(done: &Done, graph: &Graph, labels: FinalValues<u32>, roots: u64, most: u64) -> Result<Outcome> {
+    let largest = largest(&labels, graph.connected(), most)?.max(u64::from(graph.vertices() > 0));
     let mut summary = Summary::new();
-    summary.insert("components", Figure::Integer(roots + isolated));
+    summary.insert("components", Figure::Integer(roots + graph.vertices() - graph.connected()));
     summary.insert("largest", Figure::Integer(largest));
     let column = Column {
         name: "component",
-        values: u32::stored(labels),
+        values: labels.into_values(),
         isolated: Isolated::Own,
         meaning: Meaning::Vertex,
         exceptions: Vec::new(),
     };
-    Ok(outcome(&Done { session: &session, plan, iterations: scans, load_seconds }, summary, vec![column], false))
+    Ok(outcome(done, summary, vec![column], false))
 }
 
 /// Labels, and how many roots there are.
@@ -333,19 +337,17 @@ impl Run<'_> {
 }
 
 /// The size of the largest component: labels are counted by ranges of `most`, until no range that is left can hold a larger one.
-fn largest(labels: &Stored<u32>, vertices: u64, most: u64) -> Result<u64> {
+fn largest(labels: &FinalValues<u32>, vertices: u64, most: u64) -> Result<u64> {
     let most = most.clamp(1 << 16, 1 << 20).min(vertices.max(1));
     let mut counts = vec![0u32; most as usize];
     let (mut largest, mut left, mut first) = (0, vertices, 0);
     while left > largest {
         counts.fill(0);
-        labels.for_each(|_, labels| {
-            labels
-                .iter()
-                .map(|&label| u64::from(label).wrapping_sub(first))
-                .filter(|&at| at < most)
-                .for_each(|at| counts[at as usize] += 1);
-            Ok(())
+        labels.for_each(|_, &label| {
+            let at = u64::from(label).wrapping_sub(first);
+            if at < most {
+                counts[at as usize] += 1;
+            }
         })?;
         largest = largest.max(counts.iter().copied().max().map_or(0, u64::from));
         left -= counts.iter().map(|&count| u64::from(count)).sum::<u64>();

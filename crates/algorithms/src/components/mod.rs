@@ -5,6 +5,7 @@
 //! first neighbors are kept and join most vertices.
 
 mod external;
+mod program;
 mod sampled;
 mod streaming;
 
@@ -14,9 +15,9 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use outercore_engine::HugeVec;
 use outercore_engine::{
-    Column, Figure, Isolated, Meaning, MemoryModel, Outcome, Plan, Preset, Result, RunConfig, RunProgress, Values,
+    Column, EngineError, Figure, Isolated, Meaning, MemoryModel, Outcome, Plan, Precompute, Preset, Result, RunConfig, RunProgress, Values,
     budget::Needs,
-    edges::grid::Grid,
+    edges::grid::Grid, execute::plan_monotone,
     plan::PlanItem,
     session::{OpenSection, Session},
 };
@@ -47,6 +48,15 @@ impl Components {
             edges: vec![EdgeScan::edge_section(graph).to_owned()],
             scans: Some(1),
         }
+    }
+
+    /// Whether labels are to be spread by a program.
+    fn spreads(graph: &Graph, config: &RunConfig) -> Result<bool> {
+        if graph.directed() && config.precompute.is_some_and(|precompute| precompute != Precompute::Off) {
+            let what = "--precompute: components of a directed graph need signals in both directions, which is not there for it; leave it out";
+            return Err(EngineError::Usage(what.to_owned()));
+        }
+        Ok(config.wants_monotone() && !graph.directed())
     }
 
     /// The plan, and the bytes that are left.
@@ -106,11 +116,17 @@ impl Algorithm for Components {
     }
 
     fn plan(&self, graph: &Graph, config: &RunConfig) -> Result<Plan> {
+        if Self::spreads(graph, config)? {
+            return Ok(plan_monotone(&program::Program, self.name(), graph, config)?.0);
+        }
         Ok(self.planned(graph, config)?.0)
     }
 
     fn run(&self, graph: &Graph, config: &RunConfig, progress: &dyn RunProgress) -> Result<Outcome> {
         fits_32_bits(graph, self.name())?;
+        if Self::spreads(graph, config)? {
+            return program::run(graph, config, progress);
+        }
         let (plan, room) = self.planned(graph, config)?;
         if plan.memory_model == MemoryModel::FullyExternal {
             return external::run(graph, config, progress, &plan, room);

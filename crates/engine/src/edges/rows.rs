@@ -35,8 +35,13 @@ pub struct Rows {
 impl Rows {
     /// The sections that must be opened for these rows, in this order; the last one only with weights.
     pub fn sections(direction: Direction, weights: bool) -> Vec<String> {
+        Self::sections_of(direction.name(), weights)
+    }
+
+    /// The same for lists whose names begin with `prefix`.
+    pub fn sections_of(prefix: &str, weights: bool) -> Vec<String> {
         let parts: &[&str] = if weights { &["degrees", "index", "adjacency", "weights"] } else { &["degrees", "index", "adjacency"] };
-        parts.iter().map(|part| format!("{}.{part}", direction.name())).collect()
+        parts.iter().map(|part| format!("{prefix}.{part}")).collect()
     }
 
     /// Bytes of memory beside caches and checksums.

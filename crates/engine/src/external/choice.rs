@@ -53,7 +53,7 @@ impl<P: VertexProgram> External<'_, P> {
 
     /// Whether reading lists is predicted to take less than so many times what the grid takes, or was asked for.
     pub(super) fn is_on_demand(&self, predicted: Option<Costs>, times: f64) -> bool {
-        let asked = self.session.config.read == ReadPolicy::OnDemand;
+        let asked = self.only_lists || self.session.config.read == ReadPolicy::OnDemand;
         predicted.is_some_and(|costs| asked || costs.on_demand_seconds < times * costs.full_seconds)
     }
 }

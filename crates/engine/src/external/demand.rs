@@ -8,7 +8,7 @@ use std::{
     sync::{Mutex, atomic::Ordering::Relaxed},
 };
 
-use outercore_graph::{Direction, Graph};
+use outercore_graph::Graph;
 use outercore_storage::{Spill, bytes_of, extend_from_bytes};
 
 use super::{
@@ -75,6 +75,8 @@ struct Passing<M: Monoid> {
 struct Waiting<M> {
     targets: Vec<u32>,
     messages: Vec<M>,
+    /// Whether earlier ones are in the log.
+    spilled: bool,
 }
 
 /// A worker's messages until they are sorted.
@@ -86,10 +88,10 @@ struct Outbox<'o, M: Monoid> {
 }
 
 /// Bytes that on-demand iterations take beside what every fully-external run has.
-pub fn bytes<P: VertexProgram>(graph: &Graph, threads: usize) -> Result<u64> {
+pub fn bytes<P: VertexProgram>(graph: &Graph, prefix: &str, threads: usize) -> Result<u64> {
     let stripes = graph.grid()?.stripes.len();
     let index = graph.connected() / 8 + 16;
-    let sums = ["out.index", "out.adjacency"].map(|name| OpenSection::sums_bytes_of(graph, name));
+    let sums = ["index", "adjacency"].map(|part| OpenSection::sums_bytes_of(graph, &format!("{prefix}.{part}")));
     let outbox = threads * OUTBOX * size_of::<(u64, P::Message)>() * 2;
     Ok(Degrees::narrow_bytes(graph)?
         + Kept::least_bytes(graph.connected())
@@ -105,9 +107,9 @@ fn block_bytes(stripes: usize) -> usize {
 }
 
 impl<M: Monoid> Demand<M> {
-    /// The sections that these must be opened with, in this order.
-    pub fn sections() -> Vec<String> {
-        Rows::sections(Direction::Out, false)
+    /// The sections that these must be opened with, in this order; the lists' names begin with `prefix`.
+    pub fn sections(prefix: &str) -> Vec<String> {
+        Rows::sections_of(prefix, false)
     }
 
     /// Loads what is needed. `sections` are [`Demand::sections`], opened; `keep` bytes are for lists that stay.
@@ -159,6 +161,7 @@ impl<M: Monoid> Demand<M> {
                 }
             });
         }
+        let edges = edges.min(self.rows.edges());
         let stream = IoIterator::new(session, &self.rows).ordered(!M::EXACT).within(window.clone());
         let unserved = |group| sending.word(group) & !self.kept.as_ref().map_or(0, |kept| kept.served(group));
         senders.extend(stream.for_each(edges, unserved, sender, send)?);
@@ -168,6 +171,12 @@ impl<M: Monoid> Demand<M> {
             self.kept.iter().zip(shelf).for_each(|(kept, shelf)| kept.put_back(shelf));
         }
         Ok(())
+    }
+
+    /// Whether something was sent to a stripe.
+    pub fn waits(&self, stripe: usize) -> bool {
+        let waiting = self.passing.buffers[stripe].lock().expect("no holder panics");
+        waiting.spilled || !waiting.targets.is_empty()
     }
 
     /// Hands out what was sent to a stripe: vertex, counted from the stripe's first, and message. Returns whether there was any.
@@ -214,7 +223,7 @@ impl<M: Monoid> Passing<M> {
         let block = block_bytes(stripes);
         Ok(Self {
             bounds: bounds.to_vec(),
-            buffers: (0..stripes).map(|_| Mutex::new(Waiting { targets: Vec::new(), messages: Vec::new() })).collect(),
+            buffers: (0..stripes).map(|_| Mutex::new(Waiting { targets: Vec::new(), messages: Vec::new(), spilled: false })).collect(),
             logs: Spill::create(graph.disk(), &folder(graph), stripes, block).map_err(EngineError::from)?,
             most: block / (4 + size_of::<M>()),
         })
@@ -230,6 +239,7 @@ impl<M: Monoid> Passing<M> {
                 let block = [bytes_of(&waiting.targets), bytes_of(&waiting.messages)].concat();
                 self.logs.append(stripe, &block).map_err(EngineError::from)?;
                 counters.bytes_written.fetch_add(block.len() as u64, Relaxed);
+                waiting.spilled = true;
                 waiting.targets.clear();
                 waiting.messages.clear();
             }
@@ -240,7 +250,7 @@ impl<M: Monoid> Passing<M> {
 
     fn take(&self, session: &Session, stripe: usize, mut take: impl FnMut(usize, M)) -> Result<bool> {
         let extents = self.logs.take(stripe);
-        let (mut reader, mut block) = (self.logs.reader(), Waiting { targets: Vec::new(), messages: Vec::new() });
+        let (mut reader, mut block) = (self.logs.reader(), Waiting { targets: Vec::new(), messages: Vec::new(), spilled: false });
         for &extent in &extents {
             let bytes = reader.read(extent).map_err(EngineError::from)?;
             session.counters.bytes_read.fetch_add(bytes.len() as u64, Relaxed);
@@ -256,7 +266,8 @@ impl<M: Monoid> Passing<M> {
         let any = !extents.is_empty();
         self.logs.free(extents);
         let mut waiting = self.buffers[stripe].lock().expect("no holder panics");
-        let Waiting { targets, messages } = &mut *waiting;
+        waiting.spilled = false;
+        let Waiting { targets, messages, .. } = &mut *waiting;
         let any = any || !targets.is_empty();
         targets.drain(..).zip(messages.drain(..)).for_each(|(target, message)| take(target as usize, message));
         Ok(any)

@@ -4,6 +4,7 @@
 //! - `pass`: one pass over the grid, for one iteration or for two.
 //! - `pull`: lists instead of the grid, for weights and for signals against the direction of edges.
 //! - `demand`: the lists of active vertices instead, and what they send to stripes that are not in memory.
+//! - [`early`]: vertices of the next iteration that are computed in this one.
 //! - `kept`: lists that serve the next iteration too.
 //! - `columns`: the grid, stripe by stripe, and which chunks may serve two iterations.
 //! - [`scan`]: the grid's chunks, for algorithms of their own.
@@ -18,6 +19,7 @@ mod choice;
 mod columns;
 mod degrees;
 mod demand;
+pub mod early;
 mod kept;
 pub mod needs;
 mod pass;
@@ -34,11 +36,11 @@ use outercore_graph::{Direction, Graph, WeightKind};
 
 use crate::program::VertexProgram;
 
-/// Whether a program's signals travel along the edges of the grid, which leads along outgoing edges and has no weights.
+/// Whether a program's signals travel along the edges of the grid and of the lists that complete it, which lead along outgoing edges and have no weights.
 fn fits_grid<P: VertexProgram>(program: &P, graph: &Graph) -> bool {
     let weighted = program.weighted() && graph.weights() != WeightKind::None;
     let direction = |direction| graph.rows(direction) == Some(Direction::Out);
-    !weighted && graph.has_whole_grid() && program.directions().iter().copied().all(direction)
+    !weighted && program.directions().iter().copied().all(direction)
 }
 
 /// Whether a program can run fully externally: it keeps nothing by vertex but values, and the graph has the edges that bring its signals.
@@ -48,7 +50,9 @@ pub fn suits<P: VertexProgram>(program: &P, graph: &Graph) -> bool {
 
 /// What a fully-external run does, in words.
 pub fn method<P: VertexProgram>(program: &P, graph: &Graph) -> &'static str {
-    if fits_grid(program, graph) {
+    if fits_grid(program, graph) && !graph.has_whole_grid() {
+        "the lists of active vertices, whose messages wait for their stripe, then passes over the rest of the grid"
+    } else if fits_grid(program, graph) {
         "passes over the grid, a stripe of vertices at a time"
     } else {
         "passes over the lists along which signals come, a stripe of vertices at a time"

@@ -213,6 +213,8 @@ pub struct Shared<'p, P: VertexProgram> {
     pub everyone: bool,
     /// Messages for this iteration that the last pass made, and for the next one; or those of earlier windows.
     pub partial: Option<&'p DiskArray<P::Message>>,
+    /// Whether those who are known to send in the next iteration still do when their stripe is applied again.
+    pub keeps: bool,
     pub settled: Settled,
     /// Whether everyone in the stripes that were applied sends in the next iteration.
     pub all_send_next: AtomicBool,

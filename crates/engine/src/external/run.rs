@@ -20,7 +20,8 @@ use super::{
     columns::Columns,
     degrees::StoredDegrees,
     demand::{self, Demand, Gather},
-    needs::{crosses, lists, signal_bytes, smallest_window},
+    early::Early,
+    needs::{crosses, lists, lists_of_passes, signal_bytes, smallest_window},
     pass::{Desk, Pass, Shared, Worker},
     pull::Pull,
     signals::{NextSignals, Settled, Window},
@@ -72,6 +73,12 @@ pub struct External<'r, P: VertexProgram> {
     pub(super) tail: DiskArray<P::Signal>,
     /// How lists are read, where that may be worth it.
     pub(super) demand: Option<Demand<P::Message>>,
+    /// Whether lists are read in every iteration.
+    pub(super) only_lists: bool,
+    /// The lists that complete the grid, read in every pass.
+    pub(super) rows: Option<Demand<P::Message>>,
+    /// Which vertices are computed early.
+    early: Option<Early<P>>,
     /// Chunks that stay, where there is room.
     pub(super) sub_blocks: Option<SubBlocks>,
     pub(super) notes: Vec<Mutex<Note>>,
@@ -89,13 +96,13 @@ pub struct Ended<V: outercore_storage::Pod> {
     pub load_seconds: f64,
 }
 
-/// Runs `program` to its end. `sections` are those of [`sections`], opened; `room` bytes are left for the hubs' second signals.
+/// Runs `program` to its end. `sections` are those of [`sections`](super::needs::sections), opened; `room` bytes are left beside the least. `scans` is the number of iterations, where it is known.
 pub fn execute<'r, P: VertexProgram>(
     program: &'r P,
     session: &'r Session<'r>,
     sections: Vec<OpenSection>,
     room: u64,
-    scans: Option<u64>,
+    (scans, early): (Option<u64>, Option<Early<P>>),
 ) -> Result<Ended<P::Value>> {
     let mut sections = sections.into_iter();
     let degrees = sections.next().expect("opened");
@@ -109,18 +116,21 @@ pub fn execute<'r, P: VertexProgram>(
     let bounds = directory.stripes.clone();
     let widest = directory.widest();
     let mut room = room;
+    let in_passes = lists_of_passes(graph, early.as_ref());
     let by_lists = sections.len() > 0;
-    if by_lists {
-        room -= demand::bytes::<P>(graph, session.config.threads)?;
+    if by_lists && in_passes.is_none() {
+        room -= demand::bytes::<P>(graph, "out", session.config.threads)?;
     }
-    let least = smallest_window::<P>(graph)?;
+    let least = smallest_window(graph, early.as_ref())?;
     let windows = Window::cut(&bounds, (least + room) / size_of::<P::Signal>().max(1) as u64);
     let one = windows.len() == 1;
     room -= if one { signal_bytes::<P>(graph) - least } else { room };
     // Lists, hubs' signals and chunks share what is left.
-    let keep = if by_lists { room / 4 } else { 0 };
+    let keep = if by_lists && in_passes.is_none() { room / 4 } else { 0 };
     room -= keep;
-    let demand = if by_lists { Some(Demand::new(session, sections.collect(), &bounds, keep)?) } else { None };
+    let lists = if by_lists { Some(Demand::new(session, sections.collect(), &bounds, keep)?) } else { None };
+    // Complete lists leave nothing for a pass.
+    let (rows, demand) = if in_passes == Some("row") { (lists, None) } else { (None, lists) };
     let two = session.config.threads as u64 * Desk::<P>::two_bytes(widest);
     let cross = one && crosses(program, graph, session.config) && two <= room;
     room -= if cross { two } else { 0 };
@@ -153,6 +163,9 @@ pub fn execute<'r, P: VertexProgram>(
         degrees: StoredDegrees::create(disk, &folder, &bounds, degrees_near)?,
         tail: DiskArray::create(disk, &folder, &bounds)?,
         demand,
+        only_lists: in_passes == Some("out"),
+        rows,
+        early,
         sub_blocks,
         notes: (0..stripes).map(|_| Mutex::default()).collect(),
         columns,
@@ -167,12 +180,12 @@ pub fn folder(graph: &Graph) -> PathBuf {
 }
 
 /// What one iteration goes by.
-struct Step<'s, P: VertexProgram> {
-    context: &'s Context,
-    pass: Pass,
-    sending: &'s Frontier,
-    next_sending: &'s Frontier,
-    partial: Option<&'s DiskArray<P::Message>>,
+pub(super) struct Step<'s, P: VertexProgram> {
+    pub context: &'s Context,
+    pub pass: Pass,
+    pub sending: &'s Frontier,
+    pub next_sending: &'s Frontier,
+    pub partial: Option<&'s DiskArray<P::Message>>,
 }
 
 impl<'r, P: VertexProgram> External<'r, P> {
@@ -216,9 +229,13 @@ impl<'r, P: VertexProgram> External<'r, P> {
                 None => self.by_passes(&step, &mut signals, &mut next_signals, &mut desks)?,
             }
             residual = self.total(|note| note.residual);
-            session.end_predicted(&mark, active, if demand.is_some() { "on-demand" } else { "full" }, predicted);
+            let listed = demand.is_some() || self.rows.is_some();
+            session.end_predicted(&mark, active, if listed { "on-demand" } else { "full" }, predicted);
             session.check()?;
             std::mem::swap(&mut sending, &mut next_sending);
+            if self.early.is_some() {
+                next_sending.clear();
+            }
             active = self.notes.iter().map(|note| note.lock().expect("no holder panics").active).sum();
             context.iteration += 1;
             if program.finished(&context, residual, active) && (active > 0 || self.phase_key() == u64::MAX) {
@@ -238,12 +255,27 @@ impl<'r, P: VertexProgram> External<'r, P> {
     ) -> Result<()> {
         for window in &self.windows {
             self.fetch_window(window, signals, desks)?;
-            let share = Gather { window: window.vertices.clone(), signals, sending: step.sending, edges: self.edges() };
-            demand.gather(self.program, self.session, &share)?;
+            self.gather(demand, step, window, signals, desks)?;
         }
         let nobody = NextSignals::new(0, HugePages::Off)?;
         let whole = Window { stripes: 0..self.columns.stripes(), vertices: 0..step.sending.len(), first: true, last: true };
         self.receive(demand, &self.shared(step, &whole, &[], &nobody), signals, desks)
+    }
+
+    /// Reads the lists of those who send in a window, and passes what they send on.
+    fn gather(
+        &self,
+        demand: &Demand<P::Message>,
+        step: &Step<P>,
+        window: &Window,
+        signals: &mut HugeVec<P::Signal>,
+        desks: &mut [Mutex<Desk<P>>],
+    ) -> Result<()> {
+        if let Some(early) = &self.early {
+            return self.gather_early(early, demand, step, signals, desks);
+        }
+        let share = Gather { window: window.vertices.clone(), signals, sending: step.sending, edges: self.edges() };
+        demand.gather(self.program, self.session, &share)
     }
 
     /// One iteration by a pass over all stripes, or by one for each window of signals.
@@ -256,6 +288,9 @@ impl<'r, P: VertexProgram> External<'r, P> {
     ) -> Result<()> {
         for window in &self.windows {
             self.fetch_window(window, signals, desks)?;
+            if let Some(rows) = &self.rows {
+                self.gather(rows, step, window, signals, desks)?;
+            }
             let shared = self.shared(step, window, signals, next_signals);
             match &self.edges {
                 Edges::Grid(words) => self.each_worker(desks, |index, desk| {
@@ -268,7 +303,7 @@ impl<'r, P: VertexProgram> External<'r, P> {
         self.fetch_tail(next_signals.len(), signals, desks)
     }
 
-    fn shared<'s>(
+    pub(super) fn shared<'s>(
         &'s self,
         step: &Step<'s, P>,
         window: &'s Window,
@@ -286,6 +321,7 @@ impl<'r, P: VertexProgram> External<'r, P> {
             next_sending: step.next_sending,
             everyone: step.sending.count() == step.sending.len(),
             partial: step.partial,
+            keeps: self.early.is_some(),
             settled: Settled::new(self.columns.stripes()),
             all_send_next: AtomicBool::new(true),
             next: AtomicUsize::new(0),

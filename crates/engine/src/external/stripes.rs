@@ -218,11 +218,20 @@ impl<P: VertexProgram> External<'_, P> {
         let mut note = self.notes[stripe].lock().expect("a stripe has one worker");
         (note.residual, note.active, note.edges, note.tail) = (0.0, 0, 0, false);
         if !always && (!touched || desk.total()[..len].iter().all(|message| *message == P::Message::IDENTITY)) {
-            shared.next_sending.replace(range, |_| false);
+            note.active = shared.next_sending.replace(range.clone(), |vertex| shared.keeps && shared.next_sending.contains(vertex));
+            // Their degrees are not at hand: as many edges as others have.
+            note.edges = note.active * (self.session.graph.manifest().arcs / self.columns.vertices_len().max(1));
             shared.all_send_next.store(false, Relaxed);
             return Ok(());
         }
         self.load(stripe, len, desk)?;
+        if shared.keeps {
+            // Those of vertices that are known to send already.
+            match place {
+                Some(place) => desk.signals.items(len).copy_from_slice(&place.lock().expect("a stripe has one worker")),
+                None => desk.signals.items(len).copy_from_slice(&shared.signals[range.start as usize..range.end as usize]),
+            }
+        }
         (note.aggregate, note.key) = (0.0, u64::MAX);
         let (total, values, degrees, signals) = desk.columns(len);
         let sent = shared.next_sending.replace(range.clone(), |vertex| {
@@ -235,15 +244,16 @@ impl<P: VertexProgram> External<'_, P> {
             }
             note.aggregate += program.aggregate(&values[at], degrees[at]);
             note.key = note.key.min(program.phase_key(&values[at]));
-            note.active += u64::from(active);
-            note.edges += if active { u64::from(degrees[at]) } else { 0 };
-            match if active { program.scatter(vertex, &values[at], degrees[at]) } else { None } {
+            let sends = match if active { program.scatter(vertex, &values[at], degrees[at]) } else { None } {
                 Some(signal) => {
                     signals[at] = signal;
                     true
                 }
-                None => false,
-            }
+                None => shared.keeps && shared.next_sending.contains(vertex),
+            };
+            note.active += u64::from(active || sends);
+            note.edges += if active || sends { u64::from(degrees[at]) } else { 0 };
+            sends
         });
         if sent < len as u64 {
             shared.all_send_next.store(false, Relaxed);
@@ -313,7 +323,12 @@ impl<P: VertexProgram> External<'_, P> {
     pub(super) fn finish(&self, shared: &Shared<P>, stripe: usize, touched: bool, desk: &mut Desk<P>) -> Result<()> {
         if shared.window.last {
             self.notes[stripe].lock().expect("no holder panics").summed = false;
-            return self.apply(shared, stripe, touched, desk, None);
+            let total = desk.total_mut();
+            let passed = match &self.rows {
+                Some(rows) => rows.receive(self.session, stripe, |target, message| total[target].combine(message))?,
+                None => false,
+            };
+            return self.apply(shared, stripe, touched || passed, desk, None);
         }
         if touched {
             let range = self.columns.vertices(stripe);

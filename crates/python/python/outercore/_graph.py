@@ -107,7 +107,7 @@ class Graph:
     Every algorithm takes ``memory`` (the budget), ``threads``, ``model`` (``"in-memory"``, ``"semi-external"`` or ``"fully-external"``; default:
     chosen from the budget), ``read`` (``"auto"``, ``"full"``, ``"on-demand"``), ``io`` (``"auto"``, ``"uring"``, ``"blocking"``),
     ``progress`` (as in ``build``), and as further keywords ``disk``, ``huge_pages``, ``block``, ``max_gap``,
-    ``max_request``, ``io_scheduling``, ``stealing``, ``cross_iteration``, ``sub_blocks`` and ``preset``. The interpreter is free to run other threads meanwhile.
+    ``max_request``, ``io_scheduling``, ``stealing``, ``cross_iteration``, ``sub_blocks``, ``precompute`` and ``preset``. The interpreter is free to run other threads meanwhile.
     """
 
     def __init__(self, graph: native.NativeGraph) -> None:
@@ -352,7 +352,7 @@ class Graph:
 
 
 _PARAMETERS = frozenset(
-    "source sources iterations tolerance damping delta k exact top disk huge_pages block max_gap max_request io_scheduling stealing cross_iteration sub_blocks preset".split()
+    "source sources iterations tolerance damping delta k exact top disk huge_pages block max_gap max_request io_scheduling stealing cross_iteration sub_blocks precompute preset".split()
 )
 
 
