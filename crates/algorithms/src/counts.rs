@@ -64,10 +64,10 @@ impl Counts {
             return;
         }
         let carry = match (vertex as usize).checked_sub(self.wide.len()) {
-            Some(at) => (u64::from(self.narrow[at].fetch_add(count as u8, Relaxed)) + (count & 0xff) >> 8) + (count >> 8),
+            Some(at) => ((u64::from(self.narrow[at].fetch_add(count as u8, Relaxed)) + (count & 0xff)) >> 8) + (count >> 8),
             None => {
                 let before = self.wide[vertex as usize].fetch_add(count as u32, Relaxed);
-                (u64::from(before) + (count & 0xffff_ffff) >> 32) + (count >> 32)
+                ((u64::from(before) + (count & 0xffff_ffff)) >> 32) + (count >> 32)
             }
         };
         if carry > 0 {

@@ -476,7 +476,7 @@ impl Pair<'_> {
 
 /// Asks the processor to bring an item into its cache, if there is such an item.
 #[inline(always)]
-fn prefetch<T>(items: &[T], at: usize) {
+pub fn prefetch<T>(items: &[T], at: usize) {
     #[cfg(target_arch = "x86_64")]
     if let Some(item) = items.get(at) {
         // SAFETY: a hint, which changes nothing that a program can see, about an item that exists.

@@ -25,12 +25,14 @@ use outercore_engine::{
 };
 use outercore_graph::Graph;
 
-use crate::lists;
+use crate::{intersect::prefetch, lists};
 
 /// Parts of the vertices, with about equally many edges, for each worker.
 const PARTS: u64 = 8;
 /// Sending is for one worker, and at random: it must take so many times fewer edges than there are.
 const SENDING: u64 = 16;
+/// How many neighbors ahead what is kept of one is asked for.
+const AHEAD: usize = 12;
 /// Vertices of a part of a step without lists.
 const STEP: u64 = 1 << 14;
 
@@ -428,7 +430,13 @@ impl<'r, 's, K: Lanes, const L: usize> Search<'r, 's, K, L> {
 
     #[inline(always)]
     fn add_up(&self, list: List, from: u64, sums: &mut [f64; L]) {
+        let mut ahead = list.neighbors().skip(AHEAD);
         for neighbor in list.neighbors() {
+            // Neighbors lie anywhere in memory: nearly all the time would go into waiting for them.
+            if let Some(next) = ahead.next() {
+                prefetch(&self.levels, next as usize);
+                prefetch(&self.paths, next as usize * L);
+            }
             let levels = self.levels(neighbor);
             if has::<K>(levels, from) {
                 for (lane, sum) in sums.iter_mut().enumerate() {
