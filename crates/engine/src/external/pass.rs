@@ -60,10 +60,11 @@ unsafe impl<M: Monoid> Pod for Both<M> {}
 
 /// A worker's arrays, each for one stripe.
 pub struct Desk<P: VertexProgram> {
-    sum: HugeVec<P::Message>,
+    /// The sum of a side, and behind it the total of all: one array, so that it is long enough for a huge page.
+    sums: HugeVec<P::Message>,
+    widest: usize,
     /// The sums of a side that serves two iterations: each edge adds to both at one place.
     both: HugeVec<Both<P::Message>>,
-    total: HugeVec<P::Message>,
     partial: Block<P::Message>,
     /// For the next iteration.
     ahead: Block<P::Message>,
@@ -74,12 +75,12 @@ pub struct Desk<P: VertexProgram> {
 
 impl<P: VertexProgram> Desk<P> {
     /// Arrays for stripes of at most `widest` vertices; with `two`, for passes that serve two iterations; with `windows`, for several windows of signals.
-    pub fn new(widest: usize, two: bool, windows: bool) -> Result<Self> {
+    pub fn new(widest: usize, two: bool, windows: bool, huge: HugePages) -> Result<Self> {
         let for_two = if two { widest } else { 0 };
         Ok(Self {
-            sum: HugeVec::zeroed(widest, HugePages::Off)?,
-            both: HugeVec::zeroed(for_two, HugePages::Off)?,
-            total: HugeVec::zeroed(widest, HugePages::Off)?,
+            sums: HugeVec::zeroed(2 * widest, huge)?,
+            widest,
+            both: HugeVec::zeroed(for_two, huge)?,
             partial: Block::new(if two || windows { widest } else { 0 })?,
             ahead: Block::new(for_two)?,
             values: Block::new(widest)?,
@@ -103,42 +104,43 @@ impl<P: VertexProgram> Desk<P> {
 
     /// Stores the total, to be loaded again.
     pub fn store_total(&mut self, counters: &Counters, sums: &DiskArray<P::Message>, stripe: usize, len: usize) -> Result<()> {
-        self.partial.items(len).copy_from_slice(&self.total[..len]);
+        self.partial.items(len).copy_from_slice(&self.sums[self.widest..][..len]);
         sums.store(counters, stripe, len, &mut self.partial)
     }
 
     /// Loads a total.
     pub fn load_total(&mut self, counters: &Counters, sums: &DiskArray<P::Message>, stripe: usize, len: usize) -> Result<()> {
         sums.load(counters, stripe, len, &mut self.partial)?;
-        self.total[..len].copy_from_slice(self.partial.items(len));
+        self.sums[self.widest..][..len].copy_from_slice(self.partial.items(len));
         Ok(())
     }
 
     /// The total of the stripe at hand.
     pub fn total(&self) -> &[P::Message] {
-        &self.total
+        &self.sums[self.widest..]
     }
 
     /// The same, to be added to.
     pub fn total_mut(&mut self) -> &mut [P::Message] {
-        &mut self.total
+        &mut self.sums[self.widest..]
     }
 
     /// The totals of a stripe of `len` vertices, with no message yet.
     pub fn empty_total(&mut self, len: usize) -> &mut [P::Message] {
-        self.total[..len].fill(P::Message::IDENTITY);
-        &mut self.total[..len]
+        let total = &mut self.total_mut()[..len];
+        total.fill(P::Message::IDENTITY);
+        total
     }
 
     /// Total, values, degrees and signals of the stripe at hand, `len` of each.
     #[allow(clippy::type_complexity)]
     pub fn columns(&mut self, len: usize) -> (&[P::Message], &mut [P::Value], &[u32], &mut [P::Signal]) {
-        (&self.total[..len], self.values.items(len), self.degrees.items(len), self.signals.items(len))
+        (&self.sums[self.widest..][..len], self.values.items(len), self.degrees.items(len), self.signals.items(len))
     }
 
     /// No sum yet for a stripe of `len` vertices; with `two`, for the next iteration neither.
     fn clear(&mut self, len: usize, two: bool) {
-        self.sum[..len].fill(P::Message::IDENTITY);
+        self.sums[..len].fill(P::Message::IDENTITY);
         if two {
             self.both[..len].fill(Both([P::Message::IDENTITY; 2]));
             self.ahead.items(len).fill(P::Message::IDENTITY);
@@ -147,7 +149,8 @@ impl<P: VertexProgram> Desk<P> {
 
     /// Adds the sums of a side to the total; of one that served two iterations, to those of the next one too.
     fn fold(&mut self, len: usize, two: bool) {
-        let total = &mut self.total[..len];
+        let (sum, total) = self.sums.split_at_mut(self.widest);
+        let total = &mut total[..len];
         if two {
             for ((total, both), ahead) in total.iter_mut().zip(&mut self.both[..len]).zip(self.ahead.items(len)) {
                 let [now, next] = std::mem::replace(both, Both([P::Message::IDENTITY; 2])).0;
@@ -155,7 +158,7 @@ impl<P: VertexProgram> Desk<P> {
                 *ahead = next;
             }
         } else {
-            for (total, sum) in total.iter_mut().zip(&mut self.sum[..len]) {
+            for (total, sum) in total.iter_mut().zip(&mut sum[..len]) {
                 total.combine(std::mem::replace(sum, P::Message::IDENTITY));
             }
         }
@@ -319,7 +322,8 @@ impl<'w, 'p, P: VertexProgram> Worker<'w, 'p, P> {
             let partial = shared.partial.expect("a pass that is not whole follows one that served it");
             partial.load(&self.run.session.counters, stripe, len, &mut self.desk.partial)?;
             if !shared.pass.up {
-                self.desk.total[..len].copy_from_slice(self.desk.partial.items(len));
+                let Desk { sums, widest, partial, .. } = &mut *self.desk;
+                sums[*widest..][..len].copy_from_slice(partial.items(len));
             }
         }
         let mut side = Side::Before;
@@ -333,8 +337,8 @@ impl<'w, 'p, P: VertexProgram> Worker<'w, 'p, P> {
         }
         self.desk.fold(len, shared.pass.serves_next(side));
         if !shared.pass.whole && shared.pass.up {
-            let Desk { total, partial, .. } = &mut *self.desk;
-            total[..len].iter_mut().zip(partial.items(len)).for_each(|(total, partial)| total.combine(*partial));
+            let Desk { sums, widest, partial, .. } = &mut *self.desk;
+            sums[*widest..][..len].iter_mut().zip(partial.items(len)).for_each(|(total, partial)| total.combine(*partial));
         }
         if shared.pass.ahead {
             let partial = shared.partial.expect("there is room for what serves the next pass");
@@ -361,7 +365,7 @@ impl<'w, 'p, P: VertexProgram> Worker<'w, 'p, P> {
                 let next = unsafe { shared.next_signals.settled(chunk.sources.0, chunk.sources.1) };
                 return Ok(desk.combine_both(program, shared, &piece, (signals, next), first));
             }
-            let (sum, mut active) = (&mut *desk.sum, 0);
+            let (sum, mut active) = (&mut desk.sums[..desk.widest], 0);
             let whole = window.start <= chunk.sources.0 && chunk.sources.1 < window.end;
             if shared.everyone && whole {
                 active = piece.words();

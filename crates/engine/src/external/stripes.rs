@@ -45,7 +45,7 @@ impl<P: VertexProgram> External<'_, P> {
 
     pub(super) fn desks(&self, two: bool) -> Result<Vec<Mutex<Desk<P>>>> {
         let widest = self.columns.directory.widest();
-        (0..self.session.workers.count()).map(|_| Ok(Mutex::new(Desk::new(widest, two, self.windows.len() > 1)?))).collect()
+        (0..self.session.workers.count()).map(|_| Ok(Mutex::new(Desk::new(widest, two, self.windows.len() > 1, self.session.config.huge_pages)?))).collect()
     }
 
     pub(super) fn each_worker(&self, desks: &mut [Mutex<Desk<P>>], work: impl Fn(usize, &mut Desk<P>) -> Result<()> + Sync) -> Result<()> {
