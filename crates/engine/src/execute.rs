@@ -109,7 +109,8 @@ fn plan_with<P: VertexProgram>(
     } else {
         "iterations over a frontier; the cheaper of grid and rows for each"
     };
-    let external = if external::suits(program, graph) { Some(external::needs::least(program, graph, config, early.as_ref())?) } else { None };
+    let external =
+        if external::suits(program, graph) { Some(external::needs::least(program, graph, config, early.as_ref())?) } else { None };
     let needs = Needs { algorithm: name, method: method.to_owned(), resident, external, edges, scans };
     let (mut plan, mut room) = if early.is_some() { needs.plan_early(graph, config)? } else { needs.plan(graph, config)? };
     if plan.memory_model == MemoryModel::FullyExternal {

@@ -6,7 +6,9 @@ use std::{
 };
 
 use outercore_algorithms::{Request, Source};
-use outercore_engine::{CrossIteration, EngineError, HugePages, IoBackend, IoScheduling, MemoryModel, Precompute, Preset, ReadPolicy, RunConfig};
+use outercore_engine::{
+    CrossIteration, EngineError, HugePages, IoBackend, IoScheduling, MemoryModel, Precompute, Preset, ReadPolicy, RunConfig,
+};
 use outercore_graph::{
     BuildOptions, Graph, GraphError, GridPartition, Key, Layout, Order, WeightKind,
     format::IdTable,

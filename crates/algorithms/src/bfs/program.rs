@@ -71,11 +71,18 @@ pub fn run(program: &Program, graph: &Graph, config: &RunConfig, progress: &dyn 
     summary.insert("levels", Figure::Integer(last + 1));
     summary.insert("level_sum", Figure::Integer(level_sum));
     let Finished { values, session, plan, iterations, load_seconds, .. } = finished;
-    let part = |take: fn(u64) -> u64| values.map(graph, config.huge_pages, move |&value| if value == NOWHERE { u32::MAX } else { take(value) as u32 });
+    let part = |take: fn(u64) -> u64| {
+        values.map(graph, config.huge_pages, move |&value| if value == NOWHERE { u32::MAX } else { take(value) as u32 })
+    };
     let (levels, parents) = (part(|value| value >> 32)?, part(|value| value & u64::from(u32::MAX))?);
     let own = |value: f64| Vec::from_iter(isolated.then_some((program.source, value)));
     let level = Column { name: "level", values: levels, isolated: Isolated::Null, meaning: Meaning::Number, exceptions: own(0.0) };
-    let parent =
-        Column { name: "parent", values: parents, isolated: Isolated::Null, meaning: Meaning::Vertex, exceptions: own(program.source as f64) };
+    let parent = Column {
+        name: "parent",
+        values: parents,
+        isolated: Isolated::Null,
+        meaning: Meaning::Vertex,
+        exceptions: own(program.source as f64),
+    };
     Ok(outcome(&Done { session: &session, plan: &plan, iterations, load_seconds }, summary, vec![level, parent], false))
 }

@@ -17,7 +17,8 @@ use outercore_engine::HugeVec;
 use outercore_engine::{
     Column, EngineError, Figure, Isolated, Meaning, MemoryModel, Outcome, Plan, Precompute, Preset, Result, RunConfig, RunProgress, Values,
     budget::Needs,
-    edges::grid::Grid, execute::plan_monotone,
+    edges::grid::Grid,
+    execute::plan_monotone,
     plan::PlanItem,
     session::{OpenSection, Session},
 };
@@ -53,7 +54,8 @@ impl Components {
     /// Whether labels are to be spread by a program.
     fn spreads(graph: &Graph, config: &RunConfig) -> Result<bool> {
         if graph.directed() && config.precompute.is_some_and(|precompute| precompute != Precompute::Off) {
-            let what = "--precompute: components of a directed graph need signals in both directions, which is not there for it; leave it out";
+            let what =
+                "--precompute: components of a directed graph need signals in both directions, which is not there for it; leave it out";
             return Err(EngineError::Usage(what.to_owned()));
         }
         Ok(config.wants_monotone() && !graph.directed())

@@ -51,7 +51,8 @@ impl Monotone for Program {}
 
 /// Runs it, and makes its results those of [`Components`].
 pub fn run(graph: &Graph, config: &RunConfig, progress: &dyn RunProgress) -> Result<Outcome> {
-    let Finished { values, session, plan, iterations, load_seconds, .. } = execute_monotone(&Program, "components", graph, config, progress)?;
+    let Finished { values, session, plan, iterations, load_seconds, .. } =
+        execute_monotone(&Program, "components", graph, config, progress)?;
     let mut roots = 0;
     values.for_each(|vertex, &label| roots += u64::from(u64::from(label) == vertex))?;
     found(&Done { session: &session, plan: &plan, iterations, load_seconds }, graph, values, roots, SIZES)

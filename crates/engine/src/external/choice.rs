@@ -36,7 +36,11 @@ impl<P: VertexProgram> External<'_, P> {
         let between = Scan { bytes: 2 * sums * (self.windows.len() as u64 - 1), ..Scan::default() };
         let cost = |grid| demand.costs(self.session.limits(), threads, (sending.count(), self.edges()), grid);
         // Looking at every chunk costs something too, which is not needed where not even all of them would be worth it.
-        let all = Scan { bytes: between.bytes + self.columns.bytes(), requests: self.columns.directory.chunks.len() as u64, words: self.columns.words() };
+        let all = Scan {
+            bytes: between.bytes + self.columns.bytes(),
+            requests: self.columns.directory.chunks.len() as u64,
+            words: self.columns.words(),
+        };
         let most = cost(all);
         if pass.whole && most.on_demand_seconds < most.full_seconds {
             let wanted = |chunk: &Chunk| sending.any(chunk.sources.0, chunk.sources.1);

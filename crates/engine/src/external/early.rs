@@ -77,7 +77,12 @@ impl<P: VertexProgram> External<'_, P> {
                 self.apply(&shared, stripe, true, desk, Some(&part))?;
             }
             hurry(step.sending, step.next_sending, range.clone(), early.all);
-            let share = Gather { window: range.clone(), signals: &signals[range.start as usize..range.end as usize], sending: step.sending, edges: u64::MAX };
+            let share = Gather {
+                window: range.clone(),
+                signals: &signals[range.start as usize..range.end as usize],
+                sending: step.sending,
+                edges: u64::MAX,
+            };
             demand.gather(self.program, self.session, &share)?;
         }
         Ok(())
@@ -121,7 +126,8 @@ mod tests {
     #[test]
     fn near_is_within_the_gap_on_both_sides() {
         let members = [3u64, 70, 127, 190];
-        let words: Vec<u64> = (0..4).map(|group| members.iter().filter(|&&member| member / 64 == group).map(|member| 1 << (member % 64)).sum()).collect();
+        let words: Vec<u64> =
+            (0..4).map(|group| members.iter().filter(|&&member| member / 64 == group).map(|member| 1 << (member % 64)).sum()).collect();
         for group in 0..4 {
             let found = near(if group > 0 { words[group - 1] } else { 0 }, words[group], if group < 3 { words[group + 1] } else { 0 });
             for vertex in group as u64 * 64..(group as u64 + 1) * 64 {

@@ -28,8 +28,8 @@ pub mod run;
 pub mod scan;
 mod signals;
 pub mod stored;
-mod stripes;
 mod stream;
+mod stripes;
 mod sub_blocks;
 
 use outercore_graph::{Direction, Graph, WeightKind};

@@ -74,7 +74,9 @@ impl Pull {
             let window = &shared.window.vertices;
             IoIterator::new(run.session, &self.rows).within(range.clone()).for_each_here(worker, |vertex, list| {
                 let sum = &mut total[(vertex - range.start) as usize];
-                for (neighbor, weight) in list.weighted().filter(|&(neighbor, _)| window.contains(&neighbor) && shared.sending.contains(neighbor)) {
+                for (neighbor, weight) in
+                    list.weighted().filter(|&(neighbor, _)| window.contains(&neighbor) && shared.sending.contains(neighbor))
+                {
                     touched = true;
                     sum.combine(run.program.carry(shared.signals[(neighbor - window.start) as usize], weight_value(self.weights, weight)));
                 }

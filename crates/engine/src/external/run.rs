@@ -293,9 +293,9 @@ impl<'r, P: VertexProgram> External<'r, P> {
             }
             let shared = self.shared(step, window, signals, next_signals);
             match &self.edges {
-                Edges::Grid(words) => self.each_worker(desks, |index, desk| {
-                    Worker::new(self, words, &shared, &mut self.session.reader(index), desk).run()
-                })?,
+                Edges::Grid(words) => {
+                    self.each_worker(desks, |index, desk| Worker::new(self, words, &shared, &mut self.session.reader(index), desk).run())?
+                }
                 Edges::Lists(pull) => pull.pass(self, &shared, desks)?,
             }
         }

@@ -45,7 +45,9 @@ impl<P: VertexProgram> External<'_, P> {
 
     pub(super) fn desks(&self, two: bool) -> Result<Vec<Mutex<Desk<P>>>> {
         let widest = self.columns.directory.widest();
-        (0..self.session.workers.count()).map(|_| Ok(Mutex::new(Desk::new(widest, two, self.windows.len() > 1, self.session.config.huge_pages)?))).collect()
+        (0..self.session.workers.count())
+            .map(|_| Ok(Mutex::new(Desk::new(widest, two, self.windows.len() > 1, self.session.config.huge_pages)?)))
+            .collect()
     }
 
     pub(super) fn each_worker(&self, desks: &mut [Mutex<Desk<P>>], work: impl Fn(usize, &mut Desk<P>) -> Result<()> + Sync) -> Result<()> {
@@ -81,7 +83,13 @@ impl<P: VertexProgram> External<'_, P> {
     }
 
     /// First values, first signals; returns how many are active.
-    pub(super) fn begin(&self, degrees: &OpenSection, signals: &mut [P::Signal], sending: &Frontier, desks: &mut [Mutex<Desk<P>>]) -> Result<u64> {
+    pub(super) fn begin(
+        &self,
+        degrees: &OpenSection,
+        signals: &mut [P::Signal],
+        sending: &Frontier,
+        desks: &mut [Mutex<Desk<P>>],
+    ) -> Result<u64> {
         let start = self.program.start();
         let starts = |vertex: u64| match &start {
             Start::All => true,
