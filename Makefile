@@ -40,8 +40,8 @@ bench: build ## The benchmarks, cold and inside a memory limit (an hour; RECORD=
 bench-graphene: ## Graphene's techniques on and off, cold (root, half an hour; ONLY=blocks for one section)
 	scripts/bench_graphene.sh $(if $(ONLY),--only $(ONLY))
 
-bench-external: build ## Fully-external techniques on and off, cold (root, ten minutes; SCALE=24)
-	$(PYTHON) scripts/bench_external.py --binary $(TARGET)/release/outercore --folder $(TARGET)/bench-external --scale $(or $(SCALE),24)
+bench-external: build ## Fully-external techniques on and off, cold (root, half an hour; SCALE=24, DATA=FOLDER of real graphs)
+	$(PYTHON) scripts/bench_external.py --binary $(TARGET)/release/outercore --folder $(or $(OUTERCORE_BENCH_DIR),$(TARGET)/bench-external) --scale $(or $(SCALE),24) $(if $(DATA),--data $(DATA))
 
 fault: export OUTERCORE_TEST_ALL = 1
 fault: ## Errors, short reads and delays at every operation of builds and runs, killed builds, damaged graphs

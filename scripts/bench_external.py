@@ -2,29 +2,27 @@
 """The techniques of GraphSD (ICPP'22) and Seraph (FAST'24), each on and off: tables in Markdown, on standard output. Python 3.9 or newer, no packages.
 
 Every run is cold (the page cache is dropped, which needs root) and fully external, with 3.1 bytes of memory for each vertex and 32 MiB. The ways of a table are measured in turn,
---repeats times each; figures are medians.
+--repeats times each; figures are medians. Real graphs are read from --data, where it is given.
 """
 
 import argparse
-import contextlib
 import json
 import os
 import platform
+import shutil
 import statistics
 import subprocess
 import sys
 import time
 from pathlib import Path
 
-MIB = 1 << 20
+from devices import MIB, Loops, Throttle, drop_caches
 
 
-def run(binary, *arguments):
+def run(binary, *arguments, enter=None):
     """One cold run: its report."""
-    os.sync()
-    with contextlib.suppress(OSError):
-        Path("/proc/sys/vm/drop_caches").write_text("3")
-    done = subprocess.run([binary, "run", *map(str, arguments), "--json"], capture_output=True, text=True)
+    drop_caches()
+    done = subprocess.run([binary, "run", *map(str, arguments), "--json"], capture_output=True, text=True, preexec_fn=enter)
     if done.returncode:
         sys.exit(f"{' '.join(map(str, arguments))}: {done.stderr.strip()}")
     return json.loads(done.stdout)
@@ -53,34 +51,155 @@ def table(title, binary, repeats, arguments, ways):
         )
 
 
-def graph(binary, folder, scale, *more):
-    path = folder / f"rmat{scale}{'w' if more else ''}.oc"
-    if not path.exists():
-        subprocess.run([binary, "generate", "rmat", "--scale", str(scale), "--seed", "1", *more, "-o", path], check=True, stdout=subprocess.DEVNULL)
-    return path
+class Bench:
+    """Where graphs are, and how they are run."""
+
+    def __init__(self, options):
+        self.binary, self.folder, self.scale, self.repeats, self.data = options.binary, options.folder, options.scale, options.repeats, options.data
+        self.memory = max(int(3.1 * 2**self.scale) // MIB + 32, 48)
+        self.budget = ["--memory", f"{self.memory}M", "--model", "fully-external"]
+
+    def table(self, title, arguments, ways):
+        table(title, self.binary, self.repeats, arguments, ways)
+
+    def rmat(self, scale, name, *more):
+        return self.make(f"rmat{scale}{name}.oc", "generate", "rmat", "--scale", str(scale), "--seed", "1", *more)
+
+    def make(self, name, *command):
+        path = self.folder / name
+        if not path.exists():
+            subprocess.run([self.binary, *map(str, command), "-o", path], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        return path
+
+
+def techniques(bench):
+    """What the papers compare with plain streaming."""
+    plain = bench.rmat(bench.scale, "")
+    bench.table("PageRank, 10 iterations", ["pagerank", plain, "--iterations", 10, *bench.budget],
+                [(way, ["--cross-iteration", way]) for way in ("off", "fciu", "on")])
+    presets = [("streaming", ["--preset", "streaming"]), ("graphsd", ["--preset", "graphsd"]), ("seraph", ["--preset", "seraph"]), ("best", [])]
+    bench.table("BFS", ["bfs", plain, "--source", "max-degree", *bench.budget], presets)
+    bench.table("Components", ["components", plain, *bench.budget], presets)
+    weighted = bench.rmat(bench.scale - 2, "w", "--weights", "uniform:1:255")
+    models = [("semi-external", ["--model", "semi-external", "--memory", f"{4 * bench.memory}M"]), ("fully-external", bench.budget)]
+    bench.table("Shortest paths, two scales below", ["sssp", weighted, "--source", "max-degree"], models)
+
+
+def ablations(bench):
+    """GraphSD's b1 to b4, and its buffer."""
+    plain = bench.rmat(bench.scale - 2, "")
+    ways = [
+        ("graphsd", []),
+        ("b1: no cross-iteration", ["--cross-iteration", "off"]),
+        ("b2, b3: no selective reading, always full", ["--read", "full"]),
+        ("b4: always on-demand", ["--read", "on-demand"]),
+        ("no sub-block buffer", ["--sub-blocks", "off"]),
+    ]
+    ways = [(name, ["--preset", "graphsd", *switches]) for name, switches in ways]
+    bench.table("GraphSD's ablations: PageRank-delta, two scales below", ["pagerank-delta", plain, *bench.budget], ways)
+    bench.table("GraphSD's ablations: 3 sources at once, two scales below", ["multi-source", plain, "--sources", "max-degree,random:1,random:2", *bench.budget], ways)
+
+
+def layouts(bench):
+    """Seraph's formats, with and without vertices computed early."""
+    scale = bench.scale - 2
+    for algorithm, more in (("bfs", ["--source", "max-degree"]), ("components", []), ("pagerank", ["--iterations", "4"])):
+        for layout in ("grid", "row", "hybrid"):
+            graph = bench.rmat(scale, f"u-{layout}", "--undirected", "--layout", layout)
+            early = ["off"] if algorithm == "pagerank" else ["off", "gap", "on"]
+            ways = [(f"seraph, --precompute {way}", ["--preset", "seraph", "--precompute", way]) for way in early]
+            bench.table(f"{algorithm}, layout {layout}, two scales below, undirected", [algorithm, graph, *more, *bench.budget], ways)
+
+
+def real(bench):
+    """A graph of thousands of nearly empty iterations, and a road network."""
+    if bench.data is None:
+        print("\n### Real graphs\n\nNot measured: --data was not given.")
+        return
+    crates = bench.make("crates.oc", "build", bench.data / "gitdag" / "gitdag-crates.u32.zst", "--format", "pairs-u32", "--directed")
+    roads = bench.make("ny.oc", "build", bench.data / "road" / "USA-road-d.NY.gr.gz")
+    budget = ["--memory", "40M", "--model", "fully-external"]
+    presets = [(preset, ["--preset", preset]) for preset in ("streaming", "seraph", "best")]
+    bench.table("BFS, gitdag-crates", ["bfs", crates, "--source", "0", *budget], presets[2:])
+    print(f"\nStreaming would read the grid, {(crates / 'grid.words').stat().st_size / 1e6:,.1f} MB, in each of these iterations: hours, so it was not run.")
+    bench.table("Components, gitdag-crates", ["components", crates, *budget], [presets[0], presets[2]])
+    bench.table("BFS, USA-road-d.NY", ["bfs", roads, "--source", "1", *budget], presets)
+    models = [("semi-external", ["--model", "semi-external", "--memory", "64M"]), ("fully-external", budget)]
+    bench.table("Shortest paths, USA-road-d.NY", ["sssp", roads, "--source", "1"], models)
+
+
+def right_choices(bench, graph, algorithm, budget, enter=None):
+    """In how many iterations the choice between passes and lists was the faster one: each is run both ways."""
+    fixed = [*budget, "--cross-iteration", "off", "--sub-blocks", "off"]
+    ways = {way: [] for way in ("auto", "full", "on-demand")}
+    for _ in range(bench.repeats):
+        for way, runs in ways.items():
+            runs.append(run(bench.binary, *algorithm, graph, *fixed, "--read", way, enter=enter)["per_iteration"])
+    modes = [iteration["read_mode"] for iteration in ways["auto"][0]]
+    seconds = {way: [statistics.median(run[index]["seconds"] for run in runs) for index in range(len(modes))] for way, runs in ways.items() if way != "auto"}
+    right = near = 0
+    for index, mode in enumerate(modes):
+        chosen, other = seconds[mode][index], seconds["full" if mode == "on-demand" else "on-demand"][index]
+        right += chosen <= other
+        near += chosen <= 1.1 * other + 0.001
+    best = sum(min(full, lists) for full, lists in zip(seconds["full"], seconds["on-demand"]))
+    taken = sum(seconds[mode][index] for index, mode in enumerate(modes))
+    return len(modes), modes.count("on-demand"), right, near, best, taken, sum(seconds["full"]), sum(seconds["on-demand"])
+
+
+def choice(bench):
+    """GraphSD's state-aware choice (section 4.1) against both ways, on this device and on one with a disk's character."""
+    rows = []
+    algorithms = [["multi-source", "--sources", "max-degree,random:1,random:2"], ["pagerank-delta"], ["kcore", "--preset", "graphsd"]]
+    plain = bench.rmat(bench.scale - 2, "u", "--undirected", "--simple")
+    for algorithm in algorithms:
+        rows.append(["this device", algorithm[0], *right_choices(bench, plain, [algorithm[0], *algorithm[1:]], bench.budget)])
+    folder = bench.folder / "devices"
+    folder.mkdir(exist_ok=True)
+    try:
+        loops = Loops(folder, 1, 3 << 30)
+    except (OSError, subprocess.CalledProcessError) as error:
+        print(f"\nThe throttled device was not measured: loop devices cannot be made here ({error}).")
+        loops = None
+    if loops:
+        try:
+            small = loops.mounts[0] / "graph.oc"
+            subprocess.run([bench.binary, "generate", "rmat", "--scale", str(bench.scale - 5), "--undirected", "--simple", "-o", small], check=True, capture_output=True)
+            throttle = Throttle(loops.devices, 100 * 10**6, 200)
+            try:
+                subprocess.run([bench.binary, "bench", "device", loops.mounts[0]], check=True, capture_output=True, preexec_fn=throttle.enter)
+                for algorithm in algorithms[:2]:
+                    rows.append(["100 MB/s, 200 requests/s; five scales below", algorithm[0],
+                                 *right_choices(bench, small, algorithm, ["--memory", "32M", "--model", "fully-external"], throttle.enter)])
+            finally:
+                throttle.close()
+        finally:
+            loops.close()
+            shutil.rmtree(folder, ignore_errors=True)
+    print("\n### The choice of passes or lists, by iteration\n\n| device | algorithm | iterations | by lists | the faster way chosen | or within 10 % and 1 ms | seconds, best of each "
+          "| of those chosen | all by passes | all by lists |\n|---|---|---|---|---|---|---|---|---|---|")
+    for device, algorithm, count, lists, right, near, best, taken, full, demand in rows:
+        print(f"| {device} | {algorithm} | {count} | {lists} | {right / count:.0%} | {near / count:.0%} | {best:.2f} | {taken:.2f} | {full:.2f} | {demand:.2f} |")
+
+
+SECTIONS = {section.__name__: section for section in (techniques, ablations, layouts, real, choice)}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--binary", default="target/release/outercore")
     parser.add_argument("--folder", type=Path, default=Path("target/bench-external"))
+    parser.add_argument("--data", type=Path, help="the folder of the real graphs")
     parser.add_argument("--scale", type=int, default=24)
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--only", choices=SECTIONS, action="append")
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
-    binary, scale = options.binary, options.scale
-    memory = max(int(3.1 * 2**scale) // MIB + 32, 48)
-    print(f"# Fully external: RMAT scale {scale}, {memory} MiB\n\n{time.strftime('%Y-%m-%d')}; {os.cpu_count()} cores, {platform.machine()}; load {os.getloadavg()[0]:.1f} at the beginning")
-    plain = graph(binary, options.folder, scale)
-    budget = ["--memory", f"{memory}M", "--model", "fully-external"]
-    crossing = [(way, ["--cross-iteration", way]) for way in ("off", "fciu", "on")]
-    table("PageRank, 10 iterations", binary, options.repeats, ["pagerank", plain, "--iterations", 10, *budget], crossing)
-    presets = [("streaming", ["--preset", "streaming"]), ("best", [])]
-    table("BFS", binary, options.repeats, ["bfs", plain, "--source", "max-degree", *budget], presets)
-    table("Components", binary, options.repeats, ["components", plain, *budget], presets)
-    weighted = graph(binary, options.folder, scale - 2, "--weights", "uniform:1:255")
-    models = [("semi-external", ["--model", "semi-external", "--memory", f"{4 * memory}M"]), ("fully-external", budget)]
-    table("Shortest paths, two scales below", binary, options.repeats, ["sssp", weighted, "--source", "max-degree"], models)
+    bench = Bench(options)
+    print(f"# Fully external: RMAT scale {bench.scale}, {bench.memory} MiB\n\n{time.strftime('%Y-%m-%d')}; {os.cpu_count()} cores, {platform.machine()}; load {os.getloadavg()[0]:.1f} at the beginning")
+    for name, section in SECTIONS.items():
+        if not options.only or name in options.only:
+            section(bench)
 
 
 if __name__ == "__main__":
