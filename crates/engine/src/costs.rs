@@ -5,6 +5,8 @@ use crate::{limits::Limits, report::Costs};
 
 /// Seconds of a processor for each word of the grid that is combined: measured, on a processor of 2023.
 const WORD: f64 = 2e-9;
+/// The same where each word's source must be asked whether it sends.
+const ASKED: f64 = 8e-9;
 
 /// A scan of the grid, or of the chunks that matter.
 #[derive(Clone, Copy, Debug, Default)]
@@ -15,6 +17,8 @@ pub struct Scan {
     pub requests: u64,
     /// Words that are looked at.
     pub words: u64,
+    /// Whether everyone sends.
+    pub everyone: bool,
 }
 
 /// The lists of active vertices.
@@ -38,7 +42,7 @@ pub struct Lists {
 
 impl Scan {
     fn seconds(&self, limits: &Limits, workers: usize) -> f64 {
-        reading(limits, self.bytes, self.requests).max(self.words as f64 * WORD / workers as f64)
+        reading(limits, self.bytes, self.requests).max(self.words as f64 * if self.everyone { WORD } else { ASKED } / workers as f64)
     }
 }
 
@@ -71,7 +75,7 @@ mod tests {
     #[test]
     fn few_lists_are_cheaper_and_all_of_them_are_not() {
         let limits = Limits::new(&RunConfig::default(), None, 1 << 20);
-        let scan = Scan { bytes: 600 << 20, requests: 1000, words: 268 << 20 };
+        let scan = Scan { bytes: 600 << 20, requests: 1000, words: 268 << 20, everyone: true };
         let lists = |count, edges, held| Lists { count, edges, width: 3, adjacency: 800 << 20, held, edge_seconds: 8e-9, workers: 2 };
         let costs = |lists| predict(&limits, 2, scan, lists);
         let few = costs(lists(1000, 50_000, 0));

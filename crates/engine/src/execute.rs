@@ -15,7 +15,7 @@ use outercore_storage::HugeVec;
 use crate::{
     budget::{Needs, pass_over},
     config::{MemoryModel, ReadPolicy, RunConfig, RunProgress},
-    costs::{self, Lists},
+    costs::{self, Lists, Scan},
     edges::{
         grid::Grid,
         piece::look_ahead,
@@ -431,7 +431,8 @@ impl<'r, P: VertexProgram> Run<'r, P> {
             edge_seconds: COMBINED,
             workers: if P::Message::EXACT { workers } else { 1 },
         };
-        costs::predict(self.session.limits(), workers, grid.a_scan(), lists)
+        let scan = Scan { everyone: self.sending.count() == self.sending.len(), ..grid.a_scan() };
+        costs::predict(self.session.limits(), workers, scan, lists)
     }
 
     fn scan(&mut self, grid: &Grid) -> Result<()> {

@@ -33,13 +33,15 @@ impl<P: VertexProgram> External<'_, P> {
         let threads = self.session.workers.count();
         // Between windows of signals, sums go to scratch and come back.
         let sums = self.columns.vertices_len() * size_of::<P::Message>() as u64;
-        let between = Scan { bytes: 2 * sums * (self.windows.len() as u64 - 1), ..Scan::default() };
+        let between =
+            Scan { bytes: 2 * sums * (self.windows.len() as u64 - 1), everyone: sending.count() == sending.len(), ..Scan::default() };
         let cost = |grid| demand.costs(self.session.limits(), threads, (sending.count(), self.edges()), grid);
         // Looking at every chunk costs something too, which is not needed where not even all of them would be worth it.
         let all = Scan {
             bytes: between.bytes + self.columns.bytes(),
             requests: self.columns.directory.chunks.len() as u64,
             words: self.columns.words(),
+            ..between
         };
         let most = cost(all);
         if pass.whole && most.on_demand_seconds < most.full_seconds {

@@ -39,7 +39,7 @@ const SMALLEST: usize = 4 << 10;
 /// Messages that a worker gathers before it sorts them by target.
 const OUTBOX: usize = 1 << 14;
 /// Seconds of a processor for each message that is passed: measured, on a processor of 2023.
-const MESSAGE: f64 = 25e-9;
+const MESSAGE: f64 = 80e-9;
 
 /// What on-demand iterations need.
 pub struct Demand<M: Monoid> {
