@@ -13,7 +13,7 @@ use crate::{
 const PROCESS: u64 = 26 << 20;
 
 /// The same in a fully-external run, whose arrays are many and small.
-const EXTERNAL_PROCESS: u64 = 11 << 20;
+const EXTERNAL_PROCESS: u64 = 10 << 20;
 
 /// What an algorithm needs; the planner makes a [`Plan`] of it.
 pub struct Needs {

@@ -65,9 +65,8 @@ pub struct Desk<P: VertexProgram> {
     widest: usize,
     /// The sums of a side that serves two iterations: each edge adds to both at one place.
     both: HugeVec<Both<P::Message>>,
+    /// Messages on their way from or to scratch.
     partial: Block<P::Message>,
-    /// For the next iteration.
-    ahead: Block<P::Message>,
     pub values: Block<P::Value>,
     pub degrees: Block<u32>,
     pub signals: Block<P::Signal>,
@@ -82,7 +81,6 @@ impl<P: VertexProgram> Desk<P> {
             widest,
             both: HugeVec::zeroed(for_two, huge)?,
             partial: Block::new(if two || windows { widest } else { 0 })?,
-            ahead: Block::new(for_two)?,
             values: Block::new(widest)?,
             degrees: Block::new(widest)?,
             signals: Block::new(widest)?,
@@ -99,7 +97,7 @@ impl<P: VertexProgram> Desk<P> {
 
     /// Bytes of memory that passes which serve two iterations take beside that.
     pub fn two_bytes(widest: usize) -> u64 {
-        3 * Block::<P::Message>::bytes(widest)
+        2 * Block::<P::Message>::bytes(widest)
     }
 
     /// Stores the total, to be loaded again.
@@ -143,19 +141,16 @@ impl<P: VertexProgram> Desk<P> {
         self.sums[..len].fill(P::Message::IDENTITY);
         if two {
             self.both[..len].fill(Both([P::Message::IDENTITY; 2]));
-            self.ahead.items(len).fill(P::Message::IDENTITY);
         }
     }
 
-    /// Adds the sums of a side to the total; of one that served two iterations, to those of the next one too.
+    /// Adds the sums of a side to the total; of one that served two iterations, the next one's stay where they are.
     fn fold(&mut self, len: usize, two: bool) {
         let (sum, total) = self.sums.split_at_mut(self.widest);
         let total = &mut total[..len];
         if two {
-            for ((total, both), ahead) in total.iter_mut().zip(&mut self.both[..len]).zip(self.ahead.items(len)) {
-                let [now, next] = std::mem::replace(both, Both([P::Message::IDENTITY; 2])).0;
-                total.combine(now);
-                *ahead = next;
+            for (total, both) in total.iter_mut().zip(&mut self.both[..len]) {
+                total.combine(std::mem::replace(&mut both.0[0], P::Message::IDENTITY));
             }
         } else {
             for (total, sum) in total.iter_mut().zip(&mut sum[..len]) {
@@ -314,17 +309,13 @@ impl<'w, 'p, P: VertexProgram> Worker<'w, 'p, P> {
         let shared = self.shared;
         let len = (shared.columns.vertices(stripe).end - shared.columns.vertices(stripe).start) as usize;
         let resumed = self.run.resume(shared, stripe, self.desk)?;
-        if chunks.is_empty() && shared.pass.whole {
+        if chunks.is_empty() && shared.pass.whole && !shared.pass.ahead {
             return Ok(resumed && shared.window.last);
         }
         self.desk.clear(len, shared.pass.ahead);
-        if !shared.pass.whole {
+        if !shared.pass.whole && !shared.pass.up {
             let partial = shared.partial.expect("a pass that is not whole follows one that served it");
-            partial.load(&self.run.session.counters, stripe, len, &mut self.desk.partial)?;
-            if !shared.pass.up {
-                let Desk { sums, widest, partial, .. } = &mut *self.desk;
-                sums[*widest..][..len].copy_from_slice(partial.items(len));
-            }
+            self.desk.load_total(&self.run.session.counters, partial, stripe, len)?;
         }
         let mut side = Side::Before;
         for chunk in chunks {
@@ -336,13 +327,16 @@ impl<'w, 'p, P: VertexProgram> Worker<'w, 'p, P> {
             self.fill()?;
         }
         self.desk.fold(len, shared.pass.serves_next(side));
+        let Desk { sums, widest, partial: block, both, .. } = &mut *self.desk;
         if !shared.pass.whole && shared.pass.up {
-            let Desk { sums, widest, partial, .. } = &mut *self.desk;
-            sums[*widest..][..len].iter_mut().zip(partial.items(len)).for_each(|(total, partial)| total.combine(*partial));
+            let partial = shared.partial.expect("a pass that is not whole follows one that served it");
+            partial.load(&self.run.session.counters, stripe, len, block)?;
+            sums[*widest..][..len].iter_mut().zip(block.items(len)).for_each(|(total, partial)| total.combine(*partial));
         }
         if shared.pass.ahead {
             let partial = shared.partial.expect("there is room for what serves the next pass");
-            partial.store(&self.run.session.counters, stripe, len, &mut self.desk.ahead)?;
+            block.items(len).iter_mut().zip(&both[..len]).for_each(|(item, both)| *item = both.0[1]);
+            partial.store(&self.run.session.counters, stripe, len, block)?;
         }
         Ok(!chunks.is_empty() || !shared.pass.whole)
     }
