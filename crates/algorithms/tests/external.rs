@@ -130,7 +130,7 @@ fn lists_of_few_active_vertices_instead_of_the_grid() {
     let graph = graph(folder.path(), 24);
     let sources = [3, 99, 1234].map(|number| Source::Key(outercore_graph::Key::Number(number))).to_vec();
     let delta = Request { tolerance: Some(1e-9), ..Request::default() };
-    // Of the differences nearly all are passed on until the end: there lists never pay.
+    // Of the differences nearly all are passed on until the end: there lists hardly pay.
     for (name, request, pays) in [("multi-source", Request { sources, ..Request::default() }, true), ("pagerank-delta", delta, false)] {
         let ran = |read, threads| run(&graph, name, &request, &RunConfig { read, ..config(MemoryModel::FullyExternal, threads) });
         let outcomes = [ReadPolicy::Full, ReadPolicy::Auto, ReadPolicy::OnDemand].map(|read| ran(read, 2));
@@ -164,7 +164,9 @@ fn lists_of_few_active_vertices_instead_of_the_grid() {
         }
         for iteration in &auto.per_iteration {
             let costs = iteration.predicted.expect("a choice has reasons");
-            assert_eq!(iteration.read_mode == "on-demand", costs.on_demand_seconds < costs.full_seconds);
+            let (listed, cheaper) = (iteration.read_mode == "on-demand", costs.on_demand_seconds < costs.full_seconds);
+            // An iteration that the pass before has served in part is bound to the grid.
+            assert!(listed == cheaper || (!pays && !listed), "{name}: {costs:?}");
         }
     }
 }
