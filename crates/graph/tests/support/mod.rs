@@ -136,7 +136,9 @@ impl Watchdog {
             while Arc::strong_count(&watched.steps) > 1 {
                 let now = watched.steps.load(Relaxed);
                 if now == last {
-                    eprintln!("this hangs: {}", watched.what.lock().unwrap());
+                    // Not by `eprintln`, which the test's runner keeps to itself and loses with the process.
+                    let _ =
+                        std::io::Write::write_fmt(&mut std::io::stderr(), format_args!("this hangs: {}\n", watched.what.lock().unwrap()));
                     std::process::abort();
                 }
                 last = now;
