@@ -5,13 +5,10 @@
 
 use std::{marker::PhantomData, ops::Range, sync::Mutex};
 
-use outercore_storage::HugePages;
-
 use super::{
     demand::{Demand, Gather},
     pass::Desk,
     run::{External, Step},
-    signals::{NextSignals, Window},
 };
 use crate::{
     config::Precompute,
@@ -61,9 +58,7 @@ impl<P: VertexProgram> External<'_, P> {
         signals: &mut [P::Signal],
         desks: &mut [Mutex<Desk<P>>],
     ) -> Result<()> {
-        let nobody = NextSignals::new(0, HugePages::Off)?;
-        let whole = Window { stripes: 0..self.columns.stripes(), vertices: 0..step.sending.len(), first: true, last: true };
-        let shared = self.shared(step, &whole, &[], &nobody);
+        let shared = self.in_place(step);
         for stripe in 0..self.columns.stripes() {
             let range = self.columns.vertices(stripe);
             if range.is_empty() || !(early.all && demand.waits(stripe) || step.sending.any(range.start, range.end - 1)) {
@@ -121,6 +116,8 @@ fn near(before: u64, at: u64, after: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use outercore_storage::HugePages;
+
     use super::*;
 
     #[test]

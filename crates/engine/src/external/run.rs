@@ -82,6 +82,10 @@ pub struct External<'r, P: VertexProgram> {
     /// Chunks that stay, where there is room.
     pub(super) sub_blocks: Option<SubBlocks>,
     pub(super) notes: Vec<Mutex<Note>>,
+    /// A window of all vertices.
+    whole: Window,
+    /// Of no vertex.
+    nobody: NextSignals<P::Signal>,
 }
 
 /// What a finished run leaves.
@@ -168,6 +172,8 @@ pub fn execute<'r, P: VertexProgram>(
         early,
         sub_blocks,
         notes: (0..stripes).map(|_| Mutex::default()).collect(),
+        whole: Window { stripes: 0..stripes, vertices: 0..graph.connected(), first: true, last: true },
+        nobody: NextSignals::new(0, HugePages::Off)?,
         columns,
     };
     let (iterations, residual, load_seconds) = run.iterate(&degrees, hubs, partial.as_ref(), scans)?;
@@ -257,9 +263,7 @@ impl<'r, P: VertexProgram> External<'r, P> {
             self.fetch_window(window, signals, desks)?;
             self.gather(demand, step, window, signals, desks)?;
         }
-        let nobody = NextSignals::new(0, HugePages::Off)?;
-        let whole = Window { stripes: 0..self.columns.stripes(), vertices: 0..step.sending.len(), first: true, last: true };
-        self.receive(demand, &self.shared(step, &whole, &[], &nobody), signals, desks)
+        self.receive(demand, &self.in_place(step), signals, desks)
     }
 
     /// Reads the lists of those who send in a window, and passes what they send on.
@@ -303,7 +307,12 @@ impl<'r, P: VertexProgram> External<'r, P> {
         self.fetch_tail(next_signals.len(), signals, desks)
     }
 
-    pub(super) fn shared<'s>(
+    /// What is shared where nobody reads signals: the next ones take the places of those in memory.
+    pub(super) fn in_place<'s>(&'s self, step: &Step<'s, P>) -> Shared<'s, P> {
+        self.shared(step, &self.whole, &[], &self.nobody)
+    }
+
+    fn shared<'s>(
         &'s self,
         step: &Step<'s, P>,
         window: &'s Window,

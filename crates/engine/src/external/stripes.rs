@@ -1,8 +1,11 @@
 //! What happens to one stripe at a time: first values, messages that reach vertices, signals that they make.
 
-use std::sync::{
-    Mutex,
-    atomic::{AtomicUsize, Ordering::Relaxed},
+use std::{
+    ops::Range,
+    sync::{
+        Mutex,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
 };
 
 use outercore_storage::PAGE;
@@ -112,16 +115,19 @@ impl<P: VertexProgram> External<'_, P> {
 
     /// The signals in memory, by stripe; none where they are a window's.
     fn parts<'s>(&self, signals: &'s mut [P::Signal]) -> Vec<Place<'s, P::Signal>> {
-        let mut rest = signals;
-        let stripes = if self.windows.len() == 1 { self.columns.stripes() } else { 0 };
-        (0..stripes)
-            .map(|stripe| {
-                let range = self.columns.vertices(stripe);
-                let (part, after) = std::mem::take(&mut rest).split_at_mut((range.end - range.start) as usize);
-                rest = after;
-                Mutex::new(part)
-            })
-            .collect()
+        self.split(signals, 0..if self.windows.len() == 1 { self.columns.stripes() } else { 0 })
+    }
+
+    /// The signals of these stripes, one by one.
+    fn split<'s>(&self, mut signals: &'s mut [P::Signal], stripes: Range<usize>) -> Vec<Place<'s, P::Signal>> {
+        let mut parts = Vec::new();
+        for stripe in stripes {
+            let range = self.columns.vertices(stripe);
+            let (part, after) = signals.split_at_mut((range.end - range.start) as usize);
+            signals = after;
+            parts.push(Mutex::new(part));
+        }
+        parts
     }
 
     /// The vertices of a loaded stripe that `is_active` names make their signals.
@@ -290,14 +296,7 @@ impl<P: VertexProgram> External<'_, P> {
         if self.windows.len() == 1 {
             return Ok(());
         }
-        let mut rest = signals;
-        let mut parts = Vec::new();
-        for stripe in window.stripes.clone() {
-            let range = self.columns.vertices(stripe);
-            let (part, after) = std::mem::take(&mut rest).split_at_mut((range.end - range.start) as usize);
-            rest = after;
-            parts.push(Mutex::new(part));
-        }
+        let parts = self.split(signals, window.stripes.clone());
         self.each_stripe(desks, |_, stripe, desk| {
             if window.stripes.contains(&stripe) { self.fetch(stripe, desk, &parts[stripe - window.stripes.start]) } else { Ok(()) }
         })
