@@ -5,7 +5,8 @@
 //! - [`bfs`], [`sssp`], [`components`], [`pagerank`], [`pagerank_delta`], [`kcore`], [`betweenness`], [`multi_source`], [`spmv`], [`triangles`], [`clustering`],
 //!   [`label_propagation`], [`diameter`]: the problems.
 //!
-//! Beneath them: `finish`, from a run to its outcome; `edges`, every edge once; `lists`, whole lists in memory, batch by batch; `intersect`, intersections of sets of neighbors.
+//! Beneath them: `finish`, from a run to its outcome; `edges`, every edge once; `lists`, whole lists in memory, batch by batch; `level_logs`, what a search finds, on scratch;
+//! `intersect`, intersections of sets of neighbors.
 
 pub mod algorithm;
 pub mod betweenness;
@@ -20,6 +21,7 @@ mod finish;
 mod intersect;
 pub mod kcore;
 pub mod label_propagation;
+mod level_logs;
 mod lists;
 pub mod multi_source;
 pub mod pagerank;

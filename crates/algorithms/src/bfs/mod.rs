@@ -27,6 +27,7 @@ use self::{
 use crate::{
     algorithm::{Algorithm, Source},
     finish::{Done, Summary, fits_32_bits, locate, open, outcome, row_sections},
+    level_logs::LOGS,
 };
 
 /// Breadth-first search from one vertex.
@@ -75,7 +76,7 @@ impl Bfs {
             PlanItem { name: "degrees", bytes: directions * degrees },
             PlanItem { name: "row index", bytes: directions * (vertices / 64 * 8 + 16) },
             PlanItem { name: "frontiers", bytes: 3 * Frontier::bytes(vertices) },
-            PlanItem { name: "logs", bytes: tree::LOGS },
+            PlanItem { name: "logs", bytes: LOGS },
         ];
         Ok(Needs { algorithm: self.name(), method: method.to_owned(), resident, external: Some(external), edges, scans: None })
     }

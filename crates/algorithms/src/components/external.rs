@@ -154,12 +154,12 @@ pub fn run(graph: &Graph, config: &RunConfig, progress: &dyn RunProgress, plan: 
         (labels, roots, 1)
     };
     let done = Done { session: &session, plan, iterations: scans, load_seconds };
-    found(&done, graph, FinalValues::Stored(labels), roots, room / 4)
+    found(&done, graph, FinalValues::Stored(labels), roots, room)
 }
 
 /// The results of a run that left these labels; `most` bytes may be taken to find out how large the largest component is.
 pub fn found(done: &Done, graph: &Graph, labels: FinalValues<u32>, roots: u64, most: u64) -> Result<Outcome> {
-    let largest = largest(&labels, graph.connected(), most)?.max(u64::from(graph.vertices() > 0));
+    let largest = largest(&labels, graph.connected(), most)?.0.max(u64::from(graph.vertices() > 0));
     let mut summary = Summary::new();
     summary.insert("components", Figure::Integer(roots + graph.vertices() - graph.connected()));
     summary.insert("largest", Figure::Integer(largest));
@@ -173,8 +173,8 @@ pub fn found(done: &Done, graph: &Graph, labels: FinalValues<u32>, roots: u64, m
     Ok(outcome(done, summary, vec![column], false))
 }
 
-/// Labels, and how many roots there are.
-fn union_find(graph: &Graph, config: &RunConfig, session: &Session, scan: EdgeScan, room: u64) -> Result<(Stored<u32>, u64)> {
+/// Labels, each the smallest id of its component, and how many roots there are; windows of vertices take at most `room` bytes.
+pub fn union_find(graph: &Graph, config: &RunConfig, session: &Session, scan: EdgeScan, room: u64) -> Result<(Stored<u32>, u64)> {
     let bounds = scan.bounds().to_vec();
     let windows = cut(&bounds, room / 4);
     let (disk, folder) = (graph.disk(), folder(graph));
@@ -336,12 +336,13 @@ impl Run<'_> {
     }
 }
 
-/// The size of the largest component: labels are counted by ranges of `most`, until no range that is left can hold a larger one.
-fn largest(labels: &FinalValues<u32>, vertices: u64, most: u64) -> Result<u64> {
-    let most = most.clamp(1 << 16, 1 << 20).min(vertices.max(1));
+/// The size of the largest component and its label, the smallest of several: labels are counted by ranges of as many as `most` bytes hold, until no range that is left can hold a
+/// larger one.
+pub fn largest(labels: &FinalValues<u32>, vertices: u64, most: u64) -> Result<(u64, u64)> {
+    let most = (most / 4).clamp(1 << 16, 1 << 20).min(vertices.max(1));
     let mut counts = vec![0u32; most as usize];
-    let (mut largest, mut left, mut first) = (0, vertices, 0);
-    while left > largest {
+    let (mut largest, mut left, mut first) = ((0, 0), vertices, 0);
+    while left > largest.0 {
         counts.fill(0);
         labels.for_each(|_, &label| {
             let at = u64::from(label).wrapping_sub(first);
@@ -349,8 +350,12 @@ fn largest(labels: &FinalValues<u32>, vertices: u64, most: u64) -> Result<u64> {
                 counts[at as usize] += 1;
             }
         })?;
-        largest = largest.max(counts.iter().copied().max().map_or(0, u64::from));
-        left -= counts.iter().map(|&count| u64::from(count)).sum::<u64>();
+        for (&count, label) in counts.iter().zip(first..) {
+            if u64::from(count) > largest.0 {
+                largest = (u64::from(count), label);
+            }
+            left -= u64::from(count);
+        }
         first += most;
     }
     Ok(largest)

@@ -10,6 +10,7 @@ mod sampled;
 mod streaming;
 
 pub use external::cut as windows;
+pub(crate) use external::{largest as largest_of, union_find};
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 

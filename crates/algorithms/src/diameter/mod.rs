@@ -4,24 +4,27 @@
 //! heuristic (DIAM in BASC, ATC'19) searches from the largest hub, from the vertex farthest from it, and so on while distances grow, then from the most central vertex. `exact` goes
 //! on, from a vertex with the largest upper bound and from one with the smallest lower bound in turn, until no upper bound is above the largest distance found: that is the proof.
 
+mod bounds;
 mod search;
 
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-
 use outercore_engine::{
-    Column, Figure, HugeVec, Isolated, Meaning, MemoryModel, Outcome, Plan, Result, RunConfig, RunProgress, Values,
+    Column, Figure, FinalValues, Isolated, Meaning, MemoryModel, Outcome, Plan, Result, RunConfig, RunProgress, Values,
     budget::Needs,
+    external::array::DiskArray,
     frontier::Frontier,
     plan::PlanItem,
     session::{OpenSection, Session},
 };
 use outercore_graph::Graph;
 
-use self::search::{Reach, Search};
+use self::{
+    bounds::{Bounds, Candidates},
+    search::{Levels, Reach, Search},
+};
 use crate::{
     algorithm::Algorithm,
     components,
-    edges::EdgeScan,
+    edges::{EdgeScan, OutLists},
     finish::{Done, Summary, fits_32_bits, open, outcome},
     lists,
 };
@@ -31,85 +34,6 @@ use crate::{
 pub struct Diameter {
     /// Whether to go on until the bounds meet.
     pub exact: bool,
-}
-
-/// Bounds of the eccentricities of the vertices of one component, and of its diameter.
-struct Bounds {
-    /// The component; the others have no bounds.
-    members: Frontier,
-    lower: HugeVec<AtomicU32>,
-    upper: HugeVec<AtomicU32>,
-    /// The largest distance found.
-    diameter: u32,
-}
-
-/// Where to search next.
-#[derive(Clone, Copy, Debug)]
-struct Candidates {
-    /// The largest upper bound, and its vertex.
-    widest: (u32, u64),
-    /// The smallest lower bound of a vertex whose bounds differ, and its vertex.
-    central: Option<(u32, u64)>,
-}
-
-impl Candidates {
-    const NONE: Self = Self { widest: (0, u64::MAX), central: None };
-
-    fn add(&mut self, vertex: u64, lower: u32, upper: u32) {
-        let widest = |other: &(u32, u64)| (upper, std::cmp::Reverse(vertex)) > (other.0, std::cmp::Reverse(other.1));
-        if widest(&self.widest) {
-            self.widest = (upper, vertex);
-        }
-        if lower < upper && self.central.is_none_or(|central| (lower, vertex) < central) {
-            self.central = Some((lower, vertex));
-        }
-    }
-
-    fn merge(mut self, other: Self) -> Self {
-        if (other.widest.0, std::cmp::Reverse(other.widest.1)) > (self.widest.0, std::cmp::Reverse(self.widest.1)) {
-            self.widest = other.widest;
-        }
-        self.central = self.central.into_iter().chain(other.central).min();
-        self
-    }
-}
-
-impl Bounds {
-    fn new(session: &Session, members: Frontier) -> Result<Self> {
-        let (len, huge) = (session.graph.connected(), session.config.huge_pages);
-        let bounds =
-            Self { members, lower: HugeVec::zeroed(len as usize, huge)?, upper: HugeVec::zeroed(len as usize, huge)?, diameter: 0 };
-        bounds.upper.iter().for_each(|bound| bound.store(u32::MAX, Relaxed));
-        // Who is not a member has no lower bound, either.
-        for vertex in (0..len).filter(|&vertex| !bounds.members.contains(vertex)) {
-            bounds.lower[vertex as usize].store(u32::MAX, Relaxed);
-        }
-        Ok(bounds)
-    }
-
-    /// Takes in what a search found.
-    fn narrow(&mut self, session: &Session, levels: &[AtomicU32], reach: &Reach) -> Candidates {
-        self.diameter = self.diameter.max(reach.depth);
-        let eccentricity = reach.depth;
-        let bounds = &*self;
-        let parts = session.workers.over(
-            session.graph.connected(),
-            1 << 14,
-            |_| Candidates::NONE,
-            |candidates, range| {
-                for vertex in bounds.members.iter(range) {
-                    let (lower, upper) = (&bounds.lower[vertex as usize], &bounds.upper[vertex as usize]);
-                    let distance = levels[vertex as usize].load(Relaxed);
-                    let low = lower.load(Relaxed).max(distance).max(eccentricity - distance);
-                    let high = upper.load(Relaxed).min(if distance == 0 { eccentricity } else { eccentricity.saturating_add(distance) });
-                    lower.store(low, Relaxed);
-                    upper.store(high, Relaxed);
-                    candidates.add(vertex, low, high);
-                }
-            },
-        );
-        parts.into_iter().fold(Candidates::NONE, Candidates::merge)
-    }
 }
 
 /// A run.
@@ -125,7 +49,7 @@ impl Run<'_, '_> {
     fn search(&mut self, source: u64) -> Result<Reach> {
         let reach = self.search.run(source)?;
         self.searches += 1;
-        self.candidates = self.bounds.narrow(self.session, &self.search.levels, &reach);
+        self.candidates = self.bounds.narrow(self.session, &self.search.levels, &reach)?;
         Ok(reach)
     }
 
@@ -136,7 +60,7 @@ impl Run<'_, '_> {
 
     /// From `first`, a result, to the vertex farthest away and so on, while distances grow; then from the most central vertex.
     fn estimate(&mut self, first: Reach) -> Result<()> {
-        self.candidates = self.bounds.narrow(self.session, &self.search.levels, &first);
+        self.candidates = self.bounds.narrow(self.session, &self.search.levels, &first)?;
         let mut reach = first;
         while !self.is_proved() {
             let next = self.search(reach.farthest)?;
@@ -167,13 +91,26 @@ impl Diameter {
     fn prepare(&self, graph: &Graph, config: &RunConfig) -> Result<(Plan, u64)> {
         fits_32_bits(graph, self.name())?;
         let vertices = graph.connected();
+        let stripes = graph.grid()?.stripes;
+        let widest = stripes.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);
         let items = |model| {
-            vec![
-                PlanItem { name: "levels, frontiers", bytes: vertices * Search::EIGHTHS / 8 },
-                PlanItem { name: "bounds", bytes: vertices * 65 / 8 },
+            let external = model == MemoryModel::FullyExternal;
+            let mut items = vec![
                 PlanItem { name: "row index", bytes: lists::index_bytes(graph, model) },
                 PlanItem { name: "checksums of all edges", bytes: OpenSection::sums_bytes_of(graph, EdgeScan::edge_section(graph)) },
-            ]
+            ];
+            let (search, bounds) =
+                if external { (Search::EIGHTHS_LOGGED, Bounds::EIGHTHS_STORED) } else { (Search::EIGHTHS, Bounds::EIGHTHS) };
+            items.push(PlanItem { name: "levels, frontiers", bytes: vertices * search / 8 });
+            items.push(PlanItem { name: "bounds", bytes: vertices * bounds / 8 });
+            if external {
+                let arrays = 3 * DiskArray::<u32>::memory(vertices, stripes.len() as u64);
+                items.push(PlanItem { name: "logs, stripes at hand", bytes: Search::LOGS + arrays + widest * 32 });
+                if !graph.has_whole_grid() {
+                    items.push(PlanItem { name: "lists of all edges", bytes: OutLists::bytes(graph) });
+                }
+            }
+            items
         };
         let method = "breadth-first searches that bound all eccentricities";
         Needs {
@@ -185,22 +122,46 @@ impl Diameter {
             scans: None,
         }
         .plan(graph, config)
+        .map(|(mut plan, room)| {
+            if plan.memory_model == MemoryModel::FullyExternal {
+                // Logs of one search, bounds, and labels of components.
+                plan.disk_bytes = vertices * (8 + 8 + 8);
+            }
+            (plan, room)
+        })
     }
 }
 
-/// The largest component, after a search from somewhere, and a vertex of it: what the search reached, if that is half of all; else by union-find.
-fn largest(session: &Session, edges: Vec<OpenSection>, search: &Search, from: u64, reach: &Reach) -> Result<(Frontier, u64)> {
+/// The largest component, after a search from somewhere, and a vertex of it: what the search reached, if that is half of all; else by union-find, in memory or in `room` bytes.
+fn largest(
+    session: &Session,
+    edges: Vec<OpenSection>,
+    search: &Search,
+    (from, reach): (u64, &Reach),
+    room: u64,
+) -> Result<(Frontier, u64)> {
     let len = session.graph.connected();
     let members = Frontier::new(len, session.config.huge_pages)?;
     if 2 * reach.vertices >= len {
         members.replace(0..len, |vertex| !search.unvisited.contains(vertex));
         return Ok((members, from));
     }
-    let (names, _) = components::forest(session, &components::Edges::open(session, edges)?)?;
-    let mut sizes: HugeVec<u32> = HugeVec::zeroed(len as usize, session.config.huge_pages)?;
-    names.iter().for_each(|name| sizes[name.load(Relaxed) as usize] += 1);
-    let largest = (0..len).max_by_key(|&name| (sizes[name as usize], std::cmp::Reverse(name))).unwrap_or(0);
-    members.replace(0..len, |vertex| u64::from(names[vertex as usize].load(Relaxed)) == largest);
+    let labels = match search.levels {
+        Levels::Memory(_) => {
+            let (names, _) = components::forest(session, &components::Edges::open(session, edges)?)?;
+            FinalValues::Memory(names.into_plain())
+        }
+        Levels::Logs { .. } => {
+            let scan = EdgeScan::open(session.graph, session, edges)?;
+            FinalValues::Stored(components::union_find(session.graph, session.config, session, scan, room)?.0)
+        }
+    };
+    let (_, largest) = components::largest_of(&labels, len, room)?;
+    labels.for_each(|vertex, &label| {
+        if u64::from(label) == largest {
+            members.insert(vertex);
+        }
+    })?;
     Ok((members, largest))
 }
 
@@ -214,27 +175,27 @@ impl Algorithm for Diameter {
     }
 
     fn run(&self, graph: &Graph, config: &RunConfig, progress: &dyn RunProgress) -> Result<Outcome> {
-        let (plan, cache) = self.prepare(graph, config)?;
+        let (plan, room) = self.prepare(graph, config)?;
         let mut names = lists::sections(graph, self.name())?;
         let lists = names.len();
         names.extend(EdgeScan::sections(graph));
         let (session, mut sections) = open(graph, config, progress, &names)?;
         let edges = sections.split_off(lists);
-        let mut search = Search::open(&session, &mut sections.into_iter(), plan.memory_model, cache)?;
+        let mut search = Search::open(&session, &mut sections.into_iter(), plan.memory_model, room)?;
         let load_seconds = session.seconds();
         let mut run = if graph.connected() == 0 {
-            let bounds = Bounds::new(&session, Frontier::new(0, config.huge_pages)?)?;
+            let bounds = Bounds::new(&session, Frontier::new(0, config.huge_pages)?, &search.levels)?;
             Run { session: &session, search, bounds, candidates: Candidates::NONE, searches: 0 }
         } else {
             let hub = graph.manifest().max_out_degree.1;
             let mut reach = search.run(hub)?;
-            let (members, start) = largest(&session, edges, &search, hub, &reach)?;
+            let (members, start) = largest(&session, edges, &search, (hub, &reach), room / 2)?;
             let mut searches = 1;
             if start != hub {
                 reach = search.run(start)?;
                 searches += 1;
             }
-            let bounds = Bounds::new(&session, members)?;
+            let bounds = Bounds::new(&session, members, &search.levels)?;
             let mut run = Run { session: &session, search, bounds, candidates: Candidates::NONE, searches };
             run.estimate(reach)?;
             run
@@ -248,15 +209,11 @@ impl Algorithm for Diameter {
         summary.insert("lower_bound", Figure::Integer(diameter.into()));
         summary.insert("upper_bound", Figure::Integer(upper.into()));
         summary.insert("exact", Figure::Bool(upper == diameter));
-        let column = |name, values: HugeVec<AtomicU32>| Column {
-            name,
-            values: Values::U32(values.into_plain()),
-            isolated: Isolated::Null,
-            meaning: Meaning::Number,
-            exceptions: Vec::new(),
-        };
+        let column =
+            |name, values: Values| Column { name, values, isolated: Isolated::Null, meaning: Meaning::Number, exceptions: Vec::new() };
         let done = Done { session: &session, plan: &plan, iterations: run.searches, load_seconds };
-        let columns = vec![column("eccentricity_at_least", run.bounds.lower), column("eccentricity_at_most", run.bounds.upper)];
+        let [lower, upper] = run.bounds.columns()?;
+        let columns = vec![column("eccentricity_at_least", lower), column("eccentricity_at_most", upper)];
         Ok(outcome(&done, summary, columns, false))
     }
 }
