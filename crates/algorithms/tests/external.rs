@@ -1,5 +1,7 @@
 //! Fully-external runs on graphs of many stripes: the answers of a semi-external run, fewer bytes with every technique, nothing left on scratch.
 
+mod answers;
+
 use outercore_algorithms::{Request, Source, by_name};
 use outercore_engine::{
     CrossIteration, MemoryModel, Outcome, Preset, ReadPolicy, RunConfig, Silent,
@@ -169,6 +171,55 @@ fn lists_of_few_active_vertices_instead_of_the_grid() {
             assert!(listed == cheaper || (!pays && !listed), "{name}: {costs:?}");
         }
     }
+}
+
+/// A graph of these edges.
+fn graph_of(folder: &std::path::Path, name: &str, edges: impl Iterator<Item = (u64, u64)>) -> Graph {
+    let input = folder.join(format!("{name}.txt"));
+    std::fs::write(&input, edges.map(|(source, target)| format!("{source} {target}\n")).collect::<String>()).unwrap();
+    let path = folder.join(format!("{name}.oc"));
+    answers::building::build(&Disk::new(), &input, &path, &BuildOptions::default()).unwrap();
+    Graph::open(&Disk::new(), &path).unwrap()
+}
+
+/// Stripes without a single edge, behind one that has them all: what they hand from one pass to the next is not lost, wherever it is kept.
+#[test]
+fn a_star_has_stripes_without_edges() {
+    const LEAVES: u64 = 300_000;
+    let folder = tempfile::tempdir().unwrap();
+    let star = graph_of(folder.path(), "star", (1..=LEAVES).map(|leaf| (leaf, 0)));
+    let request = Request { iterations: Some(5), ..Request::default() };
+    let expected = values(&run(&star, "pagerank", &request, &config(MemoryModel::InMemory, 2)), 0);
+    let smallest = smallest(&star, "pagerank", &request);
+    for more in [0, LEAVES * 2, LEAVES * 4, LEAVES * 8 + (4 << 20), LEAVES * 16 + (8 << 20), 64 << 20] {
+        for cross_iteration in [CrossIteration::Off, CrossIteration::Fciu, CrossIteration::On] {
+            let config = RunConfig { memory: smallest + more, cross_iteration, ..config(MemoryModel::FullyExternal, 2) };
+            let ranks = values(&run(&star, "pagerank", &request, &config), 0);
+            let distance: f64 = ranks.iter().zip(&expected).map(|(a, b)| (a - b).abs()).sum();
+            assert!(distance < 1e-12, "{cross_iteration:?} with {more} bytes more than the least: L1 distance {distance}");
+        }
+    }
+}
+
+/// The largest component is not where the largest hub is: it is found with labels on scratch.
+#[test]
+fn the_diameter_of_one_of_many_components() {
+    let folder = tempfile::tempdir().unwrap();
+    let star = (1..50).map(|leaf| (0, leaf));
+    let pairs = (0..5000).map(|pair| (10_000 + 2 * pair, 10_001 + 2 * pair));
+    let path = (100..400).map(|vertex| (vertex, vertex + 1));
+    let graph = graph_of(folder.path(), "many", star.chain(pairs).chain(path));
+    let request = Request { exact: true, ..Request::default() };
+    let inside = run(&graph, "diameter", &request, &config(MemoryModel::InMemory, 2));
+    let memory = smallest(&graph, "diameter", &request);
+    let outside = run(&graph, "diameter", &request, &RunConfig { memory, ..config(MemoryModel::FullyExternal, 2) });
+    assert_eq!(outside.report.summary, inside.report.summary);
+    assert_eq!(outside.report.summary["lower_bound"], outercore_engine::Figure::Integer(300));
+    assert!(outside.report.bytes_written > 0, "nothing was logged");
+    (0..2).for_each(|column| {
+        let pairs = values(&inside, column).into_iter().zip(values(&outside, column));
+        assert!(pairs.into_iter().all(|(a, b)| a == b || (a.is_nan() && b.is_nan())));
+    });
 }
 
 #[test]
