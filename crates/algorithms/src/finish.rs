@@ -27,6 +27,11 @@ pub struct Done<'s> {
     pub load_seconds: f64,
 }
 
+/// The share of the bytes that were read that were wanted.
+pub fn utility(read: u64, useful: u64) -> f64 {
+    if read == 0 { 1.0 } else { useful.min(read) as f64 / read as f64 }
+}
+
 /// Puts an outcome together.
 pub fn outcome(done: &Done, summary: Summary, columns: Vec<Column>, ranked: bool) -> Outcome {
     let session = done.session;
@@ -50,7 +55,7 @@ pub fn outcome(done: &Done, summary: Summary, columns: Vec<Column>, ranked: bool
         bytes_read: read,
         bytes_written: counters.bytes_written.load(Relaxed),
         useful_bytes_read: useful.min(read),
-        io_utility: if read == 0 { 1.0 } else { useful.min(read) as f64 / read as f64 },
+        io_utility: utility(read, useful),
         requests: counters.requests.load(Relaxed),
         io: session.io_report(),
         edges_processed: counters.edges.load(Relaxed),

@@ -173,6 +173,23 @@ fn lists_of_few_active_vertices_instead_of_the_grid() {
     }
 }
 
+/// Windows of signals in which nobody sends, and stripes to which nobody sent, cost nothing: a frontier of one vertex reads a part of what a large one does, though nothing but the
+/// smallest window of signals is in memory.
+#[test]
+fn small_frontiers_leave_windows_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let graph = graph(folder.path(), 24);
+    let request = Request { sources: vec![Source::MaxDegree], ..Request::default() };
+    let inside = run(&graph, "multi-source", &request, &config(MemoryModel::SemiExternal, 2));
+    let memory = smallest(&graph, "multi-source", &request);
+    let outside = run(&graph, "multi-source", &request, &RunConfig { memory, ..config(MemoryModel::FullyExternal, 2) });
+    assert_eq!(inside.report.summary, outside.report.summary);
+    assert!(values(&inside, 0).iter().zip(values(&outside, 0)).all(|(a, b)| *a == b || (a.is_nan() && b.is_nan())));
+    let iterations = &outside.report.per_iteration;
+    let most = iterations.iter().map(|iteration| iteration.bytes_read).max().unwrap();
+    assert!(iterations[0].bytes_read * 2 < most, "{} of {most} bytes for one vertex", iterations[0].bytes_read);
+}
+
 /// A graph of these edges.
 fn graph_of(folder: &std::path::Path, name: &str, edges: impl Iterator<Item = (u64, u64)>) -> Graph {
     let input = folder.join(format!("{name}.txt"));

@@ -6,7 +6,7 @@ use crate::{
     config::{MemoryModel, Precompute, RunConfig},
     error::{EngineError, Result},
     plan::{Plan, PlanItem},
-    session::{BUFFER_BYTES, DEPTH, OpenSection},
+    session::{OpenSection, buffers_bytes, smallest_budget},
 };
 
 /// The program's own code, heap and stacks, and what rounding to huge pages adds.
@@ -31,13 +31,18 @@ pub struct Needs {
     pub scans: Option<u64>,
 }
 
-/// What every run has in memory.
-fn base(graph: &Graph, config: &RunConfig, edge_pages: u64, process: u64) -> Vec<PlanItem> {
-    vec![
+/// What every run has in memory beside its buffers.
+fn always(graph: &Graph, config: &RunConfig, edge_pages: u64, process: u64) -> [PlanItem; 2] {
+    [
         PlanItem { name: "program", bytes: process + config.threads as u64 * (1 << 20) },
-        PlanItem { name: "I/O buffers", bytes: ((config.threads * DEPTH * BUFFER_BYTES) as u64).next_multiple_of(2 << 20) },
         PlanItem { name: "checksums", bytes: OpenSection::sums_bytes(edge_pages) + graph.connected() / 400 },
     ]
+}
+
+/// What every run has in memory.
+fn base(graph: &Graph, config: &RunConfig, edge_pages: u64, process: u64) -> Vec<PlanItem> {
+    let [program, checksums] = always(graph, config, edge_pages, process);
+    vec![program, PlanItem { name: "I/O buffers", bytes: buffers_bytes(config.threads, config.memory) }, checksums]
 }
 
 /// Changes a semi-external plan to one that passes over the grid as fully-external runs do, with these arrays in memory, if that leaves less to be read: `share` of the edges are read
@@ -88,11 +93,13 @@ impl Needs {
             |name: &String| graph.manifest().section(name).map_or(0, |section| section.bytes.div_ceil(outercore_storage::PAGE as u64));
         let edge_pages: u64 = self.edges.iter().map(pages).sum();
         let edge_bytes = edge_pages * (outercore_storage::PAGE as u64 + 1);
-        let base = |process: u64| base(graph, config, edge_pages, process);
-        let total = |process, more: &[PlanItem]| base(process).iter().chain(more).map(|item| item.bytes).sum::<u64>();
-        let fixed = total(PROCESS, &self.resident);
-        let whole = fixed + edge_bytes + (4 << 20);
-        let least = self.external.as_deref().map(|external| total(EXTERNAL_PROCESS, external));
+        let budget = |process, items: &[PlanItem], more: u64| {
+            let items = always(graph, config, edge_pages, process).iter().chain(items).map(|item| item.bytes).sum::<u64>();
+            smallest_budget(config.threads, items + more)
+        };
+        let fixed = budget(PROCESS, &self.resident, 0);
+        let whole = budget(PROCESS, &self.resident, edge_bytes + (4 << 20));
+        let least = self.external.as_deref().map(|external| budget(EXTERNAL_PROCESS, external, 0));
         let too_small =
             |needed: u64, what: &str| EngineError::Memory { needed, budget: config.memory, what: format!("{} {what}", self.algorithm) };
         let (model, reason) = match asked {
@@ -118,7 +125,7 @@ impl Needs {
         if external && config.memory < least.unwrap_or(fixed) {
             return Err(too_small(least.unwrap_or(fixed), "fully externally"));
         }
-        let mut memory = base(if external { EXTERNAL_PROCESS } else { PROCESS });
+        let mut memory = base(graph, config, edge_pages, if external { EXTERNAL_PROCESS } else { PROCESS });
         memory.extend(if external { self.external.unwrap_or_default() } else { self.resident });
         let used: u64 = memory.iter().map(|item| item.bytes).sum();
         // A semi-external run that was asked for keeps no more than half of the edges, so that it is one.

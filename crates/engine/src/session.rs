@@ -32,10 +32,32 @@ use crate::{
 pub const BUFFER_BYTES: usize = outercore_graph::format::CHUNK_BYTES as usize;
 /// The smallest buffer.
 const SMALLEST_BUFFER: usize = 32 << 10;
-/// Buffers of a worker: requests that it keeps in flight in a scan.
+/// Most buffers of a worker: requests that it keeps in flight in a scan.
 pub const DEPTH: usize = 6;
+/// The same in a small budget, where memory is worth more than what the last requests add to a device's speed.
+const SHALLOW: usize = 3;
+/// A small budget, in bytes.
+const SMALL: u64 = 64 << 20;
 /// Requests that a worker keeps in flight when they are small: a device answers random reads at its full rate only when many are asked for.
 pub const QUEUE_DEPTH: usize = 64;
+
+/// Bytes of all workers' buffers. Above a small budget each byte goes to buffers until there are enough, so that what is left for everything else never falls as the budget grows.
+pub fn buffers_bytes(threads: usize, memory: u64) -> u64 {
+    let of = |depth| ((threads * depth * BUFFER_BYTES) as u64).next_multiple_of(2 << 20);
+    (of(SHALLOW) + memory.saturating_sub(SMALL)).min(of(DEPTH))
+}
+
+/// The smallest budget that has so many bytes beside the buffers.
+pub fn smallest_budget(threads: usize, bytes: u64) -> u64 {
+    let shallow = bytes + buffers_bytes(threads, 0);
+    if shallow <= SMALL { shallow } else { bytes + buffers_bytes(threads, u64::MAX / 2) }
+}
+
+/// Buffers of a worker.
+fn depth(config: &RunConfig) -> usize {
+    let threads = config.threads.max(1);
+    (buffers_bytes(threads, config.memory) / (threads * BUFFER_BYTES) as u64).min(DEPTH as u64) as usize
+}
 
 /// What is counted while a run goes.
 #[derive(Debug, Default)]
@@ -127,7 +149,8 @@ impl<'a> Session<'a> {
         }
         let count = config.threads.max(1);
         let buffer_bytes = buffer_bytes(&opened);
-        let arena = Arena::new(count * DEPTH * buffer_bytes, config.huge_pages)?;
+        let depth = depth(config);
+        let arena = Arena::new(count * depth * buffer_bytes, config.huge_pages)?;
         let limits = limits(graph, config, buffer_bytes, &opened)?;
         let options = QueueOptions { backend: config.io, depth: QUEUE_DEPTH, registered: vec![arena.clone()] };
         let mut readers = Vec::new();
@@ -135,8 +158,8 @@ impl<'a> Session<'a> {
         for index in 0..count {
             let queue = open_queue(graph.disk(), &files.all, &options)?;
             backend = queue.name();
-            let start = index * DEPTH * buffer_bytes;
-            readers.push(Mutex::new(Reader::new(queue, arena.clone(), start, (DEPTH, buffer_bytes), begun)));
+            let start = index * depth * buffer_bytes;
+            readers.push(Mutex::new(Reader::new(queue, arena.clone(), start, (depth, buffer_bytes), begun)));
         }
         let session = Self {
             graph,
@@ -378,5 +401,24 @@ impl OpenSection {
     /// Bytes of memory that its checksums take.
     pub fn sums_bytes(pages: u64) -> u64 {
         pages * 4 + pages.div_ceil(64) * 8
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_larger_budget_never_has_less_beside_the_buffers() {
+        for threads in [1, 2, 3, 16] {
+            let beside = |memory: u64| memory.saturating_sub(buffers_bytes(threads, memory));
+            for budget in ((30 << 20)..(200 << 20)).step_by(100_003) {
+                assert!(beside(budget + 100_003) >= beside(budget), "{budget}");
+                let depth = depth(&RunConfig { threads, memory: budget, ..RunConfig::default() });
+                assert!((SHALLOW..=DEPTH).contains(&depth) && (depth * threads * BUFFER_BYTES) as u64 <= buffers_bytes(threads, budget));
+                let smallest = smallest_budget(threads, budget);
+                assert!(beside(smallest) >= budget && beside(smallest - 1) < budget, "{budget}");
+            }
+        }
     }
 }

@@ -20,10 +20,11 @@ use outercore_engine::{
     values::Number,
 };
 use outercore_graph::{Direction, Graph};
+use outercore_storage::memory::process_time;
 
 use crate::{
     algorithm::{Algorithm, Source},
-    finish::{Done, Summary, locate, open, outcome, top},
+    finish::{Done, Summary, locate, open, outcome, top, utility},
     lists,
 };
 use resident::Resident;
@@ -303,9 +304,11 @@ impl Betweenness {
 struct Totals {
     iterations: u64,
     bytes_read: u64,
+    useful_bytes: u64,
     bytes_written: u64,
     requests: u64,
     edges: u64,
+    busy: Vec<f64>,
 }
 
 impl Totals {
@@ -313,9 +316,13 @@ impl Totals {
         let counters = &finished.session.counters;
         self.iterations += finished.iterations;
         self.bytes_read += counters.bytes_read.load(Relaxed);
+        self.useful_bytes += counters.useful_bytes.load(Relaxed);
         self.bytes_written += counters.bytes_written.load(Relaxed);
         self.requests += counters.requests.load(Relaxed);
         self.edges += counters.edges.load(Relaxed);
+        let busy = finished.session.workers.busy_seconds();
+        self.busy.resize(busy.len(), 0.0);
+        self.busy.iter_mut().zip(busy).for_each(|(sum, busy)| *sum += busy);
     }
 }
 
@@ -341,7 +348,7 @@ impl Algorithm for Betweenness {
 
     fn run(&self, graph: &Graph, config: &RunConfig, progress: &dyn RunProgress) -> Result<Outcome> {
         Self::suits(graph)?;
-        let begun = std::time::Instant::now();
+        let (begun, cpu_begun) = (std::time::Instant::now(), process_time());
         let (sources, mut totals) = (self.sources(graph)?, Totals::default());
         let with_edges: Vec<u64> = sources.iter().copied().filter(|&source| source < graph.connected()).collect();
         let way = Self::way(graph, config, sources.len())?;
@@ -375,6 +382,7 @@ impl Algorithm for Betweenness {
             }
         };
         result.report.seconds = begun.elapsed().as_secs_f64();
+        result.report.io.cpu_seconds = process_time().saturating_sub(cpu_begun).as_secs_f64();
         result.report.memory_budget_bytes = config.memory;
         Ok(result)
     }
@@ -397,5 +405,8 @@ fn report<V: Pod>(last: &Finished<V>, totals: &Totals, summary: Summary, column:
     let report = &mut result.report;
     (report.bytes_read, report.requests, report.edges_processed) = (totals.bytes_read, totals.requests, totals.edges);
     report.bytes_written = totals.bytes_written;
+    report.useful_bytes_read = totals.useful_bytes.min(totals.bytes_read);
+    report.io_utility = utility(totals.bytes_read, totals.useful_bytes);
+    report.io.worker_busy_seconds.clone_from(&totals.busy);
     result
 }

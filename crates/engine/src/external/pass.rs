@@ -308,22 +308,27 @@ impl<'w, 'p, P: VertexProgram> Worker<'w, 'p, P> {
     fn column(&mut self, stripe: usize, chunks: &[Chunk]) -> Result<bool> {
         let shared = self.shared;
         let len = (shared.columns.vertices(stripe).end - shared.columns.vertices(stripe).start) as usize;
-        let resumed = self.run.resume(shared, stripe, self.desk)?;
-        if chunks.is_empty() && shared.pass.whole && !shared.pass.ahead {
-            return Ok(resumed && shared.window.last);
+        let nothing = chunks.is_empty() && shared.pass.whole && !shared.pass.ahead;
+        // Sums of earlier windows stay where they are until something joins them.
+        if nothing && !shared.window.last {
+            return Ok(false);
+        }
+        let resumed = self.run.resume(shared, stripe, self.desk)? && shared.window.last;
+        if nothing {
+            return Ok(resumed);
         }
         self.desk.clear(len, shared.pass.ahead);
         if !shared.pass.whole && !shared.pass.up {
             let partial = shared.partial.expect("a pass that is not whole follows one that served it");
             self.desk.load_total(&self.run.session.counters, partial, stripe, len)?;
         }
-        let mut side = Side::Before;
+        let (mut side, mut any) = (Side::Before, false);
         for chunk in chunks {
             if chunk.side != side {
                 self.desk.fold(len, shared.pass.serves_next(side));
                 side = chunk.side;
             }
-            self.combine(stripe)?;
+            any |= self.combine(stripe)?;
             self.fill()?;
         }
         self.desk.fold(len, shared.pass.serves_next(side));
@@ -338,14 +343,14 @@ impl<'w, 'p, P: VertexProgram> Worker<'w, 'p, P> {
             block.items(len).iter_mut().zip(&both[..len]).for_each(|(item, both)| *item = both.0[1]);
             partial.store(&self.run.session.counters, stripe, len, block)?;
         }
-        Ok(!chunks.is_empty() || !shared.pass.whole)
+        Ok(any || resumed || !shared.pass.whole)
     }
 
-    /// Combines the messages of the next chunk, which is one of the stripe at hand: its chunks were wanted before those of others.
-    fn combine(&mut self, stripe: usize) -> Result<()> {
+    /// Combines the messages of the next chunk, which is one of the stripe at hand: its chunks were wanted before those of others. Returns whether there was any.
+    fn combine(&mut self, stripe: usize) -> Result<bool> {
         let Self { run, shared, desk, stream, edges, .. } = self;
         let (desk, shared) = (&mut **desk, *shared);
-        let program = run.program;
+        let (program, mut any) = (run.program, false);
         let shown = stream.next(|chunk, words| {
             let piece = shared.columns.piece(chunk, words);
             *edges += if shared.window.vertices.contains(&chunk.sources.0) { piece.words() } else { 0 };
@@ -357,7 +362,9 @@ impl<'w, 'p, P: VertexProgram> Worker<'w, 'p, P> {
                 shared.settled.wait(if shared.pass.up { before } else { shared.columns.stripes() - after })?;
                 // SAFETY: the chunk's sources are hubs, in stripes that are settled, which was just waited for.
                 let next = unsafe { shared.next_signals.settled(chunk.sources.0, chunk.sources.1) };
-                return Ok(desk.combine_both(program, shared, &piece, (signals, next), first));
+                let active = desk.combine_both(program, shared, &piece, (signals, next), first);
+                any = active > 0;
+                return Ok(active);
             }
             let (sum, mut active) = (&mut desk.sums[..desk.widest], 0);
             let whole = window.start <= chunk.sources.0 && chunk.sources.1 < window.end;
@@ -377,10 +384,11 @@ impl<'w, 'p, P: VertexProgram> Worker<'w, 'p, P> {
                     }
                 });
             }
+            any = active > 0;
             // What is read in every pass is worth twice what is read in every second one.
             Ok(if chunk.side == Side::Near { 2 * active } else { active })
         })?;
         debug_assert!(shown, "the chunks of the stripe at hand were wanted");
-        Ok(())
+        Ok(any)
     }
 }

@@ -259,11 +259,17 @@ impl<'r, P: VertexProgram> External<'r, P> {
         signals: &mut HugeVec<P::Signal>,
         desks: &mut [Mutex<Desk<P>>],
     ) -> Result<()> {
-        for window in &self.windows {
+        for window in self.windows_of(step.sending) {
             self.fetch_window(window, signals, desks)?;
             self.gather(demand, step, window, signals, desks)?;
         }
         self.receive(demand, &self.in_place(step), signals, desks)
+    }
+
+    /// The windows in which somebody sends, and the last one, after which messages reach their vertices.
+    fn windows_of<'w>(&'w self, sending: &'w Frontier) -> impl Iterator<Item = &'w Window> {
+        let sends = |window: &Window| !window.vertices.is_empty() && sending.any(window.vertices.start, window.vertices.end - 1);
+        self.windows.iter().filter(move |window| window.last || sends(window))
     }
 
     /// Reads the lists of those who send in a window, and passes what they send on.
@@ -290,7 +296,7 @@ impl<'r, P: VertexProgram> External<'r, P> {
         next_signals: &mut NextSignals<P::Signal>,
         desks: &mut [Mutex<Desk<P>>],
     ) -> Result<()> {
-        for window in &self.windows {
+        for window in self.windows_of(step.sending) {
             self.fetch_window(window, signals, desks)?;
             if let Some(rows) = &self.rows {
                 self.gather(rows, step, window, signals, desks)?;
