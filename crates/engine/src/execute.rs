@@ -37,7 +37,7 @@ use crate::{
 const PART: u64 = 1 << 14;
 
 /// Seconds of a processor for each edge of a list whose message is gathered and combined under a range's lock: about four times what a stripe's owner pays.
-const COMBINED: f64 = 8e-9;
+const COMBINED: f64 = 16e-9;
 
 /// A finished run of a program.
 pub struct Finished<'a, V: outercore_storage::Pod> {
