@@ -100,6 +100,41 @@ pub struct Ended<V: outercore_storage::Pod> {
     pub load_seconds: f64,
 }
 
+/// What the bytes beside the least are for, given out in this order.
+struct Shares {
+    windows: Vec<Window>,
+    /// Bytes for lists that serve the next iteration too.
+    lists: u64,
+    /// Vertices whose signals of the next iteration are in memory beside those of this one.
+    hubs: u64,
+    /// Bytes that are left: for what is on scratch otherwise, and for chunks.
+    rest: u64,
+}
+
+impl Shares {
+    /// Shares `room` bytes; `selects`: the lists of active vertices may be read instead of the grid.
+    fn of<P: VertexProgram>(program: &P, session: &Session, early: Option<&Early<P>>, selects: bool, mut room: u64) -> Result<Self> {
+        let (graph, config) = (session.graph, session.config);
+        let directory = graph.grid()?;
+        let signal = size_of::<P::Signal>() as u64;
+        room -= if selects { demand::bytes::<P>(graph, "out", config.threads)? } else { 0 };
+        let least = smallest_window(graph, early)?;
+        let windows = Window::cut(&directory.stripes, (least + room) / signal.max(1));
+        let one = windows.len() == 1;
+        room -= if one { signal_bytes::<P>(graph) - least } else { room };
+        // Lists, hubs' signals and chunks share what is left.
+        let lists = if selects { room / 4 } else { 0 };
+        room -= lists;
+        let two = config.threads as u64 * Desk::<P>::two_bytes(directory.widest());
+        let cross = one && crosses(program, graph, config) && two <= room;
+        room -= if cross { two } else { 0 };
+        // Hubs end where a stripe does.
+        let most = if cross { room / signal } else { 0 };
+        let hubs = directory.stripes.iter().copied().take_while(|&bound| bound <= most).last().unwrap_or(0);
+        Ok(Self { windows, lists, hubs, rest: room - hubs * signal })
+    }
+}
+
 /// Runs `program` to its end. `sections` are those of [`sections`](super::needs::sections), opened; `room` bytes are left beside the least. `scans` is the number of iterations, where it is known.
 pub fn execute<'r, P: VertexProgram>(
     program: &'r P,
@@ -116,53 +151,32 @@ pub fn execute<'r, P: VertexProgram>(
         None => Edges::Grid(sections.next().expect("opened")),
     };
     let on_grid = matches!(edges, Edges::Grid(_));
-    let directory = graph.grid()?;
-    let bounds = directory.stripes.clone();
-    let widest = directory.widest();
-    let mut room = room;
     let in_passes = lists_of_passes(graph, early.as_ref());
     let by_lists = sections.len() > 0;
-    if by_lists && in_passes.is_none() {
-        room -= demand::bytes::<P>(graph, "out", session.config.threads)?;
-    }
-    let least = smallest_window(graph, early.as_ref())?;
-    let windows = Window::cut(&bounds, (least + room) / size_of::<P::Signal>().max(1) as u64);
-    let one = windows.len() == 1;
-    room -= if one { signal_bytes::<P>(graph) - least } else { room };
-    // Lists, hubs' signals and chunks share what is left.
-    let keep = if by_lists && in_passes.is_none() { room / 4 } else { 0 };
-    room -= keep;
-    let lists = if by_lists { Some(Demand::new(session, sections.collect(), &bounds, keep)?) } else { None };
+    let shares = Shares::of(program, session, early.as_ref(), by_lists && in_passes.is_none(), room)?;
+    let bounds = graph.grid()?.stripes;
+    let lists = if by_lists { Some(Demand::new(session, sections.collect(), &bounds, shares.lists)?) } else { None };
     // Complete lists leave nothing for a pass.
     let (rows, demand) = if in_passes == Some("row") { (lists, None) } else { (None, lists) };
-    let two = session.config.threads as u64 * Desk::<P>::two_bytes(widest);
-    let cross = one && crosses(program, graph, session.config) && two <= room;
-    room -= if cross { two } else { 0 };
-    // Hubs end where a stripe does.
-    let most = if cross { room / size_of::<P::Signal>() as u64 } else { 0 };
-    let hubs = bounds.iter().copied().take_while(|&bound| bound <= most).last().unwrap_or(0);
-    room -= hubs * size_of::<P::Signal>() as u64;
-    let columns = Columns::new(directory, graph.connected(), hubs);
+    let columns = Columns::new(graph.grid()?, graph.connected(), shares.hubs);
     let (disk, folder) = (graph.disk(), folder(graph));
     let stripes = columns.stripes();
     // What moves most bytes for each of its own stays in memory first: what is written and read again in an iteration, then what is read.
     let keeps = session.config.preset != Preset::Streaming;
-    let mut near = if keeps { room } else { 0 };
-    let partial = if hubs > 0 || !one { Some(DiskArray::create_near(disk, &folder, &bounds, &mut near)?) } else { None };
+    let mut near = if keeps { shares.rest } else { 0 };
+    let summed = shares.hubs > 0 || shares.windows.len() > 1;
+    let partial = if summed { Some(DiskArray::create_near(disk, &folder, &bounds, &mut near)?) } else { None };
     let values = DiskArray::create_near(disk, &folder, &bounds, &mut near)?;
     let near_degrees = StoredDegrees::memory(graph, stripes)?;
     let degrees_near = keeps && near_degrees <= near;
-    if keeps {
-        room = near - if degrees_near { near_degrees } else { 0 };
-    }
+    let rest = if keeps { near - if degrees_near { near_degrees } else { 0 } } else { shares.rest };
     // Copies of chunks are blocks of the heap, with what goes with that.
-    let left = room / 4 * 3;
-    let sub_blocks = (on_grid && session.config.sub_blocks && left >= 2 * CHUNK_BYTES).then(|| SubBlocks::new(left));
+    let left = rest / 4 * 3;
     let run = External {
         program,
         session,
         edges,
-        windows,
+        windows: shares.windows,
         values,
         degrees: StoredDegrees::create(disk, &folder, &bounds, degrees_near)?,
         tail: DiskArray::create(disk, &folder, &bounds)?,
@@ -170,13 +184,13 @@ pub fn execute<'r, P: VertexProgram>(
         only_lists: in_passes == Some("out"),
         rows,
         early,
-        sub_blocks,
+        sub_blocks: (on_grid && session.config.sub_blocks && left >= 2 * CHUNK_BYTES).then(|| SubBlocks::new(left)),
         notes: (0..stripes).map(|_| Mutex::default()).collect(),
-        whole: Window { stripes: 0..stripes, vertices: 0..graph.connected(), first: true, last: true },
+        whole: Window { stripes: 0..stripes, vertices: 0..graph.connected(), last: true },
         nobody: NextSignals::new(0, HugePages::Off)?,
         columns,
     };
-    let (iterations, residual, load_seconds) = run.iterate(&degrees, hubs, partial.as_ref(), scans)?;
+    let (iterations, residual, load_seconds) = run.iterate(&degrees, shares.hubs, partial.as_ref(), scans)?;
     Ok(Ended { values: Stored::new(run.values, bounds)?, iterations, residual, load_seconds })
 }
 

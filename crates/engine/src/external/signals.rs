@@ -18,8 +18,6 @@ pub struct Window {
     pub stripes: Range<usize>,
     /// The vertices.
     pub vertices: Range<u64>,
-    /// Whether it is an iteration's first.
-    pub first: bool,
     /// Whether it is an iteration's last.
     pub last: bool,
 }
@@ -32,7 +30,7 @@ impl Window {
             let last = stripe + 2 == bounds.len();
             if last || bounds[stripe + 2] - bounds[begun] > most {
                 let vertices = bounds[begun]..bounds[stripe + 1];
-                windows.push(Window { stripes: begun..stripe + 1, vertices, first: begun == 0, last });
+                windows.push(Window { stripes: begun..stripe + 1, vertices, last });
                 begun = stripe + 1;
             }
         }
