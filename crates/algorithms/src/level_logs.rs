@@ -44,6 +44,11 @@ impl LevelLogs {
         &self.stripes
     }
 
+    /// The most vertices of a stripe.
+    pub fn widest(&self) -> usize {
+        widest(&self.stripes)
+    }
+
     /// A worker's share of a level.
     pub fn batches(&self) -> Batches {
         Batches(vec![Vec::new(); self.windows.len() - 1])
@@ -87,8 +92,7 @@ impl LevelLogs {
 
     /// Shows the levels and the parents of each stripe, with its number: the logs are read window by window.
     pub fn for_each_stripe(&self, session: &Session, mut visit: impl FnMut(usize, &[u32], &[u32]) -> Result<()>) -> Result<()> {
-        let widest = self.windows.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0) as usize;
-        let huge = session.config.huge_pages;
+        let (widest, huge) = (widest(&self.windows), session.config.huge_pages);
         let (mut levels, mut parents): (HugeVec<u32>, HugeVec<u32>) = (HugeVec::zeroed(widest, huge)?, HugeVec::zeroed(widest, huge)?);
         for (window, pair) in self.windows.windows(2).enumerate() {
             levels.fill(UNREACHED);
@@ -123,4 +127,8 @@ impl LevelLogs {
         }
         Ok(())
     }
+}
+
+fn widest(bounds: &[u64]) -> usize {
+    bounds.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0) as usize
 }

@@ -96,7 +96,7 @@ fn stored(session: &Session, logs: &LevelLogs) -> Result<(Values, Values)> {
     let (disk, folder) = (session.graph.disk(), folder(session.graph));
     let array = || DiskArray::create(disk, &folder, logs.stripes());
     let (levels, parents) = (array()?, array()?);
-    let mut block = Block::new(logs.stripes().windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0) as usize)?;
+    let mut block = Block::new(logs.widest())?;
     logs.for_each_stripe(session, |stripe, found_levels, found_parents| {
         for (array, values) in [(&levels, found_levels), (&parents, found_parents)] {
             block.items(values.len()).copy_from_slice(values);

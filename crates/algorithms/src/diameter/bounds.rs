@@ -92,11 +92,11 @@ impl Bounds {
                 });
                 Arrays::Memory(arrays)
             }
-            Levels::Logs { .. } => {
-                let stripes = session.graph.grid()?.stripes;
+            Levels::Logs { logs, .. } => {
+                let stripes = logs.stripes().to_vec();
                 let array = || DiskArray::create(session.graph.disk(), &folder(session.graph), &stripes);
                 let arrays = [array()?, array()?];
-                let mut block = Block::new(widest(&stripes))?;
+                let mut block = Block::new(logs.widest())?;
                 for (stripe, pair) in stripes.windows(2).enumerate() {
                     let len = (pair[1] - pair[0]) as usize;
                     block.items(len).iter_mut().zip(pair[0]..).for_each(|(item, vertex)| *item = first(vertex));
@@ -117,7 +117,7 @@ impl Bounds {
             (Arrays::Memory(arrays), Levels::Memory(levels)) => Ok(self.narrow_in_memory(session, arrays, levels, reach.depth)),
             (Arrays::Stored(arrays, stripes), Levels::Logs { logs, .. }) => {
                 let mut candidates = Candidates::NONE;
-                let (mut lower, mut upper) = (Block::new(widest(stripes))?, Block::new(widest(stripes))?);
+                let (mut lower, mut upper) = (Block::new(logs.widest())?, Block::new(logs.widest())?);
                 logs.for_each_stripe(session, |stripe, levels, _| {
                     let (range, len) = (stripes[stripe]..stripes[stripe + 1], levels.len());
                     if range.is_empty() || !self.members.any(range.start, range.end - 1) {
@@ -184,8 +184,4 @@ impl Bounds {
             }
         }
     }
-}
-
-fn widest(stripes: &[u64]) -> usize {
-    stripes.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0) as usize
 }

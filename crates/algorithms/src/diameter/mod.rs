@@ -91,8 +91,7 @@ impl Diameter {
     fn prepare(&self, graph: &Graph, config: &RunConfig) -> Result<(Plan, u64)> {
         fits_32_bits(graph, self.name())?;
         let vertices = graph.connected();
-        let stripes = graph.grid()?.stripes;
-        let widest = stripes.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);
+        let grid = graph.grid()?;
         let items = |model| {
             let external = model == MemoryModel::FullyExternal;
             let mut items = vec![
@@ -104,8 +103,8 @@ impl Diameter {
             items.push(PlanItem { name: "levels, frontiers", bytes: vertices * search / 8 });
             items.push(PlanItem { name: "bounds", bytes: vertices * bounds / 8 });
             if external {
-                let arrays = 3 * DiskArray::<u32>::memory(vertices, stripes.len() as u64);
-                items.push(PlanItem { name: "logs, stripes at hand", bytes: Search::LOGS + arrays + widest * 32 });
+                let arrays = 3 * DiskArray::<u32>::memory(vertices, grid.stripes.len() as u64);
+                items.push(PlanItem { name: "logs, stripes at hand", bytes: Search::LOGS + arrays + grid.widest() as u64 * 32 });
                 if !graph.has_whole_grid() {
                     items.push(PlanItem { name: "lists of all edges", bytes: OutLists::bytes(graph) });
                 }
