@@ -115,15 +115,18 @@ impl Frontier {
 
     /// Replaces the members in a range by those for which `is_member` says so; returns how many. Others may do the same with other ranges at the same time.
     pub fn replace(&self, range: Range<u64>, mut is_member: impl FnMut(u64) -> bool) -> u64 {
+        self.replace_words(range, |part| part.enumerate().fold(0, |bits, (bit, vertex)| bits | u64::from(is_member(vertex)) << bit))
+    }
+
+    /// The same, up to 64 members at a time: `members` gets some of the range, and returns a bit for each, the lowest for the first.
+    pub fn replace_words(&self, range: Range<u64>, mut members: impl FnMut(Range<u64>) -> u64) -> u64 {
         let mut count = 0;
         let mut vertex = range.start;
         while vertex < range.end {
             let end = (vertex / 64 * 64 + 64).min(range.end);
-            let (mut bits, mut mask) = (0u64, 0u64);
-            for member in vertex..end {
-                mask |= 1 << (member % 64);
-                bits |= u64::from(is_member(member)) << (member % 64);
-            }
+            let mask = u64::MAX >> (64 - (end - vertex)) << (vertex % 64);
+            let bits = members(vertex..end) << (vertex % 64);
+            debug_assert_eq!(bits & !mask, 0, "members of the range");
             let word = &self.words[(vertex / 64) as usize];
             if mask == u64::MAX {
                 word.store(bits, Relaxed);

@@ -285,6 +285,8 @@ macro_rules! pod {
         unsafe impl Pod for $t {}
     )* };
 }
+// SAFETY: items in a row, each plain, with nothing between them.
+unsafe impl<T: Pod, const N: usize> Pod for [T; N] {}
 pod!(u8, u16, u32, u64, usize, i8, i16, i32, i64, f32, f64, AtomicU8, AtomicU32, AtomicU64);
 
 /// The bytes of plain items, as they are in memory.

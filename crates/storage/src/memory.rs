@@ -104,13 +104,13 @@ pub fn give_back_freed_memory() {
     }
 }
 
-/// Asks the processor to bring an item near, if there is one of that index: for reads whose place is known before they are due.
+/// Asks the processor to bring near what lies at an address, if anything does: for reads whose place is known before they are due.
 #[inline(always)]
-pub fn prefetch<T>(items: &[T], index: usize) {
+pub fn prefetch<T>(item: *const T) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: a hint, which touches no memory: any address may be given to it.
     unsafe {
-        core::arch::x86_64::_mm_prefetch::<{ core::arch::x86_64::_MM_HINT_T0 }>(items.as_ptr().wrapping_add(index).cast());
+        core::arch::x86_64::_mm_prefetch::<{ core::arch::x86_64::_MM_HINT_T0 }>(item.cast());
     }
 }
 

@@ -1,16 +1,12 @@
 //! [`Piece`]: the words of a chunk, on their way to being edges.
 
 use outercore_graph::format::WordCode;
-use outercore_storage::memory::prefetch;
 
 /// How far ahead of the edge at hand signals are brought near, in bytes: far enough for main memory, within the next page.
 const AHEAD: usize = 2048;
 
-/// Brings near what will be due soon after `signals[source]`: sources come in ascending order, but with gaps that the processor's own foresight does not follow.
-#[inline(always)]
-pub fn look_ahead<T>(signals: &[T], source: usize) {
-    prefetch(signals, source + AHEAD / size_of::<T>());
-}
+/// Words by which sparse words are decoded before they are due.
+const WORDS_AHEAD: usize = 32;
 
 /// A piece of a tile: at most one chunk.
 pub struct Piece<'a> {
@@ -43,6 +39,58 @@ impl<'a> Piece<'a> {
             20 => self.decode::<20>(visit),
             _ => self.decode::<24>(visit),
         }
+    }
+
+    /// The same, and `near` gets each source some time before it is due, or places about where sources will be: in units of `T`, the items that are looked up by source.
+    #[inline(always)]
+    pub fn for_each_near<T>(&self, mut near: impl FnMut(usize), mut visit: impl FnMut(usize, usize)) {
+        let far = AHEAD / size_of::<T>();
+        let both = |source, target| {
+            near(source + far);
+            visit(source, target);
+        };
+        match self.code.bits {
+            12 => self.decode::<12>(both),
+            16 => self.decode::<16>(both),
+            20 => self.decode::<20>(both),
+            // Sources so far apart that what lies at a distance is not what comes next.
+            _ => self.decode_ahead::<24>(near, visit),
+        }
+    }
+
+    /// Decodes twice, `near` first.
+    #[inline(always)]
+    fn decode_ahead<const BITS: usize>(&self, mut near: impl FnMut(usize), mut visit: impl FnMut(usize, usize)) {
+        let (low_bits, low_mask, skip) = (self.code.low_bits, (1 << self.code.low_bits) - 1, self.code.skip());
+        let advance = |source: &mut usize, bytes: &[u8], at: usize| {
+            let (byte, bit) = (at * BITS / 8, at * BITS % 8);
+            let word = u32::from_le_bytes(bytes[byte..byte + 4].try_into().expect("four bytes")) >> bit & ((1 << BITS) - 1);
+            let (delta, low) = (word >> low_bits, word & low_mask);
+            *source += if delta == skip { low } else { delta } as usize;
+            (delta != skip).then_some(low as usize)
+        };
+        let (mut source, mut far, mut rest) = (self.source as usize, self.source as usize, self.bytes);
+        let (four, lead) = (BITS / 2, WORDS_AHEAD * BITS / 8);
+        if rest.len() > lead + four + 4 {
+            for words in rest[..lead + 4].windows(four + 4).step_by(four) {
+                (0..4).for_each(|at| _ = advance(&mut far, words, at));
+                near(far);
+            }
+        }
+        while rest.len() >= lead + four + 4 {
+            let (now, then) = (&rest[..four + 4], &rest[lead..lead + four + 4]);
+            for at in 0..4 {
+                advance(&mut far, then, at);
+                near(far);
+            }
+            for at in 0..4 {
+                if let Some(target) = advance(&mut source, now, at) {
+                    visit(source, target);
+                }
+            }
+            rest = &rest[four..];
+        }
+        Self { source: source as u64, bytes: rest, ..*self }.decode::<BITS>(visit);
     }
 
     #[inline(always)]

@@ -110,6 +110,50 @@ impl<T: Pod + Copy> DiskArray<T> {
         items * size_of::<T>() as u64 + blocks * PAGE as u64
     }
 
+    /// Shows the first `items` items of block `index`, which are those that were written, in `block` unless they are in memory.
+    pub fn read<R>(&self, counters: &Counters, index: usize, items: usize, block: &mut Block<T>, see: impl FnOnce(&[T]) -> R) -> Result<R> {
+        if let Some(kept) = self.kept.get(index) {
+            return Ok(see(&kept.lock().expect("no holder panics")[..items]));
+        }
+        self.load(counters, index, items, block)?;
+        Ok(see(block.items(items)))
+    }
+
+    /// Writes `items` items of block `index`, all of which `make` makes; what it finds in their place means nothing.
+    pub fn write<R>(
+        &self,
+        counters: &Counters,
+        index: usize,
+        items: usize,
+        block: &mut Block<T>,
+        make: impl FnOnce(&mut [T]) -> R,
+    ) -> Result<R> {
+        if let Some(kept) = self.kept.get(index) {
+            return Ok(make(&mut kept.lock().expect("no holder panics")[..items]));
+        }
+        let result = make(block.items(items));
+        self.store(counters, index, items, block)?;
+        Ok(result)
+    }
+
+    /// Changes `items` items of block `index`, which are all that it has.
+    pub fn update<R>(
+        &self,
+        counters: &Counters,
+        index: usize,
+        items: usize,
+        block: &mut Block<T>,
+        change: impl FnOnce(&mut [T]) -> R,
+    ) -> Result<R> {
+        if let Some(kept) = self.kept.get(index) {
+            return Ok(change(&mut kept.lock().expect("no holder panics")[..items]));
+        }
+        self.load(counters, index, items, block)?;
+        let result = change(block.items(items));
+        self.store(counters, index, items, block)?;
+        Ok(result)
+    }
+
     /// Reads the first `items` items of block `index`, which are those that were written.
     pub fn load(&self, counters: &Counters, index: usize, items: usize, into: &mut Block<T>) -> Result<()> {
         if let Some(kept) = self.kept.get(index) {

@@ -81,6 +81,11 @@ impl Columns {
         self.directory.stripe(index as u32)
     }
 
+    /// How many stripes have hubs alone.
+    pub fn hub_stripes(&self) -> usize {
+        self.directory.stripes[1..].partition_point(|&end| end <= self.hubs)
+    }
+
     /// How many vertices there are.
     pub fn vertices_len(&self) -> u64 {
         self.vertices

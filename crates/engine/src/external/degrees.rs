@@ -39,9 +39,7 @@ impl StoredDegrees {
             _ => 4,
         };
         self.widths[stripe].store(width as u8, Relaxed);
-        let bytes: &mut [u8] = bytemuck::cast_slice_mut(block.items(len));
-        // What is written lies at or before what is read next.
-        (0..len).for_each(|at| bytes.copy_within(4 * at..4 * at + width, width * at));
+        pack(block.items(len), width);
         self.array.store(counters, stripe, (len * width).div_ceil(4), block)?;
         unpack(block.items(len), width);
         Ok(())
@@ -53,6 +51,28 @@ impl StoredDegrees {
         self.array.load(counters, stripe, (len * width).div_ceil(4), block)?;
         unpack(block.items(len), width);
         Ok(())
+    }
+}
+
+/// Brings degrees together at the front, in `width` bytes each: what is written lies at or before what is read next.
+fn pack(degrees: &mut [u32], width: usize) {
+    match width {
+        1 => gather::<1>(degrees),
+        2 => gather::<2>(degrees),
+        _ => {}
+    }
+}
+
+fn gather<const WIDTH: usize>(degrees: &mut [u32]) {
+    // In steps of 64, whose copy lets the compiler use vectors.
+    for first in (0..degrees.len()).step_by(64) {
+        let count = (degrees.len() - first).min(64);
+        let mut narrow = [[0; WIDTH]; 64];
+        for (narrow, wide) in narrow.iter_mut().zip(&degrees[first..first + count]) {
+            narrow.copy_from_slice(&wide.to_le_bytes()[..WIDTH]);
+        }
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(degrees);
+        bytes[WIDTH * first..WIDTH * (first + count)].copy_from_slice(narrow[..count].as_flattened());
     }
 }
 

@@ -9,11 +9,12 @@ use std::{
 };
 
 use outercore_graph::Graph;
-use outercore_storage::{Spill, bytes_of, extend_from_bytes};
+use outercore_storage::{Pod, Spill, bytes_of, extend_from_bytes};
 
 use super::{
     kept::{Kept, Shelf},
     run::folder,
+    signals::Signals,
 };
 use crate::{
     costs::{self, Lists, Scan},
@@ -52,11 +53,11 @@ pub struct Demand<M: Monoid> {
 }
 
 /// Who sends in a window of vertices.
-pub struct Gather<'g, S> {
+pub struct Gather<'g, S: Pod> {
     /// The window.
     pub window: Range<u64>,
     /// Its vertices' signals.
-    pub signals: &'g [S],
+    pub signals: Signals<'g, S>,
     /// Who sends.
     pub sending: &'g Frontier,
     /// About how many edges the senders have.
@@ -148,7 +149,7 @@ impl<M: Monoid> Demand<M> {
             (outbox, self.kept.as_ref().map(Kept::shelf))
         };
         let send = |(outbox, shelf): &mut (Outbox<M>, Option<Shelf>), vertex: u64, list: List| {
-            let signal = signals[(vertex - window.start) as usize];
+            let signal = signals.of(vertex);
             list.neighbors().for_each(|target| outbox.push(target, program.carry(signal, 1.0)));
             if let Some(shelf) = shelf.as_mut().filter(|_| list.len() == self.rows.degree(vertex) as usize) {
                 shelf.put(vertex, list);

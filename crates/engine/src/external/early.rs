@@ -9,6 +9,7 @@ use super::{
     demand::{Demand, Gather},
     pass::Desk,
     run::{External, Step},
+    signals::Signals,
 };
 use crate::{
     config::Precompute,
@@ -58,7 +59,7 @@ impl<P: VertexProgram> External<'_, P> {
         signals: &mut [P::Signal],
         desks: &mut [Mutex<Desk<P>>],
     ) -> Result<()> {
-        let shared = self.in_place(step);
+        let shared = self.in_place(step, &self.nobody);
         for stripe in 0..self.columns.stripes() {
             let range = self.columns.vertices(stripe);
             if range.is_empty() || !(early.all && demand.waits(stripe) || step.sending.any(range.start, range.end - 1)) {
@@ -74,7 +75,7 @@ impl<P: VertexProgram> External<'_, P> {
             hurry(step.sending, step.next_sending, range.clone(), early.all);
             let share = Gather {
                 window: range.clone(),
-                signals: &signals[range.start as usize..range.end as usize],
+                signals: Signals::new(&self.nobody, &signals[range.start as usize..range.end as usize], range.start),
                 sending: step.sending,
                 edges: u64::MAX,
             };

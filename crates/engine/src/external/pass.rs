@@ -6,18 +6,18 @@ use std::{
     sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
 };
 
-use outercore_storage::{HugePages, HugeVec, Pod};
+use outercore_storage::{HugePages, HugeVec, Pod, memory::prefetch};
 
 use super::{
     array::{Block, DiskArray},
     columns::{Chunk, Columns, Side},
     run::External,
-    signals::{NextSignals, Settled, Window},
+    signals::{Lookup, Mixed, Settled, Signals, Window},
     stream::ChunkStream,
 };
 use crate::{
     config::ReadPolicy,
-    edges::piece::{Piece, look_ahead},
+    edges::piece::Piece,
     error::{EngineError, Result},
     frontier::Frontier,
     monoid::Monoid,
@@ -102,15 +102,14 @@ impl<P: VertexProgram> Desk<P> {
 
     /// Stores the total, to be loaded again.
     pub fn store_total(&mut self, counters: &Counters, sums: &DiskArray<P::Message>, stripe: usize, len: usize) -> Result<()> {
-        self.partial.items(len).copy_from_slice(&self.sums[self.widest..][..len]);
-        sums.store(counters, stripe, len, &mut self.partial)
+        let total = &self.sums[self.widest..][..len];
+        sums.write(counters, stripe, len, &mut self.partial, |items| items.copy_from_slice(total))
     }
 
     /// Loads a total.
     pub fn load_total(&mut self, counters: &Counters, sums: &DiskArray<P::Message>, stripe: usize, len: usize) -> Result<()> {
-        sums.load(counters, stripe, len, &mut self.partial)?;
-        self.sums[self.widest..][..len].copy_from_slice(self.partial.items(len));
-        Ok(())
+        let total = &mut self.sums[self.widest..][..len];
+        sums.read(counters, stripe, len, &mut self.partial, |items| total.copy_from_slice(items))
     }
 
     /// The total of the stripe at hand.
@@ -130,10 +129,10 @@ impl<P: VertexProgram> Desk<P> {
         total
     }
 
-    /// Total, values, degrees and signals of the stripe at hand, `len` of each.
+    /// The total of the stripe at hand, room for its values if they are not in memory, its degrees, and room for its signals; it has `len` vertices.
     #[allow(clippy::type_complexity)]
-    pub fn columns(&mut self, len: usize) -> (&[P::Message], &mut [P::Value], &[u32], &mut [P::Signal]) {
-        (&self.sums[self.widest..][..len], self.values.items(len), self.degrees.items(len), self.signals.items(len))
+    pub fn columns(&mut self, len: usize) -> (&[P::Message], &mut Block<P::Value>, &[u32], &mut [P::Signal]) {
+        (&self.sums[self.widest..][..len], &mut self.values, self.degrees.items(len), self.signals.items(len))
     }
 
     /// No sum yet for a stripe of `len` vertices; with `two`, for the next iteration neither.
@@ -144,13 +143,13 @@ impl<P: VertexProgram> Desk<P> {
         }
     }
 
-    /// Adds the sums of a side to the total; of one that served two iterations, the next one's stay where they are.
-    fn fold(&mut self, len: usize, two: bool) {
+    /// Adds the sums of a side to the total. Of one that served two iterations, `two` says which sums are this one's; the next one's stay where they are.
+    fn fold(&mut self, len: usize, two: Option<usize>) {
         let (sum, total) = self.sums.split_at_mut(self.widest);
         let total = &mut total[..len];
-        if two {
+        if let Some(now) = two {
             for (total, both) in total.iter_mut().zip(&mut self.both[..len]) {
-                total.combine(std::mem::replace(&mut both.0[0], P::Message::IDENTITY));
+                total.combine(std::mem::replace(&mut both.0[now], P::Message::IDENTITY));
             }
         } else {
             for (total, sum) in total.iter_mut().zip(&mut sum[..len]) {
@@ -160,38 +159,55 @@ impl<P: VertexProgram> Desk<P> {
     }
 
     /// Combines the messages of a piece for this iteration and for the next one, whose signals these are, from its source `first` of the segment on. Returns how many edges are active now.
-    fn combine_both(
-        &mut self,
-        program: &P,
-        shared: &Shared<P>,
-        piece: &Piece,
-        (signals, next): (&[P::Signal], &[P::Signal]),
-        first: usize,
-    ) -> u64 {
+    fn combine_both(&mut self, program: &P, shared: &Shared<P>, piece: &Piece, pairs: &[[P::Signal; 2]], first: usize) -> u64 {
         let both = &mut *self.both;
         // What was waited for was said before.
         if shared.everyone && shared.all_send_next.load(Relaxed) {
-            piece.for_each(|source, target| {
-                let (source, both) = (source - first, &mut both[target].0);
-                look_ahead(signals, source);
-                look_ahead(next, source);
-                both[0].combine(program.carry(signals[source], 1.0));
-                both[1].combine(program.carry(next[source], 1.0));
+            let near = |source: usize| prefetch(pairs.as_ptr().wrapping_add(source - first));
+            piece.for_each_near::<[P::Signal; 2]>(near, |source, target| {
+                let ([one, other], both) = (pairs[source - first], &mut both[target].0);
+                both[0].combine(program.carry(one, 1.0));
+                both[1].combine(program.carry(other, 1.0));
             });
             return piece.words();
         }
-        let mut active = 0;
+        let (now, mut active) = (shared.signals.hubs.now(), 0);
         piece.for_each(|source, target| {
-            let vertex = piece.segment + source as u64;
+            let (vertex, pair) = (piece.segment + source as u64, pairs[source - first]);
             if shared.sending.contains(vertex) {
                 active += 1;
-                both[target].0[0].combine(program.carry(signals[source - first], 1.0));
+                both[target].0[now].combine(program.carry(pair[now], 1.0));
             }
             if shared.next_sending.contains(vertex) {
-                both[target].0[1].combine(program.carry(next[source - first], 1.0));
+                both[target].0[1 - now].combine(program.carry(pair[1 - now], 1.0));
             }
         });
         active
+    }
+
+    #[inline(never)]
+    /// Combines the messages of those of a piece's sources that send and are in the window. Returns how many edges they have.
+    fn combine_some(&mut self, program: &P, shared: &Shared<P>, piece: &Piece) -> u64 {
+        let (sum, window, mut active) = (&mut self.sums[..self.widest], &shared.window.vertices, 0);
+        piece.for_each(|source, target| {
+            let vertex = piece.segment + source as u64;
+            if shared.sending.contains(vertex) && window.contains(&vertex) {
+                active += 1;
+                sum[target].combine(program.carry(shared.signals.of(vertex), 1.0));
+            }
+        });
+        active
+    }
+
+    /// Combines the messages of a piece all of whose sources send. The first signal is that of source `first` of the segment.
+    // Not inlined: amid its caller the compiler keeps the loop's variables in memory, and each edge waits for the one before.
+    #[inline(never)]
+    fn combine_all(&mut self, program: &P, piece: &Piece, signals: impl Lookup<P::Signal>, first: usize) {
+        let sum = &mut self.sums[..self.widest];
+        piece.for_each_near::<P::Signal>(
+            |source| signals.prefetch(source - first),
+            |source, target| sum[target].combine(program.carry(signals.at(source - first), 1.0)),
+        );
     }
 }
 
@@ -202,9 +218,8 @@ pub struct Shared<'p, P: VertexProgram> {
     pub columns: &'p Columns,
     /// Whose signals these are.
     pub window: &'p Window,
-    /// This iteration's signals of the window's vertices.
-    pub signals: &'p [P::Signal],
-    pub next_signals: &'p NextSignals<P::Signal>,
+    /// This iteration's signals, and the hubs' of the next one.
+    pub signals: Signals<'p, P::Signal>,
     pub sending: &'p Frontier,
     pub next_sending: &'p Frontier,
     /// Whether everyone sends.
@@ -325,23 +340,25 @@ impl<'w, 'p, P: VertexProgram> Worker<'w, 'p, P> {
         let (mut side, mut any) = (Side::Before, false);
         for chunk in chunks {
             if chunk.side != side {
-                self.desk.fold(len, shared.pass.serves_next(side));
+                self.desk.fold(len, shared.pass.serves_next(side).then_some(shared.signals.hubs.now()));
                 side = chunk.side;
             }
             any |= self.combine(stripe)?;
             self.fill()?;
         }
-        self.desk.fold(len, shared.pass.serves_next(side));
-        let Desk { sums, widest, partial: block, both, .. } = &mut *self.desk;
+        self.desk.fold(len, shared.pass.serves_next(side).then_some(shared.signals.hubs.now()));
+        let (counters, Desk { sums, widest, partial: block, both, .. }) = (&self.run.session.counters, &mut *self.desk);
         if !shared.pass.whole && shared.pass.up {
             let partial = shared.partial.expect("a pass that is not whole follows one that served it");
-            partial.load(&self.run.session.counters, stripe, len, block)?;
-            sums[*widest..][..len].iter_mut().zip(block.items(len)).for_each(|(total, partial)| total.combine(*partial));
+            let total = &mut sums[*widest..][..len];
+            partial
+                .read(counters, stripe, len, block, |items| total.iter_mut().zip(items).for_each(|(total, item)| total.combine(*item)))?;
         }
         if shared.pass.ahead {
             let partial = shared.partial.expect("there is room for what serves the next pass");
-            block.items(len).iter_mut().zip(&both[..len]).for_each(|(item, both)| *item = both.0[1]);
-            partial.store(&self.run.session.counters, stripe, len, block)?;
+            let (next, both) = (1 - shared.signals.hubs.now(), &both[..len]);
+            partial
+                .write(counters, stripe, len, block, |items| items.iter_mut().zip(both).for_each(|(item, both)| *item = both.0[next]))?;
         }
         Ok(any || resumed || !shared.pass.whole)
     }
@@ -354,36 +371,31 @@ impl<'w, 'p, P: VertexProgram> Worker<'w, 'p, P> {
         let shown = stream.next(|chunk, words| {
             let piece = shared.columns.piece(chunk, words);
             *edges += if shared.window.vertices.contains(&chunk.sources.0) { piece.words() } else { 0 };
-            let (base, window) = (chunk.segment as usize, &shared.window.vertices);
-            let first = chunk.sources.0.max(window.start);
-            let (signals, first) = (&shared.signals[(first - window.start) as usize..], first as usize - base);
+            let ((first, last), window) = (chunk.sources, &shared.window.vertices);
+            let within = (first - chunk.segment) as usize;
             if shared.pass.serves_next(chunk.side) {
                 let (before, after) = shared.columns.settled(stripe);
                 shared.settled.wait(if shared.pass.up { before } else { shared.columns.stripes() - after })?;
                 // SAFETY: the chunk's sources are hubs, in stripes that are settled, which was just waited for.
-                let next = unsafe { shared.next_signals.settled(chunk.sources.0, chunk.sources.1) };
-                let active = desk.combine_both(program, shared, &piece, (signals, next), first);
+                let pairs = unsafe { shared.signals.hubs.settled(first, last) };
+                let active = desk.combine_both(program, shared, &piece, pairs, within);
                 any = active > 0;
                 return Ok(active);
             }
-            let (sum, mut active) = (&mut desk.sums[..desk.widest], 0);
-            let whole = window.start <= chunk.sources.0 && chunk.sources.1 < window.end;
-            if shared.everyone && whole {
-                active = piece.words();
-                piece.for_each(|source, target| {
-                    let source = source - first;
-                    look_ahead(signals, source);
-                    sum[target].combine(program.carry(signals[source], 1.0));
-                });
+            let whole = window.start <= first && last < window.end;
+            let active = if !(shared.everyone && whole) {
+                desk.combine_some(program, shared, &piece)
             } else {
-                piece.for_each(|source, target| {
-                    let vertex = (base + source) as u64;
-                    if shared.sending.contains(vertex) && (whole || window.contains(&vertex)) {
-                        active += 1;
-                        sum[target].combine(program.carry(signals[source - first], 1.0));
-                    }
-                });
-            }
+                let signals = shared.signals;
+                if last < signals.hubs.len() {
+                    desk.combine_all(program, &piece, signals.hubs.this(first, last), within);
+                } else if first >= signals.hubs.len() {
+                    desk.combine_all(program, &piece, signals.others(first), within);
+                } else {
+                    desk.combine_all(program, &piece, Mixed { signals, first }, within);
+                }
+                piece.words()
+            };
             any = active > 0;
             // What is read in every pass is worth twice what is read in every second one.
             Ok(if chunk.side == Side::Near { 2 * active } else { active })

@@ -78,7 +78,7 @@ impl Pull {
                     list.weighted().filter(|&(neighbor, _)| window.contains(&neighbor) && shared.sending.contains(neighbor))
                 {
                     touched = true;
-                    sum.combine(run.program.carry(shared.signals[(neighbor - window.start) as usize], weight_value(self.weights, weight)));
+                    sum.combine(run.program.carry(shared.signals.of(neighbor), weight_value(self.weights, weight)));
                 }
             })?;
             run.finish(shared, stripe, touched, desk)

@@ -24,7 +24,7 @@ use super::{
     needs::{crosses, lists, lists_of_passes, signal_bytes, smallest_window},
     pass::{Desk, Pass, Shared, Worker},
     pull::Pull,
-    signals::{NextSignals, Settled, Window},
+    signals::{HubSignals, Settled, Signals, Window},
     stored::Stored,
     sub_blocks::SubBlocks,
 };
@@ -85,7 +85,7 @@ pub struct External<'r, P: VertexProgram> {
     /// A window of all vertices.
     whole: Window,
     /// Of no vertex.
-    nobody: NextSignals<P::Signal>,
+    pub(super) nobody: HubSignals<P::Signal>,
 }
 
 /// What a finished run leaves.
@@ -187,7 +187,7 @@ pub fn execute<'r, P: VertexProgram>(
         sub_blocks: (on_grid && session.config.sub_blocks && left >= 2 * CHUNK_BYTES).then(|| SubBlocks::new(left)),
         notes: (0..stripes).map(|_| Mutex::default()).collect(),
         whole: Window { stripes: 0..stripes, vertices: 0..graph.connected(), last: true },
-        nobody: NextSignals::new(0, HugePages::Off)?,
+        nobody: HubSignals::new(0, HugePages::Off)?,
         columns,
     };
     let (iterations, residual, load_seconds) = run.iterate(&degrees, shares.hubs, partial.as_ref(), scans)?;
@@ -219,11 +219,12 @@ impl<'r, P: VertexProgram> External<'r, P> {
         let (session, program, huge) = (self.session, self.program, self.session.config.huge_pages);
         let len = session.graph.connected();
         let widest = self.windows.iter().map(|window| window.vertices.end - window.vertices.start).max().unwrap_or(0);
-        let mut signals: HugeVec<P::Signal> = HugeVec::zeroed(widest as usize, huge)?;
-        let mut next_signals = NextSignals::new(hubs, huge)?;
+        let mut hub_signals = HubSignals::new(hubs, huge)?;
+        let mut signals: HugeVec<P::Signal> = HugeVec::zeroed((widest - hubs) as usize, huge)?;
         let (mut sending, mut next_sending) = (Frontier::new(len, huge)?, Frontier::new(len, huge)?);
         let mut desks = self.desks(hubs > 0)?;
-        let mut active = self.begin(degrees, &mut signals, &sending, &mut desks)?;
+        let mut active = self.begin(degrees, &hub_signals, &mut signals, &sending, &mut desks)?;
+        hub_signals.turn();
         let load_seconds = session.seconds();
         let (mut context, mut residual) = (Context::default(), 0.0);
         let mut pass = Pass { up: true, whole: true, ahead: false };
@@ -245,8 +246,8 @@ impl<'r, P: VertexProgram> External<'r, P> {
             pass.ahead &= demand.is_none();
             let step = Step { context: &context, pass, sending: &sending, next_sending: &next_sending, partial };
             match demand {
-                Some(demand) => self.by_lists(demand, &step, &mut signals, &mut desks)?,
-                None => self.by_passes(&step, &mut signals, &mut next_signals, &mut desks)?,
+                Some(demand) => self.by_lists(demand, &step, &mut hub_signals, &mut signals, &mut desks)?,
+                None => self.by_passes(&step, &mut hub_signals, &mut signals, &mut desks)?,
             }
             residual = self.total(|note| note.residual);
             let listed = demand.is_some() || self.rows.is_some();
@@ -270,14 +271,17 @@ impl<'r, P: VertexProgram> External<'r, P> {
         &self,
         demand: &Demand<P::Message>,
         step: &Step<P>,
+        hubs: &mut HubSignals<P::Signal>,
         signals: &mut HugeVec<P::Signal>,
         desks: &mut [Mutex<Desk<P>>],
     ) -> Result<()> {
         for window in self.windows_of(step.sending) {
             self.fetch_window(window, signals, desks)?;
-            self.gather(demand, step, window, signals, desks)?;
+            self.gather(demand, step, window, hubs, signals, desks)?;
         }
-        self.receive(demand, &self.in_place(step), signals, desks)
+        self.receive(demand, &self.in_place(step, hubs), signals, desks)?;
+        hubs.turn();
+        Ok(())
     }
 
     /// The windows in which somebody sends, and the last one, after which messages reach their vertices.
@@ -292,12 +296,14 @@ impl<'r, P: VertexProgram> External<'r, P> {
         demand: &Demand<P::Message>,
         step: &Step<P>,
         window: &Window,
+        hubs: &HubSignals<P::Signal>,
         signals: &mut HugeVec<P::Signal>,
         desks: &mut [Mutex<Desk<P>>],
     ) -> Result<()> {
         if let Some(early) = &self.early {
             return self.gather_early(early, demand, step, signals, desks);
         }
+        let signals = Signals::new(hubs, signals, window.vertices.start);
         let share = Gather { window: window.vertices.clone(), signals, sending: step.sending, edges: self.edges() };
         demand.gather(self.program, self.session, &share)
     }
@@ -306,16 +312,16 @@ impl<'r, P: VertexProgram> External<'r, P> {
     fn by_passes(
         &self,
         step: &Step<P>,
+        hubs: &mut HubSignals<P::Signal>,
         signals: &mut HugeVec<P::Signal>,
-        next_signals: &mut NextSignals<P::Signal>,
         desks: &mut [Mutex<Desk<P>>],
     ) -> Result<()> {
         for window in self.windows_of(step.sending) {
             self.fetch_window(window, signals, desks)?;
             if let Some(rows) = &self.rows {
-                self.gather(rows, step, window, signals, desks)?;
+                self.gather(rows, step, window, hubs, signals, desks)?;
             }
-            let shared = self.shared(step, window, signals, next_signals);
+            let shared = self.shared(step, window, hubs, signals);
             match &self.edges {
                 Edges::Grid(words) => {
                     self.each_worker(desks, |index, desk| Worker::new(self, words, &shared, &mut self.session.reader(index), desk).run())?
@@ -323,29 +329,28 @@ impl<'r, P: VertexProgram> External<'r, P> {
                 Edges::Lists(pull) => pull.pass(self, &shared, desks)?,
             }
         }
-        next_signals.take(signals);
-        self.fetch_tail(next_signals.len(), signals, desks)
+        hubs.turn();
+        self.fetch_tail(signals, desks)
     }
 
     /// What is shared where nobody reads signals: the next ones take the places of those in memory.
-    pub(super) fn in_place<'s>(&'s self, step: &Step<'s, P>) -> Shared<'s, P> {
-        self.shared(step, &self.whole, &[], &self.nobody)
+    pub(super) fn in_place<'s>(&'s self, step: &Step<'s, P>, hubs: &'s HubSignals<P::Signal>) -> Shared<'s, P> {
+        self.shared(step, &self.whole, hubs, &[])
     }
 
     fn shared<'s>(
         &'s self,
         step: &Step<'s, P>,
         window: &'s Window,
+        hubs: &'s HubSignals<P::Signal>,
         signals: &'s [P::Signal],
-        next_signals: &'s NextSignals<P::Signal>,
     ) -> Shared<'s, P> {
         Shared {
             pass: step.pass,
             context: step.context,
             columns: &self.columns,
             window,
-            signals,
-            next_signals,
+            signals: Signals::new(hubs, signals, window.vertices.start),
             sending: step.sending,
             next_sending: step.next_sending,
             everyone: step.sending.count() == step.sending.len(),

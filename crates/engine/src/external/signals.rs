@@ -1,13 +1,14 @@
-//! Signals of a fully-external run: this iteration's in memory, for all vertices or for a window of them at a time; the next one's in memory for the hubs and on scratch for the rest; and
+//! Signals of a fully-external run: this iteration's in memory, for all vertices or for a window of them at a time; the next one's beside them for the hubs, and on scratch for the rest; and
 //! the order in which stripes become settled.
 
 use std::{
-    cell::UnsafeCell,
+    marker::PhantomData,
     ops::Range,
+    ptr::NonNull,
     sync::{Condvar, Mutex},
 };
 
-use outercore_storage::{HugePages, HugeVec, Pod};
+use outercore_storage::{HugePages, HugeVec, Pod, memory::prefetch};
 
 use crate::error::{EngineError, Result};
 
@@ -38,20 +39,30 @@ impl Window {
     }
 }
 
-/// The hubs' next signals: each stripe writes its own once, then the stripe is marked as settled; others read it only after that.
-pub struct NextSignals<T: Pod> {
-    items: UnsafeCell<HugeVec<T>>,
+/// The hubs' signals, this iteration's and the next one's side by side: an edge that serves both finds them at one place. Each stripe writes its own next ones once, then the stripe is
+/// marked as settled; others read them only after that.
+pub struct HubSignals<T: Pod> {
+    /// Owns what `base` points to, and is not used otherwise.
+    _pairs: HugeVec<[T; 2]>,
+    base: NonNull<[T; 2]>,
     len: u64,
+    /// Which of a pair is this iteration's.
+    now: usize,
 }
 
-// SAFETY: `publish` and `settled` are ordered by `Settled`: a range is written by the one worker that has its stripe, before that stripe is marked under a mutex; readers have seen
-// the mark under the same mutex. So no element is written while another thread reads or writes it.
-unsafe impl<T: Pod + Send + Sync> Sync for NextSignals<T> {}
+// SAFETY: it owns its items, like the `HugeVec` behind it.
+unsafe impl<T: Pod + Send> Send for HubSignals<T> {}
+// SAFETY: this iteration's items change only through `turn`, which borrows exclusively. For the next one's, `publish` and `settled` are ordered by `Settled`: a range is written by the
+// one worker that has its stripe, before that stripe is marked under a mutex; readers have seen the mark under the same mutex. So no item is written while another thread reads or
+// writes it.
+unsafe impl<T: Pod + Send + Sync> Sync for HubSignals<T> {}
 
-impl<T: Pod + Copy> NextSignals<T> {
+impl<T: Pod + Copy> HubSignals<T> {
     /// Zeros for vertices below `len`.
     pub fn new(len: u64, huge: HugePages) -> Result<Self> {
-        Ok(Self { items: UnsafeCell::new(HugeVec::zeroed(len as usize, huge)?), len })
+        let mut pairs: HugeVec<[T; 2]> = HugeVec::zeroed(len as usize, huge)?;
+        let base = NonNull::from(&mut *pairs).cast();
+        Ok(Self { _pairs: pairs, base, len, now: 0 })
     }
 
     /// Vertices below this are hubs.
@@ -59,39 +70,134 @@ impl<T: Pod + Copy> NextSignals<T> {
         self.len
     }
 
-    /// Writes the signals of the vertices from `first` on.
+    /// Which of a pair is this iteration's; the other one is the next one's.
+    pub fn now(&self) -> usize {
+        self.now
+    }
+
+    /// Between passes: the next signals become this iteration's.
+    pub fn turn(&mut self) {
+        self.now = 1 - self.now;
+    }
+
+    /// Writes the next signals of the vertices from `first` on.
     ///
     /// # Safety
     /// The caller is the only one that has these vertices' stripe, and the stripe is not settled yet in this pass.
     pub unsafe fn publish(&self, first: u64, signals: &[T]) {
         assert!(first + signals.len() as u64 <= self.len, "only hubs' signals are kept");
-        // SAFETY: in bounds by the assertion; nobody else touches the range (this function's contract).
-        unsafe {
-            let target = (*self.items.get()).as_mut_ptr().add(first as usize);
-            std::ptr::copy_nonoverlapping(signals.as_ptr(), target, signals.len());
+        for (vertex, &signal) in (first as usize..).zip(signals) {
+            // SAFETY: in bounds by the assertion; nobody else touches the next signals of the range (this function's contract).
+            unsafe { self.base.add(vertex).cast::<T>().add(1 - self.now).write(signal) };
         }
     }
 
-    /// The signals of the hubs `first..=last`.
+    /// This iteration's signals of the hubs `first..=last`.
+    pub fn this(&self, first: u64, last: u64) -> ThisSignals<'_, T> {
+        assert!(first <= last && last < self.len, "only hubs' signals are kept");
+        // SAFETY: in bounds by the assertion.
+        let base = unsafe { self.base.add(first as usize).cast::<T>().add(self.now) };
+        ThisSignals { base, len: (last - first + 1) as usize, kind: PhantomData }
+    }
+
+    /// Both signals of the hubs `first..=last`.
     ///
     /// # Safety
     /// Their stripes are settled in this pass, as this thread has seen through [`Settled::wait`].
     #[inline(always)]
-    pub unsafe fn settled(&self, first: u64, last: u64) -> &[T] {
+    pub unsafe fn settled(&self, first: u64, last: u64) -> &[[T; 2]] {
         assert!(first <= last && last < self.len, "only hubs' signals are kept");
         // SAFETY: in bounds by the assertion; written before the mark that this thread has seen, and by nobody since (this function's contract).
-        unsafe { std::slice::from_raw_parts((*self.items.get()).as_ptr().add(first as usize), (last - first + 1) as usize) }
+        unsafe { std::slice::from_raw_parts(self.base.add(first as usize).as_ptr(), (last - first + 1) as usize) }
+    }
+}
+
+/// Signals that are looked up by their place.
+pub trait Lookup<T>: Copy {
+    /// The signal at `index`.
+    fn at(self, index: usize) -> T;
+    /// Brings it near, if there is one.
+    fn prefetch(self, index: usize);
+}
+
+impl<T: Copy> Lookup<T> for &[T] {
+    #[inline(always)]
+    fn at(self, index: usize) -> T {
+        self[index]
     }
 
-    /// Between passes: they become this iteration's, which are `signals`.
-    pub fn take(&mut self, signals: &mut HugeVec<T>) {
-        let items = self.items.get_mut();
-        if items.len() == signals.len() {
-            std::mem::swap(items, signals);
-        } else {
-            signals[..items.len()].copy_from_slice(items);
-        }
+    #[inline(always)]
+    fn prefetch(self, index: usize) {
+        prefetch(self.as_ptr().wrapping_add(index));
     }
+}
+
+/// This iteration's signals of some hubs, every second item in memory: those between may be written meanwhile.
+#[derive(Clone, Copy)]
+pub struct ThisSignals<'s, T> {
+    base: NonNull<T>,
+    len: usize,
+    kind: PhantomData<&'s T>,
+}
+
+impl<T: Copy> Lookup<T> for ThisSignals<'_, T> {
+    #[inline(always)]
+    fn at(self, index: usize) -> T {
+        assert!(index < self.len, "no such hub");
+        // SAFETY: in bounds by the assertion; nobody writes this iteration's signals while they are borrowed.
+        unsafe { self.base.add(2 * index).read() }
+    }
+
+    #[inline(always)]
+    fn prefetch(self, index: usize) {
+        prefetch(self.base.as_ptr().wrapping_add(2 * index));
+    }
+}
+
+/// This iteration's signals: the hubs', and those of a window's other vertices.
+#[derive(Clone, Copy)]
+pub struct Signals<'s, T: Pod> {
+    /// The hubs'.
+    pub hubs: &'s HubSignals<T>,
+    others: &'s [T],
+    /// The vertex whose signal is the first of `others`.
+    from: u64,
+}
+
+impl<'s, T: Pod + Copy> Signals<'s, T> {
+    /// Of the vertices from `first` on that are no hubs, these.
+    pub fn new(hubs: &'s HubSignals<T>, others: &'s [T], first: u64) -> Self {
+        Self { hubs, others, from: first.max(hubs.len()) }
+    }
+
+    /// That of a vertex of the window.
+    #[inline(always)]
+    pub fn of(&self, vertex: u64) -> T {
+        if vertex < self.hubs.len() { self.hubs.this(vertex, vertex).at(0) } else { self.others[(vertex - self.from) as usize] }
+    }
+
+    /// Those of vertices that are no hubs, from `first` on.
+    pub fn others(&self, first: u64) -> &'s [T] {
+        &self.others[(first - self.from) as usize..]
+    }
+}
+
+/// Signals from vertex `first` on, some of which are hubs'.
+#[derive(Clone, Copy)]
+pub struct Mixed<'s, T: Pod> {
+    /// All signals.
+    pub signals: Signals<'s, T>,
+    /// The first vertex.
+    pub first: u64,
+}
+
+impl<T: Pod + Copy> Lookup<T> for Mixed<'_, T> {
+    #[inline(always)]
+    fn at(self, index: usize) -> T {
+        self.signals.of(self.first + index as u64)
+    }
+
+    fn prefetch(self, _: usize) {}
 }
 
 /// How many stripes, in the order of a pass, are settled without a gap.
@@ -144,23 +250,29 @@ mod tests {
 
     #[test]
     fn what_is_settled_is_seen() {
-        let (signals, settled) = (NextSignals::<u64>::new(40, HugePages::Off).unwrap(), Settled::new(4));
+        let (mut signals, settled) = (HubSignals::<u64>::new(40, HugePages::Off).unwrap(), Settled::new(4));
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 for stripe in [1u64, 0, 3, 2] {
                     // SAFETY: this thread alone has the stripes.
-                    unsafe { signals.publish(stripe * 10, &[stripe; 10]) };
+                    unsafe { signals.publish(stripe * 10, &[stripe + 1; 10]) };
                     settled.mark(stripe as usize);
                 }
             });
             scope.spawn(|| {
+                let this = signals.this(5, 39);
+                assert!((0..35).all(|at| this.at(at) == 0), "whatever others publish");
                 settled.wait(2).unwrap();
                 // SAFETY: stripes 0 and 1 are settled.
-                assert!(unsafe { signals.settled(0, 19) }.iter().zip(0..).all(|(&signal, vertex)| signal == vertex / 10));
+                assert!(unsafe { signals.settled(0, 19) }.iter().zip(0..).all(|(&pair, vertex)| pair == [0, vertex / 10 + 1]));
                 settled.wait(4).unwrap();
             });
         });
         settled.fail();
         assert!(settled.wait(4).is_err());
+        signals.turn();
+        let this = signals.this(25, 39);
+        assert!((0..15).all(|at| this.at(at) == (25 + at as u64) / 10 + 1), "they have become this iteration's");
+        assert_eq!(signals.now(), 1);
     }
 }

@@ -14,7 +14,7 @@ use super::{
     demand::Demand,
     pass::{Desk, Shared},
     run::{External, Note},
-    signals::Window,
+    signals::{HubSignals, Window},
 };
 use crate::{
     error::Result,
@@ -26,6 +26,19 @@ use crate::{
 
 /// Where a stripe's signals lie in memory.
 type Place<'s, T> = Mutex<&'s mut [T]>;
+
+/// Where the signals of stripes lie that are in memory and not hubs'.
+struct Places<'s, T> {
+    /// The first stripe that has a place.
+    first: usize,
+    places: Vec<Place<'s, T>>,
+}
+
+impl<'s, T> Places<'s, T> {
+    fn get(&self, stripe: usize) -> Option<&Place<'s, T>> {
+        self.places.get(stripe.checked_sub(self.first)?)
+    }
+}
 
 impl<P: VertexProgram> External<'_, P> {
     /// What was passed reaches the vertices, stripe by stripe.
@@ -89,6 +102,7 @@ impl<P: VertexProgram> External<'_, P> {
     pub(super) fn begin(
         &self,
         degrees: &OpenSection,
+        hubs: &HubSignals<P::Signal>,
         signals: &mut [P::Signal],
         sending: &Frontier,
         desks: &mut [Mutex<Desk<P>>],
@@ -104,67 +118,99 @@ impl<P: VertexProgram> External<'_, P> {
             let len = (range.end - range.start) as usize;
             load_degrees(self.session, index, degrees, range.start, desk.degrees.items(len))?;
             self.degrees.store(&self.session.counters, stripe, len, &mut desk.degrees)?;
-            let Desk { values, degrees, .. } = desk;
-            self.program.init_range(range.start, degrees.items(len), values.items(len))?;
-            self.values.store(&self.session.counters, stripe, len, &mut desk.values)?;
-            self.wake(stripe, desk, parts.get(stripe), sending, |vertex, _| starts(vertex))
+            self.wake(stripe, desk, (hubs, parts.get(stripe)), sending, true, |vertex, _| starts(vertex))
         })?;
         drop(parts);
         Ok(self.notes.iter().map(|note| note.lock().expect("no holder panics").active).sum())
     }
 
-    /// The signals in memory, by stripe; none where they are a window's.
-    fn parts<'s>(&self, signals: &'s mut [P::Signal]) -> Vec<Place<'s, P::Signal>> {
-        self.split(signals, 0..if self.windows.len() == 1 { self.columns.stripes() } else { 0 })
+    /// The signals in memory of the stripes beyond the hubs; none where they are a window's.
+    fn parts<'s>(&self, signals: &'s mut [P::Signal]) -> Places<'s, P::Signal> {
+        let first = self.columns.hub_stripes();
+        self.split(signals, first..if self.windows.len() == 1 { self.columns.stripes() } else { first })
     }
 
     /// The signals of these stripes, one by one.
-    fn split<'s>(&self, mut signals: &'s mut [P::Signal], stripes: Range<usize>) -> Vec<Place<'s, P::Signal>> {
-        let mut parts = Vec::new();
+    fn split<'s>(&self, mut signals: &'s mut [P::Signal], stripes: Range<usize>) -> Places<'s, P::Signal> {
+        let (first, mut places) = (stripes.start, Vec::new());
         for stripe in stripes {
             let range = self.columns.vertices(stripe);
             let (part, after) = signals.split_at_mut((range.end - range.start) as usize);
             signals = after;
-            parts.push(Mutex::new(part));
+            places.push(Mutex::new(part));
         }
-        parts
+        Places { first, places }
     }
 
-    /// The vertices of a loaded stripe that `is_active` names make their signals.
+    /// The vertices of a stripe that `is_active` names make their signals; degrees are at hand, and values come to be if they are `new`.
     fn wake(
         &self,
         stripe: usize,
         desk: &mut Desk<P>,
-        place: Option<&Place<P::Signal>>,
+        target: (&HubSignals<P::Signal>, Option<&Place<P::Signal>>),
         sending: &Frontier,
+        new: bool,
         mut is_active: impl FnMut(u64, &mut P::Value) -> bool,
     ) -> Result<()> {
         let range = self.columns.vertices(stripe);
         let len = (range.end - range.start) as usize;
-        let (_, values, degrees, signals) = desk.columns(len);
         let mut note = Note { key: u64::MAX, ..Note::default() };
-        let sent = sending.replace(range.clone(), |vertex| {
-            let at = (vertex - range.start) as usize;
-            let woken = is_active(vertex, &mut values[at]);
-            note.aggregate += self.program.aggregate(&values[at], degrees[at]);
-            note.key = note.key.min(self.program.phase_key(&values[at]));
-            note.active += u64::from(woken);
-            note.edges += if woken { u64::from(degrees[at]) } else { 0 };
-            match self.program.scatter(vertex, &values[at], degrees[at]) {
-                Some(signal) if woken => {
-                    signals[at] = signal;
-                    true
-                }
-                _ => false,
-            }
-        });
-        note.tail = self.put(stripe, sent, desk, place)?;
+        let (counters, degrees, signals) = (&self.session.counters, desk.degrees.items(len), desk.signals.items(len));
+        let mut make = |values: &mut [P::Value]| {
+            sending.replace_words(range.clone(), |part| {
+                let at = (part.start - range.start) as usize..(part.end - range.start) as usize;
+                let outputs = values[at.clone()].iter_mut().zip(&mut signals[at.clone()]);
+                let bits;
+                (bits, note) = self.wake_some(part.start, degrees[at].iter().zip(outputs), note, &mut is_active);
+                bits
+            })
+        };
+        let sent = if new {
+            self.values.write(counters, stripe, len, &mut desk.values, |values| {
+                self.program.init_range(range.start, degrees, values).map(|()| make(values))
+            })??
+        } else {
+            self.values.update(counters, stripe, len, &mut desk.values, make)?
+        };
+        note.tail = self.put(stripe, sent, desk, target)?;
         *self.notes[stripe].lock().expect("no holder panics") = note;
         Ok(())
     }
 
-    /// Signals that a stripe has made go where they belong; returns whether that is scratch.
-    fn put(&self, stripe: usize, sent: u64, desk: &mut Desk<P>, place: Option<&Place<P::Signal>>) -> Result<bool> {
+    /// The same for up to 64 vertices from `first` on: their degrees, values and signals. Returns a bit for each that sends, and what is known of the stripe after them.
+    // A function of its own, by value: additions in memory would wait for each other.
+    #[inline(never)]
+    fn wake_some<'v>(
+        &self,
+        first: u64,
+        vertices: impl Iterator<Item = (&'v u32, (&'v mut P::Value, &'v mut P::Signal))>,
+        mut note: Note,
+        mut is_active: impl FnMut(u64, &mut P::Value) -> bool,
+    ) -> (u64, Note) {
+        let mut bits = 0;
+        for (bit, (degree, (value, signal))) in vertices.enumerate() {
+            let vertex = first + bit as u64;
+            let woken = is_active(vertex, value);
+            note.aggregate += self.program.aggregate(value, *degree);
+            note.key = note.key.min(self.program.phase_key(value));
+            note.active += u64::from(woken);
+            note.edges += if woken { u64::from(*degree) } else { 0 };
+            if let (true, Some(made)) = (woken, self.program.scatter(vertex, value, *degree)) {
+                *signal = made;
+                bits |= 1 << bit;
+            }
+        }
+        (bits, note)
+    }
+
+    /// Signals that a stripe has made, for the next iteration, go where they belong; returns whether that is scratch.
+    fn put(
+        &self,
+        stripe: usize,
+        sent: u64,
+        desk: &mut Desk<P>,
+        (hubs, place): (&HubSignals<P::Signal>, Option<&Place<P::Signal>>),
+    ) -> Result<bool> {
         let range = self.columns.vertices(stripe);
         let len = (range.end - range.start) as usize;
         if sent == 0 {
@@ -172,6 +218,11 @@ impl<P: VertexProgram> External<'_, P> {
         }
         if let Some(place) = place {
             place.lock().expect("a stripe has one worker").copy_from_slice(desk.signals.items(len));
+            return Ok(false);
+        }
+        if range.end <= hubs.len() {
+            // SAFETY: this worker has the stripe, and marks it as settled only later.
+            unsafe { hubs.publish(range.start, desk.signals.items(len)) };
             return Ok(false);
         }
         self.tail.store(&self.session.counters, stripe, len, &mut desk.signals)?;
@@ -204,17 +255,13 @@ impl<P: VertexProgram> External<'_, P> {
                 }
             }
             let len = (range.end - range.start) as usize;
-            self.load(stripe, len, desk)?;
-            self.wake(stripe, desk, parts.get(stripe), sending, |vertex, value| self.program.wake(context, vertex, value))?;
-            self.values.store(&self.session.counters, stripe, len, &mut desk.values)
+            self.degrees.load(&self.session.counters, stripe, len, &mut desk.degrees)?;
+            self.wake(stripe, desk, (&self.nobody, parts.get(stripe)), sending, false, |vertex, value| {
+                self.program.wake(context, vertex, value)
+            })
         })?;
         drop(parts);
         Ok(self.notes.iter().map(|note| note.lock().expect("no holder panics").active).sum())
-    }
-
-    fn load(&self, stripe: usize, len: usize, desk: &mut Desk<P>) -> Result<()> {
-        self.values.load(&self.session.counters, stripe, len, &mut desk.values)?;
-        self.degrees.load(&self.session.counters, stripe, len, &mut desk.degrees)
     }
 
     /// The messages of a stripe reach its vertices, which make their next signals: in `place`, or where a pass keeps them.
@@ -228,67 +275,83 @@ impl<P: VertexProgram> External<'_, P> {
     ) -> Result<()> {
         let range = self.columns.vertices(stripe);
         let len = (range.end - range.start) as usize;
-        let (program, always) = (self.program, self.program.applies_always());
+        let always = self.program.applies_always();
         let mut note = self.notes[stripe].lock().expect("a stripe has one worker");
-        (note.residual, note.active, note.edges, note.tail) = (0.0, 0, 0, false);
         if !always && (!touched || desk.total()[..len].iter().all(|message| *message == P::Message::IDENTITY)) {
-            note.active = shared.next_sending.replace(range.clone(), |vertex| shared.keeps && shared.next_sending.contains(vertex));
+            let active = shared.next_sending.replace(range.clone(), |vertex| shared.keeps && shared.next_sending.contains(vertex));
             // Their degrees are not at hand: as many edges as others have.
-            note.edges = note.active * (self.session.graph.manifest().arcs / self.columns.vertices_len().max(1));
+            let edges = active * (self.session.graph.manifest().arcs / self.columns.vertices_len().max(1));
+            *note = Note { residual: 0.0, active, edges, tail: false, ..*note };
             shared.all_send_next.store(false, Relaxed);
             return Ok(());
         }
-        self.load(stripe, len, desk)?;
+        self.degrees.load(&self.session.counters, stripe, len, &mut desk.degrees)?;
         if shared.keeps {
             // Those of vertices that are known to send already.
             match place {
                 Some(place) => desk.signals.items(len).copy_from_slice(&place.lock().expect("a stripe has one worker")),
-                None => desk.signals.items(len).copy_from_slice(&shared.signals[range.start as usize..range.end as usize]),
+                None => desk.signals.items(len).copy_from_slice(&shared.signals.others(range.start)[..len]),
             }
         }
-        (note.aggregate, note.key) = (0.0, u64::MAX);
+        let mut made = Note { key: u64::MAX, ..Note::default() };
         let (total, values, degrees, signals) = desk.columns(len);
-        let sent = shared.next_sending.replace(range.clone(), |vertex| {
-            let at = (vertex - range.start) as usize;
+        let sent = self.values.update(&self.session.counters, stripe, len, values, |values| {
+            shared.next_sending.replace_words(range.clone(), |part| {
+                let at = (part.start - range.start) as usize..(part.end - range.start) as usize;
+                let inputs = total[at.clone()].iter().zip(&degrees[at.clone()]);
+                let bits;
+                (bits, made) = self.apply_some(shared, part.start, inputs.zip(values[at.clone()].iter_mut().zip(&mut signals[at])), made);
+                bits
+            })
+        })?;
+        if sent < len as u64 {
+            shared.all_send_next.store(false, Relaxed);
+        }
+        let tail = self.put(stripe, sent, desk, (shared.signals.hubs, place))?;
+        *note = Note { tail, summed: note.summed, ..made };
+        Ok(())
+    }
+
+    /// The same for up to 64 vertices from `first` on: their messages and degrees, values and signals. Returns a bit for each that sends, and what is known of the stripe after them.
+    // A function of its own, by value: additions in memory would wait for each other.
+    #[inline(never)]
+    #[allow(clippy::type_complexity)]
+    fn apply_some<'v>(
+        &self,
+        shared: &Shared<P>,
+        first: u64,
+        vertices: impl Iterator<Item = ((&'v P::Message, &'v u32), (&'v mut P::Value, &'v mut P::Signal))>,
+        mut note: Note,
+    ) -> (u64, Note) {
+        let (program, mut bits) = (self.program, 0);
+        for (bit, ((message, degree), (value, signal))) in vertices.enumerate() {
+            let vertex = first + bit as u64;
             let mut active = false;
-            if always || total[at] != P::Message::IDENTITY {
-                let old = values[at];
-                active = program.apply(shared.context, vertex, &mut values[at], total[at]);
-                note.residual += program.residual(&old, &values[at]);
+            if program.applies_always() || *message != P::Message::IDENTITY {
+                let old = *value;
+                active = program.apply(shared.context, vertex, value, *message);
+                note.residual += program.residual(&old, value);
             }
-            note.aggregate += program.aggregate(&values[at], degrees[at]);
-            note.key = note.key.min(program.phase_key(&values[at]));
-            let sends = match if active { program.scatter(vertex, &values[at], degrees[at]) } else { None } {
-                Some(signal) => {
-                    signals[at] = signal;
+            note.aggregate += program.aggregate(value, *degree);
+            note.key = note.key.min(program.phase_key(value));
+            let sends = match if active { program.scatter(vertex, value, *degree) } else { None } {
+                Some(made) => {
+                    *signal = made;
                     true
                 }
                 None => shared.keeps && shared.next_sending.contains(vertex),
             };
             note.active += u64::from(active || sends);
-            note.edges += if active || sends { u64::from(degrees[at]) } else { 0 };
-            sends
-        });
-        if sent < len as u64 {
-            shared.all_send_next.store(false, Relaxed);
+            note.edges += if active || sends { u64::from(*degree) } else { 0 };
+            bits |= u64::from(sends) << bit;
         }
-        self.values.store(&self.session.counters, stripe, len, &mut desk.values)?;
-        if place.is_none() && range.end <= shared.next_signals.len() {
-            // SAFETY: this worker has the stripe, and marks it as settled only later.
-            unsafe { shared.next_signals.publish(range.start, desk.signals.items(len)) };
-        } else {
-            note.tail = self.put(stripe, sent, desk, place)?;
-        }
-        Ok(())
+        (bits, note)
     }
 
     /// Brings the signals of the vertices beyond the hubs back into memory, where all are.
-    pub(super) fn fetch_tail(&self, hubs: u64, signals: &mut [P::Signal], desks: &mut [Mutex<Desk<P>>]) -> Result<()> {
+    pub(super) fn fetch_tail(&self, signals: &mut [P::Signal], desks: &mut [Mutex<Desk<P>>]) -> Result<()> {
         let parts = self.parts(signals);
-        self.each_stripe(desks, |_, stripe, desk| match parts.get(stripe) {
-            Some(part) if self.columns.vertices(stripe).end > hubs => self.fetch(stripe, desk, part),
-            _ => Ok(()),
-        })
+        self.each_stripe(desks, |_, stripe, desk| parts.get(stripe).map_or(Ok(()), |part| self.fetch(stripe, desk, part)))
     }
 
     /// Brings the signals of a window into memory, where they are not there at all times.
@@ -297,9 +360,7 @@ impl<P: VertexProgram> External<'_, P> {
             return Ok(());
         }
         let parts = self.split(signals, window.stripes.clone());
-        self.each_stripe(desks, |_, stripe, desk| {
-            if window.stripes.contains(&stripe) { self.fetch(stripe, desk, &parts[stripe - window.stripes.start]) } else { Ok(()) }
-        })
+        self.each_stripe(desks, |_, stripe, desk| parts.get(stripe).map_or(Ok(()), |part| self.fetch(stripe, desk, part)))
     }
 
     /// Brings the signals of a stripe back, if it made any.
