@@ -116,6 +116,11 @@ impl VertexProgram for Program {
         (new - old).abs()
     }
 
+    fn forgets(&self, iterations: u64) -> bool {
+        // A rank comes from messages alone; the last two are compared, once.
+        self.tolerance == 0.0 && iterations + 1 < self.iterations
+    }
+
     fn finished(&self, context: &Context, residual: f64, _: u64) -> bool {
         let mut state = self.isolated_rank.lock().expect("no holder panics");
         let moved = self.isolated * (context.prepared - *state).abs();

@@ -89,6 +89,26 @@ fn passes_that_serve_two_iterations_read_less_and_give_the_same_bits() {
 }
 
 #[test]
+fn values_that_nobody_looks_at_are_not_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let graph = graph(folder.path(), 16);
+    let config = RunConfig { preset: Preset::Streaming, ..config(MemoryModel::FullyExternal, 2) };
+    let of = |tolerance| run(&graph, "pagerank", &Request { iterations: Some(5), tolerance, ..Request::default() }, &config);
+    // A tolerance that is never reached has every iteration compared with the one before.
+    let (forgetful, compared) = (of(None), of(Some(1e-300)));
+    assert_eq!(values(&forgetful, 0), values(&compared, 0));
+    assert_eq!(forgetful.report.summary.get("residual"), compared.report.summary.get("residual"));
+    let (ranks, stripes) = (graph.connected() * 8, graph.grid().unwrap().stripes.len() as u64);
+    let spared = compared.report.bytes_written - forgetful.report.bytes_written;
+    assert!(
+        (4 * ranks..4 * (ranks + stripes * 4096)).contains(&spared),
+        "the first ranks and those of three iterations: {spared} of {ranks} each"
+    );
+    let spared = compared.report.bytes_read - forgetful.report.bytes_read;
+    assert!((4 * ranks..4 * (ranks + stripes * 4096)).contains(&spared), "read again: {spared} of {ranks} each");
+}
+
+#[test]
 fn programs_with_frontiers_and_phases() {
     let folder = tempfile::tempdir().unwrap();
     let graph = graph(folder.path(), 24);

@@ -87,6 +87,11 @@ pub trait VertexProgram: Sync {
     fn residual(&self, _old: &Self::Value, _new: &Self::Value) -> f64 {
         0.0
     }
+    /// Whether nobody looks at the values after so many iterations: neither the next one's `apply` and `residual`, nor who asks for the result. In a run by passes they are then not kept.
+    /// Once values are looked at, those of all later iterations are.
+    fn forgets(&self, _iterations: u64) -> bool {
+        false
+    }
     /// When no vertex is active any more, the smallest key begins a new phase; `u64::MAX` (all vertices, by default) ends the run.
     fn phase_key(&self, _value: &Self::Value) -> u64 {
         u64::MAX

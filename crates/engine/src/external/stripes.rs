@@ -165,12 +165,13 @@ impl<P: VertexProgram> External<'_, P> {
                 bits
             })
         };
-        let sent = if new {
-            self.values.write(counters, stripe, len, &mut desk.values, |values| {
-                self.program.init_range(range.start, degrees, values).map(|()| make(values))
-            })??
-        } else {
+        let begin = |values: &mut [P::Value]| self.program.init_range(range.start, degrees, values);
+        let sent = if !new {
             self.values.update(counters, stripe, len, &mut desk.values, make)?
+        } else if self.program.forgets(0) {
+            begin(desk.values.items(len)).map(|()| make(desk.values.items(len)))?
+        } else {
+            self.values.write(counters, stripe, len, &mut desk.values, |values| begin(values).map(|()| make(values)))??
         };
         note.tail = self.put(stripe, sent, desk, target)?;
         *self.notes[stripe].lock().expect("no holder panics") = note;
@@ -295,7 +296,7 @@ impl<P: VertexProgram> External<'_, P> {
         }
         let mut made = Note { key: u64::MAX, ..Note::default() };
         let (total, values, degrees, signals) = desk.columns(len);
-        let sent = self.values.update(&self.session.counters, stripe, len, values, |values| {
+        let mut reach = |values: &mut [P::Value]| {
             shared.next_sending.replace_words(range.clone(), |part| {
                 let at = (part.start - range.start) as usize..(part.end - range.start) as usize;
                 let inputs = total[at.clone()].iter().zip(&degrees[at.clone()]);
@@ -303,7 +304,18 @@ impl<P: VertexProgram> External<'_, P> {
                 (bits, made) = self.apply_some(shared, part.start, inputs.zip(values[at.clone()].iter_mut().zip(&mut signals[at])), made);
                 bits
             })
-        })?;
+        };
+        let (done, counters) = (shared.context.iteration, &self.session.counters);
+        let sent = match (self.program.forgets(done), self.program.forgets(done + 1)) {
+            (_, true) => reach(values.items(len)),
+            (true, false) => {
+                // Memory that is read before it is first written is mapped twice, and every other processor interrupted for it.
+                let sent = reach(values.items(len));
+                self.values.store(counters, stripe, len, values)?;
+                sent
+            }
+            (false, false) => self.values.update(counters, stripe, len, values, reach)?,
+        };
         if sent < len as u64 {
             shared.all_send_next.store(false, Relaxed);
         }
@@ -330,7 +342,7 @@ impl<P: VertexProgram> External<'_, P> {
             if program.applies_always() || *message != P::Message::IDENTITY {
                 let old = *value;
                 active = program.apply(shared.context, vertex, value, *message);
-                note.residual += program.residual(&old, value);
+                note.residual += if program.forgets(shared.context.iteration) { 0.0 } else { program.residual(&old, value) };
             }
             note.aggregate += program.aggregate(value, *degree);
             note.key = note.key.min(program.phase_key(value));
