@@ -2,7 +2,7 @@
 """Random graphs, each run in every way that must not change the answer. Python 3.9 or newer, no packages.
 
 For each graph: it is checked; each algorithm runs in memory on one thread, and then within the smallest budget that its plan names, with other threads, backends,
-read modes and pages: the files of results must be equal byte for byte. The graph is exported and built again in another order and budget: the figures
+read modes and pages: the files of results must be equal byte for byte (scores from passes over the grid: but for rounding). The graph is exported and built again in another order and budget: the figures
 must be equal. Peak memory must stay below each budget. Each difference is printed with its seed and the commands that show it again, and its files are kept.
 """
 
@@ -98,6 +98,13 @@ def same(one, other):
         math.isclose(one[key], other[key], rel_tol=1e-9) if isinstance(one[key], float) else one[key] == other[key] for key in one)
 
 
+def near(one, other):
+    """Whether two files of results have the same rows, scores being equal but for rounding."""
+    rows = [[line.split(",") for line in path.read_text().splitlines()] for path in (one, other)]
+    return len(rows[0]) == len(rows[1]) and all(
+        a[0] == b[0] and (a == b or all(math.isclose(float(x), float(y), rel_tol=1e-12) for x, y in zip(a[1:], b[1:]))) for a, b in zip(*rows))
+
+
 def round_of(rng, place):
     words, weighted = shape(rng)
     order = rng.choice(["degree", "original"])
@@ -116,10 +123,15 @@ def round_of(rng, place):
         first = place.run("run", name, "a.oc", *more, "--model", "in-memory", "--memory", "2G", "--threads", 1, "-o", "first.csv")
         way = ways(rng)
         smallest = place.run("plan", name, "a.oc", *more, *way)["smallest_budget_bytes"]
+        plan = place.run("plan", name, "a.oc", *more, *way, "--memory", smallest)
         other = place.run("run", name, "a.oc", *more, *way, "--memory", smallest, "-o", "other.csv")
-        if (place.folder / "first.csv").read_bytes() != (place.folder / "other.csv").read_bytes():
+        # Passes add up what comes from before, from near and from after a vertex apart: scores have other last digits.
+        if "passes" in plan["method"]:
+            if not same(figures(first), figures(other)) or not near(place.folder / "first.csv", place.folder / "other.csv"):
+                raise Difference(f"{name}: the results are not near each other, or {figures(first)} and {figures(other)}")
+        elif (place.folder / "first.csv").read_bytes() != (place.folder / "other.csv").read_bytes():
             raise Difference(f"{name}: the results differ")
-        if first["summary"] != other["summary"]:
+        elif first["summary"] != other["summary"]:
             raise Difference(f"{name}: {first['summary']} and {other['summary']}")
         # Isolated vertices are vertices of their own to these two, and only the first graph has them.
         counts = graph["vertices"] == graph["connected"] == again["vertices"]

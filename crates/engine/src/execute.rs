@@ -10,7 +10,7 @@ use std::sync::{
 };
 
 use outercore_graph::{Direction, Graph, WeightKind};
-use outercore_storage::{HugeVec, memory::prefetch};
+use outercore_storage::HugeVec;
 
 use crate::{
     budget::{Needs, pass_over},
@@ -18,6 +18,7 @@ use crate::{
     costs::{self, Lists, Scan},
     edges::{
         grid::Grid,
+        piece::look_ahead,
         rows::{Rows, load_table},
         stream::IoIterator,
     },
@@ -445,10 +446,10 @@ impl<'r, P: VertexProgram> Run<'r, P> {
                 let base = piece.segment as usize;
                 if everyone {
                     let signals = &signals[base..];
-                    piece.for_each_near::<P::Signal>(
-                        |source| prefetch(signals.as_ptr().wrapping_add(source)),
-                        |source, target| inbox[target].combine(program.carry(signals[source], 1.0)),
-                    );
+                    piece.for_each(|source, target| {
+                        look_ahead(signals, source);
+                        inbox[target].combine(program.carry(signals[source], 1.0));
+                    });
                 } else {
                     piece.for_each(|source, target| {
                         if sending.contains((base + source) as u64) {

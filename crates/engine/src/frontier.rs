@@ -83,12 +83,20 @@ impl Frontier {
 
     /// Whether a vertex of `first..=last` is a member.
     pub fn any(&self, first: u64, last: u64) -> bool {
-        let (low, high) = (first / 64, last.min(self.len - 1) / 64);
-        let (from, to) = (u64::MAX << (first % 64), u64::MAX >> (63 - last.min(self.len - 1) % 64));
-        (low..=high).any(|index| {
-            let mask = if index == low { from } else { u64::MAX } & if index == high { to } else { u64::MAX };
-            self.word(index) & mask != 0
-        })
+        self.masks(first, last).any(|(index, mask)| self.word(index) & mask != 0)
+    }
+
+    /// Whether every vertex of `first..=last` is a member.
+    pub fn all(&self, first: u64, last: u64) -> bool {
+        self.masks(first, last).all(|(index, mask)| !self.word(index) & mask == 0)
+    }
+
+    /// The words with `first..=last`, and their bits in these.
+    fn masks(&self, first: u64, last: u64) -> impl Iterator<Item = (u64, u64)> {
+        let last = last.min(self.len - 1);
+        let (low, high) = (first / 64, last / 64);
+        let (from, to) = (u64::MAX << (first % 64), u64::MAX >> (63 - last % 64));
+        (low..=high).map(move |index| (index, if index == low { from } else { u64::MAX } & if index == high { to } else { u64::MAX }))
     }
 
     /// The 64 members from `index * 64` on, as bits.
@@ -185,6 +193,9 @@ mod tests {
             prop_assert_eq!(frontier.count(), members.len() as u64);
             let last = (from + len).min(499);
             prop_assert_eq!(frontier.any(from, last), members.iter().any(|&member| (from..=last).contains(&member)));
+            prop_assert_eq!(frontier.all(from, last), (from..=last).all(|vertex| members.contains(&vertex)));
+            (from..=last).for_each(|vertex| _ = frontier.insert(vertex));
+            prop_assert!(frontier.all(from, last));
         }
     }
 

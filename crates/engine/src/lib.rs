@@ -14,6 +14,7 @@
 //! - [`error`]: [`EngineError`], what else it can end with.
 
 pub mod budget;
+mod combine;
 pub mod config;
 pub mod costs;
 pub mod edges;

@@ -1,6 +1,7 @@
 //! [`Piece`]: the words of a chunk, on their way to being edges.
 
-use outercore_graph::format::WordCode;
+use outercore_graph::format::{GridDirectory, SEGMENT_BITS, Tile, WordCode};
+use outercore_storage::memory::prefetch;
 
 /// How far ahead of the edge at hand signals are brought near, in bytes: far enough for main memory, within the next page.
 const AHEAD: usize = 2048;
@@ -8,20 +9,46 @@ const AHEAD: usize = 2048;
 /// Words by which sparse words are decoded before they are due.
 const WORDS_AHEAD: usize = 32;
 
+/// Brings near what will be due soon after `signals[source]`: sources come in ascending order, but with gaps that the processor's own foresight does not follow.
+#[inline(always)]
+pub fn look_ahead<T>(signals: &[T], source: usize) {
+    prefetch(signals.as_ptr().wrapping_add(source).wrapping_byte_add(AHEAD));
+}
+
+/// The first and the last source that a tile's chunk may have, within its segment, in a graph of so many vertices.
+pub fn chunk_sources(directory: &GridDirectory, tile: &Tile, index: u64, vertices: u64) -> (u64, u64) {
+    let source = |index: u64| directory.chunks[(tile.first_chunk + index) as usize].source;
+    // The next chunk counts from this one's last source.
+    let end = || (vertices - (u64::from(tile.segment) << SEGMENT_BITS)).min(1 << SEGMENT_BITS) - 1;
+    (source(index), if index + 1 < tile.chunks() { source(index + 1) } else { end() })
+}
+
 /// A piece of a tile: at most one chunk.
 pub struct Piece<'a> {
     /// The first source of the segment.
     pub segment: u64,
     /// The source, within the segment, to which the first delta is added.
     source: u64,
+    /// The last source that there may be, within the segment.
+    last: u64,
     code: WordCode,
     bytes: &'a [u8],
 }
 
 impl<'a> Piece<'a> {
-    /// The piece with these words, of a segment that begins at `segment`; `source` is the chunk's.
-    pub(crate) fn new(segment: u64, source: u64, code: WordCode, bytes: &'a [u8]) -> Self {
-        Self { segment, source, code, bytes }
+    /// The piece with these words, of a segment that begins at `segment`; its sources are in `sources`, within that.
+    pub(crate) fn new(segment: u64, sources: (u64, u64), code: WordCode, bytes: &'a [u8]) -> Self {
+        Self { segment, source: sources.0, last: sources.1, code, bytes }
+    }
+
+    /// The first source that there may be, within the segment.
+    pub fn first(&self) -> usize {
+        self.source as usize
+    }
+
+    /// The vertices among which its sources are.
+    pub fn sources(&self) -> (u64, u64) {
+        (self.segment + self.source, self.segment + self.last)
     }
 
     /// Words, skips included: about the edges.
@@ -41,10 +68,10 @@ impl<'a> Piece<'a> {
         }
     }
 
-    /// The same, and `near` gets each source some time before it is due, or places about where sources will be: in units of `T`, the items that are looked up by source.
+    /// The same, and `near` gets each source some time before it is due, or places about where sources will be; `stride` is the bytes between what is looked up for neighboring sources.
     #[inline(always)]
-    pub fn for_each_near<T>(&self, mut near: impl FnMut(usize), mut visit: impl FnMut(usize, usize)) {
-        let far = AHEAD / size_of::<T>();
+    pub fn for_each_near(&self, stride: usize, mut near: impl FnMut(usize), mut visit: impl FnMut(usize, usize)) {
+        let far = AHEAD / stride;
         let both = |source, target| {
             near(source + far);
             visit(source, target);
@@ -53,8 +80,9 @@ impl<'a> Piece<'a> {
             12 => self.decode::<12>(both),
             16 => self.decode::<16>(both),
             20 => self.decode::<20>(both),
-            // Sources so far apart that what lies at a distance is not what comes next.
-            _ => self.decode_ahead::<24>(near, visit),
+            // With gaps between sources, what lies at a distance is not what comes next.
+            _ if self.last - self.source > self.words() => self.decode_ahead::<24>(near, visit),
+            _ => self.decode::<24>(both),
         }
     }
 

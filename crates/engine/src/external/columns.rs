@@ -7,7 +7,7 @@
 use outercore_graph::format::{CHUNK_BYTES, GridDirectory, SEGMENT_BITS, Tile, WordCode};
 use outercore_storage::PAGE;
 
-use crate::edges::piece::Piece;
+use crate::edges::piece::{Piece, chunk_sources};
 
 /// Where a chunk's sources lie, seen from its stripe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -109,13 +109,8 @@ impl Columns {
     fn chunk(&self, stripe: usize, tile: &Tile, index: u64) -> Chunk {
         let number = (tile.first_chunk + index) as usize;
         let segment = u64::from(tile.segment) << SEGMENT_BITS;
-        let first = segment + self.directory.chunks[number].source;
-        // The next chunk counts from this one's last source.
-        let last = if index + 1 < tile.chunks() {
-            segment + self.directory.chunks[number + 1].source
-        } else {
-            (segment + (1 << SEGMENT_BITS)).min(self.vertices) - 1
-        };
+        let (first, last) = chunk_sources(&self.directory, tile, index, self.vertices);
+        let (first, last) = (segment + first, segment + last);
         let (offset, len) = tile.chunk_bytes(index);
         debug_assert!(len as u64 <= CHUNK_BYTES);
         Chunk { number, segment, sources: (first, last), offset, len, code: tile.code(), side: self.side(stripe, first, last) }
@@ -123,7 +118,7 @@ impl Columns {
 
     /// The edges of a chunk, whose words are these.
     pub fn piece<'a>(&self, chunk: &Chunk, words: &'a [u8]) -> Piece<'a> {
-        Piece::new(chunk.segment, self.directory.chunks[chunk.number].source, chunk.code, words)
+        Piece::new(chunk.segment, (chunk.sources.0 - chunk.segment, chunk.sources.1 - chunk.segment), chunk.code, words)
     }
 
     fn side(&self, stripe: usize, first: u64, last: u64) -> Side {

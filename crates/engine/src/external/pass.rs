@@ -3,19 +3,20 @@
 
 use std::{
     collections::VecDeque,
-    sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
+    sync::atomic::{AtomicUsize, Ordering::Relaxed},
 };
 
-use outercore_storage::{HugePages, HugeVec, Pod, memory::prefetch};
+use outercore_storage::{HugePages, HugeVec};
 
 use super::{
     array::{Block, DiskArray},
     columns::{Chunk, Columns, Side},
     run::External,
-    signals::{Lookup, Mixed, Settled, Signals, Window},
+    signals::{Mixed, Settled, Signals, Window},
     stream::ChunkStream,
 };
 use crate::{
+    combine::{combine_all, combine_both},
     config::ReadPolicy,
     edges::piece::Piece,
     error::{EngineError, Result},
@@ -50,21 +51,13 @@ impl Pass {
     }
 }
 
-/// Messages of this iteration and of the next one.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct Both<M>([M; 2]);
-
-// SAFETY: two values of a type of plain bytes, without padding between or after them.
-unsafe impl<M: Monoid> Pod for Both<M> {}
-
 /// A worker's arrays, each for one stripe.
 pub struct Desk<P: VertexProgram> {
     /// The sum of a side, and behind it the total of all: one array, so that it is long enough for a huge page.
     sums: HugeVec<P::Message>,
     widest: usize,
     /// The sums of a side that serves two iterations: each edge adds to both at one place.
-    both: HugeVec<Both<P::Message>>,
+    both: HugeVec<[P::Message; 2]>,
     /// Messages on their way from or to scratch.
     partial: Block<P::Message>,
     pub values: Block<P::Value>,
@@ -139,7 +132,7 @@ impl<P: VertexProgram> Desk<P> {
     fn clear(&mut self, len: usize, two: bool) {
         self.sums[..len].fill(P::Message::IDENTITY);
         if two {
-            self.both[..len].fill(Both([P::Message::IDENTITY; 2]));
+            self.both[..len].fill([P::Message::IDENTITY; 2]);
         }
     }
 
@@ -149,7 +142,7 @@ impl<P: VertexProgram> Desk<P> {
         let total = &mut total[..len];
         if let Some(now) = two {
             for (total, both) in total.iter_mut().zip(&mut self.both[..len]) {
-                total.combine(std::mem::replace(&mut both.0[now], P::Message::IDENTITY));
+                total.combine(std::mem::replace(&mut both[now], P::Message::IDENTITY));
             }
         } else {
             for (total, sum) in total.iter_mut().zip(&mut sum[..len]) {
@@ -158,56 +151,40 @@ impl<P: VertexProgram> Desk<P> {
         }
     }
 
-    /// Combines the messages of a piece for this iteration and for the next one, whose signals these are, from its source `first` of the segment on. Returns how many edges are active now.
-    fn combine_both(&mut self, program: &P, shared: &Shared<P>, piece: &Piece, pairs: &[[P::Signal; 2]], first: usize) -> u64 {
-        let both = &mut *self.both;
-        // What was waited for was said before.
-        if shared.everyone && shared.all_send_next.load(Relaxed) {
-            let near = |source: usize| prefetch(pairs.as_ptr().wrapping_add(source - first));
-            piece.for_each_near::<[P::Signal; 2]>(near, |source, target| {
-                let ([one, other], both) = (pairs[source - first], &mut both[target].0);
-                both[0].combine(program.carry(one, 1.0));
-                both[1].combine(program.carry(other, 1.0));
-            });
+    /// Combines the messages of a piece for this iteration and for the next one, whose signals these are. Returns how many edges are active now.
+    fn combine_twice(&mut self, program: &P, shared: &Shared<P>, piece: &Piece, pairs: &[[P::Signal; 2]]) -> u64 {
+        let (first, last) = piece.sources();
+        if shared.sending.all(first, last) && shared.next_sending.all(first, last) {
+            combine_both(program, piece, pairs, &mut self.both);
             return piece.words();
         }
-        let (now, mut active) = (shared.signals.hubs.now(), 0);
+        let (now, both, mut active) = (shared.signals.hubs.now(), &mut *self.both, 0);
         piece.for_each(|source, target| {
-            let (vertex, pair) = (piece.segment + source as u64, pairs[source - first]);
+            let (vertex, pair) = (piece.segment + source as u64, pairs[source - piece.first()]);
             if shared.sending.contains(vertex) {
                 active += 1;
-                both[target].0[now].combine(program.carry(pair[now], 1.0));
+                both[target][now].combine(program.carry(pair[now], 1.0));
             }
             if shared.next_sending.contains(vertex) {
-                both[target].0[1 - now].combine(program.carry(pair[1 - now], 1.0));
+                both[target][1 - now].combine(program.carry(pair[1 - now], 1.0));
             }
         });
         active
     }
 
-    #[inline(never)]
     /// Combines the messages of those of a piece's sources that send and are in the window. Returns how many edges they have.
+    // Not inlined, for the reason of the loops in `combine`.
+    #[inline(never)]
     fn combine_some(&mut self, program: &P, shared: &Shared<P>, piece: &Piece) -> u64 {
-        let (sum, window, mut active) = (&mut self.sums[..self.widest], &shared.window.vertices, 0);
+        let (sums, window, mut active) = (&mut self.sums[..self.widest], &shared.window.vertices, 0);
         piece.for_each(|source, target| {
             let vertex = piece.segment + source as u64;
             if shared.sending.contains(vertex) && window.contains(&vertex) {
                 active += 1;
-                sum[target].combine(program.carry(shared.signals.of(vertex), 1.0));
+                sums[target].combine(program.carry(shared.signals.of(vertex), 1.0));
             }
         });
         active
-    }
-
-    /// Combines the messages of a piece all of whose sources send. The first signal is that of source `first` of the segment.
-    // Not inlined: amid its caller the compiler keeps the loop's variables in memory, and each edge waits for the one before.
-    #[inline(never)]
-    fn combine_all(&mut self, program: &P, piece: &Piece, signals: impl Lookup<P::Signal>, first: usize) {
-        let sum = &mut self.sums[..self.widest];
-        piece.for_each_near::<P::Signal>(
-            |source| signals.prefetch(source - first),
-            |source, target| sum[target].combine(program.carry(signals.at(source - first), 1.0)),
-        );
     }
 }
 
@@ -229,8 +206,6 @@ pub struct Shared<'p, P: VertexProgram> {
     /// Whether those who are known to send in the next iteration still do when their stripe is applied again.
     pub keeps: bool,
     pub settled: Settled,
-    /// Whether everyone in the stripes that were applied sends in the next iteration.
-    pub all_send_next: AtomicBool,
     pub next: AtomicUsize,
 }
 
@@ -357,8 +332,7 @@ impl<'w, 'p, P: VertexProgram> Worker<'w, 'p, P> {
         if shared.pass.ahead {
             let partial = shared.partial.expect("there is room for what serves the next pass");
             let (next, both) = (1 - shared.signals.hubs.now(), &both[..len]);
-            partial
-                .write(counters, stripe, len, block, |items| items.iter_mut().zip(both).for_each(|(item, both)| *item = both.0[next]))?;
+            partial.write(counters, stripe, len, block, |items| items.iter_mut().zip(both).for_each(|(item, both)| *item = both[next]))?;
         }
         Ok(any || resumed || !shared.pass.whole)
     }
@@ -371,28 +345,26 @@ impl<'w, 'p, P: VertexProgram> Worker<'w, 'p, P> {
         let shown = stream.next(|chunk, words| {
             let piece = shared.columns.piece(chunk, words);
             *edges += if shared.window.vertices.contains(&chunk.sources.0) { piece.words() } else { 0 };
-            let ((first, last), window) = (chunk.sources, &shared.window.vertices);
-            let within = (first - chunk.segment) as usize;
+            let ((first, last), window, signals) = (chunk.sources, &shared.window.vertices, shared.signals);
             if shared.pass.serves_next(chunk.side) {
                 let (before, after) = shared.columns.settled(stripe);
                 shared.settled.wait(if shared.pass.up { before } else { shared.columns.stripes() - after })?;
                 // SAFETY: the chunk's sources are hubs, in stripes that are settled, which was just waited for.
-                let pairs = unsafe { shared.signals.hubs.settled(first, last) };
-                let active = desk.combine_both(program, shared, &piece, pairs, within);
+                let pairs = unsafe { signals.hubs.settled(first, last) };
+                let active = desk.combine_twice(program, shared, &piece, pairs);
                 any = active > 0;
                 return Ok(active);
             }
-            let whole = window.start <= first && last < window.end;
-            let active = if !(shared.everyone && whole) {
+            let active = if !(window.start <= first && last < window.end && shared.sending.all(first, last)) {
                 desk.combine_some(program, shared, &piece)
             } else {
-                let signals = shared.signals;
+                let sums = &mut desk.sums[..desk.widest];
                 if last < signals.hubs.len() {
-                    desk.combine_all(program, &piece, signals.hubs.this(first, last), within);
+                    combine_all(program, &piece, signals.hubs.this(first, last), sums);
                 } else if first >= signals.hubs.len() {
-                    desk.combine_all(program, &piece, signals.others(first), within);
+                    combine_all(program, &piece, signals.others(first), sums);
                 } else {
-                    desk.combine_all(program, &piece, Mixed { signals, first }, within);
+                    combine_all(program, &piece, Mixed { signals, first }, sums);
                 }
                 piece.words()
             };

@@ -6,10 +6,7 @@
 
 use std::{
     path::PathBuf,
-    sync::{
-        Mutex,
-        atomic::{AtomicBool, AtomicUsize},
-    },
+    sync::{Mutex, atomic::AtomicUsize},
 };
 
 use outercore_graph::{Graph, format::CHUNK_BYTES};
@@ -357,7 +354,6 @@ impl<'r, P: VertexProgram> External<'r, P> {
             partial: step.partial,
             keeps: self.early.is_some(),
             settled: Settled::new(self.columns.stripes()),
-            all_send_next: AtomicBool::new(true),
             next: AtomicUsize::new(0),
         }
     }

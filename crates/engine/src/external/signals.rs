@@ -10,7 +10,10 @@ use std::{
 
 use outercore_storage::{HugePages, HugeVec, Pod, memory::prefetch};
 
-use crate::error::{EngineError, Result};
+use crate::{
+    combine::Lookup,
+    error::{EngineError, Result},
+};
 
 /// Vertices whose signals are in memory at the same time.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -112,26 +115,6 @@ impl<T: Pod + Copy> HubSignals<T> {
     }
 }
 
-/// Signals that are looked up by their place.
-pub trait Lookup<T>: Copy {
-    /// The signal at `index`.
-    fn at(self, index: usize) -> T;
-    /// Brings it near, if there is one.
-    fn prefetch(self, index: usize);
-}
-
-impl<T: Copy> Lookup<T> for &[T] {
-    #[inline(always)]
-    fn at(self, index: usize) -> T {
-        self[index]
-    }
-
-    #[inline(always)]
-    fn prefetch(self, index: usize) {
-        prefetch(self.as_ptr().wrapping_add(index));
-    }
-}
-
 /// This iteration's signals of some hubs, every second item in memory: those between may be written meanwhile.
 #[derive(Clone, Copy)]
 pub struct ThisSignals<'s, T> {
@@ -141,6 +124,8 @@ pub struct ThisSignals<'s, T> {
 }
 
 impl<T: Copy> Lookup<T> for ThisSignals<'_, T> {
+    const STRIDE: usize = 2 * size_of::<T>();
+
     #[inline(always)]
     fn at(self, index: usize) -> T {
         assert!(index < self.len, "no such hub");
@@ -192,6 +177,8 @@ pub struct Mixed<'s, T: Pod> {
 }
 
 impl<T: Pod + Copy> Lookup<T> for Mixed<'_, T> {
+    const STRIDE: usize = size_of::<T>();
+
     #[inline(always)]
     fn at(self, index: usize) -> T {
         self.signals.of(self.first + index as u64)

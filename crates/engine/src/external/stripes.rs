@@ -283,7 +283,6 @@ impl<P: VertexProgram> External<'_, P> {
             // Their degrees are not at hand: as many edges as others have.
             let edges = active * (self.session.graph.manifest().arcs / self.columns.vertices_len().max(1));
             *note = Note { residual: 0.0, active, edges, tail: false, ..*note };
-            shared.all_send_next.store(false, Relaxed);
             return Ok(());
         }
         self.degrees.load(&self.session.counters, stripe, len, &mut desk.degrees)?;
@@ -316,9 +315,6 @@ impl<P: VertexProgram> External<'_, P> {
             }
             (false, false) => self.values.update(counters, stripe, len, values, reach)?,
         };
-        if sent < len as u64 {
-            shared.all_send_next.store(false, Relaxed);
-        }
         let tail = self.put(stripe, sent, desk, (shared.signals.hubs, place))?;
         *note = Note { tail, summed: note.summed, ..made };
         Ok(())
