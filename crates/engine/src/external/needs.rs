@@ -109,7 +109,7 @@ pub fn disk_bytes<P: VertexProgram>(graph: &Graph) -> u64 {
 
 /// What a run takes beside its least whose passes serve two iterations and which has nothing on scratch; `None`: its passes do not.
 pub fn near<P: VertexProgram>(program: &P, graph: &Graph, config: &RunConfig) -> Result<Option<Vec<PlanItem>>> {
-    // Where some soon send no more, scans ask fewer words twice, and lists are combined in memory: that takes two thirds of a pass's time.
+    // Programs whose vertices come to send no more are better off with scans, and with lists whose messages are combined in memory: two thirds of the time of passes, as measured.
     if !crosses(program, graph, config) || program.is_selective() || config.preset == Preset::Streaming {
         return Ok(None);
     }
