@@ -10,8 +10,13 @@ use crate::{edges::piece::Piece, monoid::Monoid, program::VertexProgram};
 pub trait Lookup<T>: Copy {
     /// Bytes from one signal to the next.
     const STRIDE: usize;
+    /// How many there are.
+    fn len(self) -> usize;
     /// The signal at `index`.
-    fn at(self, index: usize) -> T;
+    ///
+    /// # Safety
+    /// It is below `len`.
+    unsafe fn at(self, index: usize) -> T;
     /// Brings it near, if there is one.
     fn prefetch(self, index: usize);
 }
@@ -19,9 +24,14 @@ pub trait Lookup<T>: Copy {
 impl<T: Copy> Lookup<T> for &[T] {
     const STRIDE: usize = size_of::<T>();
 
+    fn len(self) -> usize {
+        self.len()
+    }
+
     #[inline(always)]
-    fn at(self, index: usize) -> T {
-        self[index]
+    unsafe fn at(self, index: usize) -> T {
+        // SAFETY: in bounds (this function's contract).
+        unsafe { *self.get_unchecked(index) }
     }
 
     #[inline(always)]
@@ -31,27 +41,170 @@ impl<T: Copy> Lookup<T> for &[T] {
 }
 
 /// Combines the messages of a piece all of whose sources send. The first signal is that of the first vertex of [`Piece::sources`]; `sums` has one for each vertex of the stripe.
-#[inline(never)]
 pub fn combine_all<P: VertexProgram, S: Lookup<P::Signal>>(program: &P, piece: &Piece, signals: S, sums: &mut [P::Message]) {
-    let first = piece.first();
+    if piece.targets() > sums.len() {
+        return all::<P, S, false>(program, piece, signals, sums);
+    }
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("bmi2") {
+        // SAFETY: the processor has it.
+        return unsafe { all_by_bmi2(program, piece, signals, sums) };
+    }
+    all::<P, S, true>(program, piece, signals, sums);
+}
+
+/// With shifts by a number in any register, of which each word takes one.
+///
+/// # Safety
+/// The processor has them.
+#[cfg(target_arch = "x86_64")]
+#[inline(never)]
+#[target_feature(enable = "bmi2")]
+unsafe fn all_by_bmi2<P: VertexProgram, S: Lookup<P::Signal>>(program: &P, piece: &Piece, signals: S, sums: &mut [P::Message]) {
+    all_edges::<P, S, true>(program, piece, signals, sums);
+}
+
+#[inline(never)]
+fn all<P: VertexProgram, S: Lookup<P::Signal>, const FITS: bool>(program: &P, piece: &Piece, signals: S, sums: &mut [P::Message]) {
+    all_edges::<P, S, FITS>(program, piece, signals, sums);
+}
+
+#[inline(always)]
+fn all_edges<P: VertexProgram, S: Lookup<P::Signal>, const FITS: bool>(program: &P, piece: &Piece, signals: S, sums: &mut [P::Message]) {
+    assert!(!FITS || piece.targets() <= sums.len());
     piece.for_each_near(
+        signals.len(),
         S::STRIDE,
-        |source| signals.prefetch(source - first),
-        |source, target| sums[target].combine(program.carry(signals.at(source - first), 1.0)),
+        |source| signals.prefetch(source),
+        |source, target| {
+            // SAFETY: the piece shows no source that is not below `signals.len()`.
+            let message = program.carry(unsafe { signals.at(source) }, 1.0);
+            // SAFETY: the piece shows targets below `targets()`; where not all of those are in bounds, this one is compared.
+            unsafe { item::<_, FITS>(sums, target) }.combine(message);
+        },
     );
 }
 
 /// The same, of two iterations at once: both signals of a source lie side by side, and so do the sums of a target.
-#[inline(never)]
 pub fn combine_both<P: VertexProgram>(program: &P, piece: &Piece, signals: &[[P::Signal; 2]], sums: &mut [[P::Message; 2]]) {
-    let first = piece.first();
+    if piece.targets() > sums.len() {
+        return both::<P, false>(program, piece, signals, sums);
+    }
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("bmi2") {
+        // SAFETY: the processor has it.
+        return unsafe { both_by_bmi2(program, piece, signals, sums) };
+    }
+    both::<P, true>(program, piece, signals, sums);
+}
+
+/// # Safety
+/// The processor has these shifts.
+#[cfg(target_arch = "x86_64")]
+#[inline(never)]
+#[target_feature(enable = "bmi2")]
+unsafe fn both_by_bmi2<P: VertexProgram>(program: &P, piece: &Piece, signals: &[[P::Signal; 2]], sums: &mut [[P::Message; 2]]) {
+    both_edges::<P, true>(program, piece, signals, sums);
+}
+
+#[inline(never)]
+fn both<P: VertexProgram, const FITS: bool>(program: &P, piece: &Piece, signals: &[[P::Signal; 2]], sums: &mut [[P::Message; 2]]) {
+    both_edges::<P, FITS>(program, piece, signals, sums);
+}
+
+#[inline(always)]
+fn both_edges<P: VertexProgram, const FITS: bool>(program: &P, piece: &Piece, signals: &[[P::Signal; 2]], sums: &mut [[P::Message; 2]]) {
+    assert!(!FITS || piece.targets() <= sums.len());
     piece.for_each_near(
+        signals.len(),
         size_of::<[P::Signal; 2]>(),
-        |source| signals.prefetch(source - first),
+        |source| signals.prefetch(source),
         |source, target| {
-            let ([one, other], sums) = (signals[source - first], &mut sums[target]);
-            sums[0].combine(program.carry(one, 1.0));
-            sums[1].combine(program.carry(other, 1.0));
+            // SAFETY: as above.
+            let ([one, other], sums) = unsafe { (signals.at(source), item::<_, FITS>(sums, target)) };
+            // Read and written as one, so that one instruction adds both.
+            let [mut first, mut second] = *sums;
+            first.combine(program.carry(one, 1.0));
+            second.combine(program.carry(other, 1.0));
+            *sums = [first, second];
         },
     );
+}
+
+/// The item at `index`.
+///
+/// # Safety
+/// With `FITS`, it is in bounds.
+#[inline(always)]
+unsafe fn item<T, const FITS: bool>(items: &mut [T], index: usize) -> &mut T {
+    if FITS {
+        // SAFETY: in bounds (this function's contract).
+        unsafe { items.get_unchecked_mut(index) }
+    } else {
+        &mut items[index]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use outercore_graph::format::WordCode;
+
+    use super::*;
+    use crate::{
+        monoid::Sum,
+        program::{Context, Start},
+    };
+
+    struct Adds;
+
+    impl VertexProgram for Adds {
+        type Value = f64;
+        type Signal = f32;
+        type Message = Sum<f64>;
+
+        fn start(&self) -> Start {
+            Start::All
+        }
+        fn init(&self, _: u64, _: u32) -> f64 {
+            0.0
+        }
+        fn scatter(&self, _: u64, _: &f64, _: u32) -> Option<f32> {
+            None
+        }
+        fn carry(&self, signal: f32, _: f64) -> Sum<f64> {
+            Sum(f64::from(signal))
+        }
+        fn apply(&self, _: &Context, _: u64, _: &mut f64, _: Sum<f64>) -> bool {
+            false
+        }
+    }
+
+    #[test]
+    fn sums_are_the_same_whether_or_not_all_targets_fit() {
+        let code = WordCode { bits: 16, low_bits: 9 };
+        let words: Vec<u16> = (0..203u16).map(|at| ((at % 2) << 9) | (at * 7 % 300)).collect();
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let piece = Piece::new(0, (3, 110), code, &bytes);
+        let signals: Vec<f32> = (0..108).map(|vertex| 1.0 / (1.0 + vertex as f32)).collect();
+        let pairs: Vec<[f32; 2]> = signals.iter().map(|&signal| [signal, 2.0 * signal]).collect();
+        let mut expected = vec![0.0; 512];
+        let mut source = 0;
+        for word in words {
+            source += usize::from(word >> 9);
+            expected[usize::from(word & 511)] += f64::from(signals[source]);
+        }
+        for len in [300, 512, 600] {
+            let (mut once, mut twice) = (vec![Sum(0.0); len], vec![[Sum(0.0); 2]; len]);
+            combine_all(&Adds, &piece, &signals[..], &mut once);
+            combine_both(&Adds, &piece, &pairs, &mut twice);
+            for (target, (once, twice)) in once.iter().zip(&twice).enumerate() {
+                let expected = expected.get(target).copied().unwrap_or(0.0);
+                assert_eq!((once.0, twice[0].0, twice[1].0), (expected, expected, 2.0 * expected), "target {target}, room for {len}");
+            }
+        }
+        for len in [297, 0] {
+            std::panic::catch_unwind(|| combine_all(&Adds, &piece, &signals[..], &mut vec![Sum(0.0); len]))
+                .expect_err("a target is out of bounds");
+        }
+    }
 }

@@ -14,11 +14,11 @@ use outercore_storage::HugeVec;
 
 use crate::{
     budget::{Needs, pass_over},
+    combine::combine_all,
     config::{MemoryModel, ReadPolicy, RunConfig, RunProgress},
     costs::{self, Lists, Scan},
     edges::{
         grid::Grid,
-        piece::look_ahead,
         rows::{Rows, load_table},
         stream::IoIterator,
     },
@@ -445,11 +445,7 @@ impl<'r, P: VertexProgram> Run<'r, P> {
             |(), inbox, _, piece| {
                 let base = piece.segment as usize;
                 if everyone {
-                    let signals = &signals[base..];
-                    piece.for_each(|source, target| {
-                        look_ahead(signals, source);
-                        inbox[target].combine(program.carry(signals[source], 1.0));
-                    });
+                    combine_all(program, piece, &signals[base + piece.first()..], inbox);
                 } else {
                     piece.for_each(|source, target| {
                         if sending.contains((base + source) as u64) {

@@ -100,6 +100,27 @@ fn lists_and_tiles_are_together_the_complete_lists() {
 }
 
 #[test]
+fn tiles_are_cut_where_sources_are_well_before_or_after_their_stripe() {
+    let place = tempfile::tempdir().unwrap();
+    let weights = GeneratedWeights::Uniform { low: 0, high: 300 };
+    let graph = build(&Rmat { weights, ..Rmat::new(16, 5) }.source().unwrap(), &place.path().join("cut.oc"), &options());
+    let (stripes, tiles, chunks) =
+        (numbers(&graph.section("grid.stripes"), 8), graph.section("grid.tiles"), numbers(&graph.section("grid.chunks"), 8));
+    let tiles: Vec<(u64, u64)> =
+        tiles.chunks(40).map(|tile| (numbers(&tile[4..8], 4)[0], chunks[2 * numbers(&tile[32..], 8)[0] as usize])).collect();
+    let cut: Vec<&(u64, u64)> = tiles.iter().filter(|(_, source)| *source > 0).collect();
+    assert!(cut.len() > stripes.len() / 2, "{} of {} tiles are cut off from others", cut.len(), tiles.len());
+    for (stripe, source) in cut {
+        let (first, end) = (stripes[*stripe as usize], stripes[*stripe as usize + 1]);
+        assert!(!(first..end).contains(source), "stripe {stripe}: the cut at {source} is before it or after it");
+    }
+    let (mut tiled, mut listed) = (graph.grid().0, graph.rows("out"));
+    tiled.sort_unstable();
+    listed.sort_unstable();
+    assert!(tiled == listed, "every edge once, with its weight");
+}
+
+#[test]
 fn one_cell_and_perhaps_no_edges() {
     let place = tempfile::tempdir().unwrap();
     for (name, lines, directed) in

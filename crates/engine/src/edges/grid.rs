@@ -327,7 +327,7 @@ impl<M> Worker<'_, '_, '_, M> {
         }
         let bytes = fresh.as_ref().or_else(|| grid.pinned[number].get()).ok_or(EngineError::Cancelled)?;
         let held = self.held.iter_mut().find(|held| held.stripe == tile.stripe).expect("a claimed tile's stripe is held");
-        let sources = chunk_sources(&grid.directory, tile, slot.chunk, self.session.graph.connected());
+        let sources = chunk_sources(&grid.directory, slot.tile as usize, slot.chunk, self.session.graph.connected());
         let piece = Piece::new(u64::from(tile.segment) << SEGMENT_BITS, sources, tile.code(), &bytes[..len]);
         visit(state, held.inbox, grid.directory.stripes[tile.stripe as usize], &piece);
         self.session.counters.edges.fetch_add(piece.words(), Relaxed);

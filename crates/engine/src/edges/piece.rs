@@ -1,26 +1,23 @@
 //! [`Piece`]: the words of a chunk, on their way to being edges.
 
 use outercore_graph::format::{GridDirectory, SEGMENT_BITS, Tile, WordCode};
-use outercore_storage::memory::prefetch;
 
 /// How far ahead of the edge at hand signals are brought near, in bytes: far enough for main memory, within the next page.
 const AHEAD: usize = 2048;
 
-/// Words by which sparse words are decoded before they are due.
-const WORDS_AHEAD: usize = 32;
-
-/// Brings near what will be due soon after `signals[source]`: sources come in ascending order, but with gaps that the processor's own foresight does not follow.
-#[inline(always)]
-pub fn look_ahead<T>(signals: &[T], source: usize) {
-    prefetch(signals.as_ptr().wrapping_add(source).wrapping_byte_add(AHEAD));
-}
-
-/// The first and the last source that a tile's chunk may have, within its segment, in a graph of so many vertices.
-pub fn chunk_sources(directory: &GridDirectory, tile: &Tile, index: u64, vertices: u64) -> (u64, u64) {
-    let source = |index: u64| directory.chunks[(tile.first_chunk + index) as usize].source;
-    // The next chunk counts from this one's last source.
-    let end = || (vertices - (u64::from(tile.segment) << SEGMENT_BITS)).min(1 << SEGMENT_BITS) - 1;
-    (source(index), if index + 1 < tile.chunks() { source(index + 1) } else { end() })
+/// The first and the last source that chunk `index` of tile `number` may have, within its segment, in a graph of so many vertices.
+pub fn chunk_sources(directory: &GridDirectory, number: usize, index: u64, vertices: u64) -> (u64, u64) {
+    let tile = &directory.tiles[number];
+    let source = |tile: &Tile, index: u64| directory.chunks[(tile.first_chunk + index) as usize].source;
+    let first = source(tile, index);
+    if index + 1 < tile.chunks() {
+        // The next chunk counts from this one's last source.
+        return (first, source(tile, index + 1));
+    }
+    // The next tile of the same segment begins after this one's last source, unless it begins anew: a vertex of very many edges has several series of tiles.
+    let next = directory.tiles.get(number + 1).filter(|next| (next.stripe, next.segment) == (tile.stripe, tile.segment));
+    let end = (vertices - (u64::from(tile.segment) << SEGMENT_BITS)).min(1 << SEGMENT_BITS) - 1;
+    (first, next.map(|next| source(next, 0)).filter(|&source| source > first).map_or(end, |source| source - 1))
 }
 
 /// A piece of a tile: at most one chunk.
@@ -56,94 +53,147 @@ impl<'a> Piece<'a> {
         self.code.words(self.bytes.len() as u64)
     }
 
+    /// Destinations are below this.
+    pub fn targets(&self) -> usize {
+        1 << self.code.low_bits
+    }
+
     /// Hands every edge to `visit`: the source within the segment, and the destination within the stripe.
     #[inline(always)]
     pub fn for_each(&self, visit: impl FnMut(usize, usize)) {
+        self.decode_from(self.first(), usize::MAX, |_| {}, visit);
+    }
+
+    /// The same with sources counted from [`first`](Self::first): all that `visit` gets are below `len`, or this panics, and all destinations below [`targets`](Self::targets). `near` gets
+    /// some places where sources will be soon; `stride` is the bytes between what is looked up for neighboring sources.
+    #[inline(always)]
+    pub fn for_each_near(&self, len: usize, stride: usize, mut near: impl FnMut(usize), visit: impl FnMut(usize, usize)) {
+        let far = AHEAD / stride;
+        self.decode_from(0, len, |source| near(source + far), visit);
+    }
+
+    #[inline(always)]
+    fn decode_from(&self, first: usize, len: usize, near: impl FnMut(usize), visit: impl FnMut(usize, usize)) {
         // A loop of its own for each length of a word, in which offsets and shifts are constants.
         match self.code.bits {
-            12 => self.decode::<12>(visit),
-            16 => self.decode::<16>(visit),
-            20 => self.decode::<20>(visit),
-            _ => self.decode::<24>(visit),
+            12 => self.decode::<12>(first, len, near, visit),
+            16 => self.decode::<16>(first, len, near, visit),
+            20 => self.decode::<20>(first, len, near, visit),
+            _ => self.decode::<24>(first, len, near, visit),
         }
     }
 
-    /// The same, and `near` gets each source some time before it is due, or places about where sources will be; `stride` is the bytes between what is looked up for neighboring sources.
+    /// Four words at a time: sources ascend, so that one comparison tells whether all four are in bounds, and one place brought near is enough for them.
     #[inline(always)]
-    pub fn for_each_near(&self, stride: usize, mut near: impl FnMut(usize), mut visit: impl FnMut(usize, usize)) {
-        let far = AHEAD / stride;
-        let both = |source, target| {
-            near(source + far);
-            visit(source, target);
-        };
-        match self.code.bits {
-            12 => self.decode::<12>(both),
-            16 => self.decode::<16>(both),
-            20 => self.decode::<20>(both),
-            // With gaps between sources, what lies at a distance is not what comes next.
-            _ if self.last - self.source > self.words() => self.decode_ahead::<24>(near, visit),
-            _ => self.decode::<24>(both),
-        }
-    }
-
-    /// Decodes twice, `near` first.
-    #[inline(always)]
-    fn decode_ahead<const BITS: usize>(&self, mut near: impl FnMut(usize), mut visit: impl FnMut(usize, usize)) {
+    fn decode<const BITS: usize>(&self, first: usize, len: usize, mut near: impl FnMut(usize), mut visit: impl FnMut(usize, usize)) {
         let (low_bits, low_mask, skip) = (self.code.low_bits, (1 << self.code.low_bits) - 1, self.code.skip());
-        let advance = |source: &mut usize, bytes: &[u8], at: usize| {
-            let (byte, bit) = (at * BITS / 8, at * BITS % 8);
-            let word = u32::from_le_bytes(bytes[byte..byte + 4].try_into().expect("four bytes")) >> bit & ((1 << BITS) - 1);
-            let (delta, low) = (word >> low_bits, word & low_mask);
-            *source += if delta == skip { low } else { delta } as usize;
-            (delta != skip).then_some(low as usize)
-        };
-        let (mut source, mut far, mut rest) = (self.source as usize, self.source as usize, self.bytes);
-        let (four, lead) = (BITS / 2, WORDS_AHEAD * BITS / 8);
-        if rest.len() > lead + four + 4 {
-            for words in rest[..lead + 4].windows(four + 4).step_by(four) {
-                (0..4).for_each(|at| _ = advance(&mut far, words, at));
-                near(far);
-            }
-        }
-        while rest.len() >= lead + four + 4 {
-            let (now, then) = (&rest[..four + 4], &rest[lead..lead + four + 4]);
-            for at in 0..4 {
-                advance(&mut far, then, at);
-                near(far);
-            }
-            for at in 0..4 {
-                if let Some(target) = advance(&mut source, now, at) {
-                    visit(source, target);
-                }
-            }
-            rest = &rest[four..];
-        }
-        Self { source: source as u64, bytes: rest, ..*self }.decode::<BITS>(visit);
-    }
-
-    #[inline(always)]
-    fn decode<const BITS: usize>(&self, mut visit: impl FnMut(usize, usize)) {
-        let (low_bits, low_mask, skip) = (self.code.low_bits, (1 << self.code.low_bits) - 1, self.code.skip());
-        let mut source = self.source as usize;
-        let mut word = |bytes: &[u8], at: usize| {
-            let (byte, bit) = (at * BITS / 8, at * BITS % 8);
-            let word = u32::from_le_bytes(bytes[byte..byte + 4].try_into().expect("four bytes")) >> bit & ((1 << BITS) - 1);
-            let (delta, low) = (word >> low_bits, (word & low_mask) as usize);
-            if delta == skip {
-                source += low;
-            } else {
-                source += delta as usize;
-                visit(source, low);
-            }
-        };
-        let mut rest = self.bytes;
+        let (mut source, mut rest) = (first, self.bytes);
         while rest.len() >= BITS / 2 + 4 {
-            let four = &rest[..BITS / 2 + 4];
-            (0..4).for_each(|at| word(four, at));
+            let four: [u32; 4] = std::array::from_fn(|at| word::<BITS>(&rest[..BITS / 2 + 4], at));
+            let (deltas, lows) = (four.map(|word| word >> low_bits), four.map(|word| (word & low_mask) as usize));
+            if deltas.iter().fold(false, |any, &delta| any | (delta == skip)) {
+                for (delta, low) in deltas.into_iter().zip(lows) {
+                    step(&mut source, len, (delta, low), skip, &mut visit);
+                }
+            } else {
+                let one = source + deltas[0] as usize;
+                let two = one + deltas[1] as usize;
+                let three = two + deltas[2] as usize;
+                source = three + deltas[3] as usize;
+                assert!(source < len, "no such source");
+                visit(one, lows[0]);
+                visit(two, lows[1]);
+                visit(three, lows[2]);
+                visit(source, lows[3]);
+            }
+            near(source);
             rest = &rest[BITS / 2..];
         }
         let mut last = [0; 32];
         last[..rest.len()].copy_from_slice(rest);
-        (0..rest.len() * 8 / BITS).for_each(|at| word(&last, at));
+        for at in 0..rest.len() * 8 / BITS {
+            let word = word::<BITS>(&last, at);
+            step(&mut source, len, (word >> low_bits, (word & low_mask) as usize), skip, &mut visit);
+        }
+    }
+}
+
+/// The word at place `at`.
+#[inline(always)]
+fn word<const BITS: usize>(bytes: &[u8], at: usize) -> u32 {
+    let (byte, bit) = (at * BITS / 8, at * BITS % 8);
+    u32::from_le_bytes(bytes[byte..byte + 4].try_into().expect("four bytes")) >> bit & ((1 << BITS) - 1)
+}
+
+/// A word that may be a skip.
+#[inline(always)]
+fn step(source: &mut usize, len: usize, (delta, low): (u32, usize), skip: u32, visit: &mut impl FnMut(usize, usize)) {
+    if delta == skip {
+        *source += low;
+    } else {
+        *source += delta as usize;
+        assert!(*source < len, "no such source");
+        visit(*source, low);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The words of a code, packed.
+    fn pack(code: WordCode, words: &[(u32, u32)]) -> Vec<u8> {
+        let bits = words.iter().flat_map(|&(delta, low)| {
+            let word = (delta << code.low_bits) | low;
+            (0..code.bits).map(move |bit| word >> bit & 1)
+        });
+        let bits: Vec<u32> = bits.collect();
+        bits.chunks(8).map(|byte| byte.iter().rev().fold(0, |byte, &bit| (byte << 1) | bit as u8)).collect()
+    }
+
+    #[test]
+    fn every_word_is_an_edge_or_a_skip() {
+        for (bits, low_bits) in [(12, 8), (16, 11), (20, 16), (24, 17)] {
+            let code = WordCode { bits, low_bits };
+            for count in [0, 1, 3, 4, 5, 8, 11, 64, 67] {
+                // Skips at every place of a group of four, and several in a row.
+                let words: Vec<(u32, u32)> =
+                    (0..count).map(|at| (if at * at % 7 == 2 { code.skip() } else { at % 3 }, at * 37 % (1 << low_bits))).collect();
+                let mut source = 5;
+                let edges: Vec<(usize, usize)> = words
+                    .iter()
+                    .filter_map(|&(delta, low)| {
+                        source += if delta == code.skip() { low } else { delta } as usize;
+                        (delta != code.skip()).then_some((source, low as usize))
+                    })
+                    .collect();
+                let bytes = pack(code, &words);
+                let piece = Piece::new(1 << 22, (5, 4000), code, &bytes);
+                let mut seen = Vec::new();
+                piece.for_each(|source, target| seen.push((source, target)));
+                assert_eq!(seen, edges, "{code:?}, {count} words");
+                let (mut near, mut counted) = (0, Vec::new());
+                let len = edges.last().map_or(1, |&(source, _)| source - 4);
+                piece.for_each_near(len, 8, |_| near += 1, |source, target| counted.push((source + 5, target)));
+                assert_eq!((counted, near > 0), (edges, count > 5), "{code:?}, {count} words");
+                assert_eq!((piece.words(), piece.targets()), (u64::from(count), 1 << low_bits));
+            }
+        }
+    }
+
+    #[test]
+    fn no_source_is_shown_beyond_those_that_there_are() {
+        let code = WordCode { bits: 16, low_bits: 8 };
+        // The last one of each group is the highest; then one that is left over, and one behind a skip.
+        for words in
+            [&[(1, 0), (1, 0), (1, 0), (7, 0), (0, 0), (0, 0)][..], &[(10, 0)], &[(0, 0), (255, 10), (0, 0), (0, 0), (0, 0), (0, 0)]]
+        {
+            let bytes = pack(code, words);
+            let piece = Piece::new(0, (0, 100), code, &bytes);
+            let shown = std::panic::catch_unwind(|| piece.for_each_near(10, 8, |_| {}, |source, _| assert!(source < 10, "shown")));
+            let cause = shown.expect_err("there is no source 10");
+            assert_eq!(cause.downcast_ref::<&str>(), Some(&"no such source"));
+            piece.for_each_near(11, 8, |_| {}, |source, _| assert!(source < 11));
+        }
     }
 }

@@ -68,7 +68,7 @@ impl Columns {
     pub fn new(directory: GridDirectory, vertices: u64, hubs: u64) -> Self {
         let stripes = directory.stripes.len() - 1;
         let tiles = (0..=stripes).map(|stripe| directory.tiles.partition_point(|tile: &Tile| (tile.stripe as usize) < stripe)).collect();
-        Self { directory, tiles, vertices, hubs, lag: (stripes / 64).max(1) }
+        Self { lag: directory.lag(), directory, tiles, vertices, hubs }
     }
 
     /// How many stripes there are.
@@ -99,18 +99,19 @@ impl Columns {
     /// The chunks of stripe `index` in the order of their sides, within a side in that of their sources.
     pub fn chunks(&self, index: usize, wanted: impl Fn(&Chunk) -> bool) -> Vec<Chunk> {
         let mut all = Vec::new();
-        for tile in &self.directory.tiles[self.tiles[index]..self.tiles[index + 1]] {
-            all.extend((0..tile.chunks()).map(|chunk| self.chunk(index, tile, chunk)).filter(&wanted));
+        for tile in self.tiles[index]..self.tiles[index + 1] {
+            all.extend((0..self.directory.tiles[tile].chunks()).map(|chunk| self.chunk(index, tile, chunk)).filter(&wanted));
         }
         all.sort_by_key(|chunk| chunk.side);
         all
     }
 
-    fn chunk(&self, stripe: usize, tile: &Tile, index: u64) -> Chunk {
+    fn chunk(&self, stripe: usize, tile: usize, index: u64) -> Chunk {
+        let sources = chunk_sources(&self.directory, tile, index, self.vertices);
+        let tile = &self.directory.tiles[tile];
         let number = (tile.first_chunk + index) as usize;
         let segment = u64::from(tile.segment) << SEGMENT_BITS;
-        let (first, last) = chunk_sources(&self.directory, tile, index, self.vertices);
-        let (first, last) = (segment + first, segment + last);
+        let (first, last) = (segment + sources.0, segment + sources.1);
         let (offset, len) = tile.chunk_bytes(index);
         debug_assert!(len as u64 <= CHUNK_BYTES);
         Chunk { number, segment, sources: (first, last), offset, len, code: tile.code(), side: self.side(stripe, first, last) }

@@ -151,10 +151,11 @@ impl<P: VertexProgram> Desk<P> {
         }
     }
 
-    /// Combines the messages of a piece for this iteration and for the next one, whose signals these are. Returns how many edges are active now.
-    fn combine_twice(&mut self, program: &P, shared: &Shared<P>, piece: &Piece, pairs: &[[P::Signal; 2]]) -> u64 {
+    /// Combines the messages of a piece for this iteration and for the next one, whose signals these are; with `all_send`, all sources are known to send in the next one. Returns how many
+    /// edges are active now.
+    fn combine_twice(&mut self, program: &P, shared: &Shared<P>, piece: &Piece, pairs: &[[P::Signal; 2]], all_send: bool) -> u64 {
         let (first, last) = piece.sources();
-        if shared.sending.all(first, last) && shared.next_sending.all(first, last) {
+        if shared.all_send(first, last) && (all_send || shared.next_sending.all(first, last)) {
             combine_both(program, piece, pairs, &mut self.both);
             return piece.words();
         }
@@ -209,6 +210,13 @@ pub struct Shared<'p, P: VertexProgram> {
     pub next: AtomicUsize,
 }
 
+impl<P: VertexProgram> Shared<'_, P> {
+    /// Whether all of the vertices `first..=last` send.
+    fn all_send(&self, first: u64, last: u64) -> bool {
+        self.everyone || self.sending.all(first, last)
+    }
+}
+
 /// A stripe that a worker has, and its chunks.
 struct Column {
     position: usize,
@@ -256,8 +264,8 @@ impl<'w, 'p, P: VertexProgram> Worker<'w, 'p, P> {
             self.fill()?;
             let Some(column) = self.columns.pop_front() else { return Ok(()) };
             let touched = self.column(column.stripe, &column.chunks)?;
-            self.run.finish(self.shared, column.stripe, touched, self.desk)?;
-            self.shared.settled.mark(column.position);
+            let all_send = self.run.finish(self.shared, column.stripe, touched, self.desk)?;
+            self.shared.settled.mark(column.position, all_send);
             if self.run.session.stopped() {
                 return Err(EngineError::Cancelled);
             }
@@ -348,14 +356,14 @@ impl<'w, 'p, P: VertexProgram> Worker<'w, 'p, P> {
             let ((first, last), window, signals) = (chunk.sources, &shared.window.vertices, shared.signals);
             if shared.pass.serves_next(chunk.side) {
                 let (before, after) = shared.columns.settled(stripe);
-                shared.settled.wait(if shared.pass.up { before } else { shared.columns.stripes() - after })?;
+                let all_send = shared.settled.wait(if shared.pass.up { before } else { shared.columns.stripes() - after })?;
                 // SAFETY: the chunk's sources are hubs, in stripes that are settled, which was just waited for.
                 let pairs = unsafe { signals.hubs.settled(first, last) };
-                let active = desk.combine_twice(program, shared, &piece, pairs);
+                let active = desk.combine_twice(program, shared, &piece, pairs, all_send);
                 any = active > 0;
                 return Ok(active);
             }
-            let active = if !(window.start <= first && last < window.end && shared.sending.all(first, last)) {
+            let active = if !(window.start <= first && last < window.end && shared.all_send(first, last)) {
                 desk.combine_some(program, shared, &piece)
             } else {
                 let sums = &mut desk.sums[..desk.widest];

@@ -81,7 +81,7 @@ impl Pull {
                     sum.combine(run.program.carry(shared.signals.of(neighbor), weight_value(self.weights, weight)));
                 }
             })?;
-            run.finish(shared, stripe, touched, desk)
+            run.finish(shared, stripe, touched, desk).map(drop)
         })
     }
 }

@@ -126,10 +126,13 @@ pub struct ThisSignals<'s, T> {
 impl<T: Copy> Lookup<T> for ThisSignals<'_, T> {
     const STRIDE: usize = 2 * size_of::<T>();
 
+    fn len(self) -> usize {
+        self.len
+    }
+
     #[inline(always)]
-    fn at(self, index: usize) -> T {
-        assert!(index < self.len, "no such hub");
-        // SAFETY: in bounds by the assertion; nobody writes this iteration's signals while they are borrowed.
+    unsafe fn at(self, index: usize) -> T {
+        // SAFETY: in bounds (this function's contract); nobody writes this iteration's signals while they are borrowed.
         unsafe { self.base.add(2 * index).read() }
     }
 
@@ -158,7 +161,12 @@ impl<'s, T: Pod + Copy> Signals<'s, T> {
     /// That of a vertex of the window.
     #[inline(always)]
     pub fn of(&self, vertex: u64) -> T {
-        if vertex < self.hubs.len() { self.hubs.this(vertex, vertex).at(0) } else { self.others[(vertex - self.from) as usize] }
+        if vertex < self.hubs.len() {
+            // SAFETY: it is the only one.
+            unsafe { self.hubs.this(vertex, vertex).at(0) }
+        } else {
+            self.others[(vertex - self.from) as usize]
+        }
     }
 
     /// Those of vertices that are no hubs, from `first` on.
@@ -179,15 +187,20 @@ pub struct Mixed<'s, T: Pod> {
 impl<T: Pod + Copy> Lookup<T> for Mixed<'_, T> {
     const STRIDE: usize = size_of::<T>();
 
+    fn len(self) -> usize {
+        // Each is looked for where it is, and compared there.
+        usize::MAX
+    }
+
     #[inline(always)]
-    fn at(self, index: usize) -> T {
+    unsafe fn at(self, index: usize) -> T {
         self.signals.of(self.first + index as u64)
     }
 
     fn prefetch(self, _: usize) {}
 }
 
-/// How many stripes, in the order of a pass, are settled without a gap.
+/// How many stripes, in the order of a pass, are settled without a gap, and whether all of their vertices send.
 pub struct Settled {
     state: Mutex<State>,
     changed: Condvar,
@@ -196,18 +209,20 @@ pub struct Settled {
 struct State {
     done: Vec<bool>,
     front: usize,
+    all_send: bool,
     failed: bool,
 }
 
 impl Settled {
     /// None of `stripes` is.
     pub fn new(stripes: usize) -> Self {
-        Self { state: Mutex::new(State { done: vec![false; stripes], front: 0, failed: false }), changed: Condvar::new() }
+        Self { state: Mutex::new(State { done: vec![false; stripes], front: 0, all_send: true, failed: false }), changed: Condvar::new() }
     }
 
-    /// The stripe at `position` of the pass is settled.
-    pub fn mark(&self, position: usize) {
+    /// The stripe at `position` of the pass is settled; `all_send`: each of its vertices sends in the next iteration.
+    pub fn mark(&self, position: usize, all_send: bool) {
         let mut state = self.state.lock().expect("no holder panics");
+        state.all_send &= all_send;
         state.done[position] = true;
         while state.front < state.done.len() && state.done[state.front] {
             state.front += 1;
@@ -215,13 +230,13 @@ impl Settled {
         self.changed.notify_all();
     }
 
-    /// Waits until the first `count` stripes of the pass are settled. Fails when another worker has failed.
-    pub fn wait(&self, count: usize) -> Result<()> {
+    /// Waits until the first `count` stripes of the pass are settled; returns whether all vertices of all that are send in the next iteration. Fails when another worker has failed.
+    pub fn wait(&self, count: usize) -> Result<bool> {
         let mut state = self.state.lock().expect("no holder panics");
         while state.front < count && !state.failed {
             state = self.changed.wait(state).expect("no holder panics");
         }
-        if state.failed { Err(EngineError::Cancelled) } else { Ok(()) }
+        if state.failed { Err(EngineError::Cancelled) } else { Ok(state.all_send) }
     }
 
     /// Lets everyone go who waits.
@@ -243,23 +258,25 @@ mod tests {
                 for stripe in [1u64, 0, 3, 2] {
                     // SAFETY: this thread alone has the stripes.
                     unsafe { signals.publish(stripe * 10, &[stripe + 1; 10]) };
-                    settled.mark(stripe as usize);
+                    settled.mark(stripe as usize, stripe != 3);
                 }
             });
             scope.spawn(|| {
                 let this = signals.this(5, 39);
-                assert!((0..35).all(|at| this.at(at) == 0), "whatever others publish");
+                // SAFETY: the vertices 5 to 39 are 35.
+                assert!((0..this.len()).all(|at| unsafe { this.at(at) } == 0) && this.len() == 35, "whatever others publish");
                 settled.wait(2).unwrap();
                 // SAFETY: stripes 0 and 1 are settled.
                 assert!(unsafe { signals.settled(0, 19) }.iter().zip(0..).all(|(&pair, vertex)| pair == [0, vertex / 10 + 1]));
-                settled.wait(4).unwrap();
+                assert!(!settled.wait(4).unwrap(), "not all of stripe 3 send");
             });
         });
         settled.fail();
         assert!(settled.wait(4).is_err());
         signals.turn();
         let this = signals.this(25, 39);
-        assert!((0..15).all(|at| this.at(at) == (25 + at as u64) / 10 + 1), "they have become this iteration's");
+        // SAFETY: the vertices 25 to 39 are 15.
+        assert!((0..15).all(|at| unsafe { this.at(at) } == (25 + at as u64) / 10 + 1), "they have become this iteration's");
         assert_eq!(signals.now(), 1);
     }
 }

@@ -55,7 +55,7 @@ impl<P: VertexProgram> External<'_, P> {
             let total = desk.empty_total((range.end - range.start) as usize);
             let touched = demand.receive(self.session, stripe, |target, message| total[target].combine(message))?;
             // Nobody reads signals any more in this iteration: the next ones take their places.
-            self.apply(shared, stripe, touched, desk, parts.get(stripe))
+            self.apply(shared, stripe, touched, desk, parts.get(stripe)).map(drop)
         })
     }
 
@@ -265,7 +265,7 @@ impl<P: VertexProgram> External<'_, P> {
         Ok(self.notes.iter().map(|note| note.lock().expect("no holder panics").active).sum())
     }
 
-    /// The messages of a stripe reach its vertices, which make their next signals: in `place`, or where a pass keeps them.
+    /// The messages of a stripe reach its vertices, which make their next signals: in `place`, or where a pass keeps them. Returns whether all of them will send.
     pub fn apply(
         &self,
         shared: &Shared<P>,
@@ -273,7 +273,7 @@ impl<P: VertexProgram> External<'_, P> {
         touched: bool,
         desk: &mut Desk<P>,
         place: Option<&Place<P::Signal>>,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         let range = self.columns.vertices(stripe);
         let len = (range.end - range.start) as usize;
         let always = self.program.applies_always();
@@ -283,7 +283,7 @@ impl<P: VertexProgram> External<'_, P> {
             // Their degrees are not at hand: as many edges as others have.
             let edges = active * (self.session.graph.manifest().arcs / self.columns.vertices_len().max(1));
             *note = Note { residual: 0.0, active, edges, tail: false, ..*note };
-            return Ok(());
+            return Ok(active == len as u64);
         }
         self.degrees.load(&self.session.counters, stripe, len, &mut desk.degrees)?;
         if shared.keeps {
@@ -317,7 +317,7 @@ impl<P: VertexProgram> External<'_, P> {
         };
         let tail = self.put(stripe, sent, desk, (shared.signals.hubs, place))?;
         *note = Note { tail, summed: note.summed, ..made };
-        Ok(())
+        Ok(sent == len as u64)
     }
 
     /// The same for up to 64 vertices from `first` on: their messages and degrees, values and signals. Returns a bit for each that sends, and what is known of the stripe after them.
@@ -395,8 +395,8 @@ impl<P: VertexProgram> External<'_, P> {
         Ok(summed)
     }
 
-    /// The total of a stripe waits for the next window, or after the last one reaches the vertices.
-    pub(super) fn finish(&self, shared: &Shared<P>, stripe: usize, touched: bool, desk: &mut Desk<P>) -> Result<()> {
+    /// The total of a stripe waits for the next window, or after the last one reaches the vertices. Returns whether all of these will send.
+    pub(super) fn finish(&self, shared: &Shared<P>, stripe: usize, touched: bool, desk: &mut Desk<P>) -> Result<bool> {
         if shared.window.last {
             self.notes[stripe].lock().expect("no holder panics").summed = false;
             let total = desk.total_mut();
@@ -412,7 +412,7 @@ impl<P: VertexProgram> External<'_, P> {
             desk.store_total(&self.session.counters, partial, stripe, (range.end - range.start) as usize)?;
             self.notes[stripe].lock().expect("no holder panics").summed = true;
         }
-        Ok(())
+        Ok(false)
     }
 }
 

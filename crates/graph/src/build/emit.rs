@@ -41,6 +41,8 @@ pub struct Emission<'a> {
     pub cells: Option<&'a Cells>,
     /// Where the stripes of the grid end.
     pub cut: StripeCut,
+    /// Stripes around a stripe whose sources have tiles of their own.
+    pub lag: u64,
     /// Threads.
     pub threads: usize,
     /// Told of each bucket.
@@ -134,7 +136,7 @@ impl<R: Record> Worker<R> {
             None => Ok(()),
         })?;
         if let Some(grid) = &queues.grid {
-            let code = TileCode { other_bits, cut: emission.cut, weights: emission.weights, cells: emission.cells };
+            let code = TileCode { other_bits, cut: emission.cut, lag: emission.lag, weights: emission.weights, cells: emission.cells };
             self.tiles.encode(bucket, sorted, scratch, &self.rows.degrees, &code);
             grid.take(turn, |grid| grid.append(&mut self.tiles))?;
         }

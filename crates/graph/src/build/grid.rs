@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     error::Result,
-    format::{CHUNK_WORDS, Cells, Chunk, SEGMENT_BITS, STRIPE_BITS, SectionEntry, Tile, WordCode},
+    format::{CHUNK_WORDS, Cells, Chunk, GridDirectory, SEGMENT_BITS, STRIPE_BITS, SectionEntry, Tile, WordCode},
     types::GridPartition,
 };
 
@@ -33,6 +33,8 @@ pub struct TileCode<'c> {
     pub other_bits: u32,
     /// Where a stripe ends.
     pub cut: StripeCut,
+    /// Stripes on either side of a stripe whose sources have tiles of their own.
+    pub lag: u64,
     /// How weights are stored.
     pub weights: WeightCode,
     /// Which edges are in row format, and so in no tile.
@@ -75,6 +77,16 @@ impl StripeCut {
                 StripeCut::Vertices(connected.div_ceil(edges.div_ceil(stripe_edges).max(1)).clamp(1, STRIPE_VERTICES as u64))
             }
         }
+    }
+
+    /// About what [`GridDirectory::lag`] will be, which is known only when all stripes are cut.
+    pub fn lag(self, edges: u64, connected: u64) -> u64 {
+        let stripes = match self {
+            // Stripes of few edges, as wide as they may be, and those before them, which have three quarters of the edges or so.
+            StripeCut::Edges(most) => edges / most.max(1) * 3 / 4 + connected / STRIPE_VERTICES as u64,
+            StripeCut::Vertices(width) => connected / width,
+        };
+        GridDirectory::lag_of(stripes)
     }
 }
 
@@ -142,63 +154,82 @@ impl Words<'_> {
 impl EncodedTiles {
     /// Encodes a bucket. `records` are sorted by target, then source. Uses and destroys both arrays.
     pub fn encode<R: Record>(&mut self, bucket: &Bucket, records: &mut [R], scratch: &mut [R], degrees: &[u64], code: &TileCode) {
-        let TileCode { other_bits, cut, weights, .. } = *code;
+        let TileCode { other_bits, cut, .. } = *code;
         self.stripe_ends.clear();
         self.tiles.clear();
         self.chunks.clear();
         self.words.clear();
         self.weights.clear();
         self.words.reserve_exact(records.len() * 4 + 4096);
-        self.weights.reserve_exact(records.len() * weights.bytes + 8);
+        self.weights.reserve_exact(records.len() * code.weights.bytes + 8);
         self.edges = 0;
         let (mut start, mut at) = (0usize, 0usize);
         while start < degrees.len() {
             let (end, edges) = stripe_end(degrees, start, bucket.first, cut);
             let tiled = code.keep_tiled(&mut records[at..at + edges], bucket.first);
             let (sorted, _) = radix::sort(&mut records[at..at + tiled], &mut scratch[at..at + tiled], 0, other_bits);
-            self.stripe(sorted, (start as u64, (end - start) as u64), other_bits, weights);
+            self.stripe(sorted, (start as u64, (end - start) as u64), bucket.first, code);
             self.stripe_ends.push(bucket.first + end as u64);
             (start, at) = (end, at + edges);
         }
     }
 
-    /// One stripe, whose records are sorted by source: its first vertex and how many it has are `targets`.
-    fn stripe<R: Record>(&mut self, records: &[R], targets: (u64, u64), other_bits: u32, weights: WeightCode) {
-        let mask = (1u64 << other_bits) - 1;
-        let stripe = self.stripe_ends.len() as u32;
+    /// One stripe, whose records are sorted by source: its first vertex, counted from `base`, and how many it has are `targets`.
+    ///
+    /// A segment's edges are one tile, or up to three: those from sources well before the stripe, from those around it, and from those well after it. A run that updates stripes in order
+    /// finds the signals of the first and the last ones settled (or not), all of them: what holds for each edge of a tile can be known only for its sources together.
+    fn stripe<R: Record>(&mut self, records: &[R], targets: (u64, u64), base: u64, code: &TileCode) {
+        let mask = (1u64 << code.other_bits) - 1;
+        let (first, margin) = (base + targets.0, code.lag * targets.1);
+        // Stripes become wider with falling degrees.
+        let (lower, upper) = (first.saturating_sub(margin), first + targets.1 + margin + margin / 4);
+        let upto = |source: u64| records.partition_point(|record| (record.key() & mask) < source);
         let mut start = 0;
         while start < records.len() {
             let segment = (records[start].key() & mask) >> SEGMENT_BITS;
-            let segment_end = (segment + 1) << SEGMENT_BITS;
-            let count = records[start..].partition_point(|record| (record.key() & mask) < segment_end);
-            self.tile(&records[start..start + count], segment, stripe, targets, other_bits);
-            if !weights.is_none() {
-                records[start..start + count].iter().for_each(|record| push_bytes(&mut self.weights, record.payload(), weights.bytes));
+            let (whole, mut from) = (upto((segment + 1) << SEGMENT_BITS), segment << SEGMENT_BITS);
+            let (before, after) = (upto(lower).min(whole), upto(upper).min(whole));
+            for (cut, end, worth) in [(lower, before, before.saturating_sub(start)), (upper, after, whole - after)] {
+                if worth >= FEWEST_EDGES && (start + 1..whole).contains(&end) {
+                    self.tile(&records[start..end], from, targets, code);
+                    (start, from) = (end, cut);
+                }
             }
-            start += count;
+            self.tile(&records[start..whole], from, targets, code);
+            start = whole;
         }
     }
 
-    fn tile<R: Record>(&mut self, records: &[R], segment: u64, stripe: u32, (first, width): (u64, u64), other_bits: u32) {
+    /// One tile; the first delta is added to `from`.
+    fn tile<R: Record>(&mut self, records: &[R], from: u64, (first, width): (u64, u64), code: &TileCode) {
         self.words.resize(self.words.len().next_multiple_of(outercore_storage::PAGE), 0);
         let (offset, first_chunk) = (self.words.len() as u64, self.chunks.len() as u64);
-        let (base, mask) = (segment << SEGMENT_BITS, (1u64 << other_bits) - 1);
+        let (segment, mask) = (from >> SEGMENT_BITS, (1u64 << code.other_bits) - 1);
+        let base = segment << SEGMENT_BITS;
         let mut lengths = [0; 64];
-        records.iter().fold(base, |last, record| {
+        records.iter().fold(from, |last, record| {
             let source = record.key() & mask;
             lengths[(64 - (source - last + 1).leading_zeros()) as usize] += 1;
             source
         });
-        let code = WordCode::best(width, &lengths);
-        self.words.reserve(code.bytes(records.len() as u64) as usize + 64);
-        let mut words = Words { bytes: &mut self.words, chunks: &mut self.chunks, code, source: 0, count: 0, edges: 0, pending: (0, 0) };
-        records.iter().for_each(|record| words.edge((record.key() & mask) - base, (record.key() >> other_bits) - first));
+        let best = WordCode::best(width, &lengths);
+        self.words.reserve(best.bytes(records.len() as u64) as usize + 64);
+        let (bytes, chunks) = (&mut self.words, &mut self.chunks);
+        let mut words = Words { bytes, chunks, code: best, source: from - base, count: 0, edges: 0, pending: (0, 0) };
+        records.iter().for_each(|record| words.edge((record.key() & mask) - base, (record.key() >> code.other_bits) - first));
         let (count, edges) = words.finish();
-        self.tiles
-            .push(Tile { segment: segment as u32, stripe, offset, first_edge: self.edges, first_chunk, packed: 0 }.with_words(count, code));
+        let (segment, stripe) = (segment as u32, self.stripe_ends.len() as u32);
+        let tile = Tile { segment, stripe, offset, first_edge: self.edges, first_chunk, packed: 0 };
+        self.tiles.push(tile.with_words(count, best));
         self.edges += edges;
+        if !code.weights.is_none() {
+            records.iter().for_each(|record| push_bytes(&mut self.weights, record.payload(), code.weights.bytes));
+        }
     }
 }
+
+/// Fewest edges well before or after a stripe that become a tile of their own: below that, requests cost more than bytes.
+const FEWEST_EDGES: usize = 1 << 14;
 
 /// Most vertices of a stripe that this builder makes: half of what the words allow. Their 8-byte sums are 512 KiB, which a second-level cache holds.
 const STRIPE_VERTICES: usize = 1 << (STRIPE_BITS - 1);

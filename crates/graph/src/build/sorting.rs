@@ -78,6 +78,7 @@ impl Sorting<'_> {
             heads,
             cells: self.cells,
             cut,
+            lag: cut.lag(self.shape.edges, self.shape.connected),
             threads: options.threads,
             progress: self.builder.progress,
         }

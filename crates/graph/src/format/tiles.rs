@@ -7,7 +7,7 @@ use bytemuck::{Pod, Zeroable};
 
 use super::{CHUNK_WORDS, WordCode};
 
-/// The edges from one segment into one stripe.
+/// Edges from one segment into one stripe: all of them, or those of consecutive sources.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod, Zeroable, PartialEq, Eq)]
 pub struct Tile {
@@ -86,6 +86,17 @@ impl GridDirectory {
     /// The vertices of stripe `index`.
     pub fn stripe(&self, index: u32) -> std::ops::Range<u64> {
         self.stripes[index as usize]..self.stripes[index as usize + 1]
+    }
+
+    /// Stripes that lie between two that are updated in order before the later one may count on the earlier: the same for any number of workers, so that they need not wait for each other
+    /// and every sum has one order.
+    pub fn lag(&self) -> usize {
+        Self::lag_of(self.stripes.len() as u64 - 1) as usize
+    }
+
+    /// That of so many stripes.
+    pub(crate) fn lag_of(stripes: u64) -> u64 {
+        (stripes / 64).max(1)
     }
 
     /// The most vertices of a stripe.

@@ -156,6 +156,9 @@ impl Decoded {
             for number in 0..count {
                 if number % (1 << 18) == 0 {
                     let chunk = numbers(&chunks[first_chunk as usize * 16..][..16], 8);
+                    if number == 0 {
+                        source = (segment << 22) + chunk[0];
+                    }
                     assert_eq!(chunk, [source - (segment << 22), (edges.len() - before) as u64], "chunk {first_chunk}");
                     first_chunk += 1;
                 }
