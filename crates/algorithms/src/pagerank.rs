@@ -81,6 +81,10 @@ impl VertexProgram for Program {
         true
     }
 
+    fn everyone_sends(&self) -> bool {
+        true
+    }
+
     fn init(&self, _: u64, _: u32) -> f64 {
         1.0 / self.vertices
     }

@@ -62,6 +62,10 @@ pub trait VertexProgram: Sync {
     fn is_selective(&self) -> bool {
         !self.applies_always()
     }
+    /// Whether every vertex is active and sends in every iteration: `apply` always says `true`, and `scatter` always has a signal.
+    fn everyone_sends(&self) -> bool {
+        false
+    }
     /// A vertex's first value; `degree` counts its edges along the first direction.
     fn init(&self, vertex: u64, degree: u32) -> Self::Value;
     /// The first values of the vertices from `first` on, in a fully-external run: for programs that go on from values on storage.

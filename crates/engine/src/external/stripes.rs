@@ -298,9 +298,14 @@ impl<P: VertexProgram> External<'_, P> {
         let mut reach = |values: &mut [P::Value]| {
             shared.next_sending.replace_words(range.clone(), |part| {
                 let at = (part.start - range.start) as usize..(part.end - range.start) as usize;
-                let inputs = total[at.clone()].iter().zip(&degrees[at.clone()]);
+                let (total, degrees) = (&total[at.clone()], &degrees[at.clone()]);
+                let (values, signals) = (&mut values[at.clone()], &mut signals[at]);
+                if self.program.everyone_sends() && !shared.keeps {
+                    made = self.apply_all(shared, part.start, (total, degrees), (values, signals), made);
+                    return u64::MAX >> (64 - total.len());
+                }
                 let bits;
-                (bits, made) = self.apply_some(shared, part.start, inputs.zip(values[at.clone()].iter_mut().zip(&mut signals[at])), made);
+                (bits, made) = self.apply_some(shared, part.start, total.iter().zip(degrees).zip(values.iter_mut().zip(signals)), made);
                 bits
             })
         };
@@ -354,6 +359,46 @@ impl<P: VertexProgram> External<'_, P> {
             bits |= u64::from(sends) << bit;
         }
         (bits, note)
+    }
+
+    /// The same where everyone is active and sends: a loop for each step, so that the compiler takes several vertices at a time.
+    #[inline(never)]
+    fn apply_all(
+        &self,
+        shared: &Shared<P>,
+        first: u64,
+        (messages, degrees): (&[P::Message], &[u32]),
+        (values, signals): (&mut [P::Value], &mut [P::Signal]),
+        mut note: Note,
+    ) -> Note {
+        let (program, context) = (self.program, shared.context);
+        let vertices = || (first..).zip(degrees);
+        if program.forgets(context.iteration) {
+            for ((value, message), vertex) in values.iter_mut().zip(messages).zip(first..) {
+                program.apply(context, vertex, value, *message);
+            }
+        } else {
+            for ((value, message), vertex) in values.iter_mut().zip(messages).zip(first..) {
+                let old = *value;
+                program.apply(context, vertex, value, *message);
+                note.residual += program.residual(&old, value);
+            }
+        }
+        for ((value, signal), (vertex, degree)) in values.iter().zip(signals).zip(vertices()) {
+            *signal = program.scatter(vertex, value, *degree).expect("everyone sends");
+        }
+        // Four sums side by side: one alone waits for each addition.
+        let mut sums = [0.0; 4];
+        let (fours, rest) = values.as_chunks::<4>();
+        for (values, degrees) in fours.iter().zip(degrees.chunks_exact(4)) {
+            (0..4).for_each(|at| sums[at] += program.aggregate(&values[at], degrees[at]));
+        }
+        let last = rest.iter().zip(&degrees[4 * fours.len()..]).map(|(value, degree)| program.aggregate(value, *degree));
+        note.aggregate += sums.into_iter().chain(last).sum::<f64>();
+        note.key = values.iter().map(|value| program.phase_key(value)).fold(note.key, u64::min);
+        note.active += values.len() as u64;
+        note.edges += degrees.iter().map(|&degree| u64::from(degree)).sum::<u64>();
+        note
     }
 
     /// Brings the signals of the vertices beyond the hubs back into memory, where all are.
