@@ -62,7 +62,7 @@ pub trait VertexProgram: Sync {
     fn is_selective(&self) -> bool {
         !self.applies_always()
     }
-    /// Whether every vertex is active and sends in every iteration: `apply` always says `true`, and `scatter` always has a signal.
+    /// Whether every vertex is active and sends in every iteration: all are at first, `apply` always says `true`, and `scatter` always has a signal.
     fn everyone_sends(&self) -> bool {
         false
     }

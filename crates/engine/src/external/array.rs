@@ -95,6 +95,11 @@ impl<T: Pod + Copy> DiskArray<T> {
         Ok(Self { file, kept, offsets, sums: (0..pages).map(|_| AtomicU32::new(0)).collect() })
     }
 
+    /// Whether block `index` never leaves memory.
+    pub fn is_kept(&self, index: usize) -> bool {
+        index < self.kept.len()
+    }
+
     /// Bytes of memory of a block of `items` items that stays.
     pub fn kept_bytes(items: usize) -> u64 {
         ((items * size_of::<T>()).next_multiple_of(PAGE) + PAGE) as u64

@@ -53,7 +53,7 @@ impl<T: Pod + Copy> Stored<T> {
     }
 
     /// Shows every block in order, with the number of its first item.
-    pub fn for_each(&self, mut visit: impl FnMut(u64, &mut [T]) -> Result<()>) -> Result<()> {
+    pub fn for_each(&self, mut visit: impl FnMut(u64, &[T]) -> Result<()>) -> Result<()> {
         (0..self.bounds.len() - 1).try_for_each(|block| self.with(block, |first, items| visit(first, items)))
     }
 
@@ -81,9 +81,12 @@ impl<T: Pod + Copy> Stored<T> {
         })
     }
 
-    fn with<R>(&self, block: usize, look: impl FnOnce(u64, &mut [T]) -> Result<R>) -> Result<R> {
+    fn with<R>(&self, block: usize, look: impl FnOnce(u64, &[T]) -> Result<R>) -> Result<R> {
         let mut at_hand = self.at_hand.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let (first, len) = (self.bounds[block], (self.bounds[block + 1] - self.bounds[block]) as usize);
+        if self.array.is_kept(block) {
+            return self.array.read(&self.counters, block, len, &mut at_hand.1, |items| look(first, items))?;
+        }
         if at_hand.0 != block {
             at_hand.0 = usize::MAX;
             self.array.load(&self.counters, block, len, &mut at_hand.1)?;

@@ -159,9 +159,13 @@ impl<P: VertexProgram> External<'_, P> {
         let mut make = |values: &mut [P::Value]| {
             sending.replace_words(range.clone(), |part| {
                 let at = (part.start - range.start) as usize..(part.end - range.start) as usize;
-                let outputs = values[at.clone()].iter_mut().zip(&mut signals[at.clone()]);
+                let (degrees, values, signals) = (&degrees[at.clone()], &mut values[at.clone()], &mut signals[at]);
+                if self.program.everyone_sends() {
+                    note = self.send_all(part.start, degrees, values, signals, note);
+                    return u64::MAX >> (64 - values.len());
+                }
                 let bits;
-                (bits, note) = self.wake_some(part.start, degrees[at].iter().zip(outputs), note, &mut is_active);
+                (bits, note) = self.wake_some(part.start, degrees.iter().zip(values.iter_mut().zip(signals)), note, &mut is_active);
                 bits
             })
         };
@@ -372,7 +376,6 @@ impl<P: VertexProgram> External<'_, P> {
         mut note: Note,
     ) -> Note {
         let (program, context) = (self.program, shared.context);
-        let vertices = || (first..).zip(degrees);
         if program.forgets(context.iteration) {
             for ((value, message), vertex) in values.iter_mut().zip(messages).zip(first..) {
                 program.apply(context, vertex, value, *message);
@@ -384,7 +387,14 @@ impl<P: VertexProgram> External<'_, P> {
                 note.residual += program.residual(&old, value);
             }
         }
-        for ((value, signal), (vertex, degree)) in values.iter().zip(signals).zip(vertices()) {
+        self.send_all(first, degrees, values, signals, note)
+    }
+
+    /// Everyone sends.
+    #[inline(always)]
+    fn send_all(&self, first: u64, degrees: &[u32], values: &[P::Value], signals: &mut [P::Signal], mut note: Note) -> Note {
+        let program = self.program;
+        for ((value, signal), (vertex, degree)) in values.iter().zip(signals).zip((first..).zip(degrees)) {
             *signal = program.scatter(vertex, value, *degree).expect("everyone sends");
         }
         // Four sums side by side: one alone waits for each addition.
