@@ -151,6 +151,12 @@ impl<'a> Session<'a> {
         let buffer_bytes = buffer_bytes(&opened);
         let depth = depth(config);
         let arena = Arena::new(count * depth * buffer_bytes, config.huge_pages)?;
+        let workers = Workers::new(count);
+        // Each worker's buffers come to be where it runs, all at a time: the system may take milliseconds to find a huge page.
+        workers.map(|index| {
+            let mut buffers = arena.buffer(index * depth * buffer_bytes, depth * buffer_bytes);
+            buffers.chunks_mut(outercore_storage::PAGE).for_each(|page| page[0] = 0);
+        });
         let limits = limits(graph, config, buffer_bytes, &opened)?;
         let options = QueueOptions { backend: config.io, depth: QUEUE_DEPTH, registered: vec![arena.clone()] };
         let mut readers = Vec::new();
@@ -164,7 +170,7 @@ impl<'a> Session<'a> {
         let session = Self {
             graph,
             config,
-            workers: Workers::new(count),
+            workers,
             counters: Counters::default(),
             stop: AtomicBool::new(false),
             progress,

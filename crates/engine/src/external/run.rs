@@ -10,7 +10,7 @@ use std::{
 };
 
 use outercore_graph::{Graph, format::CHUNK_BYTES};
-use outercore_storage::HugeVec;
+use outercore_storage::{HugePages, HugeVec};
 
 use super::{
     array::DiskArray,
@@ -184,7 +184,7 @@ pub fn execute<'r, P: VertexProgram>(
         sub_blocks: (on_grid && session.config.sub_blocks && left >= 2 * CHUNK_BYTES).then(|| SubBlocks::new(left)),
         notes: (0..stripes).map(|_| Mutex::default()).collect(),
         whole: Window { stripes: 0..stripes, vertices: 0..graph.connected(), last: true },
-        nobody: HubSignals::new(0)?,
+        nobody: HubSignals::new(0, HugePages::Off)?,
         columns,
     };
     let (iterations, residual, load_seconds) = run.iterate(&degrees, shares.hubs, partial.as_ref(), scans)?;
@@ -216,7 +216,7 @@ impl<'r, P: VertexProgram> External<'r, P> {
         let (session, program, huge) = (self.session, self.program, self.session.config.huge_pages);
         let len = session.graph.connected();
         let widest = self.windows.iter().map(|window| window.vertices.end - window.vertices.start).max().unwrap_or(0);
-        let mut hub_signals = HubSignals::new(hubs)?;
+        let mut hub_signals = HubSignals::new(hubs, huge)?;
         let mut signals: HugeVec<P::Signal> = HugeVec::zeroed((widest - hubs) as usize, huge)?;
         let (mut sending, mut next_sending) = (Frontier::new(len, huge)?, Frontier::new(len, huge)?);
         let mut desks = self.desks(hubs > 0)?;

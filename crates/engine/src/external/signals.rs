@@ -61,9 +61,9 @@ unsafe impl<T: Pod + Send> Send for HubSignals<T> {}
 unsafe impl<T: Pod + Send + Sync> Sync for HubSignals<T> {}
 
 impl<T: Pod + Copy> HubSignals<T> {
-    /// Zeros for vertices below `len`, not in huge pages: they are written and read in rows, and those of a virtual machine whose host has to find memory for each come slowly.
-    pub fn new(len: u64) -> Result<Self> {
-        let mut pairs: HugeVec<[T; 2]> = HugeVec::zeroed(len as usize, HugePages::Off)?;
+    /// Zeros for vertices below `len`.
+    pub fn new(len: u64, huge: HugePages) -> Result<Self> {
+        let mut pairs: HugeVec<[T; 2]> = HugeVec::zeroed(len as usize, huge)?;
         let base = NonNull::from(&mut *pairs).cast();
         Ok(Self { _pairs: pairs, base, len, now: 0 })
     }
@@ -252,7 +252,7 @@ mod tests {
 
     #[test]
     fn what_is_settled_is_seen() {
-        let (mut signals, settled) = (HubSignals::<u64>::new(40).unwrap(), Settled::new(4));
+        let (mut signals, settled) = (HubSignals::<u64>::new(40, HugePages::Off).unwrap(), Settled::new(4));
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 for stripe in [1u64, 0, 3, 2] {
