@@ -28,6 +28,7 @@ impl<T: Copy> Lookup<T> for &[T] {
         self.len()
     }
 
+    // SAFETY: asks of its caller what the trait says.
     #[inline(always)]
     unsafe fn at(self, index: usize) -> T {
         // SAFETY: in bounds (this function's contract).
@@ -120,7 +121,7 @@ fn both_edges<P: VertexProgram, const FITS: bool>(program: &P, piece: &Piece, si
         size_of::<[P::Signal; 2]>(),
         |source| signals.prefetch(source),
         |source, target| {
-            // SAFETY: as above.
+            // SAFETY: the piece shows sources below `signals.len()`, and targets below `targets()`, which are compared where not all of them are in bounds.
             let ([one, other], sums) = unsafe { (signals.at(source), item::<_, FITS>(sums, target)) };
             // Read and written as one, so that one instruction adds both.
             let [mut first, mut second] = *sums;
