@@ -19,13 +19,7 @@ build() {
     "${CARGO_TARGET_DIR:-target}/release/outercore" build "$golden/inputs/$name.txt" -o "$output/$name" --memory 96M --threads 1 --progress none "$@"
 }
 
-if [ "$version" -lt 3 ]; then
-    build undirected --undirected --weights none
-    build directed --directed --weights f32
-    build plain --directed --weights u32 --transpose off --order original
-else
-    # Version 3 is of graphs with edges in row format: the others stay at version 2.
-    build undirected --undirected --weights none --layout hybrid
-    build hybrid --directed --weights u32 --transpose off --order original --layout hybrid
-    build plain --directed --weights u32 --transpose off --order original --layout row
-fi
+build undirected --undirected --weights none
+build directed --directed --weights f32
+build hybrid --directed --weights u32 --transpose off --order original --layout hybrid
+build plain --directed --weights u32 --transpose off --order original --layout row

@@ -148,7 +148,7 @@ unsafe fn item<T, const FITS: bool>(items: &mut [T], index: usize) -> &mut T {
 
 #[cfg(test)]
 mod tests {
-    use outercore_graph::format::WordCode;
+    use outercore_graph::format::{WordCode, WordKind};
 
     use super::*;
     use crate::{
@@ -182,18 +182,26 @@ mod tests {
 
     #[test]
     fn sums_are_the_same_whether_or_not_all_targets_fit() {
-        let code = WordCode { bits: 16, low_bits: 9 };
-        let words: Vec<u16> = (0..203u16).map(|at| ((at % 2) << 9) | (at * 7 % 300)).collect();
-        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-        let piece = Piece::new(0, (3, 110), code, &bytes);
+        for kind in [WordKind::Deltas, WordKind::Gaps] {
+            sums_of(WordCode { bits: 16, low_bits: 9, kind });
+        }
+    }
+
+    fn sums_of(code: WordCode) {
+        let mut edges: Vec<(u16, u16)> = (0..203u16).map(|at| (at / 2, at * 7 % 300)).collect();
+        edges.sort_unstable();
+        let (mut last, mut expected) = (0, vec![0.0; 512]);
         let signals: Vec<f32> = (0..108).map(|vertex| 1.0 / (1.0 + vertex as f32)).collect();
         let pairs: Vec<[f32; 2]> = signals.iter().map(|&signal| [signal, 2.0 * signal]).collect();
-        let mut expected = vec![0.0; 512];
-        let mut source = 0;
-        for word in words {
-            source += usize::from(word >> 9);
-            expected[usize::from(word & 511)] += f64::from(signals[source]);
+        let mut bytes = Vec::new();
+        for (source, target) in edges {
+            expected[usize::from(target)] += f64::from(signals[usize::from(source)]);
+            let place = source << 9 | target;
+            let word = if code.kind == WordKind::Gaps { place - last } else { place - (last >> 9 << 9) };
+            bytes.extend(word.to_le_bytes());
+            last = place;
         }
+        let piece = Piece::new(0, (3, 110), code, &bytes);
         for len in [300, 512, 600] {
             let (mut once, mut twice) = (vec![Sum(0.0); len], vec![[Sum(0.0); 2]; len]);
             combine_all(&Adds, &piece, &signals[..], &mut once);

@@ -94,7 +94,7 @@ fn lists_and_tiles_are_together_the_complete_lists() {
         for name in row.names().iter().filter(|name| !name.starts_with("grid.") || *name == "grid.stripes") {
             assert!(row.section(name) == grid.section(name), "{what}: {name}");
         }
-        assert_eq!([&grid, &row, &hybrid].map(|graph| graph.number("version")), [2, 3, 3]);
+        assert_eq!([&grid, &row, &hybrid].map(|graph| graph.number("version")), [4; 3]);
         assert!(grid.manifest.get("layout").is_none() && row.manifest["layout"] == "row" && hybrid.manifest["layout"] == "hybrid");
     }
 }

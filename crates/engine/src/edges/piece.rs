@@ -1,6 +1,6 @@
 //! [`Piece`]: the words of a chunk, on their way to being edges.
 
-use outercore_graph::format::{GridDirectory, SEGMENT_BITS, Tile, WordCode};
+use outercore_graph::format::{GridDirectory, SEGMENT_BITS, Tile, WordCode, WordKind};
 
 /// How far ahead of the edge at hand signals are brought near, in bytes: far enough for main memory, within the next page.
 const AHEAD: usize = 2048;
@@ -24,7 +24,7 @@ pub fn chunk_sources(directory: &GridDirectory, number: usize, index: u64, verti
 pub struct Piece<'a> {
     /// The first source of the segment.
     pub segment: u64,
-    /// The source, within the segment, to which the first delta is added.
+    /// The source, within the segment, to which the first delta or gap is added.
     source: u64,
     /// The last source that there may be, within the segment.
     last: u64,
@@ -75,17 +75,49 @@ impl<'a> Piece<'a> {
     #[inline(always)]
     fn decode_from(&self, first: usize, len: usize, near: impl FnMut(usize), visit: impl FnMut(usize, usize)) {
         // A loop of its own for each length of a word, in which offsets and shifts are constants.
-        match self.code.bits {
-            12 => self.decode::<12>(first, len, near, visit),
-            16 => self.decode::<16>(first, len, near, visit),
-            20 => self.decode::<20>(first, len, near, visit),
-            _ => self.decode::<24>(first, len, near, visit),
+        match (self.code.kind, self.code.bits) {
+            (WordKind::Gaps, 8) => self.decode_gaps::<8>(first, len, near, visit),
+            (WordKind::Gaps, 12) => self.decode_gaps::<12>(first, len, near, visit),
+            (WordKind::Gaps, 16) => self.decode_gaps::<16>(first, len, near, visit),
+            (WordKind::Gaps, 20) => self.decode_gaps::<20>(first, len, near, visit),
+            (WordKind::Gaps, _) => self.decode_gaps::<24>(first, len, near, visit),
+            (WordKind::Deltas, 12) => self.decode_deltas::<12>(first, len, near, visit),
+            (WordKind::Deltas, 16) => self.decode_deltas::<16>(first, len, near, visit),
+            (WordKind::Deltas, 20) => self.decode_deltas::<20>(first, len, near, visit),
+            (WordKind::Deltas, _) => self.decode_deltas::<24>(first, len, near, visit),
         }
     }
 
-    /// Four words at a time: sources ascend, so that one comparison tells whether all four are in bounds, and one place brought near is enough for them.
+    /// Four words at a time: places ascend, so that one comparison tells whether all four sources are in bounds, and one place brought near is enough for them.
     #[inline(always)]
-    fn decode<const BITS: usize>(&self, first: usize, len: usize, mut near: impl FnMut(usize), mut visit: impl FnMut(usize, usize)) {
+    fn decode_gaps<const BITS: usize>(&self, first: usize, len: usize, mut near: impl FnMut(usize), mut visit: impl FnMut(usize, usize)) {
+        let (low_bits, first_skip) = (self.code.low_bits, WordCode::first_skip(BITS as u32));
+        let low_mask = (1u64 << low_bits) - 1;
+        let edge = |place: u64| ((place >> low_bits) as usize, (place & low_mask) as usize);
+        let (mut place, mut rest) = ((first as u64) << low_bits, self.bytes);
+        while rest.len() >= BITS / 2 + 4 {
+            let four: [u32; 4] = std::array::from_fn(|at| word::<BITS>(&rest[..BITS / 2 + 4], at));
+            if four.iter().fold(false, |any, &word| any | (word >= first_skip)) {
+                four.into_iter().for_each(|word| advance::<BITS>(&mut place, (low_bits, len), word, &mut visit));
+            } else {
+                let places = four.map(|word| {
+                    place += u64::from(word);
+                    place
+                });
+                assert!(edge(place).0 < len, "no such source");
+                places.map(edge).into_iter().for_each(|(source, target)| visit(source, target));
+            }
+            near(edge(place).0);
+            rest = &rest[BITS / 2..];
+        }
+        let mut last = [0; 32];
+        last[..rest.len()].copy_from_slice(rest);
+        (0..rest.len() * 8 / BITS).for_each(|at| advance::<BITS>(&mut place, (low_bits, len), word::<BITS>(&last, at), &mut visit));
+    }
+
+    /// The same of graphs up to version 3.
+    #[inline(always)]
+    fn decode_deltas<const BITS: usize>(&self, first: usize, len: usize, mut near: impl FnMut(usize), mut visit: impl FnMut(usize, usize)) {
         let (low_bits, low_mask, skip) = (self.code.low_bits, (1 << self.code.low_bits) - 1, self.code.skip());
         let (mut source, mut rest) = (first, self.bytes);
         while rest.len() >= BITS / 2 + 4 {
@@ -125,7 +157,20 @@ fn word<const BITS: usize>(bytes: &[u8], at: usize) -> u32 {
     u32::from_le_bytes(bytes[byte..byte + 4].try_into().expect("four bytes")) >> bit & ((1 << BITS) - 1)
 }
 
-/// A word that may be a skip.
+/// A gap that may be a skip.
+#[inline(always)]
+fn advance<const BITS: usize>(place: &mut u64, (low_bits, len): (u32, usize), word: u32, visit: &mut impl FnMut(usize, usize)) {
+    if word >= WordCode::first_skip(BITS as u32) {
+        *place += WordCode::skipped(BITS as u32, word);
+    } else {
+        *place += u64::from(word);
+        let source = (*place >> low_bits) as usize;
+        assert!(source < len, "no such source");
+        visit(source, (*place & ((1 << low_bits) - 1)) as usize);
+    }
+}
+
+/// A delta that may be a skip.
 #[inline(always)]
 fn step(source: &mut usize, len: usize, (delta, low): (u32, usize), skip: u32, visit: &mut impl FnMut(usize, usize)) {
     if delta == skip {
@@ -142,31 +187,43 @@ mod tests {
     use super::*;
 
     /// The words of a code, packed.
-    fn pack(code: WordCode, words: &[(u32, u32)]) -> Vec<u8> {
-        let bits = words.iter().flat_map(|&(delta, low)| {
-            let word = (delta << code.low_bits) | low;
-            (0..code.bits).map(move |bit| word >> bit & 1)
-        });
-        let bits: Vec<u32> = bits.collect();
+    fn pack(code: WordCode, words: &[u32]) -> Vec<u8> {
+        let bits: Vec<u32> = words.iter().flat_map(|&word| (0..code.bits).map(move |bit| word >> bit & 1)).collect();
         bits.chunks(8).map(|byte| byte.iter().rev().fold(0, |byte, &bit| (byte << 1) | bit as u8)).collect()
+    }
+
+    /// Some words of a code and their edges, the first of which are added to source 5; skips at every place of a group of four, and several in a row.
+    fn example(code: WordCode, count: u32) -> (Vec<u32>, Vec<(usize, usize)>) {
+        let WordCode { bits, low_bits, kind } = code;
+        let (mut words, mut edges, mut source, mut place) = (Vec::new(), Vec::new(), 5, 5 << low_bits);
+        for at in 0..count {
+            let skips = at * at % 7 == 2;
+            if kind == WordKind::Deltas {
+                let (delta, low) = (if skips { code.skip() } else { at % 3 }, at * 37 % (1 << low_bits));
+                words.push(delta << low_bits | low);
+                source += if skips { low } else { delta } as usize;
+                edges.extend((!skips).then_some((source, low as usize)));
+            } else {
+                let first_skip = (1 << bits) - 8;
+                words.push(if skips { first_skip + at % 2 } else { at * 37 % first_skip });
+                place += if skips { 1 << (bits - 1 + at % 2) } else { u64::from(at * 37 % first_skip) };
+                edges.extend((!skips).then_some(((place >> low_bits) as usize, (place & ((1 << low_bits) - 1)) as usize)));
+            }
+        }
+        (words, edges)
     }
 
     #[test]
     fn every_word_is_an_edge_or_a_skip() {
-        for (bits, low_bits) in [(12, 8), (16, 11), (20, 16), (24, 17)] {
-            let code = WordCode { bits, low_bits };
+        let deltas = [(12, 8), (16, 11), (20, 16), (24, 17)].map(|(bits, low_bits)| WordCode { bits, low_bits, kind: WordKind::Deltas });
+        let gaps = [(8, 3), (8, 10), (12, 0), (16, 11), (20, 16), (24, 17)].map(|(bits, low_bits)| WordCode {
+            bits,
+            low_bits,
+            kind: WordKind::Gaps,
+        });
+        for code in deltas.into_iter().chain(gaps) {
             for count in [0, 1, 3, 4, 5, 8, 11, 64, 67] {
-                // Skips at every place of a group of four, and several in a row.
-                let words: Vec<(u32, u32)> =
-                    (0..count).map(|at| (if at * at % 7 == 2 { code.skip() } else { at % 3 }, at * 37 % (1 << low_bits))).collect();
-                let mut source = 5;
-                let edges: Vec<(usize, usize)> = words
-                    .iter()
-                    .filter_map(|&(delta, low)| {
-                        source += if delta == code.skip() { low } else { delta } as usize;
-                        (delta != code.skip()).then_some((source, low as usize))
-                    })
-                    .collect();
+                let (words, edges) = example(code, count);
                 let bytes = pack(code, &words);
                 let piece = Piece::new(1 << 22, (5, 4000), code, &bytes);
                 let mut seen = Vec::new();
@@ -175,25 +232,32 @@ mod tests {
                 let (mut near, mut counted) = (0, Vec::new());
                 let len = edges.last().map_or(1, |&(source, _)| source - 4);
                 piece.for_each_near(len, 8, |_| near += 1, |source, target| counted.push((source + 5, target)));
-                assert_eq!((counted, near > 0), (edges, count > 5), "{code:?}, {count} words");
-                assert_eq!((piece.words(), piece.targets()), (u64::from(count), 1 << low_bits));
+                assert_eq!((counted, near > 0), (edges, count * code.bits >= code.bits * 4 + 32), "{code:?}, {count} words");
+                assert_eq!((piece.words(), piece.targets()), (u64::from(count), 1 << code.low_bits));
             }
         }
     }
 
     #[test]
     fn no_source_is_shown_beyond_those_that_there_are() {
-        let code = WordCode { bits: 16, low_bits: 8 };
+        let (deltas, gaps) = (WordKind::Deltas, WordKind::Gaps);
         // The last one of each group is the highest; then one that is left over, and one behind a skip.
-        for words in
-            [&[(1, 0), (1, 0), (1, 0), (7, 0), (0, 0), (0, 0)][..], &[(10, 0)], &[(0, 0), (255, 10), (0, 0), (0, 0), (0, 0), (0, 0)]]
-        {
+        for (kind, words) in [
+            (deltas, &[1 << 8, 1 << 8, 1 << 8, 7 << 8, 0, 0][..]),
+            (deltas, &[10 << 8]),
+            (deltas, &[0, 255 << 8 | 10, 0, 0, 0, 0]),
+            (gaps, &[1 << 8, 1 << 8, 1 << 8, 7 << 8, 255, 0]),
+            (gaps, &[10 << 8 | 255]),
+            (gaps, &[0, (1 << 16) - 8, 0, 0, 0, 0]),
+        ] {
+            let code = WordCode { bits: 16, low_bits: if words[1..].contains(&((1 << 16) - 8)) { 12 } else { 8 }, kind };
+            let last = if code.low_bits == 12 { 8 } else { 10 };
             let bytes = pack(code, words);
             let piece = Piece::new(0, (0, 100), code, &bytes);
-            let shown = std::panic::catch_unwind(|| piece.for_each_near(10, 8, |_| {}, |source, _| assert!(source < 10, "shown")));
-            let cause = shown.expect_err("there is no source 10");
+            let shown = std::panic::catch_unwind(|| piece.for_each_near(last, 8, |_| {}, |source, _| assert!(source < last, "shown")));
+            let cause = shown.expect_err("there is no such source");
             assert_eq!(cause.downcast_ref::<&str>(), Some(&"no such source"));
-            piece.for_each_near(11, 8, |_| {}, |source, _| assert!(source < 11));
+            piece.for_each_near(last + 1, 8, |_| {}, |source, _| assert!(source <= last));
         }
     }
 }

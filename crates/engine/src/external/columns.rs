@@ -4,6 +4,8 @@
 //! sources are such can serve the next iteration in the same reading (GraphSD, ICPP'22, Algorithm 3). "Well before" leaves a lag of some stripes, the same for any number of
 //! workers, so that they need not wait for each other and every sum has one order.
 
+use std::{collections::VecDeque, ops::Range};
+
 use outercore_graph::format::{CHUNK_BYTES, GridDirectory, SEGMENT_BITS, Tile, WordCode};
 use outercore_storage::PAGE;
 
@@ -25,6 +27,8 @@ pub enum Side {
 pub struct Chunk {
     /// Its number in the directory.
     pub number: usize,
+    /// Its stripe.
+    pub stripe: usize,
     /// The first vertex of its source segment.
     pub segment: u64,
     /// Its first and last source.
@@ -61,6 +65,8 @@ pub struct Columns {
     /// Vertices below this are hubs: both of their signals, this iteration's and the next one's, are in memory.
     hubs: u64,
     lag: usize,
+    /// Neighboring stripes that one worker has at a time.
+    batches: Vec<Range<usize>>,
 }
 
 impl Columns {
@@ -68,7 +74,37 @@ impl Columns {
     pub fn new(directory: GridDirectory, vertices: u64, hubs: u64) -> Self {
         let stripes = directory.stripes.len() - 1;
         let tiles = (0..=stripes).map(|stripe| directory.tiles.partition_point(|tile: &Tile| (tile.stripe as usize) < stripe)).collect();
-        Self { lag: directory.lag(), directory, tiles, vertices, hubs }
+        let lag = directory.lag();
+        Self { lag, batches: batches(&directory.stripes, lag + 1, directory.widest()), directory, tiles, vertices, hubs }
+    }
+
+    /// Neighboring stripes that one worker has at a time: narrow ones go together, so that all of their sources' signals come out of memory once for all of them.
+    pub fn batches(&self) -> &[Range<usize>] {
+        &self.batches
+    }
+
+    /// The same batches, now from one end and now from the other, so that bytes of the sides that are read and vertices run out together.
+    pub fn mixed(&self, batches: Vec<Range<usize>>, reads: impl Fn(Side) -> bool) -> Vec<Range<usize>> {
+        let bytes = |stripe| self.chunks(stripe, |chunk| reads(chunk.side)).iter().map(|chunk| chunk.len as f64).sum::<f64>();
+        let vertices = |batch: &Range<usize>| (self.directory.stripes[batch.end] - self.directory.stripes[batch.start]) as f64;
+        let mut rest: VecDeque<_> =
+            batches.into_iter().map(|batch| (batch.clone().map(bytes).sum::<f64>(), vertices(&batch), batch)).collect();
+        let all = rest.iter().fold((0.0, 0.0), |all, batch| (all.0 + batch.0, all.1 + batch.1));
+        let (mut mixed, mut done) = (Vec::with_capacity(rest.len()), (0.0, 0.0));
+        while let (Some(front), Some(back)) = (rest.front(), rest.back()) {
+            let front_is_dense = front.0 * back.1 >= back.0 * front.1;
+            let bytes_are_behind = done.0 * all.1 <= done.1 * all.0;
+            let next = if front_is_dense == bytes_are_behind { rest.pop_front() } else { rest.pop_back() };
+            let (bytes, vertices, batch) = next.expect("there are both ends");
+            done = (done.0 + bytes, done.1 + vertices);
+            mixed.push(batch);
+        }
+        mixed
+    }
+
+    /// The stripe of a vertex.
+    pub fn stripe_of(&self, vertex: u64) -> usize {
+        self.directory.stripes.partition_point(|&bound| bound <= vertex) - 1
     }
 
     /// How many stripes there are.
@@ -77,7 +113,7 @@ impl Columns {
     }
 
     /// The vertices of stripe `index`.
-    pub fn vertices(&self, index: usize) -> std::ops::Range<u64> {
+    pub fn vertices(&self, index: usize) -> Range<u64> {
         self.directory.stripe(index as u32)
     }
 
@@ -114,7 +150,7 @@ impl Columns {
         let (first, last) = (segment + sources.0, segment + sources.1);
         let (offset, len) = tile.chunk_bytes(index);
         debug_assert!(len as u64 <= CHUNK_BYTES);
-        Chunk { number, segment, sources: (first, last), offset, len, code: tile.code(), side: self.side(stripe, first, last) }
+        Chunk { number, stripe, segment, sources: (first, last), offset, len, code: tile.code(), side: self.side(stripe, first, last) }
     }
 
     /// The edges of a chunk, whose words are these.
@@ -148,5 +184,35 @@ impl Columns {
             .iter()
             .flat_map(|tile| (0..tile.chunks()).map(|chunk| tile.chunk_bytes(chunk).1.next_multiple_of(PAGE) as u64))
             .sum()
+    }
+}
+
+/// Neighboring stripes, as many as `most` together, as long as an array of `widest` has room for them (a power of two each, so that words of any destination are in bounds). No stripe counts
+/// on one of its own batch: `most` is one more than the stripes that are between two of which one counts on the other.
+fn batches(bounds: &[u64], most: usize, widest: usize) -> Vec<Range<usize>> {
+    let (mut batches, mut start) = (Vec::new(), 0);
+    for end in 1..bounds.len() {
+        let room = |last: usize| {
+            (bounds[last] - bounds[start]) as usize + ((bounds[last + 1] - bounds[last]) as usize).next_power_of_two() <= widest
+        };
+        if end + 1 == bounds.len() || end - start >= most || !room(end) {
+            batches.push(start..end);
+            start = end;
+        }
+    }
+    batches
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn narrow_stripes_go_together() {
+        let bounds = [0, 10, 30, 70, 150, 310, 1000, 1500, 1503, 1504];
+        assert_eq!(batches(&bounds, 3, 1000), [0..3, 3..5, 5..6, 6..9]);
+        assert_eq!(batches(&bounds, 1, 1000).len(), 9);
+        assert_eq!(batches(&bounds, 9, 700), [0..5, 5..6, 6..9], "160 vertices may need 256");
+        assert_eq!(batches(&[0], 3, 0), []);
     }
 }

@@ -7,7 +7,7 @@ use std::{marker::PhantomData, ops::Range, sync::Mutex};
 
 use super::{
     demand::{Demand, Gather},
-    pass::Desk,
+    desk::Desk,
     run::{External, Step},
     signals::Signals,
 };

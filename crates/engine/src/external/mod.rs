@@ -19,6 +19,7 @@ mod choice;
 mod columns;
 mod degrees;
 mod demand;
+mod desk;
 pub mod early;
 mod kept;
 pub mod needs;

@@ -8,9 +8,9 @@ use super::{
     columns::{Columns, Side},
     degrees::StoredDegrees,
     demand::{self, Demand},
+    desk::Desk,
     early::Early,
     fits_grid,
-    pass::Desk,
     pull::Route,
 };
 use crate::{

@@ -5,10 +5,7 @@ use std::sync::Mutex;
 
 use outercore_graph::{Direction, Graph, WeightKind};
 
-use super::{
-    pass::{Desk, Shared},
-    run::External,
-};
+use super::{desk::Desk, pass::Shared, run::External};
 use crate::{
     edges::{degrees::Degrees, rows::Rows, stream::IoIterator},
     error::Result,

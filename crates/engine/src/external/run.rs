@@ -17,9 +17,10 @@ use super::{
     columns::Columns,
     degrees::StoredDegrees,
     demand::{self, Demand, Gather},
+    desk::Desk,
     early::Early,
     needs::{crosses, lists, lists_of_passes, signal_bytes, smallest_window},
-    pass::{Desk, Pass, Shared, Worker},
+    pass::{Pass, Shared, Worker},
     pull::Pull,
     signals::{HubSignals, Settled, Signals, Window},
     stored::Stored,
@@ -354,6 +355,7 @@ impl<'r, P: VertexProgram> External<'r, P> {
             partial: step.partial,
             keeps: self.early.is_some(),
             settled: Settled::new(self.columns.stripes()),
+            order: step.pass.order(&self.columns),
             next: AtomicUsize::new(0),
         }
     }

@@ -12,7 +12,8 @@ use outercore_storage::PAGE;
 
 use super::{
     demand::Demand,
-    pass::{Desk, Shared},
+    desk::Desk,
+    pass::Shared,
     run::{External, Note},
     signals::{HubSignals, Window},
 };

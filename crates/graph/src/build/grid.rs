@@ -95,8 +95,8 @@ struct Words<'a> {
     bytes: &'a mut Vec<u8>,
     chunks: &'a mut Vec<Chunk>,
     code: WordCode,
-    /// The last edge's source, within the segment.
-    source: u64,
+    /// The last edge's place, within the segment.
+    place: u64,
     count: u64,
     edges: u64,
     /// Bits that are not yet a byte, and how many.
@@ -104,26 +104,32 @@ struct Words<'a> {
 }
 
 impl Words<'_> {
-    /// An edge: its source within the segment, and its target within the stripe.
+    /// An edge: its place within the segment.
     #[inline(always)]
-    fn edge(&mut self, source: u64, target: u64) {
-        let mut delta = source - self.source;
-        while delta >= u64::from(self.code.skip()) {
-            let step = delta.min(self.code.most_low());
-            self.word(u64::from(self.code.skip()) << self.code.low_bits | step);
-            self.source += step;
-            delta -= step;
+    fn edge(&mut self, place: u64) {
+        let first_skip = WordCode::first_skip(self.code.bits);
+        loop {
+            if self.count.is_multiple_of(CHUNK_WORDS) {
+                // A chunk can be decoded without those before it.
+                let source = self.place >> self.code.low_bits;
+                self.place = source << self.code.low_bits;
+                self.chunks.push(Chunk { source, edge: self.edges });
+            }
+            let gap = place - self.place;
+            if gap < u64::from(first_skip) {
+                self.word(gap);
+                break;
+            }
+            let skip = self.code.skip_over(gap);
+            self.word(skip.into());
+            self.place += WordCode::skipped(self.code.bits, skip);
         }
-        self.word(delta << self.code.low_bits | target);
-        self.source = source;
+        self.place = place;
         self.edges += 1;
     }
 
     #[inline(always)]
     fn word(&mut self, word: u64) {
-        if self.count.is_multiple_of(CHUNK_WORDS) {
-            self.chunks.push(Chunk { source: self.source, edge: self.edges });
-        }
         self.count += 1;
         let (mut bits, mut len) = self.pending;
         bits |= word << len;
@@ -191,34 +197,54 @@ impl EncodedTiles {
             let (before, after) = (upto(lower).min(whole), upto(upper).min(whole));
             for (cut, end, worth) in [(lower, before, before.saturating_sub(start)), (upper, after, whole - after)] {
                 if worth >= FEWEST_EDGES && (start + 1..whole).contains(&end) {
-                    self.tile(&records[start..end], from, targets, code);
+                    self.tiles(&records[start..end], from, targets, code);
                     (start, from) = (end, cut);
                 }
             }
-            self.tile(&records[start..whole], from, targets, code);
+            self.tiles(&records[start..whole], from, targets, code);
             start = whole;
         }
     }
 
-    /// One tile; the first delta is added to `from`.
-    fn tile<R: Record>(&mut self, records: &[R], from: u64, (first, width): (u64, u64), code: &TileCode) {
+    /// Edges of one segment, from sources `from` and above: a tile, or several where some of them are denser than others, as those of hubs are, and other words suit them.
+    fn tiles<R: Record>(&mut self, records: &[R], from: u64, targets: (u64, u64), code: &TileCode) {
+        let source = |record: &R| record.key() & ((1u64 << code.other_bits) - 1);
+        let blocks = records.len().div_ceil(CHUNK_WORDS as usize);
+        let mut parts: Vec<(usize, WordCode)> = Vec::with_capacity(blocks);
+        let (mut start, mut first) = (0, from);
+        for block in 1..=blocks {
+            // All edges of a source are in one tile.
+            let end = records.len() * block / blocks;
+            let end = records.get(end).map_or(end, |next| records.partition_point(|record| source(record) < source(next)));
+            if end > start {
+                let best = best_code(&records[start..end], first, targets, code.other_bits);
+                match parts.last_mut() {
+                    Some((upto, same)) if *same == best => *upto = end,
+                    _ => parts.push((end, best)),
+                }
+                start = end;
+                first = records.get(end).map_or(first, source);
+            }
+        }
+        let (mut start, mut first) = (0, from);
+        for (end, words) in parts {
+            self.tile(&records[start..end], first, targets, (code, words));
+            start = end;
+            first = records.get(end).map_or(first, source);
+        }
+    }
+
+    /// One tile; the first gap is from the place of source `from` and destination 0.
+    fn tile<R: Record>(&mut self, records: &[R], from: u64, targets: (u64, u64), (code, best): (&TileCode, WordCode)) {
         self.words.resize(self.words.len().next_multiple_of(outercore_storage::PAGE), 0);
         let (offset, first_chunk) = (self.words.len() as u64, self.chunks.len() as u64);
-        let (segment, mask) = (from >> SEGMENT_BITS, (1u64 << code.other_bits) - 1);
-        let base = segment << SEGMENT_BITS;
-        let mut lengths = [0; 64];
-        records.iter().fold(from, |last, record| {
-            let source = record.key() & mask;
-            lengths[(64 - (source - last + 1).leading_zeros()) as usize] += 1;
-            source
-        });
-        let best = WordCode::best(width, &lengths);
         self.words.reserve(best.bytes(records.len() as u64) as usize + 64);
         let (bytes, chunks) = (&mut self.words, &mut self.chunks);
-        let mut words = Words { bytes, chunks, code: best, source: from - base, count: 0, edges: 0, pending: (0, 0) };
-        records.iter().for_each(|record| words.edge((record.key() & mask) - base, (record.key() >> code.other_bits) - first));
+        let place = (from % (1 << SEGMENT_BITS)) << best.low_bits;
+        let mut words = Words { bytes, chunks, code: best, place, count: 0, edges: 0, pending: (0, 0) };
+        records.iter().for_each(|record| words.edge(place_of(record, targets, code.other_bits)));
         let (count, edges) = words.finish();
-        let (segment, stripe) = (segment as u32, self.stripe_ends.len() as u32);
+        let (segment, stripe) = ((from >> SEGMENT_BITS) as u32, self.stripe_ends.len() as u32);
         let tile = Tile { segment, stripe, offset, first_edge: self.edges, first_chunk, packed: 0 };
         self.tiles.push(tile.with_words(count, best));
         self.edges += edges;
@@ -226,6 +252,25 @@ impl EncodedTiles {
             records.iter().for_each(|record| push_bytes(&mut self.weights, record.payload(), code.weights.bytes));
         }
     }
+}
+
+/// The place of an edge within its segment and stripe, whose first vertex and number of vertices are `targets`.
+#[inline(always)]
+fn place_of<R: Record>(record: &R, (first, width): (u64, u64), other_bits: u32) -> u64 {
+    let source = record.key() & ((1u64 << other_bits) - 1) & ((1 << SEGMENT_BITS) - 1);
+    source << WordCode::low_bits_of(width) | ((record.key() >> other_bits) - first)
+}
+
+/// The words that suit edges from sources `from` and above.
+fn best_code<R: Record>(records: &[R], from: u64, targets: (u64, u64), other_bits: u32) -> WordCode {
+    let mut lengths = [0; 64];
+    let from = (from % (1 << SEGMENT_BITS)) << WordCode::low_bits_of(targets.1);
+    records.iter().fold(from, |last, record| {
+        let place = place_of(record, targets, other_bits);
+        lengths[(64 - (place - last).leading_zeros()) as usize] += 1;
+        place
+    });
+    WordCode::best(targets.1, &lengths)
 }
 
 /// Fewest edges well before or after a stripe that become a tile of their own: below that, requests cost more than bytes.

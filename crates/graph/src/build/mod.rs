@@ -46,7 +46,7 @@ use self::{
 };
 use crate::{
     error::{GraphError, Result},
-    format::{Cells, Hybrid, IdTable, Manifest, SectionEntry, version_of},
+    format::{Cells, Hybrid, IdTable, Manifest, SectionEntry, VERSION},
     input::EdgeSource,
     types::{GridPartition, Layout, Order, WeightKind, bytes_for},
 };
@@ -319,7 +319,7 @@ impl Builder<'_> {
         sections.sort_by(|a, b| a.name.cmp(&b.name));
         Manifest {
             outercore: "graph".to_owned(),
-            version: version_of(self.options.layout),
+            version: VERSION,
             uuid: self.uuid.clone(),
             vertices: shape.input_vertices,
             connected: shape.connected,

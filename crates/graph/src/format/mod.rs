@@ -1,4 +1,4 @@
-//! The on-disk format, version 3; `docs/format.md` says the same in prose.
+//! The on-disk format, version 4; `docs/format.md` says the same in prose.
 //!
 //! - [`manifest`]: [`Manifest`], the root of a graph, and how it is written and trusted.
 //! - `shape`: whether a manifest agrees with itself.
@@ -14,18 +14,12 @@ pub mod words;
 pub use cells::{Cells, Hybrid, Ranges};
 pub use manifest::{IdTable, Manifest, SectionEntry, Shares};
 pub use tiles::{Chunk, GridDirectory, Tile};
-pub use words::WordCode;
+pub use words::{WordCode, WordKind};
 
-use crate::types::Layout;
-
-/// The newest format version that this code reads. Older ones are read too.
-pub const VERSION: u32 = 3;
-/// The version of graphs whose edges are all in the grid: readers that know no other layout read them.
+/// The format version that is written, the newest that this code reads. Older ones are read too.
+pub const VERSION: u32 = 4;
+/// The newest version in which all edges are in the grid.
 pub const GRID_VERSION: u32 = 2;
-/// The version that a graph in `layout` is written in.
-pub const fn version_of(layout: Layout) -> u32 {
-    if matches!(layout, Layout::Grid) { GRID_VERSION } else { VERSION }
-}
 /// The manifest's file name inside a graph.
 pub const MANIFEST: &str = "manifest.json";
 /// Vertices in a source segment of the grid (log 2): 16 MiB of 4-byte signals, which a last-level cache holds.
@@ -35,6 +29,6 @@ pub const STRIPE_BITS: u32 = 17;
 /// Words in a whole chunk: whole pages, whatever the bits of a word.
 pub const CHUNK_WORDS: u64 = 1 << 18;
 /// Most bytes of a chunk.
-pub const CHUNK_BYTES: u64 = WordCode { bits: WordCode::MOST_BITS, low_bits: STRIPE_BITS }.bytes(CHUNK_WORDS);
+pub const CHUNK_BYTES: u64 = WordCode::FIRST.bytes(CHUNK_WORDS);
 /// Vertices that share one entry of a row index.
 pub const INDEX_GROUP: u64 = 64;

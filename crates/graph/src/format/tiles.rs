@@ -5,7 +5,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::{CHUNK_WORDS, WordCode};
+use super::{CHUNK_WORDS, WordCode, WordKind};
 
 /// Edges from one segment into one stripe: all of them, or those of consecutive sources.
 #[repr(C)]
@@ -17,7 +17,7 @@ pub struct Tile {
     pub stripe: u32,
     /// Where the words begin in `grid.words`, a multiple of the page.
     pub offset: u64,
-    /// Words, skips included (48 bits); then the bits of a word, and those of a destination, a byte each; both 0: [`WordCode::FIRST`].
+    /// Words, skips included (48 bits); then the bits of a word, and those of a destination with 128 added where words are gaps, a byte each; both 0: [`WordCode::FIRST`].
     pub packed: u64,
     /// The first edge's number in the order of the grid: the index into `grid.weights`.
     pub first_edge: u64,
@@ -29,7 +29,7 @@ pub struct Tile {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod, Zeroable, PartialEq, Eq)]
 pub struct Chunk {
-    /// The source (within the segment) to which the first word's delta is added.
+    /// The source (within the segment) to which the first word's delta is added; of gaps, that of the place to which the first is added, whose destination is 0.
     pub source: u64,
     /// The chunk's first edge, counted from the tile's first.
     pub edge: u64,
@@ -38,12 +38,15 @@ pub struct Chunk {
 impl Tile {
     /// Bits of the number of words.
     const WORDS_BITS: u32 = 48;
+    /// Beside the bits of a destination: words are gaps.
+    const GAPS: u32 = 128;
 
     /// With so many words of this code.
     #[must_use]
     pub fn with_words(self, words: u64, code: WordCode) -> Self {
         debug_assert!(words < 1 << Self::WORDS_BITS);
-        Self { packed: words | u64::from(code.bits) << Self::WORDS_BITS | u64::from(code.low_bits) << (Self::WORDS_BITS + 8), ..self }
+        let low = code.low_bits | if code.kind == WordKind::Gaps { Self::GAPS } else { 0 };
+        Self { packed: words | u64::from(code.bits | low << 8) << Self::WORDS_BITS, ..self }
     }
 
     /// Words, skips included.
@@ -55,7 +58,10 @@ impl Tile {
     pub fn code(&self) -> WordCode {
         match (self.packed >> Self::WORDS_BITS) as u32 {
             0 => WordCode::FIRST,
-            both => WordCode { bits: both & 0xff, low_bits: both >> 8 },
+            both => {
+                let (bits, low) = (both & 0xff, both >> 8);
+                WordCode { bits, low_bits: low & !Self::GAPS, kind: if low & Self::GAPS == 0 { WordKind::Deltas } else { WordKind::Gaps } }
+            }
         }
     }
 

@@ -144,14 +144,16 @@ impl Decoded {
             assert!((stripe, segment) >= last && fields[0] % PAGE as u64 == 0, "tiles are in order, each from a page on");
             assert_eq!((fields[2], fields[3]), (edges.len() as u64, first_chunk));
             let count = fields[1] & 0xffff_ffff_ffff;
-            let (bits, low_bits) = if fields[1] >> 48 == 0 { (24, 17) } else { (fields[1] >> 48 & 0xff, fields[1] >> 56) };
+            let (bits, low_bits) = if fields[1] >> 48 == 0 { (24, 17) } else { (fields[1] >> 48 & 0xff, fields[1] >> 56 & 127) };
+            let gaps = fields[1] >> 63 == 1;
+            assert_eq!(gaps, self.number("version") >= 4, "words are gaps from version 4 on");
             assert!(
-                (8..=17).contains(&low_bits) && low_bits < bits && [12, 16, 20, 24].contains(&bits),
+                [8, 12, 16, 20, 24].contains(&bits) && low_bits <= 17 && (gaps || (low_bits >= 8 && low_bits < bits)),
                 "words of {bits} bits, {low_bits} low ones"
             );
             let bit = |at: u64| u64::from(words[(fields[0] + at / 8) as usize] >> (at % 8) & 1);
             last = (stripe, segment);
-            let (mut source, base) = (segment << 22, stripes[stripe as usize]);
+            let (mut source, mut place, base) = (segment << 22, 0, stripes[stripe as usize]);
             let before = edges.len();
             for number in 0..count {
                 if number % (1 << 18) == 0 {
@@ -161,10 +163,20 @@ impl Decoded {
                     }
                     assert_eq!(chunk, [source - (segment << 22), (edges.len() - before) as u64], "chunk {first_chunk}");
                     first_chunk += 1;
+                    place = source << low_bits;
                 }
                 let word = (0..bits).rev().fold(0, |word, at| word << 1 | bit(number * bits + at));
-                let (delta, low) = (word >> low_bits, word & ((1 << low_bits) - 1));
-                if delta == (1 << (bits - low_bits)) - 1 {
+                let (mut delta, mut low) = (word >> low_bits, word & ((1 << low_bits) - 1));
+                let is_skip;
+                if gaps {
+                    is_skip = word >= (1 << bits) - 8;
+                    place += if is_skip { 1 << (bits - 1 + word - ((1 << bits) - 8)) } else { word };
+                    (delta, low) = ((place >> low_bits) - source, if is_skip { 0 } else { place & ((1 << low_bits) - 1) });
+                    source += if is_skip { delta } else { 0 };
+                } else {
+                    is_skip = delta == (1 << (bits - low_bits)) - 1;
+                }
+                if is_skip {
                     source += low;
                     skips += 1;
                 } else {
