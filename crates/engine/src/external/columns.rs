@@ -65,8 +65,6 @@ pub struct Columns {
     /// Vertices below this are hubs: both of their signals, this iteration's and the next one's, are in memory.
     hubs: u64,
     lag: usize,
-    /// Neighboring stripes that one worker has at a time.
-    batches: Vec<Range<usize>>,
 }
 
 impl Columns {
@@ -74,13 +72,12 @@ impl Columns {
     pub fn new(directory: GridDirectory, vertices: u64, hubs: u64) -> Self {
         let stripes = directory.stripes.len() - 1;
         let tiles = (0..=stripes).map(|stripe| directory.tiles.partition_point(|tile: &Tile| (tile.stripe as usize) < stripe)).collect();
-        let lag = directory.lag();
-        Self { lag, batches: batches(&directory.stripes, lag + 1, directory.widest()), directory, tiles, vertices, hubs }
+        Self { lag: directory.lag(), directory, tiles, vertices, hubs }
     }
 
-    /// Neighboring stripes that one worker has at a time: narrow ones go together, so that all of their sources' signals come out of memory once for all of them.
-    pub fn batches(&self) -> &[Range<usize>] {
-        &self.batches
+    /// Neighboring stripes that one worker has at a time, at most `most`: narrow ones go together, so that all of their sources' signals come out of memory once for all of them.
+    pub fn batches(&self, most: usize) -> Vec<Range<usize>> {
+        batches(&self.directory.stripes, most, self.directory.widest())
     }
 
     /// The same batches, now from one end and now from the other, so that bytes of the sides that are read and vertices run out together.
@@ -187,8 +184,7 @@ impl Columns {
     }
 }
 
-/// Neighboring stripes, as many as `most` together, as long as an array of `widest` has room for them (a power of two each, so that words of any destination are in bounds). No stripe counts
-/// on one of its own batch: `most` is one more than the stripes that are between two of which one counts on the other.
+/// Neighboring stripes, as many as `most` together, as long as an array of `widest` has room for them (a power of two each, so that words of any destination are in bounds).
 fn batches(bounds: &[u64], most: usize, widest: usize) -> Vec<Range<usize>> {
     let (mut batches, mut start) = (Vec::new(), 0);
     for end in 1..bounds.len() {
@@ -205,7 +201,34 @@ fn batches(bounds: &[u64], most: usize, widest: usize) -> Vec<Range<usize>> {
 
 #[cfg(test)]
 mod tests {
+    use outercore_graph::format::{Chunk as ChunkEntry, WordKind};
+
     use super::*;
+
+    #[test]
+    fn edges_and_vertices_run_out_together() {
+        let code = WordCode { bits: 8, low_bits: 10, kind: WordKind::Gaps };
+        let tile = |stripe: u32, words| {
+            Tile { segment: 0, stripe, offset: 0, packed: 0, first_edge: 0, first_chunk: stripe.into() }.with_words(words, code)
+        };
+        let words = [4000, 4000, 500, 100, 100, 100];
+        let directory = GridDirectory {
+            stripes: vec![0, 10, 20, 120, 420, 720, 1020],
+            tiles: (0..).zip(words).map(|(stripe, words)| tile(stripe, words)).collect(),
+            chunks: words.iter().map(|_| ChunkEntry { source: 0, edge: 0 }).collect(),
+        };
+        let columns = Columns::new(directory, 1020, 1020);
+        let order = |batches| columns.mixed(batches, |_| true).into_iter().map(|batch| batch.start).collect::<Vec<_>>();
+        let batches = columns.batches(1);
+        assert_eq!(order(batches.clone()), [0, 5, 4, 1, 3, 2], "each from the end that is behind");
+        assert_eq!(order(batches.into_iter().rev().collect()), [0, 5, 4, 1, 3, 2], "whichever end comes first");
+        assert_eq!(
+            columns.mixed(columns.batches(1), |side| side == Side::After).len(),
+            6,
+            "stripes of which nothing is read are there too"
+        );
+        assert_eq!([0, 9, 10, 419, 1019].map(|vertex| columns.stripe_of(vertex)), [0, 0, 1, 3, 5]);
+    }
 
     #[test]
     fn narrow_stripes_go_together() {

@@ -24,6 +24,9 @@ use crate::{
     session::{OpenSection, Reader},
 };
 
+/// Most stripes of a batch.
+const MOST_TOGETHER: usize = 8;
+
 /// What a pass reads and in which order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pass {
@@ -56,10 +59,21 @@ impl Pass {
         if self.up { (Side::After as usize - side, first) } else { (side, u64::MAX - first) }
     }
 
-    /// The order in which batches are taken. Where none waits for another, those of many edges and those of many vertices go side by side: the device has more to do for the ones, the
+    /// How many stripes must be settled before a chunk's turn.
+    fn needs(self, chunk: &Chunk, columns: &Columns) -> usize {
+        match (self.serves_next(chunk.side), self.up) {
+            (false, _) => 0,
+            (true, true) => columns.stripe_of(chunk.sources.1) + 1,
+            (true, false) => columns.stripes() - columns.stripe_of(chunk.sources.0),
+        }
+    }
+
+    /// The order in which `workers` take batches. Where none waits for another, those of many edges and those of many vertices go side by side: the device has more to do for the ones, the
     /// processors for the others.
-    pub fn order(self, columns: &Columns) -> Vec<Range<usize>> {
-        let mut batches = columns.batches().to_vec();
+    pub fn order(self, columns: &Columns, workers: usize) -> Vec<Range<usize>> {
+        // Stripes of hubs have few sources before them: there is nothing to share.
+        let far = self.whole || !self.up;
+        let mut batches = columns.batches(if far { (columns.stripes() / (8 * workers)).clamp(1, MOST_TOGETHER) } else { 1 });
         if !self.up {
             batches.reverse();
         }
@@ -100,7 +114,8 @@ impl<P: VertexProgram> Shared<'_, P> {
 /// Stripes that a worker has, and their chunks in the order in which they are combined.
 struct Batch {
     stripes: Range<usize>,
-    chunks: Vec<Chunk>,
+    /// With each: how many of the batch's stripes must be closed before.
+    chunks: Vec<(usize, Chunk)>,
 }
 
 /// A stripe of the batch at hand.
@@ -180,32 +195,44 @@ impl<'w, 'p, P: VertexProgram> Worker<'w, 'p, P> {
             let wanted = all || shared.pass.serves_next(chunk.side) || (first <= last && shared.sending.any(first, last));
             shared.pass.reads(chunk.side) && first <= last && wanted
         };
-        let mut chunks: Vec<Chunk> = stripes.clone().flat_map(|stripe| shared.columns.chunks(stripe, wanted)).collect();
-        chunks.sort_by_key(|chunk| shared.pass.turn(chunk));
-        self.stream.want(chunks.iter().copied());
+        let (pass, all) = (shared.pass, shared.columns.stripes());
+        let begun = pass.position(stripes.start, all).min(pass.position(stripes.end - 1, all));
+        let chunks = stripes.clone().flat_map(|stripe| shared.columns.chunks(stripe, wanted));
+        let mut chunks: Vec<(usize, Chunk)> = chunks
+            .map(|chunk| match pass.needs(&chunk, shared.columns) > begun {
+                true => (pass.position(chunk.stripe, all) - begun, chunk),
+                false => (0, chunk),
+            })
+            .collect();
+        chunks.sort_by_key(|(closed, chunk)| (*closed, pass.turn(chunk)));
+        self.stream.want(chunks.iter().map(|(_, chunk)| *chunk));
         self.batches.push_back(Batch { stripes: stripes.clone(), chunks });
         true
     }
 
     /// Combines the messages of a batch, and hands every stripe's to its vertices.
     fn batch(&mut self, batch: &Batch) -> Result<()> {
-        let mut open = Vec::with_capacity(batch.stripes.len());
-        let mut base = 0;
+        let first = batch.stripes.start;
+        let (mut open, mut base) = (Vec::with_capacity(batch.stripes.len()), 0);
         for stripe in batch.stripes.clone() {
-            let any = batch.chunks.iter().any(|chunk| chunk.stripe == stripe);
+            let any = batch.chunks.iter().any(|(_, chunk)| chunk.stripe == stripe);
             open.push(self.open(stripe, base, any)?);
             base += open[open.len() - 1].len;
         }
-        for chunk in &batch.chunks {
-            let stripe = &mut open[chunk.stripe - batch.stripes.start];
+        let (up, count) = (self.shared.pass.up, open.len());
+        let in_turn = |at: usize| if up { at } else { count - 1 - at };
+        let mut closed = 0;
+        for &(before, ref chunk) in &batch.chunks {
+            while closed < before {
+                self.close(&open[in_turn(closed)])?;
+                closed += 1;
+            }
+            let stripe = &mut open[chunk.stripe - first];
             self.desk.turn_to(stripe.base);
             stripe.touched |= self.combine()?;
             self.fill()?;
         }
-        if !self.shared.pass.up {
-            open.reverse();
-        }
-        open.into_iter().try_for_each(|stripe| self.close(&stripe))
+        (closed..count).try_for_each(|at| self.close(&open[in_turn(at)]))
     }
 
     /// Turns to a stripe whose sums begin at `base`: its total becomes what earlier windows sent to it. `any`: there are chunks.
@@ -242,9 +269,7 @@ impl<'w, 'p, P: VertexProgram> Worker<'w, 'p, P> {
             *edges += if shared.window.vertices.contains(&chunk.sources.0) { piece.words() } else { 0 };
             let ((first, last), window, signals) = (chunk.sources, &shared.window.vertices, shared.signals);
             if shared.pass.serves_next(chunk.side) {
-                let stripe = |vertex| shared.columns.stripe_of(vertex);
-                let all_send =
-                    shared.settled.wait(if shared.pass.up { stripe(last) + 1 } else { shared.columns.stripes() - stripe(first) })?;
+                let all_send = shared.settled.wait(shared.pass.needs(chunk, shared.columns))?;
                 // SAFETY: the chunk's sources are hubs, in stripes that are settled, which was just waited for.
                 let pairs = unsafe { signals.hubs.settled(first, last) };
                 let active = desk.combine_twice(program, shared, &piece, pairs, all_send);

@@ -355,7 +355,7 @@ impl<'r, P: VertexProgram> External<'r, P> {
             partial: step.partial,
             keeps: self.early.is_some(),
             settled: Settled::new(self.columns.stripes()),
-            order: step.pass.order(&self.columns),
+            order: step.pass.order(&self.columns, self.session.workers.count()),
             next: AtomicUsize::new(0),
         }
     }
