@@ -1,26 +1,27 @@
-//! [`Shares`]: which worker reads the lists of which vertices. Each has a share in a row, taken range by range; with stealing, a worker that is done
-//! takes ranges of the share of which most is left (Graphene, FAST'17, section 4.2).
+//! [`Shares`]: which worker reads the lists of which vertices. They are cut into ranges of about the same cost, which go to the workers by turns: each has a part of every region, of hubs and of
+//! others. With stealing, a worker that is done takes ranges of the share of which most is left (Graphene, FAST'17, section 4.2).
 
 use std::{
     ops::Range,
     sync::atomic::{AtomicU64, Ordering::Relaxed},
 };
 
-/// The ranges of all workers.
-pub struct Shares {
-    /// The next of each share, and its end.
-    shares: Vec<(AtomicU64, u64)>,
-    grain: u64,
+/// The ranges of all workers: `cost` tells what the things before one of them cost together.
+pub struct Shares<C> {
+    /// How many ranges each worker has taken of its own, or others of it.
+    taken: Vec<AtomicU64>,
+    len: u64,
+    ranges: u64,
+    cost: C,
     stealing: bool,
     stolen: AtomicU64,
 }
 
-impl Shares {
-    /// `len` things in a row for so many workers, to be taken `grain` at a time.
-    pub fn new(len: u64, workers: u64, grain: u64, stealing: bool) -> Self {
-        let share = len.div_ceil(workers.max(1));
-        let shares = (0..workers.max(1)).map(|worker| (AtomicU64::new((worker * share).min(len)), ((worker + 1) * share).min(len)));
-        Self { shares: shares.collect(), grain: grain.max(1), stealing, stolen: AtomicU64::new(0) }
+impl<C: Fn(u64) -> u64> Shares<C> {
+    /// `len` things in a row for so many workers, in so many ranges; some may be empty.
+    pub fn new(len: u64, workers: u64, ranges: u64, stealing: bool, cost: C) -> Self {
+        let taken = (0..workers.max(1)).map(|_| AtomicU64::new(0)).collect();
+        Self { taken, len, ranges: if len > 0 { ranges.max(1) } else { 0 }, cost, stealing, stolen: AtomicU64::new(0) }
     }
 
     /// The next range for a worker; `None` when there is none for it any more.
@@ -32,7 +33,7 @@ impl Shares {
             return None;
         }
         loop {
-            let (left, victim) = (0..self.shares.len()).map(|share| (self.left(share), share)).max()?;
+            let (left, victim) = (0..self.taken.len()).map(|share| (self.left(share), share)).max()?;
             if left == 0 {
                 return None;
             }
@@ -43,18 +44,31 @@ impl Shares {
         }
     }
 
+    /// Ranges that are left of a share: of those whose number leaves the worker's when divided by the number of workers.
     fn left(&self, share: usize) -> u64 {
-        let (next, end) = &self.shares[share];
-        end.saturating_sub(next.load(Relaxed))
+        let workers = self.taken.len() as u64;
+        let all = (self.ranges + workers - 1 - share as u64) / workers;
+        all.saturating_sub(self.taken[share].load(Relaxed))
     }
 
     fn from(&self, share: usize) -> Option<Range<u64>> {
-        let (next, end) = &self.shares[share];
         if self.left(share) == 0 {
             return None;
         }
-        let first = next.fetch_add(self.grain, Relaxed);
-        (first < *end).then(|| first..(first + self.grain).min(*end))
+        let range = self.taken[share].fetch_add(1, Relaxed) * self.taken.len() as u64 + share as u64;
+        (range < self.ranges).then(|| self.bound(range)..self.bound(range + 1))
+    }
+
+    /// Where a range begins.
+    fn bound(&self, range: u64) -> u64 {
+        let (before, all) = ((self.cost)(0), (self.cost)(self.len));
+        match range {
+            0 => 0,
+            range if range >= self.ranges => self.len,
+            range => {
+                first_from(self.len, &self.cost, before + (u128::from(all - before) * u128::from(range) / u128::from(self.ranges)) as u64)
+            }
+        }
     }
 
     /// Ranges that were taken from others.
@@ -63,23 +77,57 @@ impl Shares {
     }
 }
 
+/// The first of so many things before which they cost at least so much.
+fn first_from(len: u64, cost: impl Fn(u64) -> u64, least: u64) -> u64 {
+    let (mut low, mut high) = (0, len);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if cost(middle) < least { low = middle + 1 } else { high = middle }
+    }
+    low
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn every_range_is_taken_once_and_only_stealing_crosses_shares() {
-        for (len, workers, grain) in [(0, 2, 4), (1, 3, 1), (100, 3, 7), (64, 2, 64)] {
-            let all = Shares::new(len, workers, grain, true);
-            let mut taken: Vec<u64> = std::iter::from_fn(|| all.take(0)).flatten().collect();
-            taken.sort_unstable();
-            assert_eq!(taken, (0..len).collect::<Vec<_>>());
-            assert_eq!(all.stolen() > 0, workers > 1 && len > len.div_ceil(workers));
-            let own = Shares::new(len, workers, grain, false);
-            let taken: Vec<u64> =
-                (0..workers as usize).flat_map(|worker| std::iter::from_fn(|| own.take(worker)).flatten().collect::<Vec<_>>()).collect();
-            assert_eq!(taken, (0..len).collect::<Vec<_>>(), "in order, each its own");
-            assert_eq!(own.stolen(), 0);
+        for (len, workers, ranges) in [(0, 2, 4), (1, 3, 1), (100, 3, 7), (64, 2, 1), (20_000, 2, 128)] {
+            for cost in [|at: u64| at, |at: u64| 100 - 100 / (at + 1), |_| 0] {
+                let all = Shares::new(len, workers, ranges, true, cost);
+                let mut taken: Vec<u64> = std::iter::from_fn(|| all.take(0)).flatten().collect();
+                taken.sort_unstable();
+                assert_eq!(taken, (0..len).collect::<Vec<_>>());
+                assert_eq!(all.stolen() > 0, workers > 1 && len > 0 && ranges > 1);
+                let own = Shares::new(len, workers, ranges, false, cost);
+                let mut taken: Vec<Range<u64>> =
+                    (0..workers as usize).flat_map(|worker| std::iter::from_fn(|| own.take(worker)).collect::<Vec<_>>()).collect();
+                taken.sort_unstable_by_key(|range| (range.start, range.end));
+                assert_eq!(taken.into_iter().flatten().collect::<Vec<_>>(), (0..len).collect::<Vec<_>>());
+                assert_eq!(own.stolen(), 0);
+            }
         }
+    }
+
+    #[test]
+    fn shares_cost_about_the_same_whatever_is_where() {
+        // The first ones cost most.
+        let cost = |at: u64| 1_000_000 - 1_000_000 / (at / 100 + 1) + at;
+        let shares = Shares::new(100_000, 2, 64, false, cost);
+        let of =
+            |worker| std::iter::from_fn(|| shares.take(worker)).map(|range: Range<u64>| cost(range.end) - cost(range.start)).sum::<u64>();
+        let (one, other) = (of(0), of(1));
+        assert_eq!(one + other, cost(100_000));
+        // The first hundred are half of everything, and things are not cut.
+        assert!(one.abs_diff(other) < 530_000, "{one} {other}");
+        let shares = Shares::new(100_000, 2, 64, false, |at| at * at);
+        let of = |worker| {
+            std::iter::from_fn(|| shares.take(worker))
+                .map(|range: Range<u64>| range.end * range.end - range.start * range.start)
+                .sum::<u64>()
+        };
+        let (one, other) = (of(0), of(1));
+        assert!(one.abs_diff(other) * 20 < one + other, "{one} {other}");
     }
 }

@@ -119,9 +119,7 @@ impl<'a> IoIterator<'a> {
         let groups = self.within.end.div_ceil(64).saturating_sub(self.within.start / 64);
         let alone = self.ordered || expected < 1 << 14;
         let workers = if alone { 1 } else { self.session.workers.count() as u64 };
-        // Parts are small enough to be shared out evenly, and large enough to form long runs.
-        let grain = (groups / (workers * 64)).clamp(1, 4096);
-        let shares = Shares::new(groups, workers, grain, self.session.config.stealing);
+        let shares = self.shares(groups, workers, self.session.config.stealing);
         let body = |index: usize| {
             let mut state = state(index);
             let result = self.work((index, index), &shares, &is_active, &mut |vertex, list| compute(&mut state, vertex, list));
@@ -142,7 +140,16 @@ impl<'a> IoIterator<'a> {
     pub fn for_each_active_here(mut self, worker: usize, is_active: impl Fn(u64) -> u64, mut compute: impl FnMut(u64, List)) -> Result<()> {
         self.ordered = true;
         let groups = self.within.end.div_ceil(64).saturating_sub(self.within.start / 64);
-        self.work((worker, 0), &Shares::new(groups, 1, groups.max(1), false), &is_active, &mut compute)
+        self.work((worker, 0), &self.shares(groups, 1, false), &is_active, &mut compute)
+    }
+
+    /// Shares of the groups of the range.
+    fn shares(&self, groups: u64, workers: u64, stealing: bool) -> Shares<impl Fn(u64) -> u64 + Sync> {
+        let first = self.within.start / 64;
+        let cost = move |group| self.rows.group_offset(first + group) + GROUP_COST * group;
+        // Ranges are small enough to be shared out evenly, and large enough to form long runs.
+        let most = if groups > 0 { (cost(groups) - cost(0)) / RANGE_COST } else { 0 };
+        Shares::new(groups, workers, most.min(64 * workers).max(groups / 4096).max(workers), stealing, cost)
     }
 
     /// Which of a group's vertices are in the range, as bits.
@@ -157,7 +164,7 @@ impl<'a> IoIterator<'a> {
     fn work(
         &self,
         (worker, share): (usize, usize),
-        shares: &Shares,
+        shares: &Shares<impl Fn(u64) -> u64>,
         is_active: &impl Fn(u64) -> u64,
         compute: &mut impl FnMut(u64, List),
     ) -> Result<()> {
@@ -198,6 +205,12 @@ struct Request {
     groups: Range<usize>,
 }
 
+/// What it costs to look at 64 vertices and their lists, in edges: a list as much as 16, as was measured.
+const GROUP_COST: u64 = 1024;
+
+/// The least that a range costs, in edges: some requests.
+const RANGE_COST: u64 = 1 << 18;
+
 /// Groups of vertices whose lists are in memory before they are handed over.
 const CACHED: usize = 1 << 10;
 
@@ -215,7 +228,13 @@ struct Worker<'i, 's, 'r> {
 }
 
 impl Worker<'_, '_, '_> {
-    fn run(&mut self, share: usize, shares: &Shares, is_active: &impl Fn(u64) -> u64, compute: &mut impl FnMut(u64, List)) -> Result<()> {
+    fn run(
+        &mut self,
+        share: usize,
+        shares: &Shares<impl Fn(u64) -> u64>,
+        is_active: &impl Fn(u64) -> u64,
+        compute: &mut impl FnMut(u64, List),
+    ) -> Result<()> {
         while let Some(range) = shares.take(share) {
             self.preparing.start();
             for group in range {
