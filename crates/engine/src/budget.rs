@@ -52,14 +52,15 @@ pub fn pass_over(plan: &mut Plan, room: &mut u64, graph: &Graph, config: &RunCon
     let mut memory = base(graph, config, edge_bytes / (outercore_storage::PAGE as u64 + 1), EXTERNAL_PROCESS);
     memory.extend(arrays);
     let used = memory.iter().map(|item| item.bytes).sum::<u64>() + (4 << 20);
-    // A scan in which half of the edges are in memory waits for the processors, and looks at each edge once.
-    if used > config.memory || *room >= edge_bytes / 2 {
+    let left = config.memory.saturating_sub(used).min(edge_bytes / 2);
+    let bytes_per_pass = ((edge_bytes as f64 * share) as u64).saturating_sub(left);
+    if used > config.memory || bytes_per_pass >= plan.bytes_per_scan {
         return false;
     }
-    *room = (config.memory - used).min(edge_bytes / 2);
-    memory.push(PlanItem { name: "edges", bytes: *room });
+    *room = left;
+    memory.push(PlanItem { name: "edges", bytes: left });
     plan.memory = memory;
-    plan.bytes_per_scan = ((edge_bytes as f64 * share) as u64).saturating_sub(*room);
+    plan.bytes_per_scan = bytes_per_pass;
     true
 }
 
