@@ -53,7 +53,8 @@ pub fn pass_over(plan: &mut Plan, room: &mut u64, graph: &Graph, config: &RunCon
     memory.extend(arrays);
     let used = memory.iter().map(|item| item.bytes).sum::<u64>() + (4 << 20);
     let left = config.memory.saturating_sub(used).min(edge_bytes / 2);
-    let bytes_per_pass = ((edge_bytes as f64 * share) as u64).saturating_sub(left);
+    // Chunks take three quarters of what is left (the heap has its part), and half of those are read by one pass, half by the next.
+    let bytes_per_pass = ((edge_bytes as f64 * share) as u64).saturating_sub(left / 8 * 3);
     if used > config.memory || bytes_per_pass >= plan.bytes_per_scan {
         return false;
     }
