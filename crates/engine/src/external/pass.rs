@@ -1,5 +1,5 @@
 //! One pass over the grid: every stripe's chunks are read, its messages combined, its vertices applied, its next signals made. Where the pass says so, chunks whose sources are
-//! settled serve the next iteration too.
+//! settled serve the next iteration too. Stripes go to the workers in batches of neighbors.
 
 use std::{
     collections::VecDeque,
