@@ -1,5 +1,6 @@
 //! Reads the lists of a share of the vertices, chosen at random, and prints what that asked of the device, as JSON: what `make bench-graphene` compares with the device's limits.
-//! `random_lists GRAPH SHARE [block=512] [max_gap=0] [io_scheduling=pluglist] [stealing=off] [threads=1]`
+//! `random_lists GRAPH SHARE [block=512] [max_gap=0] [io_scheduling=pluglist] [stealing=off] [threads=1] [slices=128]`: with so many slices, of equal cost, only every second one has
+//! active vertices. 64 for each worker are the ranges that one of two workers has to do with, all of them.
 
 use std::{error::Error, sync::atomic::Ordering::Relaxed, time::Instant};
 
@@ -25,12 +26,13 @@ fn some(group: u64, share: f64) -> u64 {
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [path, share, settings @ ..] = &arguments[..] else { return Err("random_lists GRAPH SHARE [SETTING=VALUE ...]".into()) };
-    let (share, mut config): (f64, _) = (share.parse()?, RunConfig::default());
+    let (share, mut config, mut slices): (f64, _, _) = (share.parse()?, RunConfig::default(), 0);
     for setting in settings {
         match setting.split_once('=').ok_or("a setting is NAME=VALUE")? {
             ("block", value) => config.block = value.parse()?,
             ("max_gap", value) => config.max_gap = Some(value.parse()?),
             ("threads", value) => config.threads = value.parse()?,
+            ("slices", value) => slices = value.parse()?,
             ("stealing", "off") => config.stealing = false,
             ("io_scheduling", "pluglist") => config.io_scheduling = IoScheduling::Pluglist,
             (name, value) => return Err(format!("unknown setting {name}={value}").into()),
@@ -40,7 +42,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (session, sections) = Session::open(&graph, &config, &Silent, &["out.degrees", "out.index", "out.adjacency"])?;
     let rows = Rows::load(&session, sections, 0)?;
     let last = graph.connected() % 64;
+    // About what a group and its lists cost.
+    let cost = |group: u64| rows.group_offset(group) + 1024 * group;
+    let all = cost(graph.connected().div_ceil(64)).max(1);
     let is_active = |group: u64| {
+        if slices > 0 && cost(group) * slices / all % 2 == 1 {
+            return 0;
+        }
         let whole = last == 0 || group != graph.connected() / 64;
         some(group, share) & if whole { u64::MAX } else { (1 << last) - 1 }
     };

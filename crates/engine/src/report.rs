@@ -158,7 +158,7 @@ pub struct IoReport {
     pub mean_request_bytes: f64,
     /// Mean requests in flight while there were any, all workers together.
     pub mean_queue_depth: f64,
-    /// Seconds, of all workers together, that made requests of active vertices: marking and merging.
+    /// Processor time, in seconds, of all workers together that made requests of active vertices: marking and merging. Finding out who is active is not in it.
     pub prepare_seconds: f64,
     /// That as a share of the processor time of the process.
     pub prepare_share: f64,

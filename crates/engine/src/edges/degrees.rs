@@ -101,7 +101,7 @@ impl Degrees {
             Degrees::Wide(first, degrees) => {
                 degrees[(range.start - first) as usize..(range.end - first) as usize].iter().map(|&degree| u64::from(degree)).sum()
             }
-            Degrees::Narrow(degrees) => range.map(|vertex| u64::from(degrees.get(vertex))).sum(),
+            Degrees::Narrow(degrees) => degrees.sum(range),
         }
     }
 }
@@ -141,5 +141,15 @@ impl Narrow {
             LARGE => self.large[self.large.partition_point(|&(other, _)| other < vertex)].1,
             small => u32::from(small),
         }
+    }
+
+    /// The sum of a range's degrees.
+    #[inline(always)]
+    fn sum(&self, range: Range<u64>) -> u64 {
+        let small = &self.small[range.start as usize..range.end as usize];
+        if range.start >= self.front.len() as u64 && !small.contains(&LARGE) {
+            return small.iter().map(|&degree| u64::from(degree)).sum();
+        }
+        range.map(|vertex| u64::from(self.get(vertex))).sum()
     }
 }

@@ -152,7 +152,14 @@ impl<'a> IoIterator<'a> {
         Shares::new(groups, workers, most.min(64 * workers).max(groups / 4096).max(workers), stealing, cost)
     }
 
+    /// Those of a share's groups that have active vertices.
+    fn active(&self, range: Range<u64>, is_active: &impl Fn(u64) -> u64) -> impl Iterator<Item = Group> {
+        let first = self.within.start / 64;
+        (first + range.start..first + range.end).map(|group| (group, is_active(group) & self.members(group))).filter(|&(_, bits)| bits != 0)
+    }
+
     /// Which of a group's vertices are in the range, as bits.
+    #[inline(always)]
     fn members(&self, group: u64) -> u64 {
         let (first, Range { start, end }) = (group * 64, self.within.clone());
         let before = start.saturating_sub(first).min(63);
@@ -180,7 +187,8 @@ impl<'a> IoIterator<'a> {
         let lead = weights.filter(|weights| weights.width() > neighbors.width()).unwrap_or(neighbors);
         let fetch = Fetch::new(self.session, self.rows, &mut reader, self.ordered);
         let one_by_one = self.session.config.io_scheduling == IoScheduling::Pluglist;
-        let mut worker = Worker { stream: self, lead, one_by_one, scratch: &mut scratch, fetch, preparing: Stopwatch::default() };
+        let joined = policy.max_gap + 2;
+        let mut worker = Worker { stream: self, lead, one_by_one, joined, scratch: &mut scratch, fetch, preparing: Stopwatch::default() };
         let result = worker.run(share, shares, is_active, compute);
         let Worker { fetch, preparing, .. } = worker;
         fetch.end(result.is_err());
@@ -193,6 +201,8 @@ impl<'a> IoIterator<'a> {
 /// What a worker's streams use one after the other.
 #[derive(Default)]
 pub struct Scratch {
+    /// The active vertices of a range.
+    active: Vec<Group>,
     wanted: Wanted,
     /// Vertices whose lists are in memory.
     cached: Vec<Group>,
@@ -211,6 +221,9 @@ const GROUP_COST: u64 = 1024;
 /// The least that a range costs, in edges: some requests.
 const RANGE_COST: u64 = 1 << 18;
 
+/// Groups that are asked for who is active before what they want is marked.
+const ASKED: u64 = 1 << 12;
+
 /// Groups of vertices whose lists are in memory before they are handed over.
 const CACHED: usize = 1 << 10;
 
@@ -222,6 +235,8 @@ struct Worker<'i, 's, 'r> {
     lead: Lane<'i>,
     /// The pluglist takes every list as a request of its own.
     one_by_one: bool,
+    /// The most blocks in a row that are read together if the first and the last one are, whatever else is wanted of them.
+    joined: u64,
     scratch: &'s mut Scratch,
     fetch: Fetch<'i, 'r>,
     preparing: Stopwatch,
@@ -236,15 +251,9 @@ impl Worker<'_, '_, '_> {
         compute: &mut impl FnMut(u64, List),
     ) -> Result<()> {
         while let Some(range) = shares.take(share) {
-            self.preparing.start();
-            for group in range {
-                let group = self.stream.within.start / 64 + group;
-                let bits = is_active(group) & self.stream.members(group);
-                if bits != 0 {
-                    self.want((group, bits), compute)?;
-                }
+            for first in range.clone().step_by(ASKED as usize) {
+                self.want_active(first..(first + ASKED).min(range.end), is_active, compute)?;
             }
-            self.preparing.stop();
             self.hand_over_cached(compute);
             if self.stream.session.stopped() {
                 return Err(EngineError::Cancelled);
@@ -254,6 +263,18 @@ impl Worker<'_, '_, '_> {
         self.ask(compute)?;
         self.preparing.stop();
         self.fetch.finish(compute)
+    }
+
+    /// Asks who is active of some groups, and then, by the stopwatch, marks what these want: who is active is the author's to say.
+    fn want_active(&mut self, groups: Range<u64>, is_active: &impl Fn(u64) -> u64, compute: &mut impl FnMut(u64, List)) -> Result<()> {
+        let mut active = std::mem::take(&mut self.scratch.active);
+        active.clear();
+        active.extend(self.stream.active(groups, is_active));
+        self.preparing.start();
+        active.iter().try_for_each(|&some| self.want(some, compute))?;
+        self.preparing.stop();
+        self.scratch.active = active;
+        Ok(())
     }
 
     /// Marks what the active vertices of a group want. The stopwatch runs before and after.
@@ -273,8 +294,13 @@ impl Worker<'_, '_, '_> {
             return result;
         }
         let blocks = self.lead.blocks(&whole);
-        if bits == u64::MAX || (blocks.end - blocks.start == 1 && has_edges(rows, (group, bits))) {
+        if bits == u64::MAX {
             return self.want_blocks((group, bits), whole, &blocks, compute);
+        }
+        if blocks.end - blocks.start <= self.joined {
+            let Some(edges) = extent(rows, (group, bits)) else { return Ok(()) };
+            let blocks = self.lead.blocks(&edges);
+            return self.want_blocks((group, bits), edges, &blocks, compute);
         }
         // Lists whose blocks touch are marked together: most are shorter than a block.
         let (mut result, mut open): (_, Option<Marked>) = (Ok(()), None);
@@ -384,13 +410,23 @@ impl Worker<'_, '_, '_> {
     }
 }
 
-/// Whether some vertex of a group has an edge.
-fn has_edges(rows: &Rows, (group, mut bits): Group) -> bool {
-    while bits != 0 {
-        if rows.degree(group * INDEX_GROUP + u64::from(bits.trailing_zeros())) > 0 {
-            return true;
-        }
+/// From the first list of a group's vertices to the last one; `None`: all are empty.
+fn extent(rows: &Rows, (group, mut bits): Group) -> Option<Range<u64>> {
+    let first = group * INDEX_GROUP;
+    let mut low = u64::from(bits.trailing_zeros());
+    while bits != 0 && rows.degree(first + low) == 0 {
         bits &= bits - 1;
+        low = u64::from(bits.trailing_zeros());
     }
-    false
+    if bits == 0 {
+        return None;
+    }
+    // Ends with the lowest bit at the latest, whose list is not empty.
+    let mut high = u64::from(bits.ilog2());
+    while rows.degree(first + high) == 0 {
+        bits &= !(1 << high);
+        high = u64::from(bits.ilog2());
+    }
+    let start = rows.group_offset(group) + rows.degrees.sum(first..first + low);
+    Some(start..start + rows.degrees.sum(first + low..first + high + 1))
 }
