@@ -285,16 +285,19 @@ fn lock_patiently(disk: &Disk, path: &Path) -> Result<DirLock> {
     Ok(disk.lock_shared(path)?)
 }
 
-/// Little-endian numbers of `width` bytes.
+/// Little-endian numbers of `width` bytes, at most 8.
 pub(crate) fn numbers(bytes: &[u8], width: usize) -> Vec<u64> {
-    bytes
-        .chunks_exact(width)
-        .map(|chunk| {
+    /// With a loop of its own for each width: copies of a length that the compiler knows.
+    fn of<const WIDTH: usize>(bytes: &[u8]) -> Vec<u64> {
+        let number = |item: &[u8; WIDTH]| {
             let mut number = [0; 8];
-            number[..width].copy_from_slice(chunk);
+            number[..WIDTH].copy_from_slice(item);
             u64::from_le_bytes(number)
-        })
-        .collect()
+        };
+        bytes.as_chunks().0.iter().map(number).collect()
+    }
+    let of = [of::<1>, of::<2>, of::<3>, of::<4>, of::<5>, of::<6>, of::<7>, of::<8>][width - 1];
+    of(bytes)
 }
 
 fn open_files(disk: &Disk, path: &Path, manifest: &Manifest, entry: &SectionEntry) -> Result<StripedFile> {

@@ -118,7 +118,8 @@ fn numbers(section: &Table, first: u64, count: u64, width: usize) -> Result<Vec<
     Ok(crate::graph::numbers(&section.read(first * width as u64, count as usize * width)?, width))
 }
 
-fn weight(kind: WeightKind, bits: u64) -> f64 {
+/// A weight, of its bits.
+pub(crate) fn weight(kind: WeightKind, bits: u64) -> f64 {
     match kind {
         WeightKind::None => 1.0,
         WeightKind::U32 => bits as f64,

@@ -260,6 +260,45 @@ fn forged_row_sections_are_found() {
 }
 
 #[test]
+fn forged_tiles_and_incoming_lists_are_found() {
+    let place = tempfile::tempdir().unwrap();
+    for layout in [Layout::Grid, Layout::Hybrid] {
+        let path = place.path().join(layout.name());
+        let source = Rmat { weights: GeneratedWeights::Uniform { low: 1, high: 200 }, ..rmat() }.source().unwrap();
+        let graph = build(&source, &path, &BuildOptions { layout, ..options() });
+        let found = |name: &str, by: &str, change: &dyn Fn(&mut Vec<u8>)| {
+            let sound = graph.section(name);
+            let mut other = sound.clone();
+            change(&mut other);
+            assert_ne!(sound, other, "{name}");
+            forge(&graph, &path, name, other);
+            let faults = check(&Disk::new(), &path, &Silent).unwrap();
+            assert!(faults.iter().any(|fault| fault.path.ends_with(by)), "{name}: {faults:?}");
+            forge(&graph, &path, name, sound);
+            assert_eq!(check(&Disk::new(), &path, &Silent).unwrap(), []);
+        };
+        // An edge goes elsewhere, and with it those that are counted from it.
+        found("grid.words", "grid.words", &|words| {
+            let middle = words.len() / 2;
+            words[middle] ^= 1;
+        });
+        // Every edge is there, and two, far from each other, have each other's weight.
+        found("grid.weights", "grid.words", &|weights| {
+            let other = (0..weights.len()).rev().find(|&at| weights[at] != weights[0]).unwrap();
+            weights.swap(0, other);
+        });
+        found("grid.chunks", "grid.words", &|chunks| chunks[8] ^= 1);
+        found("grid.tiles", "grid.words", &|tiles| tiles[24] ^= 1);
+        // The first list's last neighbor is another one, still in order.
+        let (first, width) = (numbers(&graph.section("in.degrees")[..4], 4)[0] as usize, graph.number("neighbor_bytes") as usize);
+        found("in.adjacency", "in.adjacency", &|neighbors| {
+            let last = &mut neighbors[(first - 1) * width..first * width];
+            last.copy_from_slice(&(graph.number("connected") - 1 - u64::from(last[0] & 1)).to_le_bytes()[..width]);
+        });
+    }
+}
+
+#[test]
 fn manifests_that_lie_about_the_layout() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("graph.oc");
