@@ -31,8 +31,9 @@ test-python:
 	scripts/python.sh --test --profile $(PROFILE) $(VENV)
 
 deny:
-	@if $(CARGO) deny --version >/dev/null 2>&1; then $(CARGO) deny check; \
-	else echo 'SKIPPED: licences and advisories (cargo-deny is not installed: cargo install cargo-deny)'; fi
+	@if ! $(CARGO) deny --version >/dev/null 2>&1; then echo 'SKIPPED: licences and advisories (cargo-deny is not installed: cargo install cargo-deny)'; \
+	else $(CARGO) deny check bans licenses sources && \
+	if $(CARGO) deny fetch db >/dev/null 2>&1; then $(CARGO) deny check advisories; else echo 'SKIPPED: advisories (their database cannot be fetched)'; fi; fi
 
 bench: build ## The benchmarks, cold and inside a memory limit (an hour; RECORD=1 keeps the table in docs/benchmarks)
 	scripts/bench.sh $(if $(RECORD),--record)
