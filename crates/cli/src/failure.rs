@@ -41,7 +41,7 @@ fn graph_code(error: &GraphError) -> i32 {
     match error {
         GraphError::Storage(error) => storage_code(error),
         GraphError::Input(_) => 3,
-        GraphError::Corrupt { .. } | GraphError::Newer { .. } | GraphError::NotAGraph { .. } => 4,
+        GraphError::Corrupt { .. } | GraphError::Newer { .. } | GraphError::NotAGraph { .. } | GraphError::StripeMissing { .. } => 4,
         GraphError::Disk { .. } => 6,
         GraphError::Memory { .. } => 7,
         GraphError::Exists { .. } | GraphError::Usage(_) => 2,
@@ -80,6 +80,7 @@ mod tests {
         assert_eq!(storage(StorageError::Locked { path: path.into() }), 8);
         let graph = |error: GraphError| code(&error.into());
         assert_eq!(graph(GraphError::NotAGraph { path: path.into(), why: String::new() }), 4);
+        assert_eq!(graph(GraphError::StripeMissing { path: path.into(), stripe: path.into() }), 4);
         assert_eq!(graph(GraphError::Exists { path: path.into() }), 2);
         assert_eq!(graph(GraphError::Disk { needed: 2, allowed: 1 }), 6);
         assert_eq!(graph(GraphError::Memory { needed: 2, budget: 1, what: String::new() }), 7);

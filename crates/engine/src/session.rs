@@ -375,8 +375,7 @@ impl OpenSection {
                 end += 1;
             }
             let at = ((page - first) * PAGE) as usize;
-            let path = self.section.path();
-            self.sums.verify(page, &bytes[at..at + ((end - page) * PAGE) as usize], path).map_err(EngineError::from)?;
+            self.section.verify(&self.sums, page, &bytes[at..at + ((end - page) * PAGE) as usize])?;
             (page..end).for_each(|page| {
                 self.verified[(page / 64) as usize].fetch_or(1 << (page % 64), Relaxed);
             });

@@ -363,6 +363,20 @@ fn stripe_folders_share_the_bytes_and_are_not_confused() {
         Err(error) => assert!(error.to_string().contains("stripe-"), "{error}"),
     }
     exchange(&stripes[0], &stripes[1]);
+    // A damaged page is named by the file that has it, and by its number there.
+    let damaged = stripes[1].join("out.adjacency");
+    let flip = || {
+        let mut bytes = std::fs::read(&damaged).unwrap();
+        bytes[4096] ^= 1;
+        std::fs::write(&damaged, bytes).unwrap();
+    };
+    flip();
+    let error = stream(&Graph::open(&Disk::new(), &path).unwrap(), &config(2), |_| true, PLAIN).err().expect("a page is damaged");
+    let named = |error: &EngineError| matches!(error, EngineError::Graph(GraphError::Storage(StorageError::Checksum { path, page: 1 })) if *path == damaged);
+    assert!(named(&error), "{error}");
+    let faults = outercore_graph::check(&Disk::new(), &path, &outercore_graph::Silent).unwrap();
+    assert!(faults.len() == 1 && faults[0].path == damaged && faults[0].what.contains("page 1 of"), "{faults:?}");
+    flip();
     std::fs::rename(&stripes[2], folder.path().join("away")).unwrap();
     let error = Graph::open(&Disk::new(), &path).err().expect("a folder is missing");
     assert!(error.to_string().contains(stripes[2].to_str().unwrap()), "{error}");

@@ -74,6 +74,14 @@ pub enum GraphError {
         /// What is missing.
         why: String,
     },
+    /// A stripe directory is not there, or holds nothing of this graph.
+    #[error("a part of {path} is missing: {stripe}; mount its device or put the folder back, or build the graph again", path = .path.display(), stripe = .stripe.display())]
+    StripeMissing {
+        /// The graph.
+        path: PathBuf,
+        /// The folder with its part of the sections.
+        stripe: PathBuf,
+    },
     /// The memory budget cannot hold what is needed.
     #[error("the memory budget of {budget} bytes is too small for {what}: at least {needed} bytes are needed; give --memory {mib}M or more", mib = .needed.div_ceil(1 << 20))]
     Memory {

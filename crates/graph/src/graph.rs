@@ -303,8 +303,7 @@ pub(crate) fn numbers(bytes: &[u8], width: usize) -> Vec<u64> {
 fn open_files(disk: &Disk, path: &Path, manifest: &Manifest, entry: &SectionEntry) -> Result<StripedFile> {
     let stripes: &[PathBuf] = if entry.striped { &manifest.stripes } else { &[] };
     if let Some(missing) = stripes.iter().find(|stripe| !stripe.is_dir()) {
-        let why = format!("its stripe directory {} is missing", missing.display());
-        return Err(GraphError::NotAGraph { path: path.to_owned(), why });
+        return Err(GraphError::StripeMissing { path: path.to_owned(), stripe: missing.clone() });
     }
     let padded = entry.bytes.next_multiple_of(PAGE as u64);
     StripedFile::open(disk, &Folders::files(path, stripes, &entry.name), manifest.stripe_unit, padded).map_err(|error| match error {
@@ -333,7 +332,7 @@ impl SectionFile {
         let (first, end) = (start / PAGE_BYTES, (start + len as u64).div_ceil(PAGE_BYTES));
         let mut bytes = vec![0; ((end.max(first) - first) * PAGE_BYTES) as usize];
         self.file.read_at(&mut bytes, first * PAGE_BYTES)?;
-        sums.verify(first, &bytes, self.path())?;
+        self.verify(sums, first, &bytes)?;
         let lead = (start - first * PAGE_BYTES) as usize;
         if lead > 0 {
             bytes.copy_within(lead..lead + len, 0);
@@ -356,7 +355,26 @@ impl SectionFile {
         Ok(sums)
     }
 
-    /// The file that a fault is reported in: the first of the stripes.
+    /// Compares pages that were read, the first of which is page `first`, with their sums. The error names the file of the stripes that has the page, and the page's number there.
+    pub fn verify(&self, sums: &PageSums, first: u64, bytes: &[u8]) -> Result<()> {
+        let located = |error| match error {
+            StorageError::Checksum { page, .. } => {
+                let (path, page) = self.place(page);
+                StorageError::Checksum { path: path.to_owned(), page }
+            }
+            other => other,
+        };
+        Ok(sums.verify(first, bytes, self.path()).map_err(located)?)
+    }
+
+    /// Which file has a page, and which page of that it is.
+    pub(crate) fn place(&self, page: u64) -> (&Path, u64) {
+        let files = self.file.files();
+        let (file, offset) = self.file.layout().locate(files.len().max(1), page.saturating_mul(PAGE as u64));
+        (files.get(file).map_or(Path::new(""), |file| file.path()), offset / PAGE as u64)
+    }
+
+    /// The file that a fault of the whole section is reported in: the first of the stripes.
     pub fn path(&self) -> &Path {
         self.file.files().first().map_or(Path::new(""), |file: &Arc<DiskFile>| file.path())
     }
@@ -365,7 +383,7 @@ impl SectionFile {
     pub fn read_all(&self, disk: &Disk) -> Result<Vec<u8>> {
         let mut bytes = vec![0; (self.pages() * PAGE as u64) as usize];
         self.file.read_at(&mut bytes, 0)?;
-        self.sums(disk)?.verify(0, &bytes, self.path())?;
+        self.verify(&self.sums(disk)?, 0, &bytes)?;
         bytes.truncate(self.bytes as usize);
         Ok(bytes)
     }

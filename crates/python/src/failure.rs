@@ -52,9 +52,9 @@ fn describe<'py>(py: Python<'py>, error: &EngineError) -> PyResult<(&'static str
             details.set_item("offset", error.offset)?;
             ("InputError", details)
         }
-        EngineError::Graph(GraphError::Corrupt { path, .. } | GraphError::NotAGraph { path, .. }) => {
-            ("CorruptGraphError", [("path", path)].into_py_dict(py)?)
-        }
+        EngineError::Graph(
+            GraphError::Corrupt { path, .. } | GraphError::NotAGraph { path, .. } | GraphError::StripeMissing { path, .. },
+        ) => ("CorruptGraphError", [("path", path)].into_py_dict(py)?),
         EngineError::Graph(GraphError::Newer { path, .. }) => ("CorruptGraphError", [("path", path)].into_py_dict(py)?),
         EngineError::Graph(GraphError::Disk { needed, .. }) => ("NoSpaceError", [("needed", needed)].into_py_dict(py)?),
         EngineError::Graph(GraphError::Memory { needed, budget: given, .. }) => ("MemoryBudgetError", budget(*needed, *given)?),

@@ -126,7 +126,7 @@ impl Table {
         let end = (start + len as u64).next_multiple_of(page);
         let mut bytes = vec![0; (end - first * page) as usize];
         self.section.file.read_at(&mut bytes, first * page)?;
-        self.sums.verify(first, &bytes, self.section.path())?;
+        self.section.verify(&self.sums, first, &bytes)?;
         let lead = (start - first * page) as usize;
         if lead > 0 {
             bytes.drain(..lead);

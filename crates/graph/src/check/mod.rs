@@ -37,6 +37,7 @@ pub fn check(disk: &Disk, path: &Path, progress: &dyn BuildProgress) -> Result<V
         Ok(graph) => graph,
         Err(GraphError::Corrupt { path, what }) => return Ok(vec![Fault { path, what }]),
         Err(GraphError::NotAGraph { path, why }) => return Ok(vec![Fault { path, what: why }]),
+        Err(GraphError::StripeMissing { stripe, .. }) => return Ok(vec![Fault { path: stripe, what: "it is missing".to_owned() }]),
         Err(GraphError::Storage(StorageError::Io { path, source, .. })) if source.kind() == std::io::ErrorKind::NotFound => {
             return Ok(vec![Fault { path, what: "it is missing".to_owned() }]);
         }

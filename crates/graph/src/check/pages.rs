@@ -41,9 +41,9 @@ pub fn check_section(disk: &Disk, section: &SectionFile, progress: &dyn BuildPro
         faults.push(Fault { path: section.path().to_owned(), what: format!("it has {actual} bytes instead of {expected}") });
     }
     let (pages, damaged) = damaged_pages(section, &sums, progress)?;
-    faults.extend(pages.iter().map(|number| Fault {
-        path: section.path().to_owned(),
-        what: format!("page {number} of section {} does not match its checksum", section.name),
+    faults.extend(pages.iter().map(|&number| {
+        let (path, page) = section.place(number);
+        Fault { path: path.to_owned(), what: format!("page {page} of section {} does not match its checksum", section.name) }
     }));
     if damaged > pages.len() as u64 {
         faults.push(Fault {
