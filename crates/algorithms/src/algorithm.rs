@@ -38,10 +38,12 @@ pub trait Algorithm: Send + Sync {
         true
     }
     /// Runs it.
-    fn run(&self, graph: &Graph, config: &RunConfig, progress: &dyn RunProgress) -> Result<Outcome>;
+    fn run(&self, graph: &Graph, config: &RunConfig, progress: &dyn RunProgress)
+    -> Result<Outcome>;
 }
 
-/// The parameters that a face collects; each algorithm takes those it has, and refuses those it has not.
+/// The parameters that a face collects; each algorithm takes those it has, and refuses those it has
+/// not.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
     /// Where a traversal starts.

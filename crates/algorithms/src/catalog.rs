@@ -1,10 +1,11 @@
-//! Algorithms by name: what a face collected becomes an algorithm, and a parameter that it has not is refused.
+//! Algorithms by name: what a face collected becomes an algorithm, and a parameter that it has not
+//! is refused.
 
 use outercore_engine::{EngineError, Result};
 
 use crate::{
-    Algorithm, Betweenness, Bfs, Clustering, Components, Diameter, KCore, LabelPropagation, MultiSource, PageRank, PageRankDelta, Request,
-    Source, Spmv, Sssp, Triangles,
+    Algorithm, Betweenness, Bfs, Clustering, Components, Diameter, KCore, LabelPropagation,
+    MultiSource, PageRank, PageRankDelta, Request, Source, Spmv, Sssp, Triangles,
 };
 
 /// The algorithms' names.
@@ -29,21 +30,34 @@ pub fn by_name(name: &str, request: &Request) -> Result<Box<dyn Algorithm>> {
     let mut given = Given { name, request, taken: Vec::new() };
     let algorithm: Box<dyn Algorithm> = match name {
         "bfs" => Box::new(Bfs { source: given.source()? }),
-        "sssp" => Box::new(Sssp { source: given.source()?, delta: given.take("delta", |request| request.delta) }),
+        "sssp" => Box::new(Sssp {
+            source: given.source()?,
+            delta: given.take("delta", |request| request.delta),
+        }),
         "components" => Box::new(Components),
         "pagerank" => Box::new(pagerank(&mut given)?),
         "pagerank-delta" => Box::new(pagerank_delta(&mut given)?),
         "kcore" => Box::new(KCore { k: given.take("k", |request| request.k) }),
-        "betweenness" => Box::new(Betweenness { sources: given.sources(), top: given.take("top", |request| request.top).unwrap_or(10) }),
+        "betweenness" => Box::new(Betweenness {
+            sources: given.sources(),
+            top: given.take("top", |request| request.top).unwrap_or(10),
+        }),
         "multi-source" => Box::new(MultiSource { sources: given.sources() }),
         "spmv" => Box::new(Spmv),
         "triangles" => Box::new(Triangles),
         "clustering" => Box::new(Clustering),
-        "diameter" => Box::new(Diameter { exact: given.take("exact", |request| request.exact.then_some(())).is_some() }),
-        "label-propagation" => {
-            Box::new(LabelPropagation { iterations: given.iterations()?.unwrap_or(LabelPropagation::default().iterations) })
+        "diameter" => Box::new(Diameter {
+            exact: given.take("exact", |request| request.exact.then_some(())).is_some(),
+        }),
+        "label-propagation" => Box::new(LabelPropagation {
+            iterations: given.iterations()?.unwrap_or(LabelPropagation::default().iterations),
+        }),
+        _ => {
+            return Err(EngineError::Usage(format!(
+                "there is no algorithm {name}; there are {}",
+                NAMES.join(", ")
+            )));
         }
-        _ => return Err(EngineError::Usage(format!("there is no algorithm {name}; there are {}", NAMES.join(", ")))),
     };
     given.refuse_the_rest()?;
     Ok(algorithm)
@@ -81,22 +95,31 @@ struct Given<'r> {
 }
 
 impl Given<'_> {
-    fn take<T>(&mut self, parameter: &'static str, value: impl Fn(&Request) -> Option<T>) -> Option<T> {
+    fn take<T>(
+        &mut self,
+        parameter: &'static str,
+        value: impl Fn(&Request) -> Option<T>,
+    ) -> Option<T> {
         self.taken.push(parameter);
         value(self.request)
     }
 
     fn source(&mut self) -> Result<Source> {
         let source = self.take("source", |request| request.source.clone());
-        source.ok_or_else(|| EngineError::Usage(format!("{} needs --source: an id, max-degree, or random:SEED", self.name)))
+        source.ok_or_else(|| {
+            EngineError::Usage(format!(
+                "{} needs --source: an id, max-degree, or random:SEED",
+                self.name
+            ))
+        })
     }
 
     /// The damping factor, if it is given.
     fn damping(&mut self) -> Result<Option<f64>> {
         match self.take("damping", |request| request.damping) {
-            Some(damping) if !(0.0..1.0).contains(&damping) => {
-                Err(EngineError::Usage(format!("--damping {damping} is out of range: at least 0, below 1")))
-            }
+            Some(damping) if !(0.0..1.0).contains(&damping) => Err(EngineError::Usage(format!(
+                "--damping {damping} is out of range: at least 0, below 1"
+            ))),
             damping => Ok(damping),
         }
     }
@@ -104,7 +127,9 @@ impl Given<'_> {
     /// The tolerance, if it is given.
     fn tolerance(&mut self) -> Result<Option<f64>> {
         match self.take("tolerance", |request| request.tolerance) {
-            Some(tolerance) if tolerance.is_nan() || tolerance <= 0.0 => Err(EngineError::Usage("--tolerance must be above 0".to_owned())),
+            Some(tolerance) if tolerance.is_nan() || tolerance <= 0.0 => {
+                Err(EngineError::Usage("--tolerance must be above 0".to_owned()))
+            }
             tolerance => Ok(tolerance),
         }
     }
@@ -137,7 +162,9 @@ impl Given<'_> {
             ("top", request.top.is_some()),
         ];
         match given.iter().find(|(parameter, given)| *given && !self.taken.contains(parameter)) {
-            Some((parameter, _)) => Err(EngineError::Usage(format!("{} has no --{parameter}", self.name))),
+            Some((parameter, _)) => {
+                Err(EngineError::Usage(format!("{} has no --{parameter}", self.name)))
+            }
             None => Ok(()),
         }
     }

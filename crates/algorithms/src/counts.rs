@@ -1,7 +1,9 @@
 //! [`Counts`]: a count for each vertex, in as few bytes as most of them take.
 //!
-//! A vertex with few edges has a small count, and in the order of degrees those are at the end: it has a byte for each vertex, the front has four. What does not fit is carried to a map. That
-//! is rare: where the order tells degrees, only counts of the front can be too large, except for the few whose repeated edges were dropped after vertices had been ordered.
+//! A vertex with few edges has a small count, and in the order of degrees those are at the end: it
+//! has a byte for each vertex, the front has four. What does not fit is carried to a map. That is
+//! rare: where the order tells degrees, only counts of the front can be too large, except for the
+//! few whose repeated edges were dropped after vertices had been ordered.
 
 use std::{
     collections::HashMap,
@@ -64,7 +66,10 @@ impl Counts {
             return;
         }
         let carry = match (vertex as usize).checked_sub(self.wide.len()) {
-            Some(at) => ((u64::from(self.narrow[at].fetch_add(count as u8, Relaxed)) + (count & 0xff)) >> 8) + (count >> 8),
+            Some(at) => {
+                ((u64::from(self.narrow[at].fetch_add(count as u8, Relaxed)) + (count & 0xff)) >> 8)
+                    + (count >> 8)
+            }
             None => {
                 let before = self.wide[vertex as usize].fetch_add(count as u32, Relaxed);
                 ((u64::from(before) + (count & 0xffff_ffff)) >> 32) + (count >> 32)
@@ -77,7 +82,8 @@ impl Counts {
 
     #[cold]
     fn carry(&self, vertex: u64, times: u64) {
-        *self.carries.lock().unwrap_or_else(PoisonError::into_inner).entry(vertex).or_default() += times;
+        *self.carries.lock().unwrap_or_else(PoisonError::into_inner).entry(vertex).or_default() +=
+            times;
     }
 
     /// Shows the counts of a range in order.
@@ -88,7 +94,8 @@ impl Counts {
                 Some(at) => (u64::from(self.narrow[at].load(Relaxed)), 8),
                 None => (u64::from(self.wide[vertex as usize].load(Relaxed)), 32),
             };
-            let carry = if carries.is_empty() { 0 } else { carries.get(&vertex).copied().unwrap_or(0) };
+            let carry =
+                if carries.is_empty() { 0 } else { carries.get(&vertex).copied().unwrap_or(0) };
             visit(vertex, count + (carry << bits));
         }
     }

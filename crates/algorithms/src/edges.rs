@@ -1,5 +1,6 @@
-//! [`EdgeScan`]: every edge of a graph once, from its source to its target, in no particular order and in memory that does not grow with the graph: the tiles of the grid, or, where
-//! the layout leaves edges out of the grid, [`OutLists`].
+//! [`EdgeScan`]: every edge of a graph once, from its source to its target, in no particular order
+//! and in memory that does not grow with the graph: the tiles of the grid, or, where the layout
+//! leaves edges out of the grid, [`OutLists`].
 
 use std::sync::Mutex;
 
@@ -38,7 +39,8 @@ impl OutLists {
         graph.manifest().arcs * u64::from(graph.manifest().neighbor_bytes)
     }
 
-    /// Shows every edge of the windows of sources, given by their first and last one, for which `wanted` says so. A state serves one window after the other.
+    /// Shows every edge of the windows of sources, given by their first and last one, for which
+    /// `wanted` says so. A state serves one window after the other.
     pub fn for_each<S: Send>(
         &self,
         session: &Session,
@@ -63,7 +65,9 @@ impl OutLists {
                     let rested = idle.lock().expect("no holder panics").pop();
                     rested.unwrap_or_else(|| state(index))
                 },
-                |state, source, list| list.neighbors().for_each(|target| visit(state, source, target)),
+                |state, source, list| {
+                    list.neighbors().for_each(|target| visit(state, source, target))
+                },
             )?;
             idle.lock().expect("no holder panics").extend(states);
         }
@@ -101,7 +105,10 @@ impl EdgeScan {
             let bounds = scan.bounds().to_vec();
             return Ok(Self { way: Way::Chunks(Box::new(scan)), bounds });
         }
-        Ok(Self { way: Way::Lists(OutLists::open(session, sections)?), bounds: graph.grid()?.stripes })
+        Ok(Self {
+            way: Way::Lists(OutLists::open(session, sections)?),
+            bounds: graph.grid()?.stripes,
+        })
     }
 
     /// The bounds of the stripes.
@@ -109,7 +116,8 @@ impl EdgeScan {
         &self.bounds
     }
 
-    /// Shows every edge, or those of the parts for which `wanted` says so of their sources and targets (first and last of each).
+    /// Shows every edge, or those of the parts for which `wanted` says so of their sources and
+    /// targets (first and last of each).
     pub fn for_each<S: Send>(
         &self,
         session: &Session,
@@ -120,7 +128,9 @@ impl EdgeScan {
         match &self.way {
             Way::Chunks(scan) => scan.for_each(session, wanted, state, |state, seen| {
                 let (segment, stripe) = (seen.piece.segment, seen.stripe);
-                seen.piece.for_each(|source, target| visit(state, segment + source as u64, stripe + target as u64));
+                seen.piece.for_each(|source, target| {
+                    visit(state, segment + source as u64, stripe + target as u64)
+                });
                 Ok(())
             }),
             Way::Lists(lists) => {

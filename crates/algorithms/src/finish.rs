@@ -1,4 +1,5 @@
-//! From a finished run to its [`Outcome`]: the part of a report that every algorithm shares, start vertices, and the best rows.
+//! From a finished run to its [`Outcome`]: the part of a report that every algorithm shares, start
+//! vertices, and the best rows.
 
 use std::{collections::BTreeMap, sync::atomic::Ordering::Relaxed};
 
@@ -40,7 +41,12 @@ pub fn outcome(done: &Done, summary: Summary, columns: Vec<Column>, ranked: bool
     let report = RunReport {
         schema: 1,
         algorithm: done.plan.algorithm,
-        graph: session.graph.path().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
+        graph: session
+            .graph
+            .path()
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned())
+            .unwrap_or_default(),
         vertices: session.graph.vertices(),
         edges: session.graph.edges(),
         memory_budget_bytes: session.config.memory,
@@ -70,15 +76,17 @@ pub fn outcome(done: &Done, summary: Summary, columns: Vec<Column>, ranked: bool
 /// The internal id of a start vertex.
 pub fn locate(graph: &Graph, source: &Source) -> Result<u64> {
     match source {
-        Source::Key(key) => {
-            graph.find(key)?.ok_or_else(|| EngineError::Usage(format!("there is no vertex {key} in {}", graph.path().display())))
-        }
+        Source::Key(key) => graph.find(key)?.ok_or_else(|| {
+            EngineError::Usage(format!("there is no vertex {key} in {}", graph.path().display()))
+        }),
         Source::MaxDegree if graph.connected() > 0 => Ok(graph.manifest().max_out_degree.1),
         Source::Random(seed) if graph.connected() > 0 => {
             let mixed = (seed ^ (seed >> 31)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
             Ok((mixed ^ (mixed >> 29)) % graph.connected())
         }
-        _ => Err(EngineError::Usage("the graph has no edges, and so no such start vertex".to_owned())),
+        _ => Err(EngineError::Usage(
+            "the graph has no edges, and so no such start vertex".to_owned(),
+        )),
     }
 }
 
@@ -109,7 +117,8 @@ pub fn top(graph: &Graph, column: &Column, count: usize) -> Result<Figure> {
         best.insert(at, (value, vertex));
         best.truncate(count);
     })?;
-    let rows: Result<Vec<TopRow>> = best.into_iter().map(|(value, vertex)| Ok(TopRow(graph.key_of(vertex)?, value))).collect();
+    let rows: Result<Vec<TopRow>> =
+        best.into_iter().map(|(value, vertex)| Ok(TopRow(graph.key_of(vertex)?, value))).collect();
     Ok(Figure::Top(rows?))
 }
 

@@ -1,8 +1,10 @@
 //! Counting triangles by intersecting sorted sets of neighbors, as blocks of bits.
 //!
-//! Of a triangle a < b < c (by internal id, hubs first), b lies in a window whose sets are in memory, c streams past with its set, and a is found in both. A set is kept as
-//! the words of a bitmap that are not zero, with their numbers (as in Han, Zou and Yu, SIGMOD 2018): in the order of degrees neighbors crowd at the front, so that one AND finds
-//! many. The set of c is spread over a real bitmap, so that each block of b's is one look-up.
+//! Of a triangle a < b < c (by internal id, hubs first), b lies in a window whose sets are in
+//! memory, c streams past with its set, and a is found in both. A set is kept as the words of a
+//! bitmap that are not zero, with their numbers (as in Han, Zou and Yu, SIGMOD 2018): in the order
+//! of degrees neighbors crowd at the front, so that one AND finds many. The set of c is spread over
+//! a real bitmap, so that each block of b's is one look-up.
 
 use std::{
     ops::Range,
@@ -15,7 +17,8 @@ use crate::{counts::Counts, lists::Batch};
 
 /// Words of the bitmap over which a set is spread; sets beyond it are searched.
 const SPREAD: usize = 1 << 16;
-/// Vertices whose counts each worker keeps for itself: they are part of most triangles, and would be fought for.
+/// Vertices whose counts each worker keeps for itself: they are part of most triangles, and would
+/// be fought for.
 const HUBS: usize = 1 << 15;
 /// How many middle vertices ahead the place of a set is asked for.
 const FAR: usize = 8;
@@ -63,7 +66,14 @@ impl Set {
     fn new(edges: u64) -> Self {
         let edges = edges as usize;
         let ids = || Vec::with_capacity(edges);
-        Self { ids: ids(), incoming: ids(), mutual: ids(), words: ids(), bits: Vec::with_capacity(edges), both: Vec::with_capacity(edges) }
+        Self {
+            ids: ids(),
+            incoming: ids(),
+            mutual: ids(),
+            words: ids(),
+            bits: Vec::with_capacity(edges),
+            both: Vec::with_capacity(edges),
+        }
     }
 
     /// Takes the set of `vertex` from a batch.
@@ -113,7 +123,8 @@ impl Set {
         self.words.partition_point(|&other| (other as usize) < word)
     }
 
-    /// Whether edges lead both ways between this set's vertex and its neighbor `id`, which is in block `block`.
+    /// Whether edges lead both ways between this set's vertex and its neighbor `id`, which is in
+    /// block `block`.
     fn is_mutual(&self, block: usize, id: u32) -> bool {
         self.both[block] >> (id & 63) & 1 == 1
     }
@@ -182,7 +193,8 @@ impl Window {
         (self.first, self.len) = (first, 0);
     }
 
-    /// Lays out further vertices with so many blocks each; `false`, and nothing done, where they do not fit.
+    /// Lays out further vertices with so many blocks each; `false`, and nothing done, where they do
+    /// not fit.
     pub fn extend(&mut self, blocks: impl ExactSizeIterator<Item = u32>) -> bool {
         let mut len = self.len;
         if len + blocks.len() >= self.starts.len() {
@@ -207,7 +219,8 @@ impl Window {
         self.starts[at] as usize..self.starts[at + 1] as usize
     }
 
-    /// Asks for what is needed of the vertices that come soon: sets lie anywhere in memory, and most are short, so that nearly all the time would go into waiting for their first block.
+    /// Asks for what is needed of the vertices that come soon: sets lie anywhere in memory, and
+    /// most are short, so that nearly all the time would go into waiting for their first block.
     #[inline(always)]
     fn ask_ahead(&self, coming: &[u32]) {
         if let Some(&far) = coming.get(FAR) {
@@ -297,7 +310,8 @@ struct Pair<'p> {
     to: Target<'p>,
     /// The edges between the two: what each vertex counts that both know.
     weight: u64,
-    /// What the middle vertex counts, the edges between the other two, and what the vertex that streams past does.
+    /// What the middle vertex counts, the edges between the other two, and what the vertex that
+    /// streams past does.
     sums: [u64; 2],
 }
 
@@ -322,12 +336,20 @@ impl Counter {
             set: Set::new(longest),
             spread: vec![0; words],
             spread_both: vec![0; if counting == Counting::Arcs { words } else { 0 }],
-            hubs: vec![[0; 64]; if counting.by_vertex() { (vertices as usize).min(HUBS).div_ceil(64) } else { 0 }],
+            hubs: vec![
+                [0; 64];
+                if counting.by_vertex() {
+                    (vertices as usize).min(HUBS).div_ceil(64)
+                } else {
+                    0
+                }
+            ],
             total: 0,
         }
     }
 
-    /// Counts the triangles whose largest vertex is `vertex`, the one of the set at hand, and whose middle one is in the window.
+    /// Counts the triangles whose largest vertex is `vertex`, the one of the set at hand, and whose
+    /// middle one is in the window.
     pub fn close(&mut self, window: &Window, vertex: u64, counts: &Counts) {
         #[cfg(target_arch = "x86_64")]
         if std::is_x86_feature_detected!("popcnt") {
@@ -347,7 +369,8 @@ impl Counter {
     fn close_by(&mut self, window: &Window, vertex: u64, counts: &Counts) {
         let ids = &self.set.ids;
         let end = window.first + window.len as u64;
-        let middle = ids.partition_point(|&id| u64::from(id) < window.first)..ids.partition_point(|&id| u64::from(id) < end);
+        let middle = ids.partition_point(|&id| u64::from(id) < window.first)
+            ..ids.partition_point(|&id| u64::from(id) < end);
         // The first neighbor is the middle of no triangle: nobody is smaller.
         let middle = middle.start.max(1)..middle.end;
         if !middle.is_empty() {
@@ -373,12 +396,27 @@ impl Counter {
         }
     }
 
-    /// `KIND` is the number of a [`Counting`]; `middle` says which of the set's ids are middle vertices.
+    /// `KIND` is the number of a [`Counting`]; `middle` says which of the set's ids are middle
+    /// vertices.
     #[inline(always)]
-    fn pairs<const KIND: u8>(&mut self, window: &Window, vertex: u64, middle: Range<usize>, counts: &Counts) {
+    fn pairs<const KIND: u8>(
+        &mut self,
+        window: &Window,
+        vertex: u64,
+        middle: Range<usize>,
+        counts: &Counts,
+    ) {
         let Self { set, spread, spread_both, hubs, total, .. } = self;
         let (set, middle) = (&*set, &set.ids[middle]);
-        let mut pair = Pair { window, set, spread, spread_both, to: Target { hubs, counts }, weight: 1, sums: [0; 2] };
+        let mut pair = Pair {
+            window,
+            set,
+            spread,
+            spread_both,
+            to: Target { hubs, counts },
+            weight: 1,
+            sums: [0; 2],
+        };
         let (low, mut mine) = (set.low(pair.spread.len()), 0);
         // Blocks of this set up to the middle vertex's own.
         let mut before = 0;
@@ -396,7 +434,9 @@ impl Counter {
             } else if (b as usize >> 6) < pair.spread.len() {
                 pair.look_up::<KIND>(theirs);
             } else {
-                let is_low = |at: usize| (window.words[theirs.start + at].load(Relaxed) as usize) < pair.spread.len();
+                let is_low = |at: usize| {
+                    (window.words[theirs.start + at].load(Relaxed) as usize) < pair.spread.len()
+                };
                 let high = theirs.start + partition(theirs.len(), is_low);
                 pair.look_up::<KIND>(theirs.start..high);
                 pair.search::<KIND>(high..theirs.end, low..before);
@@ -423,7 +463,8 @@ impl Counter {
 }
 
 impl Pair<'_> {
-    /// Looks up blocks of the window in the bitmap over which this set is spread; they are not beyond it.
+    /// Looks up blocks of the window in the bitmap over which this set is spread; they are not
+    /// beyond it.
     #[inline(always)]
     fn look_up<const KIND: u8>(&mut self, theirs: Range<usize>) {
         let first = theirs.start;
@@ -434,7 +475,11 @@ impl Pair<'_> {
             if KIND == 0 {
                 self.sums[0] += u64::from(bits.count_ones());
             } else if bits != 0 {
-                let mutual = if KIND == 2 { [self.window.both[first + at].load(Relaxed), self.spread_both[word as usize]] } else { [0; 2] };
+                let mutual = if KIND == 2 {
+                    [self.window.both[first + at].load(Relaxed), self.spread_both[word as usize]]
+                } else {
+                    [0; 2]
+                };
                 self.found::<KIND>(word, bits, mutual);
             }
         }
@@ -446,7 +491,9 @@ impl Pair<'_> {
         let mut from = theirs.start;
         for at in mine {
             let word = self.set.words[at];
-            from += partition(theirs.end - from, |offset| self.window.words[from + offset].load(Relaxed) < word);
+            from += partition(theirs.end - from, |offset| {
+                self.window.words[from + offset].load(Relaxed) < word
+            });
             if from == theirs.end {
                 return;
             }
@@ -457,13 +504,18 @@ impl Pair<'_> {
             if KIND == 0 {
                 self.sums[0] += u64::from(bits.count_ones());
             } else if bits != 0 {
-                let mutual = if KIND == 2 { [self.window.both[from].load(Relaxed), self.set.both[at]] } else { [0; 2] };
+                let mutual = if KIND == 2 {
+                    [self.window.both[from].load(Relaxed), self.set.both[at]]
+                } else {
+                    [0; 2]
+                };
                 self.found::<KIND>(word, bits, mutual);
             }
         }
     }
 
-    /// Each of the bits closes a triangle: a counts `weight`, the edges between b and c; b those between a and c, and c those between a and b. `mutual` says of which a's there are two of
+    /// Each of the bits closes a triangle: a counts `weight`, the edges between b and c; b those
+    /// between a and c, and c those between a and b. `mutual` says of which a's there are two of
     /// them, of b's set and of c's.
     #[inline(always)]
     fn found<const KIND: u8>(&mut self, word: u32, bits: u64, mutual: [u64; 2]) {
@@ -480,7 +532,11 @@ pub fn prefetch<T>(items: &[T], at: usize) {
     #[cfg(target_arch = "x86_64")]
     if let Some(item) = items.get(at) {
         // SAFETY: a hint, which changes nothing that a program can see, about an item that exists.
-        unsafe { std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(std::ptr::from_ref(item).cast()) };
+        unsafe {
+            std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(
+                std::ptr::from_ref(item).cast(),
+            )
+        };
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = (items, at);

@@ -1,10 +1,14 @@
-//! Communities by label propagation, as LDBC Graphalytics defines it (CDLP, version 1.0.5, section 2.3.5; after Raghavan, Albert and Kumara, 2007, made deterministic): every vertex begins with its
-//! own original id as label; in each round all take, at once, the label that is most frequent among their neighbors, of equally frequent ones the smallest.
+//! Communities by label propagation, as LDBC Graphalytics defines it (CDLP, version 1.0.5, section
+//! 2.3.5; after Raghavan, Albert and Kumara, 2007, made deterministic): every vertex begins with
+//! its own original id as label; in each round all take, at once, the label that is most frequent
+//! among their neighbors, of equally frequent ones the smallest.
 //!
-//! In a directed graph a neighbor counts once for each edge, whatever its direction: twice where edges lead both ways. Repeated edges count each time, a self-loop is an edge to oneself.
-//! A round that changes nothing is the last.
+//! In a directed graph a neighbor counts once for each edge, whatever its direction: twice where
+//! edges lead both ways. Repeated edges count each time, a self-loop is an edge to oneself. A round
+//! that changes nothing is the last.
 //!
-//! Labels are kept as ranks in the order of original ids, 4 bytes for each vertex; lists pass by in batches. A round's new labels are in an array of their own or, fully externally, wait on scratch
+//! Labels are kept as ranks in the order of original ids, 4 bytes for each vertex; lists pass by in
+//! batches. A round's new labels are in an array of their own or, fully externally, wait on scratch
 //! until the round is over.
 
 use std::{
@@ -16,8 +20,9 @@ use std::{
 };
 
 use outercore_engine::{
-    Column, Figure, HugePages, HugeVec, Isolated, Meaning, MemoryModel, Outcome, Plan, Result, RunConfig, RunProgress, Values,
-    budget::Needs, frontier::Frontier, plan::PlanItem, session::Session,
+    Column, Figure, HugePages, HugeVec, Isolated, Meaning, MemoryModel, Outcome, Plan, Result,
+    RunConfig, RunProgress, Values, budget::Needs, frontier::Frontier, plan::PlanItem,
+    session::Session,
 };
 use outercore_graph::Graph;
 
@@ -125,12 +130,24 @@ impl LabelPropagation {
     fn prepare(&self, graph: &Graph, config: &RunConfig) -> Result<(Plan, u64, u64)> {
         fits_32_bits(graph, self.name())?;
         let (longest, vertices) = (lists::longest(graph, Kept::All), graph.connected());
-        let entries = |model| lists::batch_entries(graph, Kept::All, if model == MemoryModel::FullyExternal { 0 } else { BATCH });
+        let entries = |model| {
+            lists::batch_entries(
+                graph,
+                Kept::All,
+                if model == MemoryModel::FullyExternal { 0 } else { BATCH },
+            )
+        };
         let items = |model| {
             vec![
-                PlanItem { name: "labels", bytes: New::labels_bytes(vertices, entries(model), model) },
+                PlanItem {
+                    name: "labels",
+                    bytes: New::labels_bytes(vertices, entries(model), model),
+                },
                 PlanItem { name: "row index", bytes: lists::index_bytes(graph, model) },
-                PlanItem { name: "batch of lists", bytes: lists::batch_bytes(graph, entries(model)) },
+                PlanItem {
+                    name: "batch of lists",
+                    bytes: lists::batch_bytes(graph, entries(model)),
+                },
                 PlanItem { name: "tallies", bytes: Tally::bytes(longest) * config.threads as u64 },
             ]
         };
@@ -151,9 +168,16 @@ impl LabelPropagation {
     }
 
     /// Runs the rounds; returns how many there were.
-    fn rounds(&self, session: &Session, lists: &mut Lists, labels: &mut HugeVec<AtomicU32>, new: &mut New) -> Result<u64> {
+    fn rounds(
+        &self,
+        session: &Session,
+        lists: &mut Lists,
+        labels: &mut HugeVec<AtomicU32>,
+        new: &mut New,
+    ) -> Result<u64> {
         let longest = lists::longest(session.graph, Kept::All);
-        let tallies: Vec<Mutex<Tally>> = (0..session.workers.count()).map(|_| Mutex::new(Tally::new(longest))).collect();
+        let tallies: Vec<Mutex<Tally>> =
+            (0..session.workers.count()).map(|_| Mutex::new(Tally::new(longest))).collect();
         for round in 0..self.iterations {
             let mark = session.mark();
             let changed = AtomicU64::new(0);
@@ -170,15 +194,21 @@ impl LabelPropagation {
                     (len / (16 * session.workers.count() as u64)).clamp(1, 1024),
                     |index| index,
                     |index, part| {
-                        let mut tally = tallies[*index].lock().unwrap_or_else(PoisonError::into_inner);
+                        let mut tally =
+                            tallies[*index].lock().unwrap_or_else(PoisonError::into_inner);
                         let mut moved = 0;
                         for vertex in batch.start + part.start..batch.start + part.end {
                             tally.labels.clear();
-                            let neighbors = lists.batch().iter().flat_map(|list| list.neighbors(vertex));
-                            tally.labels.extend(neighbors.map(|neighbor| old[neighbor as usize].load(Relaxed)));
+                            let neighbors =
+                                lists.batch().iter().flat_map(|list| list.neighbors(vertex));
+                            tally.labels.extend(
+                                neighbors.map(|neighbor| old[neighbor as usize].load(Relaxed)),
+                            );
                             let before = old[vertex as usize].load(Relaxed);
-                            // Without loops, which may have been all its edges, a vertex may have no neighbors.
-                            let label = if tally.labels.is_empty() { before } else { tally.winner() };
+                            // Without loops, which may have been all its edges, a vertex may have
+                            // no neighbors.
+                            let label =
+                                if tally.labels.is_empty() { before } else { tally.winner() };
                             moved += u64::from(label != before);
                             slots[(vertex - batch.start) as usize].store(label, Relaxed);
                         }
@@ -212,7 +242,10 @@ impl<'s> New<'s> {
     fn room(session: &'s Session<'s>, entries: u64, model: MemoryModel) -> Result<Self> {
         let huge = session.config.huge_pages;
         if model == MemoryModel::FullyExternal {
-            return Ok(New::Scratch(HugeVec::zeroed(lists::batch_vertices(entries) as usize, huge)?, Sequence::new(session)?));
+            return Ok(New::Scratch(
+                HugeVec::zeroed(lists::batch_vertices(entries) as usize, huge)?,
+                Sequence::new(session)?,
+            ));
         }
         Ok(New::Array(HugeVec::zeroed(session.graph.connected() as usize, huge)?))
     }
@@ -238,7 +271,9 @@ impl<'s> New<'s> {
     fn end_batch(&mut self, len: u64) -> Result<()> {
         match self {
             New::Array(_) => Ok(()),
-            New::Scratch(some, scratch) => some[..len as usize].iter().try_for_each(|label| scratch.push(label.load(Relaxed))),
+            New::Scratch(some, scratch) => {
+                some[..len as usize].iter().try_for_each(|label| scratch.push(label.load(Relaxed)))
+            }
         }
     }
 
@@ -247,7 +282,10 @@ impl<'s> New<'s> {
         match self {
             New::Array(all) => std::mem::swap(all, labels),
             New::Scratch(_, scratch) => scratch.drain(|first, new| {
-                labels[first as usize..].iter_mut().zip(new).for_each(|(label, &new)| *label.get_mut() = new);
+                labels[first as usize..]
+                    .iter_mut()
+                    .zip(new)
+                    .for_each(|(label, &new)| *label.get_mut() = new);
             })?,
         }
         Ok(())
@@ -259,7 +297,10 @@ impl<'s> New<'s> {
             New::Array(all) => Ok(all),
             New::Scratch(some, scratch) => {
                 drop((some, scratch));
-                Ok(HugeVec::zeroed(window(vertices, MemoryModel::FullyExternal) as usize, HugePages::Off)?)
+                Ok(HugeVec::zeroed(
+                    window(vertices, MemoryModel::FullyExternal) as usize,
+                    HugePages::Off,
+                )?)
             }
         }
     }
@@ -267,7 +308,11 @@ impl<'s> New<'s> {
 
 /// How many ranks are counted and named at once: all, or an eighth.
 fn window(vertices: u64, model: MemoryModel) -> u64 {
-    if model == MemoryModel::FullyExternal { (vertices / 8).max(WINDOW).min(vertices) } else { vertices }
+    if model == MemoryModel::FullyExternal {
+        (vertices / 8).max(WINDOW).min(vertices)
+    } else {
+        vertices
+    }
 }
 
 /// Hands every connected vertex to `visit` in the order of original ids, with its rank among them.
@@ -293,11 +338,25 @@ impl Algorithm for LabelPropagation {
         Ok(self.prepare(graph, config)?.0)
     }
 
-    fn run(&self, graph: &Graph, config: &RunConfig, progress: &dyn RunProgress) -> Result<Outcome> {
+    fn run(
+        &self,
+        graph: &Graph,
+        config: &RunConfig,
+        progress: &dyn RunProgress,
+    ) -> Result<Outcome> {
         let (plan, entries, cache) = self.prepare(graph, config)?;
-        let (session, sections) = open(graph, config, progress, &lists::sections(graph, self.name())?)?;
-        let mut lists = Lists::open(&session, &mut sections.into_iter(), plan.memory_model, Kept::All, entries, cache)?;
-        let mut labels: HugeVec<AtomicU32> = HugeVec::zeroed(graph.connected() as usize, config.huge_pages)?;
+        let (session, sections) =
+            open(graph, config, progress, &lists::sections(graph, self.name())?)?;
+        let mut lists = Lists::open(
+            &session,
+            &mut sections.into_iter(),
+            plan.memory_model,
+            Kept::All,
+            entries,
+            cache,
+        )?;
+        let mut labels: HugeVec<AtomicU32> =
+            HugeVec::zeroed(graph.connected() as usize, config.huge_pages)?;
         let mut new = New::room(&session, entries, plan.memory_model)?;
         by_original_id(graph, &mut |rank, vertex| labels[vertex as usize].store(rank, Relaxed))?;
         let load_seconds = session.seconds();
@@ -316,17 +375,25 @@ impl Algorithm for LabelPropagation {
             meaning: Meaning::Vertex,
             exceptions: Vec::new(),
         };
-        Ok(outcome(&Done { session: &session, plan: &plan, iterations, load_seconds }, summary, vec![column], false))
+        Ok(outcome(
+            &Done { session: &session, plan: &plan, iterations, load_seconds },
+            summary,
+            vec![column],
+            false,
+        ))
     }
 }
 
-/// How many labels there are, and how many have the most frequent one; `counts` is working memory for a window of ranks.
+/// How many labels there are, and how many have the most frequent one; `counts` is working memory
+/// for a window of ranks.
 fn sizes(labels: &[AtomicU32], counts: &mut [AtomicU32]) -> (u64, u64) {
     let (mut communities, mut largest) = (0, 0);
     for first in (0..labels.len()).step_by(counts.len().max(1)) {
         counts.iter_mut().for_each(|count| *count.get_mut() = 0);
         for label in labels {
-            if let Some(count) = (label.load(Relaxed) as usize).checked_sub(first).and_then(|at| counts.get(at)) {
+            if let Some(count) =
+                (label.load(Relaxed) as usize).checked_sub(first).and_then(|at| counts.get(at))
+            {
                 count.store(count.load(Relaxed) + 1, Relaxed);
             }
         }
@@ -337,8 +404,13 @@ fn sizes(labels: &[AtomicU32], counts: &mut [AtomicU32]) -> (u64, u64) {
     (communities, largest)
 }
 
-/// Makes internal ids of labels, which are ranks; `vertices` is working memory for those of a window of ranks, and `each` shows all ranks with their vertices.
-fn name(labels: &[AtomicU32], vertices: &[AtomicU32], each: impl Fn(&mut dyn FnMut(u32, u64)) -> Result<()>) -> Result<()> {
+/// Makes internal ids of labels, which are ranks; `vertices` is working memory for those of a
+/// window of ranks, and `each` shows all ranks with their vertices.
+fn name(
+    labels: &[AtomicU32],
+    vertices: &[AtomicU32],
+    each: impl Fn(&mut dyn FnMut(u32, u64)) -> Result<()>,
+) -> Result<()> {
     let several = vertices.len() < labels.len();
     // Who has its name must not get another one of a later window.
     let named = Frontier::new(if several { labels.len() as u64 } else { 0 }, HugePages::Off)?;
@@ -349,7 +421,8 @@ fn name(labels: &[AtomicU32], vertices: &[AtomicU32], each: impl Fn(&mut dyn FnM
             }
         })?;
         for (label, at) in labels.iter().zip(0..) {
-            let slot = (label.load(Relaxed) as usize).checked_sub(first).and_then(|at| vertices.get(at));
+            let slot =
+                (label.load(Relaxed) as usize).checked_sub(first).and_then(|at| vertices.get(at));
             if let Some(slot) = slot
                 && (!several || named.insert(at))
             {
@@ -395,9 +468,17 @@ mod tests {
                 .collect();
             let all = tally.labels.clone();
             let votes = |label: u32| all.iter().filter(|&&other| other == label).count();
-            let expected = all.iter().copied().max_by_key(|&label| (votes(label), std::cmp::Reverse(label))).unwrap();
+            let expected = all
+                .iter()
+                .copied()
+                .max_by_key(|&label| (votes(label), std::cmp::Reverse(label)))
+                .unwrap();
             let counted = tally.by_counting();
-            assert_eq!((tally.winner(), counted, tally.by_sorting()), (expected, expected, expected), "{length} labels");
+            assert_eq!(
+                (tally.winner(), counted, tally.by_sorting()),
+                (expected, expected, expected),
+                "{length} labels"
+            );
         }
     }
 }

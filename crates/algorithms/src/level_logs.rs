@@ -1,4 +1,5 @@
-//! [`LevelLogs`]: who was found on which level of a search, and from where, in logs on scratch: one for each window of vertices, in the order of the levels.
+//! [`LevelLogs`]: who was found on which level of a search, and from where, in logs on scratch: one
+//! for each window of vertices, in the order of the levels.
 
 use std::sync::{Mutex, atomic::Ordering::Relaxed};
 
@@ -10,7 +11,8 @@ use outercore_storage::{Extent, Spill};
 pub const UNREACHED: u32 = u32::MAX;
 /// Entries of 8 bytes that a worker gathers for a window before they go to its log.
 const BATCH: usize = 1 << 12;
-/// Bytes of memory of logs, beside the windows: batches of every worker, and of each level the lengths of the logs.
+/// Bytes of memory of logs, beside the windows: batches of every worker, and of each level the
+/// lengths of the logs.
 pub const LOGS: u64 = 3 << 20;
 
 /// What a search found. Of several parents of a vertex the smallest counts.
@@ -35,7 +37,9 @@ impl LevelLogs {
     pub fn new(graph: &Graph, room: u64) -> Result<Self> {
         let stripes = graph.grid()?.stripes;
         let windows = crate::components::windows(&stripes, room / 16);
-        let spill = Spill::create(graph.disk(), &folder(graph), windows.len().max(2) - 1, BATCH * 8).map_err(EngineError::from)?;
+        let spill =
+            Spill::create(graph.disk(), &folder(graph), windows.len().max(2) - 1, BATCH * 8)
+                .map_err(EngineError::from)?;
         Ok(Self { spill, stripes, windows, ends: Vec::new(), counted: 0, failed: Mutex::new(None) })
     }
 
@@ -57,7 +61,11 @@ impl LevelLogs {
     /// Notes that `vertex` is on the level at hand, and may be the child of `parent`.
     #[inline(always)]
     pub fn push(&self, batches: &mut Batches, vertex: u64, parent: u64) {
-        let window = if self.windows.len() == 2 { 0 } else { self.windows.partition_point(|&bound| bound <= vertex) - 1 };
+        let window = if self.windows.len() == 2 {
+            0
+        } else {
+            self.windows.partition_point(|&bound| bound <= vertex) - 1
+        };
         let batch = &mut batches.0[window];
         batch.extend_from_slice(&(vertex << 32 | parent).to_le_bytes());
         if batch.len() == BATCH * 8 {
@@ -83,22 +91,35 @@ impl LevelLogs {
         if let Some(error) = self.failed.lock().expect("no holder panics").take() {
             return Err(error);
         }
-        self.ends.push((0..self.windows.len() - 1).map(|window| self.spill.extents(window).len()).collect());
+        self.ends.push(
+            (0..self.windows.len() - 1).map(|window| self.spill.extents(window).len()).collect(),
+        );
         let written = self.spill.written_bytes();
         session.counters.bytes_written.fetch_add(written - self.counted, Relaxed);
         self.counted = written;
         Ok(())
     }
 
-    /// Shows the levels and the parents of each stripe, with its number: the logs are read window by window.
-    pub fn for_each_stripe(&self, session: &Session, mut visit: impl FnMut(usize, &[u32], &[u32]) -> Result<()>) -> Result<()> {
+    /// Shows the levels and the parents of each stripe, with its number: the logs are read window
+    /// by window.
+    pub fn for_each_stripe(
+        &self,
+        session: &Session,
+        mut visit: impl FnMut(usize, &[u32], &[u32]) -> Result<()>,
+    ) -> Result<()> {
         let (widest, huge) = (widest(&self.windows), session.config.huge_pages);
-        let (mut levels, mut parents): (HugeVec<u32>, HugeVec<u32>) = (HugeVec::zeroed(widest, huge)?, HugeVec::zeroed(widest, huge)?);
+        let (mut levels, mut parents): (HugeVec<u32>, HugeVec<u32>) =
+            (HugeVec::zeroed(widest, huge)?, HugeVec::zeroed(widest, huge)?);
         for (window, pair) in self.windows.windows(2).enumerate() {
             levels.fill(UNREACHED);
             parents.fill(UNREACHED);
             self.replay(session, window, pair[0], &mut levels, &mut parents)?;
-            for (stripe, bounds) in self.stripes.windows(2).enumerate().filter(|(_, bounds)| bounds[0] >= pair[0] && bounds[0] < pair[1]) {
+            for (stripe, bounds) in self
+                .stripes
+                .windows(2)
+                .enumerate()
+                .filter(|(_, bounds)| bounds[0] >= pair[0] && bounds[0] < pair[1])
+            {
                 let place = (bounds[0] - pair[0]) as usize..(bounds[1] - pair[0]) as usize;
                 visit(stripe, &levels[place.clone()], &parents[place])?;
             }
@@ -106,7 +127,14 @@ impl LevelLogs {
         Ok(())
     }
 
-    fn replay(&self, session: &Session, window: usize, first: u64, levels: &mut [u32], parents: &mut [u32]) -> Result<()> {
+    fn replay(
+        &self,
+        session: &Session,
+        window: usize,
+        first: u64,
+        levels: &mut [u32],
+        parents: &mut [u32],
+    ) -> Result<()> {
         let extents: Vec<Extent> = self.spill.extents(window);
         let mut reader = self.spill.reader();
         let mut begun = 0;

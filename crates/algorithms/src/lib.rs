@@ -1,12 +1,15 @@
 //! The algorithms: one file each, with its configuration, its program and its result.
 //!
-//! - [`algorithm`]: [`Algorithm`], what the command line and Python call; [`Source`], how a start vertex is named.
+//! - [`algorithm`]: [`Algorithm`], what the command line and Python call; [`Source`], how a start
+//!   vertex is named.
 //! - [`catalog`]: algorithms by name.
-//! - [`bfs`], [`sssp`], [`components`], [`pagerank`], [`pagerank_delta`], [`kcore`], [`betweenness`], [`multi_source`], [`spmv`], [`triangles`], [`clustering`],
+//! - [`bfs`], [`sssp`], [`components`], [`pagerank`], [`pagerank_delta`], [`kcore`],
+//!   [`betweenness`], [`multi_source`], [`spmv`], [`triangles`], [`clustering`],
 //!   [`label_propagation`], [`diameter`]: the problems.
 //!
-//! Beneath them: `finish`, from a run to its outcome; `edges`, every edge once; `lists`, whole lists in memory, batch by batch; `level_logs`, what a search finds, on scratch;
-//! `intersect`, intersections of sets of neighbors.
+//! Beneath them: `finish`, from a run to its outcome; `edges`, every edge once; `lists`, whole
+//! lists in memory, batch by batch; `level_logs`, what a search finds, on scratch; `intersect`,
+//! intersections of sets of neighbors.
 
 pub mod algorithm;
 pub mod betweenness;

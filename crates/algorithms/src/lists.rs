@@ -1,7 +1,9 @@
-//! Whole lists in memory, a batch of consecutive vertices at a time: for algorithms that need all of a vertex's neighbors at once, whatever the direction of its
-//! edges. In an undirected graph there is one list for each vertex, in a directed one there are two.
+//! Whole lists in memory, a batch of consecutive vertices at a time: for algorithms that need all
+//! of a vertex's neighbors at once, whatever the direction of its edges. In an undirected graph
+//! there is one list for each vertex, in a directed one there are two.
 //!
-//! The row index is resident, or it is a window that slides along with the batches: then memory does not grow with the graph.
+//! The row index is resident, or it is a window that slides along with the batches: then memory
+//! does not grow with the graph.
 
 use std::{
     ops::Range,
@@ -19,7 +21,8 @@ use crate::finish::row_sections;
 
 /// Vertices of a window of a row index that slides.
 const WINDOW: u64 = 1 << 18;
-/// Entries of a batch for each vertex that it may have: batches of lonely vertices are short of entries.
+/// Entries of a batch for each vertex that it may have: batches of lonely vertices are short of
+/// entries.
 const SHARE: u64 = 4;
 /// Entries of the smallest batch, unless a single list is longer.
 const LEAST: u64 = 1 << 18;
@@ -52,7 +55,11 @@ pub fn edge_sections(graph: &Graph, name: &str) -> Result<Vec<String>> {
 
 /// Bytes of the row index, resident or sliding.
 pub fn index_bytes(graph: &Graph, model: MemoryModel) -> u64 {
-    let each = if model == MemoryModel::FullyExternal { Rows::window_bytes(WINDOW) } else { Rows::index_bytes(graph) };
+    let each = if model == MemoryModel::FullyExternal {
+        Rows::window_bytes(WINDOW)
+    } else {
+        Rows::index_bytes(graph)
+    };
     each.min(Rows::index_bytes(graph)) * directions(graph).len() as u64
 }
 
@@ -61,7 +68,8 @@ pub fn index_bytes(graph: &Graph, model: MemoryModel) -> u64 {
 pub enum Kept {
     /// All.
     All,
-    /// Those with smaller internal ids than the vertex itself: in the order of degrees, those with more edges.
+    /// Those with smaller internal ids than the vertex itself: in the order of degrees, those with
+    /// more edges.
     Smaller,
 }
 
@@ -70,7 +78,8 @@ pub fn longest(graph: &Graph, kept: Kept) -> u64 {
     let manifest = graph.manifest();
     let all = manifest.max_out_degree.0 + if graph.directed() { manifest.max_in_degree } else { 0 };
     let one_list = !graph.directed() && manifest.simple && manifest.order == Order::Degree;
-    // A vertex with k neighbors that have no fewer edges than itself makes k lists of at least k edges.
+    // A vertex with k neighbors that have no fewer edges than itself makes k lists of at least k
+    // edges.
     if kept == Kept::Smaller && one_list { all.min(manifest.arcs.isqrt() + 1) } else { all }
 }
 
@@ -120,17 +129,21 @@ impl Batch {
         })
     }
 
-    /// The neighbors of a vertex of the batch: ascending, unless the list was longer than a request.
+    /// The neighbors of a vertex of the batch: ascending, unless the list was longer than a
+    /// request.
     #[inline(always)]
     pub fn neighbors(&self, vertex: u64) -> impl Iterator<Item = u32> + '_ {
         let at = (vertex - self.first) as usize;
         let start = self.starts[at] as usize;
-        self.neighbors[start..start + self.counts[at].load(Relaxed) as usize].iter().map(|neighbor| neighbor.load(Relaxed))
+        self.neighbors[start..start + self.counts[at].load(Relaxed) as usize]
+            .iter()
+            .map(|neighbor| neighbor.load(Relaxed))
     }
 }
 
 impl<'s> Lists<'s> {
-    /// Lists of what [`sections`] named, for batches of at most `entries` neighbors. `cache` bytes keep the front of the adjacency.
+    /// Lists of what [`sections`] named, for batches of at most `entries` neighbors. `cache` bytes
+    /// keep the front of the adjacency.
     pub fn open(
         session: &'s Session<'s>,
         sections: &mut impl Iterator<Item = OpenSection>,
@@ -149,11 +162,14 @@ impl<'s> Lists<'s> {
         }
         // Each direction has its share; a batch ends when one of them is full.
         let huge = session.config.huge_pages;
-        let batch = (0..directions).map(|_| Batch::new(entries, batch_vertices(entries), huge)).collect::<Result<_>>()?;
+        let batch = (0..directions)
+            .map(|_| Batch::new(entries, batch_vertices(entries), huge))
+            .collect::<Result<_>>()?;
         Ok(Self { session, rows, slides, kept, batch, entries })
     }
 
-    /// Brings the next batch into memory: vertices from `first` on, as many as fit; none once `first` is past the last one.
+    /// Brings the next batch into memory: vertices from `first` on, as many as fit; none once
+    /// `first` is past the last one.
     pub fn load(&mut self, first: u64) -> Result<Range<u64>> {
         let range = self.next(first)?;
         for (rows, batch) in self.rows.iter().zip(&self.batch) {
@@ -170,7 +186,9 @@ impl<'s> Lists<'s> {
                     let room = &batch.neighbors[start + before..end];
                     let limit = if kept == Kept::Smaller { vertex } else { u64::MAX };
                     let mut count = 0;
-                    for (entry, neighbor) in room.iter().zip(list.neighbors().take_while(|&neighbor| neighbor < limit)) {
+                    for (entry, neighbor) in
+                        room.iter().zip(list.neighbors().take_while(|&neighbor| neighbor < limit))
+                    {
                         entry.store(neighbor as u32, Relaxed);
                         count += 1;
                     }
@@ -184,9 +202,11 @@ impl<'s> Lists<'s> {
     /// Chooses the next batch and lays out its lists.
     fn next(&mut self, first: u64) -> Result<Range<u64>> {
         self.slide_to(first)?;
-        let most = batch_vertices(self.entries).min(self.rows[0].window().end.saturating_sub(first));
+        let most =
+            batch_vertices(self.entries).min(self.rows[0].window().end.saturating_sub(first));
         let (simple, kept) = (self.session.graph.manifest().simple, self.kept);
-        // A list without repetitions has at most as many smaller neighbors as there are smaller vertices.
+        // A list without repetitions has at most as many smaller neighbors as there are smaller
+        // vertices.
         let bound = |vertex: u64, degree: u32| {
             let degree = u64::from(degree);
             if kept == Kept::Smaller && simple { degree.min(vertex) } else { degree }
@@ -222,7 +242,8 @@ impl<'s> Lists<'s> {
         Ok(())
     }
 
-    /// The vertices from `first` on whose degrees are at hand; none once `first` is past the last one.
+    /// The vertices from `first` on whose degrees are at hand; none once `first` is past the last
+    /// one.
     pub fn degrees_from(&mut self, first: u64) -> Result<Range<u64>> {
         self.slide_to(first)?;
         Ok(first..self.rows[0].window().end.max(first))
@@ -233,7 +254,8 @@ impl<'s> Lists<'s> {
         self.rows.iter().map(|rows| u64::from(rows.degree(vertex))).sum()
     }
 
-    /// The batch that was loaded last: outgoing lists (of an undirected graph, all), then incoming ones.
+    /// The batch that was loaded last: outgoing lists (of an undirected graph, all), then incoming
+    /// ones.
     pub fn batch(&self) -> &[Batch] {
         &self.batch
     }

@@ -1,4 +1,5 @@
-//! Breadth-first search from up to 128 vertices at once: a bit for each source, so that one reading of a list serves all of them (Then et al., VLDB 2015).
+//! Breadth-first search from up to 128 vertices at once: a bit for each source, so that one reading
+//! of a list serves all of them (Then et al., VLDB 2015).
 
 use std::{
     collections::BTreeMap,
@@ -6,7 +7,8 @@ use std::{
 };
 
 use outercore_engine::{
-    Column, EngineError, Figure, Isolated, Meaning, Outcome, Plan, Pod, Result, RunConfig, RunProgress,
+    Column, EngineError, Figure, Isolated, Meaning, Outcome, Plan, Pod, Result, RunConfig,
+    RunProgress,
     execute::{execute, plan},
     monoid::{Lanes, Monoid},
     program::{Context, Start, VertexProgram},
@@ -53,7 +55,10 @@ struct Program {
 impl Program {
     fn new(graph: &Graph, sources: &[Source]) -> Result<Self> {
         if sources.is_empty() || sources.len() > MOST {
-            return Err(EngineError::Usage(format!("multi-source takes 1 to {MOST} sources, not {}", sources.len())));
+            return Err(EngineError::Usage(format!(
+                "multi-source takes 1 to {MOST} sources, not {}",
+                sources.len()
+            )));
         }
         let sources = sources.iter().map(|source| locate(graph, source)).collect::<Result<_>>()?;
         Ok(Self { sources, pairs: AtomicU64::new(0), distances: AtomicU64::new(0) })
@@ -109,10 +114,17 @@ impl Algorithm for MultiSource {
         Ok(plan(&Program::new(graph, &self.sources)?, self.name(), graph, config, None)?.0)
     }
 
-    fn run(&self, graph: &Graph, config: &RunConfig, progress: &dyn RunProgress) -> Result<Outcome> {
+    fn run(
+        &self,
+        graph: &Graph,
+        config: &RunConfig,
+        progress: &dyn RunProgress,
+    ) -> Result<Outcome> {
         let program = Program::new(graph, &self.sources)?;
         let finished = execute(&program, self.name(), graph, config, progress, None)?;
-        let reached = finished.values.map(graph, config.huge_pages, |value| value.seen.0[0].count_ones() + value.seen.0[1].count_ones())?;
+        let reached = finished.values.map(graph, config.huge_pages, |value| {
+            value.seen.0[0].count_ones() + value.seen.0[1].count_ones()
+        })?;
         let distances = finished.values.map(graph, config.huge_pages, |value| value.distances)?;
         let sources = program.sources.len() as u64;
         let mut summary = Summary::new();
@@ -125,7 +137,13 @@ impl Algorithm for MultiSource {
         alone.for_each(|&source| *own.entry(source).or_insert(0.0) += 1.0);
         let exceptions = own.into_iter().collect();
         let columns = vec![
-            Column { name: "reached", values: reached, isolated: Isolated::Value(0.0), meaning: Meaning::Number, exceptions },
+            Column {
+                name: "reached",
+                values: reached,
+                isolated: Isolated::Value(0.0),
+                meaning: Meaning::Number,
+                exceptions,
+            },
             Column {
                 name: "distance_sum",
                 values: distances,
@@ -134,8 +152,12 @@ impl Algorithm for MultiSource {
                 exceptions: Vec::new(),
             },
         ];
-        let done =
-            Done { session: &finished.session, plan: &finished.plan, iterations: finished.iterations, load_seconds: finished.load_seconds };
+        let done = Done {
+            session: &finished.session,
+            plan: &finished.plan,
+            iterations: finished.iterations,
+            load_seconds: finished.load_seconds,
+        };
         Ok(outcome(&done, summary, columns, false))
     }
 }

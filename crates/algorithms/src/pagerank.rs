@@ -1,9 +1,12 @@
-//! PageRank: the stationary distribution of a walker who follows an edge with probability d and else, or from a vertex without out-edges, jumps anywhere.
+//! PageRank: the stationary distribution of a walker who follows an edge with probability d and
+//! else, or from a vertex without out-edges, jumps anywhere.
 //!
-//! A program of the synchronous executor: a rank of 64 bits, a signal of 32 (rank over out-degree, rounded once), sums of 64 in one fixed order. The walker's jumps
-//! from dangling vertices are one number for each iteration. All isolated vertices have one rank, which is kept beside the array.
+//! A program of the synchronous executor: a rank of 64 bits, a signal of 32 (rank over out-degree,
+//! rounded once), sums of 64 in one fixed order. The walker's jumps from dangling vertices are one
+//! number for each iteration. All isolated vertices have one rank, which is kept beside the array.
 //!
-//! Conventions as in igraph and networkx: damping 0.85, dangling rank spread uniformly, ranks sum to 1.
+//! Conventions as in igraph and networkx: damping 0.85, dangling rank spread uniformly, ranks sum
+//! to 1.
 
 use std::sync::Mutex;
 
@@ -62,9 +65,11 @@ impl Program {
         }
     }
 
-    /// What every vertex gets whatever its neighbors: a jump's share, and the dangling vertices' shares. `dangling` is the rank of connected ones.
+    /// What every vertex gets whatever its neighbors: a jump's share, and the dangling vertices'
+    /// shares. `dangling` is the rank of connected ones.
     fn base(&self, context: &Context, isolated_rank: f64) -> f64 {
-        (1.0 - self.damping + self.damping * (context.aggregate + self.isolated * isolated_rank)) / self.vertices
+        (1.0 - self.damping + self.damping * (context.aggregate + self.isolated * isolated_rank))
+            / self.vertices
     }
 }
 
@@ -143,9 +148,15 @@ impl Algorithm for PageRank {
         Ok(plan(&Program::new(self, graph), self.name(), graph, config, scans)?.0)
     }
 
-    fn run(&self, graph: &Graph, config: &RunConfig, progress: &dyn RunProgress) -> Result<Outcome> {
+    fn run(
+        &self,
+        graph: &Graph,
+        config: &RunConfig,
+        progress: &dyn RunProgress,
+    ) -> Result<Outcome> {
         let program = Program::new(self, graph);
-        let finished = execute(&program, self.name(), graph, config, progress, Some(self.iterations))?;
+        let finished =
+            execute(&program, self.name(), graph, config, progress, Some(self.iterations))?;
         let isolated = program.isolated_rank.lock().map(|rank| *rank).expect("no holder panics");
         let mut sum = isolated * program.isolated;
         finished.values.for_each(|_, rank| sum += rank)?;
@@ -159,8 +170,12 @@ impl Algorithm for PageRank {
         let mut summary = Summary::new();
         summary.insert("residual", Figure::Float(finished.residual));
         summary.insert("sum", Figure::Float(sum));
-        let done =
-            Done { session: &finished.session, plan: &finished.plan, iterations: finished.iterations, load_seconds: finished.load_seconds };
+        let done = Done {
+            session: &finished.session,
+            plan: &finished.plan,
+            iterations: finished.iterations,
+            load_seconds: finished.load_seconds,
+        };
         let mut result = outcome(&done, summary, vec![column], true);
         result.report.summary.insert("top", top(graph, &result.columns[0], self.top)?);
         Ok(result)

@@ -1,9 +1,13 @@
-//! PageRank by differences: a vertex passes on what its rank has gained or lost since it last did, and only when that is worth the reading of its edges (PageRank-delta in Graphene,
-//! FAST'17, and GraphSD, ICPP'22; after Zhang, Gao, Gao and Wang, TPDS 2014).
+//! PageRank by differences: a vertex passes on what its rank has gained or lost since it last did,
+//! and only when that is worth the reading of its edges (PageRank-delta in Graphene, FAST'17, and
+//! GraphSD, ICPP'22; after Zhang, Gao, Gao and Wang, TPDS 2014).
 //!
-//! Every vertex has a rank and a difference that it has not passed on; the differences' absolute values add up to the residual of [`crate::pagerank`]. A vertex is active while its difference
-//! for each edge is at least [`SHARE`] times what the tolerance allows on average; where that leaves too much behind, the bar is halved. Ranks begin uniform, as
-//! PageRank's do, so that gains and losses cancel on the way. In the end every difference is added to its rank, and ranks sum to 1.
+//! Every vertex has a rank and a difference that it has not passed on; the differences' absolute
+//! values add up to the residual of [`crate::pagerank`]. A vertex is active while its difference
+//! for each edge is at least [`SHARE`] times what the tolerance allows on average; where that
+//! leaves too much behind, the bar is halved. Ranks begin uniform, as PageRank's do, so that gains
+//! and losses cancel on the way. In the end every difference is added to its rank, and ranks sum to
+//! 1.
 //!
 //! Differences travel as whole numbers of 2^-60: sums are exact, in any order.
 
@@ -61,7 +65,8 @@ struct State {
     active: u32,
 }
 
-// SAFETY: two 64-bit numbers and two of 32 bits, without padding; every bit pattern valid, nothing to drop.
+// SAFETY: two 64-bit numbers and two of 32 bits, without padding; every bit pattern valid, nothing
+// to drop.
 unsafe impl Pod for State {}
 
 struct Program {
@@ -127,10 +132,12 @@ impl VertexProgram for Program {
         Sum(signal)
     }
 
-    /// What every vertex gains: its share of what dangling vertices pass on, and at first, of the walker's jumps, less the uniform rank that it begins with.
+    /// What every vertex gains: its share of what dangling vertices pass on, and at first, of the
+    /// walker's jumps, less the uniform rank that it begins with.
     fn prepare(&self, context: &Context) -> f64 {
         let (_, difference) = *self.alone.lock().expect("no holder panics");
-        let shares = self.damping * (context.aggregate + self.isolated * difference) / self.vertices;
+        let shares =
+            self.damping * (context.aggregate + self.isolated * difference) / self.vertices;
         if context.iteration == 0 { shares - self.damping / self.vertices } else { shares }
     }
 
@@ -141,7 +148,8 @@ impl VertexProgram for Program {
             state.difference = 0.0;
         }
         state.difference += context.prepared + self.damping * (message.0 as i64 as f64 / ONE);
-        let worth = state.degree > 0 && state.difference.abs() >= self.bar() * f64::from(state.degree);
+        let worth =
+            state.degree > 0 && state.difference.abs() >= self.bar() * f64::from(state.degree);
         // A dangling vertex passes everything on, at no cost: see `aggregate`.
         state.active = u32::from(worth || state.degree == 0);
         worth
@@ -177,25 +185,40 @@ impl Algorithm for PageRankDelta {
         Ok(plan(&Program::new(self, graph), self.name(), graph, config, None)?.0)
     }
 
-    fn run(&self, graph: &Graph, config: &RunConfig, progress: &dyn RunProgress) -> Result<Outcome> {
+    fn run(
+        &self,
+        graph: &Graph,
+        config: &RunConfig,
+        progress: &dyn RunProgress,
+    ) -> Result<Outcome> {
         let program = Program::new(self, graph);
         let finished = execute(&program, self.name(), graph, config, progress, None)?;
-        let (rank, difference) = program.alone.lock().map(|state| *state).expect("no holder panics");
+        let (rank, difference) =
+            program.alone.lock().map(|state| *state).expect("no holder panics");
         let mut sum = (rank + difference) * program.isolated;
         finished.values.for_each(|_, state| sum += state.rank + state.difference)?;
         let column = Column {
             name: "score",
-            values: finished.values.map(graph, config.huge_pages, |state| state.rank + state.difference)?,
+            values: finished
+                .values
+                .map(graph, config.huge_pages, |state| state.rank + state.difference)?,
             isolated: Isolated::Value(rank + difference),
             meaning: Meaning::Number,
             exceptions: Vec::new(),
         };
         let mut summary = Summary::new();
-        summary.insert("residual", Figure::Float(finished.residual + program.isolated * difference.abs()));
+        summary.insert(
+            "residual",
+            Figure::Float(finished.residual + program.isolated * difference.abs()),
+        );
         summary.insert("sum", Figure::Float(sum));
         summary.insert("top", top(graph, &column, self.top)?);
-        let done =
-            Done { session: &finished.session, plan: &finished.plan, iterations: finished.iterations, load_seconds: finished.load_seconds };
+        let done = Done {
+            session: &finished.session,
+            plan: &finished.plan,
+            iterations: finished.iterations,
+            load_seconds: finished.load_seconds,
+        };
         Ok(outcome(&done, summary, vec![column], true))
     }
 }

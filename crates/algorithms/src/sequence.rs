@@ -28,7 +28,8 @@ pub struct Sequence<'s, T: Pod> {
 impl<'s, T: Pod + Copy> Sequence<'s, T> {
     /// Bytes of memory, for so many vertices.
     pub fn bytes(vertices: u64) -> u64 {
-        Block::<T>::bytes(vertices.min(BLOCK) as usize) + DiskArray::<T>::memory(vertices, vertices.div_ceil(BLOCK))
+        Block::<T>::bytes(vertices.min(BLOCK) as usize)
+            + DiskArray::<T>::memory(vertices, vertices.div_ceil(BLOCK))
     }
 
     /// Bytes of scratch, likewise.
@@ -43,7 +44,14 @@ impl<'s, T: Pod + Copy> Sequence<'s, T> {
         let mut bounds: Vec<u64> = (0..vertices).step_by(BLOCK as usize).collect();
         bounds.push(vertices);
         let array = DiskArray::create(graph.disk(), &folder(graph), &bounds)?;
-        Ok(Self { session, array, bounds, block: Block::new(vertices.min(BLOCK) as usize)?, written: 0, filled: 0 })
+        Ok(Self {
+            session,
+            array,
+            bounds,
+            block: Block::new(vertices.min(BLOCK) as usize)?,
+            written: 0,
+            filled: 0,
+        })
     }
 
     fn len(&self, block: usize) -> usize {
@@ -62,7 +70,8 @@ impl<'s, T: Pod + Copy> Sequence<'s, T> {
         Ok(())
     }
 
-    /// Shows all items, of which there is one for each vertex, in their order, block by block; then it is empty.
+    /// Shows all items, of which there is one for each vertex, in their order, block by block; then
+    /// it is empty.
     pub fn drain(&mut self, mut visit: impl FnMut(u64, &[T])) -> Result<()> {
         for index in 0..std::mem::take(&mut self.written) {
             let len = self.len(index);

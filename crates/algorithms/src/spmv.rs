@@ -1,4 +1,5 @@
-//! Sparse matrix times vector, once: y[target] is the sum over edges of weight times x[source], for x all ones; weight 1 where there are none.
+//! Sparse matrix times vector, once: y[target] is the sum over edges of weight times x[source], for
+//! x all ones; weight 1 where there are none.
 
 use outercore_engine::{
     Column, Figure, Isolated, Meaning, Outcome, Plan, Result, RunConfig, RunProgress,
@@ -70,7 +71,12 @@ impl Algorithm for Spmv {
         Ok(plan(&Program, self.name(), graph, config, Some(1))?.0)
     }
 
-    fn run(&self, graph: &Graph, config: &RunConfig, progress: &dyn RunProgress) -> Result<Outcome> {
+    fn run(
+        &self,
+        graph: &Graph,
+        config: &RunConfig,
+        progress: &dyn RunProgress,
+    ) -> Result<Outcome> {
         let finished = execute(&Program, self.name(), graph, config, progress, Some(1))?;
         let mut squares = 0.0;
         finished.values.for_each(|_, value| squares += value * value)?;
@@ -83,8 +89,12 @@ impl Algorithm for Spmv {
             meaning: Meaning::Number,
             exceptions: Vec::new(),
         };
-        let done =
-            Done { session: &finished.session, plan: &finished.plan, iterations: finished.iterations, load_seconds: finished.load_seconds };
+        let done = Done {
+            session: &finished.session,
+            plan: &finished.plan,
+            iterations: finished.iterations,
+            load_seconds: finished.load_seconds,
+        };
         Ok(outcome(&done, summary, vec![column], false))
     }
 }

@@ -1,8 +1,12 @@
-//! Triangles: three vertices, each two of them neighbors. On the undirected simple view: directions, repetitions and self-loops do not count.
+//! Triangles: three vertices, each two of them neighbors. On the undirected simple view:
+//! directions, repetitions and self-loops do not count.
 //!
-//! Each triangle a < b < c is found once. The sets of smaller neighbors of a window of vertices b are held in memory, as many as the budget allows; all c after the window's first vertex
-//! stream past it, and their sets are intersected with those of their neighbors in the window ([`crate::intersect`]). One window when the sets fit; with half
-//! of them in memory, two. The order of degrees makes sets short: nobody has more smaller neighbors than the square root of all edges (Chiba and Nishizeki, 1985).
+//! Each triangle a < b < c is found once. The sets of smaller neighbors of a window of vertices b
+//! are held in memory, as many as the budget allows; all c after the window's first vertex stream
+//! past it, and their sets are intersected with those of their neighbors in the window
+//! ([`crate::intersect`]). One window when the sets fit; with half of them in memory, two. The
+//! order of degrees makes sets short: nobody has more smaller neighbors than the square root of all
+//! edges (Chiba and Nishizeki, 1985).
 
 use std::sync::{
     Mutex, MutexGuard, PoisonError,
@@ -10,7 +14,8 @@ use std::sync::{
 };
 
 use outercore_engine::{
-    Figure, MemoryModel, Outcome, Plan, Result, RunConfig, RunProgress, budget::Needs, plan::PlanItem, session::Session,
+    Figure, MemoryModel, Outcome, Plan, Result, RunConfig, RunProgress, budget::Needs,
+    plan::PlanItem, session::Session,
 };
 use outercore_graph::Graph;
 
@@ -50,21 +55,36 @@ pub struct Counted {
 
 impl Counted {
     /// Plans a run of `algorithm`.
-    pub fn plan(algorithm: &'static str, counting: Counting, graph: &Graph, config: &RunConfig) -> Result<Self> {
+    pub fn plan(
+        algorithm: &'static str,
+        counting: Counting,
+        graph: &Graph,
+        config: &RunConfig,
+    ) -> Result<Self> {
         fits_32_bits(graph, algorithm)?;
         let (vertices, longest) = (graph.connected(), lists::longest(graph, Kept::Smaller));
         let least = Sizes::least(graph);
         let mut rest = vec![
             PlanItem { name: "batch of lists", bytes: lists::batch_bytes(graph, least.entries) },
-            PlanItem { name: "window of sets", bytes: Window::bytes(least.blocks, counting == Counting::Arcs) },
-            PlanItem { name: "counters", bytes: Counter::bytes(counting, vertices, longest) * config.threads as u64 },
+            PlanItem {
+                name: "window of sets",
+                bytes: Window::bytes(least.blocks, counting == Counting::Arcs),
+            },
+            PlanItem {
+                name: "counters",
+                bytes: Counter::bytes(counting, vertices, longest) * config.threads as u64,
+            },
         ];
         let widths = widths(graph, counting)?;
         if counting.by_vertex() {
-            rest.push(PlanItem { name: "counts, degrees", bytes: widths.iter().map(|widths| widths.bytes()).sum() });
+            rest.push(PlanItem {
+                name: "counts, degrees",
+                bytes: widths.iter().map(|widths| widths.bytes()).sum(),
+            });
         }
         let with_index = |model| {
-            let mut items = vec![PlanItem { name: "row index", bytes: lists::index_bytes(graph, model) }];
+            let mut items =
+                vec![PlanItem { name: "row index", bytes: lists::index_bytes(graph, model) }];
             items.extend(rest.iter().cloned());
             // On scratch otherwise, by way of what the window leaves.
             if counting.by_vertex() && model != MemoryModel::FullyExternal {
@@ -83,8 +103,13 @@ impl Counted {
         }
         .plan(graph, config)?;
         let sizes = Sizes::within(graph, counting, room, least);
-        // The vertices of the windows are read once, those that stream past once for each window, from that window on.
-        let bytes: u64 = edges.iter().filter_map(|name| graph.manifest().section(name)).map(|section| section.bytes).sum();
+        // The vertices of the windows are read once, those that stream past once for each window,
+        // from that window on.
+        let bytes: u64 = edges
+            .iter()
+            .filter_map(|name| graph.manifest().section(name))
+            .map(|section| section.bytes)
+            .sum();
         let windows = Sizes::most(graph).div_ceil(sizes.blocks).max(1);
         plan.expected_bytes_read = Some(bytes + bytes * (windows + 1) / 2);
         if counting.by_vertex() && plan.memory_model == MemoryModel::FullyExternal {
@@ -93,15 +118,27 @@ impl Counted {
         Ok(Self { plan, sizes, counting, widths })
     }
 
-    /// Counts. Returns the triangles, and for each vertex its count and the number of its neighbors, where they are counted.
+    /// Counts. Returns the triangles, and for each vertex its count and the number of its
+    /// neighbors, where they are counted.
     pub fn run<'s>(&self, lists: &mut Lists<'s>, session: &'s Session<'s>) -> Result<Found> {
         let (vertices, huge) = (session.graph.connected(), session.config.huge_pages);
         let [counts, degrees] = self.widths;
-        let results = PerVertex { counts: Counts::new(counts, huge)?, degrees: Counts::new(degrees, huge)? };
+        let results =
+            PerVertex { counts: Counts::new(counts, huge)?, degrees: Counts::new(degrees, huge)? };
         let longest = lists::longest(session.graph, Kept::Smaller);
-        let counters = (0..session.workers.count()).map(|_| Mutex::new(Counter::new(self.counting, vertices, longest))).collect();
+        let counters = (0..session.workers.count())
+            .map(|_| Mutex::new(Counter::new(self.counting, vertices, longest)))
+            .collect();
         let window = Window::new(self.sizes.blocks, self.counting == Counting::Arcs, huge)?;
-        let mut pass = Pass { session, lists, counting: self.counting, counters, window, results, degrees: degrees != Widths::NONE };
+        let mut pass = Pass {
+            session,
+            lists,
+            counting: self.counting,
+            counters,
+            window,
+            results,
+            degrees: degrees != Widths::NONE,
+        };
         let (mut first, mut windows) = (0, 0);
         while first < vertices {
             windows += 1;
@@ -118,7 +155,12 @@ impl Counted {
             total += counter.total;
         }
         let PerVertex { counts, degrees } = pass.results;
-        Ok(Found { triangles: total, windows, counts, degrees: (self.widths[1] != Widths::NONE).then_some(degrees) })
+        Ok(Found {
+            triangles: total,
+            windows,
+            counts,
+            degrees: (self.widths[1] != Widths::NONE).then_some(degrees),
+        })
     }
 
     /// The entries of the lists' batches.
@@ -133,7 +175,8 @@ pub struct Found {
     pub triangles: u64,
     /// Windows that were streamed past.
     pub windows: u64,
-    /// For each vertex its triangles, or the edges between its neighbors; of nobody where only the total was counted.
+    /// For each vertex its triangles, or the edges between its neighbors; of nobody where only the
+    /// total was counted.
     pub counts: Counts,
     /// For each vertex its neighbors, where they are not just its edges.
     pub degrees: Option<Counts>,
@@ -145,12 +188,14 @@ struct PerVertex {
     degrees: Counts,
 }
 
-/// Of the counts, and of the numbers of neighbors: these are counted where an edge may not be a neighbor of its own.
+/// Of the counts, and of the numbers of neighbors: these are counted where an edge may not be a
+/// neighbor of its own.
 fn widths(graph: &Graph, counting: Counting) -> Result<[Widths; 2]> {
     let byte = u64::from(u8::MAX);
     match counting {
         Counting::Total => Ok([Widths::NONE; 2]),
-        // With k neighbors there are at most k (k - 1) / 2 edges between them, or k (k - 1) directed ones.
+        // With k neighbors there are at most k (k - 1) / 2 edges between them, or k (k - 1)
+        // directed ones.
         Counting::Each if graph.manifest().simple => Ok([Widths::of(graph, 23)?, Widths::NONE]),
         Counting::Each => Ok([Widths::of(graph, 23)?, Widths::of(graph, byte)?]),
         Counting::Arcs => Ok([Widths::of(graph, 16)?, Widths::of(graph, byte)?]),
@@ -171,8 +216,13 @@ impl Sizes {
 
     /// With `room` bytes more than the least.
     fn within(graph: &Graph, counting: Counting, room: u64, least: Self) -> Self {
-        let entries = lists::batch_entries(graph, Kept::Smaller, lists::batch_bytes(graph, least.entries) + room / 8);
-        let more = lists::batch_bytes(graph, entries).saturating_sub(lists::batch_bytes(graph, least.entries));
+        let entries = lists::batch_entries(
+            graph,
+            Kept::Smaller,
+            lists::batch_bytes(graph, least.entries) + room / 8,
+        );
+        let more = lists::batch_bytes(graph, entries)
+            .saturating_sub(lists::batch_bytes(graph, least.entries));
         let blocks = Window::blocks_in(room.saturating_sub(more), counting == Counting::Arcs);
         // Half as many vertices fit as blocks: more than all of both is of no use.
         let useful = Self::most(graph).max(2 * graph.connected() + 2);
@@ -243,7 +293,11 @@ impl Pass<'_, '_> {
     }
 
     /// Hands the set of each vertex of the batch at hand to `work`, on all workers.
-    fn each(&self, batch: std::ops::Range<u64>, work: impl Fn(&mut Counter, u64) + Sync) -> Result<()> {
+    fn each(
+        &self,
+        batch: std::ops::Range<u64>,
+        work: impl Fn(&mut Counter, u64) + Sync,
+    ) -> Result<()> {
         let (session, lists, reciprocal) = (self.session, &*self.lists, self.reciprocal());
         session.workers.over(
             batch.end - batch.start,
@@ -277,16 +331,34 @@ impl Algorithm for Triangles {
         false
     }
 
-    fn run(&self, graph: &Graph, config: &RunConfig, progress: &dyn RunProgress) -> Result<Outcome> {
+    fn run(
+        &self,
+        graph: &Graph,
+        config: &RunConfig,
+        progress: &dyn RunProgress,
+    ) -> Result<Outcome> {
         let counted = Counted::plan(self.name(), Counting::Total, graph, config)?;
-        let (session, sections) = open(graph, config, progress, &lists::sections(graph, self.name())?)?;
+        let (session, sections) =
+            open(graph, config, progress, &lists::sections(graph, self.name())?)?;
         let model = counted.plan.memory_model;
-        let mut lists = Lists::open(&session, &mut sections.into_iter(), model, Kept::Smaller, counted.entries(), 0)?;
+        let mut lists = Lists::open(
+            &session,
+            &mut sections.into_iter(),
+            model,
+            Kept::Smaller,
+            counted.entries(),
+            0,
+        )?;
         let load_seconds = session.seconds();
         let found = counted.run(&mut lists, &session)?;
         let mut summary = Summary::new();
         summary.insert("triangles", Figure::Integer(found.triangles));
-        let done = Done { session: &session, plan: &counted.plan, iterations: found.windows, load_seconds };
+        let done = Done {
+            session: &session,
+            plan: &counted.plan,
+            iterations: found.windows,
+            load_seconds,
+        };
         Ok(outcome(&done, summary, Vec::new(), false))
     }
 }

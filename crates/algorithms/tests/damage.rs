@@ -1,4 +1,5 @@
-//! Damaged graphs: `check` finds every flipped bit, and a run on a damaged graph ends in an error or in the right answer.
+//! Damaged graphs: `check` finds every flipped bit, and a run on a damaged graph ends in an error
+//! or in the right answer.
 
 mod answers;
 
@@ -35,7 +36,10 @@ impl Scene {
         std::fs::write(&input, building::text(ids, 3000, 12_000, 5)).unwrap();
         let graph = folder.path().join("graph.oc");
         building::build(&Disk::new(), &input, &graph, &build).unwrap();
-        let answers = NAMES.iter().map(|&name| (name, answer(&Disk::new(), &graph, name, ids, &config()).unwrap())).collect();
+        let answers = NAMES
+            .iter()
+            .map(|&name| (name, answer(&Disk::new(), &graph, name, ids, &config()).unwrap()))
+            .collect();
         Self { ids, files: contents(&graph), answers, folder }
     }
 
@@ -60,7 +64,11 @@ impl Scene {
     fn assert_found(&self, what: &str) {
         match self.check() {
             Ok(faults) => assert!(!faults.is_empty(), "{what}: check found nothing"),
-            Err(GraphError::Corrupt { .. } | GraphError::Newer { .. } | GraphError::NotAGraph { .. }) => {}
+            Err(
+                GraphError::Corrupt { .. }
+                | GraphError::Newer { .. }
+                | GraphError::NotAGraph { .. },
+            ) => {}
             Err(error) => panic!("{what}: check says {error}"),
         }
     }
@@ -68,12 +76,22 @@ impl Scene {
     /// Every algorithm is right or says that the graph is damaged.
     fn assert_never_wrong(&self, what: &str) {
         for (name, expected) in &self.answers {
-            let result = std::panic::catch_unwind(|| answer(&Disk::new(), &self.graph(), name, self.ids, &config()));
+            let result = std::panic::catch_unwind(|| {
+                answer(&Disk::new(), &self.graph(), name, self.ids, &config())
+            });
             match result.unwrap_or_else(|_| panic!("{what}: {name} panics")) {
                 Ok(answer) => assert!(answer == *expected, "{what}: {name} gives a wrong answer"),
-                Err(EngineError::Graph(GraphError::Corrupt { .. } | GraphError::Newer { .. } | GraphError::NotAGraph { .. })) => {}
-                Err(EngineError::Graph(GraphError::Storage(StorageError::Checksum { .. } | StorageError::Truncated { .. }))) => {}
-                Err(error) => panic!("{what}: {name} does not say that the graph is damaged: {error}"),
+                Err(EngineError::Graph(
+                    GraphError::Corrupt { .. }
+                    | GraphError::Newer { .. }
+                    | GraphError::NotAGraph { .. },
+                )) => {}
+                Err(EngineError::Graph(GraphError::Storage(
+                    StorageError::Checksum { .. } | StorageError::Truncated { .. },
+                ))) => {}
+                Err(error) => {
+                    panic!("{what}: {name} does not say that the graph is damaged: {error}")
+                }
             }
         }
     }
@@ -85,7 +103,11 @@ impl Scene {
 
 fn scenes() -> Vec<Scene> {
     let undirected = BuildOptions { directed: Some(false), simple: true, ..options() };
-    vec![Scene::new(Ids::Dense, options()), Scene::new(Ids::Sparse, undirected), Scene::new(Ids::Names, options())]
+    vec![
+        Scene::new(Ids::Dense, options()),
+        Scene::new(Ids::Sparse, undirected),
+        Scene::new(Ids::Names, options()),
+    ]
 }
 
 #[test]
@@ -101,7 +123,13 @@ fn every_bit_of_the_manifest() {
             scene.with(Path::new("manifest.json"), &damaged, || {
                 scene.assert_found(&what);
                 let opened = outercore_graph::Graph::open(&Disk::new(), &scene.graph());
-                assert!(matches!(opened.err(), Some(GraphError::Corrupt { .. } | GraphError::Newer { .. })), "{what}");
+                assert!(
+                    matches!(
+                        opened.err(),
+                        Some(GraphError::Corrupt { .. } | GraphError::Newer { .. })
+                    ),
+                    "{what}"
+                );
             });
         }
     }
@@ -134,18 +162,24 @@ fn random_bits_of_every_other_file() {
     }
 }
 
-/// What a device or a careless copy does: pages of zeros, exchanged pages and files, files cut off, lengthened, missing, or of another build.
+/// What a device or a careless copy does: pages of zeros, exchanged pages and files, files cut off,
+/// lengthened, missing, or of another build.
 #[test]
 fn pages_and_files_in_the_wrong_place() {
     // Every second file of a scene, others in the next scene; all with `make fault`.
     let step = if std::env::var_os("OUTERCORE_TEST_ALL").is_none() { 2 } else { 1 };
     for (index, scene) in scenes().into_iter().enumerate() {
-        let other = Scene::new(scene.ids, BuildOptions { order: outercore_graph::Order::Original, ..options() });
+        let other = Scene::new(
+            scene.ids,
+            BuildOptions { order: outercore_graph::Order::Original, ..options() },
+        );
         for file in scene.sections().into_iter().skip(index % step).step_by(step) {
             let content = &scene.files[file];
             let page = content.len().min(4096);
-            let mut forms: Vec<(&str, Vec<u8>)> =
-                vec![("cut off", content[..content.len() - page].to_vec()), ("cut by a byte", content[..content.len() - 1].to_vec())];
+            let mut forms: Vec<(&str, Vec<u8>)> = vec![
+                ("cut off", content[..content.len() - page].to_vec()),
+                ("cut by a byte", content[..content.len() - 1].to_vec()),
+            ];
             forms.push(("with a page more", [content.as_slice(), &[0; 4096]].concat()));
             forms.push(("empty", Vec::new()));
             forms.push(("zeros", vec![0; content.len()]));
@@ -168,7 +202,11 @@ fn pages_and_files_in_the_wrong_place() {
             assert!(!scene.check().unwrap().is_empty(), "{} is missing", file.display());
             for name in scene.answers.keys() {
                 match answer(&Disk::new(), &scene.graph(), name, scene.ids, &config()) {
-                    Ok(answer) => assert!(answer == scene.answers[name], "{} is missing and {name} is wrong", file.display()),
+                    Ok(answer) => assert!(
+                        answer == scene.answers[name],
+                        "{} is missing and {name} is wrong",
+                        file.display()
+                    ),
                     Err(error) => assert!(matches!(error, EngineError::Graph(_)), "{error}"),
                 }
             }
@@ -177,7 +215,8 @@ fn pages_and_files_in_the_wrong_place() {
     }
 }
 
-/// A graph that is replaced while it is open: the run ends on the old one, or in an error; never with the ids of the new one.
+/// A graph that is replaced while it is open: the run ends on the old one, or in an error; never
+/// with the ids of the new one.
 #[test]
 fn replaced_while_open() {
     for ids in [Ids::Dense, Ids::Sparse, Ids::Names] {
@@ -186,11 +225,20 @@ fn replaced_while_open() {
         let expected: Vec<_> = (0..50).map(|vertex| graph.key_of(vertex).unwrap()).collect();
         let input = scene.folder.path().join("other.txt");
         std::fs::write(&input, building::text(ids, 3000, 12_000, 99)).unwrap();
-        building::build(&Disk::new(), &input, &scene.graph(), &BuildOptions { force: true, ..options() }).unwrap();
+        building::build(
+            &Disk::new(),
+            &input,
+            &scene.graph(),
+            &BuildOptions { force: true, ..options() },
+        )
+        .unwrap();
         for (vertex, expected) in expected.iter().enumerate() {
             match graph.key_of(vertex as u64) {
                 Ok(key) => assert_eq!(key, *expected, "the id of another graph"),
-                Err(error) => assert!(matches!(error, GraphError::Corrupt { .. } | GraphError::Storage(_)), "{error}"),
+                Err(error) => assert!(
+                    matches!(error, GraphError::Corrupt { .. } | GraphError::Storage(_)),
+                    "{error}"
+                ),
             }
         }
     }

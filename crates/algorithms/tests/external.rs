@@ -1,4 +1,5 @@
-//! Fully-external runs on graphs of many stripes: the answers of a semi-external run, fewer bytes with every technique, nothing left on scratch.
+//! Fully-external runs on graphs of many stripes: the answers of a semi-external run, fewer bytes
+//! with every technique, nothing left on scratch.
 
 mod answers;
 
@@ -14,15 +15,24 @@ use outercore_storage::{Disk, HugePages};
 fn graph(folder: &std::path::Path, edge_factor: u64) -> Graph {
     let options = BuildOptions { memory: 256 << 20, threads: 2, ..BuildOptions::default() };
     let path = folder.join("graph.oc");
-    let source = Rmat { edge_factor, ..Rmat::new(if edge_factor > 32 { 20 } else { 17 }, 5) }.source().unwrap();
-    outercore_graph::build(&Disk::new(), &source, &path, &options, &outercore_graph::build::Silent).unwrap();
+    let source = Rmat { edge_factor, ..Rmat::new(if edge_factor > 32 { 20 } else { 17 }, 5) }
+        .source()
+        .unwrap();
+    outercore_graph::build(&Disk::new(), &source, &path, &options, &outercore_graph::build::Silent)
+        .unwrap();
     let graph = Graph::open(&Disk::new(), &path).unwrap();
     assert!(graph.grid().unwrap().stripes.len() > 32);
     graph
 }
 
 fn config(model: MemoryModel, threads: usize) -> RunConfig {
-    RunConfig { memory: 192 << 20, threads, model: Some(model), huge_pages: HugePages::Off, ..RunConfig::default() }
+    RunConfig {
+        memory: 192 << 20,
+        threads,
+        model: Some(model),
+        huge_pages: HugePages::Off,
+        ..RunConfig::default()
+    }
 }
 
 fn run(graph: &Graph, name: &str, request: &Request, config: &RunConfig) -> Outcome {
@@ -57,21 +67,32 @@ fn passes_that_serve_two_iterations_read_less_and_give_the_same_bits() {
     let folder = tempfile::tempdir().unwrap();
     let graph = graph(folder.path(), 64);
     let request = Request { iterations: Some(4), ..Request::default() };
-    let expected = values(&run(&graph, "pagerank", &request, &config(MemoryModel::SemiExternal, 2)), 0);
+    let expected =
+        values(&run(&graph, "pagerank", &request, &config(MemoryModel::SemiExternal, 2)), 0);
     let mut first: Option<Vec<f64>> = None;
     let mut read = Vec::new();
     for cross_iteration in [CrossIteration::Off, CrossIteration::Fciu, CrossIteration::On] {
         for threads in [2, 3] {
-            let config = RunConfig { cross_iteration, sub_blocks: false, ..config(MemoryModel::FullyExternal, threads) };
+            let config = RunConfig {
+                cross_iteration,
+                sub_blocks: false,
+                ..config(MemoryModel::FullyExternal, threads)
+            };
             let outcome = run(&graph, "pagerank", &request, &config);
             let ranks = values(&outcome, 0);
             let distance: f64 = ranks.iter().zip(&expected).map(|(a, b)| (a - b).abs()).sum();
             assert!(distance < 1e-12, "{cross_iteration:?}: L1 distance {distance}");
-            assert!(*first.get_or_insert_with(|| ranks.clone()) == ranks, "{cross_iteration:?}, {threads} threads: other bits");
+            assert!(
+                *first.get_or_insert_with(|| ranks.clone()) == ranks,
+                "{cross_iteration:?}, {threads} threads: other bits"
+            );
             read.push(outcome.report.bytes_read);
         }
     }
-    assert!(read.chunks(2).all(|pair| pair[0] == pair[1]), "the number of threads changes what is read: {read:?}");
+    assert!(
+        read.chunks(2).all(|pair| pair[0] == pair[1]),
+        "the number of threads changes what is read: {read:?}"
+    );
     assert!(read[2] * 100 < read[0] * 95, "FCIU saves too little: {read:?}");
     assert!(read[4] * 100 < read[2] * 95, "alternating passes save too little: {read:?}");
     // With room for a quarter of the grid or so, chunks stay.
@@ -81,10 +102,14 @@ fn passes_that_serve_two_iterations_read_less_and_give_the_same_bits() {
         let outcome = run(&graph, "pagerank", &request, &RunConfig { memory, ..config.clone() });
         assert!(Some(values(&outcome, 0)) == first, "chunks that stay make other bits");
         let (hits, bytes) = (outcome.report.cache.sub_block_hits, outcome.report.bytes_read);
-        assert!(hits > 0 && bytes < last, "{hits} chunks were in memory, {bytes} bytes read, {last} with less memory");
+        assert!(
+            hits > 0 && bytes < last,
+            "{hits} chunks were in memory, {bytes} bytes read, {last} with less memory"
+        );
         last = bytes;
     }
-    let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    let left: Vec<_> =
+        std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left, ["graph.oc"], "scratch stayed behind");
 }
 
@@ -93,7 +118,14 @@ fn values_that_nobody_looks_at_are_not_kept() {
     let folder = tempfile::tempdir().unwrap();
     let graph = graph(folder.path(), 16);
     let config = RunConfig { preset: Preset::Streaming, ..config(MemoryModel::FullyExternal, 2) };
-    let of = |tolerance| run(&graph, "pagerank", &Request { iterations: Some(5), tolerance, ..Request::default() }, &config);
+    let of = |tolerance| {
+        run(
+            &graph,
+            "pagerank",
+            &Request { iterations: Some(5), tolerance, ..Request::default() },
+            &config,
+        )
+    };
     // A tolerance that is never reached has every iteration compared with the one before.
     let (forgetful, compared) = (of(None), of(Some(1e-300)));
     assert_eq!(values(&forgetful, 0), values(&compared, 0));
@@ -105,64 +137,114 @@ fn values_that_nobody_looks_at_are_not_kept() {
         "the first ranks and those of three iterations: {spared} of {ranks} each"
     );
     let spared = compared.report.bytes_read - forgetful.report.bytes_read;
-    assert!((4 * ranks..4 * (ranks + stripes * 4096)).contains(&spared), "read again: {spared} of {ranks} each");
+    assert!(
+        (4 * ranks..4 * (ranks + stripes * 4096)).contains(&spared),
+        "read again: {spared} of {ranks} each"
+    );
 }
 
 #[test]
 fn programs_with_frontiers_and_phases() {
     let folder = tempfile::tempdir().unwrap();
     let graph = graph(folder.path(), 24);
-    let sources = [3, 99, 1234].map(|number| Source::Key(outercore_graph::Key::Number(number))).to_vec();
-    for (name, request) in
-        [("multi-source", Request { sources, ..Request::default() }), ("kcore", Request::default()), ("spmv", Request::default())]
-    {
+    let sources =
+        [3, 99, 1234].map(|number| Source::Key(outercore_graph::Key::Number(number))).to_vec();
+    for (name, request) in [
+        ("multi-source", Request { sources, ..Request::default() }),
+        ("kcore", Request::default()),
+        ("spmv", Request::default()),
+    ] {
         let inside = run(&graph, name, &request, &config(MemoryModel::SemiExternal, 2));
         // k-core peels with counts in memory, unless it is to behave like another system.
-        let outside = run(&graph, name, &request, &RunConfig { preset: Preset::Streaming, ..config(MemoryModel::FullyExternal, 2) });
+        let outside = run(
+            &graph,
+            name,
+            &request,
+            &RunConfig { preset: Preset::Streaming, ..config(MemoryModel::FullyExternal, 2) },
+        );
         assert_eq!(outside.report.memory_model, MemoryModel::FullyExternal);
         assert_eq!(inside.report.summary, outside.report.summary, "{name}");
         assert!(outside.report.bytes_written > 0, "{name} wrote nothing to scratch");
-        (0..inside.columns.len()).for_each(|column| assert!(values(&inside, column) == values(&outside, column), "{name}"));
+        (0..inside.columns.len()).for_each(|column| {
+            assert!(values(&inside, column) == values(&outside, column), "{name}")
+        });
         if name == "kcore" {
             let peeled = run(&graph, name, &request, &config(MemoryModel::FullyExternal, 2));
             assert!(values(&inside, 0) == values(&peeled, 0));
-            assert!(peeled.report.bytes_read * 2 < outside.report.bytes_read, "each list is read once");
+            assert!(
+                peeled.report.bytes_read * 2 < outside.report.bytes_read,
+                "each list is read once"
+            );
         }
     }
 }
 
-/// Components of a graph with a hub that most are near to: first neighbors and few lists instead of all edges.
+/// Components of a graph with a hub that most are near to: first neighbors and few lists instead of
+/// all edges.
 #[test]
 fn components_read_the_lists_of_outsiders_alone() {
     let folder = tempfile::tempdir().unwrap();
     let graph = graph(folder.path(), 24);
-    let by = |read, model| run(&graph, "components", &Request::default(), &RunConfig { read, ..config(model, 2) });
+    let by = |read, model| {
+        run(&graph, "components", &Request::default(), &RunConfig { read, ..config(model, 2) })
+    };
     for model in [MemoryModel::InMemory, MemoryModel::SemiExternal] {
-        let [auto, full, lists] = [ReadPolicy::Auto, ReadPolicy::Full, ReadPolicy::OnDemand].map(|read| by(read, model));
+        let [auto, full, lists] =
+            [ReadPolicy::Auto, ReadPolicy::Full, ReadPolicy::OnDemand].map(|read| by(read, model));
         assert!(values(&auto, 0) == values(&full, 0) && values(&lists, 0) == values(&full, 0));
         assert_eq!(auto.report.per_iteration[0].read_mode, "on-demand");
-        assert!(auto.report.bytes_read * 2 < full.report.bytes_read, "{} of {} bytes", auto.report.bytes_read, full.report.bytes_read);
+        assert!(
+            auto.report.bytes_read * 2 < full.report.bytes_read,
+            "{} of {} bytes",
+            auto.report.bytes_read,
+            full.report.bytes_read
+        );
     }
 }
 
-/// The lists of few active vertices are read instead of the grid: fewer bytes, the same answers, and the choice is the report's to tell.
+/// The lists of few active vertices are read instead of the grid: fewer bytes, the same answers,
+/// and the choice is the report's to tell.
 #[test]
 fn lists_of_few_active_vertices_instead_of_the_grid() {
     let folder = tempfile::tempdir().unwrap();
     let graph = graph(folder.path(), 24);
-    let sources = [3, 99, 1234].map(|number| Source::Key(outercore_graph::Key::Number(number))).to_vec();
+    let sources =
+        [3, 99, 1234].map(|number| Source::Key(outercore_graph::Key::Number(number))).to_vec();
     let delta = Request { tolerance: Some(1e-9), ..Request::default() };
     // Of the differences nearly all are passed on until the end: there lists hardly pay.
-    for (name, request, pays) in [("multi-source", Request { sources, ..Request::default() }, true), ("pagerank-delta", delta, false)] {
-        let ran = |read, threads| run(&graph, name, &request, &RunConfig { read, ..config(MemoryModel::FullyExternal, threads) });
-        let outcomes = [ReadPolicy::Full, ReadPolicy::Auto, ReadPolicy::OnDemand].map(|read| ran(read, 2));
-        assert!(values(&outcomes[2], 0) == values(&ran(ReadPolicy::OnDemand, 3), 0), "{name}: other bits with more threads");
+    for (name, request, pays) in [
+        ("multi-source", Request { sources, ..Request::default() }, true),
+        ("pagerank-delta", delta, false),
+    ] {
+        let ran = |read, threads| {
+            run(
+                &graph,
+                name,
+                &request,
+                &RunConfig { read, ..config(MemoryModel::FullyExternal, threads) },
+            )
+        };
+        let outcomes =
+            [ReadPolicy::Full, ReadPolicy::Auto, ReadPolicy::OnDemand].map(|read| ran(read, 2));
+        assert!(
+            values(&outcomes[2], 0) == values(&ran(ReadPolicy::OnDemand, 3), 0),
+            "{name}: other bits with more threads"
+        );
         for outcome in &outcomes {
-            let distance: f64 = values(outcome, 0).iter().zip(values(&outcomes[0], 0)).map(|(a, b)| (a - b).abs()).sum();
-            assert!(if pays { distance == 0.0 } else { distance < 1e-9 }, "{name}: L1 distance {distance}");
+            let distance: f64 = values(outcome, 0)
+                .iter()
+                .zip(values(&outcomes[0], 0))
+                .map(|(a, b)| (a - b).abs())
+                .sum();
+            assert!(
+                if pays { distance == 0.0 } else { distance < 1e-9 },
+                "{name}: L1 distance {distance}"
+            );
         }
         let [full, auto, on_demand] = outcomes.map(|outcome| outcome.report);
-        let modes = |report: &RunReport, mode| report.per_iteration.iter().filter(|iteration| iteration.read_mode == mode).count();
+        let modes = |report: &RunReport, mode| {
+            report.per_iteration.iter().filter(|iteration| iteration.read_mode == mode).count()
+        };
         assert_eq!((modes(&full, "on-demand"), modes(&on_demand, "full")), (0, 0), "{name}");
         assert!(!pays || modes(&auto, "on-demand") > 0, "{name} never reads lists");
         assert!(
@@ -173,12 +255,23 @@ fn lists_of_few_active_vertices_instead_of_the_grid() {
         );
         if name == "multi-source" {
             // A vertex that several searches reach in turn is active again and again.
-            let config =
-                RunConfig { read: ReadPolicy::OnDemand, cross_iteration: CrossIteration::Off, ..config(MemoryModel::FullyExternal, 2) };
+            let config = RunConfig {
+                read: ReadPolicy::OnDemand,
+                cross_iteration: CrossIteration::Off,
+                ..config(MemoryModel::FullyExternal, 2)
+            };
             let without = run(&graph, name, &request, &config);
             assert!(
                 values(&without, 0)
-                    == values(&run(&graph, name, &request, &RunConfig { cross_iteration: CrossIteration::Sciu, ..config }), 0)
+                    == values(
+                        &run(
+                            &graph,
+                            name,
+                            &request,
+                            &RunConfig { cross_iteration: CrossIteration::Sciu, ..config }
+                        ),
+                        0
+                    )
             );
             let read = (on_demand.bytes_read, without.report.bytes_read);
             assert!(read.0 < read.1, "lists that stay save nothing: {read:?}");
@@ -186,15 +279,17 @@ fn lists_of_few_active_vertices_instead_of_the_grid() {
         }
         for iteration in &auto.per_iteration {
             let costs = iteration.predicted.expect("a choice has reasons");
-            let (listed, cheaper) = (iteration.read_mode == "on-demand", costs.on_demand_seconds < costs.full_seconds);
+            let (listed, cheaper) =
+                (iteration.read_mode == "on-demand", costs.on_demand_seconds < costs.full_seconds);
             // An iteration that the pass before has served in part is bound to the grid.
             assert!(listed == cheaper || (!pays && !listed), "{name}: {costs:?}");
         }
     }
 }
 
-/// Windows of signals in which nobody sends, and stripes to which nobody sent, cost nothing: a frontier of one vertex reads a part of what a large one does, though nothing but the
-/// smallest window of signals is in memory.
+/// Windows of signals in which nobody sends, and stripes to which nobody sent, cost nothing: a
+/// frontier of one vertex reads a part of what a large one does, though nothing but the smallest
+/// window of signals is in memory.
 #[test]
 fn small_frontiers_leave_windows_out() {
     let folder = tempfile::tempdir().unwrap();
@@ -202,24 +297,47 @@ fn small_frontiers_leave_windows_out() {
     let request = Request { sources: vec![Source::MaxDegree], ..Request::default() };
     let inside = run(&graph, "multi-source", &request, &config(MemoryModel::SemiExternal, 2));
     let memory = smallest(&graph, "multi-source", &request);
-    let outside = run(&graph, "multi-source", &request, &RunConfig { memory, ..config(MemoryModel::FullyExternal, 2) });
+    let outside = run(
+        &graph,
+        "multi-source",
+        &request,
+        &RunConfig { memory, ..config(MemoryModel::FullyExternal, 2) },
+    );
     assert_eq!(inside.report.summary, outside.report.summary);
-    assert!(values(&inside, 0).iter().zip(values(&outside, 0)).all(|(a, b)| *a == b || (a.is_nan() && b.is_nan())));
+    assert!(
+        values(&inside, 0)
+            .iter()
+            .zip(values(&outside, 0))
+            .all(|(a, b)| *a == b || (a.is_nan() && b.is_nan()))
+    );
     let iterations = &outside.report.per_iteration;
     let most = iterations.iter().map(|iteration| iteration.bytes_read).max().unwrap();
-    assert!(iterations[0].bytes_read * 2 < most, "{} of {most} bytes for one vertex", iterations[0].bytes_read);
+    assert!(
+        iterations[0].bytes_read * 2 < most,
+        "{} of {most} bytes for one vertex",
+        iterations[0].bytes_read
+    );
 }
 
 /// A graph of these edges.
-fn graph_of(folder: &std::path::Path, name: &str, edges: impl Iterator<Item = (u64, u64)>) -> Graph {
+fn graph_of(
+    folder: &std::path::Path,
+    name: &str,
+    edges: impl Iterator<Item = (u64, u64)>,
+) -> Graph {
     let input = folder.join(format!("{name}.txt"));
-    std::fs::write(&input, edges.map(|(source, target)| format!("{source} {target}\n")).collect::<String>()).unwrap();
+    std::fs::write(
+        &input,
+        edges.map(|(source, target)| format!("{source} {target}\n")).collect::<String>(),
+    )
+    .unwrap();
     let path = folder.join(format!("{name}.oc"));
     answers::building::build(&Disk::new(), &input, &path, &BuildOptions::default()).unwrap();
     Graph::open(&Disk::new(), &path).unwrap()
 }
 
-/// Stripes without a single edge, behind one that has them all: what they hand from one pass to the next is not lost, wherever it is kept.
+/// Stripes without a single edge, behind one that has them all: what they hand from one pass to the
+/// next is not lost, wherever it is kept.
 #[test]
 fn a_star_has_stripes_without_edges() {
     const LEAVES: u64 = 300_000;
@@ -228,12 +346,21 @@ fn a_star_has_stripes_without_edges() {
     let request = Request { iterations: Some(5), ..Request::default() };
     let expected = values(&run(&star, "pagerank", &request, &config(MemoryModel::InMemory, 2)), 0);
     let smallest = smallest(&star, "pagerank", &request);
-    for more in [0, LEAVES * 2, LEAVES * 4, LEAVES * 8 + (4 << 20), LEAVES * 16 + (8 << 20), 64 << 20] {
+    for more in
+        [0, LEAVES * 2, LEAVES * 4, LEAVES * 8 + (4 << 20), LEAVES * 16 + (8 << 20), 64 << 20]
+    {
         for cross_iteration in [CrossIteration::Off, CrossIteration::Fciu, CrossIteration::On] {
-            let config = RunConfig { memory: smallest + more, cross_iteration, ..config(MemoryModel::FullyExternal, 2) };
+            let config = RunConfig {
+                memory: smallest + more,
+                cross_iteration,
+                ..config(MemoryModel::FullyExternal, 2)
+            };
             let ranks = values(&run(&star, "pagerank", &request, &config), 0);
             let distance: f64 = ranks.iter().zip(&expected).map(|(a, b)| (a - b).abs()).sum();
-            assert!(distance < 1e-12, "{cross_iteration:?} with {more} bytes more than the least: L1 distance {distance}");
+            assert!(
+                distance < 1e-12,
+                "{cross_iteration:?} with {more} bytes more than the least: L1 distance {distance}"
+            );
         }
     }
 }
@@ -249,7 +376,12 @@ fn the_diameter_of_one_of_many_components() {
     let request = Request { exact: true, ..Request::default() };
     let inside = run(&graph, "diameter", &request, &config(MemoryModel::InMemory, 2));
     let memory = smallest(&graph, "diameter", &request);
-    let outside = run(&graph, "diameter", &request, &RunConfig { memory, ..config(MemoryModel::FullyExternal, 2) });
+    let outside = run(
+        &graph,
+        "diameter",
+        &request,
+        &RunConfig { memory, ..config(MemoryModel::FullyExternal, 2) },
+    );
     assert_eq!(outside.report.summary, inside.report.summary);
     assert_eq!(outside.report.summary["lower_bound"], outercore_engine::Figure::Integer(300));
     assert!(outside.report.bytes_written > 0, "nothing was logged");
@@ -263,15 +395,25 @@ fn the_diameter_of_one_of_many_components() {
 fn searches_and_components() {
     let folder = tempfile::tempdir().unwrap();
     let graph = graph(folder.path(), 24);
-    for (name, request) in [("bfs", Request { source: Some(Source::MaxDegree), ..Request::default() }), ("components", Request::default())]
-    {
+    for (name, request) in [
+        ("bfs", Request { source: Some(Source::MaxDegree), ..Request::default() }),
+        ("components", Request::default()),
+    ] {
         let inside = run(&graph, name, &request, &config(MemoryModel::SemiExternal, 2));
         let outside = config(MemoryModel::FullyExternal, 2);
         let mut read = Vec::new();
         for memory in [outside.memory, smallest(&graph, name, &request)] {
             for preset in [Preset::Best, Preset::Streaming] {
-                let outcome = run(&graph, name, &request, &RunConfig { memory, ..outside.clone() }.with_preset(preset));
-                assert_eq!(inside.report.summary, outcome.report.summary, "{name} {preset:?} in {memory} bytes");
+                let outcome = run(
+                    &graph,
+                    name,
+                    &request,
+                    &RunConfig { memory, ..outside.clone() }.with_preset(preset),
+                );
+                assert_eq!(
+                    inside.report.summary, outcome.report.summary,
+                    "{name} {preset:?} in {memory} bytes"
+                );
                 (0..inside.columns.len()).for_each(|column| {
                     let differs = || {
                         values(&inside, column)
@@ -284,7 +426,12 @@ fn searches_and_components() {
                 read.push(outcome.report.bytes_read);
             }
         }
-        assert!(read[0] * 4 < read[1], "{name} reads {} bytes, plain streaming {}", read[0], read[1]);
+        assert!(
+            read[0] * 4 < read[1],
+            "{name} reads {} bytes, plain streaming {}",
+            read[0],
+            read[1]
+        );
     }
 }
 

@@ -1,5 +1,6 @@
-//! Products of two graphs whose triangles are known: vertex (a, b) has 2 * t(a) * t(b) of them, all together 6 * t(A) * t(B), for any size of product.
-//! `make soak` takes the factors of scale 12, whose product has 268 million edges and three billion triangles.
+//! Products of two graphs whose triangles are known: vertex (a, b) has 2 * t(a) * t(b) of them, all
+//! together 6 * t(A) * t(B), for any size of product. `make soak` takes the factors of scale 12,
+//! whose product has 268 million edges and three billion triangles.
 
 mod reference;
 mod support;
@@ -24,7 +25,11 @@ struct Factor {
 impl Factor {
     fn parse(text: &[u8]) -> Self {
         let lines = std::str::from_utf8(text).unwrap().lines();
-        let mut lines = lines.map(|line| line.split_ascii_whitespace().map(|number| number.parse().unwrap()).collect::<Vec<u64>>());
+        let mut lines = lines.map(|line| {
+            line.split_ascii_whitespace()
+                .map(|number| number.parse().unwrap())
+                .collect::<Vec<u64>>()
+        });
         let vertices = lines.next().expect("the first line has the number of vertices")[0];
         Self { vertices, edges: lines.map(|line| [line[0], line[1], line[2]]).collect() }
     }
@@ -48,9 +53,11 @@ impl Factor {
 
 #[test]
 fn products_have_the_triangles_of_their_factors() {
-    let scale = std::env::var("OUTERCORE_KRONECKER").map_or(10, |scale| scale.parse().expect("OUTERCORE_KRONECKER is a scale, 10 to 13"));
+    let scale = std::env::var("OUTERCORE_KRONECKER")
+        .map_or(10, |scale| scale.parse().expect("OUTERCORE_KRONECKER is a scale, 10 to 13"));
     let Some(files) = data::archive("havoqgt/havoqgt-rmat17-kronS10-13.tar.zst") else { return };
-    let [a, b] = ["A", "B"].map(|side| Factor::parse(&files[&format!("{side}_G500_S{scale}_tc.edges")]));
+    let [a, b] =
+        ["A", "B"].map(|side| Factor::parse(&files[&format!("{side}_G500_S{scale}_tc.edges")]));
     let folder = tempfile::tempdir().unwrap();
     let (pairs, output) = (folder.path().join("pairs.u32"), folder.path().join("product.oc"));
     // Each edge of A once, of B from both ends: each edge of the product once.
@@ -64,15 +71,27 @@ fn products_have_the_triangles_of_their_factors() {
     }
     file.into_inner().unwrap();
     let disk = Disk::new();
-    let options = InputOptions { directed: Some(false), format: Format::PairsU32, ..InputOptions::default() };
+    let options =
+        InputOptions { directed: Some(false), format: Format::PairsU32, ..InputOptions::default() };
     let input = input::open(&disk, &[Input::from(&pairs)], &options).unwrap();
-    let build = BuildOptions { memory: 512 << 20, threads: 2, simple: true, ..BuildOptions::default() };
-    outercore_graph::build(&disk, input.as_ref(), &output, &build, &outercore_graph::Silent).unwrap();
+    let build =
+        BuildOptions { memory: 512 << 20, threads: 2, simple: true, ..BuildOptions::default() };
+    outercore_graph::build(&disk, input.as_ref(), &output, &build, &outercore_graph::Silent)
+        .unwrap();
     std::fs::remove_file(&pairs).unwrap();
     let graph = Graph::open(&disk, &output).unwrap();
-    assert_eq!(graph.edges(), 2 * a.edges.len() as u64 * b.edges.len() as u64, "no edge is there twice, and none is a loop");
+    assert_eq!(
+        graph.edges(),
+        2 * a.edges.len() as u64 * b.edges.len() as u64,
+        "no edge is there twice, and none is a loop"
+    );
 
-    let config = RunConfig { memory: 512 << 20, model: Some(MemoryModel::SemiExternal), threads: 2, ..RunConfig::default() };
+    let config = RunConfig {
+        memory: 512 << 20,
+        model: Some(MemoryModel::SemiExternal),
+        threads: 2,
+        ..RunConfig::default()
+    };
     let run = |name| support::run(&graph, name, &Request::default(), &config);
     let expected = 6 * a.triangles() * b.triangles();
     assert_eq!(run("triangles").report.summary["triangles"], Figure::Integer(expected));
@@ -83,9 +102,11 @@ fn products_have_the_triangles_of_their_factors() {
     let step = if scale > 10 { 1000 } else { 10 };
     for vertex in (0..graph.connected()).step_by(step) {
         let Key::Number(id) = graph.key_of(vertex).unwrap() else { panic!("ids are numbers") };
-        let ((degree_a, twice_a), (degree_b, twice_b)) = (of_a[(id / b.vertices) as usize], of_b[(id % b.vertices) as usize]);
+        let ((degree_a, twice_a), (degree_b, twice_b)) =
+            (of_a[(id / b.vertices) as usize], of_b[(id % b.vertices) as usize]);
         let degree = (degree_a * degree_b) as f64;
-        let expected = if degree < 2.0 { 0.0 } else { (twice_a * twice_b) as f64 / (degree * (degree - 1.0)) };
+        let expected =
+            if degree < 2.0 { 0.0 } else { (twice_a * twice_b) as f64 / (degree * (degree - 1.0)) };
         let found = support::number(clustering.columns[0].get(vertex)).unwrap();
         assert!((found - expected).abs() <= 1e-12, "vertex {id}: {found} instead of {expected}");
     }

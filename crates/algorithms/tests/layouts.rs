@@ -1,9 +1,12 @@
-//! Every algorithm on graphs in every layout, in every memory model: the answers are those of the layout `grid`, or a refusal that says what to do.
+//! Every algorithm on graphs in every layout, in every memory model: the answers are those of the
+//! layout `grid`, or a refusal that says what to do.
 
 use std::path::Path;
 
 use outercore_algorithms::{NAMES, Request, Source, by_name};
-use outercore_engine::{Figure, MemoryModel, Outcome, Preset, ReadPolicy, RunConfig, Silent, report::Cell};
+use outercore_engine::{
+    Figure, MemoryModel, Outcome, Preset, ReadPolicy, RunConfig, Silent, report::Cell,
+};
 use outercore_graph::{
     BuildOptions, Graph, Key, Layout,
     generate::{GeneratedWeights, Rmat},
@@ -12,14 +15,22 @@ use outercore_storage::{Disk, HugePages};
 
 const LAYOUTS: [Layout; 3] = [Layout::Grid, Layout::Row, Layout::Hybrid];
 
-/// The same graph in each layout: some 10,000 vertices with edges, cells in row format and cells in grid format.
+/// The same graph in each layout: some 10,000 vertices with edges, cells in row format and cells in
+/// grid format.
 fn graphs(folder: &Path, directed: bool, weights: GeneratedWeights, transpose: bool) -> [Graph; 3] {
     LAYOUTS.map(|layout| {
-        let options =
-            BuildOptions { memory: 128 << 20, threads: 2, directed: Some(directed), transpose, layout, ..BuildOptions::default() };
+        let options = BuildOptions {
+            memory: 128 << 20,
+            threads: 2,
+            directed: Some(directed),
+            transpose,
+            layout,
+            ..BuildOptions::default()
+        };
         let path = folder.join(format!("{}-{directed}-{transpose}.oc", layout.name()));
         let source = Rmat { edge_factor: 4, weights, ..Rmat::new(14, 5) }.source().unwrap();
-        outercore_graph::build(&Disk::new(), &source, &path, &options, &outercore_graph::Silent).unwrap();
+        outercore_graph::build(&Disk::new(), &source, &path, &options, &outercore_graph::Silent)
+            .unwrap();
         let graph = Graph::open(&Disk::new(), &path).unwrap();
         let shares = graph.manifest().shares();
         assert_eq!(layout == Layout::Hybrid, shares.row_arcs > 0 && shares.grid_arcs > 0);
@@ -85,9 +96,15 @@ fn compare(graphs: &[Graph; 3], weighted: bool) {
     for name in NAMES {
         let Some(request) = request(name, weighted) else { continue };
         let mut expected: Option<Outcome> = None;
-        for (graph, config) in graphs.iter().flat_map(|graph| ways().into_iter().map(move |config| (graph, config))) {
-            let what = format!("{name}, {}, {:?}, {:?}", graph.layout().name(), config.model, config.read);
-            let outcome = by_name(name, &request).unwrap().run(graph, &config, &Silent).unwrap_or_else(|error| panic!("{what}: {error}"));
+        for (graph, config) in
+            graphs.iter().flat_map(|graph| ways().into_iter().map(move |config| (graph, config)))
+        {
+            let what =
+                format!("{name}, {}, {:?}, {:?}", graph.layout().name(), config.model, config.read);
+            let outcome = by_name(name, &request)
+                .unwrap()
+                .run(graph, &config, &Silent)
+                .unwrap_or_else(|error| panic!("{what}: {error}"));
             let Some(expected) = &expected else {
                 expected = Some(outcome);
                 continue;
@@ -97,10 +114,15 @@ fn compare(graphs: &[Graph; 3], weighted: bool) {
             assert!(old.len() == new.len() && differs.is_none(), "{what}: entry {differs:?}");
             let integers = |outcome: &Outcome| {
                 let all = outcome.report.summary.clone().into_iter();
-                all.filter(|(_, figure)| matches!(figure, Figure::Integer(_) | Figure::Bool(_))).collect::<Vec<_>>()
+                all.filter(|(_, figure)| matches!(figure, Figure::Integer(_) | Figure::Bool(_)))
+                    .collect::<Vec<_>>()
             };
-            // How far bounds are narrowed, and when a sum stops to change, may depend on the grouping of sums.
-            assert!(*name == "pagerank-delta" || integers(expected) == integers(&outcome), "{what}");
+            // How far bounds are narrowed, and when a sum stops to change, may depend on the
+            // grouping of sums.
+            assert!(
+                *name == "pagerank-delta" || integers(expected) == integers(&outcome),
+                "{what}"
+            );
         }
     }
 }
@@ -114,7 +136,10 @@ fn directed_graphs() {
 #[test]
 fn undirected_graphs_with_weights() {
     let folder = tempfile::tempdir().unwrap();
-    compare(&graphs(folder.path(), false, GeneratedWeights::Uniform { low: 1, high: 100 }, true), true);
+    compare(
+        &graphs(folder.path(), false, GeneratedWeights::Uniform { low: 1, high: 100 }, true),
+        true,
+    );
 }
 
 /// Without the transpose nobody can take what neighbors send: it is passed on from the lists.
@@ -124,9 +149,14 @@ fn without_the_transpose() {
     let graphs = graphs(folder.path(), true, GeneratedWeights::None, false);
     for name in ["pagerank", "pagerank-delta", "multi-source", "spmv"] {
         let algorithm = by_name(name, &request(name, false).unwrap()).unwrap();
-        let [grid, row, hybrid] = graphs.each_ref().map(|graph| values(&algorithm.run(graph, &ways()[2], &Silent).unwrap()));
+        let [grid, row, hybrid] = graphs
+            .each_ref()
+            .map(|graph| values(&algorithm.run(graph, &ways()[2], &Silent).unwrap()));
         for other in [row, hybrid] {
-            assert!(grid.len() == other.len() && grid.iter().zip(&other).all(|(&a, &b)| close(a, b)), "{name}");
+            assert!(
+                grid.len() == other.len() && grid.iter().zip(&other).all(|(&a, &b)| close(a, b)),
+                "{name}"
+            );
         }
     }
 }

@@ -41,7 +41,10 @@ fn graph_code(error: &GraphError) -> i32 {
     match error {
         GraphError::Storage(error) => storage_code(error),
         GraphError::Input(_) => 3,
-        GraphError::Corrupt { .. } | GraphError::Newer { .. } | GraphError::NotAGraph { .. } | GraphError::StripeMissing { .. } => 4,
+        GraphError::Corrupt { .. }
+        | GraphError::Newer { .. }
+        | GraphError::NotAGraph { .. }
+        | GraphError::StripeMissing { .. } => 4,
         GraphError::Disk { .. } => 6,
         GraphError::Memory { .. } => 7,
         GraphError::Exists { .. } | GraphError::Usage(_) => 2,

@@ -1,4 +1,5 @@
-//! The command line: words to configuration structs, results to text and JSON. Everything else is in the libraries.
+//! The command line: words to configuration structs, results to text and JSON. Everything else is
+//! in the libraries.
 //!
 //! - `commands`: one file for each verb.
 //! - `options`: what several verbs share; `size`: `512M`, `25%`.
@@ -52,8 +53,14 @@ Exit codes:
 fn main() {
     panics::install();
     signals::install();
-    let filter = tracing_subscriber::EnvFilter::try_from_env("OUTERCORE_LOG").unwrap_or_else(|_| "warn".into());
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).without_time().with_target(false).init();
+    let filter = tracing_subscriber::EnvFilter::try_from_env("OUTERCORE_LOG")
+        .unwrap_or_else(|_| "warn".into());
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .without_time()
+        .with_target(false)
+        .init();
     let cli = Cli::parse();
     // A panic has been reported by the hook; what was under way is dropped, and so cleans up.
     let code = match std::panic::catch_unwind(|| cli.command.run()) {

@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 
 use clap::{ArgAction, Args, ValueEnum};
 use outercore_algorithms::{Request, Source};
-use outercore_engine::{CrossIteration, IoScheduling, MemoryModel, Precompute, Preset, ReadPolicy, RunConfig};
+use outercore_engine::{
+    CrossIteration, IoScheduling, MemoryModel, Precompute, Preset, ReadPolicy, RunConfig,
+};
 use outercore_graph::{BuildOptions, GraphError, GridPartition, Layout, Order};
 use outercore_storage::{Disk, HugePages, backend::IoBackend, memory};
 
@@ -43,10 +45,12 @@ pub enum Switch {
 /// What the process may use.
 #[derive(Args, Clone)]
 pub struct Resources {
-    /// The budget: the process's peak resident memory stays below it (512M, 2G, 25%) [default: half of what the machine or its control group has]
+    /// The budget: the process's peak resident memory stays below it (512M, 2G, 25%) [default: half
+    /// of what the machine or its control group has]
     #[arg(long, value_name = "SIZE")]
     pub memory: Option<Size>,
-    /// Most bytes that may be written to disk, scratch and result (20G, 50%) [default: what is free, less 10 %]
+    /// Most bytes that may be written to disk, scratch and result (20G, 50%) [default: what is
+    /// free, less 10 %]
     #[arg(long, value_name = "SIZE")]
     pub disk: Option<Size>,
     /// Threads [default: the cores that the process may use]
@@ -68,7 +72,8 @@ impl Resources {
 
     /// The disk budget in bytes, on the file system of `path` (which need not exist yet).
     pub fn disk(&self, disk: &Disk, path: &Path) -> Result<u64, GraphError> {
-        let folder = path.ancestors().skip(1).find(|folder| folder.is_dir()).unwrap_or(Path::new("."));
+        let folder =
+            path.ancestors().skip(1).find(|folder| folder.is_dir()).unwrap_or(Path::new("."));
         let free = disk.free_space(folder)?;
         Ok(self.disk.unwrap_or(Size::Percent(90.0)).of(free))
     }
@@ -269,7 +274,8 @@ pub enum PresetName {
     Streaming,
     /// GraphSD: every second full pass serves two iterations.
     Graphsd,
-    /// Seraph: lists of active vertices, messages passed through logs, future vertices computed early.
+    /// Seraph: lists of active vertices, messages passed through logs, future vertices computed
+    /// early.
     Seraph,
 }
 
@@ -352,19 +358,24 @@ pub struct Running {
     /// Bytes of a block of on-demand reading
     #[arg(long, value_name = "SIZE", default_value = "4096", value_parser = ["512", "4096", "8192"])]
     pub block: String,
-    /// Most bytes between two wanted blocks that are read along [default: from the device's profile]
+    /// Most bytes between two wanted blocks that are read along [default: from the device's
+    /// profile]
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     pub max_gap: Option<u64>,
     /// Most bytes of one request [default: from the device's profile]
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     pub max_request: Option<u64>,
-    /// Whether a pass over the edges serves more than one iteration, in fully-external runs [default: on]
+    /// Whether a pass over the edges serves more than one iteration, in fully-external runs
+    /// [default: on]
     #[arg(long, value_enum)]
     pub cross_iteration: Option<CrossName>,
-    /// Whether the grid's chunks with the most active edges stay in memory between passes, in fully-external runs [default: on]
+    /// Whether the grid's chunks with the most active edges stay in memory between passes, in
+    /// fully-external runs [default: on]
     #[arg(long, value_enum)]
     pub sub_blocks: Option<Switch>,
-    /// Whether vertices of the next iteration are computed in this one when their lists are near, in fully-external runs of bfs and of undirected components [default: off; gap with --preset seraph]
+    /// Whether vertices of the next iteration are computed in this one when their lists are near,
+    /// in fully-external runs of bfs and of undirected components [default: off; gap with --preset
+    /// seraph]
     #[arg(long, value_enum)]
     pub precompute: Option<PrecomputeName>,
     /// Behave like a published system, as a yardstick; sets several of the above
@@ -410,7 +421,9 @@ impl Running {
         // What is asked for by itself goes before what belongs to a preset.
         RunConfig {
             read: self.read.map_or(config.read, ReadPolicy::from),
-            cross_iteration: self.cross_iteration.map_or(config.cross_iteration, CrossIteration::from),
+            cross_iteration: self
+                .cross_iteration
+                .map_or(config.cross_iteration, CrossIteration::from),
             sub_blocks: self.sub_blocks.map_or(config.sub_blocks, |switch| switch == Switch::On),
             ..config
         }

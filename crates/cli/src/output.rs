@@ -1,4 +1,5 @@
-//! Standard output: it may be closed (the reader has enough) or full (a file on a full disk), and both are said in order.
+//! Standard output: it may be closed (the reader has enough) or full (a file on a full disk), and
+//! both are said in order.
 
 use std::{
     io::{self, Write},
@@ -13,13 +14,20 @@ use serde::Serialize;
 /// Prints `text` and a line end.
 pub fn print(text: &str) -> Result<()> {
     let mut out = io::stdout().lock();
-    let done = out.write_all(text.as_bytes()).and_then(|()| out.write_all(b"\n")).and_then(|()| out.flush());
-    done.map_err(|error| StorageError::write("write", Path::new("standard output"), 0, 0, error).into())
+    let done = out
+        .write_all(text.as_bytes())
+        .and_then(|()| out.write_all(b"\n"))
+        .and_then(|()| out.flush());
+    done.map_err(|error| {
+        StorageError::write("write", Path::new("standard output"), 0, 0, error).into()
+    })
 }
 
 /// Prints one JSON object on one line.
 pub fn print_json(value: &impl Serialize) -> Result<()> {
-    let text = serde_json::to_string(value).map_err(|error| EngineError::Usage(format!("the result cannot be shown as JSON: {error}")))?;
+    let text = serde_json::to_string(value).map_err(|error| {
+        EngineError::Usage(format!("the result cannot be shown as JSON: {error}"))
+    })?;
     print(&text)
 }
 
@@ -62,7 +70,10 @@ pub fn real(number: f64) -> String {
     match number.abs() {
         size if size == 0.0 || (1e15..).contains(&size) || size < 1e-4 => format!("{number:e}"),
         size if size >= 1000.0 && number.fract() == 0.0 => format!("{number}"),
-        size => format!("{number:.*}", (5 - size.log10().floor().clamp(-4.0, 5.0) as i32).max(0) as usize),
+        size => format!(
+            "{number:.*}",
+            (5 - size.log10().floor().clamp(-4.0, 5.0) as i32).max(0) as usize
+        ),
     }
 }
 

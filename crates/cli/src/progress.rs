@@ -1,4 +1,5 @@
-//! How far a command is: bars with the time left on a terminal, or one JSON event a line, on standard error.
+//! How far a command is: bars with the time left on a terminal, or one JSON event a line, on
+//! standard error.
 
 use std::{
     io::{IsTerminal, Write},
@@ -45,8 +46,16 @@ pub struct Meter {
 impl Meter {
     /// A meter; bars only where somebody sees them.
     pub fn new(mode: Mode) -> Self {
-        let mode = if mode == Mode::Auto && !std::io::stderr().is_terminal() { Mode::None } else { mode };
-        Self { mode, begin: Instant::now(), bar: Mutex::default(), done: AtomicU64::new(0), told: AtomicU64::new(0), iterations: None }
+        let mode =
+            if mode == Mode::Auto && !std::io::stderr().is_terminal() { Mode::None } else { mode };
+        Self {
+            mode,
+            begin: Instant::now(),
+            bar: Mutex::default(),
+            done: AtomicU64::new(0),
+            told: AtomicU64::new(0),
+            iterations: None,
+        }
     }
 
     /// A meter of a run, which perhaps has a known number of iterations.
@@ -65,10 +74,12 @@ impl Meter {
             Mode::Json => self.event(json!({"event": "stage", "name": name, "total": total})),
             Mode::Auto => {
                 let bar = match total {
-                    Some(total) => {
-                        ProgressBar::new(total).with_style(style("{msg:<24} [{bar:30}] {percent:>3} %  {elapsed} so far, {eta} left"))
+                    Some(total) => ProgressBar::new(total).with_style(style(
+                        "{msg:<24} [{bar:30}] {percent:>3} %  {elapsed} so far, {eta} left",
+                    )),
+                    None => {
+                        ProgressBar::new_spinner().with_style(style("{spinner} {msg} ({elapsed})"))
                     }
-                    None => ProgressBar::new_spinner().with_style(style("{spinner} {msg} ({elapsed})")),
                 };
                 bar.set_message(name);
                 bar.enable_steady_tick(Duration::from_millis(200));
@@ -85,13 +96,16 @@ impl Meter {
             Mode::Json => {
                 let now = self.begin.elapsed().as_millis() as u64;
                 let told = self.told.load(Relaxed);
-                let first = now >= told + PAUSE_MS && self.told.compare_exchange(told, now, Relaxed, Relaxed).is_ok();
+                let first = now >= told + PAUSE_MS
+                    && self.told.compare_exchange(told, now, Relaxed, Relaxed).is_ok();
                 if first {
                     self.event(json!({"event": "progress", "done": done}));
                 }
             }
             Mode::Auto => {
-                if let Some(bar) = &*self.bar.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) {
+                if let Some(bar) =
+                    &*self.bar.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+                {
                     bar.set_position(done);
                 }
             }
@@ -124,7 +138,9 @@ impl Drop for Meter {
 }
 
 fn style(template: &str) -> ProgressStyle {
-    ProgressStyle::with_template(template).expect("the templates are constants").progress_chars("=> ")
+    ProgressStyle::with_template(template)
+        .expect("the templates are constants")
+        .progress_chars("=> ")
 }
 
 impl BuildProgress for Meter {
@@ -153,9 +169,12 @@ impl RunProgress for Meter {
             Mode::Auto => {
                 let current = self.bar.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
                 if let Some(bar) = &*current {
-                    let (active, read) = (output::grouped(report.active), human_bytes(report.bytes_read));
-                    let text =
-                        format!("iteration {}: {active} active, {} ({read}), {:.2} s", report.iteration, report.read_mode, report.seconds);
+                    let (active, read) =
+                        (output::grouped(report.active), human_bytes(report.bytes_read));
+                    let text = format!(
+                        "iteration {}: {active} active, {} ({read}), {:.2} s",
+                        report.iteration, report.read_mode, report.seconds
+                    );
                     bar.set_message(text);
                     if self.iterations.is_some() {
                         bar.inc(1);

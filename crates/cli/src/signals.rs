@@ -20,12 +20,14 @@ pub fn exit_code() -> i32 {
 
 extern "C" fn stop(signal: libc::c_int) {
     if SIGNAL.swap(signal, Relaxed) != 0 {
-        // SAFETY: async-signal-safe, and does not return. The user insists, as when an input never comes.
+        // SAFETY: async-signal-safe, and does not return. The user insists, as when an input never
+        // comes.
         unsafe { libc::_exit(128 + signal) };
     }
 }
 
-/// Installs the handlers; makes writing to a closed pipe and beyond a file size limit errors instead of the end.
+/// Installs the handlers; makes writing to a closed pipe and beyond a file size limit errors
+/// instead of the end.
 pub fn install() {
     for signal in [libc::SIGINT, libc::SIGTERM] {
         let handler: extern "C" fn(libc::c_int) = stop;
@@ -41,6 +43,7 @@ fn set(signal: libc::c_int, handler: libc::sighandler_t) {
     let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
     action.sa_sigaction = handler;
     action.sa_flags = libc::SA_RESTART;
-    // SAFETY: `action` is initialised and outlives the call; the handler only touches an atomic or ends the process.
+    // SAFETY: `action` is initialised and outlives the call; the handler only touches an atomic or
+    // ends the process.
     unsafe { libc::sigaction(signal, &raw const action, std::ptr::null_mut()) };
 }

@@ -28,7 +28,11 @@ impl FromStr for Size {
         let wrong = || format!("{text:?} is not a size; write 4096, 512M, 2G or 25%");
         if let Some(percent) = text.strip_suffix('%') {
             let percent: f64 = percent.parse().map_err(|_| wrong())?;
-            return if percent > 0.0 && percent <= 100.0 { Ok(Size::Percent(percent)) } else { Err(wrong()) };
+            return if percent > 0.0 && percent <= 100.0 {
+                Ok(Size::Percent(percent))
+            } else {
+                Err(wrong())
+            };
         }
         bytes(text).map(Size::Bytes).map_err(|_| wrong())
     }
@@ -51,7 +55,9 @@ pub fn bytes(text: &str) -> Result<u64, String> {
     }
     let plain = number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     match number.parse::<f64>() {
-        Ok(number) if plain && unit > 0 && number * ((1u64 << unit) as f64) < 9e18 => Ok((number * (1u64 << unit) as f64) as u64),
+        Ok(number) if plain && unit > 0 && number * ((1u64 << unit) as f64) < 9e18 => {
+            Ok((number * (1u64 << unit) as f64) as u64)
+        }
         _ => Err(wrong()),
     }
 }
@@ -76,7 +82,8 @@ mod tests {
         for (text, expected) in good {
             assert_eq!(bytes(text), Ok(expected), "{text}");
         }
-        for text in ["", "M", "x", "-1", "1.5", "1e3M", "infM", "nan", "99999999999T", "1 G", "5%"] {
+        for text in ["", "M", "x", "-1", "1.5", "1e3M", "infM", "nan", "99999999999T", "1 G", "5%"]
+        {
             assert!(bytes(text).is_err(), "{text}");
         }
     }

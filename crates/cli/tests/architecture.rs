@@ -1,4 +1,5 @@
-//! The rules of docs/design.md that a compiler does not check: who may depend on whom, and which words a crate does not know.
+//! The rules of docs/design.md that a compiler does not check: who may depend on whom, and which
+//! words a crate does not know.
 
 use std::{
     collections::BTreeSet,
@@ -20,12 +21,16 @@ const LAYERS: [(&str, &[&str]); 7] = [
 ];
 
 fn crates() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crate lies in the folder of crates").to_owned()
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("the crate lies in the folder of crates")
+        .to_owned()
 }
 
 /// Every Rust file of a crate, tests included, with its text.
 fn sources(name: &str, parts: &[&str]) -> Vec<(PathBuf, String)> {
-    let mut folders: Vec<PathBuf> = parts.iter().map(|part| crates().join(name).join(part)).collect();
+    let mut folders: Vec<PathBuf> =
+        parts.iter().map(|part| crates().join(name).join(part)).collect();
     let mut files = Vec::new();
     while let Some(folder) = folders.pop() {
         let Ok(entries) = std::fs::read_dir(&folder) else { continue };
@@ -45,8 +50,14 @@ fn sources(name: &str, parts: &[&str]) -> Vec<(PathBuf, String)> {
 /// The names in a manifest's `[dependencies]`.
 fn dependencies(name: &str) -> Option<Vec<String>> {
     let manifest = std::fs::read_to_string(crates().join(name).join("Cargo.toml")).ok()?;
-    let section = manifest.lines().skip_while(|line| line.trim() != "[dependencies]").skip(1).take_while(|line| !line.starts_with('['));
-    let names = section.filter_map(|line| line.split(['.', '=', ' ']).next()).filter(|name| !name.is_empty() && !name.starts_with('#'));
+    let section = manifest
+        .lines()
+        .skip_while(|line| line.trim() != "[dependencies]")
+        .skip(1)
+        .take_while(|line| !line.starts_with('['));
+    let names = section
+        .filter_map(|line| line.split(['.', '=', ' ']).next())
+        .filter(|name| !name.is_empty() && !name.starts_with('#'));
     Some(names.map(str::to_owned).collect())
 }
 
@@ -57,7 +68,9 @@ fn dependencies_point_downwards() {
             assert_eq!(name, "python", "{name} has no manifest");
             continue;
         };
-        for ours in dependencies.iter().filter_map(|dependency| dependency.strip_prefix("outercore-")) {
+        for ours in
+            dependencies.iter().filter_map(|dependency| dependency.strip_prefix("outercore-"))
+        {
             assert!(allowed.contains(&ours), "{name} depends on {ours}");
         }
     }
@@ -67,7 +80,10 @@ fn dependencies_point_downwards() {
 fn only_interchange_knows_arrow() {
     for (name, _) in LAYERS.iter().filter(|(name, _)| !["interchange", "python"].contains(name)) {
         for dependency in dependencies(name).into_iter().flatten() {
-            assert!(!dependency.starts_with("arrow") && !dependency.starts_with("parquet"), "{name} depends on {dependency}");
+            assert!(
+                !dependency.starts_with("arrow") && !dependency.starts_with("parquet"),
+                "{name} depends on {dependency}"
+            );
         }
     }
 }
@@ -95,7 +111,8 @@ fn code(text: &str, strings: bool) -> String {
     kept
 }
 
-/// The words of an identifier, in lower case: `read_pages` and `ReadPages` are `read`, `pages`; the whole is one of them too.
+/// The words of an identifier, in lower case: `read_pages` and `ReadPages` are `read`, `pages`; the
+/// whole is one of them too.
 fn words(identifier: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut last = ' ';
@@ -112,7 +129,8 @@ fn words(identifier: &str) -> Vec<String> {
     words
 }
 
-/// Fails if an identifier of the crate has one of the words. `strings`: what is in quotes counts too.
+/// Fails if an identifier of the crate has one of the words. `strings`: what is in quotes counts
+/// too.
 fn never_says(name: &str, forbidden: &[&str], strings: bool, exceptions: &[&str]) {
     let mut found = BTreeSet::new();
     for (path, text) in sources(name, &["src"]) {
@@ -145,14 +163,22 @@ fn engine_never_names_an_algorithm() {
 
 #[test]
 fn algorithms_never_say_file_page_or_thread() {
-    // `threads` is a figure of the report; `file_name` a method of the standard library, by which a graph is named. PageRank is no page,
-    // and huge pages are the memory's.
+    // `threads` is a figure of the report; `file_name` a method of the standard library, by which a
+    // graph is named. PageRank is no page, and huge pages are the memory's.
     let forbidden = ["file", "files", "page", "pages", "thread", "threads"];
     never_says(
         "algorithms",
         &forbidden,
         false,
-        &["threads", "file_name", "PageRank", "PageRankDelta", "page_rank", "huge_pages", "HugePages"],
+        &[
+            "threads",
+            "file_name",
+            "PageRank",
+            "PageRankDelta",
+            "page_rank",
+            "huge_pages",
+            "HugePages",
+        ],
     );
 }
 

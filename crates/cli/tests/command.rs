@@ -38,7 +38,8 @@ impl Place {
     /// Runs it; it must end with this code. Returns standard output and standard error.
     fn ends(&self, code: i32, arguments: &[&str]) -> (String, String) {
         let output = self.run(arguments);
-        let (out, err) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+        let (out, err) =
+            (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
         assert_eq!(output.status.code(), Some(code), "{arguments:?}\n{out}\n{err}");
         (out, err)
     }
@@ -56,8 +57,10 @@ impl Place {
     }
 
     fn names(&self) -> Vec<String> {
-        let mut names: Vec<String> =
-            fs::read_dir(self.0.path()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        let mut names: Vec<String> = fs::read_dir(self.0.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
         names.sort();
         names
     }
@@ -68,27 +71,50 @@ fn builds_informs_checks_and_runs() {
     let place = Place::new();
     place.graph();
     let info = place.json(&["info", "g.oc"]);
-    assert_eq!((info["vertices"].as_u64(), info["edges"].as_u64(), info["directed"].as_bool()), (Some(5), Some(4), Some(true)));
+    assert_eq!(
+        (info["vertices"].as_u64(), info["edges"].as_u64(), info["directed"].as_bool()),
+        (Some(5), Some(4), Some(true))
+    );
     assert!(place.ends(0, &["info", "g.oc"]).0.contains("5 vertices, 4 directed edges"));
     assert_eq!(place.ends(0, &["check", "g.oc"]).0, "g.oc: no faults\n");
     assert_eq!(place.json(&["check", "g.oc"])["ok"], true);
     let report = place.json(&["run", "components", "g.oc", "--memory", "256M"]);
     assert_eq!(
-        (report["schema"].as_u64(), report["summary"]["components"].as_u64(), report["summary"]["largest"].as_u64()),
+        (
+            report["schema"].as_u64(),
+            report["summary"]["components"].as_u64(),
+            report["summary"]["largest"].as_u64()
+        ),
         (Some(1), Some(2), Some(3))
     );
     assert_eq!(report["memory_budget_bytes"], 256 << 20);
-    for key in ["peak_rss_bytes", "io_backend", "seconds", "load_seconds", "bytes_read", "io_utility", "requests", "cache", "per_iteration"]
-    {
+    for key in [
+        "peak_rss_bytes",
+        "io_backend",
+        "seconds",
+        "load_seconds",
+        "bytes_read",
+        "io_utility",
+        "requests",
+        "cache",
+        "per_iteration",
+    ] {
         assert!(!report[key].is_null(), "{key}");
     }
     // What was planned stands beside what was done.
     place.ends(0, &["generate", "rmat", "--scale", "16", "--seed", "7", "-o", "r.oc"]);
-    let ranked = place.json(&["run", "pagerank", "r.oc", "--iterations", "4", "--model", "semi-external"]);
-    let (planned, read) = (ranked["planned"]["bytes_read"].as_f64().unwrap(), ranked["bytes_read"].as_f64().unwrap());
-    assert!(read > 1e6 && (planned / read - 1.0).abs() < 0.25, "{planned} bytes were planned, {read} read");
+    let ranked =
+        place.json(&["run", "pagerank", "r.oc", "--iterations", "4", "--model", "semi-external"]);
+    let (planned, read) =
+        (ranked["planned"]["bytes_read"].as_f64().unwrap(), ranked["bytes_read"].as_f64().unwrap());
+    assert!(
+        read > 1e6 && (planned / read - 1.0).abs() < 0.25,
+        "{planned} bytes were planned, {read} read"
+    );
     assert!(ranked["planned"]["memory_bytes"].as_u64() <= ranked["memory_budget_bytes"].as_u64());
-    assert!(place.ends(0, &["run", "pagerank", "r.oc", "--iterations", "4"]).0.contains("; planned "));
+    assert!(
+        place.ends(0, &["run", "pagerank", "r.oc", "--iterations", "4"]).0.contains("; planned ")
+    );
     let plan = place.json(&["plan", "pagerank", "g.oc"]);
     assert_eq!(plan["algorithm"], "pagerank");
     assert!(place.ends(0, &["plan", "bfs", "g.oc", "--source", "1"]).0.contains("smallest budget"));
@@ -107,10 +133,19 @@ fn layouts_are_built_and_shown() {
             (info["layout"].as_str(), shares["row_arcs"].as_u64(), shares["grid_arcs"].as_u64()),
             (Some(layout), Some(in_rows), Some(4 - in_rows))
         );
-        assert_eq!(shares["row_cells"].as_u64(), (layout == "hybrid").then_some(1), "the only cell is on the diagonal");
-        assert!(place.ends(0, &["info", "l.oc"]).0.contains(&format!("layout          {layout}: ")));
+        assert_eq!(
+            shares["row_cells"].as_u64(),
+            (layout == "hybrid").then_some(1),
+            "the only cell is on the diagonal"
+        );
+        assert!(
+            place.ends(0, &["info", "l.oc"]).0.contains(&format!("layout          {layout}: "))
+        );
         assert_eq!(place.ends(0, &["check", "l.oc"]).0, "l.oc: no faults\n");
-        assert_eq!(place.json(&["run", "components", "l.oc", "--read", "full"])["summary"]["components"], 2);
+        assert_eq!(
+            place.json(&["run", "components", "l.oc", "--read", "full"])["summary"]["components"],
+            2
+        );
     }
     place.ends(2, &["build", "g.txt", "-o", "l.oc", "--layout", "column"]);
 }
@@ -119,8 +154,12 @@ fn layouts_are_built_and_shown() {
 fn prints_a_table_and_writes_results() {
     let place = Place::new();
     place.graph();
-    let (out, err) = place.ends(0, &["run", "bfs", "g.oc", "--source", "1", "-o", "r.csv", "--memory", "256M"]);
-    assert!(out.starts_with("bfs on g.oc: 5 vertices, 4 edges\n") && out.contains("peak memory"), "{out}");
+    let (out, err) =
+        place.ends(0, &["run", "bfs", "g.oc", "--source", "1", "-o", "r.csv", "--memory", "256M"]);
+    assert!(
+        out.starts_with("bfs on g.oc: 5 vertices, 4 edges\n") && out.contains("peak memory"),
+        "{out}"
+    );
     assert!(err.starts_with("wrote r.csv"), "{err}");
     let text = fs::read_to_string(place.path("r.csv")).unwrap();
     let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split(',').collect()).collect();
@@ -128,7 +167,10 @@ fn prints_a_table_and_writes_results() {
     let levels: Vec<[&str; 2]> = rows[1..].iter().map(|row| [row[0], row[1]]).collect();
     assert_eq!(levels, [["1", "0"], ["2", "1"], ["3", "2"], ["4", ""], ["5", ""]]);
     let (out, _) = place.ends(0, &["run", "pagerank", "g.oc", "--top", "2", "-o", "r.npy"]);
-    assert!(out.contains("rank  id") && out.trim_end().lines().last().unwrap().trim().starts_with('2'), "{out}");
+    assert!(
+        out.contains("rank  id") && out.trim_end().lines().last().unwrap().trim().starts_with('2'),
+        "{out}"
+    );
     assert!(fs::read(place.path("r.npy")).unwrap().starts_with(b"\x93NUMPY"));
     place.ends(0, &["run", "components", "g.oc", "-o", "r.parquet"]);
     assert!(fs::read(place.path("r.parquet")).unwrap().starts_with(b"PAR1"));
@@ -222,7 +264,8 @@ fn no_space_is_6() {
     let place = Place::new();
     place.graph();
     let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
-    let output = command().args(["info", "g.oc"]).current_dir(place.0.path()).stdout(full).output().unwrap();
+    let output =
+        command().args(["info", "g.oc"]).current_dir(place.0.path()).stdout(full).output().unwrap();
     assert_eq!(output.status.code(), Some(6), "{}", String::from_utf8_lossy(&output.stderr));
     // A limit on the size of files: the signal is ignored, the error told, and nothing left.
     let program = env!("CARGO_BIN_EXE_outercore");
@@ -230,7 +273,8 @@ fn no_space_is_6() {
     let many: String = (0..40_000).map(|number| format!("{} {}\n", number, number + 1)).collect();
     place.file("g.txt", many);
     place.ends(0, &["build", "g.txt", "-o", "g.oc", "--force"]);
-    let output = Command::new("sh").args(["-c", &script]).current_dir(place.0.path()).output().unwrap();
+    let output =
+        Command::new("sh").args(["-c", &script]).current_dir(place.0.path()).output().unwrap();
     assert_eq!(output.status.code(), Some(6), "{}", String::from_utf8_lossy(&output.stderr));
     assert_eq!(place.names(), ["g.oc", "g.txt"]);
 }
@@ -239,11 +283,21 @@ fn no_space_is_6() {
 fn a_closed_pipe_is_no_error() {
     let place = Place::new();
     place.graph();
-    let mut child =
-        command().args(["info", "g.oc"]).current_dir(place.0.path()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = command()
+        .args(["info", "g.oc"])
+        .current_dir(place.0.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     drop(child.stdout.take());
     let output = child.wait_with_output().unwrap();
-    assert_eq!((output.status.code(), output.stderr.len()), (Some(0), 0), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(
+        (output.status.code(), output.stderr.len()),
+        (Some(0), 0),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
 }
 
 #[test]
@@ -251,7 +305,12 @@ fn signals_end_a_build_in_order() {
     for (signal, code) in [(libc::SIGINT, 130), (libc::SIGTERM, 143)] {
         let place = Place::new();
         let arguments = ["generate", "rmat", "--scale", "23", "-o", "g.oc", "--memory", "256M"];
-        let child = command().args(arguments).current_dir(place.0.path()).stderr(Stdio::piped()).spawn().unwrap();
+        let child = command()
+            .args(arguments)
+            .current_dir(place.0.path())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
         // Wait until it is at work.
         let begin = Instant::now();
         while place.names().is_empty() && begin.elapsed() < Duration::from_secs(20) {
@@ -287,12 +346,41 @@ fn reads_standard_input() {
 #[test]
 fn generates_and_exports() {
     let place = Place::new();
-    place.ends(0, &["generate", "rmat", "--scale", "8", "--edge-factor", "4", "--seed", "7", "--weights", "uniform:1:9", "-o", "r.oc"]);
+    place.ends(
+        0,
+        &[
+            "generate",
+            "rmat",
+            "--scale",
+            "8",
+            "--edge-factor",
+            "4",
+            "--seed",
+            "7",
+            "--weights",
+            "uniform:1:9",
+            "-o",
+            "r.oc",
+        ],
+    );
     let report = place.json(&["export", "r.oc", "-o", "e.parquet"]);
     assert_eq!(report["edges"], 1024);
     let again = place.json(&["build", "e.parquet", "-o", "again.oc"]);
     assert_eq!((again["edges"].as_u64(), again["weights"].as_str()), (Some(1024), Some("u32")));
-    place.ends(0, &["generate", "uniform", "--vertices", "50", "--edges", "200", "--undirected", "-o", "u.oc"]);
+    place.ends(
+        0,
+        &[
+            "generate",
+            "uniform",
+            "--vertices",
+            "50",
+            "--edges",
+            "200",
+            "--undirected",
+            "-o",
+            "u.oc",
+        ],
+    );
     place.ends(0, &["export", "u.oc", "-o", "e.mtx"]);
     assert_eq!(place.json(&["build", "e.mtx", "-o", "v.oc"])["directed"], false);
     place.ends(2, &["generate", "rmat", "--scale", "99", "-o", "x.oc"]);
@@ -303,7 +391,8 @@ fn generates_and_exports() {
 fn progress_as_events() {
     let place = Place::new();
     place.graph();
-    let (_, err) = place.ends(0, &["run", "pagerank", "g.oc", "--iterations", "3", "--progress", "json"]);
+    let (_, err) =
+        place.ends(0, &["run", "pagerank", "g.oc", "--iterations", "3", "--progress", "json"]);
     let events: Vec<Value> = err.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(events.iter().filter(|event| event["event"] == "iteration").count(), 3);
     assert_eq!(events[0]["event"], "stage");
@@ -324,7 +413,9 @@ fn bench_measures_a_device() {
 #[test]
 fn helps() {
     let place = Place::new();
-    for verb in ["build", "generate", "info", "check", "plan", "run", "export", "bench", "completions"] {
+    for verb in
+        ["build", "generate", "info", "check", "plan", "run", "export", "bench", "completions"]
+    {
         let (out, _) = place.ends(0, &[verb, "--help"]);
         assert!(out.starts_with("Examples:\n  outercore ") && out.contains("Usage:"), "{out}");
     }

@@ -1,13 +1,17 @@
-//! An algorithm of one's own: how many vertices lie at each distance from the one with most edges. `cargo run --release --example hops -- GRAPH`
-//! The author says who is active and what to do with a list; the engine brings the lists, in the order in which the device delivers them.
+//! An algorithm of one's own: how many vertices lie at each distance from the one with most edges.
+//! `cargo run --release --example hops -- GRAPH` The author says who is active and what to do with
+//! a list; the engine brings the lists, in the order in which the device delivers them.
 
 use outercore_engine::edges::{rows::Rows, stream::IoIterator};
-use outercore_engine::{EngineError, HugePages, Result, RunConfig, Silent, frontier::Frontier, session::Session};
+use outercore_engine::{
+    EngineError, HugePages, Result, RunConfig, Silent, frontier::Frontier, session::Session,
+};
 use outercore_graph::Graph;
 use outercore_storage::Disk;
 
 fn hops(graph: &Graph, source: u64, config: &RunConfig) -> Result<Vec<u64>> {
-    let (session, sections) = Session::open(graph, config, &Silent, &["out.degrees", "out.index", "out.adjacency"])?;
+    let (session, sections) =
+        Session::open(graph, config, &Silent, &["out.degrees", "out.index", "out.adjacency"])?;
     let rows = Rows::load(&session, sections, config.memory / 4)?;
     let set = || Frontier::new(graph.connected(), HugePages::Auto);
     let (seen, mut current, mut next, mut counts) = (set()?, set()?, set()?, Vec::new());
@@ -32,7 +36,8 @@ fn hops(graph: &Graph, source: u64, config: &RunConfig) -> Result<Vec<u64>> {
 }
 
 fn main() -> Result<()> {
-    let path = std::env::args().nth(1).ok_or_else(|| EngineError::Usage("hops GRAPH".to_owned()))?;
+    let path =
+        std::env::args().nth(1).ok_or_else(|| EngineError::Usage("hops GRAPH".to_owned()))?;
     let graph = Graph::open(&Disk::new(), path.as_ref())?;
     println!("{:?}", hops(&graph, graph.manifest().max_out_degree.1, &RunConfig::default())?);
     Ok(())

@@ -1,6 +1,8 @@
-//! Reads the lists of a share of the vertices, chosen at random, and prints what that asked of the device, as JSON: what `make bench-graphene` compares with the device's limits.
-//! `random_lists GRAPH SHARE [block=512] [max_gap=0] [io_scheduling=pluglist] [stealing=off] [threads=1] [slices=128]`: with so many slices, of equal cost, only every second one has
-//! active vertices. 64 for each worker are the ranges that one of two workers has to do with, all of them.
+//! Reads the lists of a share of the vertices, chosen at random, and prints what that asked of the
+//! device, as JSON: what `make bench-graphene` compares with the device's limits.
+//! `random_lists GRAPH SHARE [block=512] [max_gap=0] [io_scheduling=pluglist] [stealing=off] [threads=1] [slices=128]`:
+//! with so many slices, of equal cost, only every second one has active vertices. 64 for each
+//! worker are the ranges that one of two workers has to do with, all of them.
 
 use std::{error::Error, sync::atomic::Ordering::Relaxed, time::Instant};
 
@@ -25,7 +27,9 @@ fn some(group: u64, share: f64) -> u64 {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [path, share, settings @ ..] = &arguments[..] else { return Err("random_lists GRAPH SHARE [SETTING=VALUE ...]".into()) };
+    let [path, share, settings @ ..] = &arguments[..] else {
+        return Err("random_lists GRAPH SHARE [SETTING=VALUE ...]".into());
+    };
     let (share, mut config, mut slices): (f64, _, _) = (share.parse()?, RunConfig::default(), 0);
     for setting in settings {
         match setting.split_once('=').ok_or("a setting is NAME=VALUE")? {
@@ -39,7 +43,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     }
     let graph = Graph::open(&Disk::new(), path.as_ref())?;
-    let (session, sections) = Session::open(&graph, &config, &Silent, &["out.degrees", "out.index", "out.adjacency"])?;
+    let (session, sections) =
+        Session::open(&graph, &config, &Silent, &["out.degrees", "out.index", "out.adjacency"])?;
     let rows = Rows::load(&session, sections, 0)?;
     let last = graph.connected() % 64;
     // About what a group and its lists cost.
@@ -53,14 +58,27 @@ fn main() -> Result<(), Box<dyn Error>> {
         some(group, share) & if whole { u64::MAX } else { (1 << last) - 1 }
     };
     let counters = &session.counters;
-    let count = || [&counters.bytes_read, &counters.useful_bytes, &counters.requests].map(|counter| counter.load(Relaxed));
+    let count = || {
+        [&counters.bytes_read, &counters.useful_bytes, &counters.requests]
+            .map(|counter| counter.load(Relaxed))
+    };
     let busy = session.workers.busy_seconds();
     let (before, begun) = (count(), Instant::now());
-    let sums =
-        IoIterator::new(&session, &rows).for_each(u64::MAX, is_active, |_| 0, |sum, _, list| *sum += list.neighbors().sum::<u64>())?;
+    let sums = IoIterator::new(&session, &rows).for_each(
+        u64::MAX,
+        is_active,
+        |_| 0,
+        |sum, _, list| *sum += list.neighbors().sum::<u64>(),
+    )?;
     let (seconds, after) = (begun.elapsed().as_secs_f64(), count());
     let [bytes, useful, requests] = [0, 1, 2].map(|at| after[at] - before[at]);
-    let busy: Vec<f64> = session.workers.busy_seconds().iter().zip(busy).map(|(after, before)| after - before).collect();
+    let busy: Vec<f64> = session
+        .workers
+        .busy_seconds()
+        .iter()
+        .zip(busy)
+        .map(|(after, before)| after - before)
+        .collect();
     let report = serde_json::json!({
         "seconds": seconds, "bytes": bytes, "useful": useful, "requests": requests, "busy": busy, "sum": sums.iter().map(|&sum| u128::from(sum)).sum::<u128>() as u64, "io": session.io_report(),
     });

@@ -1,6 +1,7 @@
 //! The inner loops of programs: the messages of a piece's edges are combined at their targets.
 //!
-//! Functions of their own, not inlined: amid their callers the compiler keeps a loop's variables in memory, and each edge waits for the one before.
+//! Functions of their own, not inlined: amid their callers the compiler keeps a loop's variables in
+//! memory, and each edge waits for the one before.
 
 use outercore_storage::memory::prefetch;
 
@@ -41,8 +42,14 @@ impl<T: Copy> Lookup<T> for &[T] {
     }
 }
 
-/// Combines the messages of a piece all of whose sources send. The first signal is that of the first vertex of [`Piece::sources`]; `sums` has one for each vertex of the stripe.
-pub fn combine_all<P: VertexProgram, S: Lookup<P::Signal>>(program: &P, piece: &Piece, signals: S, sums: &mut [P::Message]) {
+/// Combines the messages of a piece all of whose sources send. The first signal is that of the
+/// first vertex of [`Piece::sources`]; `sums` has one for each vertex of the stripe.
+pub fn combine_all<P: VertexProgram, S: Lookup<P::Signal>>(
+    program: &P,
+    piece: &Piece,
+    signals: S,
+    sums: &mut [P::Message],
+) {
     if piece.targets() > sums.len() {
         return all::<P, S, false>(program, piece, signals, sums);
     }
@@ -61,17 +68,32 @@ pub fn combine_all<P: VertexProgram, S: Lookup<P::Signal>>(program: &P, piece: &
 #[cfg(target_arch = "x86_64")]
 #[inline(never)]
 #[target_feature(enable = "bmi2")]
-unsafe fn all_by_bmi2<P: VertexProgram, S: Lookup<P::Signal>>(program: &P, piece: &Piece, signals: S, sums: &mut [P::Message]) {
+unsafe fn all_by_bmi2<P: VertexProgram, S: Lookup<P::Signal>>(
+    program: &P,
+    piece: &Piece,
+    signals: S,
+    sums: &mut [P::Message],
+) {
     all_edges::<P, S, true>(program, piece, signals, sums);
 }
 
 #[inline(never)]
-fn all<P: VertexProgram, S: Lookup<P::Signal>, const FITS: bool>(program: &P, piece: &Piece, signals: S, sums: &mut [P::Message]) {
+fn all<P: VertexProgram, S: Lookup<P::Signal>, const FITS: bool>(
+    program: &P,
+    piece: &Piece,
+    signals: S,
+    sums: &mut [P::Message],
+) {
     all_edges::<P, S, FITS>(program, piece, signals, sums);
 }
 
 #[inline(always)]
-fn all_edges<P: VertexProgram, S: Lookup<P::Signal>, const FITS: bool>(program: &P, piece: &Piece, signals: S, sums: &mut [P::Message]) {
+fn all_edges<P: VertexProgram, S: Lookup<P::Signal>, const FITS: bool>(
+    program: &P,
+    piece: &Piece,
+    signals: S,
+    sums: &mut [P::Message],
+) {
     assert!(!FITS || piece.targets() <= sums.len());
     piece.for_each_near(
         signals.len(),
@@ -80,14 +102,21 @@ fn all_edges<P: VertexProgram, S: Lookup<P::Signal>, const FITS: bool>(program: 
         |source, target| {
             // SAFETY: the piece shows no source that is not below `signals.len()`.
             let message = program.carry(unsafe { signals.at(source) }, 1.0);
-            // SAFETY: the piece shows targets below `targets()`; where not all of those are in bounds, this one is compared.
+            // SAFETY: the piece shows targets below `targets()`; where not all of those are in
+            // bounds, this one is compared.
             unsafe { item::<_, FITS>(sums, target) }.combine(message);
         },
     );
 }
 
-/// The same, of two iterations at once: both signals of a source lie side by side, and so do the sums of a target.
-pub fn combine_both<P: VertexProgram>(program: &P, piece: &Piece, signals: &[[P::Signal; 2]], sums: &mut [[P::Message; 2]]) {
+/// The same, of two iterations at once: both signals of a source lie side by side, and so do the
+/// sums of a target.
+pub fn combine_both<P: VertexProgram>(
+    program: &P,
+    piece: &Piece,
+    signals: &[[P::Signal; 2]],
+    sums: &mut [[P::Message; 2]],
+) {
     if piece.targets() > sums.len() {
         return both::<P, false>(program, piece, signals, sums);
     }
@@ -104,25 +133,42 @@ pub fn combine_both<P: VertexProgram>(program: &P, piece: &Piece, signals: &[[P:
 #[cfg(target_arch = "x86_64")]
 #[inline(never)]
 #[target_feature(enable = "bmi2")]
-unsafe fn both_by_bmi2<P: VertexProgram>(program: &P, piece: &Piece, signals: &[[P::Signal; 2]], sums: &mut [[P::Message; 2]]) {
+unsafe fn both_by_bmi2<P: VertexProgram>(
+    program: &P,
+    piece: &Piece,
+    signals: &[[P::Signal; 2]],
+    sums: &mut [[P::Message; 2]],
+) {
     both_edges::<P, true>(program, piece, signals, sums);
 }
 
 #[inline(never)]
-fn both<P: VertexProgram, const FITS: bool>(program: &P, piece: &Piece, signals: &[[P::Signal; 2]], sums: &mut [[P::Message; 2]]) {
+fn both<P: VertexProgram, const FITS: bool>(
+    program: &P,
+    piece: &Piece,
+    signals: &[[P::Signal; 2]],
+    sums: &mut [[P::Message; 2]],
+) {
     both_edges::<P, FITS>(program, piece, signals, sums);
 }
 
 #[inline(always)]
-fn both_edges<P: VertexProgram, const FITS: bool>(program: &P, piece: &Piece, signals: &[[P::Signal; 2]], sums: &mut [[P::Message; 2]]) {
+fn both_edges<P: VertexProgram, const FITS: bool>(
+    program: &P,
+    piece: &Piece,
+    signals: &[[P::Signal; 2]],
+    sums: &mut [[P::Message; 2]],
+) {
     assert!(!FITS || piece.targets() <= sums.len());
     piece.for_each_near(
         signals.len(),
         size_of::<[P::Signal; 2]>(),
         |source| signals.prefetch(source),
         |source, target| {
-            // SAFETY: the piece shows sources below `signals.len()`, and targets below `targets()`, which are compared where not all of them are in bounds.
-            let ([one, other], sums) = unsafe { (signals.at(source), item::<_, FITS>(sums, target)) };
+            // SAFETY: the piece shows sources below `signals.len()`, and targets below `targets()`,
+            // which are compared where not all of them are in bounds.
+            let ([one, other], sums) =
+                unsafe { (signals.at(source), item::<_, FITS>(sums, target)) };
             // Read and written as one, so that one instruction adds both.
             let [mut first, mut second] = *sums;
             first.combine(program.carry(one, 1.0));
@@ -197,7 +243,8 @@ mod tests {
         for (source, target) in edges {
             expected[usize::from(target)] += f64::from(signals[usize::from(source)]);
             let place = source << 9 | target;
-            let word = if code.kind == WordKind::Gaps { place - last } else { place - (last >> 9 << 9) };
+            let word =
+                if code.kind == WordKind::Gaps { place - last } else { place - (last >> 9 << 9) };
             bytes.extend(word.to_le_bytes());
             last = place;
         }
@@ -208,12 +255,18 @@ mod tests {
             combine_both(&Adds, &piece, &pairs, &mut twice);
             for (target, (once, twice)) in once.iter().zip(&twice).enumerate() {
                 let expected = expected.get(target).copied().unwrap_or(0.0);
-                assert_eq!((once.0, twice[0].0, twice[1].0), (expected, expected, 2.0 * expected), "target {target}, room for {len}");
+                assert_eq!(
+                    (once.0, twice[0].0, twice[1].0),
+                    (expected, expected, 2.0 * expected),
+                    "target {target}, room for {len}"
+                );
             }
         }
         for len in [297, 0] {
-            std::panic::catch_unwind(|| combine_all(&Adds, &piece, &signals[..], &mut vec![Sum(0.0); len]))
-                .expect_err("a target is out of bounds");
+            std::panic::catch_unwind(|| {
+                combine_all(&Adds, &piece, &signals[..], &mut vec![Sum(0.0); len])
+            })
+            .expect_err("a target is out of bounds");
         }
     }
 }

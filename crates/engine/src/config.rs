@@ -1,4 +1,5 @@
-//! What the user asks of a run, whatever the algorithm: one struct for the library, the command line and Python.
+//! What the user asks of a run, whatever the algorithm: one struct for the library, the command
+//! line and Python.
 
 use outercore_storage::{HugePages, backend::IoBackend};
 use serde::Serialize;
@@ -50,18 +51,21 @@ pub enum Preset {
     Streaming,
     /// GraphSD (ICPP'22): every second full pass serves two iterations.
     Graphsd,
-    /// Seraph (FAST'24): the lists of active vertices, updates of absent vertices passed through logs, future vertices computed early where the program allows it.
+    /// Seraph (FAST'24): the lists of active vertices, updates of absent vertices passed through
+    /// logs, future vertices computed early where the program allows it.
     Seraph,
 }
 
-/// Whether vertices that will be active in the next iteration are computed in this one, when what is read for others is at hand (selective pre-computation, Seraph, FAST'24,
-/// section 3.4). Only for programs whose messages may come early ([`Monotone`](crate::program::Monotone)).
+/// Whether vertices that will be active in the next iteration are computed in this one, when what
+/// is read for others is at hand (selective pre-computation, Seraph, FAST'24, section 3.4). Only
+/// for programs whose messages may come early ([`Monotone`](crate::program::Monotone)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Precompute {
     /// None of them.
     Off,
-    /// Those whose ids are within 32 of an active vertex's: their lists often lie in the same block.
+    /// Those whose ids are within 32 of an active vertex's: their lists often lie in the same
+    /// block.
     Gap,
     /// All that are known by then.
     On,
@@ -73,25 +77,31 @@ pub enum Precompute {
 pub enum CrossIteration {
     /// Never.
     Off,
-    /// Lists that an on-demand iteration has read stay, as far as memory goes, and serve the next one (GraphSD, ICPP'22, Algorithm 2).
+    /// Lists that an on-demand iteration has read stay, as far as memory goes, and serve the next
+    /// one (GraphSD, ICPP'22, Algorithm 2).
     Sciu,
-    /// Every second full pass serves two iterations, and the one after it reads the rest (GraphSD, Algorithm 3).
+    /// Every second full pass serves two iterations, and the one after it reads the rest (GraphSD,
+    /// Algorithm 3).
     Fciu,
     /// Both, as in GraphSD.
     Graphsd,
-    /// Lists stay, and every full pass serves two iterations: up and down in turn, each reads the half that the one before has not served.
+    /// Lists stay, and every full pass serves two iterations: up and down in turn, each reads the
+    /// half that the one before has not served.
     #[default]
     On,
 }
 
-/// How the requests of on-demand reading are made of the lists that are wanted (Graphene, FAST'17, section 3).
+/// How the requests of on-demand reading are made of the lists that are wanted (Graphene, FAST'17,
+/// section 3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum IoScheduling {
-    /// Wanted blocks are marked in a bitmap, which sorts them and drops duplicates; near ones are merged over the whole of it.
+    /// Wanted blocks are marked in a bitmap, which sorts them and drops duplicates; near ones are
+    /// merged over the whole of it.
     #[default]
     Bitmap,
-    /// Small batches of lists of a fixed number, sorted and merged within the batch only: what the bitmap replaces.
+    /// Small batches of lists of a fixed number, sorted and merged within the batch only: what the
+    /// bitmap replaces.
     Pluglist,
 }
 
@@ -132,9 +142,11 @@ pub struct RunConfig {
     pub preset: Preset,
     /// How on-demand requests are made.
     pub io_scheduling: IoScheduling,
-    /// Whether chunks of the grid stay in memory between the passes of fully-external runs, those with the most active edges (GraphSD, section 4.3).
+    /// Whether chunks of the grid stay in memory between the passes of fully-external runs, those
+    /// with the most active edges (GraphSD, section 4.3).
     pub sub_blocks: bool,
-    /// Whether a worker that has read all of its share of the lists takes from the others' (Graphene, section 4.2).
+    /// Whether a worker that has read all of its share of the lists takes from the others'
+    /// (Graphene, section 4.2).
     pub stealing: bool,
     /// Which vertices are computed early; `None`: what the preset says.
     pub precompute: Option<Precompute>,
@@ -189,11 +201,14 @@ impl Precompute {
 impl RunConfig {
     /// Which vertices are computed early by programs that allow it; `None`: none.
     pub fn early(&self) -> Option<Precompute> {
-        let of_preset = if self.preset == Preset::Seraph { Precompute::Gap } else { Precompute::Off };
-        Some(self.precompute.unwrap_or(of_preset)).filter(|&precompute| precompute != Precompute::Off)
+        let of_preset =
+            if self.preset == Preset::Seraph { Precompute::Gap } else { Precompute::Off };
+        Some(self.precompute.unwrap_or(of_preset))
+            .filter(|&precompute| precompute != Precompute::Off)
     }
 
-    /// Whether an algorithm that has a way of its own is to run as a program that accepts early messages instead: what Seraph does, or what is asked for.
+    /// Whether an algorithm that has a way of its own is to run as a program that accepts early
+    /// messages instead: what Seraph does, or what is asked for.
     pub fn wants_monotone(&self) -> bool {
         self.preset == Preset::Seraph || self.early().is_some()
     }
@@ -202,9 +217,17 @@ impl RunConfig {
     pub fn with_preset(self, preset: Preset) -> Self {
         match preset {
             Preset::Best => Self { preset, ..self },
-            Preset::Streaming => Self { preset, read: ReadPolicy::Full, cross_iteration: CrossIteration::Off, sub_blocks: false, ..self },
+            Preset::Streaming => Self {
+                preset,
+                read: ReadPolicy::Full,
+                cross_iteration: CrossIteration::Off,
+                sub_blocks: false,
+                ..self
+            },
             Preset::Graphsd => Self { preset, cross_iteration: CrossIteration::Graphsd, ..self },
-            Preset::Seraph => Self { preset, cross_iteration: CrossIteration::Off, sub_blocks: false, ..self },
+            Preset::Seraph => {
+                Self { preset, cross_iteration: CrossIteration::Off, sub_blocks: false, ..self }
+            }
         }
     }
 }

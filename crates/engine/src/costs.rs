@@ -1,9 +1,11 @@
-//! What an iteration is predicted to take by the grid and by the lists of active vertices (GraphSD, ICPP'22, section 4.1): bytes and requests by the device's profile, and the
-//! processor's share, whichever is longer.
+//! What an iteration is predicted to take by the grid and by the lists of active vertices (GraphSD,
+//! ICPP'22, section 4.1): bytes and requests by the device's profile, and the processor's share,
+//! whichever is longer.
 
 use crate::{limits::Limits, report::Costs};
 
-/// Seconds of a processor for each word of the grid that is combined: measured, on a processor of 2023.
+/// Seconds of a processor for each word of the grid that is combined: measured, on a processor of
+/// 2023.
 const WORD: f64 = 2e-9;
 /// The same where each word's source must be asked whether it sends.
 const ASKED: f64 = 8e-9;
@@ -42,7 +44,8 @@ pub struct Lists {
 
 impl Scan {
     fn seconds(&self, limits: &Limits, workers: usize) -> f64 {
-        reading(limits, self.bytes, self.requests).max(self.words as f64 * if self.everyone { WORD } else { ASKED } / workers as f64)
+        reading(limits, self.bytes, self.requests)
+            .max(self.words as f64 * if self.everyone { WORD } else { ASKED } / workers as f64)
     }
 }
 
@@ -52,7 +55,8 @@ impl Lists {
         let requests = self.count.min(self.adjacency / limits.break_even_bytes.max(1) + 1);
         let wanted = (self.edges * self.width + requests * limits.block_bytes).min(self.adjacency);
         let absent = 1.0 - self.held as f64 / self.adjacency.max(1) as f64;
-        let read = reading(limits, (wanted as f64 * absent) as u64, (requests as f64 * absent) as u64);
+        let read =
+            reading(limits, (wanted as f64 * absent) as u64, (requests as f64 * absent) as u64);
         read.max(self.edges as f64 * self.edge_seconds / self.workers as f64)
     }
 }
@@ -76,7 +80,15 @@ mod tests {
     fn few_lists_are_cheaper_and_all_of_them_are_not() {
         let limits = Limits::new(&RunConfig::default(), None, 1 << 20);
         let scan = Scan { bytes: 600 << 20, requests: 1000, words: 268 << 20, everyone: true };
-        let lists = |count, edges, held| Lists { count, edges, width: 3, adjacency: 800 << 20, held, edge_seconds: 8e-9, workers: 2 };
+        let lists = |count, edges, held| Lists {
+            count,
+            edges,
+            width: 3,
+            adjacency: 800 << 20,
+            held,
+            edge_seconds: 8e-9,
+            workers: 2,
+        };
         let costs = |lists| predict(&limits, 2, scan, lists);
         let few = costs(lists(1000, 50_000, 0));
         assert!(few.on_demand_seconds * 5.0 < few.full_seconds, "{few:?}");
@@ -84,9 +96,16 @@ mod tests {
         assert!(all.on_demand_seconds > all.full_seconds, "{all:?}");
         // What is in memory costs no reading.
         let held = costs(lists(1000, 50_000, 800 << 20));
-        assert!(held.on_demand_seconds < few.on_demand_seconds && held.full_seconds == few.full_seconds);
+        assert!(
+            held.on_demand_seconds < few.on_demand_seconds && held.full_seconds == few.full_seconds
+        );
         // A grid in memory costs the processor's time alone.
-        let near = predict(&limits, 2, Scan { bytes: 0, requests: 0, ..scan }, lists(8 << 20, 268 << 20, 0));
+        let near = predict(
+            &limits,
+            2,
+            Scan { bytes: 0, requests: 0, ..scan },
+            lists(8 << 20, 268 << 20, 0),
+        );
         assert!(near.full_seconds < all.full_seconds);
     }
 }

@@ -47,13 +47,16 @@ impl From<StorageError> for EngineError {
 /// The result of an engine operation.
 pub type Result<T> = std::result::Result<T, EngineError>;
 
-/// What all workers of a step end with: an error that one of them met, rather than that the others were told to stop because of it.
+/// What all workers of a step end with: an error that one of them met, rather than that the others
+/// were told to stop because of it.
 pub fn all<T>(results: Vec<Result<T>>) -> Result<Vec<T>> {
     let (mut values, mut failed) = (Vec::with_capacity(results.len()), None);
     for result in results {
         match result {
             Ok(value) => values.push(value),
-            Err(error) if matches!(failed, None | Some(EngineError::Cancelled)) => failed = Some(error),
+            Err(error) if matches!(failed, None | Some(EngineError::Cancelled)) => {
+                failed = Some(error)
+            }
             Err(_) => {}
         }
     }
@@ -67,10 +70,16 @@ mod tests {
     #[test]
     fn the_cause_wins_over_its_consequences() {
         let cause = || Err(EngineError::Usage("cause".to_owned()));
-        for results in [vec![Err(EngineError::Cancelled), cause(), Ok(1)], vec![cause(), Err(EngineError::Cancelled)]] {
+        for results in [
+            vec![Err(EngineError::Cancelled), cause(), Ok(1)],
+            vec![cause(), Err(EngineError::Cancelled)],
+        ] {
             assert!(matches!(all(results), Err(EngineError::Usage(_))));
         }
-        assert!(matches!(all::<u8>(vec![Ok(1), Err(EngineError::Cancelled)]), Err(EngineError::Cancelled)));
+        assert!(matches!(
+            all::<u8>(vec![Ok(1), Err(EngineError::Cancelled)]),
+            Err(EngineError::Cancelled)
+        ));
         assert_eq!(all(vec![Ok(1), Ok(2)]).unwrap(), [1, 2]);
     }
 }

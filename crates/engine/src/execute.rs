@@ -1,8 +1,9 @@
-//! The executor of [`VertexProgram`]s: iterations over a frontier, each reading all edges from the grid or the lists of active vertices from the rows,
-//! whichever is predicted to cost less.
+//! The executor of [`VertexProgram`]s: iterations over a frontier, each reading all edges from the
+//! grid or the lists of active vertices from the rows, whichever is predicted to cost less.
 //!
-//! Memory for each vertex: a value, a signal, a message, a degree, two bits. A full scan combines messages into a stripe that one worker owns; on demand, messages are gathered by
-//! range and combined under the range's lock, in the order of the rows where the monoid is not exact.
+//! Memory for each vertex: a value, a signal, a message, a degree, two bits. A full scan combines
+//! messages into a stripe that one worker owns; on demand, messages are gathered by range and
+//! combined under the range's lock, in the order of the rows where the monoid is not exact.
 
 use std::sync::{
     Mutex,
@@ -33,10 +34,12 @@ use crate::{
     values::FinalValues,
 };
 
-/// Vertices of a part in vertex-parallel steps: a fixed size, so that sums are grouped alike whatever the number of workers.
+/// Vertices of a part in vertex-parallel steps: a fixed size, so that sums are grouped alike
+/// whatever the number of workers.
 const PART: u64 = 1 << 14;
 
-/// Seconds of a processor for each edge of a list whose message is gathered and combined under a range's lock: about four times what a stripe's owner pays.
+/// Seconds of a processor for each edge of a list whose message is gathered and combined under a
+/// range's lock: about four times what a stripe's owner pays.
 const COMBINED: f64 = 16e-9;
 
 /// A finished run of a program.
@@ -73,7 +76,12 @@ pub fn plan<P: VertexProgram>(
 }
 
 /// The same for a program whose vertices may be computed early, if `config` says so.
-pub fn plan_monotone<P: Monotone>(program: &P, name: &'static str, graph: &Graph, config: &RunConfig) -> Result<(Plan, u64)> {
+pub fn plan_monotone<P: Monotone>(
+    program: &P,
+    name: &'static str,
+    graph: &Graph,
+    config: &RunConfig,
+) -> Result<(Plan, u64)> {
     plan_with(program, name, graph, config, (None, Early::new(config.early())))
 }
 
@@ -87,8 +95,11 @@ fn plan_with<P: VertexProgram>(
     let vertices = graph.connected();
     let sets = routes(program, graph, config)?;
     let item = |name, bytes_each: usize| PlanItem { name, bytes: vertices * bytes_each as u64 };
-    let mut resident =
-        vec![item("values", size_of::<P::Value>()), item("signals", size_of::<P::Signal>()), item("messages", size_of::<P::Message>())];
+    let mut resident = vec![
+        item("values", size_of::<P::Value>()),
+        item("signals", size_of::<P::Signal>()),
+        item("messages", size_of::<P::Message>()),
+    ];
     resident.push(PlanItem { name: "frontiers", bytes: 3 * Frontier::bytes(vertices) });
     let mut edges = Vec::new();
     for route in &sets {
@@ -109,10 +120,18 @@ fn plan_with<P: VertexProgram>(
     } else {
         "iterations over a frontier; the cheaper of grid and rows for each"
     };
-    let external =
-        if external::suits(program, graph) { Some(external::needs::least(program, graph, config, early.as_ref())?) } else { None };
-    let needs = Needs { algorithm: name, method: method.to_owned(), resident, external, edges, scans };
-    let (mut plan, mut room) = if early.is_some() { needs.plan_early(graph, config)? } else { needs.plan(graph, config)? };
+    let external = if external::suits(program, graph) {
+        Some(external::needs::least(program, graph, config, early.as_ref())?)
+    } else {
+        None
+    };
+    let needs =
+        Needs { algorithm: name, method: method.to_owned(), resident, external, edges, scans };
+    let (mut plan, mut room) = if early.is_some() {
+        needs.plan_early(graph, config)?
+    } else {
+        needs.plan(graph, config)?
+    };
     if plan.memory_model == MemoryModel::FullyExternal {
         plan.method = external::method(program, graph).to_owned();
         plan.disk_bytes = external::needs::disk_bytes::<P>(graph);
@@ -123,10 +142,12 @@ fn plan_with<P: VertexProgram>(
         let kept: u64 = near.iter().map(|item| item.bytes).sum();
         let arrays = [external::needs::least(program, graph, config, None)?, near].concat();
         if pass_over(&mut plan, &mut room, graph, config, arrays, share) {
-            // The run itself decides what stays in memory; the plan has seen to it that everything does.
+            // The run itself decides what stays in memory; the plan has seen to it that everything
+            // does.
             room += kept;
             plan.method = "passes over the grid, up and down in turn, in which half of the edges serve two iterations".to_owned();
-            plan.expected_bytes_read = scans.map(|scans| whole + plan.bytes_per_scan * scans.saturating_sub(1));
+            plan.expected_bytes_read =
+                scans.map(|scans| whole + plan.bytes_per_scan * scans.saturating_sub(1));
             plan.in_passes = true;
         }
     }
@@ -147,15 +168,22 @@ fn routes<P: VertexProgram>(program: &P, graph: &Graph, config: &RunConfig) -> R
     let mut done = Vec::new();
     let mut routes = Vec::new();
     for &direction in program.directions() {
-        let rows = graph
-            .rows(direction)
-            .ok_or_else(|| EngineError::Usage("this needs the incoming edges, and the graph was built with --transpose off".to_owned()))?;
+        let rows = graph.rows(direction).ok_or_else(|| {
+            EngineError::Usage(
+                "this needs the incoming edges, and the graph was built with --transpose off"
+                    .to_owned(),
+            )
+        })?;
         if done.contains(&rows) {
             continue;
         }
         done.push(rows);
-        // The grid leads from sources to targets, without weights, and does not have all edges in every layout.
-        let grid = rows == Direction::Out && !weights && config.read != ReadPolicy::OnDemand && graph.has_whole_grid();
+        // The grid leads from sources to targets, without weights, and does not have all edges in
+        // every layout.
+        let grid = rows == Direction::Out
+            && !weights
+            && config.read != ReadPolicy::OnDemand
+            && graph.has_whole_grid();
         let wants_rows = !grid || !(dense || config.read == ReadPolicy::Full);
         routes.push(Route { grid, rows: wants_rows.then_some(rows), degrees: rows, weights });
     }
@@ -196,10 +224,22 @@ fn execute_with<'a, P: VertexProgram>(
     let (plan, cache) = plan_with(program, name, graph, config, (scans, early))?;
     if plan.memory_model == MemoryModel::FullyExternal || plan.in_passes {
         let names = external::needs::sections(program, graph, config, early.as_ref(), cache)?;
-        let (session, sections) = Session::open(graph, config, progress, &names.iter().map(String::as_str).collect::<Vec<_>>())?;
+        let (session, sections) = Session::open(
+            graph,
+            config,
+            progress,
+            &names.iter().map(String::as_str).collect::<Vec<_>>(),
+        )?;
         let ended = external::run::execute(program, &session, sections, cache, (scans, early))?;
         let Ended { values, iterations, residual, load_seconds } = ended;
-        return Ok(Finished { values: FinalValues::Stored(values), session, plan, iterations, residual, load_seconds });
+        return Ok(Finished {
+            values: FinalValues::Stored(values),
+            session,
+            plan,
+            iterations,
+            residual,
+            load_seconds,
+        });
     }
     let routes = routes(program, graph, config)?;
     let mut names: Vec<String> = Vec::new();
@@ -212,9 +252,15 @@ fn execute_with<'a, P: VertexProgram>(
             names.push("grid.words".to_owned());
         }
     }
-    let (session, sections) = Session::open(graph, config, progress, &names.iter().map(String::as_str).collect::<Vec<_>>())?;
+    let (session, sections) = Session::open(
+        graph,
+        config,
+        progress,
+        &names.iter().map(String::as_str).collect::<Vec<_>>(),
+    )?;
     let mut sections = sections.into_iter();
-    let total: u64 = routes.iter().map(|route| u64::from(route.grid) + u64::from(route.rows.is_some())).sum();
+    let total: u64 =
+        routes.iter().map(|route| u64::from(route.grid) + u64::from(route.rows.is_some())).sum();
     let mut channels = Vec::new();
     let mut degrees = None;
     for route in &routes {
@@ -230,7 +276,12 @@ fn execute_with<'a, P: VertexProgram>(
             }
         };
         let grid = if route.grid {
-            Some(Grid::open(&session, sections.next().expect("the section was opened"), graph.grid()?, cache / total)?)
+            Some(Grid::open(
+                &session,
+                sections.next().expect("the section was opened"),
+                graph.grid()?,
+                cache / total,
+            )?)
         } else {
             None
         };
@@ -239,7 +290,14 @@ fn execute_with<'a, P: VertexProgram>(
     let load_seconds = session.seconds();
     let run = Run::new(program, &session, &channels, degrees.as_deref())?;
     let (values, iterations, residual) = run.iterate()?;
-    Ok(Finished { values: FinalValues::Memory(values), session, plan, iterations, residual, load_seconds })
+    Ok(Finished {
+        values: FinalValues::Memory(values),
+        session,
+        plan,
+        iterations,
+        residual,
+        load_seconds,
+    })
 }
 
 struct Run<'r, P: VertexProgram> {
@@ -256,7 +314,12 @@ struct Run<'r, P: VertexProgram> {
 }
 
 impl<'r, P: VertexProgram> Run<'r, P> {
-    fn new(program: &'r P, session: &'r Session<'r>, channels: &'r [Channel], degrees: Option<&'r [u32]>) -> Result<Self> {
+    fn new(
+        program: &'r P,
+        session: &'r Session<'r>,
+        channels: &'r [Channel],
+        degrees: Option<&'r [u32]>,
+    ) -> Result<Self> {
         let len = session.graph.connected();
         let huge = session.config.huge_pages;
         let degrees = degrees
@@ -269,16 +332,22 @@ impl<'r, P: VertexProgram> Run<'r, P> {
             let (values, inbox) = (Parts::new(&mut values), Parts::new(&mut inbox));
             let fill = |(): &mut (), range: std::ops::Range<u64>| {
                 inbox.take(range.clone()).fill(P::Message::IDENTITY);
-                values.take(range.clone()).iter_mut().zip(range).for_each(|(value, at)| *value = program.init(at, degrees[at as usize]));
+                values
+                    .take(range.clone())
+                    .iter_mut()
+                    .zip(range)
+                    .for_each(|(value, at)| *value = program.init(at, degrees[at as usize]));
             };
             session.workers.over(len, PART, |_| (), fill);
         }
         let mut current = Frontier::new(len, huge)?;
         match program.start() {
             Start::All => current.fill(),
-            Start::Vertices(vertices) => vertices.into_iter().filter(|&vertex| vertex < len).for_each(|vertex| {
-                current.insert(vertex);
-            }),
+            Start::Vertices(vertices) => {
+                vertices.into_iter().filter(|&vertex| vertex < len).for_each(|vertex| {
+                    current.insert(vertex);
+                })
+            }
         }
         let (next, sending) = (Frontier::new(len, huge)?, Frontier::new(len, huge)?);
         Ok(Self {
@@ -320,7 +389,9 @@ impl<'r, P: VertexProgram> Run<'r, P> {
             self.session.check()?;
             context.iteration += 1;
             let left = self.current.count();
-            if self.program.finished(&context, residual, left) && (left > 0 || self.phase_key() == u64::MAX) {
+            if self.program.finished(&context, residual, left)
+                && (left > 0 || self.phase_key() == u64::MAX)
+            {
                 break;
             }
         }
@@ -335,7 +406,9 @@ impl<'r, P: VertexProgram> Run<'r, P> {
             PART,
             |_| u64::MAX,
             |key, range| {
-                values[range.start as usize..range.end as usize].iter().for_each(|value| *key = (*key).min(program.phase_key(value)));
+                values[range.start as usize..range.end as usize]
+                    .iter()
+                    .for_each(|value| *key = (*key).min(program.phase_key(value)));
             },
         );
         keys.into_iter().min().unwrap_or(u64::MAX)
@@ -370,7 +443,8 @@ impl<'r, P: VertexProgram> Run<'r, P> {
     fn send(&mut self, context: &mut Context) -> Result<u64> {
         let len = self.session.graph.connected();
         let program = self.program;
-        let (values, degrees, current, sending) = (&*self.values, self.degrees, &self.current, &self.sending);
+        let (values, degrees, current, sending) =
+            (&*self.values, self.degrees, &self.current, &self.sending);
         let parts = Parts::new(&mut self.signals);
         let sums: Vec<AtomicU64> = (0..len.div_ceil(PART)).map(|_| AtomicU64::new(0)).collect();
         let edges = self.session.workers.over(
@@ -402,14 +476,15 @@ impl<'r, P: VertexProgram> Run<'r, P> {
         Ok(edges.into_iter().sum())
     }
 
-    /// Carries signals along the edges of one direction; returns how edges were read, and what was predicted where there was a choice.
+    /// Carries signals along the edges of one direction; returns how edges were read, and what was
+    /// predicted where there was a choice.
     fn deliver(&mut self, channel: &Channel, edges: u64) -> Result<(&'static str, Option<Costs>)> {
         let predicted = match (&channel.grid, &channel.rows) {
             (Some(grid), Some(rows)) => Some(self.predict(grid, rows, edges)),
             _ => None,
         };
-        let full =
-            predicted.is_none_or(|costs| costs.full_seconds <= costs.on_demand_seconds) || self.session.config.read == ReadPolicy::Full;
+        let full = predicted.is_none_or(|costs| costs.full_seconds <= costs.on_demand_seconds)
+            || self.session.config.read == ReadPolicy::Full;
         if let (true, Some(grid)) = (full, &channel.grid) {
             self.scan(grid)?;
             return Ok(("full", predicted));
@@ -471,9 +546,12 @@ impl<'r, P: VertexProgram> Run<'r, P> {
             |outbox, vertex, list| {
                 let signal = signals[vertex as usize];
                 if weighted {
-                    list.weighted().for_each(|(target, weight)| outbox.push(target, program.carry(signal, weight_value(kind, weight))));
+                    list.weighted().for_each(|(target, weight)| {
+                        outbox.push(target, program.carry(signal, weight_value(kind, weight)))
+                    });
                 } else {
-                    list.neighbors().for_each(|target| outbox.push(target, program.carry(signal, 1.0)));
+                    list.neighbors()
+                        .for_each(|target| outbox.push(target, program.carry(signal, 1.0)));
                 }
             },
         )?;
@@ -493,7 +571,8 @@ impl<'r, P: VertexProgram> Run<'r, P> {
             PART,
             |_| (),
             |(), range| {
-                let (mut values, mut inbox) = (values.take(range.clone()), inbox.take(range.clone()));
+                let (mut values, mut inbox) =
+                    (values.take(range.clone()), inbox.take(range.clone()));
                 let mut residual = 0.0;
                 for group in range.start / 64..range.end.div_ceil(64) {
                     let mut bits = 0u64;
@@ -502,7 +581,9 @@ impl<'r, P: VertexProgram> Run<'r, P> {
                         let message = std::mem::replace(&mut inbox[at], P::Message::IDENTITY);
                         if always || message != P::Message::IDENTITY {
                             let old = values[at];
-                            bits |= u64::from(program.apply(context, vertex, &mut values[at], message)) << (vertex % 64);
+                            bits |=
+                                u64::from(program.apply(context, vertex, &mut values[at], message))
+                                    << (vertex % 64);
                             residual += program.residual(&old, &values[at]);
                         }
                     }

@@ -1,4 +1,5 @@
-//! [`Frontier`]: a set of vertices as a bitmap with relaxed atomic bits; iterated in ascending order, a word at a time.
+//! [`Frontier`]: a set of vertices as a bitmap with relaxed atomic bits; iterated in ascending
+//! order, a word at a time.
 
 use std::{
     ops::Range,
@@ -96,7 +97,13 @@ impl Frontier {
         let last = last.min(self.len - 1);
         let (low, high) = (first / 64, last / 64);
         let (from, to) = (u64::MAX << (first % 64), u64::MAX >> (63 - last % 64));
-        (low..=high).map(move |index| (index, if index == low { from } else { u64::MAX } & if index == high { to } else { u64::MAX }))
+        (low..=high).map(move |index| {
+            (
+                index,
+                if index == low { from } else { u64::MAX }
+                    & if index == high { to } else { u64::MAX },
+            )
+        })
     }
 
     /// The 64 members from `index * 64` on, as bits.
@@ -105,7 +112,8 @@ impl Frontier {
         self.words[index as usize].load(Relaxed)
     }
 
-    /// Replaces the 64 members from `index * 64` on. The caller must be the only one who writes that word.
+    /// Replaces the 64 members from `index * 64` on. The caller must be the only one who writes
+    /// that word.
     #[inline(always)]
     pub fn set_word(&self, index: u64, bits: u64) {
         self.words[index as usize].store(bits, Relaxed);
@@ -121,13 +129,22 @@ impl Frontier {
         self.words[index as usize].fetch_and(!bits, Relaxed);
     }
 
-    /// Replaces the members in a range by those for which `is_member` says so; returns how many. Others may do the same with other ranges at the same time.
+    /// Replaces the members in a range by those for which `is_member` says so; returns how many.
+    /// Others may do the same with other ranges at the same time.
     pub fn replace(&self, range: Range<u64>, mut is_member: impl FnMut(u64) -> bool) -> u64 {
-        self.replace_words(range, |part| part.enumerate().fold(0, |bits, (bit, vertex)| bits | u64::from(is_member(vertex)) << bit))
+        self.replace_words(range, |part| {
+            part.enumerate()
+                .fold(0, |bits, (bit, vertex)| bits | u64::from(is_member(vertex)) << bit)
+        })
     }
 
-    /// The same, up to 64 members at a time: `members` gets some of the range, and returns a bit for each, the lowest for the first.
-    pub fn replace_words(&self, range: Range<u64>, mut members: impl FnMut(Range<u64>) -> u64) -> u64 {
+    /// The same, up to 64 members at a time: `members` gets some of the range, and returns a bit
+    /// for each, the lowest for the first.
+    pub fn replace_words(
+        &self,
+        range: Range<u64>,
+        mut members: impl FnMut(Range<u64>) -> u64,
+    ) -> u64 {
         let mut count = 0;
         let mut vertex = range.start;
         while vertex < range.end {
@@ -204,7 +221,10 @@ mod tests {
         let mut frontier = Frontier::new(300, HugePages::Off).unwrap();
         frontier.fill();
         assert_eq!(frontier.replace(70..203, |vertex| vertex % 3 == 0), 44);
-        assert!((0..300).all(|vertex| frontier.contains(vertex) == (!(70..203).contains(&vertex) || vertex % 3 == 0)));
+        assert!(
+            (0..300).all(|vertex| frontier.contains(vertex)
+                == (!(70..203).contains(&vertex) || vertex % 3 == 0))
+        );
     }
 
     #[test]

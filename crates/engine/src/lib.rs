@@ -1,4 +1,5 @@
-//! The graph in motion: programs, plans, iterations. The only crate where memory, disk and compute meet.
+//! The graph in motion: programs, plans, iterations. The only crate where memory, disk and compute
+//! meet.
 //!
 //! - [`config`]: [`RunConfig`], what the user asks of a run.
 //! - [`budget`]: from the budget to the plan; [`plan`]: [`Plan`], what a run will do, and why.
@@ -7,8 +8,10 @@
 //! - [`external`]: iterations with the vertices on storage.
 //! - [`frontier`]: [`frontier::Frontier`], the active set.
 //! - [`edges`]: edges on their way from storage to the workers.
-//! - [`session`]: [`session::Session`], everything that lasts as long as a run; [`workers`]: its threads; [`reader`]: a worker's means of reading.
-//! - [`costs`]: what an iteration is predicted to take; [`limits`]: how on-demand requests are made; [`meter`]: what reading looked like over time.
+//! - [`session`]: [`session::Session`], everything that lasts as long as a run; [`workers`]: its
+//!   threads; [`reader`]: a worker's means of reading.
+//! - [`costs`]: what an iteration is predicted to take; [`limits`]: how on-demand requests are
+//!   made; [`meter`]: what reading looked like over time.
 //! - [`report`]: [`Outcome`], [`Column`] and [`RunReport`], what a run gives back.
 //! - [`values`]: per-vertex values, in memory or on scratch.
 //! - [`error`]: [`EngineError`], what else it can end with.
@@ -35,8 +38,13 @@ pub mod workers;
 
 pub use outercore_storage::{HugePages, HugeVec, Pod, backend::IoBackend};
 
-pub use config::{CrossIteration, IoScheduling, MemoryModel, Precompute, Preset, ReadPolicy, RunConfig, RunProgress, Silent};
+pub use config::{
+    CrossIteration, IoScheduling, MemoryModel, Precompute, Preset, ReadPolicy, RunConfig,
+    RunProgress, Silent,
+};
 pub use error::{EngineError, Result};
 pub use plan::{Plan, human_bytes};
-pub use report::{Cell, Column, Figure, IoReport, Isolated, IterationReport, Meaning, Outcome, RunReport, TopRow};
+pub use report::{
+    Cell, Column, Figure, IoReport, Isolated, IterationReport, Meaning, Outcome, RunReport, TopRow,
+};
 pub use values::{FinalValues, NumberKind, Values};

@@ -1,5 +1,6 @@
-//! [`Limits`]: how large on-demand requests are and what they read over, derived from what the device measured (Graphene, FAST'17, section 3): reading over a gap pays while
-//! that takes less time than one more request, and a request has no use for more bytes than it takes to stream.
+//! [`Limits`]: how large on-demand requests are and what they read over, derived from what the
+//! device measured (Graphene, FAST'17, section 3): reading over a gap pays while that takes less
+//! time than one more request, and a request has no use for more bytes than it takes to stream.
 
 use outercore_storage::device::DeviceProfile;
 use serde::Serialize;
@@ -37,7 +38,8 @@ pub struct Limits {
     pub break_even_bytes: u64,
 }
 
-/// Without a profile: what a random request costs on a solid-state disk of 3 GB/s and 90,000 requests a second.
+/// Without a profile: what a random request costs on a solid-state disk of 3 GB/s and 90,000
+/// requests a second.
 const GAP: u64 = 32 << 10;
 /// Without a profile: what such a disk streams in a second.
 const STREAM: f64 = 2e9;
@@ -47,16 +49,20 @@ const REQUEST: u64 = 256 << 10;
 impl Limits {
     /// What holds for a run with buffers of so many bytes.
     pub fn new(config: &RunConfig, profile: Option<&DeviceProfile>, buffer_bytes: u64) -> Self {
-        let choose = |asked: Option<u64>, measured: Option<u64>, constant: u64| match (asked, measured) {
-            (Some(bytes), _) => (bytes, LimitSource::Option),
-            (_, Some(bytes)) => (bytes, LimitSource::Profile),
-            _ => (constant, LimitSource::Constant),
-        };
+        let choose =
+            |asked: Option<u64>, measured: Option<u64>, constant: u64| match (asked, measured) {
+                (Some(bytes), _) => (bytes, LimitSource::Option),
+                (_, Some(bytes)) => (bytes, LimitSource::Profile),
+                _ => (constant, LimitSource::Constant),
+            };
         let block = config.block;
-        // A device that answers a request in no time still has a cost for each in the processor; one that takes ages must not make everything one request.
-        let break_even = profile.map(|profile| profile.break_even_request_bytes.clamp(8 << 10, 256 << 10));
+        // A device that answers a request in no time still has a cost for each in the processor;
+        // one that takes ages must not make everything one request.
+        let break_even =
+            profile.map(|profile| profile.break_even_request_bytes.clamp(8 << 10, 256 << 10));
         let (gap, max_gap_from) = choose(config.max_gap, break_even, GAP);
-        let (request, max_request_from) = choose(config.max_request, profile.and_then(DeviceProfile::request_bytes), REQUEST);
+        let (request, max_request_from) =
+            choose(config.max_request, profile.and_then(DeviceProfile::request_bytes), REQUEST);
         // Two blocks at least: an entry may lie on the boundary of two.
         let least = (2 * block).max(8 << 10);
         let request = request.clamp(least, buffer_bytes.max(least)) / block * block;
@@ -66,7 +72,8 @@ impl Limits {
             max_gap_from,
             max_request_bytes: request,
             max_request_from,
-            device_bytes_per_second: profile.map_or(STREAM, |profile| profile.sequential_bytes_per_second.max(1e6)),
+            device_bytes_per_second: profile
+                .map_or(STREAM, |profile| profile.sequential_bytes_per_second.max(1e6)),
             break_even_bytes: break_even.unwrap_or(GAP),
         }
     }
@@ -86,11 +93,21 @@ mod tests {
         let config = RunConfig::default();
         let none = Limits::new(&config, None, 768 << 10);
         assert_eq!((none.max_gap_bytes, none.max_gap_from), (GAP, LimitSource::Constant));
-        assert_eq!((none.max_request_bytes, none.max_request_from), (REQUEST, LimitSource::Constant));
+        assert_eq!(
+            (none.max_request_bytes, none.max_request_from),
+            (REQUEST, LimitSource::Constant)
+        );
         let slow = DeviceProfile { break_even_request_bytes: 100_000, ..DeviceProfile::default() };
         let measured = Limits::new(&config, Some(&slow), 768 << 10);
-        assert_eq!((measured.max_gap_bytes, measured.max_gap_from), (100_000 / 4096 * 4096, LimitSource::Profile));
-        let asked = Limits::new(&RunConfig { max_gap: Some(0), max_request: Some(1 << 30), ..config }, Some(&slow), 768 << 10);
+        assert_eq!(
+            (measured.max_gap_bytes, measured.max_gap_from),
+            (100_000 / 4096 * 4096, LimitSource::Profile)
+        );
+        let asked = Limits::new(
+            &RunConfig { max_gap: Some(0), max_request: Some(1 << 30), ..config },
+            Some(&slow),
+            768 << 10,
+        );
         assert_eq!((asked.max_gap_bytes, asked.max_gap_from), (0, LimitSource::Option));
         assert_eq!(asked.max_request_bytes, 768 << 10, "no request is larger than a buffer");
     }
@@ -98,7 +115,12 @@ mod tests {
     #[test]
     fn limits_are_whole_blocks() {
         for block in [512, 4096, 8192] {
-            let config = RunConfig { block, max_gap: Some(10_000), max_request: Some(1), ..RunConfig::default() };
+            let config = RunConfig {
+                block,
+                max_gap: Some(10_000),
+                max_request: Some(1),
+                ..RunConfig::default()
+            };
             let limits = Limits::new(&config, None, 768 << 10);
             assert_eq!((limits.max_gap_bytes % block, limits.max_request_bytes % block), (0, 0));
             assert!(limits.max_request_bytes >= 2 * block && limits.max_gap_bytes <= 10_000);

@@ -1,4 +1,5 @@
-//! What reading looked like from outside: requests in flight and bytes that arrived, over time. Each reader has a [`Meter`] of its own; a report adds them up.
+//! What reading looked like from outside: requests in flight and bytes that arrived, over time.
+//! Each reader has a [`Meter`] of its own; a report adds them up.
 
 use std::time::Instant;
 
@@ -70,7 +71,14 @@ pub struct Meter {
 impl Meter {
     /// A meter of a run that began then.
     pub fn new(begun: Instant) -> Self {
-        Self { begun, last: begun, depth: 0, request_seconds: 0.0, reading_seconds: 0.0, timeline: Timeline::default() }
+        Self {
+            begun,
+            last: begun,
+            depth: 0,
+            request_seconds: 0.0,
+            reading_seconds: 0.0,
+            timeline: Timeline::default(),
+        }
     }
 
     /// So many requests started.

@@ -1,4 +1,5 @@
-//! [`Monoid`]: what may be merged on its way to a vertex; [`Idempotent`]: what may be merged twice, early or late.
+//! [`Monoid`]: what may be merged on its way to a vertex; [`Idempotent`]: what may be merged twice,
+//! early or late.
 //!
 //! A relaxed executor asks for `Idempotent`, so running a sum on one does not compile.
 
@@ -34,7 +35,8 @@ pub struct Or<T>(pub T);
 
 macro_rules! monoid {
     ($name:ident<$t:ty>, $identity:expr, $exact:expr, $combine:path) => {
-        // SAFETY: a transparent wrapper of a number: no padding, every bit pattern valid, nothing to drop.
+        // SAFETY: a transparent wrapper of a number: no padding, every bit pattern valid, nothing
+        // to drop.
         unsafe impl Pod for $name<$t> {}
         impl Monoid for $name<$t> {
             const IDENTITY: Self = $name($identity);

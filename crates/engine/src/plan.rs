@@ -38,7 +38,8 @@ pub struct Plan {
     pub expected_bytes_read: Option<u64>,
     /// Bytes of scratch on disk.
     pub disk_bytes: u64,
-    /// Whether a semi-external run passes over the grid as fully-external ones do, so that a reading serves two iterations.
+    /// Whether a semi-external run passes over the grid as fully-external ones do, so that a
+    /// reading serves two iterations.
     #[serde(skip)]
     pub in_passes: bool,
 }
@@ -47,7 +48,11 @@ pub struct Plan {
 pub fn human_bytes(bytes: u64) -> String {
     let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
     let unit = ((63 - (bytes | 1).leading_zeros()) / 10).min(5) as usize;
-    if unit == 0 { format!("{bytes} B") } else { format!("{:.1} {}", bytes as f64 / (1u64 << (10 * unit)) as f64, units[unit]) }
+    if unit == 0 {
+        format!("{bytes} B")
+    } else {
+        format!("{:.1} {}", bytes as f64 / (1u64 << (10 * unit)) as f64, units[unit])
+    }
 }
 
 impl std::fmt::Display for Plan {

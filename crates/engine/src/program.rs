@@ -1,6 +1,8 @@
-//! What an author writes: [`VertexProgram`] for synchronous iterations, [`Visitor`] for asynchronous traversal.
+//! What an author writes: [`VertexProgram`] for synchronous iterations, [`Visitor`] for
+//! asynchronous traversal.
 //!
-//! `scatter` sees only the source, `apply` sees only the target, and between them stands a monoid. Neither end of an edge need be in memory with the other.
+//! `scatter` sees only the source, `apply` sees only the target, and between them stands a monoid.
+//! Neither end of an edge need be in memory with the other.
 
 use outercore_graph::Direction;
 use outercore_storage::Pod;
@@ -23,7 +25,8 @@ pub enum Start {
 pub struct Context {
     /// The iteration, from 0.
     pub iteration: u64,
-    /// The sum of [`VertexProgram::aggregate`] over all connected vertices at the beginning of this iteration, in the order of the vertices.
+    /// The sum of [`VertexProgram::aggregate`] over all connected vertices at the beginning of this
+    /// iteration, in the order of the vertices.
     pub aggregate: f64,
     /// What [`VertexProgram::prepare`] made of it.
     pub prepared: f64,
@@ -31,7 +34,8 @@ pub struct Context {
     pub phase: u64,
 }
 
-/// A synchronous program: in each iteration active vertices scatter, messages merge, vertices apply.
+/// A synchronous program: in each iteration active vertices scatter, messages merge, vertices
+/// apply.
 pub trait VertexProgram: Sync {
     /// What a vertex keeps.
     type Value: Pod + Copy + Send + Sync;
@@ -50,7 +54,8 @@ pub trait VertexProgram: Sync {
     fn weighted(&self) -> bool {
         false
     }
-    /// Whether all that the program keeps for a vertex is in its value, so that it can run with the values on storage.
+    /// Whether all that the program keeps for a vertex is in its value, so that it can run with the
+    /// values on storage.
     fn is_self_contained(&self) -> bool {
         true
     }
@@ -58,19 +63,26 @@ pub trait VertexProgram: Sync {
     fn applies_always(&self) -> bool {
         false
     }
-    /// Whether vertices may be inactive after the first iteration, so that reading only the lists of the others may pay.
+    /// Whether vertices may be inactive after the first iteration, so that reading only the lists
+    /// of the others may pay.
     fn is_selective(&self) -> bool {
         !self.applies_always()
     }
-    /// Whether every vertex is active and sends in every iteration: all are at first, `apply` always says `true`, and `scatter` always has a signal.
+    /// Whether every vertex is active and sends in every iteration: all are at first, `apply`
+    /// always says `true`, and `scatter` always has a signal.
     fn everyone_sends(&self) -> bool {
         false
     }
     /// A vertex's first value; `degree` counts its edges along the first direction.
     fn init(&self, vertex: u64, degree: u32) -> Self::Value;
-    /// The first values of the vertices from `first` on, in a fully-external run: for programs that go on from values on storage.
+    /// The first values of the vertices from `first` on, in a fully-external run: for programs that
+    /// go on from values on storage.
     fn init_range(&self, first: u64, degrees: &[u32], values: &mut [Self::Value]) -> Result<()> {
-        values.iter_mut().zip(degrees).zip(first..).for_each(|((value, degree), vertex)| *value = self.init(vertex, *degree));
+        values
+            .iter_mut()
+            .zip(degrees)
+            .zip(first..)
+            .for_each(|((value, degree), vertex)| *value = self.init(vertex, *degree));
         Ok(())
     }
     /// What an active vertex sends along each edge; `None`: nothing.
@@ -78,7 +90,13 @@ pub trait VertexProgram: Sync {
     /// A signal on its way along an edge of this weight (1 where there are no weights).
     fn carry(&self, signal: Self::Signal, weight: f64) -> Self::Message;
     /// Receives the merged messages; `true`: active in the next iteration.
-    fn apply(&self, context: &Context, vertex: u64, value: &mut Self::Value, message: Self::Message) -> bool;
+    fn apply(
+        &self,
+        context: &Context,
+        vertex: u64,
+        value: &mut Self::Value,
+        message: Self::Message,
+    ) -> bool;
     /// A number that every vertex needs in this iteration, computed once.
     fn prepare(&self, _context: &Context) -> f64 {
         0.0
@@ -91,16 +109,19 @@ pub trait VertexProgram: Sync {
     fn residual(&self, _old: &Self::Value, _new: &Self::Value) -> f64 {
         0.0
     }
-    /// Whether nobody looks at the values after so many iterations: neither the next one's `apply` and `residual`, nor who asks for the result. In a run by passes they are then not kept.
-    /// Once values are looked at, those of all later iterations are.
+    /// Whether nobody looks at the values after so many iterations: neither the next one's `apply`
+    /// and `residual`, nor who asks for the result. In a run by passes they are then not kept. Once
+    /// values are looked at, those of all later iterations are.
     fn forgets(&self, _iterations: u64) -> bool {
         false
     }
-    /// When no vertex is active any more, the smallest key begins a new phase; `u64::MAX` (all vertices, by default) ends the run.
+    /// When no vertex is active any more, the smallest key begins a new phase; `u64::MAX` (all
+    /// vertices, by default) ends the run.
     fn phase_key(&self, _value: &Self::Value) -> u64 {
         u64::MAX
     }
-    /// Whether a vertex is active at the beginning of a phase. Only those whose key is the phase's may be; others need not be asked.
+    /// Whether a vertex is active at the beginning of a phase. Only those whose key is the phase's
+    /// may be; others need not be asked.
     fn wake(&self, _context: &Context, _vertex: u64, _value: &mut Self::Value) -> bool {
         false
     }
@@ -110,21 +131,26 @@ pub trait VertexProgram: Sync {
     }
 }
 
-/// A program whose messages may come early, twice, or in another order, and whose values end up the same: `apply` only ever improves a value, by the message alone (not by the
-/// iteration's number), and is active when that matters to others. A sum is no such message, and this does not compile for one.
+/// A program whose messages may come early, twice, or in another order, and whose values end up the
+/// same: `apply` only ever improves a value, by the message alone (not by the iteration's number),
+/// and is active when that matters to others. A sum is no such message, and this does not compile
+/// for one.
 pub trait Monotone: VertexProgram<Message: Idempotent> {}
 
-/// An asynchronous program (Pearce et al., SC'10, section III): visitors wait in prioritised queues, one queue for each worker, a hash of the vertex picks the
-/// queue; whoever is popped has its vertex for itself.
+/// An asynchronous program (Pearce et al., SC'10, section III): visitors wait in prioritised
+/// queues, one queue for each worker, a hash of the vertex picks the queue; whoever is popped has
+/// its vertex for itself.
 pub trait Visitor: Copy + Send {
     /// What a vertex keeps.
     type Value: Pod + Copy + Send + Sync;
 
     /// The vertex to be visited.
     fn vertex(&self) -> u64;
-    /// Lower is earlier; the second key of the queue is the vertex, so that reads are nearly sequential.
+    /// Lower is earlier; the second key of the queue is the vertex, so that reads are nearly
+    /// sequential.
     fn priority(&self) -> u64;
-    /// Whether the visit may still improve the vertex; answered, and noted in the value, before any edge is read.
+    /// Whether the visit may still improve the vertex; answered, and noted in the value, before any
+    /// edge is read.
     fn pre_visit(&self, value: &mut Self::Value) -> bool;
     /// Whether the popped visitor is still the best that its vertex has seen.
     fn is_current(&self, value: &Self::Value) -> bool;

@@ -1,4 +1,5 @@
-//! [`Reader`]: a worker's queue and the memory that it reads into: either buffers of one size, for scans, or a [`Pool`] from which on-demand requests take what they need.
+//! [`Reader`]: a worker's queue and the memory that it reads into: either buffers of one size, for
+//! scans, or a [`Pool`] from which on-demand requests take what they need.
 
 use std::{
     collections::VecDeque,
@@ -21,7 +22,8 @@ use crate::{
 /// Marks the tags of pieces; the tags of callers are below.
 const PIECE: u64 = 1 << 63;
 
-/// A range of an arena, handed out in pieces of any length, in a ring: what was taken first is used again first.
+/// A range of an arena, handed out in pieces of any length, in a ring: what was taken first is used
+/// again first.
 pub struct Pool {
     arena: Arc<Arena>,
     start: usize,
@@ -88,7 +90,8 @@ struct Split {
 /// A worker's means of reading.
 pub struct Reader {
     queue: Box<dyn Queue>,
-    /// Buffers at rest, all of one size. They are used in turn: the device is slow to write into memory that a processor has just read and still holds in its cache.
+    /// Buffers at rest, all of one size. They are used in turn: the device is slow to write into
+    /// memory that a processor has just read and still holds in its cache.
     pub free: VecDeque<Buffer>,
     pub(crate) pool: Pool,
     pub(crate) scratch: Scratch,
@@ -104,7 +107,13 @@ pub struct Reader {
 
 impl Reader {
     /// A reader with `count` buffers of `bytes` each, from `start` of an arena on.
-    pub fn new(queue: Box<dyn Queue>, arena: Arc<Arena>, start: usize, (count, bytes): (usize, usize), begun: Instant) -> Self {
+    pub fn new(
+        queue: Box<dyn Queue>,
+        arena: Arc<Arena>,
+        start: usize,
+        (count, bytes): (usize, usize),
+        begun: Instant,
+    ) -> Self {
         Self {
             queue,
             free: VecDeque::new(),
@@ -124,33 +133,66 @@ impl Reader {
         if self.free.is_empty() {
             let (count, bytes) = self.buffers;
             debug_assert!(self.pool.is_whole(), "a stream gives everything back");
-            self.free = (0..count).map(|slot| self.pool.arena.buffer(self.pool.start + slot * bytes, bytes)).collect();
+            self.free = (0..count)
+                .map(|slot| self.pool.arena.buffer(self.pool.start + slot * bytes, bytes))
+                .collect();
         }
     }
 
     /// Makes one pool of the buffers, if that is not done.
     pub(crate) fn with_pool(&mut self) {
-        debug_assert!(self.free.is_empty() || self.free.len() == self.buffers.0, "buffers are at rest between steps");
+        debug_assert!(
+            self.free.is_empty() || self.free.len() == self.buffers.0,
+            "buffers are at rest between steps"
+        );
         self.free.clear();
     }
 
-    /// Asks for `len` bytes of `section` from `offset` on (both multiples of a sector) into `buffer`, under a tag below 2^63. A range that crosses stripes
-    /// becomes several requests; the buffer comes back once, when all have arrived.
-    pub fn submit(&mut self, counters: &Counters, section: &OpenSection, offset: u64, len: usize, buffer: Buffer, tag: u64) -> Result<()> {
+    /// Asks for `len` bytes of `section` from `offset` on (both multiples of a sector) into
+    /// `buffer`, under a tag below 2^63. A range that crosses stripes becomes several requests; the
+    /// buffer comes back once, when all have arrived.
+    pub fn submit(
+        &mut self,
+        counters: &Counters,
+        section: &OpenSection,
+        offset: u64,
+        len: usize,
+        buffer: Buffer,
+        tag: u64,
+    ) -> Result<()> {
         let pieces: Vec<_> = section.section.file.pieces(offset, len).collect();
         counters.bytes_read.fetch_add(len as u64, Relaxed);
         counters.requests.fetch_add(pieces.len() as u64, Relaxed);
         self.meter.started(pieces.len());
         match pieces[..] {
             [] => return Err(EngineError::Usage("an empty request".to_owned())),
-            [(file, offset, _, _)] => self.queue.submit(ReadRequest { file: section.first_file + file, offset, buffer, len, tag }),
+            [(file, offset, _, _)] => self.queue.submit(ReadRequest {
+                file: section.first_file + file,
+                offset,
+                buffer,
+                len,
+                tag,
+            }),
             _ => self.submit_pieces(section, &pieces, buffer, len, tag),
         }
         Ok(())
     }
 
-    fn submit_pieces(&mut self, section: &OpenSection, pieces: &[(usize, u64, u64, usize)], buffer: Buffer, len: usize, tag: u64) {
-        let split = Split { tag, len, pieces: pieces.iter().map(|_| None).collect(), missing: pieces.len(), error: None };
+    fn submit_pieces(
+        &mut self,
+        section: &OpenSection,
+        pieces: &[(usize, u64, u64, usize)],
+        buffer: Buffer,
+        len: usize,
+        tag: u64,
+    ) {
+        let split = Split {
+            tag,
+            len,
+            pieces: pieces.iter().map(|_| None).collect(),
+            missing: pieces.len(),
+            error: None,
+        };
         let slot = self.splits.iter().position(Option::is_none).unwrap_or(self.splits.len());
         if slot == self.splits.len() {
             self.splits.push(None);
@@ -160,10 +202,17 @@ impl Reader {
         for (index, &(file, offset, _, len)) in pieces.iter().enumerate() {
             let whole = rest.take().expect("only the last piece leaves nothing");
             // The last piece keeps what is left of the buffer.
-            let (buffer, after) = if index + 1 == pieces.len() { (whole, None) } else { pair(whole.split(len)) };
+            let (buffer, after) =
+                if index + 1 == pieces.len() { (whole, None) } else { pair(whole.split(len)) };
             rest = after;
             let tag = PIECE | (slot as u64) << 16 | index as u64;
-            self.queue.submit(ReadRequest { file: section.first_file + file, offset, buffer, len, tag });
+            self.queue.submit(ReadRequest {
+                file: section.first_file + file,
+                offset,
+                buffer,
+                len,
+                tag,
+            });
         }
     }
 
@@ -191,13 +240,19 @@ impl Reader {
                 && let Some(split) = self.splits[slot as usize].take()
                 && let Some(buffer) = split.pieces.into_iter().flatten().reduce(Buffer::join)
             {
-                self.completions.push(Completion { tag: split.tag, buffer, len: split.len, result: split.error.map_or(Ok(()), Err) });
+                self.completions.push(Completion {
+                    tag: split.tag,
+                    buffer,
+                    len: split.len,
+                    result: split.error.map_or(Ok(()), Err),
+                });
             }
         }
         result
     }
 
-    /// Waits for at least one completion unless `poll`, and hands all there are to `take`. Buffers of failed reads come back with [`Reader::drain`].
+    /// Waits for at least one completion unless `poll`, and hands all there are to `take`. Buffers
+    /// of failed reads come back with [`Reader::drain`].
     pub fn reap(&mut self, poll: bool, mut take: impl FnMut(u64, Buffer, usize)) -> Result<()> {
         self.wait(usize::from(!poll))?;
         // Pieces may have arrived without making any read whole.
@@ -217,8 +272,16 @@ impl Reader {
         first_error.map_or(Ok(()), |error| Err(error.into()))
     }
 
-    /// Reads `len` bytes of `section` from `offset` on (both multiples of a page), verified, and shows them to `take`. Nothing else may be in flight.
-    pub fn fetch(&mut self, counters: &Counters, section: &OpenSection, offset: u64, len: usize, take: impl FnOnce(&[u8])) -> Result<()> {
+    /// Reads `len` bytes of `section` from `offset` on (both multiples of a page), verified, and
+    /// shows them to `take`. Nothing else may be in flight.
+    pub fn fetch(
+        &mut self,
+        counters: &Counters,
+        section: &OpenSection,
+        offset: u64,
+        len: usize,
+        take: impl FnOnce(&[u8]),
+    ) -> Result<()> {
         let buffer = self.free.pop_front().expect("buffers are at rest between steps");
         self.submit(counters, section, offset, len, buffer, 0)?;
         let mut arrived = None;
@@ -237,14 +300,19 @@ impl Reader {
         verified
     }
 
-    /// Waits for everything in flight and forgets it: after an error, before the reader is used again or dropped.
+    /// Waits for everything in flight and forgets it: after an error, before the reader is used
+    /// again or dropped.
     pub fn drain(&mut self, mut give_back: impl FnMut(Buffer)) {
         while self.queue.in_flight() > 0 {
             if self.wait(1).is_err() {
                 break;
             }
         }
-        self.completions.drain(..).map(|completion| completion.buffer).chain(self.failed.drain(..)).for_each(&mut give_back);
+        self.completions
+            .drain(..)
+            .map(|completion| completion.buffer)
+            .chain(self.failed.drain(..))
+            .for_each(&mut give_back);
     }
 
     /// What reading looked like.

@@ -158,15 +158,18 @@ pub struct IoReport {
     pub mean_request_bytes: f64,
     /// Mean requests in flight while there were any, all workers together.
     pub mean_queue_depth: f64,
-    /// Processor time, in seconds, of all workers together that made requests of active vertices: marking and merging. Finding out who is active is not in it.
+    /// Processor time, in seconds, of all workers together that made requests of active vertices:
+    /// marking and merging. Finding out who is active is not in it.
     pub prepare_seconds: f64,
     /// That as a share of the processor time of the process.
     pub prepare_share: f64,
     /// Processor time of the process, user and system.
     pub cpu_seconds: f64,
-    /// Bytes that were used although the checksum of their page could not be computed (blocks smaller than a page).
+    /// Bytes that were used although the checksum of their page could not be computed (blocks
+    /// smaller than a page).
     pub unverified_bytes: u64,
-    /// Bytes of the process that lay in huge pages, after the first iteration or at the end, whichever is more: buffers, vertex arrays and caches.
+    /// Bytes of the process that lay in huge pages, after the first iteration or at the end,
+    /// whichever is more: buffers, vertex arrays and caches.
     pub huge_page_bytes: u64,
     /// Whether workers take from others' shares.
     pub stealing: bool,

@@ -1,4 +1,5 @@
-//! [`Session`]: everything that lasts as long as a run: the graph, the workers, a queue and a buffer pool for each, and the counts.
+//! [`Session`]: everything that lasts as long as a run: the graph, the workers, a queue and a
+//! buffer pool for each, and the counts.
 
 use std::{
     sync::{
@@ -34,14 +35,17 @@ pub const BUFFER_BYTES: usize = outercore_graph::format::CHUNK_BYTES as usize;
 const SMALLEST_BUFFER: usize = 32 << 10;
 /// Most buffers of a worker: requests that it keeps in flight in a scan.
 pub const DEPTH: usize = 6;
-/// The same in a small budget, where memory is worth more than what the last requests add to a device's speed.
+/// The same in a small budget, where memory is worth more than what the last requests add to a
+/// device's speed.
 const SHALLOW: usize = 3;
 /// A small budget, in bytes.
 const SMALL: u64 = 64 << 20;
-/// Requests that a worker keeps in flight when they are small: a device answers random reads at its full rate only when many are asked for.
+/// Requests that a worker keeps in flight when they are small: a device answers random reads at its
+/// full rate only when many are asked for.
 pub const QUEUE_DEPTH: usize = 64;
 
-/// Bytes of all workers' buffers. Above a small budget each byte goes to buffers until there are enough, so that what is left for everything else never falls as the budget grows.
+/// Bytes of all workers' buffers. Above a small budget each byte goes to buffers until there are
+/// enough, so that what is left for everything else never falls as the budget grows.
 pub fn buffers_bytes(threads: usize, memory: u64) -> u64 {
     let of = |depth| ((threads * depth * BUFFER_BYTES) as u64).next_multiple_of(2 << 20);
     (of(SHALLOW) + memory.saturating_sub(SMALL)).min(of(DEPTH))
@@ -56,7 +60,8 @@ pub fn smallest_budget(threads: usize, bytes: u64) -> u64 {
 /// Buffers of a worker.
 fn depth(config: &RunConfig) -> usize {
     let threads = config.threads.max(1);
-    (buffers_bytes(threads, config.memory) / (threads * BUFFER_BYTES) as u64).min(DEPTH as u64) as usize
+    (buffers_bytes(threads, config.memory) / (threads * BUFFER_BYTES) as u64).min(DEPTH as u64)
+        as usize
 }
 
 /// What is counted while a run goes.
@@ -76,7 +81,8 @@ pub struct Counters {
     pub page_hits: AtomicU64,
     /// Grid chunks served from memory.
     pub chunk_hits: AtomicU64,
-    /// Bytes that were used although their page's checksum could not be computed: blocks smaller than a page.
+    /// Bytes that were used although their page's checksum could not be computed: blocks smaller
+    /// than a page.
     pub unverified_bytes: AtomicU64,
     /// Nanoseconds of all workers that made requests of active vertices: marking and merging.
     pub prepare_nanos: AtomicU64,
@@ -152,20 +158,31 @@ impl<'a> Session<'a> {
         let depth = depth(config);
         let arena = Arena::new(count * depth * buffer_bytes, config.huge_pages)?;
         let workers = Workers::new(count);
-        // Each worker's buffers come to be where it runs, all at a time: the system may take milliseconds to find a huge page.
+        // Each worker's buffers come to be where it runs, all at a time: the system may take
+        // milliseconds to find a huge page.
         workers.map(|index| {
             let mut buffers = arena.buffer(index * depth * buffer_bytes, depth * buffer_bytes);
             buffers.chunks_mut(outercore_storage::PAGE).for_each(|page| page[0] = 0);
         });
         let limits = limits(graph, config, buffer_bytes, &opened)?;
-        let options = QueueOptions { backend: config.io, depth: QUEUE_DEPTH, registered: vec![arena.clone()] };
+        let options = QueueOptions {
+            backend: config.io,
+            depth: QUEUE_DEPTH,
+            registered: vec![arena.clone()],
+        };
         let mut readers = Vec::new();
         let mut backend = "none";
         for index in 0..count {
             let queue = open_queue(graph.disk(), &files.all, &options)?;
             backend = queue.name();
             let start = index * depth * buffer_bytes;
-            readers.push(Mutex::new(Reader::new(queue, arena.clone(), start, (depth, buffer_bytes), begun)));
+            readers.push(Mutex::new(Reader::new(
+                queue,
+                arena.clone(),
+                start,
+                (depth, buffer_bytes),
+                begun,
+            )));
         }
         let session = Self {
             graph,
@@ -194,7 +211,8 @@ impl<'a> Session<'a> {
         reader
     }
 
-    /// The reader of worker `index`, with a pool in the place of its buffers, for the length of a step.
+    /// The reader of worker `index`, with a pool in the place of its buffers, for the length of a
+    /// step.
     pub(crate) fn pooled_reader(&self, index: usize) -> std::sync::MutexGuard<'_, Reader> {
         let mut reader = self.locked(index);
         reader.with_pool();
@@ -226,7 +244,13 @@ impl<'a> Session<'a> {
     }
 
     /// The same with what was predicted of the iteration.
-    pub fn end_predicted(&self, mark: &Mark, active: u64, read_mode: &'static str, predicted: Option<Costs>) {
+    pub fn end_predicted(
+        &self,
+        mark: &Mark,
+        active: u64,
+        read_mode: &'static str,
+        predicted: Option<Costs>,
+    ) {
         let mut iterations = self.iterations.lock().expect("no holder panics");
         let report = IterationReport {
             iteration: iterations.len() as u64,
@@ -244,14 +268,19 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// What a run keeps is there after its first iteration, and may be gone before its report. Asking the kernel takes milliseconds, so not every iteration does.
+    /// What a run keeps is there after its first iteration, and may be gone before its report.
+    /// Asking the kernel takes milliseconds, so not every iteration does.
     fn note_huge_pages(&self) {
         self.counters.huge_page_bytes.fetch_max(memory::huge_page_bytes(), Relaxed);
     }
 
     /// Notes the beginning of an iteration.
     pub fn mark(&self) -> Mark {
-        Mark { begun: Instant::now(), bytes: self.counters.bytes_read.load(Relaxed), edges: self.counters.edges.load(Relaxed) }
+        Mark {
+            begun: Instant::now(),
+            bytes: self.counters.bytes_read.load(Relaxed),
+            edges: self.counters.edges.load(Relaxed),
+        }
     }
 
     /// Seconds since the session was opened.
@@ -292,7 +321,8 @@ impl<'a> Session<'a> {
     pub fn io_report(&self) -> IoReport {
         let counters = &self.counters;
         self.note_huge_pages();
-        let meters: Vec<_> = (0..self.readers.len()).map(|index| self.locked(index).meter().clone()).collect();
+        let meters: Vec<_> =
+            (0..self.readers.len()).map(|index| self.locked(index).meter().clone()).collect();
         let mut timeline = Timeline::default();
         meters.iter().for_each(|meter| timeline.merge(meter.timeline()));
         let requests = counters.requests.load(Relaxed);
@@ -301,7 +331,11 @@ impl<'a> Session<'a> {
         IoReport {
             scheduling: self.config.io_scheduling,
             limits: self.limits,
-            mean_request_bytes: if requests == 0 { 0.0 } else { counters.bytes_read.load(Relaxed) as f64 / requests as f64 },
+            mean_request_bytes: if requests == 0 {
+                0.0
+            } else {
+                counters.bytes_read.load(Relaxed) as f64 / requests as f64
+            },
             mean_queue_depth: meters.iter().map(|meter| meter.mean_depth()).sum(),
             prepare_seconds,
             prepare_share: prepare_seconds / cpu_seconds.max(1e-9),
@@ -313,7 +347,11 @@ impl<'a> Session<'a> {
             worker_busy_seconds: self.workers.busy_seconds(),
             throughput: Throughput {
                 bucket_seconds: timeline.width,
-                bytes_per_second: timeline.bytes.iter().map(|&bytes| (bytes as f64 / timeline.width).round()).collect(),
+                bytes_per_second: timeline
+                    .bytes
+                    .iter()
+                    .map(|&bytes| (bytes as f64 / timeline.width).round())
+                    .collect(),
             },
         }
     }
@@ -331,14 +369,22 @@ pub struct Mark {
     edges: u64,
 }
 
-/// The largest request is no longer than the largest section: a small graph has small buffers, which are made in no time.
+/// The largest request is no longer than the largest section: a small graph has small buffers,
+/// which are made in no time.
 fn buffer_bytes(sections: &[OpenSection]) -> usize {
-    let largest = sections.iter().map(|section| section.section.pages()).max().unwrap_or(0) as usize;
+    let largest =
+        sections.iter().map(|section| section.section.pages()).max().unwrap_or(0) as usize;
     (largest * outercore_storage::PAGE).clamp(SMALLEST_BUFFER, BUFFER_BYTES)
 }
 
-/// How on-demand requests are made: what was asked for, then what the device's profile says, then what suits most devices.
-fn limits(graph: &Graph, config: &RunConfig, buffer_bytes: usize, sections: &[OpenSection]) -> Result<Limits> {
+/// How on-demand requests are made: what was asked for, then what the device's profile says, then
+/// what suits most devices.
+fn limits(
+    graph: &Graph,
+    config: &RunConfig,
+    buffer_bytes: usize,
+    sections: &[OpenSection],
+) -> Result<Limits> {
     let files = || sections.iter().flat_map(|section| section.section.file.files());
     for file in files().filter(|_| config.block < outercore_storage::PAGE as u64) {
         if !file.takes(config.block as usize)? {
@@ -350,7 +396,11 @@ fn limits(graph: &Graph, config: &RunConfig, buffer_bytes: usize, sections: &[Op
         }
     }
     // The lists are where the stripes are. A profile that cannot be read is as good as none.
-    let place = graph.manifest().stripes.first().map_or(graph.path(), |stripe| std::path::Path::new(stripe));
+    let place = graph
+        .manifest()
+        .stripes
+        .first()
+        .map_or(graph.path(), |stripe| std::path::Path::new(stripe));
     let profile = find_profile(graph.disk(), place).unwrap_or_else(|error| {
         tracing::warn!(%error, "no device profile");
         None
@@ -359,11 +409,13 @@ fn limits(graph: &Graph, config: &RunConfig, buffer_bytes: usize, sections: &[Op
 }
 
 impl OpenSection {
-    /// Verifies whole pages that were just read, each once in a run. `offset` is that of the first byte, a multiple of the page.
+    /// Verifies whole pages that were just read, each once in a run. `offset` is that of the first
+    /// byte, a multiple of the page.
     pub fn verify(&self, offset: u64, bytes: &[u8]) -> Result<()> {
         const PAGE: u64 = outercore_storage::PAGE as u64;
         let (first, count) = (offset / PAGE, bytes.len() as u64 / PAGE);
-        let known = |page: u64| self.verified[(page / 64) as usize].load(Relaxed) >> (page % 64) & 1 == 1;
+        let known =
+            |page: u64| self.verified[(page / 64) as usize].load(Relaxed) >> (page % 64) & 1 == 1;
         let mut page = first;
         while page < first + count {
             if known(page) {
@@ -375,7 +427,11 @@ impl OpenSection {
                 end += 1;
             }
             let at = ((page - first) * PAGE) as usize;
-            self.section.verify(&self.sums, page, &bytes[at..at + ((end - page) * PAGE) as usize])?;
+            self.section.verify(
+                &self.sums,
+                page,
+                &bytes[at..at + ((end - page) * PAGE) as usize],
+            )?;
             (page..end).for_each(|page| {
                 self.verified[(page / 64) as usize].fetch_or(1 << (page % 64), Relaxed);
             });
@@ -384,8 +440,9 @@ impl OpenSection {
         Ok(())
     }
 
-    /// Verifies what was just read from `offset` on, a multiple of a sector: whole pages against their checksums, each once in a run. Returns the bytes of the
-    /// pages at the ends that are there in part and were not verified before.
+    /// Verifies what was just read from `offset` on, a multiple of a sector: whole pages against
+    /// their checksums, each once in a run. Returns the bytes of the pages at the ends that are
+    /// there in part and were not verified before.
     pub fn verify_blocks(&self, offset: u64, bytes: &[u8]) -> Result<u64> {
         const PAGE: u64 = outercore_storage::PAGE as u64;
         let end = offset + bytes.len() as u64;
@@ -393,14 +450,25 @@ impl OpenSection {
         if first < last {
             self.verify(first, &bytes[(first - offset) as usize..(last - offset) as usize])?;
         }
-        let known = |page: u64| self.verified[(page / 64) as usize].load(Relaxed) >> (page % 64) & 1 == 1;
-        let part = |from: u64, to: u64| if from < to && !known(from / PAGE) { to - from } else { 0 };
-        Ok(if last < first { part(offset, end) } else { part(offset, first.min(end)) + part(last.max(offset), end) })
+        let known =
+            |page: u64| self.verified[(page / 64) as usize].load(Relaxed) >> (page % 64) & 1 == 1;
+        let part =
+            |from: u64, to: u64| if from < to && !known(from / PAGE) { to - from } else { 0 };
+        Ok(if last < first {
+            part(offset, end)
+        } else {
+            part(offset, first.min(end)) + part(last.max(offset), end)
+        })
     }
 
     /// Bytes of memory that the checksums of a graph's section take.
     pub fn sums_bytes_of(graph: &Graph, name: &str) -> u64 {
-        Self::sums_bytes(graph.manifest().section(name).map_or(0, |section| section.bytes.div_ceil(outercore_storage::PAGE as u64)))
+        Self::sums_bytes(
+            graph
+                .manifest()
+                .section(name)
+                .map_or(0, |section| section.bytes.div_ceil(outercore_storage::PAGE as u64)),
+        )
     }
 
     /// Bytes of memory that its checksums take.
@@ -420,7 +488,11 @@ mod tests {
             for budget in ((30 << 20)..(200 << 20)).step_by(100_003) {
                 assert!(beside(budget + 100_003) >= beside(budget), "{budget}");
                 let depth = depth(&RunConfig { threads, memory: budget, ..RunConfig::default() });
-                assert!((SHALLOW..=DEPTH).contains(&depth) && (depth * threads * BUFFER_BYTES) as u64 <= buffers_bytes(threads, budget));
+                assert!(
+                    (SHALLOW..=DEPTH).contains(&depth)
+                        && (depth * threads * BUFFER_BYTES) as u64
+                            <= buffers_bytes(threads, budget)
+                );
                 let smallest = smallest_budget(threads, budget);
                 assert!(beside(smallest) >= budget && beside(smallest - 1) < budget, "{budget}");
             }

@@ -1,4 +1,5 @@
-//! Per-vertex values: what a program leaves ([`FinalValues`]), and the numbers of a result's column ([`Values`]), in memory or on scratch.
+//! Per-vertex values: what a program leaves ([`FinalValues`]), and the numbers of a result's column
+//! ([`Values`]), in memory or on scratch.
 
 use outercore_graph::Graph;
 use outercore_storage::{HugePages, HugeVec, Pod};
@@ -82,15 +83,25 @@ macro_rules! number {
         }
     };
 }
-number!(u32, U32, |value| if value == u32::MAX { Cell::Null } else { Cell::Integer(u64::from(value)) });
+number!(u32, U32, |value| if value == u32::MAX {
+    Cell::Null
+} else {
+    Cell::Integer(u64::from(value))
+});
 number!(u64, U64, |value| if value == u64::MAX { Cell::Null } else { Cell::Integer(value) });
-number!(f32, F32, |value: f32| if value.is_finite() { Cell::Float(f64::from(value)) } else { Cell::Null });
+number!(f32, F32, |value: f32| if value.is_finite() {
+    Cell::Float(f64::from(value))
+} else {
+    Cell::Null
+});
 number!(f64, F64, |value: f64| if value.is_finite() { Cell::Float(value) } else { Cell::Null });
 
 impl<V: Pod + Copy> FinalValues<V> {
     /// Shows every value in the order of the vertices.
     pub fn for_each(&self, mut visit: impl FnMut(u64, &V)) -> Result<()> {
-        let mut all = |first: u64, values: &[V]| (first..).zip(values).for_each(|(vertex, value)| visit(vertex, value));
+        let mut all = |first: u64, values: &[V]| {
+            (first..).zip(values).for_each(|(vertex, value)| visit(vertex, value))
+        };
         match self {
             FinalValues::Memory(values) => {
                 all(0, values);
@@ -104,7 +115,12 @@ impl<V: Pod + Copy> FinalValues<V> {
     }
 
     /// A column's values, made of these one by one; where these are.
-    pub fn map<T: Number>(&self, graph: &Graph, huge: HugePages, mut make: impl FnMut(&V) -> T) -> Result<Values> {
+    pub fn map<T: Number>(
+        &self,
+        graph: &Graph,
+        huge: HugePages,
+        mut make: impl FnMut(&V) -> T,
+    ) -> Result<Values> {
         match self {
             FinalValues::Memory(values) => {
                 let mut made: HugeVec<T> = HugeVec::zeroed(values.len(), huge)?;
@@ -192,7 +208,9 @@ impl StoredValues {
     fn for_each(&self, mut visit: impl FnMut(u64, Cell)) -> Result<()> {
         fn cells<T: Number>(stored: &Stored<T>, visit: &mut dyn FnMut(u64, Cell)) -> Result<()> {
             stored.for_each(|first, values| {
-                (first..).zip(values.iter()).for_each(|(vertex, value)| visit(vertex, value.cell()));
+                (first..)
+                    .zip(values.iter())
+                    .for_each(|(vertex, value)| visit(vertex, value.cell()));
                 Ok(())
             })
         }
@@ -227,10 +245,16 @@ impl Column {
 
     /// The values of these internal ids, in their order.
     pub fn gather(&self, vertices: &[u64]) -> Result<Vec<Cell>> {
-        let Values::Stored(stored) = &self.values else { return Ok(vertices.iter().map(|&vertex| self.get(vertex)).collect()) };
-        let plain: Vec<u64> = vertices.iter().copied().filter(|&vertex| self.special(vertex).is_none()).collect();
+        let Values::Stored(stored) = &self.values else {
+            return Ok(vertices.iter().map(|&vertex| self.get(vertex)).collect());
+        };
+        let plain: Vec<u64> =
+            vertices.iter().copied().filter(|&vertex| self.special(vertex).is_none()).collect();
         let mut cells = stored.gather(&plain)?.into_iter();
-        Ok(vertices.iter().map(|&vertex| self.special(vertex).or_else(|| cells.next()).unwrap_or(Cell::Null)).collect())
+        Ok(vertices
+            .iter()
+            .map(|&vertex| self.special(vertex).or_else(|| cells.next()).unwrap_or(Cell::Null))
+            .collect())
     }
 
     /// Shows the values of all connected vertices in the order of their internal ids.
@@ -247,11 +271,14 @@ impl Column {
     /// The value of a vertex that has none in the array, or another one.
     fn special(&self, vertex: u64) -> Option<Cell> {
         let float = matches!(self.values.kind(), NumberKind::F32 | NumberKind::F64);
-        let number = |value: f64| if float { Cell::Float(value) } else { Cell::Integer(value as u64) };
+        let number =
+            |value: f64| if float { Cell::Float(value) } else { Cell::Integer(value as u64) };
         if (vertex as usize) < self.values.len() {
             return None;
         }
-        if let Some(&(_, value)) = self.exceptions.iter().find(|&&(exception, _)| exception == vertex) {
+        if let Some(&(_, value)) =
+            self.exceptions.iter().find(|&&(exception, _)| exception == vertex)
+        {
             return Some(number(value));
         }
         match self.isolated {

@@ -1,4 +1,5 @@
-//! [`Workers`]: the threads of a run, started once. Every parallel step of every iteration runs on them.
+//! [`Workers`]: the threads of a run, started once. Every parallel step of every iteration runs on
+//! them.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
@@ -43,18 +44,24 @@ impl Workers {
         self.helpers.len() + 1
     }
 
-    /// The processor time that each worker spent so far in steps that all of them share, in seconds.
+    /// The processor time that each worker spent so far in steps that all of them share, in
+    /// seconds.
     pub fn busy_seconds(&self) -> Vec<f64> {
         self.busy.iter().map(|nanos| nanos.load(Relaxed) as f64 / 1e9).collect()
     }
 
     /// Runs `step` on every worker and waits for all of them. A panic in one is raised here.
     pub fn run(&self, step: &(dyn Fn(usize) + Sync)) {
-        // SAFETY: the reference outlives its use: this function returns, normally or by a panic, only after every helper that got the
-        // reference has answered that its step is over.
+        // SAFETY: the reference outlives its use: this function returns, normally or by a panic,
+        // only after every helper that got the reference has answered that its step is over.
         let erased: Step = unsafe { std::mem::transmute::<&(dyn Fn(usize) + Sync), Step>(step) };
         for helper in &self.helpers {
-            helper.steps.as_ref().expect("open until dropped").send(erased).expect("a helper lives as long as the workers");
+            helper
+                .steps
+                .as_ref()
+                .expect("open until dropped")
+                .send(erased)
+                .expect("a helper lives as long as the workers");
         }
         let mut panic = catch_unwind(AssertUnwindSafe(|| timed(&self.busy[0], || step(0)))).err();
         for helper in &self.helpers {
@@ -68,15 +75,22 @@ impl Workers {
 
     /// Runs `step` on every worker and collects the results, in the order of the workers.
     pub fn map<T: Send>(&self, step: impl Fn(usize) -> T + Sync) -> Vec<T> {
-        let slots: Vec<std::sync::Mutex<Option<T>>> = (0..self.count()).map(|_| std::sync::Mutex::new(None)).collect();
+        let slots: Vec<std::sync::Mutex<Option<T>>> =
+            (0..self.count()).map(|_| std::sync::Mutex::new(None)).collect();
         self.run(&|index| {
             let result = step(index);
             *slots[index].lock().expect("each worker has its own slot") = Some(result);
         });
-        slots.into_iter().map(|slot| slot.into_inner().expect("each worker has its own slot").expect("every worker ran")).collect()
+        slots
+            .into_iter()
+            .map(|slot| {
+                slot.into_inner().expect("each worker has its own slot").expect("every worker ran")
+            })
+            .collect()
     }
 
-    /// Runs `work` over the parts of `0..len`, each of at most `grain`, on all workers; `state` makes each worker's state, and all states are returned.
+    /// Runs `work` over the parts of `0..len`, each of at most `grain`, on all workers; `state`
+    /// makes each worker's state, and all states are returned.
     pub fn over<S: Send>(
         &self,
         len: u64,
@@ -114,7 +128,8 @@ impl Helper {
             .name(format!("outercore-{index}"))
             .spawn(move || {
                 while let Ok(step) = inbox.recv() {
-                    let result = catch_unwind(AssertUnwindSafe(|| timed(&busy[index], || step(index))));
+                    let result =
+                        catch_unwind(AssertUnwindSafe(|| timed(&busy[index], || step(index))));
                     if outbox.send(result).is_err() {
                         return;
                     }
@@ -164,7 +179,8 @@ mod tests {
     #[test]
     fn a_panic_comes_back_after_all_are_done() {
         let workers = Workers::new(2);
-        let caught = catch_unwind(AssertUnwindSafe(|| workers.run(&|index| assert_eq!(index, 0, "helper"))));
+        let caught =
+            catch_unwind(AssertUnwindSafe(|| workers.run(&|index| assert_eq!(index, 0, "helper"))));
         assert!(caught.is_err());
         workers.run(&|_| {});
     }

@@ -1,4 +1,5 @@
-//! Edges on their way to the workers: scans and streams hand over exactly what was built, and each technique saves the bytes or requests that it should.
+//! Edges on their way to the workers: scans and streams hand over exactly what was built, and each
+//! technique saves the bytes or requests that it should.
 
 use std::{
     collections::BTreeSet,
@@ -27,7 +28,8 @@ fn graph(folder: &Path, vertices: u64, edges: &[Edge]) -> Graph {
     build_graph(folder, vertices, edges, false, 0)
 }
 
-/// Scans the grid so many times; returns the edges of the last scan, and the bytes that each scan asked for.
+/// Scans the grid so many times; returns the edges of the last scan, and the bytes that each scan
+/// asked for.
 fn scan(graph: &Graph, threads: usize, cache: u64, scans: usize) -> (Vec<Edge>, Vec<u64>) {
     let config = config(threads);
     let (session, mut sections) = Session::open(graph, &config, &Silent, &["grid.words"]).unwrap();
@@ -64,9 +66,21 @@ struct Streamed {
     requests: u64,
 }
 
-fn stream(graph: &Graph, config: &RunConfig, active: impl Fn(u64) -> bool, cache: u64, times: usize) -> Streamed {
+fn stream(
+    graph: &Graph,
+    config: &RunConfig,
+    active: impl Fn(u64) -> bool,
+    cache: u64,
+    times: usize,
+) -> Streamed {
     let names = Rows::sections(Direction::Out, false);
-    let (session, sections) = Session::open(graph, config, &Silent, &names.iter().map(String::as_str).collect::<Vec<_>>()).unwrap();
+    let (session, sections) = Session::open(
+        graph,
+        config,
+        &Silent,
+        &names.iter().map(String::as_str).collect::<Vec<_>>(),
+    )
+    .unwrap();
     let rows = Rows::load(&session, sections, cache).unwrap();
     let frontier = Frontier::new(graph.connected(), HugePages::Auto).unwrap();
     (0..graph.connected()).filter(|&vertex| active(vertex)).for_each(|vertex| {
@@ -75,7 +89,8 @@ fn stream(graph: &Graph, config: &RunConfig, active: impl Fn(u64) -> bool, cache
     let counters = &session.counters;
     let mut streamed = Streamed { edges: Vec::new(), bytes: 0, requests: 0 };
     for _ in 0..times {
-        let (bytes, requests) = (counters.bytes_read.load(Relaxed), counters.requests.load(Relaxed));
+        let (bytes, requests) =
+            (counters.bytes_read.load(Relaxed), counters.requests.load(Relaxed));
         let found = Mutex::new(Vec::new());
         IoIterator::new(&session, &rows)
             .for_each(
@@ -83,7 +98,10 @@ fn stream(graph: &Graph, config: &RunConfig, active: impl Fn(u64) -> bool, cache
                 |group| frontier.word(group),
                 |_| (),
                 |(), vertex, list| {
-                    found.lock().unwrap().extend(list.neighbors().map(|neighbor| (vertex, neighbor)));
+                    found
+                        .lock()
+                        .unwrap()
+                        .extend(list.neighbors().map(|neighbor| (vertex, neighbor)));
                 },
             )
             .unwrap();
@@ -115,11 +133,15 @@ proptest! {
     }
 }
 
-/// 60,000 vertices of 40 neighbors each, and one hub of a million: several stripes and chunks, runs and pieces.
+/// 60,000 vertices of 40 neighbors each, and one hub of a million: several stripes and chunks, runs
+/// and pieces.
 fn large(folder: &Path) -> (Graph, Vec<Edge>) {
     let vertices = 60_000u64;
-    let mut edges: Vec<Edge> =
-        (0..vertices).flat_map(|vertex| (1..40u64).map(move |step| (vertex, (vertex + step * step * 37) % vertices))).collect();
+    let mut edges: Vec<Edge> = (0..vertices)
+        .flat_map(|vertex| {
+            (1..40u64).map(move |step| (vertex, (vertex + step * step * 37) % vertices))
+        })
+        .collect();
     edges.extend((0..1_000_000).map(|index| (7, index * 31 % vertices)));
     (graph(folder, vertices, &edges), all(vertices, &edges))
 }
@@ -134,37 +156,58 @@ fn pinned_chunks_are_not_read_again() {
     let (found, half) = scan(&graph, 2, whole[0] / 2, 3);
     assert_eq!(found, expected);
     assert_eq!(half[0], whole[0]);
-    assert!(half[1] < whole[0] * 7 / 10 && half[1] > 0 && half[2] == half[1], "half of the chunks stay: {half:?} of {whole:?}");
+    assert!(
+        half[1] < whole[0] * 7 / 10 && half[1] > 0 && half[2] == half[1],
+        "half of the chunks stay: {half:?} of {whole:?}"
+    );
     assert_eq!(scan(&graph, 2, whole[0] * 2, 2).1, [whole[0], 0]);
 }
 
-/// Words of every length are decoded, four at a time and at the ends of tiles, and dense tiles take fewer bytes.
+/// Words of every length are decoded, four at a time and at the ends of tiles, and dense tiles take
+/// fewer bytes.
 #[test]
 fn words_have_the_bits_that_their_tiles_need() {
     let folder = tempfile::tempdir().unwrap();
     let (graph, expected) = large(folder.path());
     let grid = graph.grid().unwrap();
     let lengths: BTreeSet<u32> = grid.tiles.iter().map(|tile| tile.code().bits).collect();
-    assert!(lengths.contains(&8) && lengths.len() > 1, "the hub's edges fill their stripes: {lengths:?}");
+    assert!(
+        lengths.contains(&8) && lengths.len() > 1,
+        "the hub's edges fill their stripes: {lengths:?}"
+    );
     let (found, bytes) = scan(&graph, 1, 0, 1);
     assert_eq!(found, expected);
-    assert!(bytes[0] * 4 < expected.len() as u64 * 3 * 3, "{} bytes for {} edges", bytes[0], expected.len());
+    assert!(
+        bytes[0] * 4 < expected.len() as u64 * 3 * 3,
+        "{} bytes for {} edges",
+        bytes[0],
+        expected.len()
+    );
     // Sparse tiles have long words, and still skip.
     let vertices = 400_000u64;
-    let edges: Vec<Edge> = (0..3_000u64).map(|index| (index * index * 7 % vertices, index * 66_666_667 % vertices)).collect();
+    let edges: Vec<Edge> = (0..3_000u64)
+        .map(|index| (index * index * 7 % vertices, index * 66_666_667 % vertices))
+        .collect();
     let other = tempfile::tempdir().unwrap();
     let graph = build_graph(other.path(), vertices, &edges, false, 0);
     assert!(graph.grid().unwrap().tiles.iter().any(|tile| tile.code().bits >= 20));
     assert_eq!(scan(&graph, 1, 0, 1).0, all(vertices, &edges));
 }
 
-/// Graphs of the first version of the format, whose words all have 24 bits, and of the second, whose words have as many as their tiles need.
+/// Graphs of the first version of the format, whose words all have 24 bits, and of the second,
+/// whose words have as many as their tiles need.
 #[test]
 fn old_grids_are_read() {
     for name in ["directed", "undirected"] {
-        let golden = |version: u32| Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../graph/tests/golden/v{version}/{name}"));
-        let [first, second, new] = [1, 2, 4].map(|version| Graph::open(&Disk::new(), &golden(version)).unwrap());
-        let all = |graph: &Graph, is: &dyn Fn(WordCode) -> bool| graph.grid().unwrap().tiles.iter().all(|tile| is(tile.code()));
+        let golden = |version: u32| {
+            Path::new(env!("CARGO_MANIFEST_DIR"))
+                .join(format!("../graph/tests/golden/v{version}/{name}"))
+        };
+        let [first, second, new] =
+            [1, 2, 4].map(|version| Graph::open(&Disk::new(), &golden(version)).unwrap());
+        let all = |graph: &Graph, is: &dyn Fn(WordCode) -> bool| {
+            graph.grid().unwrap().tiles.iter().all(|tile| is(tile.code()))
+        };
         assert!(all(&first, &|code| code == WordCode::FIRST));
         assert!(all(&second, &|code| code.bits < 24 && code.kind == WordKind::Deltas));
         assert!(all(&new, &|code| code.kind == WordKind::Gaps));
@@ -187,11 +230,20 @@ fn merging_trades_bytes_for_requests() {
     let folder = tempfile::tempdir().unwrap();
     let (graph, expected) = large(folder.path());
     let sparse = |vertex: u64| vertex % 97 == 5;
-    let with_gap = |max_gap| stream(&graph, &RunConfig { max_gap: Some(max_gap), ..config(1) }, sparse, 0, 1);
+    let with_gap =
+        |max_gap| stream(&graph, &RunConfig { max_gap: Some(max_gap), ..config(1) }, sparse, 0, 1);
     let (apart, merged) = (with_gap(0), with_gap(64 << 10));
     assert_eq!(apart.edges, merged.edges);
-    assert_eq!(apart.edges, expected.iter().copied().filter(|&(source, _)| sparse(source)).collect::<Vec<_>>());
-    assert!(merged.requests * 4 < apart.requests, "{} against {} requests", merged.requests, apart.requests);
+    assert_eq!(
+        apart.edges,
+        expected.iter().copied().filter(|&(source, _)| sparse(source)).collect::<Vec<_>>()
+    );
+    assert!(
+        merged.requests * 4 < apart.requests,
+        "{} against {} requests",
+        merged.requests,
+        apart.requests
+    );
     assert!(apart.bytes < merged.bytes, "{} against {} bytes", apart.bytes, merged.bytes);
 }
 

@@ -1,4 +1,5 @@
-//! The requests of on-demand reading: whatever they are made of, the lists are those that were built, and each technique saves the requests or bytes that it should.
+//! The requests of on-demand reading: whatever they are made of, the lists are those that were
+//! built, and each technique saves the requests or bytes that it should.
 
 use std::{
     path::{Path, PathBuf},
@@ -10,7 +11,8 @@ use std::{
 };
 
 use outercore_engine::{
-    EngineError, IoBackend, IoReport, IoScheduling, IterationReport, Result, RunConfig, RunProgress, Silent,
+    EngineError, IoBackend, IoReport, IoScheduling, IterationReport, Result, RunConfig,
+    RunProgress, Silent,
     edges::{rows::Rows, stream::IoIterator},
     frontier::Frontier,
     session::Session,
@@ -47,9 +49,19 @@ struct Way {
 
 const PLAIN: Way = Way { weights: false, ordered: false, cache: 0, times: 1 };
 
-fn stream(graph: &Graph, config: &RunConfig, active: impl Fn(u64) -> bool, way: Way) -> Result<Streamed> {
+fn stream(
+    graph: &Graph,
+    config: &RunConfig,
+    active: impl Fn(u64) -> bool,
+    way: Way,
+) -> Result<Streamed> {
     let names = Rows::sections(Direction::Out, way.weights);
-    let (session, sections) = Session::open(graph, config, &Silent, &names.iter().map(String::as_str).collect::<Vec<_>>())?;
+    let (session, sections) = Session::open(
+        graph,
+        config,
+        &Silent,
+        &names.iter().map(String::as_str).collect::<Vec<_>>(),
+    )?;
     let rows = Rows::load(&session, sections, way.cache)?;
     let frontier = Frontier::new(graph.connected(), HugePages::Auto)?;
     (0..graph.connected()).filter(|&vertex| active(vertex)).for_each(|vertex| {
@@ -57,7 +69,8 @@ fn stream(graph: &Graph, config: &RunConfig, active: impl Fn(u64) -> bool, way: 
     });
     let count = || {
         let counters = &session.counters;
-        [&counters.bytes_read, &counters.useful_bytes, &counters.requests].map(|counter| counter.load(Relaxed))
+        [&counters.bytes_read, &counters.useful_bytes, &counters.requests]
+            .map(|counter| counter.load(Relaxed))
     };
     let mut streamed = None;
     for _ in 0..way.times {
@@ -67,7 +80,12 @@ fn stream(graph: &Graph, config: &RunConfig, active: impl Fn(u64) -> bool, way: 
             u64::MAX,
             |group| frontier.word(group),
             |_| (),
-            |(), vertex, list| found.lock().unwrap().extend(list.weighted().map(|(neighbor, weight)| ((vertex, neighbor), weight))),
+            |(), vertex, list| {
+                found
+                    .lock()
+                    .unwrap()
+                    .extend(list.weighted().map(|(neighbor, weight)| ((vertex, neighbor), weight)))
+            },
         )?;
         let after = count();
         let mut edges = found.into_inner().unwrap();
@@ -80,7 +98,12 @@ fn stream(graph: &Graph, config: &RunConfig, active: impl Fn(u64) -> bool, way: 
     Ok(streamed.expect("at least one time"))
 }
 
-fn expected(vertices: u64, edges: &[Edge], weights: bool, active: impl Fn(u64) -> bool) -> Vec<(Edge, u64)> {
+fn expected(
+    vertices: u64,
+    edges: &[Edge],
+    weights: bool,
+    active: impl Fn(u64) -> bool,
+) -> Vec<(Edge, u64)> {
     let some = all(vertices, edges).into_iter().filter(|&(source, _)| active(source));
     some.map(|edge| (edge, if weights { weight(edge) } else { 0 })).collect()
 }
@@ -88,7 +111,8 @@ fn expected(vertices: u64, edges: &[Edge], weights: bool, active: impl Fn(u64) -
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
-    /// Every way to make requests hands over every list once, in whatever pieces: with and without weights, on stripes, in order, with a cache, on both backends.
+    /// Every way to make requests hands over every list once, in whatever pieces: with and without
+    /// weights, on stripes, in order, with a cache, on both backends.
     #[test]
     fn every_way_to_read_hands_over_the_same(
         vertices in 1u64..4000, picks in prop::collection::vec((any::<u32>(), any::<u32>()), 0..6000), every in 1u64..40,
@@ -116,11 +140,15 @@ proptest! {
     }
 }
 
-/// 60,000 vertices of 40 neighbors each, and one hub of two million: several windows of small blocks, and a list that is longer than a request.
+/// 60,000 vertices of 40 neighbors each, and one hub of two million: several windows of small
+/// blocks, and a list that is longer than a request.
 fn large(folder: &Path, stripes: usize) -> (Graph, Vec<Edge>) {
     let vertices = 60_000u64;
-    let mut edges: Vec<Edge> =
-        (0..vertices).flat_map(|vertex| (1..40u64).map(move |step| (vertex, (vertex + step * step * 37) % vertices))).collect();
+    let mut edges: Vec<Edge> = (0..vertices)
+        .flat_map(|vertex| {
+            (1..40u64).map(move |step| (vertex, (vertex + step * step * 37) % vertices))
+        })
+        .collect();
     edges.extend((0..2_000_000).map(|index| (7, index * 31 % vertices)));
     (build_graph(folder, vertices, &edges, false, stripes), edges)
 }
@@ -130,11 +158,18 @@ fn the_bitmap_makes_fewer_requests_than_the_pluglist() {
     let folder = tempfile::tempdir().unwrap();
     let (graph, _) = large(folder.path(), 0);
     let active = |vertex: u64| !vertex.is_multiple_of(3);
-    let of = |io_scheduling| stream(&graph, &RunConfig { io_scheduling, ..config(2) }, active, PLAIN).unwrap();
+    let of = |io_scheduling| {
+        stream(&graph, &RunConfig { io_scheduling, ..config(2) }, active, PLAIN).unwrap()
+    };
     let (bitmap, pluglist) = (of(IoScheduling::Bitmap), of(IoScheduling::Pluglist));
     assert_eq!(bitmap.edges, pluglist.edges);
     assert_eq!(bitmap.useful, pluglist.useful);
-    assert!(bitmap.requests * 20 < pluglist.requests, "{} against {} requests", bitmap.requests, pluglist.requests);
+    assert!(
+        bitmap.requests * 20 < pluglist.requests,
+        "{} against {} requests",
+        bitmap.requests,
+        pluglist.requests
+    );
     assert!(bitmap.bytes < pluglist.bytes, "blocks that two batches share are read twice");
     assert!(bitmap.io.mean_request_bytes > 100_000.0 && bitmap.io.prepare_seconds > 0.0);
 }
@@ -144,7 +179,9 @@ fn smaller_blocks_read_less_beside_what_is_wanted() {
     let folder = tempfile::tempdir().unwrap();
     let (graph, edges) = large(folder.path(), 0);
     let active = |vertex: u64| vertex > 7 && vertex.is_multiple_of(250);
-    let of = |block| stream(&graph, &RunConfig { block, max_gap: Some(0), ..config(1) }, active, PLAIN).unwrap();
+    let of = |block| {
+        stream(&graph, &RunConfig { block, max_gap: Some(0), ..config(1) }, active, PLAIN).unwrap()
+    };
     let [small, page, large] = [512, 4096, 8192].map(of);
     let lists = expected(60_000, &edges, false, active);
     for streamed in [&small, &page, &large] {
@@ -155,7 +192,11 @@ fn smaller_blocks_read_less_beside_what_is_wanted() {
     assert!((240 * 512..280 * 512).contains(&small.bytes), "{}", small.bytes);
     assert!((239 * 4096..250 * 4096).contains(&page.bytes), "{}", page.bytes);
     assert!((238 * 8192..245 * 8192).contains(&large.bytes), "{}", large.bytes);
-    assert_eq!((small.io.unverified_bytes, page.io.unverified_bytes), (small.bytes, 0), "parts of pages have no checksum");
+    assert_eq!(
+        (small.io.unverified_bytes, page.io.unverified_bytes),
+        (small.bytes, 0),
+        "parts of pages have no checksum"
+    );
 }
 
 #[test]
@@ -163,13 +204,19 @@ fn requests_hold_to_their_limits() {
     let folder = tempfile::tempdir().unwrap();
     let (graph, edges) = large(folder.path(), 0);
     let lists = expected(60_000, &edges, false, |_| true);
-    let of = |max_request| stream(&graph, &RunConfig { max_request: Some(max_request), ..config(1) }, |_| true, PLAIN).unwrap();
+    let of = |max_request| {
+        stream(&graph, &RunConfig { max_request: Some(max_request), ..config(1) }, |_| true, PLAIN)
+            .unwrap()
+    };
     let (short, long) = (of(64 << 10), of(512 << 10));
     assert_eq!((&short.edges, &long.edges), (&lists, &lists));
     let mean = |streamed: &Streamed| streamed.bytes / streamed.requests;
     assert!((60_000..=65_536).contains(&mean(&short)), "{}", mean(&short));
     assert!((400_000..=524_288).contains(&mean(&long)), "{}", mean(&long));
-    assert_eq!(short.bytes, long.bytes, "no block is read twice: neighbors of two bytes never lie on a boundary");
+    assert_eq!(
+        short.bytes, long.bytes,
+        "no block is read twice: neighbors of two bytes never lie on a boundary"
+    );
 }
 
 #[test]
@@ -192,7 +239,8 @@ fn stealing_moves_ranges_and_changes_nothing_else() {
     let (graph, edges) = large(folder.path(), 0);
     // All that is active is in the first range, with the hub's list.
     let active = |vertex: u64| vertex < 64;
-    let of = |stealing| stream(&graph, &RunConfig { stealing, ..config(2) }, active, PLAIN).unwrap();
+    let of =
+        |stealing| stream(&graph, &RunConfig { stealing, ..config(2) }, active, PLAIN).unwrap();
     let (on, off) = (of(true), of(false));
     assert_eq!(on.edges, expected(60_000, &edges, false, active));
     assert_eq!(on.edges, off.edges);
@@ -208,14 +256,16 @@ fn pages_in_memory_are_not_read_whatever_the_block() {
     let active = |vertex: u64| vertex > 7 && vertex.is_multiple_of(20);
     for block in [512, 4096, 8192] {
         let config = RunConfig { block, max_gap: Some(0), ..config(2) };
-        let again = stream(&graph, &config, active, Way { cache: 64 << 20, times: 2, ..PLAIN }).unwrap();
+        let again =
+            stream(&graph, &config, active, Way { cache: 64 << 20, times: 2, ..PLAIN }).unwrap();
         assert_eq!(again.edges, expected(60_000, &edges, false, active));
         assert_eq!((again.bytes, again.requests), (0, 0), "blocks of {block}");
         assert_eq!(again.io.unverified_bytes, 0, "what is kept is read in whole pages");
     }
 }
 
-/// A byte of the adjacency is changed: with whole pages that is always noticed, with parts of pages where it makes a list impossible.
+/// A byte of the adjacency is changed: with whole pages that is always noticed, with parts of pages
+/// where it makes a list impossible.
 #[test]
 fn damage_is_noticed_where_it_can_be() {
     let folder = tempfile::tempdir().unwrap();
@@ -226,35 +276,64 @@ fn damage_is_noticed_where_it_can_be() {
     bytes[at..at + 2].fill(0xff);
     std::fs::write(&path, bytes).unwrap();
     let of = |block, vertices: std::ops::Range<u64>| {
-        stream(&graph, &RunConfig { block, max_gap: Some(0), ..config(1) }, |vertex| vertices.contains(&vertex), PLAIN)
+        stream(
+            &graph,
+            &RunConfig { block, max_gap: Some(0), ..config(1) },
+            |vertex| vertices.contains(&vertex),
+            PLAIN,
+        )
     };
     for block in [512, 4096, 8192] {
         let error =
             of(block, 8..60_000).err().expect("a checksum does not fit; in long requests whole pages are verified, whatever the block");
-        assert!(matches!(error, EngineError::Graph(GraphError::Storage(StorageError::Checksum { .. }))), "{error}");
+        assert!(
+            matches!(error, EngineError::Graph(GraphError::Storage(StorageError::Checksum { .. }))),
+            "{error}"
+        );
     }
-    let found: Vec<EngineError> = (59_700..60_000).filter_map(|vertex| of(512, vertex..vertex + 1).err()).collect();
-    assert_eq!(found.len(), 1, "the changed list names a vertex that does not exist; the others of its page are right");
+    let found: Vec<EngineError> =
+        (59_700..60_000).filter_map(|vertex| of(512, vertex..vertex + 1).err()).collect();
+    assert_eq!(
+        found.len(),
+        1,
+        "the changed list names a vertex that does not exist; the others of its page are right"
+    );
     assert!(matches!(found[0], EngineError::Graph(GraphError::Corrupt { .. })), "{}", found[0]);
 }
 
-/// Each request in turn fails, stops short, is interrupted or stalls, on both backends, in each way to make requests.
+/// Each request in turn fails, stops short, is interrupted or stalls, on both backends, in each way
+/// to make requests.
 #[test]
 fn a_fault_at_any_request_ends_in_the_right_lists_or_its_error() {
     let folder = tempfile::tempdir().unwrap();
     let vertices = 3000u64;
-    let edges: Vec<Edge> = (0..vertices).flat_map(|vertex| (1..30u64).map(move |step| (vertex, (vertex + step * 97) % vertices))).collect();
+    let edges: Vec<Edge> = (0..vertices)
+        .flat_map(|vertex| (1..30u64).map(move |step| (vertex, (vertex + step * 97) % vertices)))
+        .collect();
     drop(build_graph(folder.path(), vertices, &edges, true, 2));
     let active = |vertex: u64| vertex.is_multiple_of(9);
     let lists = expected(vertices, &edges, true, active);
     let way = Way { weights: true, cache: 20_000, times: 2, ..PLAIN };
-    let faults = [Fault::Error(EIO), Fault::Short, Fault::Interrupted, Fault::Error(EAGAIN), Fault::Stall(Duration::from_millis(5))];
+    let faults = [
+        Fault::Error(EIO),
+        Fault::Short,
+        Fault::Interrupted,
+        Fault::Error(EAGAIN),
+        Fault::Stall(Duration::from_millis(5)),
+    ];
     for (io, io_scheduling, block) in [
         (IoBackend::Uring, IoScheduling::Bitmap, 512),
         (IoBackend::Uring, IoScheduling::Pluglist, 8192),
         (IoBackend::Blocking, IoScheduling::Bitmap, 4096),
     ] {
-        let config = RunConfig { io, io_scheduling, block, max_gap: Some(0), max_request: Some(8192), ..config(2) };
+        let config = RunConfig {
+            io,
+            io_scheduling,
+            block,
+            max_gap: Some(0),
+            max_request: Some(8192),
+            ..config(2)
+        };
         let open = |plan: FaultPlan| {
             let plan = Arc::new(plan);
             (Graph::open(&Disk::with_faults(plan.clone()), &folder.path().join("g.oc")), plan)
@@ -272,14 +351,18 @@ fn a_fault_at_any_request_ends_in_the_right_lists_or_its_error() {
                         assert_eq!(streamed.edges, lists, "operation {n}, {fault:?}");
                         right += 1;
                     }
-                    Err(EngineError::Graph(GraphError::Storage(StorageError::Io { .. }))) => failed += 1,
+                    Err(EngineError::Graph(GraphError::Storage(StorageError::Io { .. }))) => {
+                        failed += 1
+                    }
                     Err(error) => panic!("operation {n}, {fault:?}: {error}"),
                 }
             }
             // A file that is opened or loaded as a whole is not asked again.
             let may_fail = matches!(fault, Fault::Error(_));
             assert!(
-                right > 0 && (failed == 0 || may_fail) && (failed > 0 || fault != Fault::Error(EIO)),
+                right > 0
+                    && (failed == 0 || may_fail)
+                    && (failed > 0 || fault != Fault::Error(EIO)),
                 "{fault:?}: {right} right, {failed} errors"
             );
         }
@@ -296,7 +379,8 @@ impl RunProgress for StopsAt {
     }
 }
 
-/// A run that is stopped while reads are in flight ends, says so, and leaves its session ready for more.
+/// A run that is stopped while reads are in flight ends, says so, and leaves its session ready for
+/// more.
 #[test]
 fn stopping_with_reads_in_flight_is_safe() {
     let folder = tempfile::tempdir().unwrap();
@@ -304,10 +388,17 @@ fn stopping_with_reads_in_flight_is_safe() {
     let total = all(60_000, &edges).len() as u64;
     for io in [IoBackend::Uring, IoBackend::Blocking] {
         for asked in [4, 6, 9, 14, 20, 40] {
-            let config = RunConfig { io, max_request: Some(16 << 10), max_gap: Some(0), ..config(2) };
+            let config =
+                RunConfig { io, max_request: Some(16 << 10), max_gap: Some(0), ..config(2) };
             let stops = StopsAt(AtomicU64::new(asked));
             let names = Rows::sections(Direction::Out, false);
-            let opened = Session::open(&graph, &config, &stops, &names.iter().map(String::as_str).collect::<Vec<_>>()).unwrap();
+            let opened = Session::open(
+                &graph,
+                &config,
+                &stops,
+                &names.iter().map(String::as_str).collect::<Vec<_>>(),
+            )
+            .unwrap();
             let (session, sections) = opened;
             let rows = match Rows::load(&session, sections, 0) {
                 Ok(rows) => rows,
@@ -317,8 +408,12 @@ fn stopping_with_reads_in_flight_is_safe() {
                 }
             };
             let count = || {
-                let counts =
-                    IoIterator::new(&session, &rows).for_each(u64::MAX, |_| u64::MAX, |_| 0, |sum, _, list| *sum += list.len() as u64);
+                let counts = IoIterator::new(&session, &rows).for_each(
+                    u64::MAX,
+                    |_| u64::MAX,
+                    |_| 0,
+                    |sum, _, list| *sum += list.len() as u64,
+                );
                 counts.map(|counts| counts.into_iter().sum::<u64>())
             };
             match count() {
@@ -333,7 +428,8 @@ fn stopping_with_reads_in_flight_is_safe() {
     }
 }
 
-/// The folders of a striped graph share its bytes evenly, and are missed or told apart when they are not what they were.
+/// The folders of a striped graph share its bytes evenly, and are missed or told apart when they
+/// are not what they were.
 #[test]
 fn stripe_folders_share_the_bytes_and_are_not_confused() {
     let folder = tempfile::tempdir().unwrap();
@@ -343,7 +439,10 @@ fn stripe_folders_share_the_bytes_and_are_not_confused() {
     let lists = stream(&graph, &config(2), |_| true, PLAIN).unwrap().edges;
     assert_eq!(lists, expected(60_000, &edges, false, |_| true));
     for section in ["out.adjacency", "in.adjacency", "grid.words"] {
-        let sizes: Vec<u64> = stripes.iter().map(|stripe| std::fs::metadata(stripe.join(section)).unwrap().len()).collect();
+        let sizes: Vec<u64> = stripes
+            .iter()
+            .map(|stripe| std::fs::metadata(stripe.join(section)).unwrap().len())
+            .collect();
         let (least, most) = (*sizes.iter().min().unwrap(), *sizes.iter().max().unwrap());
         assert!(least > 1 << 20 && most - least <= 1 << 20, "{section}: {sizes:?}");
     }
@@ -357,8 +456,16 @@ fn stripe_folders_share_the_bytes_and_are_not_confused() {
     exchange(&stripes[0], &stripes[1]);
     match Graph::open(&Disk::new(), &path) {
         Ok(graph) => {
-            let error = stream(&graph, &config(2), |_| true, PLAIN).err().expect("these are the other folder's pages");
-            assert!(matches!(error, EngineError::Graph(GraphError::Storage(StorageError::Checksum { .. }))), "{error}");
+            let error = stream(&graph, &config(2), |_| true, PLAIN)
+                .err()
+                .expect("these are the other folder's pages");
+            assert!(
+                matches!(
+                    error,
+                    EngineError::Graph(GraphError::Storage(StorageError::Checksum { .. }))
+                ),
+                "{error}"
+            );
         }
         Err(error) => assert!(error.to_string().contains("stripe-"), "{error}"),
     }
@@ -371,17 +478,27 @@ fn stripe_folders_share_the_bytes_and_are_not_confused() {
         std::fs::write(&damaged, bytes).unwrap();
     };
     flip();
-    let error = stream(&Graph::open(&Disk::new(), &path).unwrap(), &config(2), |_| true, PLAIN).err().expect("a page is damaged");
+    let error = stream(&Graph::open(&Disk::new(), &path).unwrap(), &config(2), |_| true, PLAIN)
+        .err()
+        .expect("a page is damaged");
     let named = |error: &EngineError| matches!(error, EngineError::Graph(GraphError::Storage(StorageError::Checksum { path, page: 1 })) if *path == damaged);
     assert!(named(&error), "{error}");
     let faults = outercore_graph::check(&Disk::new(), &path, &outercore_graph::Silent).unwrap();
-    assert!(faults.len() == 1 && faults[0].path == damaged && faults[0].what.contains("page 1 of"), "{faults:?}");
+    assert!(
+        faults.len() == 1 && faults[0].path == damaged && faults[0].what.contains("page 1 of"),
+        "{faults:?}"
+    );
     flip();
     std::fs::rename(&stripes[2], folder.path().join("away")).unwrap();
     let error = Graph::open(&Disk::new(), &path).err().expect("a folder is missing");
     assert!(error.to_string().contains(stripes[2].to_str().unwrap()), "{error}");
     std::fs::rename(folder.path().join("away"), &stripes[2]).unwrap();
-    assert_eq!(stream(&Graph::open(&Disk::new(), &path).unwrap(), &config(2), |_| true, PLAIN).unwrap().edges, lists);
+    assert_eq!(
+        stream(&Graph::open(&Disk::new(), &path).unwrap(), &config(2), |_| true, PLAIN)
+            .unwrap()
+            .edges,
+        lists
+    );
 }
 
 /// The grid's stripes are cut where `partition` says, and the edges are the same.
@@ -391,15 +508,36 @@ fn the_partition_changes_the_stripes_and_not_the_edges() {
     let vertices = 40_000u64;
     // The first vertices are the targets of most edges.
     let edges: Vec<Edge> = (0..1_500_000u64)
-        .map(|index| (index * 31 % vertices, (index * index * 7 % 1_000_003) % vertices % (1 + index % vertices)))
+        .map(|index| {
+            (
+                index * 31 % vertices,
+                (index * index * 7 % 1_000_003) % vertices % (1 + index % vertices),
+            )
+        })
         .collect();
     let cuts = [GridPartition::Balanced, GridPartition::Uniform].map(|partition| {
         let folder = folder.path().join(format!("{partition:?}"));
         std::fs::create_dir(&folder).unwrap();
-        let graph = build_with(&folder, vertices, &edges, false, BuildOptions { partition, ..BuildOptions::default() });
-        assert_eq!(stream(&graph, &config(2), |_| true, PLAIN).unwrap().edges, expected(vertices, &edges, false, |_| true));
+        let graph = build_with(
+            &folder,
+            vertices,
+            &edges,
+            false,
+            BuildOptions { partition, ..BuildOptions::default() },
+        );
+        assert_eq!(
+            stream(&graph, &config(2), |_| true, PLAIN).unwrap().edges,
+            expected(vertices, &edges, false, |_| true)
+        );
         let grid = graph.grid().unwrap();
-        let words = |stripe: u32| grid.tiles.iter().filter(|tile| tile.stripe == stripe).map(Tile::words).max().unwrap_or(0);
+        let words = |stripe: u32| {
+            grid.tiles
+                .iter()
+                .filter(|tile| tile.stripe == stripe)
+                .map(Tile::words)
+                .max()
+                .unwrap_or(0)
+        };
         let widths: Vec<u64> = grid.stripes.windows(2).map(|pair| pair[1] - pair[0]).collect();
         let largest = (0..widths.len() as u32).map(words).max().unwrap();
         (widths, largest)
@@ -417,5 +555,8 @@ fn the_partition_changes_the_stripes_and_not_the_edges() {
         .collect();
     assert!((1..=vertices / width).all(|stripe| ends.contains(&(stripe * width))), "{uniform:?}");
     assert!(balanced.iter().max() > balanced.iter().min(), "{balanced:?}");
-    assert!(most_balanced * 2 < most_uniform, "the largest stripe has {most_balanced} words, or {most_uniform} where widths are equal");
+    assert!(
+        most_balanced * 2 < most_uniform,
+        "the largest stripe has {most_balanced} words, or {most_uniform} where widths are equal"
+    );
 }

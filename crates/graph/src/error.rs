@@ -93,7 +93,9 @@ pub enum GraphError {
         what: String,
     },
     /// The disk budget cannot hold the scratch or the result.
-    #[error("the disk budget of {allowed} bytes is too small: {needed} bytes are needed; give a larger --disk or free some space")]
+    #[error(
+        "the disk budget of {allowed} bytes is too small: {needed} bytes are needed; give a larger --disk or free some space"
+    )]
     Disk {
         /// Bytes needed.
         needed: u64,

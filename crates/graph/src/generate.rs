@@ -1,13 +1,17 @@
-//! Synthetic graphs, seeded: the same graph for the same seed on any machine and any number of threads.
+//! Synthetic graphs, seeded: the same graph for the same seed on any machine and any number of
+//! threads.
 //!
-//! Every edge is a function of the seed and its own number, so threads share out the numbers. RMAT after Chakrabarti, Zhan and Faloutsos (2004), ids permuted by
-//! a keyed bijection; weights after Pearce et al. (SC'10, section V-A).
+//! Every edge is a function of the seed and its own number, so threads share out the numbers. RMAT
+//! after Chakrabarti, Zhan and Faloutsos (2004), ids permuted by a keyed bijection; weights after
+//! Pearce et al. (SC'10, section V-A).
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::{
     error::{GraphError, Result},
-    input::{DeclaredVertices, EdgeBatch, EdgeSource, Ends, IdKind, Item, Progress, Sink, SourceInfo},
+    input::{
+        DeclaredVertices, EdgeBatch, EdgeSource, Ends, IdKind, Item, Progress, Sink, SourceInfo,
+    },
     types::WeightKind,
 };
 
@@ -107,7 +111,13 @@ impl Draws {
     }
 }
 
-fn info(format: &'static str, description: String, vertices: u64, weights: GeneratedWeights, edges: u64) -> SourceInfo {
+fn info(
+    format: &'static str,
+    description: String,
+    vertices: u64,
+    weights: GeneratedWeights,
+    edges: u64,
+) -> SourceInfo {
     SourceInfo {
         format,
         description,
@@ -120,34 +130,60 @@ fn info(format: &'static str, description: String, vertices: u64, weights: Gener
 }
 
 impl Rmat {
-    /// RMAT with the usual parameters (Graph500's): a=.57 b=.19 c=.19 d=.05, 16 edges for each vertex.
+    /// RMAT with the usual parameters (Graph500's): a=.57 b=.19 c=.19 d=.05, 16 edges for each
+    /// vertex.
     pub fn new(scale: u32, seed: u64) -> Self {
-        Self { scale, edge_factor: 16, a: 0.57, b: 0.19, c: 0.19, d: 0.05, seed, permute: true, weights: GeneratedWeights::None }
+        Self {
+            scale,
+            edge_factor: 16,
+            a: 0.57,
+            b: 0.19,
+            c: 0.19,
+            d: 0.05,
+            seed,
+            permute: true,
+            weights: GeneratedWeights::None,
+        }
     }
 
     /// The source of its edges.
     pub fn source(&self) -> Result<Generated> {
         let sum = self.a + self.b + self.c + self.d;
-        if [self.a, self.b, self.c, self.d].iter().any(|&part| !(0.0..=1.0).contains(&part)) || (sum - 1.0).abs() > 1e-6 {
-            return Err(GraphError::Usage(format!("a, b, c and d must lie between 0 and 1 and add up to 1, and add up to {sum}")));
+        if [self.a, self.b, self.c, self.d].iter().any(|&part| !(0.0..=1.0).contains(&part))
+            || (sum - 1.0).abs() > 1e-6
+        {
+            return Err(GraphError::Usage(format!(
+                "a, b, c and d must lie between 0 and 1 and add up to 1, and add up to {sum}"
+            )));
         }
         if !(1..=62).contains(&self.scale) {
-            return Err(GraphError::Usage(format!("--scale {} is out of range: 1 to 62", self.scale)));
+            return Err(GraphError::Usage(format!(
+                "--scale {} is out of range: 1 to 62",
+                self.scale
+            )));
         }
         let vertices = 1u64 << self.scale;
-        let edges = vertices
-            .checked_mul(self.edge_factor)
-            .filter(|&edges| edges > 0)
-            .ok_or_else(|| GraphError::Usage("--edge-factor must be at least 1, and the edges must fit 64 bits".to_owned()))?;
+        let edges =
+            vertices.checked_mul(self.edge_factor).filter(|&edges| edges > 0).ok_or_else(|| {
+                GraphError::Usage(
+                    "--edge-factor must be at least 1, and the edges must fit 64 bits".to_owned(),
+                )
+            })?;
         let fraction = |value: f64| (value * 4_294_967_296.0).min(4_294_967_295.0) as u32;
-        let keys = self
-            .permute
-            .then(|| std::array::from_fn(|index| mix(self.seed.wrapping_mul(0x2545_f491_4f6c_dd1d) ^ mix(index as u64 + 1)) | 1));
+        let keys = self.permute.then(|| {
+            std::array::from_fn(|index| {
+                mix(self.seed.wrapping_mul(0x2545_f491_4f6c_dd1d) ^ mix(index as u64 + 1)) | 1
+            })
+        });
         let text = format!("RMAT of scale {}, {edges} edges, seed {}", self.scale, self.seed);
         Ok(Generated {
             shape: Shape::Rmat {
                 scale: self.scale,
-                thresholds: [fraction(self.a), fraction(self.a + self.b), fraction(self.a + self.b + self.c)],
+                thresholds: [
+                    fraction(self.a),
+                    fraction(self.a + self.b),
+                    fraction(self.a + self.b + self.c),
+                ],
                 keys,
             },
             edges,
@@ -164,7 +200,10 @@ impl Uniform {
         if self.vertices == 0 || self.edges == 0 {
             return Err(GraphError::Usage("--vertices and --edges must be at least 1".to_owned()));
         }
-        let text = format!("uniform random graph, {} vertices, {} edges, seed {}", self.vertices, self.edges, self.seed);
+        let text = format!(
+            "uniform random graph, {} vertices, {} edges, seed {}",
+            self.vertices, self.edges, self.seed
+        );
         Ok(Generated {
             shape: Shape::Uniform { vertices: self.vertices },
             edges: self.edges,
@@ -175,7 +214,8 @@ impl Uniform {
     }
 }
 
-/// A keyed bijection of `0..2^bits`: rounds of multiplication by odd keys and shifts, each invertible.
+/// A keyed bijection of `0..2^bits`: rounds of multiplication by odd keys and shifts, each
+/// invertible.
 #[inline(always)]
 fn permute(id: u64, bits: u32, keys: &[u64; 4]) -> u64 {
     let mask = (1u64 << bits) - 1;
@@ -190,7 +230,9 @@ impl Shape {
     #[inline(always)]
     fn edge(&self, draws: &mut Draws) -> [u64; 2] {
         match self {
-            Shape::Uniform { vertices } => std::array::from_fn(|_| ((u128::from(draws.next()) * u128::from(*vertices)) >> 64) as u64),
+            Shape::Uniform { vertices } => std::array::from_fn(|_| {
+                ((u128::from(draws.next()) * u128::from(*vertices)) >> 64) as u64
+            }),
             Shape::Rmat { scale, thresholds: [a, b, c], keys } => {
                 let (mut source, mut target) = (0u64, 0u64);
                 let (mut left, mut bits) = (0, 0u64);
@@ -200,8 +242,10 @@ impl Shape {
                     }
                     let draw = bits as u32;
                     (bits, left) = (bits >> 32, left - 1);
-                    // Quadrants in the order a b c d: the thresholds passed are the quadrant's number.
-                    let quadrant = u64::from(draw >= *a) + u64::from(draw >= *b) + u64::from(draw >= *c);
+                    // Quadrants in the order a b c d: the thresholds passed are the quadrant's
+                    // number.
+                    let quadrant =
+                        u64::from(draw >= *a) + u64::from(draw >= *b) + u64::from(draw >= *c);
                     source = source << 1 | quadrant >> 1;
                     target = target << 1 | quadrant & 1;
                 }
@@ -220,7 +264,10 @@ impl GeneratedWeights {
         match self {
             GeneratedWeights::None => 1.0,
             GeneratedWeights::Uniform { low, high } => {
-                (u64::from(low) + ((u128::from(draws.next()) * u128::from(u64::from(high) - u64::from(low) + 1)) >> 64) as u64) as f64
+                (u64::from(low)
+                    + ((u128::from(draws.next())
+                        * u128::from(u64::from(high) - u64::from(low) + 1))
+                        >> 64) as u64) as f64
             }
             GeneratedWeights::LogUniform { bits } => {
                 let exponent = (u64::from(bits.clamp(1, 32)) * (draws.next() >> 32)) >> 32;
@@ -235,7 +282,13 @@ impl EdgeSource for Generated {
         &self.info
     }
 
-    fn read(&self, threads: usize, _memory: usize, progress: &dyn Progress, sink: Sink<'_>) -> Result<()> {
+    fn read(
+        &self,
+        threads: usize,
+        _memory: usize,
+        progress: &dyn Progress,
+        sink: Sink<'_>,
+    ) -> Result<()> {
         const BATCH: u64 = 1 << 16;
         let next = AtomicU64::new(0);
         crate::build::parallel(threads, |_| {
@@ -278,7 +331,9 @@ mod tests {
             .read(threads, 1 << 20, &NoProgress, &|item| {
                 if let Item::Edges(EdgeBatch { ends: Ends::Numbers(pairs), weights }) = item {
                     let weights = weights.unwrap_or_else(|| vec![0.0; pairs.len()]);
-                    all.lock().unwrap().extend(pairs.into_iter().zip(weights.into_iter().map(|weight| weight as u64)));
+                    all.lock().unwrap().extend(
+                        pairs.into_iter().zip(weights.into_iter().map(|weight| weight as u64)),
+                    );
                 }
                 Ok(())
             })
@@ -290,11 +345,14 @@ mod tests {
 
     #[test]
     fn the_same_seed_is_the_same_graph_on_any_number_of_threads() {
-        let rmat = Rmat { weights: GeneratedWeights::Uniform { low: 1, high: 255 }, ..Rmat::new(12, 7) };
+        let rmat =
+            Rmat { weights: GeneratedWeights::Uniform { low: 1, high: 255 }, ..Rmat::new(12, 7) };
         let one = edges(&rmat.source().unwrap(), 1);
         assert_eq!(one, edges(&rmat.source().unwrap(), 3));
         assert_eq!(one.len(), 16 << 12);
-        assert!(one.iter().all(|&([source, target], weight)| source < 4096 && target < 4096 && (1..=255).contains(&weight)));
+        assert!(one.iter().all(|&([source, target], weight)| source < 4096
+            && target < 4096
+            && (1..=255).contains(&weight)));
         assert_ne!(one, edges(&Rmat { seed: 8, ..rmat }.source().unwrap(), 1));
     }
 
@@ -302,7 +360,8 @@ mod tests {
     fn ids_are_permuted_without_loss() {
         let keys = std::array::from_fn(|index| mix(index as u64 + 99) | 1);
         for bits in [1, 2, 7, 12] {
-            let mut images: Vec<u64> = (0..1u64 << bits).map(|id| permute(id, bits, &keys)).collect();
+            let mut images: Vec<u64> =
+                (0..1u64 << bits).map(|id| permute(id, bits, &keys)).collect();
             images.sort_unstable();
             assert!(images.into_iter().eq(0..1u64 << bits));
         }
@@ -321,6 +380,10 @@ mod tests {
     fn wrong_parameters_are_refused() {
         assert!(Rmat { a: 0.9, ..Rmat::new(5, 1) }.source().is_err());
         assert!(Rmat::new(0, 1).source().is_err());
-        assert!(Uniform { vertices: 0, edges: 1, seed: 1, weights: GeneratedWeights::None }.source().is_err());
+        assert!(
+            Uniform { vertices: 0, edges: 1, seed: 1, weights: GeneratedWeights::None }
+                .source()
+                .is_err()
+        );
     }
 }

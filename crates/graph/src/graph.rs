@@ -1,4 +1,5 @@
-//! [`Graph`]: an opened, immutable graph; cheap to share. Sizes, sections, and the way between original and internal ids.
+//! [`Graph`]: an opened, immutable graph; cheap to share. Sizes, sections, and the way between
+//! original and internal ids.
 
 use std::{
     collections::BTreeMap,
@@ -23,7 +24,8 @@ struct Inner {
     disk: Disk,
     path: PathBuf,
     manifest: Manifest,
-    /// The sections' files, in the order of the manifest. They stay open: whoever replaces the graph moves it aside, and readers keep what they opened.
+    /// The sections' files, in the order of the manifest. They stay open: whoever replaces the
+    /// graph moves it aside, and readers keep what they opened.
     files: Vec<Arc<StripedFile>>,
     /// The id tables that were used so far, with their checksums.
     tables: Mutex<BTreeMap<&'static str, Arc<Table>>>,
@@ -49,13 +51,24 @@ pub struct SectionFile {
 }
 
 impl Graph {
-    /// Opens the graph at `path`: reads and verifies the manifest, and that every file has its length.
+    /// Opens the graph at `path`: reads and verifies the manifest, and that every file has its
+    /// length.
     pub fn open(disk: &Disk, path: &Path) -> Result<Self> {
         let manifest = Manifest::read(disk, path)?;
         let lock = lock_patiently(disk, path)?;
-        let files =
-            manifest.sections.iter().map(|section| open_files(disk, path, &manifest, section).map(Arc::new)).collect::<Result<_>>()?;
-        Ok(Self(Arc::new(Inner { disk: disk.clone(), path: path.to_owned(), manifest, files, tables: Mutex::default(), _lock: lock })))
+        let files = manifest
+            .sections
+            .iter()
+            .map(|section| open_files(disk, path, &manifest, section).map(Arc::new))
+            .collect::<Result<_>>()?;
+        Ok(Self(Arc::new(Inner {
+            disk: disk.clone(),
+            path: path.to_owned(),
+            manifest,
+            files,
+            tables: Mutex::default(),
+            _lock: lock,
+        })))
     }
 
     /// Where it lies.
@@ -98,7 +111,8 @@ impl Graph {
         self.0.manifest.weights
     }
 
-    /// The direction whose rows hold the edges in `direction`: in an undirected graph they are the same. `None` where there is no transpose.
+    /// The direction whose rows hold the edges in `direction`: in an undirected graph they are the
+    /// same. `None` where there is no transpose.
     pub fn rows(&self, direction: Direction) -> Option<Direction> {
         match direction {
             Direction::Out => Some(Direction::Out),
@@ -113,12 +127,14 @@ impl Graph {
         self.0.manifest.layout
     }
 
-    /// Whether the grid has every edge. Where it has not, whoever scans it sees some of them, and [`Graph::pass_rows`] has the others.
+    /// Whether the grid has every edge. Where it has not, whoever scans it sees some of them, and
+    /// [`Graph::pass_rows`] has the others.
     pub fn has_whole_grid(&self) -> bool {
         self.layout().is_grid()
     }
 
-    /// The prefix of the lists that a pass over all edges must read beside the grid; `None`: the grid has every edge.
+    /// The prefix of the lists that a pass over all edges must read beside the grid; `None`: the
+    /// grid has every edge.
     pub fn pass_rows(&self) -> Option<&'static str> {
         match self.layout() {
             Layout::Grid => None,
@@ -130,10 +146,11 @@ impl Graph {
     /// A section.
     pub fn section(&self, name: &str) -> Result<SectionFile> {
         let mut entries = self.manifest().sections.iter().zip(&self.0.files);
-        let (entry, file) = entries.find(|(entry, _)| entry.name == name).ok_or_else(|| GraphError::Corrupt {
-            path: self.path().join(crate::format::MANIFEST),
-            what: format!("section {name} is missing"),
-        })?;
+        let (entry, file) =
+            entries.find(|(entry, _)| entry.name == name).ok_or_else(|| GraphError::Corrupt {
+                path: self.path().join(crate::format::MANIFEST),
+                what: format!("section {name} is missing"),
+            })?;
         Ok(SectionFile {
             file: file.clone(),
             name: entry.name.clone(),
@@ -169,14 +186,21 @@ impl Graph {
     /// Reads the directory of the grid, verified.
     pub fn grid(&self) -> Result<GridDirectory> {
         let words = |name: &str| -> Result<Vec<u8>> { self.read_section(name) };
-        let stripes =
-            words("grid.stripes")?.chunks_exact(8).map(|bytes| u64::from_le_bytes(bytes.try_into().expect("eight bytes"))).collect();
-        let tiles: Vec<Tile> = words("grid.tiles")?.chunks_exact(40).map(bytemuck::pod_read_unaligned).collect();
+        let stripes = words("grid.stripes")?
+            .chunks_exact(8)
+            .map(|bytes| u64::from_le_bytes(bytes.try_into().expect("eight bytes")))
+            .collect();
+        let tiles: Vec<Tile> =
+            words("grid.tiles")?.chunks_exact(40).map(bytemuck::pod_read_unaligned).collect();
         if let Some(tile) = tiles.iter().find(|tile| !tile.code().is_sound()) {
             let path = self.section("grid.tiles")?.path().to_owned();
-            return Err(GraphError::Corrupt { path, what: format!("there are no words like {:?}", tile.code()) });
+            return Err(GraphError::Corrupt {
+                path,
+                what: format!("there are no words like {:?}", tile.code()),
+            });
         }
-        let chunks = words("grid.chunks")?.chunks_exact(16).map(bytemuck::pod_read_unaligned).collect();
+        let chunks =
+            words("grid.chunks")?.chunks_exact(16).map(bytemuck::pod_read_unaligned).collect();
         Ok(GridDirectory { stripes, tiles, chunks })
     }
 
@@ -189,7 +213,9 @@ impl Graph {
     /// The internal id of an original id, if there is such a vertex.
     pub fn find(&self, key: &Key) -> Result<Option<u64>> {
         let rank = match (&self.manifest().ids, key) {
-            (IdTable::Range { first }, Key::Number(number)) => number.checked_sub(*first).filter(|&rank| rank < self.vertices()),
+            (IdTable::Range { first }, Key::Number(number)) => {
+                number.checked_sub(*first).filter(|&rank| rank < self.vertices())
+            }
             (IdTable::Range { .. } | IdTable::Numbers, Key::Name(_)) => None,
             _ => self.search(key)?,
         };
@@ -233,14 +259,25 @@ impl Graph {
     /// The keys of `count` ranks from `first` on.
     fn keys(&self, first: u64, count: usize) -> Result<Keys> {
         match &self.manifest().ids {
-            IdTable::Range { first: base } => Ok(Keys::Numbers((base + first..base + first + count as u64).collect())),
-            IdTable::Numbers => Ok(Keys::Numbers(numbers(&self.ids("ids.keys")?.read(first * 8, count * 8)?, 8))),
+            IdTable::Range { first: base } => {
+                Ok(Keys::Numbers((base + first..base + first + count as u64).collect()))
+            }
+            IdTable::Numbers => {
+                Ok(Keys::Numbers(numbers(&self.ids("ids.keys")?.read(first * 8, count * 8)?, 8)))
+            }
             IdTable::Names => {
                 let lead = u64::from(first > 0);
-                let mut ends = numbers(&self.ids("ids.ends")?.read((first - lead) * 8, (count + lead as usize) * 8)?, 8);
+                let mut ends = numbers(
+                    &self.ids("ids.ends")?.read((first - lead) * 8, (count + lead as usize) * 8)?,
+                    8,
+                );
                 let start = if lead == 1 { ends.remove(0) } else { 0 };
                 let keys = self.ids("ids.keys")?;
-                if ends.iter().try_fold(start, |last, &end| (end >= last).then_some(end)).is_none_or(|end| end > keys.section.bytes) {
+                if ends
+                    .iter()
+                    .try_fold(start, |last, &end| (end >= last).then_some(end))
+                    .is_none_or(|end| end > keys.section.bytes)
+                {
                     return Err(GraphError::Corrupt {
                         path: keys.section.path().to_owned(),
                         what: "names do not end one after the other".to_owned(),
@@ -254,8 +291,13 @@ impl Graph {
         }
     }
 
-    /// Every vertex in ascending order of original id: original ids and internal ids, at most `batch` at a time.
-    pub fn for_each_key(&self, batch: usize, visit: &mut dyn FnMut(&Keys, &[u64]) -> Result<()>) -> Result<()> {
+    /// Every vertex in ascending order of original id: original ids and internal ids, at most
+    /// `batch` at a time.
+    pub fn for_each_key(
+        &self,
+        batch: usize,
+        visit: &mut dyn FnMut(&Keys, &[u64]) -> Result<()>,
+    ) -> Result<()> {
         let width = self.manifest().id_bytes as usize;
         let mut first = 0;
         while first < self.vertices() {
@@ -272,13 +314,15 @@ impl Graph {
     }
 }
 
-/// A shared lock. Whoever publishes a graph holds it for a moment longer, and so does a child of that process between fork and exec: a refusal counts only when it
-/// lasts.
+/// A shared lock. Whoever publishes a graph holds it for a moment longer, and so does a child of
+/// that process between fork and exec: a refusal counts only when it lasts.
 fn lock_patiently(disk: &Disk, path: &Path) -> Result<DirLock> {
     const ATTEMPTS: u32 = 20;
     for _ in 1..ATTEMPTS {
         match disk.lock_shared(path) {
-            Err(outercore_storage::StorageError::Locked { .. }) => std::thread::sleep(std::time::Duration::from_millis(25)),
+            Err(outercore_storage::StorageError::Locked { .. }) => {
+                std::thread::sleep(std::time::Duration::from_millis(25))
+            }
             other => return Ok(other?),
         }
     }
@@ -300,16 +344,28 @@ pub(crate) fn numbers(bytes: &[u8], width: usize) -> Vec<u64> {
     of(bytes)
 }
 
-fn open_files(disk: &Disk, path: &Path, manifest: &Manifest, entry: &SectionEntry) -> Result<StripedFile> {
+fn open_files(
+    disk: &Disk,
+    path: &Path,
+    manifest: &Manifest,
+    entry: &SectionEntry,
+) -> Result<StripedFile> {
     let stripes: &[PathBuf] = if entry.striped { &manifest.stripes } else { &[] };
     if let Some(missing) = stripes.iter().find(|stripe| !stripe.is_dir()) {
         return Err(GraphError::StripeMissing { path: path.to_owned(), stripe: missing.clone() });
     }
     let padded = entry.bytes.next_multiple_of(PAGE as u64);
-    StripedFile::open(disk, &Folders::files(path, stripes, &entry.name), manifest.stripe_unit, padded).map_err(|error| match error {
-        StorageError::Truncated { path, offset, wanted } => {
-            GraphError::Corrupt { path, what: format!("it has {offset} bytes instead of {}", offset + wanted) }
-        }
+    StripedFile::open(
+        disk,
+        &Folders::files(path, stripes, &entry.name),
+        manifest.stripe_unit,
+        padded,
+    )
+    .map_err(|error| match error {
+        StorageError::Truncated { path, offset, wanted } => GraphError::Corrupt {
+            path,
+            what: format!("it has {offset} bytes instead of {}", offset + wanted),
+        },
         other => other.into(),
     })
 }
@@ -326,7 +382,8 @@ impl SectionFile {
     pub fn read_verified(&self, sums: &PageSums, start: u64, len: usize) -> Result<Vec<u8>> {
         const PAGE_BYTES: u64 = PAGE as u64;
         if start.checked_add(len as u64).is_none_or(|end| end > self.bytes) {
-            let what = format!("it has {} bytes, and {len} are wanted from byte {start} on", self.bytes);
+            let what =
+                format!("it has {} bytes, and {len} are wanted from byte {start} on", self.bytes);
             return Err(GraphError::Corrupt { path: self.path().to_owned(), what });
         }
         let (first, end) = (start / PAGE_BYTES, (start + len as u64).div_ceil(PAGE_BYTES));
@@ -350,12 +407,16 @@ impl SectionFile {
     pub fn sums(&self, disk: &Disk) -> Result<PageSums> {
         let sums = PageSums::load(disk, &self.sums, self.pages())?;
         if sums.seal() != self.sums_crc {
-            return Err(GraphError::Corrupt { path: self.sums.clone(), what: "its checksum does not match the manifest".to_owned() });
+            return Err(GraphError::Corrupt {
+                path: self.sums.clone(),
+                what: "its checksum does not match the manifest".to_owned(),
+            });
         }
         Ok(sums)
     }
 
-    /// Compares pages that were read, the first of which is page `first`, with their sums. The error names the file of the stripes that has the page, and the page's number there.
+    /// Compares pages that were read, the first of which is page `first`, with their sums. The
+    /// error names the file of the stripes that has the page, and the page's number there.
     pub fn verify(&self, sums: &PageSums, first: u64, bytes: &[u8]) -> Result<()> {
         let located = |error| match error {
             StorageError::Checksum { page, .. } => {
@@ -370,7 +431,8 @@ impl SectionFile {
     /// Which file has a page, and which page of that it is.
     pub(crate) fn place(&self, page: u64) -> (&Path, u64) {
         let files = self.file.files();
-        let (file, offset) = self.file.layout().locate(files.len().max(1), page.saturating_mul(PAGE as u64));
+        let (file, offset) =
+            self.file.layout().locate(files.len().max(1), page.saturating_mul(PAGE as u64));
         (files.get(file).map_or(Path::new(""), |file| file.path()), offset / PAGE as u64)
     }
 

@@ -1,4 +1,5 @@
-//! Reading the rows from front to back, a list at a time, every page verified, in bounded memory: for checking and exporting, not for running.
+//! Reading the rows from front to back, a list at a time, every page verified, in bounded memory:
+//! for checking and exporting, not for running.
 
 use crate::{
     error::{GraphError, Result},
@@ -71,7 +72,11 @@ impl RowReader {
             let count = (self.vertices - first).min(BATCH);
             let bytes = self.degrees.read(first * 4, count as usize * 4)?;
             for (vertex, degree) in (first..).zip(bytes.chunks_exact(4)) {
-                self.list(vertex, u32::from_le_bytes(degree.try_into().expect("four bytes")) as usize, visit)?;
+                self.list(
+                    vertex,
+                    u32::from_le_bytes(degree.try_into().expect("four bytes")) as usize,
+                    visit,
+                )?;
             }
             first += count;
         }
@@ -107,7 +112,10 @@ impl RowReader {
         }
         self.neighbors = numbers(&self.adjacency, self.edges, count, self.width)?;
         if let Some(section) = &self.weights {
-            self.values = numbers(section, self.edges, count, self.weight_width)?.into_iter().map(|bits| weight(self.kind, bits)).collect();
+            self.values = numbers(section, self.edges, count, self.weight_width)?
+                .into_iter()
+                .map(|bits| weight(self.kind, bits))
+                .collect();
         }
         self.at = 0;
         Ok(())
@@ -134,13 +142,19 @@ impl Graph {
         RowReader::open(self, direction.name())
     }
 
-    /// A reader of the lists of the edges in row format, which a graph in the hybrid layout has beside the complete ones.
+    /// A reader of the lists of the edges in row format, which a graph in the hybrid layout has
+    /// beside the complete ones.
     pub fn row_format_reader(&self) -> Result<RowReader> {
         RowReader::open(self, "row")
     }
 
-    /// Every edge, as internal ids, in batches of at most `batch`; an undirected edge once, from its larger to its smaller end.
-    pub fn for_each_edge(&self, batch: usize, visit: &mut dyn FnMut(&EdgeRows) -> Result<()>) -> Result<()> {
+    /// Every edge, as internal ids, in batches of at most `batch`; an undirected edge once, from
+    /// its larger to its smaller end.
+    pub fn for_each_edge(
+        &self,
+        batch: usize,
+        visit: &mut dyn FnMut(&EdgeRows) -> Result<()>,
+    ) -> Result<()> {
         let mut rows = EdgeRows::default();
         let directed = self.directed();
         self.row_reader(Direction::Out)?.for_each(&mut |source, targets, weights| {

@@ -1,5 +1,6 @@
-//! The undirected simple view of a graph: every pair of neighbors once, no self-loops. For algorithms that are defined on it; built on scratch, under the same budget, by the
-//! same builder, with the same internal ids. It goes with its last user.
+//! The undirected simple view of a graph: every pair of neighbors once, no self-loops. For
+//! algorithms that are defined on it; built on scratch, under the same budget, by the same builder,
+//! with the same internal ids. It goes with its last user.
 
 use std::{
     path::{Path, PathBuf},
@@ -12,7 +13,9 @@ use crate::{
     build::{BuildOptions, BuildProgress, build},
     error::{GraphError, Result},
     graph::Graph,
-    input::{DeclaredVertices, EdgeBatch, EdgeSource, Ends, IdKind, Item, Progress, Sink, SourceInfo},
+    input::{
+        DeclaredVertices, EdgeBatch, EdgeSource, Ends, IdKind, Item, Progress, Sink, SourceInfo,
+    },
     types::Order,
 };
 
@@ -23,13 +26,23 @@ pub struct SimpleView {
 }
 
 impl SimpleView {
-    /// The view of `graph`; `None` inside when the graph is undirected and simple already. Otherwise it is built beside the graph, within `options.memory`.
-    pub fn of(graph: &Graph, memory: u64, threads: usize, progress: &dyn BuildProgress) -> Result<Self> {
+    /// The view of `graph`; `None` inside when the graph is undirected and simple already.
+    /// Otherwise it is built beside the graph, within `options.memory`.
+    pub fn of(
+        graph: &Graph,
+        memory: u64,
+        threads: usize,
+        progress: &dyn BuildProgress,
+    ) -> Result<Self> {
         let manifest = graph.manifest();
         if !manifest.directed && manifest.simple {
             return Ok(Self { graph: None, scratch: None });
         }
-        let name = graph.path().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let name = graph
+            .path()
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned())
+            .unwrap_or_default();
         let path = graph.path().with_file_name(format!(".{name}.view-{}", manifest.uuid));
         let options = BuildOptions {
             memory,
@@ -95,13 +108,24 @@ impl EdgeSource for Edges {
         &self.info
     }
 
-    fn read(&self, _threads: usize, _memory: usize, progress: &dyn Progress, sink: Sink<'_>) -> Result<()> {
+    fn read(
+        &self,
+        _threads: usize,
+        _memory: usize,
+        progress: &dyn Progress,
+        sink: Sink<'_>,
+    ) -> Result<()> {
         let _alone = self.once.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         self.graph.for_each_edge(1 << 16, &mut |rows| {
             if progress.cancelled() {
                 return Err(GraphError::Cancelled);
             }
-            let pairs: Vec<[u64; 2]> = rows.sources.iter().zip(&rows.targets).map(|(&source, &target)| [source, target]).collect();
+            let pairs: Vec<[u64; 2]> = rows
+                .sources
+                .iter()
+                .zip(&rows.targets)
+                .map(|(&source, &target)| [source, target])
+                .collect();
             progress.advance(pairs.len() as u64);
             sink(Item::Edges(EdgeBatch { ends: Ends::Numbers(pairs), weights: None }))
         })

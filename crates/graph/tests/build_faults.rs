@@ -1,4 +1,5 @@
-//! Every operation of a build fails once, in every way: afterwards the graph is there, whole and with the same bytes, or the place is as it was.
+//! Every operation of a build fails once, in every way: afterwards the graph is there, whole and
+//! with the same bytes, or the place is as it was.
 
 mod support;
 
@@ -11,7 +12,8 @@ use outercore_storage::{Disk, Fault, FaultPlan};
 
 use support::{Ids, Watchdog, build, contents, essence, names, options};
 
-const FAULTS: [Fault; 4] = [Fault::Error(libc::EIO), Fault::Error(libc::ENOSPC), Fault::Short, Fault::Interrupted];
+const FAULTS: [Fault; 4] =
+    [Fault::Error(libc::EIO), Fault::Error(libc::ENOSPC), Fault::Short, Fault::Interrupted];
 
 /// A build to be disturbed.
 struct Scene {
@@ -25,9 +27,11 @@ impl Scene {
     fn new(ids: Ids, stripes: usize, replaces: bool, options: BuildOptions) -> Self {
         let folder = support::folder();
         std::fs::write(folder.path().join("edges.txt"), support::text(ids, 200, 1500, 1)).unwrap();
-        std::fs::write(folder.path().join("old.txt"), support::text(Ids::Dense, 50, 100, 2)).unwrap();
+        std::fs::write(folder.path().join("old.txt"), support::text(Ids::Dense, 50, 100, 2))
+            .unwrap();
         std::fs::create_dir(folder.path().join("place")).unwrap();
-        let stripes = (0..stripes).map(|stripe| folder.path().join(format!("stripe-{stripe}"))).collect();
+        let stripes =
+            (0..stripes).map(|stripe| folder.path().join(format!("stripe-{stripe}"))).collect();
         Self { options: BuildOptions { stripes, force: replaces, ..options }, folder, replaces }
     }
 
@@ -51,13 +55,18 @@ impl Scene {
             let _ = std::fs::remove_dir_all(stripe);
         }
         if self.replaces {
-            build(&Disk::new(), &self.folder.path().join("old.txt"), &self.output(), &self.options).unwrap();
+            build(&Disk::new(), &self.folder.path().join("old.txt"), &self.output(), &self.options)
+                .unwrap();
         }
     }
 
     /// Everything that is there, the stripes included.
     fn everything(&self) -> Vec<std::collections::BTreeMap<PathBuf, Vec<u8>>> {
-        std::iter::once(&self.place()).chain(&self.options.stripes).filter(|path| path.exists()).map(|path| contents(path)).collect()
+        std::iter::once(&self.place())
+            .chain(&self.options.stripes)
+            .filter(|path| path.exists())
+            .map(|path| contents(path))
+            .collect()
     }
 
     fn attempt(&self, disk: &Disk) -> Result<(), outercore_graph::GraphError> {
@@ -67,7 +76,8 @@ impl Scene {
     /// No file but those of one graph.
     fn assert_tidy(&self, what: &str) {
         assert_eq!(names(&self.place()), ["graph.oc"], "{what}");
-        let manifest = outercore_graph::format::Manifest::read(&Disk::new(), &self.output()).unwrap();
+        let manifest =
+            outercore_graph::format::Manifest::read(&Disk::new(), &self.output()).unwrap();
         for (stripe, own) in self.options.stripes.iter().zip(&manifest.stripes) {
             let own = own.file_name().unwrap().to_string_lossy().into_owned();
             assert_eq!(names(stripe), [own], "{what}");
@@ -85,7 +95,8 @@ fn disturb(scene: &Scene) {
     let (expected, operations) = (essence(&scene.output()), plan.operations());
     assert!(operations > 50, "a build has more than {operations} operations");
     let (mut built, mut failed) = (0, 0);
-    // Builds that replace another, or are striped, take long: every third operation, or all with `make fault`.
+    // Builds that replace another, or are striped, take long: every third operation, or all with
+    // `make fault`.
     let long = scene.replaces || !scene.options.stripes.is_empty();
     let step = if long && std::env::var_os("OUTERCORE_TEST_ALL").is_none() { 3 } else { 1 };
     for n in (0..operations).step_by(step) {
@@ -104,15 +115,29 @@ fn disturb(scene: &Scene) {
                 }
                 Err(error) => {
                     failed += 1;
-                    assert!(matches!(fault, Fault::Error(_)) || error.to_string().contains("nterrupt"), "{what}: {error}");
+                    assert!(
+                        matches!(fault, Fault::Error(_)) || error.to_string().contains("nterrupt"),
+                        "{what}: {error}"
+                    );
                     unharmed(scene, before.as_ref(), &format!("{what}: {error}"));
                 }
             }
-            let strays = names(&scene.place()) != ["graph.oc"] || n % 16 == 0 || !scene.options.stripes.is_empty();
+            let strays = names(&scene.place()) != ["graph.oc"]
+                || n % 16 == 0
+                || !scene.options.stripes.is_empty();
             if strays {
-                build(&Disk::new(), &scene.input(), &scene.output(), &BuildOptions { force: true, ..scene.options.clone() }).unwrap();
+                build(
+                    &Disk::new(),
+                    &scene.input(),
+                    &scene.output(),
+                    &BuildOptions { force: true, ..scene.options.clone() },
+                )
+                .unwrap();
                 scene.assert_tidy(&what);
-                assert!(essence(&scene.output()) == expected, "{what}: other bytes after it was cleared");
+                assert!(
+                    essence(&scene.output()) == expected,
+                    "{what}: other bytes after it was cleared"
+                );
             }
         }
     }
@@ -121,11 +146,17 @@ fn disturb(scene: &Scene) {
 }
 
 /// After a failure: nothing at the output, or what was there.
-fn unharmed(scene: &Scene, before: Option<&Vec<std::collections::BTreeMap<PathBuf, Vec<u8>>>>, what: &str) {
+fn unharmed(
+    scene: &Scene,
+    before: Option<&Vec<std::collections::BTreeMap<PathBuf, Vec<u8>>>>,
+    what: &str,
+) {
     match before {
         None => assert!(!scene.output().exists(), "{what}: yet something is there"),
         Some(before) => {
-            let old = |files: &std::collections::BTreeMap<PathBuf, Vec<u8>>, place: usize| -> Vec<(PathBuf, Vec<u8>)> {
+            let old = |files: &std::collections::BTreeMap<PathBuf, Vec<u8>>,
+                       place: usize|
+             -> Vec<(PathBuf, Vec<u8>)> {
                 files
                     .iter()
                     .filter(|(path, _)| place > 0 || path.starts_with("graph.oc"))
@@ -134,12 +165,20 @@ fn unharmed(scene: &Scene, before: Option<&Vec<std::collections::BTreeMap<PathBu
             };
             let now = scene.everything();
             for (place, files) in before.iter().enumerate() {
-                let now: std::collections::BTreeMap<_, _> = old(&now[place], place).into_iter().collect();
+                let now: std::collections::BTreeMap<_, _> =
+                    old(&now[place], place).into_iter().collect();
                 for (path, content) in old(files, place) {
-                    assert!(now.get(&path) == Some(&content), "{what}: {} is not what it was", path.display());
+                    assert!(
+                        now.get(&path) == Some(&content),
+                        "{what}: {} is not what it was",
+                        path.display()
+                    );
                 }
             }
-            assert!(outercore_graph::check(&Disk::new(), &scene.output(), &Silent).unwrap().is_empty(), "{what}");
+            assert!(
+                outercore_graph::check(&Disk::new(), &scene.output(), &Silent).unwrap().is_empty(),
+                "{what}"
+            );
         }
     }
 }
@@ -156,12 +195,22 @@ fn sparse_ids() {
 
 #[test]
 fn the_hybrid_layout() {
-    disturb(&Scene::new(Ids::Dense, 0, false, BuildOptions { layout: Layout::Hybrid, ..options() }));
+    disturb(&Scene::new(
+        Ids::Dense,
+        0,
+        false,
+        BuildOptions { layout: Layout::Hybrid, ..options() },
+    ));
 }
 
 #[test]
 fn names_as_ids() {
-    disturb(&Scene::new(Ids::Names, 0, false, BuildOptions { directed: Some(false), simple: true, ..options() }));
+    disturb(&Scene::new(
+        Ids::Names,
+        0,
+        false,
+        BuildOptions { directed: Some(false), simple: true, ..options() },
+    ));
 }
 
 #[test]
@@ -179,11 +228,14 @@ fn replacing_striped() {
     disturb(&Scene::new(Ids::Sparse, 2, true, options()));
 }
 
-/// Errors that do not go away: the device is lost, or full for good. What could not be removed is removed by the next build.
+/// Errors that do not go away: the device is lost, or full for good. What could not be removed is
+/// removed by the next build.
 #[test]
 fn from_some_operation_on_everything_fails() {
     let dog = Watchdog::new(Duration::from_secs(60));
-    for (ids, stripes, replaces) in [(Ids::Dense, 2, false), (Ids::Names, 0, true), (Ids::Sparse, 2, true)] {
+    for (ids, stripes, replaces) in
+        [(Ids::Dense, 2, false), (Ids::Names, 0, true), (Ids::Sparse, 2, true)]
+    {
         let scene = Scene::new(ids, stripes, replaces, BuildOptions { threads: 2, ..options() });
         scene.prepare();
         let plan = Arc::new(FaultPlan::count_only());
@@ -194,21 +246,31 @@ fn from_some_operation_on_everything_fails() {
             dog.step(what.clone());
             scene.prepare();
             let before = replaces.then(|| scene.everything());
-            match scene.attempt(&Disk::with_faults(Arc::new(FaultPlan::from(n, Fault::Error(libc::EIO))))) {
+            match scene
+                .attempt(&Disk::with_faults(Arc::new(FaultPlan::from(n, Fault::Error(libc::EIO)))))
+            {
                 Ok(()) => assert!(essence(&scene.output()) == expected, "{what}"),
-                // The name may have changed before the failure, and could not be changed back: then the graph is whole all the same.
+                // The name may have changed before the failure, and could not be changed back: then
+                // the graph is whole all the same.
                 Err(_) if scene.output().exists() && essence(&scene.output()) == expected => {}
                 Err(error) => unharmed(&scene, before.as_ref(), &format!("{what}: {error}")),
             }
             if n % 4 == 0 || n + 30 > plan.operations() {
-                build(&Disk::new(), &scene.input(), &scene.output(), &BuildOptions { force: true, ..scene.options.clone() }).unwrap();
+                build(
+                    &Disk::new(),
+                    &scene.input(),
+                    &scene.output(),
+                    &BuildOptions { force: true, ..scene.options.clone() },
+                )
+                .unwrap();
                 scene.assert_tidy(&what);
             }
         }
     }
 }
 
-/// Rows and ids do not depend on how many threads built them, nor on the memory they had. (Where the grid is cut does.)
+/// Rows and ids do not depend on how many threads built them, nor on the memory they had. (Where
+/// the grid is cut does.)
 #[test]
 fn threads_and_memory_leave_no_trace_in_rows() {
     for ids in [Ids::Dense, Ids::Sparse, Ids::Names] {
@@ -217,7 +279,13 @@ fn threads_and_memory_leave_no_trace_in_rows() {
         std::fs::write(&input, support::text(ids, 5000, 200_000, 3)).unwrap();
         let graph = |threads: usize, mib: u64| {
             let output = folder.path().join(format!("graph-{threads}-{mib}.oc"));
-            build(&Disk::new(), &input, &output, &BuildOptions { threads, memory: mib << 20, ..options() }).unwrap();
+            build(
+                &Disk::new(),
+                &input,
+                &output,
+                &BuildOptions { threads, memory: mib << 20, ..options() },
+            )
+            .unwrap();
             assert!(outercore_graph::check(&Disk::new(), &output, &Silent).unwrap().is_empty());
             let mut files = essence(&output).0;
             files.retain(|name, _| !name.contains("/grid."));
@@ -227,7 +295,11 @@ fn threads_and_memory_leave_no_trace_in_rows() {
         assert!(expected.len() > 10);
         for (threads, mib) in [(2, 64), (3, 96), (2, 512)] {
             let made = graph(threads, mib);
-            let other: Vec<_> = expected.iter().filter(|&(name, bytes)| made.get(name) != Some(bytes)).map(|(name, _)| name).collect();
+            let other: Vec<_> = expected
+                .iter()
+                .filter(|&(name, bytes)| made.get(name) != Some(bytes))
+                .map(|(name, _)| name)
+                .collect();
             assert!(
                 other.is_empty() && made.len() == expected.len(),
                 "{ids:?}: {threads} threads with {mib} MiB make other bytes: {other:?}"

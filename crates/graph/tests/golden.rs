@@ -1,7 +1,9 @@
-//! Golden graphs: graphs of every released version of the format, committed, which must keep opening and keep their meaning; and `docs/format.md`, held against
-//! what the builder writes today through a reader that shares no code with the library (`golden/decode.rs`).
+//! Golden graphs: graphs of every released version of the format, committed, which must keep
+//! opening and keep their meaning; and `docs/format.md`, held against what the builder writes today
+//! through a reader that shares no code with the library (`golden/decode.rs`).
 //!
-//! When the format's version rises: make the folder of the new version with `make golden VERSION=N`, and leave the old ones alone.
+//! When the format's version rises: make the folder of the new version with
+//! `make golden VERSION=N`, and leave the old ones alone.
 
 #[path = "golden/decode.rs"]
 mod decode;
@@ -21,7 +23,8 @@ use outercore_graph::{
 use outercore_storage::Disk;
 use serde_json::{Value, json};
 
-/// The names of the golden graphs of a version; each has an input of that name. Version 3 is of graphs with edges in row format alone.
+/// The names of the golden graphs of a version; each has an input of that name. Version 3 is of
+/// graphs with edges in row format alone.
 fn names(version: u32) -> &'static [&'static str] {
     match version {
         1 | 2 => &["undirected", "directed", "plain"],
@@ -63,10 +66,12 @@ fn source(name: &str) -> Box<dyn EdgeSource> {
         vertices: if vertices.exists() { vec![vertices] } else { Vec::new() },
         ..InputOptions::default()
     };
-    input::open(&Disk::new(), &[Input::from(golden(&format!("inputs/{name}.txt")))], &options).unwrap()
+    input::open(&Disk::new(), &[Input::from(golden(&format!("inputs/{name}.txt")))], &options)
+        .unwrap()
 }
 
-/// How a golden graph is built. Memory and threads decide how edges are cut into tiles; these graphs are too small to be cut.
+/// How a golden graph is built. Memory and threads decide how edges are cut into tiles; these
+/// graphs are too small to be cut.
 fn options(name: &str, version: u32, threads: usize) -> BuildOptions {
     let plain = name == "plain" || name == "hybrid";
     let order = if plain { Order::Original } else { Order::Degree };
@@ -130,10 +135,15 @@ fn copy(from: &Path, to: &Path) {
 /// Writes a manifest with a seal that fits it.
 fn seal(folder: &Path, manifest: &Value) {
     let json = serde_json::to_string_pretty(manifest).unwrap();
-    std::fs::write(folder.join(MANIFEST), format!("{json}\n# crc32c {:08x}\n", crc32c(json.as_bytes()))).unwrap();
+    std::fs::write(
+        folder.join(MANIFEST),
+        format!("{json}\n# crc32c {:08x}\n", crc32c(json.as_bytes())),
+    )
+    .unwrap();
 }
 
-/// Skips among the words: the sources from the leaves to the last vertex are far apart. Gaps take a skip from one source to a distant one, and shorter words in return.
+/// Skips among the words: the sources from the leaves to the last vertex are far apart. Gaps take a
+/// skip from one source to a distant one, and shorter words in return.
 fn skips(name: &str, version: u32) -> u64 {
     match (name, version) {
         ("directed", 4..) => 6,
@@ -144,8 +154,7 @@ fn skips(name: &str, version: u32) -> u64 {
 
 /// What the manifest of a golden graph says, beside its uuid and its sections.
 fn expected_manifest(name: &str, version: u32) -> Value {
-    let common =
-        json!({"outercore": "graph", "version": version, "simple": false, "neighbor_bytes": 1, "stripe_unit": 1 << 20, "stripes": []});
+    let common = json!({"outercore": "graph", "version": version, "simple": false, "neighbor_bytes": 1, "stripe_unit": 1 << 20, "stripes": []});
     let own = match name {
         "undirected" => json!({
             "vertices": 8, "connected": 6, "edges": 8, "arcs": 15, "directed": false, "transpose": false, "weights": "none", "weight_bytes": 0, "negative_weights": false,
@@ -187,7 +196,15 @@ fn expected_manifest(name: &str, version: u32) -> Value {
 
 /// The sections of a golden graph: those that `docs/format.md` says there are, sorted by name.
 fn expected_sections(name: &str, layout: Layout) -> Vec<&'static str> {
-    let mut names = vec!["out.degrees", "out.index", "out.adjacency", "grid.stripes", "grid.tiles", "grid.chunks", "grid.words"];
+    let mut names = vec![
+        "out.degrees",
+        "out.index",
+        "out.adjacency",
+        "grid.stripes",
+        "grid.tiles",
+        "grid.chunks",
+        "grid.words",
+    ];
     names.extend(match name {
         "undirected" => &["out.heads", "ids.keys", "ids.vertex", "ids.rank"][..],
         "directed" => &[
@@ -224,7 +241,10 @@ fn the_manifest_says_what_is_documented() {
         assert_eq!(manifest, expected_manifest(name, version), "{name}");
         let sections = expected_sections(name, layout(name, version));
         assert_eq!(decoded.names(), sections, "{name}");
-        let mut files: Vec<String> = sections.iter().flat_map(|section| [(*section).to_owned(), format!("{section}.crc")]).collect();
+        let mut files: Vec<String> = sections
+            .iter()
+            .flat_map(|section| [(*section).to_owned(), format!("{section}.crc")])
+            .collect();
         files.push(MANIFEST.to_owned());
         files.sort();
         let mut found: Vec<String> = std::fs::read_dir(golden(&format!("v{version}")).join(name))
@@ -250,17 +270,28 @@ fn the_sections_hold_what_is_documented() {
             Layout::Grid => Vec::new(),
             Layout::Row => expected.clone(),
             Layout::Hybrid => {
-                let rows: BTreeSet<(u64, u64)> = decoded.rows("row").into_iter().map(|edge| (edge.0, edge.1)).collect();
+                let rows: BTreeSet<(u64, u64)> =
+                    decoded.rows("row").into_iter().map(|edge| (edge.0, edge.1)).collect();
                 expected.iter().copied().filter(|edge| rows.contains(&(edge.0, edge.1))).collect()
             }
         };
-        assert!(name != "hybrid" || (grid.len(), listed.len()) == (4096, 15), "{} edges in the grid", grid.len());
+        assert!(
+            name != "hybrid" || (grid.len(), listed.len()) == (4096, 15),
+            "{} edges in the grid",
+            grid.len()
+        );
         assert_eq!(sorted([grid, listed].concat()), expected, "{name}");
         assert_eq!(found, skips(name, version), "{name}");
         let pulled = if directed { "in" } else { "out" };
         if decoded.says("transpose") {
             assert_eq!(
-                sorted(decoded.rows("in").into_iter().map(|(target, source, weight)| (source, target, weight)).collect()),
+                sorted(
+                    decoded
+                        .rows("in")
+                        .into_iter()
+                        .map(|(target, source, weight)| (source, target, weight))
+                        .collect()
+                ),
                 expected,
                 "{name}"
             );
@@ -268,17 +299,28 @@ fn the_sections_hold_what_is_documented() {
         if decoded.says("transpose") || !directed {
             let rows = decoded.rows(pulled);
             let first = |vertex| rows.iter().find(|edge| edge.0 == vertex).map(|edge| edge.1);
-            assert_eq!(decoded.heads(pulled), (0..decoded.number("connected")).map(first).collect::<Vec<_>>(), "{name}");
+            assert_eq!(
+                decoded.heads(pulled),
+                (0..decoded.number("connected")).map(first).collect::<Vec<_>>(),
+                "{name}"
+            );
         }
         let mut degrees: BTreeMap<&str, u64> = BTreeMap::new();
         let edges = edges(name);
-        edges.iter().flat_map(|edge| [&edge.0, &edge.1]).for_each(|end| *degrees.entry(end).or_default() += 1);
-        let by_order: Vec<u64> = ids.iter().map(|id| degrees.get(id.as_str()).copied().unwrap_or(0)).collect();
+        edges
+            .iter()
+            .flat_map(|edge| [&edge.0, &edge.1])
+            .for_each(|end| *degrees.entry(end).or_default() += 1);
+        let by_order: Vec<u64> =
+            ids.iter().map(|id| degrees.get(id.as_str()).copied().unwrap_or(0)).collect();
         assert!(
             by_order[..decoded.number("connected") as usize].iter().all(|&degree| degree > 0)
                 && by_order.len() as u64 == decoded.number("vertices")
         );
-        assert!(name == "plain" || name == "hybrid" || by_order.is_sorted_by(|a, b| a >= b), "{name}: {by_order:?}");
+        assert!(
+            name == "plain" || name == "hybrid" || by_order.is_sorted_by(|a, b| a >= b),
+            "{name}: {by_order:?}"
+        );
     }
 }
 
@@ -289,7 +331,8 @@ fn golden_graphs_open_and_answer() {
             let path = golden(&format!("v{version}")).join(name);
             let graph = Graph::open(&Disk::new(), &path).unwrap();
             assert_eq!(check(&Disk::new(), &path, &Silent).unwrap(), [], "{name}");
-            let ids: Vec<Key> = (0..graph.vertices()).map(|vertex| graph.key_of(vertex).unwrap()).collect();
+            let ids: Vec<Key> =
+                (0..graph.vertices()).map(|vertex| graph.key_of(vertex).unwrap()).collect();
             for (vertex, key) in (0..).zip(&ids) {
                 assert_eq!(graph.find(key).unwrap(), Some(vertex), "{name}: {key}");
             }
@@ -302,14 +345,18 @@ fn golden_graphs_open_and_answer() {
                 })
                 .unwrap();
             assert!(
-                listed.is_sorted() && listed.len() == ids.len() && listed.iter().all(|(key, vertex)| ids[*vertex as usize] == *key),
+                listed.is_sorted()
+                    && listed.len() == ids.len()
+                    && listed.iter().all(|(key, vertex)| ids[*vertex as usize] == *key),
                 "{name}"
             );
             let mut found = Vec::new();
             graph
                 .for_each_edge(5, &mut |rows| {
                     let weight = |index: usize| rows.weights.get(index).copied().unwrap_or(0.0);
-                    found.extend((0..rows.sources.len()).map(|index| (rows.sources[index], rows.targets[index], weight(index).to_bits())));
+                    found.extend((0..rows.sources.len()).map(|index| {
+                        (rows.sources[index], rows.targets[index], weight(index).to_bits())
+                    }));
                     Ok(())
                 })
                 .unwrap();
@@ -319,10 +366,16 @@ fn golden_graphs_open_and_answer() {
                 WeightKind::F32 => f32::from_bits(bits as u32).into(),
                 _ => bits as f64,
             };
-            let expected = expected_edges(name, &texts, graph.directed()).into_iter().filter(|edge| graph.directed() || edge.0 >= edge.1);
+            let expected = expected_edges(name, &texts, graph.directed())
+                .into_iter()
+                .filter(|edge| graph.directed() || edge.0 >= edge.1);
             assert_eq!(
                 sorted(found),
-                sorted(expected.map(|(source, target, bits)| (source, target, value(bits).to_bits())).collect()),
+                sorted(
+                    expected
+                        .map(|(source, target, bits)| (source, target, value(bits).to_bits()))
+                        .collect()
+                ),
                 "{name}"
             );
         }
@@ -332,17 +385,26 @@ fn golden_graphs_open_and_answer() {
 #[test]
 fn the_builder_writes_the_same_bytes() {
     let place = tempfile::tempdir().unwrap();
-    for (version, name, threads) in
-        every().filter(|&(version, _)| version == VERSION).flat_map(|(version, name)| [(version, name, 1), (version, name, 3)])
+    for (version, name, threads) in every()
+        .filter(|&(version, _)| version == VERSION)
+        .flat_map(|(version, name)| [(version, name, 1), (version, name, 3)])
     {
         let path = place.path().join(format!("{name}-{version}-{threads}.oc"));
-        outercore_graph::build(&Disk::new(), source(name).as_ref(), &path, &options(name, version, threads), &Silent).unwrap();
+        outercore_graph::build(
+            &Disk::new(),
+            source(name).as_ref(),
+            &path,
+            &options(name, version, threads),
+            &Silent,
+        )
+        .unwrap();
         let kept = golden(&format!("v{version}")).join(name);
         for entry in std::fs::read_dir(&kept).unwrap() {
             let file = entry.unwrap().file_name();
             if file != MANIFEST {
                 assert!(
-                    std::fs::read(kept.join(&file)).unwrap() == std::fs::read(path.join(&file)).unwrap(),
+                    std::fs::read(kept.join(&file)).unwrap()
+                        == std::fs::read(path.join(&file)).unwrap(),
                     "{name}: {} differs",
                     file.display()
                 );
@@ -401,7 +463,10 @@ fn newer_versions_are_refused_and_new_keys_are_not() {
     manifest.as_object_mut().unwrap().remove("connected");
     seal(&path, &manifest);
     let refused = Graph::open(&Disk::new(), &path).err();
-    assert!(matches!(&refused, Some(GraphError::Newer { version, .. }) if *version == VERSION + 1), "{refused:?}");
+    assert!(
+        matches!(&refused, Some(GraphError::Newer { version, .. }) if *version == VERSION + 1),
+        "{refused:?}"
+    );
 }
 
 #[test]
@@ -409,13 +474,23 @@ fn stripes_lie_where_the_documentation_says() {
     let place = tempfile::tempdir().unwrap();
     let build = |name: &str, stripes: Vec<PathBuf>| {
         let path = place.path().join(name);
-        let options = BuildOptions { memory: 128 << 20, threads: 2, stripes, ..BuildOptions::default() };
-        outercore_graph::build(&Disk::new(), &Rmat { edge_factor: 48, ..Rmat::new(16, 5) }.source().unwrap(), &path, &options, &Silent)
-            .unwrap();
+        let options =
+            BuildOptions { memory: 128 << 20, threads: 2, stripes, ..BuildOptions::default() };
+        outercore_graph::build(
+            &Disk::new(),
+            &Rmat { edge_factor: 48, ..Rmat::new(16, 5) }.source().unwrap(),
+            &path,
+            &options,
+            &Silent,
+        )
+        .unwrap();
         Decoded::open(&path)
     };
     let whole = build("whole.oc", Vec::new());
-    let striped = build("striped.oc", (0..3).map(|index| place.path().join(format!("device {index}"))).collect());
+    let striped = build(
+        "striped.oc",
+        (0..3).map(|index| place.path().join(format!("device {index}"))).collect(),
+    );
     let bulk = ["out.adjacency", "in.adjacency", "grid.words"];
     for entry in striped.manifest["sections"].as_array().unwrap() {
         let name = entry["name"].as_str().unwrap();

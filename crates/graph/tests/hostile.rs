@@ -1,4 +1,5 @@
-//! Inputs, places and folders that nobody means well with: each ends in an error that says what is wrong, and leaves everything as it was.
+//! Inputs, places and folders that nobody means well with: each ends in an error that says what is
+//! wrong, and leaves everything as it was.
 
 mod support;
 
@@ -14,7 +15,11 @@ use outercore_storage::{Disk, checksum::crc32c};
 use support::{Ids, build, contents, essence, names, options};
 
 /// Writes `content` and builds from it as `options` say; the place must stay empty when that fails.
-fn attempt(content: &[u8], inputs: &InputOptions, options: &BuildOptions) -> Result<Manifest, GraphError> {
+fn attempt(
+    content: &[u8],
+    inputs: &InputOptions,
+    options: &BuildOptions,
+) -> Result<Manifest, GraphError> {
     let folder = support::folder();
     let input = folder.path().join("edges.txt");
     std::fs::write(&input, content).unwrap();
@@ -35,7 +40,9 @@ fn complaint(content: &[u8], inputs: &InputOptions) -> outercore_graph::InputErr
     match attempt(content, inputs, &options()) {
         Err(GraphError::Input(error)) => error,
         Err(other) => panic!("not an error of the input: {other}"),
-        Ok(manifest) => panic!("{} edges were built of {:?}", manifest.edges, String::from_utf8_lossy(content)),
+        Ok(manifest) => {
+            panic!("{} edges were built of {:?}", manifest.edges, String::from_utf8_lossy(content))
+        }
     }
 }
 
@@ -48,15 +55,29 @@ fn budgets_that_are_too_small() {
     for ids in [Ids::Dense, Ids::Sparse, Ids::Names] {
         let content = support::text(ids, 200, 1000, 1);
         for memory in [0, 1, 1 << 20, (64 << 20) - 1] {
-            let result = attempt(content.as_bytes(), &InputOptions::default(), &BuildOptions { memory, ..options() });
-            let Err(GraphError::Memory { needed, budget, .. }) = result else { panic!("{memory} bytes are enough") };
+            let result = attempt(
+                content.as_bytes(),
+                &InputOptions::default(),
+                &BuildOptions { memory, ..options() },
+            );
+            let Err(GraphError::Memory { needed, budget, .. }) = result else {
+                panic!("{memory} bytes are enough")
+            };
             assert_eq!(budget, memory);
-            attempt(content.as_bytes(), &InputOptions::default(), &BuildOptions { memory: needed, ..options() })
-                .expect("what is said to be enough is enough");
+            attempt(
+                content.as_bytes(),
+                &InputOptions::default(),
+                &BuildOptions { memory: needed, ..options() },
+            )
+            .expect("what is said to be enough is enough");
         }
         // Many threads in the smallest budget: built, or refused with the budget that would do.
         for threads in [8, 64] {
-            match attempt(content.as_bytes(), &InputOptions::default(), &BuildOptions { threads, ..options() }) {
+            match attempt(
+                content.as_bytes(),
+                &InputOptions::default(),
+                &BuildOptions { threads, ..options() },
+            ) {
                 Ok(_) => {}
                 Err(GraphError::Memory { needed, budget, .. }) => assert!(needed > budget),
                 Err(other) => panic!("{threads} threads: {other}"),
@@ -67,17 +88,30 @@ fn budgets_that_are_too_small() {
 
 #[test]
 fn weights_that_are_no_numbers() {
-    for weight in ["NaN", "nan", "-nan", "inf", "-inf", "Infinity", "1e999", "-1e999", "", "x", "0x10", "1,5"] {
+    for weight in
+        ["NaN", "nan", "-nan", "inf", "-inf", "Infinity", "1e999", "-1e999", "", "x", "0x10", "1,5"]
+    {
         for kind in [WeightKind::F32, WeightKind::F64, WeightKind::U32] {
-            let error = complaint(format!("1\t2\t1\n3\t4\t{weight}\n5\t6\t7\n").as_bytes(), &weighted(kind));
+            let error = complaint(
+                format!("1\t2\t1\n3\t4\t{weight}\n5\t6\t7\n").as_bytes(),
+                &weighted(kind),
+            );
             assert_eq!(error.line, Some(2), "{weight:?} as {kind:?}: {error}");
         }
     }
     for weight in ["-1", "1.5", "4294967296", "1e3"] {
-        assert_eq!(complaint(format!("1\t2\t{weight}\n").as_bytes(), &weighted(WeightKind::U32)).line, Some(1), "{weight}");
+        assert_eq!(
+            complaint(format!("1\t2\t{weight}\n").as_bytes(), &weighted(WeightKind::U32)).line,
+            Some(1),
+            "{weight}"
+        );
     }
-    for (weight, negative) in [("-1.5", true), ("1e-310", false), ("1.7976931348623157e308", false), ("-0", false)] {
-        let manifest = attempt(format!("1\t2\t{weight}\n").as_bytes(), &weighted(WeightKind::F64), &options()).unwrap();
+    for (weight, negative) in
+        [("-1.5", true), ("1e-310", false), ("1.7976931348623157e308", false), ("-0", false)]
+    {
+        let manifest =
+            attempt(format!("1\t2\t{weight}\n").as_bytes(), &weighted(WeightKind::F64), &options())
+                .unwrap();
         assert_eq!(manifest.negative_weights, negative, "{weight}");
     }
     // Finite as a double, but not in single precision: refused, or kept as something finite.
@@ -91,14 +125,30 @@ fn weights_that_are_no_numbers() {
 #[test]
 fn ids_that_are_no_ids() {
     let numbers = InputOptions { ids: Some(IdKind::Numbers), ..InputOptions::default() };
-    for id in ["18446744073709551616", "340282366920938463463374607431768211456", &"9".repeat(400), "-1", "+1", "1e3", "1.0", "0x10", "one"]
-    {
-        assert_eq!(complaint(format!("1 2\n2 3\n{id} 4\n").as_bytes(), &numbers).line, Some(3), "{id}");
+    for id in [
+        "18446744073709551616",
+        "340282366920938463463374607431768211456",
+        &"9".repeat(400),
+        "-1",
+        "+1",
+        "1e3",
+        "1.0",
+        "0x10",
+        "one",
+    ] {
+        assert_eq!(
+            complaint(format!("1 2\n2 3\n{id} 4\n").as_bytes(), &numbers).line,
+            Some(3),
+            "{id}"
+        );
     }
     // The largest id, and ids with nothing between them: no array over their range.
-    for ids in
-        [&b"0 18446744073709551615\n"[..], b"0 1099511627776\n", b"18446744073709551614 18446744073709551615\n", b"4294967295 4294967296\n"]
-    {
+    for ids in [
+        &b"0 18446744073709551615\n"[..],
+        b"0 1099511627776\n",
+        b"18446744073709551614 18446744073709551615\n",
+        b"4294967295 4294967296\n",
+    ] {
         let manifest = attempt(ids, &numbers, &options()).unwrap();
         assert_eq!((manifest.vertices, manifest.edges), (2, 1));
     }
@@ -107,7 +157,16 @@ fn ids_that_are_no_ids() {
 #[test]
 fn bytes_that_are_no_edges() {
     let all: Vec<u8> = (0..=255).collect();
-    for content in [&b""[..], b"\n\n", b"# nothing\n", b"\0\0\0\0\0\0\0\0", &all, b"\x7fELF\x02\x01\x01\0\0\0", b"1\n2\n", b"a\n"] {
+    for content in [
+        &b""[..],
+        b"\n\n",
+        b"# nothing\n",
+        b"\0\0\0\0\0\0\0\0",
+        &all,
+        b"\x7fELF\x02\x01\x01\0\0\0",
+        b"1\n2\n",
+        b"a\n",
+    ] {
         let error = complaint(content, &InputOptions::default());
         assert!(!error.what.is_empty() && !error.advice.is_empty(), "{error}");
     }
@@ -142,7 +201,11 @@ fn compressed_files_that_end_early_or_lie() {
     wrong_sum[at] ^= 1;
     complaint(&wrong_sum, &InputOptions::default());
     let twice = [gzip.as_slice(), &gzip].concat();
-    assert_eq!(attempt(&twice, &InputOptions::default(), &options()).unwrap().edges, 60_000, "members one after the other");
+    assert_eq!(
+        attempt(&twice, &InputOptions::default(), &options()).unwrap().edges,
+        60_000,
+        "members one after the other"
+    );
 }
 
 #[test]
@@ -150,7 +213,11 @@ fn folders_that_are_no_graphs() {
     let folder = support::folder();
     let disk = Disk::new();
     let refused = |path: &Path| {
-        assert!(matches!(Graph::open(&disk, path).err(), Some(GraphError::NotAGraph { .. })), "{}", path.display());
+        assert!(
+            matches!(Graph::open(&disk, path).err(), Some(GraphError::NotAGraph { .. })),
+            "{}",
+            path.display()
+        );
         assert!(check(&disk, path, &Silent).is_err());
     };
     refused(folder.path());
@@ -158,9 +225,19 @@ fn folders_that_are_no_graphs() {
     let file = folder.path().join("file");
     std::fs::write(&file, "1 2\n").unwrap();
     refused(&file);
-    for content in [&b""[..], b"{}", b"{}\n# crc32c 00000000\n", b"\n# crc32c ", &[0xff; 100], &b"{".repeat(1 << 20)] {
+    for content in [
+        &b""[..],
+        b"{}",
+        b"{}\n# crc32c 00000000\n",
+        b"\n# crc32c ",
+        &[0xff; 100],
+        &b"{".repeat(1 << 20),
+    ] {
         std::fs::write(folder.path().join("manifest.json"), content).unwrap();
-        assert!(matches!(Graph::open(&disk, folder.path()).err(), Some(GraphError::Corrupt { .. })));
+        assert!(matches!(
+            Graph::open(&disk, folder.path()).err(),
+            Some(GraphError::Corrupt { .. })
+        ));
         assert!(!check(&disk, folder.path(), &Silent).unwrap().is_empty());
     }
     // Larger than a manifest can be; mostly a hole.
@@ -186,7 +263,8 @@ fn small_graph() -> (tempfile::TempDir, std::path::PathBuf) {
 fn forge(graph: &Path, change: impl FnOnce(&mut serde_json::Value)) {
     let path = graph.join("manifest.json");
     let text = std::fs::read_to_string(&path).unwrap();
-    let mut json: serde_json::Value = serde_json::from_str(text.rsplit_once("\n# crc32c").unwrap().0).unwrap();
+    let mut json: serde_json::Value =
+        serde_json::from_str(text.rsplit_once("\n# crc32c").unwrap().0).unwrap();
     change(&mut json);
     let text = serde_json::to_string_pretty(&json).unwrap();
     std::fs::write(&path, format!("{text}\n# crc32c {:08x}\n", crc32c(text.as_bytes()))).unwrap();
@@ -196,8 +274,7 @@ fn forge(graph: &Path, change: impl FnOnce(&mut serde_json::Value)) {
 fn newer_versions() {
     let (_folder, graph) = small_graph();
     forge(&graph, |json| json["version"] = (VERSION + 1).into());
-    let newer =
-        |error: Option<GraphError>| matches!(error, Some(GraphError::Newer { version, known: VERSION, .. }) if version == VERSION + 1);
+    let newer = |error: Option<GraphError>| matches!(error, Some(GraphError::Newer { version, known: VERSION, .. }) if version == VERSION + 1);
     assert!(newer(Graph::open(&Disk::new(), &graph).err()));
     assert!(newer(check(&Disk::new(), &graph, &Silent).err()));
 }
@@ -208,7 +285,17 @@ fn manifests_that_lie() {
     let original = std::fs::read(graph.join("manifest.json")).unwrap();
     let numbers = [0u64, 1, 255, 4095, 1 << 31, 1 << 32, 1 << 47, 1 << 62, 1 << 63, u64::MAX];
     let mut lies: Vec<(String, serde_json::Value)> = Vec::new();
-    for field in ["vertices", "connected", "arcs", "edges", "neighbor_bytes", "id_bytes", "weight_bytes", "stripe_unit", "grid_words"] {
+    for field in [
+        "vertices",
+        "connected",
+        "arcs",
+        "edges",
+        "neighbor_bytes",
+        "id_bytes",
+        "weight_bytes",
+        "stripe_unit",
+        "grid_words",
+    ] {
         lies.extend(numbers.map(|number| (field.to_owned(), number.into())));
     }
     for section in 0..16 {
@@ -243,9 +330,13 @@ fn manifests_that_lie() {
         });
         let (opened, checked) = result.unwrap_or_else(|_| panic!("{field} = {value}: panic"));
         // What nothing else depends on cannot be found out.
-        let unused = ["grid_words", "edges", "stripe_unit", "stripes"].contains(&field.as_str()) || field.ends_with("/striped");
+        let unused = ["grid_words", "edges", "stripe_unit", "stripes"].contains(&field.as_str())
+            || field.ends_with("/striped");
         let harmless = same || (unused && opened);
-        assert!(harmless || !opened || !checked.is_ok_and(|faults| faults.is_empty()), "{field} = {value} is believed");
+        assert!(
+            harmless || !opened || !checked.is_ok_and(|faults| faults.is_empty()),
+            "{field} = {value} is believed"
+        );
     }
 }
 
@@ -263,7 +354,11 @@ fn places_that_are_taken() {
     std::fs::write(mine.join("letter.txt"), "dear").unwrap();
     let force = BuildOptions { force: true, ..options() };
     for place in [&mine, &input] {
-        assert!(build(&disk, &input, place, &BuildOptions { force: true, ..options() }).is_err(), "{} was replaced", place.display());
+        assert!(
+            build(&disk, &input, place, &BuildOptions { force: true, ..options() }).is_err(),
+            "{} was replaced",
+            place.display()
+        );
     }
     assert_eq!(std::fs::read_to_string(mine.join("letter.txt")).unwrap(), "dear");
     // A link to a graph is replaced itself; what it led to stays.
@@ -277,7 +372,12 @@ fn places_that_are_taken() {
     std::fs::write(graph.join("manifest.json"), "{").unwrap();
     build(&disk, &input, &graph, &force).unwrap();
     assert!(check(&disk, &graph, &Silent).unwrap().is_empty());
-    for impossible in [Path::new("/"), &input.join("below/a/file.oc"), Path::new("/proc/graph.oc"), Path::new("..")] {
+    for impossible in [
+        Path::new("/"),
+        &input.join("below/a/file.oc"),
+        Path::new("/proc/graph.oc"),
+        Path::new(".."),
+    ] {
         assert!(build(&disk, &input, impossible, &options()).is_err(), "{}", impossible.display());
     }
     assert_eq!(names(folder.path()).iter().filter(|name| name.contains("building")).count(), 0);
@@ -304,7 +404,9 @@ fn interrupted_by_the_user_at_any_moment() {
         std::fs::create_dir(folder.path().join("place")).unwrap();
         let mut interrupted = 0;
         for n in 0.. {
-            let source = input::open(&Disk::new(), &[Input::from(&input)], &InputOptions::default()).unwrap();
+            let source =
+                input::open(&Disk::new(), &[Input::from(&input)], &InputOptions::default())
+                    .unwrap();
             match outercore_graph::build(
                 &Disk::new(),
                 source.as_ref(),
@@ -322,7 +424,8 @@ fn interrupted_by_the_user_at_any_moment() {
     }
 }
 
-/// Several builds of the same graph at the same time: whoever comes late is refused or replaces; nobody is mixed.
+/// Several builds of the same graph at the same time: whoever comes late is refused or replaces;
+/// nobody is mixed.
 #[test]
 fn builds_at_the_same_time() {
     let folder = support::folder();
@@ -344,12 +447,22 @@ fn builds_at_the_same_time() {
                 let (output, force) = (&output, force);
                 let handles: Vec<_> = inputs
                     .iter()
-                    .map(|input| scope.spawn(move || build(&Disk::new(), input, output, &BuildOptions { force, ..options() })))
+                    .map(|input| {
+                        scope.spawn(move || {
+                            build(&Disk::new(), input, output, &BuildOptions { force, ..options() })
+                        })
+                    })
                     .collect();
                 handles.into_iter().map(|handle| usize::from(handle.join().unwrap().is_ok())).sum()
             });
-            assert!(built >= 1 && (force || built == 1), "{built} builds succeeded, force: {force}");
-            assert!(all.contains(&essence(&output)), "what is there is none of those that were built");
+            assert!(
+                built >= 1 && (force || built == 1),
+                "{built} builds succeeded, force: {force}"
+            );
+            assert!(
+                all.contains(&essence(&output)),
+                "what is there is none of those that were built"
+            );
         }
     }
     build(&Disk::new(), &inputs[0], &output, &BuildOptions { force: true, ..options() }).unwrap();

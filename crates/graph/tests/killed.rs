@@ -1,4 +1,5 @@
-//! Builders that are killed at any moment: what opens afterwards is a whole graph, and the next build removes whatever they left.
+//! Builders that are killed at any moment: what opens afterwards is a whole graph, and the next
+//! build removes whatever they left.
 
 mod support;
 
@@ -15,19 +16,34 @@ use support::{Ids, Random, build, essence, names, options};
 const FOLDER: &str = "OUTERCORE_TEST_KILLED";
 
 fn recipe(folder: &Path, force: bool) -> BuildOptions {
-    BuildOptions { stripes: vec![folder.join("stripe-0"), folder.join("stripe-1")], threads: 2, force, ..options() }
+    BuildOptions {
+        stripes: vec![folder.join("stripe-0"), folder.join("stripe-1")],
+        threads: 2,
+        force,
+        ..options()
+    }
 }
 
 /// Not a test: the process that is killed. It builds until it ends, or is ended.
 #[test]
 fn child() {
     let Some(folder) = std::env::var_os(FOLDER).map(PathBuf::from) else { return };
-    build(&Disk::new(), &folder.join("edges.txt"), &folder.join("place/graph.oc"), &recipe(&folder, true)).unwrap();
+    build(
+        &Disk::new(),
+        &folder.join("edges.txt"),
+        &folder.join("place/graph.oc"),
+        &recipe(&folder, true),
+    )
+    .unwrap();
 }
 
 fn spawn(folder: &Path) -> Child {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "child", "--test-threads", "1"]).env(FOLDER, folder).stdout(Stdio::null()).stderr(Stdio::null());
+    command
+        .args(["--exact", "child", "--test-threads", "1"])
+        .env(FOLDER, folder)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
     command.spawn().unwrap()
 }
 
@@ -36,7 +52,10 @@ fn assert_tidy(folder: &Path) {
     assert_eq!(names(&folder.join("place")), ["graph.oc"]);
     let graph = Graph::open(&Disk::new(), &folder.join("place/graph.oc")).unwrap();
     for (index, own) in graph.manifest().stripes.iter().enumerate() {
-        assert_eq!(names(&folder.join(format!("stripe-{index}"))), [own.file_name().unwrap().to_string_lossy().into_owned()]);
+        assert_eq!(
+            names(&folder.join(format!("stripe-{index}"))),
+            [own.file_name().unwrap().to_string_lossy().into_owned()]
+        );
     }
 }
 
@@ -52,7 +71,8 @@ fn kill(before: bool, rounds: u64) {
     // On a real file system: a killed process may be inside of a write.
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let (edges, old, graph) = (folder.join("edges.txt"), folder.join("old.txt"), folder.join("place/graph.oc"));
+    let (edges, old, graph) =
+        (folder.join("edges.txt"), folder.join("old.txt"), folder.join("place/graph.oc"));
     std::fs::write(&edges, support::text(Ids::Sparse, 30_000, 250_000, 1)).unwrap();
     std::fs::write(&old, support::text(Ids::Dense, 300, 3000, 2)).unwrap();
     std::fs::create_dir(folder.join("place")).unwrap();
@@ -84,13 +104,21 @@ fn kill(before: bool, rounds: u64) {
         match Graph::open(&Disk::new(), &graph) {
             Ok(opened) => {
                 drop(opened);
-                assert!(check(&Disk::new(), &graph, &Silent).unwrap().is_empty(), "round {round}: a graph that is not whole");
+                assert!(
+                    check(&Disk::new(), &graph, &Silent).unwrap().is_empty(),
+                    "round {round}: a graph that is not whole"
+                );
                 let now = essence(&graph);
                 let is_new = now == new;
                 published += u64::from(is_new);
-                assert!(is_new || (before && now == old_essence), "round {round}: neither the old graph nor the new one");
+                assert!(
+                    is_new || (before && now == old_essence),
+                    "round {round}: neither the old graph nor the new one"
+                );
             }
-            Err(GraphError::NotAGraph { .. }) => assert!(!before, "round {round}: the old graph is gone"),
+            Err(GraphError::NotAGraph { .. }) => {
+                assert!(!before, "round {round}: the old graph is gone")
+            }
             Err(error) => panic!("round {round}: {error}"),
         }
         // The leftovers of several killed builders may lie there together.
@@ -123,7 +151,8 @@ fn killed_while_replacing() {
 fn living_builders_are_left_alone() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    std::fs::write(folder.join("edges.txt"), support::text(Ids::Sparse, 60_000, 600_000, 1)).unwrap();
+    std::fs::write(folder.join("edges.txt"), support::text(Ids::Sparse, 60_000, 600_000, 1))
+        .unwrap();
     std::fs::write(folder.join("small.txt"), support::text(Ids::Dense, 30, 100, 2)).unwrap();
     std::fs::create_dir(folder.join("place")).unwrap();
     let mut builder = spawn(folder);
@@ -137,11 +166,23 @@ fn living_builders_are_left_alone() {
     let mut others = 0;
     while builder.try_wait().unwrap().is_none() {
         others += u32::from(
-            build(&Disk::new(), &folder.join("small.txt"), &place.join("graph.oc"), &BuildOptions { force: true, ..options() }).is_ok(),
+            build(
+                &Disk::new(),
+                &folder.join("small.txt"),
+                &place.join("graph.oc"),
+                &BuildOptions { force: true, ..options() },
+            )
+            .is_ok(),
         );
     }
     assert!(builder.wait().unwrap().success(), "the builder was disturbed by {others} others");
     assert!(check(&Disk::new(), &place.join("graph.oc"), &Silent).unwrap().is_empty());
-    build(&Disk::new(), &folder.join("small.txt"), &place.join("graph.oc"), &BuildOptions { force: true, ..options() }).unwrap();
+    build(
+        &Disk::new(),
+        &folder.join("small.txt"),
+        &place.join("graph.oc"),
+        &BuildOptions { force: true, ..options() },
+    )
+    .unwrap();
     assert_eq!(names(&place), ["graph.oc"]);
 }

@@ -1,4 +1,5 @@
-//! The budget of a build is kept: the peak resident size of the process stays below it, whatever the ids, the shape and the number of threads.
+//! The budget of a build is kept: the peak resident size of the process stays below it, whatever
+//! the ids, the shape and the number of threads.
 //!
 //! Each build is a process of its own, because the peak of a process never falls.
 
@@ -22,8 +23,11 @@ fn child() {
     let parts: Vec<&str> = task.splitn(4, '|').collect();
     let [kind, threads, mib, folder] = parts[..] else { panic!("{task:?} is no task") };
     let folder = Path::new(folder);
-    let mut options =
-        BuildOptions { memory: mib.parse::<u64>().unwrap() << 20, threads: threads.parse().unwrap(), ..BuildOptions::default() };
+    let mut options = BuildOptions {
+        memory: mib.parse::<u64>().unwrap() << 20,
+        threads: threads.parse().unwrap(),
+        ..BuildOptions::default()
+    };
     match kind {
         "simple" => (options.directed, options.simple) = (Some(false), true),
         "original" => options.order = Order::Original,
@@ -32,7 +36,13 @@ fn child() {
         _ => {}
     }
     let source = source(kind, folder);
-    let result = outercore_graph::build(&Disk::new(), source.as_ref(), &folder.join("graph.oc"), &options, &Stages);
+    let result = outercore_graph::build(
+        &Disk::new(),
+        source.as_ref(),
+        &folder.join("graph.oc"),
+        &options,
+        &Stages,
+    );
     let peak = peak_rss_bytes();
     match result {
         Ok(manifest) => println!("\nbuilt {peak} {} {}", manifest.vertices, manifest.edges),
@@ -59,15 +69,28 @@ fn source(kind: &str, folder: &Path) -> Box<dyn EdgeSource> {
     match kind {
         "rmat of scale 22" => Box::new(Rmat::new(22, 1).source().unwrap()),
         "rmat" | "simple" | "original" | "striped" => Box::new(rmat.source().unwrap()),
-        "weighted" | "hybrid" => Box::new(Rmat { weights: GeneratedWeights::Uniform { low: 0, high: 1 << 20 }, ..rmat }.source().unwrap()),
-        "uniform" => {
-            Box::new(Uniform { vertices: 2_000_000, edges: 4_000_000, seed: 1, weights: GeneratedWeights::None }.source().unwrap())
-        }
-        _ => input::open(&Disk::new(), &[Input::from(folder.join(kind))], &InputOptions::default()).unwrap(),
+        "weighted" | "hybrid" => Box::new(
+            Rmat { weights: GeneratedWeights::Uniform { low: 0, high: 1 << 20 }, ..rmat }
+                .source()
+                .unwrap(),
+        ),
+        "uniform" => Box::new(
+            Uniform {
+                vertices: 2_000_000,
+                edges: 4_000_000,
+                seed: 1,
+                weights: GeneratedWeights::None,
+            }
+            .source()
+            .unwrap(),
+        ),
+        _ => input::open(&Disk::new(), &[Input::from(folder.join(kind))], &InputOptions::default())
+            .unwrap(),
     }
 }
 
-/// Builds in a child; returns what it says, and its numbers: peak, and vertices and edges or the budget that it needs.
+/// Builds in a child; returns what it says, and its numbers: peak, and vertices and edges or the
+/// budget that it needs.
 fn run(kind: &str, threads: usize, mib: u64, folder: &Path) -> (String, [u64; 3]) {
     for old in ["graph.oc", "stripe-0", "stripe-1"] {
         let _ = std::fs::remove_dir_all(folder.join(old));
@@ -78,11 +101,22 @@ fn run(kind: &str, threads: usize, mib: u64, folder: &Path) -> (String, [u64; 3]
         .env(TASK, format!("{kind}|{threads}|{mib}|{}", folder.display()));
     let output = command.output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(output.status.success(), "{kind}, {threads} threads, {mib} MiB: {text}{}", String::from_utf8_lossy(&output.stderr));
-    let line = text.lines().find(|line| line.starts_with("built ") || line.starts_with("refused ")).unwrap_or_else(|| panic!("{text}"));
-    let (seen, budget) = (line.split(' ').nth(1).and_then(|peak| peak.parse::<u64>().ok()), mib << 20);
+    assert!(
+        output.status.success(),
+        "{kind}, {threads} threads, {mib} MiB: {text}{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let line = text
+        .lines()
+        .find(|line| line.starts_with("built ") || line.starts_with("refused "))
+        .unwrap_or_else(|| panic!("{text}"));
+    let (seen, budget) =
+        (line.split(' ').nth(1).and_then(|peak| peak.parse::<u64>().ok()), mib << 20);
     if seen.is_none_or(|peak| peak >= budget) {
-        eprintln!("{kind}, {threads} threads, {mib} MiB:\n{}", String::from_utf8_lossy(&output.stderr));
+        eprintln!(
+            "{kind}, {threads} threads, {mib} MiB:\n{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
     }
     let mut words = line.split(' ');
     let what = words.next().unwrap().to_owned();
@@ -90,7 +124,8 @@ fn run(kind: &str, threads: usize, mib: u64, folder: &Path) -> (String, [u64; 3]
     (what, numbers.try_into().unwrap())
 }
 
-/// Builds within each of `budgets` (MiB): each is kept, and all builds have the same vertices and edges.
+/// Builds within each of `budgets` (MiB): each is kept, and all builds have the same vertices and
+/// edges.
 fn keeps(kinds: &[&str], threads: &[usize], budgets: &[u64], folder: &Path) {
     let mut over = Vec::new();
     for kind in kinds {
@@ -104,7 +139,10 @@ fn keeps(kinds: &[&str], threads: &[usize], budgets: &[u64], folder: &Path) {
                     over.push(format!("{kind}, {threads} threads: {seen:.1} of {mib} MiB"));
                 }
                 if what == "refused" {
-                    assert!(vertices > mib << 20, "{kind}: refused {mib} MiB, although {vertices} bytes are enough");
+                    assert!(
+                        vertices > mib << 20,
+                        "{kind}: refused {mib} MiB, although {vertices} bytes are enough"
+                    );
                     continue;
                 }
                 assert_eq!(*size.get_or_insert((vertices, edges)), (vertices, edges), "{kind}");
@@ -116,7 +154,8 @@ fn keeps(kinds: &[&str], threads: &[usize], budgets: &[u64], folder: &Path) {
 }
 
 fn folder() -> tempfile::TempDir {
-    // Not in memory: what is written there would count as the machine's, though not as the process's.
+    // Not in memory: what is written there would count as the machine's, though not as the
+    // process's.
     tempfile::tempdir().unwrap()
 }
 
@@ -127,7 +166,8 @@ fn generated_graphs() {
     keeps(&["uniform", "simple", "original", "striped", "hybrid"], &[2], &[64, 96], folder.path());
 }
 
-/// Many more edges than the budget has bytes: in the smallest budgets ids go through the dictionary and hubs through several buckets.
+/// Many more edges than the budget has bytes: in the smallest budgets ids go through the dictionary
+/// and hubs through several buckets.
 #[test]
 fn a_graph_of_sixty_million_edges() {
     let folder = folder();
@@ -145,10 +185,18 @@ fn write(path: &PathBuf, edge: impl Fn(&mut support::Random) -> String) {
 #[test]
 fn ids_that_are_not_dense() {
     let folder = folder();
-    let vertex = |random: &mut support::Random| random.below(400_000).min(random.below(400_000)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    write(&folder.path().join("numbers.txt"), |random| format!("{} {}\n", vertex(random), vertex(random)));
+    let vertex = |random: &mut support::Random| {
+        random.below(400_000).min(random.below(400_000)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    };
+    write(&folder.path().join("numbers.txt"), |random| {
+        format!("{} {}\n", vertex(random), vertex(random))
+    });
     write(&folder.path().join("names.txt"), |random| {
-        format!("https://example.org/{:x}\thttps://example.org/{:x}\n", vertex(random), vertex(random))
+        format!(
+            "https://example.org/{:x}\thttps://example.org/{:x}\n",
+            vertex(random),
+            vertex(random)
+        )
     });
     keeps(&["numbers.txt", "names.txt"], &[1, 2], &[64, 128], folder.path());
 }

@@ -1,9 +1,11 @@
 //! From internal ids back to original ones, many at a time.
 //!
-//! The tables (`ids.rank`: internal id to rank, `ids.keys`: rank to original id) may be larger than memory. Ids are looked up in sorted
-//! order through a window that moves forward over a table, so a batch reads no part of it twice. When the windows have read as much as
-//! the front of a table has that fits into the memory given, that front is loaded and stays: internal ids are sorted by degree, so most
-//! lookups fall there. A lookup thus costs at most twice what the better of the two ways costs.
+//! The tables (`ids.rank`: internal id to rank, `ids.keys`: rank to original id) may be larger than
+//! memory. Ids are looked up in sorted order through a window that moves forward over a table, so a
+//! batch reads no part of it twice. When the windows have read as much as the front of a table has
+//! that fits into the memory given, that front is loaded and stays: internal ids are sorted by
+//! degree, so most lookups fall there. A lookup thus costs at most twice what the better of the two
+//! ways costs.
 
 use outercore_graph::{Graph, GraphError, Keys, Result, format::IdTable, graph::SectionFile};
 use outercore_storage::PAGE;
@@ -57,7 +59,11 @@ impl RankLookup {
         if self.is_flat() {
             return vertices.iter().map(|&vertex| self.rank(vertex)).collect();
         }
-        let mut order: Vec<(u64, u32)> = vertices.iter().enumerate().map(|(position, &vertex)| (vertex, position as u32)).collect();
+        let mut order: Vec<(u64, u32)> = vertices
+            .iter()
+            .enumerate()
+            .map(|(position, &vertex)| (vertex, position as u32))
+            .collect();
         order.sort_unstable();
         let mut ranks = vec![0; vertices.len()];
         for (vertex, position) in order {
@@ -131,12 +137,20 @@ impl KeyLookup {
             ranks.push((self.ranks.rank(vertex)?, position as u32));
         }
         ranks.sort_unstable();
-        let position = |vertex: &u64| distinct.binary_search(vertex).expect("every one is among the distinct ones");
+        let position = |vertex: &u64| {
+            distinct.binary_search(vertex).expect("every one is among the distinct ones")
+        };
         if let KeyTable::Names { .. } = self.keys {
             let mut place = vec![0; distinct.len()];
-            ranks.iter().enumerate().for_each(|(index, &(_, position))| place[position as usize] = index as u32);
+            ranks
+                .iter()
+                .enumerate()
+                .for_each(|(index, &(_, position))| place[position as usize] = index as u32);
             let names = self.names(ranks.iter().map(|&(rank, _)| rank))?;
-            return Ok(Resolved::Names { names, index: vertices.iter().map(|vertex| place[position(vertex)]).collect() });
+            return Ok(Resolved::Names {
+                names,
+                index: vertices.iter().map(|vertex| place[position(vertex)]).collect(),
+            });
         }
         let mut numbers = vec![0; distinct.len()];
         for (rank, position) in ranks {
@@ -198,7 +212,15 @@ impl Table {
     fn open(graph: &Graph, name: &str, memory: u64) -> Result<Self> {
         let section = graph.section(name)?;
         let limit = section.bytes.min(memory) as usize;
-        Ok(Self { end: section.file.len(), section, limit, front: Vec::new(), window: Vec::new(), at: 0, moved: 0 })
+        Ok(Self {
+            end: section.file.len(),
+            section,
+            limit,
+            front: Vec::new(),
+            window: Vec::new(),
+            at: 0,
+            moved: 0,
+        })
     }
 
     fn is_loaded(&self) -> bool {
@@ -237,7 +259,10 @@ impl Table {
         }
         if start.saturating_add(len as u64) > self.end {
             let path = self.section.path().to_owned();
-            return Err(GraphError::Corrupt { path, what: format!("an id points to byte {start}, beyond its end") });
+            return Err(GraphError::Corrupt {
+                path,
+                what: format!("an id points to byte {start}, beyond its end"),
+            });
         }
         let at = start / PAGE as u64 * PAGE as u64;
         let wanted = ((start - at) as usize + len).max(WINDOW);

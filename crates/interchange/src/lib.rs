@@ -1,7 +1,9 @@
 //! Edges in, columns out: the only crate that knows Arrow and Parquet.
 //!
-//! - [`edges`]: [`open`], edge lists of every format; Parquet files and Arrow streams as sources of edges.
-//! - [`result`]: [`write_result`], a run's columns by original id, as CSV, Parquet or NumPy; [`top_rows`], the best of a column.
+//! - [`edges`]: [`open`], edge lists of every format; Parquet files and Arrow streams as sources of
+//!   edges.
+//! - [`result`]: [`write_result`], a run's columns by original id, as CSV, Parquet or NumPy;
+//!   [`top_rows`], the best of a column.
 //! - [`export`]: [`export_edges`], a graph's edges as Parquet, CSV or Matrix Market.
 //! - `keys`: internal ids back to original ones, many at a time, in bounded memory.
 //! - `publish`: a file that appears whole under its name, or not at all.
@@ -22,7 +24,8 @@ use outercore_graph::GraphError;
 
 /// How much memory a writer may use, and whether it shall go on.
 pub struct WriteOptions<'a> {
-    /// Bytes for the tables that lead from internal to original ids; the fixed buffers (some 16 MiB) come on top.
+    /// Bytes for the tables that lead from internal to original ids; the fixed buffers (some 16
+    /// MiB) come on top.
     pub memory: u64,
     /// Is given the number of rows that were written since the last call.
     pub advance: &'a dyn Fn(u64),

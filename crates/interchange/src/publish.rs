@@ -1,4 +1,5 @@
-//! A file that appears whole under its name, or not at all: written beside it under a hidden name, synced, renamed.
+//! A file that appears whole under its name, or not at all: written beside it under a hidden name,
+//! synced, renamed.
 
 use std::{
     ffi::OsString,
@@ -26,13 +27,16 @@ pub(crate) struct Publication {
 
 /// Says no to names that a file cannot be published under, before any work is done.
 pub(crate) fn check_target(path: &Path) -> Result<()> {
-    let refuse = |why: &str| Err(GraphError::Usage(format!("{} cannot be written: {why}", path.display())));
+    let refuse =
+        |why: &str| Err(GraphError::Usage(format!("{} cannot be written: {why}", path.display())));
     if path.file_name().is_none() {
         return refuse("it is not the name of a file");
     }
     match std::fs::metadata(path) {
         Ok(found) if found.is_dir() => refuse("there is a folder of that name"),
-        Ok(found) if !found.is_file() => refuse("it is a device or a pipe; give the name of a file"),
+        Ok(found) if !found.is_file() => {
+            refuse("it is a device or a pipe; give the name of a file")
+        }
         _ if !folder(path).is_dir() => refuse("its folder does not exist"),
         _ => Ok(()),
     }
@@ -52,7 +56,14 @@ impl Publication {
         name.push(format!(".{}-{}.tmp", std::process::id(), NUMBER.fetch_add(1, Relaxed)));
         let hidden = folder(target).join(name);
         let file = disk.create_buffered(&hidden)?;
-        Ok(Self { disk: disk.clone(), target: target.to_owned(), hidden, file: Some(file), buffer: Vec::with_capacity(BUFFER), written: 0 })
+        Ok(Self {
+            disk: disk.clone(),
+            target: target.to_owned(),
+            hidden,
+            file: Some(file),
+            buffer: Vec::with_capacity(BUFFER),
+            written: 0,
+        })
     }
 
     /// Writes over bytes that were written before.
@@ -61,7 +72,8 @@ impl Publication {
         Ok(self.file().write_at(bytes, offset)?)
     }
 
-    /// Makes the content durable and gives the file its name; what had the name before is replaced in one step.
+    /// Makes the content durable and gives the file its name; what had the name before is replaced
+    /// in one step.
     pub(crate) fn publish(mut self) -> Result<()> {
         self.drain()?;
         self.file().sync()?;
@@ -193,7 +205,8 @@ mod tests {
             let dir = tempfile::tempdir().unwrap();
             let target = dir.path().join("a.csv");
             std::fs::write(&target, b"old").unwrap();
-            let disk = Disk::with_faults(Arc::new(FaultPlan::nth(number, Fault::Error(libc_enospc()))));
+            let disk =
+                Disk::with_faults(Arc::new(FaultPlan::nth(number, Fault::Error(libc_enospc()))));
             let done = put(&disk, &target, b"new");
             let found = std::fs::read(&target).unwrap();
             assert!(found == b"new" || (done.is_err() && found == b"old"), "operation {number}");

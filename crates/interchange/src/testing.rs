@@ -26,7 +26,8 @@ pub(crate) fn built_with(text: &str, vertices: Option<&str>, options: &BuildOpti
         input.vertices.push(dir.path().join("vertices.txt"));
         std::fs::write(&input.vertices[0], vertices).unwrap();
     }
-    let source = crate::open(&Disk::new(), &[edges.into()], crate::EdgeFormat::default(), &input).unwrap();
+    let source =
+        crate::open(&Disk::new(), &[edges.into()], crate::EdgeFormat::default(), &input).unwrap();
     let graph = graph_of(&*source, dir.path(), options);
     Fixture { dir, graph }
 }

@@ -1,4 +1,5 @@
-//! Building, from each kind of edges that Python has. The package's `_edges` finds out which kind it is.
+//! Building, from each kind of edges that Python has. The package's `_edges` finds out which kind
+//! it is.
 
 use std::path::PathBuf;
 
@@ -63,7 +64,12 @@ impl EdgeSource for Boxed {
 
 /// Builds from files.
 #[pyfunction]
-pub fn build_files(py: Python<'_>, inputs: Vec<PathBuf>, arguments: BuildArguments, progress: Listener<'_>) -> PyResult<NativeGraph> {
+pub fn build_files(
+    py: Python<'_>,
+    inputs: Vec<PathBuf>,
+    arguments: BuildArguments,
+    progress: Listener<'_>,
+) -> PyResult<NativeGraph> {
     build(py, &arguments, progress, None, |disk| {
         let (options, format) = arguments.input()?;
         let inputs: Vec<Input> = inputs.into_iter().map(Input::from).collect();
@@ -73,14 +79,24 @@ pub fn build_files(py: Python<'_>, inputs: Vec<PathBuf>, arguments: BuildArgumen
 
 /// Builds from an object with `__arrow_c_stream__` or `__arrow_c_array__`.
 #[pyfunction]
-pub fn build_stream(py: Python<'_>, table: AnyRecordBatch, arguments: BuildArguments, progress: Listener<'_>) -> PyResult<NativeGraph> {
+pub fn build_stream(
+    py: Python<'_>,
+    table: AnyRecordBatch,
+    arguments: BuildArguments,
+    progress: Listener<'_>,
+) -> PyResult<NativeGraph> {
     let reader = table.into_reader()?;
     build(py, &arguments, progress, None, |_| Ok(ArrowEdges::new(reader, &arguments.input()?.0)?))
 }
 
 /// Builds from an iterable of such objects.
 #[pyfunction]
-pub fn build_batches(py: Python<'_>, tables: Bound<'_, PyAny>, arguments: BuildArguments, progress: Listener<'_>) -> PyResult<NativeGraph> {
+pub fn build_batches(
+    py: Python<'_>,
+    tables: Bound<'_, PyAny>,
+    arguments: BuildArguments,
+    progress: Listener<'_>,
+) -> PyResult<NativeGraph> {
     let (mut feed, first) = BatchFeed::begin(&tables)?;
     let schema = feed.schema();
     let (errand, receiver) = Feed::new(first, move |_| feed.next());
@@ -132,7 +148,9 @@ fn from_arrays<'py>(
     progress: Listener<'py>,
 ) -> PyResult<NativeGraph> {
     let weights = weights.map(Reals::slice).transpose()?;
-    build(py, arguments, progress, None, |_| Ok(ArrayEdges::new(ends, weights, vertices, &arguments.input()?.0)?))
+    build(py, arguments, progress, None, |_| {
+        Ok(ArrayEdges::new(ends, weights, vertices, &arguments.input()?.0)?)
+    })
 }
 
 /// Builds from an iterable of pairs or triples, and perhaps one of vertices.

@@ -1,4 +1,5 @@
-//! Errors as the package's exceptions, which `outercore._errors` defines: this module says which one, and gives it its attributes.
+//! Errors as the package's exceptions, which `outercore._errors` defines: this module says which
+//! one, and gives it its attributes.
 
 use outercore_engine::EngineError;
 use outercore_graph::GraphError;
@@ -26,13 +27,28 @@ pub fn usage(py: Python<'_>, message: impl Into<String>) -> PyErr {
 
 /// A panic, which is a fault of ours, as an exception.
 pub fn bug(py: Python<'_>, panic: &(dyn std::any::Any + Send)) -> PyErr {
-    let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
-    let made = make(py, "OutercoreError", &format!("this is a bug in Outercore, please report it: {text}"), &PyDict::new(py));
+    let text = panic
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("no message");
+    let made = make(
+        py,
+        "OutercoreError",
+        &format!("this is a bug in Outercore, please report it: {text}"),
+        &PyDict::new(py),
+    );
     made.unwrap_or_else(|error| error)
 }
 
-fn make(py: Python<'_>, class: &str, message: &str, details: &Bound<'_, PyDict>) -> PyResult<PyErr> {
-    let instance = py.import("outercore._errors")?.getattr("make")?.call1((class, message, details))?;
+fn make(
+    py: Python<'_>,
+    class: &str,
+    message: &str,
+    details: &Bound<'_, PyDict>,
+) -> PyResult<PyErr> {
+    let instance =
+        py.import("outercore._errors")?.getattr("make")?.call1((class, message, details))?;
     Ok(PyErr::from_value(instance))
 }
 
@@ -42,8 +58,12 @@ fn exception(py: Python<'_>, error: &EngineError) -> PyResult<PyErr> {
 }
 
 /// The exception's class and attributes.
-fn describe<'py>(py: Python<'py>, error: &EngineError) -> PyResult<(&'static str, Bound<'py, PyDict>)> {
-    let budget = |needed: u64, budget: u64| [("needed", needed), ("budget", budget)].into_py_dict(py);
+fn describe<'py>(
+    py: Python<'py>,
+    error: &EngineError,
+) -> PyResult<(&'static str, Bound<'py, PyDict>)> {
+    let budget =
+        |needed: u64, budget: u64| [("needed", needed), ("budget", budget)].into_py_dict(py);
     Ok(match error {
         EngineError::Graph(GraphError::Storage(error)) => return storage(py, error),
         EngineError::Graph(GraphError::Input(error)) => {
@@ -53,20 +73,38 @@ fn describe<'py>(py: Python<'py>, error: &EngineError) -> PyResult<(&'static str
             ("InputError", details)
         }
         EngineError::Graph(
-            GraphError::Corrupt { path, .. } | GraphError::NotAGraph { path, .. } | GraphError::StripeMissing { path, .. },
+            GraphError::Corrupt { path, .. }
+            | GraphError::NotAGraph { path, .. }
+            | GraphError::StripeMissing { path, .. },
         ) => ("CorruptGraphError", [("path", path)].into_py_dict(py)?),
-        EngineError::Graph(GraphError::Newer { path, .. }) => ("CorruptGraphError", [("path", path)].into_py_dict(py)?),
-        EngineError::Graph(GraphError::Disk { needed, .. }) => ("NoSpaceError", [("needed", needed)].into_py_dict(py)?),
-        EngineError::Graph(GraphError::Memory { needed, budget: given, .. }) => ("MemoryBudgetError", budget(*needed, *given)?),
-        EngineError::Memory { needed, budget: given, .. } => ("MemoryBudgetError", budget(*needed, *given)?),
-        EngineError::Graph(GraphError::Exists { path }) => ("UsageError", [("path", path)].into_py_dict(py)?),
-        EngineError::Graph(GraphError::Usage(_)) | EngineError::Usage(_) => ("UsageError", PyDict::new(py)),
-        // Cancelled work ends in the exception that cancelled it, so this is not seen; new kinds of errors are.
+        EngineError::Graph(GraphError::Newer { path, .. }) => {
+            ("CorruptGraphError", [("path", path)].into_py_dict(py)?)
+        }
+        EngineError::Graph(GraphError::Disk { needed, .. }) => {
+            ("NoSpaceError", [("needed", needed)].into_py_dict(py)?)
+        }
+        EngineError::Graph(GraphError::Memory { needed, budget: given, .. }) => {
+            ("MemoryBudgetError", budget(*needed, *given)?)
+        }
+        EngineError::Memory { needed, budget: given, .. } => {
+            ("MemoryBudgetError", budget(*needed, *given)?)
+        }
+        EngineError::Graph(GraphError::Exists { path }) => {
+            ("UsageError", [("path", path)].into_py_dict(py)?)
+        }
+        EngineError::Graph(GraphError::Usage(_)) | EngineError::Usage(_) => {
+            ("UsageError", PyDict::new(py))
+        }
+        // Cancelled work ends in the exception that cancelled it, so this is not seen; new kinds of
+        // errors are.
         _ => ("OutercoreError", PyDict::new(py)),
     })
 }
 
-fn storage<'py>(py: Python<'py>, error: &StorageError) -> PyResult<(&'static str, Bound<'py, PyDict>)> {
+fn storage<'py>(
+    py: Python<'py>,
+    error: &StorageError,
+) -> PyResult<(&'static str, Bound<'py, PyDict>)> {
     let details = PyDict::new(py);
     let class = match error {
         StorageError::Io { path, source, offset, .. } => {

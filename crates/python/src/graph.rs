@@ -33,11 +33,19 @@ pub fn check_fresh(graph: &Graph) -> Result<(), EngineError> {
     if Manifest::read(graph.disk(), graph.path())?.uuid == graph.manifest().uuid {
         return Ok(());
     }
-    Err(EngineError::Usage(format!("{} was replaced since it was opened; open it again", graph.path().display())))
+    Err(EngineError::Usage(format!(
+        "{} was replaced since it was opened; open it again",
+        graph.path().display()
+    )))
 }
 
 /// The algorithm and how it is to run.
-fn prepare(py: Python<'_>, graph: &Graph, name: &str, arguments: &RunArguments<'_>) -> PyResult<(Box<dyn Algorithm>, RunConfig)> {
+fn prepare(
+    py: Python<'_>,
+    graph: &Graph,
+    name: &str,
+    arguments: &RunArguments<'_>,
+) -> PyResult<(Box<dyn Algorithm>, RunConfig)> {
     let request = arguments.request(py, graph)?;
     let prepared = || {
         let algorithm = by_name(name, &request)?;
@@ -82,9 +90,18 @@ impl NativeGraph {
     /// What the manifest says, as JSON.
     fn info(&self, py: Python<'_>) -> PyResult<String> {
         let manifest = self.0.manifest();
-        let hub = || if manifest.connected > 0 { self.0.key_of(manifest.max_out_degree.1).map(Some) } else { Ok(None) };
-        let hub = check_fresh(&self.0).and_then(|()| Ok(hub()?)).map_err(|error| failure::raise(py, error))?;
-        let in_degree = (!manifest.directed || manifest.transpose).then_some(manifest.max_in_degree);
+        let hub = || {
+            if manifest.connected > 0 {
+                self.0.key_of(manifest.max_out_degree.1).map(Some)
+            } else {
+                Ok(None)
+            }
+        };
+        let hub = check_fresh(&self.0)
+            .and_then(|()| Ok(hub()?))
+            .map_err(|error| failure::raise(py, error))?;
+        let in_degree =
+            (!manifest.directed || manifest.transpose).then_some(manifest.max_in_degree);
         let bytes: u64 = manifest.sections.iter().map(|section| section.bytes).sum();
         let section = |section: &outercore_graph::format::SectionEntry| json!({"name": section.name, "bytes": section.bytes, "striped": section.striped});
         let sections: Vec<_> = manifest.sections.iter().map(section).collect();
@@ -107,9 +124,16 @@ impl NativeGraph {
     }
 
     /// What a run would do, as JSON and as text.
-    fn plan(&self, py: Python<'_>, algorithm: &str, arguments: RunArguments<'_>) -> PyResult<(String, String)> {
+    fn plan(
+        &self,
+        py: Python<'_>,
+        algorithm: &str,
+        arguments: RunArguments<'_>,
+    ) -> PyResult<(String, String)> {
         let (algorithm, config) = prepare(py, &self.0, algorithm, &arguments)?;
-        let plan = py.detach(|| algorithm.plan(&self.0, &config)).map_err(|error| failure::raise(py, error))?;
+        let plan = py
+            .detach(|| algorithm.plan(&self.0, &config))
+            .map_err(|error| failure::raise(py, error))?;
         Ok((json!(plan).to_string(), plan.to_string()))
     }
 
@@ -123,7 +147,9 @@ impl NativeGraph {
     ) -> PyResult<NativeOutcome> {
         let (algorithm, config) = prepare(py, &self.0, algorithm, &arguments)?;
         let graph = &self.0;
-        let checked = algorithm.plan(graph, &config).and_then(|plan| arguments.check_disk(graph, plan.disk_bytes));
+        let checked = algorithm
+            .plan(graph, &config)
+            .and_then(|plan| arguments.check_disk(graph, plan.disk_bytes));
         checked.map_err(|error| failure::raise(py, error))?;
         let watch = Watch::new(algorithm.name(), arguments.iterations);
         let (algorithm, watched) = (&*algorithm, &watch);

@@ -1,12 +1,14 @@
-//! The way between internal and original ids, as whole tables, for columns that leave as whole arrays.
+//! The way between internal and original ids, as whole tables, for columns that leave as whole
+//! arrays.
 //!
-//! The files are opened when a run ends and stay open: its results can be read after the graph has been replaced or removed. What is read
-//! is verified, page by page.
+//! The files are opened when a run ends and stay open: its results can be read after the graph has
+//! been replaced or removed. What is read is verified, page by page.
 
 use outercore_graph::{Graph, Keys, Result, format::IdTable, graph::SectionFile};
 use outercore_storage::{PAGE, PageSums};
 
-/// The tables of a graph's ids. A rank is a vertex's place among all original ids in ascending order.
+/// The tables of a graph's ids. A rank is a vertex's place among all original ids in ascending
+/// order.
 pub struct Ids {
     vertices: u64,
     kind: IdTable,
@@ -28,8 +30,16 @@ impl Ids {
             IdTable::Names => (Some(table("ids.keys")?), Some(table("ids.ends")?)),
         };
         let width = manifest.id_bytes as usize;
-        let order = if width == 0 { None } else { Some((table("ids.vertex")?, table("ids.rank")?)) };
-        Ok(Self { vertices: manifest.vertices, kind: manifest.ids.clone(), width, order, keys, ends })
+        let order =
+            if width == 0 { None } else { Some((table("ids.vertex")?, table("ids.rank")?)) };
+        Ok(Self {
+            vertices: manifest.vertices,
+            kind: manifest.ids.clone(),
+            width,
+            order,
+            keys,
+            ends,
+        })
     }
 
     /// All vertices.
@@ -47,7 +57,9 @@ impl Ids {
         let width = self.width as u64;
         Ok(match &self.order {
             None => (first..first + count as u64).collect(),
-            Some((vertex, _)) => numbers(&vertex.read(first * width, count * self.width)?, self.width),
+            Some((vertex, _)) => {
+                numbers(&vertex.read(first * width, count * self.width)?, self.width)
+            }
         })
     }
 
@@ -63,10 +75,13 @@ impl Ids {
     /// The original ids of `count` ranks from `first` on.
     pub fn keys(&self, first: u64, count: usize) -> Result<Keys> {
         match (&self.kind, &self.keys, &self.ends) {
-            (IdTable::Range { first: base }, ..) => Ok(Keys::Numbers((base + first..base + first + count as u64).collect())),
+            (IdTable::Range { first: base }, ..) => {
+                Ok(Keys::Numbers((base + first..base + first + count as u64).collect()))
+            }
             (IdTable::Names, Some(keys), Some(ends)) => {
                 let lead = usize::from(first > 0);
-                let mut ends = numbers(&ends.read((first - lead as u64) * 8, (count + lead) * 8)?, 8);
+                let mut ends =
+                    numbers(&ends.read((first - lead as u64) * 8, (count + lead) * 8)?, 8);
                 let start = if lead == 1 { ends.remove(0) } else { 0 };
                 let len = ends.last().map_or(0, |end| end - start);
                 ends.iter_mut().for_each(|end| *end -= start);

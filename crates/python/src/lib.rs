@@ -1,13 +1,19 @@
-//! The native module of the Python package: the libraries' functions with the libraries' configuration, and no logic of its own.
+//! The native module of the Python package: the libraries' functions with the libraries'
+//! configuration, and no logic of its own.
 //!
-//! Users see the package `outercore` in `python/`, a thin layer of Python over this module. What is here:
+//! Users see the package `outercore` in `python/`, a thin layer of Python over this module. What is
+//! here:
 //!
-//! - `settings`: keyword arguments as [`outercore_graph::BuildOptions`], [`outercore_engine::RunConfig`] and [`outercore_algorithms::Request`].
-//! - `edges`: edges that live in Python, as sources for a build: arrays, sparse matrices, iterables, Arrow streams.
+//! - `settings`: keyword arguments as [`outercore_graph::BuildOptions`],
+//!   [`outercore_engine::RunConfig`] and [`outercore_algorithms::Request`].
+//! - `edges`: edges that live in Python, as sources for a build: arrays, sparse matrices,
+//!   iterables, Arrow streams.
 //! - `build`: one function for each kind of them.
 //! - `graph`: an opened graph.
-//! - `outcome`, `ids`, `stream`: a run's columns in ascending order of original id, as NumPy arrays and as an Arrow stream.
-//! - `supervise`: long work on a thread of its own, while the calling thread looks after signals, progress, and edges that Python yields.
+//! - `outcome`, `ids`, `stream`: a run's columns in ascending order of original id, as NumPy arrays
+//!   and as an Arrow stream.
+//! - `supervise`: long work on a thread of its own, while the calling thread looks after signals,
+//!   progress, and edges that Python yields.
 //! - `failure`: errors as the package's exceptions.
 
 mod build;
@@ -25,7 +31,9 @@ mod supervise;
 mod _outercore {
     #[pymodule_export]
     use crate::{
-        build::{build_arrays, build_batches, build_compressed, build_files, build_pairs, build_stream},
+        build::{
+            build_arrays, build_batches, build_compressed, build_files, build_pairs, build_stream,
+        },
         graph::NativeGraph,
         outcome::NativeOutcome,
     };

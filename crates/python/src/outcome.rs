@@ -1,7 +1,7 @@
 //! What a run gives back, in ascending order of original id.
 //!
-//! Values stay as the engine left them, by internal id, until they are asked for; then they go through one gather into memory that NumPy
-//! takes over.
+//! Values stay as the engine left them, by internal id, until they are asked for; then they go
+//! through one gather into memory that NumPy takes over.
 
 use std::sync::Arc;
 
@@ -49,7 +49,12 @@ impl NativeOutcome {
 
     fn column(&self, py: Python<'_>, name: &str) -> PyResult<&Column> {
         let found = self.columns.all.iter().find(|column| column.name == name);
-        found.ok_or_else(|| failure::usage(py, format!("the result of {} has no column {name}", self.report.algorithm)))
+        found.ok_or_else(|| {
+            failure::usage(
+                py,
+                format!("the result of {} has no column {name}", self.report.algorithm),
+            )
+        })
     }
 }
 
@@ -82,7 +87,12 @@ impl Columns {
             Cell::Float(number) => number,
         };
         let whole = |number: u64| {
-            let wide = || GraphError::Usage(format!("the {} {number} does not fit into int64; use to_arrow()", column.name));
+            let wide = || {
+                GraphError::Usage(format!(
+                    "the {} {number} does not fit into int64; use to_arrow()",
+                    column.name
+                ))
+            };
             i64::try_from(number).map_err(|_| wide())
         };
         if column.meaning == Meaning::Vertex {
@@ -95,8 +105,12 @@ impl Columns {
             return self.gather(rank).map(Gathered::Integers);
         }
         match column.values.kind() {
-            NumberKind::F32 => self.gather(|vertex| Ok(real(column.get(vertex)) as f32)).map(Gathered::Singles),
-            NumberKind::F64 => self.gather(|vertex| Ok(real(column.get(vertex)))).map(Gathered::Doubles),
+            NumberKind::F32 => {
+                self.gather(|vertex| Ok(real(column.get(vertex)) as f32)).map(Gathered::Singles)
+            }
+            NumberKind::F64 => {
+                self.gather(|vertex| Ok(real(column.get(vertex)))).map(Gathered::Doubles)
+            }
             NumberKind::U32 | NumberKind::U64 => {
                 let value = |vertex| match column.get(vertex) {
                     Cell::Null => Ok(-1),
@@ -125,7 +139,11 @@ impl NativeOutcome {
     /// Each column's name, and whether its values are vertices.
     #[getter]
     fn columns(&self) -> Vec<(&'static str, bool)> {
-        self.columns.all.iter().map(|column| (column.name, column.meaning == Meaning::Vertex)).collect()
+        self.columns
+            .all
+            .iter()
+            .map(|column| (column.name, column.meaning == Meaning::Vertex))
+            .collect()
     }
 
     /// Whether the largest values are worth showing.
@@ -134,10 +152,13 @@ impl NativeOutcome {
         self.ranked
     }
 
-    /// A column by original id: its values, or of vertices their places in `ids`. No value is -1 or NaN.
+    /// A column by original id: its values, or of vertices their places in `ids`. No value is -1 or
+    /// NaN.
     fn values<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
         let column = self.column(py, name)?;
-        let gathered = py.detach(|| self.columns.values(column)).map_err(|error| failure::raise(py, error.into()))?;
+        let gathered = py
+            .detach(|| self.columns.values(column))
+            .map_err(|error| failure::raise(py, error.into()))?;
         Ok(match gathered {
             Gathered::Integers(values) => values.into_pyarray(py).into_any(),
             Gathered::Singles(values) => values.into_pyarray(py).into_any(),
@@ -148,9 +169,13 @@ impl NativeOutcome {
     /// The original ids in ascending order: an array of `uint64`, or a list of strings.
     fn ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let ids = &self.columns.ids;
-        let read = |first: u64, count: usize| py.detach(|| ids.keys(first, count)).map_err(|error| failure::raise(py, error.into()));
+        let read = |first: u64, count: usize| {
+            py.detach(|| ids.keys(first, count)).map_err(|error| failure::raise(py, error.into()))
+        };
         if !ids.are_names() {
-            let Keys::Numbers(numbers) = read(0, ids.vertices() as usize)? else { unreachable!("ids are all of one kind") };
+            let Keys::Numbers(numbers) = read(0, ids.vertices() as usize)? else {
+                unreachable!("ids are all of one kind")
+            };
             return Ok(PyArray1::from_vec(py, numbers).into_any());
         }
         let all = PyList::empty(py);
@@ -162,10 +187,16 @@ impl NativeOutcome {
     }
 
     /// The best rows of a column.
-    fn top<'py>(&self, py: Python<'py>, name: &str, count: usize) -> PyResult<Vec<(Bound<'py, PyAny>, f64)>> {
+    fn top<'py>(
+        &self,
+        py: Python<'py>,
+        name: &str,
+        count: usize,
+    ) -> PyResult<Vec<(Bound<'py, PyAny>, f64)>> {
         let column = self.column(py, name)?;
         let rows = py.detach(|| {
-            crate::graph::check_fresh(&self.graph).and_then(|()| Ok(outercore_interchange::top_rows(&self.graph, column, count)?))
+            crate::graph::check_fresh(&self.graph)
+                .and_then(|()| Ok(outercore_interchange::top_rows(&self.graph, column, count)?))
         });
         let row = |row: outercore_engine::TopRow| {
             let key = match row.0 {
@@ -179,9 +210,15 @@ impl NativeOutcome {
 
     /// The whole result as an Arrow stream.
     #[pyo3(signature = (requested_schema=None))]
-    fn __arrow_c_stream__<'py>(&self, py: Python<'py>, requested_schema: Option<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyCapsule>> {
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
         let columns = self.columns.clone();
-        let stream = py.detach(|| ResultStream::new(columns)).map_err(|error| failure::raise(py, error.into()))?;
+        let stream = py
+            .detach(|| ResultStream::new(columns))
+            .map_err(|error| failure::raise(py, error.into()))?;
         let reader = Bound::new(py, PyRecordBatchReader::new(Box::new(stream)))?;
         Ok(reader.call_method1("__arrow_c_stream__", (requested_schema,))?.cast_into()?)
     }

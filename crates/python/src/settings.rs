@@ -1,4 +1,5 @@
-//! Keyword arguments as the libraries' configuration. Names and defaults are those of the command line.
+//! Keyword arguments as the libraries' configuration. Names and defaults are those of the command
+//! line.
 
 use std::{
     path::{Path, PathBuf},
@@ -7,7 +8,8 @@ use std::{
 
 use outercore_algorithms::{Request, Source};
 use outercore_engine::{
-    CrossIteration, EngineError, HugePages, IoBackend, IoScheduling, MemoryModel, Precompute, Preset, ReadPolicy, RunConfig,
+    CrossIteration, EngineError, HugePages, IoBackend, IoScheduling, MemoryModel, Precompute,
+    Preset, ReadPolicy, RunConfig,
 };
 use outercore_graph::{
     BuildOptions, Graph, GraphError, GridPartition, Key, Layout, Order, WeightKind,
@@ -42,10 +44,15 @@ impl Size {
             Size::Bytes(bytes) => return Ok(*bytes),
             Size::Text(text) => text.trim(),
         };
-        let wrong = || usage(format!("{text:?} is not a size; write 4096, \"512M\", \"2G\" or \"25%\""));
+        let wrong =
+            || usage(format!("{text:?} is not a size; write 4096, \"512M\", \"2G\" or \"25%\""));
         if let Some(percent) = text.strip_suffix('%') {
             let percent: f64 = percent.parse().map_err(|_| wrong())?;
-            return if percent > 0.0 && percent <= 100.0 { Ok((whole as f64 * percent / 100.0) as u64) } else { Err(wrong()) };
+            return if percent > 0.0 && percent <= 100.0 {
+                Ok((whole as f64 * percent / 100.0) as u64)
+            } else {
+                Err(wrong())
+            };
         }
         bytes(text).ok_or_else(wrong)
     }
@@ -56,7 +63,10 @@ fn bytes(text: &str) -> Option<u64> {
     let lower = text.to_ascii_lowercase();
     let bare = lower.strip_suffix("ib").or_else(|| lower.strip_suffix('b')).unwrap_or(&lower);
     let units = ["k", "m", "g", "t"].into_iter().zip([10, 20, 30, 40]);
-    let (number, shift) = units.into_iter().find_map(|(unit, shift)| Some((bare.strip_suffix(unit)?, shift))).unwrap_or((bare, 0));
+    let (number, shift) = units
+        .into_iter()
+        .find_map(|(unit, shift)| Some((bare.strip_suffix(unit)?, shift)))
+        .unwrap_or((bare, 0));
     if let Ok(whole) = number.parse::<u64>() {
         return whole.checked_mul(1 << shift);
     }
@@ -73,12 +83,16 @@ fn usage(message: impl Into<String>) -> EngineError {
 fn one_of<T: Copy>(parameter: &str, name: &str, known: &[(&str, T)]) -> Result<T> {
     let names = || known.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
     let found = known.iter().find(|(known, _)| *known == name);
-    found.map(|(_, value)| *value).ok_or_else(|| usage(format!("{parameter} cannot be {name:?}; it is one of {}", names())))
+    found
+        .map(|(_, value)| *value)
+        .ok_or_else(|| usage(format!("{parameter} cannot be {name:?}; it is one of {}", names())))
 }
 
 fn threads(given: Option<usize>) -> Result<usize> {
     match given {
-        Some(threads) if !(1..=1024).contains(&threads) => Err(usage(format!("threads cannot be {threads}; it is 1 to 1024"))),
+        Some(threads) if !(1..=1024).contains(&threads) => {
+            Err(usage(format!("threads cannot be {threads}; it is 1 to 1024")))
+        }
         given => Ok(given.unwrap_or_else(memory::cores)),
     }
 }
@@ -123,7 +137,11 @@ pub struct BuildArguments {
 impl BuildArguments {
     /// What the user says of the input, and its format.
     pub fn input(&self) -> Result<(InputOptions, EdgeFormat)> {
-        let format = self.format.as_deref().map_or(Ok(EdgeFormat::default()), EdgeFormat::from_str).map_err(usage)?;
+        let format = self
+            .format
+            .as_deref()
+            .map_or(Ok(EdgeFormat::default()), EdgeFormat::from_str)
+            .map_err(usage)?;
         let ids = self.ids.as_deref().map(IdKind::from_str).transpose().map_err(usage)?;
         let options = InputOptions {
             ids,
@@ -136,14 +154,21 @@ impl BuildArguments {
     }
 
     fn weights(&self) -> Result<Option<WeightKind>> {
-        let known = [("none", WeightKind::None), ("u32", WeightKind::U32), ("f32", WeightKind::F32), ("f64", WeightKind::F64)];
+        let known = [
+            ("none", WeightKind::None),
+            ("u32", WeightKind::U32),
+            ("f32", WeightKind::F32),
+            ("f64", WeightKind::F64),
+        ];
         self.weights.as_deref().map(|name| one_of("weights", name, &known)).transpose()
     }
 
     /// The library's options.
     pub fn options(&self, disk: &Disk) -> Result<BuildOptions> {
-        let partitions = [("balanced", GridPartition::Balanced), ("uniform", GridPartition::Uniform)];
-        let layouts = [Layout::Grid, Layout::Row, Layout::Hybrid].map(|layout| (layout.name(), layout));
+        let partitions =
+            [("balanced", GridPartition::Balanced), ("uniform", GridPartition::Uniform)];
+        let layouts =
+            [Layout::Grid, Layout::Row, Layout::Hybrid].map(|layout| (layout.name(), layout));
         Ok(BuildOptions {
             memory: memory_budget(self.memory.as_ref())?,
             disk: Some(disk_budget(self.disk.as_ref(), disk, &self.path)?),
@@ -152,9 +177,21 @@ impl BuildArguments {
             weights: self.weights()?,
             simple: self.simple,
             transpose: self.transpose,
-            order: one_of("order", &self.order, &[("degree", Order::Degree), ("original", Order::Original)])?,
-            partition: one_of("partition", self.partition.as_deref().unwrap_or("balanced"), &partitions)?,
-            layout: one_of("layout", self.layout.as_deref().unwrap_or(Layout::Grid.name()), &layouts)?,
+            order: one_of(
+                "order",
+                &self.order,
+                &[("degree", Order::Degree), ("original", Order::Original)],
+            )?,
+            partition: one_of(
+                "partition",
+                self.partition.as_deref().unwrap_or("balanced"),
+                &partitions,
+            )?,
+            layout: one_of(
+                "layout",
+                self.layout.as_deref().unwrap_or(Layout::Grid.name()),
+                &layouts,
+            )?,
             stripes: self.stripes.clone(),
             force: self.force,
             ..BuildOptions::default()
@@ -217,16 +254,33 @@ pub struct RunArguments<'py> {
 impl RunArguments<'_> {
     /// The library's configuration.
     pub fn config(&self) -> Result<RunConfig> {
-        let models =
-            [MemoryModel::InMemory, MemoryModel::SemiExternal, MemoryModel::FullyExternal].map(|model| (model.name(), Some(model)));
-        let reads = [("auto", ReadPolicy::Auto), ("full", ReadPolicy::Full), ("on-demand", ReadPolicy::OnDemand)];
-        let backends = [("auto", IoBackend::Auto), ("uring", IoBackend::Uring), ("blocking", IoBackend::Blocking)];
+        let models = [MemoryModel::InMemory, MemoryModel::SemiExternal, MemoryModel::FullyExternal]
+            .map(|model| (model.name(), Some(model)));
+        let reads = [
+            ("auto", ReadPolicy::Auto),
+            ("full", ReadPolicy::Full),
+            ("on-demand", ReadPolicy::OnDemand),
+        ];
+        let backends = [
+            ("auto", IoBackend::Auto),
+            ("uring", IoBackend::Uring),
+            ("blocking", IoBackend::Blocking),
+        ];
         let pages = [("auto", HugePages::Auto), ("on", HugePages::On), ("off", HugePages::Off)];
-        let schedulings = [IoScheduling::Bitmap, IoScheduling::Pluglist].map(|scheduling| (scheduling.name(), scheduling));
-        let crossings = [CrossIteration::On, CrossIteration::Graphsd, CrossIteration::Fciu, CrossIteration::Sciu, CrossIteration::Off]
-            .map(|cross| (cross.name(), cross));
-        let presets = [Preset::Best, Preset::Streaming, Preset::Graphsd, Preset::Seraph].map(|preset| (preset.name(), preset));
-        let early = [Precompute::Off, Precompute::Gap, Precompute::On].map(|precompute| (precompute.name(), Some(precompute)));
+        let schedulings = [IoScheduling::Bitmap, IoScheduling::Pluglist]
+            .map(|scheduling| (scheduling.name(), scheduling));
+        let crossings = [
+            CrossIteration::On,
+            CrossIteration::Graphsd,
+            CrossIteration::Fciu,
+            CrossIteration::Sciu,
+            CrossIteration::Off,
+        ]
+        .map(|cross| (cross.name(), cross));
+        let presets = [Preset::Best, Preset::Streaming, Preset::Graphsd, Preset::Seraph]
+            .map(|preset| (preset.name(), preset));
+        let early = [Precompute::Off, Precompute::Gap, Precompute::On]
+            .map(|precompute| (precompute.name(), Some(precompute)));
         let block = self.block.unwrap_or(4096);
         if ![512, 4096, 8192].contains(&block) {
             return Err(usage(format!("block cannot be {block}; it is 512, 4096 or 8192")));
@@ -241,19 +295,35 @@ impl RunArguments<'_> {
             block,
             max_gap: size(&self.max_gap)?,
             max_request: size(&self.max_request)?,
-            io_scheduling: one_of("io_scheduling", self.io_scheduling.as_deref().unwrap_or("bitmap"), &schedulings)?,
+            io_scheduling: one_of(
+                "io_scheduling",
+                self.io_scheduling.as_deref().unwrap_or("bitmap"),
+                &schedulings,
+            )?,
             stealing: self.stealing.unwrap_or(true),
-            precompute: self.precompute.as_deref().map_or(Ok(None), |name| one_of("precompute", name, &early))?,
+            precompute: self
+                .precompute
+                .as_deref()
+                .map_or(Ok(None), |name| one_of("precompute", name, &early))?,
             ..RunConfig::default()
         };
-        let config = config.with_preset(one_of("preset", self.preset.as_deref().unwrap_or("best"), &presets)?);
+        let config = config.with_preset(one_of(
+            "preset",
+            self.preset.as_deref().unwrap_or("best"),
+            &presets,
+        )?);
         // What is asked for by itself goes before what belongs to a preset.
         Ok(RunConfig {
-            read: self.read.as_deref().map_or(Ok(config.read), |name| one_of("read", name, &reads))?,
+            read: self
+                .read
+                .as_deref()
+                .map_or(Ok(config.read), |name| one_of("read", name, &reads))?,
             cross_iteration: self
                 .cross_iteration
                 .as_deref()
-                .map_or(Ok(config.cross_iteration), |name| one_of("cross_iteration", name, &crossings))?,
+                .map_or(Ok(config.cross_iteration), |name| {
+                    one_of("cross_iteration", name, &crossings)
+                })?,
             sub_blocks: self.sub_blocks.unwrap_or(config.sub_blocks),
             ..config
         })
@@ -292,7 +362,12 @@ fn source(py: Python<'_>, graph: &Graph, given: &Bound<'_, PyAny>) -> PyResult<S
     }
     match given.extract::<u64>() {
         Ok(number) => Ok(Source::Key(Key::Number(number))),
-        Err(_) if given.is_instance_of::<PyInt>() => Err(crate::failure::usage(py, format!("there is no vertex {given}"))),
-        Err(_) => Err(PyTypeError::new_err(format!("a source is an int or a str, not {}", given.get_type().name()?))),
+        Err(_) if given.is_instance_of::<PyInt>() => {
+            Err(crate::failure::usage(py, format!("there is no vertex {given}")))
+        }
+        Err(_) => Err(PyTypeError::new_err(format!(
+            "a source is an int or a str, not {}",
+            given.get_type().name()?
+        ))),
     }
 }

@@ -1,9 +1,13 @@
-//! A run's columns as a stream of Arrow record batches: the types are those of a Parquet result, and no value is null.
+//! A run's columns as a stream of Arrow record batches: the types are those of a Parquet result,
+//! and no value is null.
 
 use std::sync::Arc;
 
 use arrow::{
-    array::{ArrayRef, Float32Array, Float64Array, RecordBatch, RecordBatchReader, StringBuilder, UInt32Array, UInt64Array},
+    array::{
+        ArrayRef, Float32Array, Float64Array, RecordBatch, RecordBatchReader, StringBuilder,
+        UInt32Array, UInt64Array,
+    },
     datatypes::{DataType, Field, Schema, SchemaRef},
     error::ArrowError,
 };
@@ -39,7 +43,11 @@ impl ResultStream {
         let mut fields = vec![Field::new("id", id.clone(), false)];
         fields.extend(columns.all.iter().map(|column| Field::new(column.name, kind(column), true)));
         let looks_up = columns.all.iter().any(|column| column.meaning == Meaning::Vertex);
-        let vertices = if looks_up { Some((ids.ranks()?, ids.keys(0, ids.vertices() as usize)?)) } else { None };
+        let vertices = if looks_up {
+            Some((ids.ranks()?, ids.keys(0, ids.vertices() as usize)?))
+        } else {
+            None
+        };
         Ok(Self { columns, schema: Arc::new(Schema::new(fields)), next: 0, vertices })
     }
 
@@ -64,23 +72,28 @@ impl ResultStream {
         };
         match (column.meaning, column.values.kind(), &self.vertices) {
             (Meaning::Vertex, _, Some((ranks, keys))) => {
-                let ranks = internal.iter().map(|vertex| whole(vertex).map(|value| ranks.get(value) as usize));
+                let ranks = internal
+                    .iter()
+                    .map(|vertex| whole(vertex).map(|value| ranks.get(value) as usize));
                 match keys {
-                    Keys::Numbers(numbers) => Arc::new(UInt64Array::from_iter(ranks.map(|rank| rank.map(|rank| numbers[rank])))),
+                    Keys::Numbers(numbers) => Arc::new(UInt64Array::from_iter(
+                        ranks.map(|rank| rank.map(|rank| numbers[rank])),
+                    )),
                     Keys::Names { .. } => {
                         let mut names = StringBuilder::new();
-                        ranks.for_each(|rank| names.append_option(rank.map(|rank| keys.name(rank))));
+                        ranks
+                            .for_each(|rank| names.append_option(rank.map(|rank| keys.name(rank))));
                         Arc::new(names.finish())
                     }
                 }
             }
-            (_, NumberKind::U32, _) => {
-                Arc::new(UInt32Array::from_iter(internal.iter().map(|vertex| whole(vertex).map(|number| number as u32))))
-            }
+            (_, NumberKind::U32, _) => Arc::new(UInt32Array::from_iter(
+                internal.iter().map(|vertex| whole(vertex).map(|number| number as u32)),
+            )),
             (_, NumberKind::U64, _) => Arc::new(UInt64Array::from_iter(internal.iter().map(whole))),
-            (_, NumberKind::F32, _) => {
-                Arc::new(Float32Array::from_iter(internal.iter().map(|vertex| real(vertex).map(|number| number as f32))))
-            }
+            (_, NumberKind::F32, _) => Arc::new(Float32Array::from_iter(
+                internal.iter().map(|vertex| real(vertex).map(|number| number as f32)),
+            )),
             (_, NumberKind::F64, _) => Arc::new(Float64Array::from_iter(internal.iter().map(real))),
         }
     }

@@ -1,9 +1,10 @@
 //! Long work on a thread of its own.
 //!
-//! The calling thread releases the interpreter and wakes ten times a second: to see whether a signal came (Ctrl-C), to tell the user's
-//! function how far the work is, and, where edges come from a Python iterable, to fetch more of them: an iterable is never touched by
-//! another thread than the caller's. Whatever goes wrong on the calling thread cancels the work, waits until it has cleaned up, and is
-//! then raised.
+//! The calling thread releases the interpreter and wakes ten times a second: to see whether a
+//! signal came (Ctrl-C), to tell the user's function how far the work is, and, where edges come
+//! from a Python iterable, to fetch more of them: an iterable is never touched by another thread
+//! than the caller's. Whatever goes wrong on the calling thread cancels the work, waits until it
+//! has cleaned up, and is then raised.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -36,7 +37,11 @@ pub struct Watch {
 impl Watch {
     /// At the beginning of a stage.
     pub fn new(stage: &'static str, total: Option<u64>) -> Self {
-        Self { cancelled: AtomicBool::new(false), stage: Mutex::new((stage, total)), done: AtomicU64::new(0) }
+        Self {
+            cancelled: AtomicBool::new(false),
+            stage: Mutex::new((stage, total)),
+            done: AtomicU64::new(0),
+        }
     }
 
     fn tell(&self, listener: &Bound<'_, PyAny>) -> PyResult<()> {
@@ -129,7 +134,11 @@ pub struct Supervision<'a, 'py> {
 
 impl<'py> Supervision<'_, 'py> {
     /// Runs `work` to its end.
-    pub fn run<T: Send>(self, py: Python<'py>, work: impl FnOnce() -> Result<T, EngineError> + Send) -> PyResult<T> {
+    pub fn run<T: Send>(
+        self,
+        py: Python<'py>,
+        work: impl FnOnce() -> Result<T, EngineError> + Send,
+    ) -> PyResult<T> {
         std::thread::scope(|scope| {
             let (sender, receiver) = bounded(1);
             let body = move || {
@@ -138,7 +147,9 @@ impl<'py> Supervision<'_, 'py> {
                 let _ = sender.send(result);
             };
             let name = std::thread::Builder::new().name("outercore".to_owned());
-            name.spawn_scoped(scope, body).map_err(|error| failure::usage(py, format!("no thread can be started: {error}")))?;
+            name.spawn_scoped(scope, body).map_err(|error| {
+                failure::usage(py, format!("no thread can be started: {error}"))
+            })?;
             match self.wait(py, &receiver)? {
                 Ok(result) => result.map_err(|error| failure::raise(py, error)),
                 Err(panic) => Err(failure::bug(py, &*panic)),
@@ -160,7 +171,9 @@ impl<'py> Supervision<'_, 'py> {
                     return error.map_or(Ok(result), Err);
                 }
                 Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return Err(failure::bug(py, &"a thread vanished")),
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(failure::bug(py, &"a thread vanished"));
+                }
             }
             if error.is_none()
                 && let Err(raised) = self.look(py, &mut told)

@@ -6,7 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use outercore_storage::device::{Load, MeasureOptions, Pattern, incompressible_file, measure, time_reads};
+use outercore_storage::device::{
+    Load, MeasureOptions, Pattern, incompressible_file, measure, time_reads,
+};
 use outercore_storage::{Arena, Disk, DiskFile, HugePages, IoBackend, Result};
 
 fn main() -> Result<()> {
@@ -24,14 +26,20 @@ fn main() -> Result<()> {
     println!("ordinary pages");
     row(&disk, &file, Pattern::Sequential, 1 << 20, 1, 4, HugePages::Off)?;
     println!("random");
-    for (kib, threads, depth) in [(4, 1, 1), (4, 1, 16), (4, 1, 64), (4, 2, 64), (16, 1, 64), (64, 1, 16), (64, 1, 64)] {
+    for (kib, threads, depth) in
+        [(4, 1, 1), (4, 1, 16), (4, 1, 64), (4, 2, 64), (16, 1, 64), (64, 1, 16), (64, 1, 64)]
+    {
         row(&disk, &file, Pattern::Random, kib << 10, threads, depth, HugePages::Auto)?;
     }
     drop(file);
     let start = std::time::Instant::now();
     let profile = measure(&disk, Path::new(&folder), &MeasureOptions::default())?;
     println!("profile, measured in {:.1} s:", start.elapsed().as_secs_f64());
-    println!("  {:.2} GB/s, {:.0} IOPS", profile.sequential_bytes_per_second / 1e9, profile.random_4k_iops);
+    println!(
+        "  {:.2} GB/s, {:.0} IOPS",
+        profile.sequential_bytes_per_second / 1e9,
+        profile.random_4k_iops
+    );
     println!("  break-even {} bytes, device {}", profile.break_even_request_bytes, profile.device);
     println!("  best stream: {:?}", profile.best_stream());
     Ok(())
@@ -54,11 +62,19 @@ fn row(
                     arena.buffer(0, arena.len()).fill(1);
                     let start = file.len()? / threads as u64 * thread as u64;
                     let time = Duration::from_secs(1);
-                    time_reads(disk, file, &arena, &Load { pattern, request_bytes, depth, time, backend, start })
+                    time_reads(
+                        disk,
+                        file,
+                        &arena,
+                        &Load { pattern, request_bytes, depth, time, backend, start },
+                    )
                 })
             };
             let workers: Vec<_> = (0..threads).map(start).collect();
-            workers.into_iter().map(|worker| worker.join().expect("no panic")).collect::<Result<Vec<_>>>()
+            workers
+                .into_iter()
+                .map(|worker| worker.join().expect("no panic"))
+                .collect::<Result<Vec<_>>>()
         })?;
         let rate: f64 = points.iter().map(|point| point.bytes_per_second).sum();
         let iops: f64 = points.iter().map(|point| point.iops).sum();

@@ -1,7 +1,9 @@
-//! Memory for device transfers and large arrays. The number of separate memory pages in a request limits a device more than its
-//! bytes do, so everything that is read into or scanned lives in 2 MiB pages where the system grants them.
+//! Memory for device transfers and large arrays. The number of separate memory pages in a request
+//! limits a device more than its bytes do, so everything that is read into or scanned lives in 2
+//! MiB pages where the system grants them.
 //!
-//! Memory: exactly what is asked for, rounded up to 2 MiB, and charged by the system when it is first touched.
+//! Memory: exactly what is asked for, rounded up to 2 MiB, and charged by the system when it is
+//! first touched.
 
 use crate::PAGE;
 use crate::error::{Result, StorageError};
@@ -16,7 +18,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 /// The size and alignment of a huge page.
 const HUGE: usize = 2 << 20;
 
-/// Bytes past the end of an arena that may be read (vector loads run over the end of the last buffer).
+/// Bytes past the end of an arena that may be read (vector loads run over the end of the last
+/// buffer).
 pub const READABLE_PAST: usize = 64;
 
 /// Whether memory is to be backed by huge pages.
@@ -32,7 +35,8 @@ pub enum HugePages {
 }
 
 impl HugePages {
-    /// The same for memory that is written once and read in a row: huge pages gain nothing there, and a virtual machine whose host has to find memory for each of them pays dearly.
+    /// The same for memory that is written once and read in a row: huge pages gain nothing there,
+    /// and a virtual machine whose host has to find memory for each of them pays dearly.
     pub fn for_streams(self) -> Self {
         if self == HugePages::Auto { HugePages::Off } else { self }
     }
@@ -48,7 +52,8 @@ struct Mapping {
     huge: bool,
 }
 
-// SAFETY: a mapping is plain memory and belongs to no thread. Access to it is governed by `Buffer` and `HugeVec`.
+// SAFETY: a mapping is plain memory and belongs to no thread. Access to it is governed by `Buffer`
+// and `HugeVec`.
 unsafe impl Send for Mapping {}
 // SAFETY: as above; `Mapping` itself never reads or writes the memory.
 unsafe impl Sync for Mapping {}
@@ -59,15 +64,26 @@ impl Mapping {
         let oversize = || failed(io::Error::from_raw_os_error(libc::ENOMEM));
         let mapped = len.checked_add(PAGE).ok_or_else(oversize)?;
         let reserved = mapped.checked_add(HUGE).ok_or_else(oversize)?;
-        let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        let (protection, flags) =
+            (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
         // SAFETY: a fresh anonymous mapping; no existing memory is touched.
-        let start = unsafe { libc::mmap(std::ptr::null_mut(), reserved, protection, flags | libc::MAP_NORESERVE, -1, 0) };
+        let start = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                reserved,
+                protection,
+                flags | libc::MAP_NORESERVE,
+                -1,
+                0,
+            )
+        };
         if start == libc::MAP_FAILED {
             return Err(failed(io::Error::last_os_error()));
         }
         let skip = start.align_offset(HUGE);
         let tail = reserved - skip - mapped;
-        // SAFETY: both ranges are inside the new mapping, page-aligned, and outside of what is kept.
+        // SAFETY: both ranges are inside the new mapping, page-aligned, and outside of what is
+        // kept.
         unsafe {
             if skip > 0 {
                 libc::munmap(start, skip);
@@ -84,14 +100,17 @@ impl Mapping {
     }
 
     fn advise(&mut self, huge: HugePages) -> io::Result<()> {
-        let advice = if huge == HugePages::Off { libc::MADV_NOHUGEPAGE } else { libc::MADV_HUGEPAGE };
+        let advice =
+            if huge == HugePages::Off { libc::MADV_NOHUGEPAGE } else { libc::MADV_HUGEPAGE };
         // SAFETY: the range is our own mapping, and the advice does not change its content.
         let done = unsafe { libc::madvise(self.base.as_ptr().cast(), self.mapped, advice) } == 0;
         let error = io::Error::last_os_error();
         self.huge = done && huge != HugePages::Off && huge_pages_enabled();
         match huge {
             HugePages::On if !done => Err(error),
-            HugePages::On if !self.huge => Err(io::Error::new(io::ErrorKind::Unsupported, "huge pages are switched off")),
+            HugePages::On if !self.huge => {
+                Err(io::Error::new(io::ErrorKind::Unsupported, "huge pages are switched off"))
+            }
             _ => Ok(()),
         }
     }
@@ -107,8 +126,10 @@ impl Drop for Mapping {
 /// Whether the system grants huge pages to those who ask.
 fn huge_pages_enabled() -> bool {
     static ENABLED: OnceLock<bool> = OnceLock::new();
-    *ENABLED
-        .get_or_init(|| std::fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled").is_ok_and(|text| !text.contains("[never]")))
+    *ENABLED.get_or_init(|| {
+        std::fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled")
+            .is_ok_and(|text| !text.contains("[never]"))
+    })
 }
 
 /// Memory that is handed out as [`Buffer`]s, each the exclusive owner of its range.
@@ -125,11 +146,18 @@ impl std::fmt::Debug for Arena {
 }
 
 impl Arena {
-    /// Maps `bytes`, rounded up to 2 MiB. The memory is zero, and [`READABLE_PAST`] bytes after it can be read.
+    /// Maps `bytes`, rounded up to 2 MiB. The memory is zero, and [`READABLE_PAST`] bytes after it
+    /// can be read.
     pub fn new(bytes: usize, huge: HugePages) -> Result<Arc<Arena>> {
-        let oversize = || StorageError::Memory { bytes: bytes as u64, source: io::Error::from_raw_os_error(libc::ENOMEM) };
+        let oversize = || StorageError::Memory {
+            bytes: bytes as u64,
+            source: io::Error::from_raw_os_error(libc::ENOMEM),
+        };
         let len = bytes.max(1).checked_next_multiple_of(HUGE).ok_or_else(oversize)?;
-        Ok(Arc::new(Arena { mapping: Mapping::new(len, huge)?, owned: Mutex::new(BTreeMap::new()) }))
+        Ok(Arc::new(Arena {
+            mapping: Mapping::new(len, huge)?,
+            owned: Mutex::new(BTreeMap::new()),
+        }))
     }
 
     /// Bytes that buffers can be made of.
@@ -158,7 +186,9 @@ impl Arena {
     /// If the range is not inside the arena, or if any of it belongs to a buffer that is alive.
     pub fn buffer(self: &Arc<Self>, offset: usize, len: usize) -> Buffer {
         let end = offset.checked_add(len).filter(|&end| end <= self.len());
-        let end = end.unwrap_or_else(|| panic!("{len} bytes at {offset} are outside of an arena of {}", self.len()));
+        let end = end.unwrap_or_else(|| {
+            panic!("{len} bytes at {offset} are outside of an arena of {}", self.len())
+        });
         self.own(offset, end);
         // SAFETY: the offset is inside the mapping.
         let start = unsafe { self.mapping.base.add(offset) };
@@ -220,8 +250,9 @@ impl Buffer {
         self.start.as_ptr()
     }
 
-    /// How many bytes after the end of the buffer are mapped, so that a vector load may run over the end: at least
-    /// [`READABLE_PAST`]. What they hold is undefined: they may belong to another buffer.
+    /// How many bytes after the end of the buffer are mapped, so that a vector load may run over
+    /// the end: at least [`READABLE_PAST`]. What they hold is undefined: they may belong to another
+    /// buffer.
     pub fn readable_past(&self) -> usize {
         self.arena.mapping.mapped - self.offset() - self.len
     }
@@ -243,7 +274,10 @@ impl Buffer {
     /// If `next` does not begin where this one ends.
     pub fn join(self, next: Buffer) -> Buffer {
         let (offset, len, arena) = (self.offset(), self.len, Arc::clone(&self.arena));
-        assert!(Arc::ptr_eq(&arena, &next.arena) && offset + len == next.offset(), "only neighbors become one buffer");
+        assert!(
+            Arc::ptr_eq(&arena, &next.arena) && offset + len == next.offset(),
+            "only neighbors become one buffer"
+        );
         let whole = len + next.len;
         drop((self, next));
         arena.buffer(offset, whole)
@@ -254,7 +288,8 @@ impl Deref for Buffer {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        // SAFETY: the range is mapped, zeroed at first, and no one else writes to it while the buffer is borrowed.
+        // SAFETY: the range is mapped, zeroed at first, and no one else writes to it while the
+        // buffer is borrowed.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
     }
 }
@@ -273,10 +308,12 @@ impl Drop for Buffer {
     }
 }
 
-/// Plain old data: any bit pattern is a value, all zeros too, and nothing happens when it is dropped.
+/// Plain old data: any bit pattern is a value, all zeros too, and nothing happens when it is
+/// dropped.
 ///
 /// # Safety
-/// The type must have no padding, no invalid bit patterns, no `Drop`, and an alignment of at most 4096.
+/// The type must have no padding, no invalid bit patterns, no `Drop`, and an alignment of at most
+/// 4096.
 pub unsafe trait Pod: 'static {}
 
 macro_rules! pod {
@@ -291,17 +328,24 @@ pod!(u8, u16, u32, u64, usize, i8, i16, i32, i64, f32, f64, AtomicU8, AtomicU32,
 
 /// The bytes of plain items, as they are in memory.
 pub fn bytes_of<T: Pod + Copy>(items: &[T]) -> &[u8] {
-    // SAFETY: the items have no padding (`Pod`), and nobody changes them while they are borrowed: what is `Copy` has no interior mutability.
+    // SAFETY: the items have no padding (`Pod`), and nobody changes them while they are borrowed:
+    // what is `Copy` has no interior mutability.
     unsafe { std::slice::from_raw_parts(items.as_ptr().cast(), size_of_val(items)) }
 }
 
-/// Appends the items that `bytes` are, which [`bytes_of`] made; what is left over of an item is ignored.
+/// Appends the items that `bytes` are, which [`bytes_of`] made; what is left over of an item is
+/// ignored.
 pub fn extend_from_bytes<T: Pod + Copy>(items: &mut Vec<T>, bytes: &[u8]) {
     // SAFETY: the bytes are that long, and any bytes are an item (`Pod`); they need not be aligned.
-    items.extend(bytes.chunks_exact(size_of::<T>()).map(|item| unsafe { item.as_ptr().cast::<T>().read_unaligned() }));
+    items.extend(
+        bytes
+            .chunks_exact(size_of::<T>())
+            .map(|item| unsafe { item.as_ptr().cast::<T>().read_unaligned() }),
+    );
 }
 
-/// An array of fixed length in a mapping of its own, in huge pages where it is large enough to gain from them.
+/// An array of fixed length in a mapping of its own, in huge pages where it is large enough to gain
+/// from them.
 pub struct HugeVec<T: Pod> {
     mapping: Mapping,
     len: usize,
@@ -314,9 +358,13 @@ unsafe impl<T: Pod + Send> Send for HugeVec<T> {}
 unsafe impl<T: Pod + Sync> Sync for HugeVec<T> {}
 
 impl<T: Pod> HugeVec<T> {
-    /// `len` zeros. Small arrays (less than 2 MiB) use ordinary pages whatever `huge` says, to cost no more than they need.
+    /// `len` zeros. Small arrays (less than 2 MiB) use ordinary pages whatever `huge` says, to cost
+    /// no more than they need.
     pub fn zeroed(len: usize, huge: HugePages) -> Result<Self> {
-        let oversize = || StorageError::Memory { bytes: u64::MAX, source: io::Error::from_raw_os_error(libc::ENOMEM) };
+        let oversize = || StorageError::Memory {
+            bytes: u64::MAX,
+            source: io::Error::from_raw_os_error(libc::ENOMEM),
+        };
         let bytes = len.checked_mul(size_of::<T>()).ok_or_else(oversize)?;
         let (unit, huge) = if bytes < HUGE { (PAGE, HugePages::Off) } else { (HUGE, huge) };
         let rounded = bytes.checked_next_multiple_of(unit).ok_or_else(oversize)?;
@@ -367,7 +415,8 @@ impl<T: Pod> Deref for HugeVec<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        // SAFETY: the mapping has room for `len` elements, is page-aligned, and zeros are valid values of a `Pod`.
+        // SAFETY: the mapping has room for `len` elements, is page-aligned, and zeros are valid
+        // values of a `Pod`.
         unsafe { std::slice::from_raw_parts(self.mapping.base.as_ptr().cast(), self.len) }
     }
 }
@@ -407,7 +456,8 @@ mod tests {
         assert!(buffer.iter().all(|&b| b == 0));
         assert!(buffer.readable_past() >= READABLE_PAST);
         // SAFETY: these bytes are past the end, and promised to be readable.
-        let past = unsafe { std::slice::from_raw_parts(buffer.as_ptr().add(buffer.len()), READABLE_PAST) };
+        let past =
+            unsafe { std::slice::from_raw_parts(buffer.as_ptr().add(buffer.len()), READABLE_PAST) };
         assert!(past.iter().all(|&b| b == 0));
     }
 
@@ -418,8 +468,14 @@ mod tests {
             Ok(arena) => assert!(arena.is_huge()),
             Err(error) => assert!(matches!(error, StorageError::Memory { .. })),
         }
-        assert!(matches!(Arena::new(usize::MAX, HugePages::Auto), Err(StorageError::Memory { .. })));
-        assert!(matches!(Arena::new(usize::MAX / 4, HugePages::Auto), Err(StorageError::Memory { .. })));
+        assert!(matches!(
+            Arena::new(usize::MAX, HugePages::Auto),
+            Err(StorageError::Memory { .. })
+        ));
+        assert!(matches!(
+            Arena::new(usize::MAX / 4, HugePages::Auto),
+            Err(StorageError::Memory { .. })
+        ));
     }
 
     #[test]
@@ -427,7 +483,10 @@ mod tests {
         let arena = Arena::new(8192, HugePages::Auto).unwrap();
         let first = arena.buffer(4096, 4096);
         for (offset, len) in [(4096, 4096), (0, 4097), (8191, 1), (5000, 1), (0, 10000)] {
-            assert!(catch_unwind(AssertUnwindSafe(|| arena.buffer(offset, len))).is_err(), "{offset} {len}");
+            assert!(
+                catch_unwind(AssertUnwindSafe(|| arena.buffer(offset, len))).is_err(),
+                "{offset} {len}"
+            );
         }
         let (second, third) = (arena.buffer(0, 4096), arena.buffer(8192, 1));
         drop(first);
@@ -451,7 +510,10 @@ mod tests {
         assert_eq!((empty.len(), rest.len()), (0, 20));
         let joined = empty.join(rest).join(right);
         assert_eq!((joined.offset(), joined.len(), joined[49]), (100, 50, 49));
-        assert!(catch_unwind(AssertUnwindSafe(|| arena.buffer(149, 1))).is_err(), "joined, they have one owner");
+        assert!(
+            catch_unwind(AssertUnwindSafe(|| arena.buffer(149, 1))).is_err(),
+            "joined, they have one owner"
+        );
         let (left, right) = joined.split(10);
         assert!(catch_unwind(AssertUnwindSafe(|| right.join(left))).is_err(), "in this order only");
         drop(arena.buffer(100, 50));

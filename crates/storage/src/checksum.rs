@@ -49,7 +49,11 @@ impl PageSums {
         let file = disk.open_buffered(path)?;
         let end = first.saturating_add(pages).saturating_mul(4);
         if file.len()? < end {
-            return Err(StorageError::truncated(path, first.saturating_mul(4), pages.saturating_mul(4)));
+            return Err(StorageError::truncated(
+                path,
+                first.saturating_mul(4),
+                pages.saturating_mul(4),
+            ));
         }
         let mut sums = Vec::with_capacity(pages as usize);
         let mut bytes = vec![0; 1 << 16];
@@ -78,12 +82,17 @@ impl PageSums {
         self.sums.iter().fold(0, |crc, sum| crc32c::crc32c_append(crc, &sum.to_le_bytes()))
     }
 
-    /// Compares pages in memory, the first of which is page `first_page` of the section, with their sums. The last one may be cut
-    /// off where its zeros begin. `path` is only for the error. Pages outside of the range are damaged by definition.
+    /// Compares pages in memory, the first of which is page `first_page` of the section, with their
+    /// sums. The last one may be cut off where its zeros begin. `path` is only for the error. Pages
+    /// outside of the range are damaged by definition.
     pub fn verify(&self, first_page: u64, bytes: &[u8], path: &Path) -> Result<()> {
         let damaged = |page| StorageError::Checksum { path: path.to_owned(), page };
         let start = first_page.checked_sub(self.first).ok_or_else(|| damaged(first_page))?;
-        let mut sums = usize::try_from(start).ok().and_then(|start| self.sums.get(start..)).unwrap_or_default().iter();
+        let mut sums = usize::try_from(start)
+            .ok()
+            .and_then(|start| self.sums.get(start..))
+            .unwrap_or_default()
+            .iter();
         match bytes.chunks(PAGE).position(|content| sums.next() != Some(&page_sum(content))) {
             Some(page) => Err(damaged(first_page.saturating_add(page as u64))),
             None => Ok(()),
@@ -118,7 +127,10 @@ mod tests {
         sums.verify(0, &bytes, path).unwrap();
         sums.verify(2, &bytes[2 * PAGE..4 * PAGE], path).unwrap();
         bytes[3 * PAGE + 17] ^= 4;
-        assert!(matches!(sums.verify(1, &bytes[PAGE..], path), Err(StorageError::Checksum { page: 3, .. })));
+        assert!(matches!(
+            sums.verify(1, &bytes[PAGE..], path),
+            Err(StorageError::Checksum { page: 3, .. })
+        ));
         sums.verify(4, &bytes[4 * PAGE..], path).unwrap();
     }
 
@@ -127,7 +139,10 @@ mod tests {
         let (bytes, sums) = pages(3);
         let path = Path::new("section");
         assert!(sums.verify(1, &bytes[..PAGE], path).is_err());
-        assert!(matches!(sums.verify(2, &bytes[2 * PAGE..].repeat(2), path), Err(StorageError::Checksum { page: 3, .. })));
+        assert!(matches!(
+            sums.verify(2, &bytes[2 * PAGE..].repeat(2), path),
+            Err(StorageError::Checksum { page: 3, .. })
+        ));
         assert!(sums.verify(u64::MAX, &bytes[..PAGE], path).is_err());
     }
 
@@ -144,7 +159,10 @@ mod tests {
         let part = PageSums::load_range(&disk, &path, 30_000, 10_000).unwrap();
         assert_eq!((part.first(), part.sums()), (30_000, &all.sums()[30_000..]));
         for pages in [0, 39_999, 40_001, u64::MAX] {
-            assert!(matches!(PageSums::load(&disk, &path, pages), Err(StorageError::Truncated { .. })));
+            assert!(matches!(
+                PageSums::load(&disk, &path, pages),
+                Err(StorageError::Truncated { .. })
+            ));
         }
         assert!(PageSums::load_range(&disk, &path, 39_999, 2).is_err());
         assert!(PageSums::load_range(&disk, &path, u64::MAX, 2).is_err());
@@ -155,6 +173,9 @@ mod tests {
         let (bytes, sums) = pages(4);
         let part = PageSums { first: 2, sums: sums.sums()[2..].to_vec() };
         part.verify(2, &bytes[2 * PAGE..], Path::new("x")).unwrap();
-        assert!(matches!(part.verify(1, &bytes[PAGE..], Path::new("x")), Err(StorageError::Checksum { page: 1, .. })));
+        assert!(matches!(
+            part.verify(1, &bytes[PAGE..], Path::new("x")),
+            Err(StorageError::Checksum { page: 1, .. })
+        ));
     }
 }

@@ -1,5 +1,6 @@
-//! What a device can do, measured: how fast it streams, what a random request costs, and from which size on it pays to skip
-//! what is not wanted. The numbers are kept beside the data, so that they are measured once.
+//! What a device can do, measured: how fast it streams, what a random request costs, and from which
+//! size on it pays to skip what is not wanted. The numbers are kept beside the data, so that they
+//! are measured once.
 
 use std::path::Path;
 
@@ -54,7 +55,8 @@ pub struct DeviceProfile {
     pub sequential_bytes_per_second: f64,
     /// The best rate of random reads of 4 KiB.
     pub random_4k_iops: f64,
-    /// So many bytes take as long to stream as one more random request: reading over smaller gaps is the faster way.
+    /// So many bytes take as long to stream as one more random request: reading over smaller gaps
+    /// is the faster way.
     pub break_even_request_bytes: u64,
     /// What a random request costs when enough of them are in flight.
     pub request_seconds: f64,
@@ -87,15 +89,18 @@ impl DeviceProfile {
         }
     }
 
-    /// The profile that a table of measurements amounts to; `None` if it has no stream or no random reads of 4 KiB.
+    /// The profile that a table of measurements amounts to; `None` if it has no stream or no random
+    /// reads of 4 KiB.
     fn of_table(table: Vec<DevicePoint>) -> Option<Self> {
         let best = |wanted: &dyn Fn(&DevicePoint) -> bool| {
             let points = table.iter().filter(|point| wanted(point));
             points.max_by(|a, b| a.bytes_per_second.total_cmp(&b.bytes_per_second))
         };
         let stream = best(&|point| point.pattern == Pattern::Sequential)?.bytes_per_second;
-        let random = best(&|point| point.pattern == Pattern::Random && point.request_bytes == 4096)?.iops;
-        Some(DeviceProfile { table, ..DeviceProfile::new(stream, random) }).filter(DeviceProfile::is_sane)
+        let random =
+            best(&|point| point.pattern == Pattern::Random && point.request_bytes == 4096)?.iops;
+        Some(DeviceProfile { table, ..DeviceProfile::new(stream, random) })
+            .filter(DeviceProfile::is_sane)
     }
 
     /// The measurement that [`DeviceProfile::sequential_bytes_per_second`] is from.
@@ -104,10 +109,13 @@ impl DeviceProfile {
         streams.max_by(|a, b| a.bytes_per_second.total_cmp(&b.bytes_per_second))
     }
 
-    /// The smallest request that streams at nine tenths of the best rate, at some depth; `None` where no stream was measured.
+    /// The smallest request that streams at nine tenths of the best rate, at some depth; `None`
+    /// where no stream was measured.
     pub fn request_bytes(&self) -> Option<u64> {
         let best = self.best_stream()?.bytes_per_second;
-        let streams = self.table.iter().filter(|point| point.pattern == Pattern::Sequential && point.bytes_per_second >= best * 0.9);
+        let streams = self.table.iter().filter(|point| {
+            point.pattern == Pattern::Sequential && point.bytes_per_second >= best * 0.9
+        });
         streams.map(|point| point.request_bytes).min()
     }
 
@@ -118,9 +126,11 @@ impl DeviceProfile {
     }
 }
 
-/// The profile that holds for a folder: its own, or that of the nearest folder above it on the same device.
+/// The profile that holds for a folder: its own, or that of the nearest folder above it on the same
+/// device.
 pub fn find_profile(disk: &Disk, dir: &Path) -> Result<Option<DeviceProfile>> {
-    let dir = std::fs::canonicalize(dir).map_err(|error| StorageError::io("lookup", dir, 0, error))?;
+    let dir =
+        std::fs::canonicalize(dir).map_err(|error| StorageError::io("lookup", dir, 0, error))?;
     for folder in dir.ancestors() {
         if let Some(profile) = load_profile(disk, folder)?
             && profile.device == device_of(disk, &dir)?
@@ -131,8 +141,9 @@ pub fn find_profile(disk: &Disk, dir: &Path) -> Result<Option<DeviceProfile>> {
     Ok(None)
 }
 
-/// The profile kept in a folder. `None` if there is none, if it was measured on another device than the folder is on now, or if
-/// it cannot be understood: in all these cases the remedy is to measure.
+/// The profile kept in a folder. `None` if there is none, if it was measured on another device than
+/// the folder is on now, or if it cannot be understood: in all these cases the remedy is to
+/// measure.
 pub fn load_profile(disk: &Disk, dir: &Path) -> Result<Option<DeviceProfile>> {
     let path = dir.join(PROFILE_NAME);
     if !disk.exists(&path)? {
@@ -145,7 +156,11 @@ pub fn load_profile(disk: &Disk, dir: &Path) -> Result<Option<DeviceProfile>> {
     };
     let device = device_of(disk, dir)?;
     if profile.device != device {
-        tracing::info!(measured = profile.device, now = device, "the device profile is another device's, ignored");
+        tracing::info!(
+            measured = profile.device,
+            now = device,
+            "the device profile is another device's, ignored"
+        );
         return Ok(None);
     }
     Ok(Some(profile))
@@ -155,7 +170,8 @@ pub fn load_profile(disk: &Disk, dir: &Path) -> Result<Option<DeviceProfile>> {
 pub fn store_profile(disk: &Disk, dir: &Path, profile: &DeviceProfile) -> Result<()> {
     let path = dir.join(PROFILE_NAME);
     let new = dir.join(format!("{PROFILE_NAME}.{}", std::process::id()));
-    let text = serde_json::to_vec_pretty(profile).map_err(|error| StorageError::io("write", &path, 0, std::io::Error::other(error)))?;
+    let text = serde_json::to_vec_pretty(profile)
+        .map_err(|error| StorageError::io("write", &path, 0, std::io::Error::other(error)))?;
     if disk.exists(&new)? {
         disk.remove_file(&new)?;
     }
@@ -167,8 +183,8 @@ pub fn store_profile(disk: &Disk, dir: &Path, profile: &DeviceProfile) -> Result
     stored.and_then(|()| disk.sync_dir(dir))
 }
 
-/// Gives `new` the name of `path`. The profile can be measured again, so an exchange that the file system does not know may
-/// lose it.
+/// Gives `new` the name of `path`. The profile can be measured again, so an exchange that the file
+/// system does not know may lose it.
 fn replace(disk: &Disk, new: &Path, path: &Path) -> Result<()> {
     if disk.exists(path)? {
         if disk.exchange(new, path).is_ok() {

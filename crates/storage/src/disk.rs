@@ -1,7 +1,8 @@
-//! Files and folders. Everything the project does to a file goes through [`Disk`], so that all of it is counted and all of it
-//! can be made to fail (see [`crate::fault`]).
+//! Files and folders. Everything the project does to a file goes through [`Disk`], so that all of
+//! it is counted and all of it can be made to fail (see [`crate::fault`]).
 //!
-//! Memory: reads from direct files into unaligned memory pass through a scratch of at most 1 MiB for each call.
+//! Memory: reads from direct files into unaligned memory pass through a scratch of at most 1 MiB
+//! for each call.
 
 mod file;
 
@@ -81,13 +82,19 @@ impl Disk {
         &self.0.counters
     }
 
-    /// Starts an operation: to be asked once before each, by everyone who does not go through a method of this type.
+    /// Starts an operation: to be asked once before each, by everyone who does not go through a
+    /// method of this type.
     pub fn start_operation(&self) -> Option<Fault> {
         self.0.faults.as_ref().and_then(|plan| plan.start())
     }
 
     /// Runs one operation under the plan, repeating it when interrupted.
-    fn run<T>(&self, operation: &'static str, path: &Path, mut act: impl FnMut() -> io::Result<T>) -> Result<T> {
+    fn run<T>(
+        &self,
+        operation: &'static str,
+        path: &Path,
+        mut act: impl FnMut() -> io::Result<T>,
+    ) -> Result<T> {
         for _ in 0..MAX_INTERRUPTIONS {
             let struck = self.start_operation().map_or(Ok(()), Fault::strike);
             match struck.and_then(|()| act()) {
@@ -99,10 +106,18 @@ impl Disk {
         Err(StorageError::Interrupted)
     }
 
-    /// Runs an operation that must not be repeated: a second `fsync` may succeed although the data of the first is lost.
-    fn run_once(&self, operation: &'static str, path: &Path, act: impl FnOnce() -> io::Result<()>) -> Result<()> {
+    /// Runs an operation that must not be repeated: a second `fsync` may succeed although the data
+    /// of the first is lost.
+    fn run_once(
+        &self,
+        operation: &'static str,
+        path: &Path,
+        act: impl FnOnce() -> io::Result<()>,
+    ) -> Result<()> {
         let struck = self.start_operation().map_or(Ok(()), Fault::strike);
-        struck.and_then(|()| act()).map_err(|error| StorageError::write(operation, path, 0, 0, error))
+        struck
+            .and_then(|()| act())
+            .map_err(|error| StorageError::write(operation, path, 0, 0, error))
     }
 
     /// Opens a file for reading, past the page cache where the file system can do that.
@@ -115,19 +130,35 @@ impl Disk {
         self.open_with("open", path, false, OpenOptions::new().read(true))
     }
 
-    /// Creates a file that must not exist, for reading and writing past the page cache where the file system can do that.
+    /// Creates a file that must not exist, for reading and writing past the page cache where the
+    /// file system can do that.
     pub fn create(&self, path: &Path) -> Result<DiskFile> {
-        self.open_with("create", path, true, OpenOptions::new().read(true).write(true).create_new(true))
+        self.open_with(
+            "create",
+            path,
+            true,
+            OpenOptions::new().read(true).write(true).create_new(true),
+        )
     }
 
-    /// Creates a file without a name in a folder, for scratch: it goes with the process, however that ends. `prefix` begins the name that it has for a moment.
+    /// Creates a file without a name in a folder, for scratch: it goes with the process, however
+    /// that ends. `prefix` begins the name that it has for a moment.
     pub fn create_unnamed(&self, folder: &Path, prefix: &str) -> Result<DiskFile> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
-        let path = folder.join(format!("{prefix}-{}-{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed)));
+        let path = folder.join(format!(
+            "{prefix}-{}-{}",
+            std::process::id(),
+            NUMBER.fetch_add(1, Ordering::Relaxed)
+        ));
         // One operation: no error of ours can come between the name's coming and going.
         let (file, direct) = self.run("create", &path, || {
             let mut options = OpenOptions::new();
-            let file = options.read(true).write(true).create_new(true).custom_flags(libc::O_NOFOLLOW).open(&path)?;
+            let file = options
+                .read(true)
+                .write(true)
+                .create_new(true)
+                .custom_flags(libc::O_NOFOLLOW)
+                .open(&path)?;
             std::fs::remove_file(&path)?;
             let direct = file::set_direct(&file, true)?;
             Ok((file, direct))
@@ -137,11 +168,22 @@ impl Disk {
 
     /// Creates a file that must not exist, for reading and writing through the page cache.
     pub fn create_buffered(&self, path: &Path) -> Result<DiskFile> {
-        self.open_with("create", path, false, OpenOptions::new().read(true).write(true).create_new(true))
+        self.open_with(
+            "create",
+            path,
+            false,
+            OpenOptions::new().read(true).write(true).create_new(true),
+        )
     }
 
     /// Opens without blocking, so that a pipe in the place of a file is refused and not waited for.
-    fn open_with(&self, operation: &'static str, path: &Path, direct: bool, options: &mut OpenOptions) -> Result<DiskFile> {
+    fn open_with(
+        &self,
+        operation: &'static str,
+        path: &Path,
+        direct: bool,
+        options: &mut OpenOptions,
+    ) -> Result<DiskFile> {
         let links = if operation == "create" { libc::O_NOFOLLOW } else { 0 };
         options.custom_flags(links | libc::O_NONBLOCK);
         let (file, direct) = self.run(operation, path, || {
@@ -187,7 +229,8 @@ impl Disk {
     /// The paths of a folder's entries, sorted.
     pub fn list(&self, path: &Path) -> Result<Vec<PathBuf>> {
         self.run("listing", path, || {
-            let mut entries = std::fs::read_dir(path)?.map(|e| Ok(e?.path())).collect::<io::Result<Vec<_>>>()?;
+            let mut entries =
+                std::fs::read_dir(path)?.map(|e| Ok(e?.path())).collect::<io::Result<Vec<_>>>()?;
             entries.sort();
             Ok(entries)
         })
@@ -197,7 +240,14 @@ impl Disk {
     pub fn exists(&self, path: &Path) -> Result<bool> {
         self.run("lookup", path, || match std::fs::symlink_metadata(path) {
             Ok(_) => Ok(true),
-            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(false),
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+                ) =>
+            {
+                Ok(false)
+            }
             Err(error) => Err(error),
         })
     }
@@ -206,12 +256,14 @@ impl Disk {
     pub fn rename_noreplace(&self, from: &Path, to: &Path) -> Result<()> {
         self.run("renaming", to, || {
             match rename(from, to, libc::RENAME_NOREPLACE) {
-                // File systems that cannot do it in one step: a name that appears in between would be replaced only by a file or if
-                // it is an empty folder.
-                Err(error) if matches!(error.raw_os_error(), Some(libc::EINVAL | libc::ENOSYS)) => match std::fs::symlink_metadata(to) {
-                    Ok(_) => Err(io::Error::from_raw_os_error(libc::EEXIST)),
-                    Err(_) => std::fs::rename(from, to),
-                },
+                // File systems that cannot do it in one step: a name that appears in between would
+                // be replaced only by a file or if it is an empty folder.
+                Err(error) if matches!(error.raw_os_error(), Some(libc::EINVAL | libc::ENOSYS)) => {
+                    match std::fs::symlink_metadata(to) {
+                        Ok(_) => Err(io::Error::from_raw_os_error(libc::EEXIST)),
+                        Err(_) => std::fs::rename(from, to),
+                    }
+                }
                 done => done,
             }
         })
@@ -222,12 +274,14 @@ impl Disk {
         self.run("renaming", b, || rename(a, b, libc::RENAME_EXCHANGE))
     }
 
-    /// Locks a folder or file against every other lock. [`StorageError::Locked`] if there is one: it does not wait.
+    /// Locks a folder or file against every other lock. [`StorageError::Locked`] if there is one:
+    /// it does not wait.
     pub fn lock_exclusive(&self, path: &Path) -> Result<DirLock> {
         self.lock(path, libc::LOCK_EX)
     }
 
-    /// Locks a folder or file against exclusive locks. [`StorageError::Locked`] if there is one: it does not wait.
+    /// Locks a folder or file against exclusive locks. [`StorageError::Locked`] if there is one: it
+    /// does not wait.
     pub fn lock_shared(&self, path: &Path) -> Result<DirLock> {
         self.lock(path, libc::LOCK_SH)
     }
@@ -240,7 +294,9 @@ impl Disk {
             Ok(DirLock { _file: file })
         });
         match locked {
-            Err(StorageError::Io { source, .. }) if source.raw_os_error() == Some(libc::EWOULDBLOCK) => {
+            Err(StorageError::Io { source, .. })
+                if source.raw_os_error() == Some(libc::EWOULDBLOCK) =>
+            {
                 Err(StorageError::Locked { path: path.to_owned() })
             }
             other => other,
@@ -271,7 +327,8 @@ impl Disk {
             let read = file.read_some_at(&mut content[start..], start as u64)?;
             content.truncate(start + read);
             if content.len() as u64 > max {
-                let error = io::Error::new(io::ErrorKind::InvalidData, format!("larger than {max} bytes"));
+                let error =
+                    io::Error::new(io::ErrorKind::InvalidData, format!("larger than {max} bytes"));
                 return Err(StorageError::io("read", path, max, error));
             }
             if read == 0 {
@@ -280,7 +337,8 @@ impl Disk {
         }
     }
 
-    /// Creates a file with this content and makes the content durable (its name is not before [`Disk::sync_dir`]).
+    /// Creates a file with this content and makes the content durable (its name is not before
+    /// [`Disk::sync_dir`]).
     pub fn write_all_new(&self, path: &Path, content: &[u8]) -> Result<()> {
         let file = self.create_buffered(path)?;
         file.write_at(content, 0)?;
@@ -289,7 +347,8 @@ impl Disk {
 }
 
 fn c_string(path: &Path) -> io::Result<CString> {
-    CString::new(path.as_os_str().as_bytes()).map_err(|_| io::Error::from_raw_os_error(libc::EINVAL))
+    CString::new(path.as_os_str().as_bytes())
+        .map_err(|_| io::Error::from_raw_os_error(libc::EINVAL))
 }
 
 fn check(result: libc::c_int) -> io::Result<()> {
@@ -299,7 +358,16 @@ fn check(result: libc::c_int) -> io::Result<()> {
 fn rename(from: &Path, to: &Path, flags: libc::c_uint) -> io::Result<()> {
     let (from, to) = (c_string(from)?, c_string(to)?);
     // SAFETY: both names end in a zero. (By number: not every C library has a function for it.)
-    let done = unsafe { libc::syscall(libc::SYS_renameat2, libc::AT_FDCWD, from.as_ptr(), libc::AT_FDCWD, to.as_ptr(), flags) };
+    let done = unsafe {
+        libc::syscall(
+            libc::SYS_renameat2,
+            libc::AT_FDCWD,
+            from.as_ptr(),
+            libc::AT_FDCWD,
+            to.as_ptr(),
+            flags,
+        )
+    };
     check(done as libc::c_int)
 }
 

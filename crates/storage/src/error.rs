@@ -1,4 +1,5 @@
-//! What can go wrong between a process and its devices. Every error names the file, the place in it, and what the system said.
+//! What can go wrong between a process and its devices. Every error names the file, the place in
+//! it, and what the system said.
 
 use std::fmt;
 use std::io;
@@ -31,7 +32,10 @@ pub enum StorageError {
         source: io::Error,
     },
     /// A page does not have the content that was written.
-    #[error("page {page} of {} has a wrong checksum: the file was damaged after it was written", Shown(path))]
+    #[error(
+        "page {page} of {} has a wrong checksum: the file was damaged after it was written",
+        Shown(path)
+    )]
     Checksum {
         /// The damaged file.
         path: PathBuf,
@@ -76,10 +80,19 @@ impl StorageError {
         Self::Io { operation, path: path.to_owned(), offset, source }
     }
 
-    /// An error of an operation that may need space: [`StorageError::Full`] where that is the cause.
-    pub fn write(operation: &'static str, path: &Path, offset: u64, needed: u64, source: io::Error) -> Self {
+    /// An error of an operation that may need space: [`StorageError::Full`] where that is the
+    /// cause.
+    pub fn write(
+        operation: &'static str,
+        path: &Path,
+        offset: u64,
+        needed: u64,
+        source: io::Error,
+    ) -> Self {
         match source.raw_os_error() {
-            Some(libc::ENOSPC | libc::EDQUOT | libc::EFBIG) => Self::Full { path: path.to_owned(), needed, source },
+            Some(libc::ENOSPC | libc::EDQUOT | libc::EFBIG) => {
+                Self::Full { path: path.to_owned(), needed, source }
+            }
             _ => Self::io(operation, path, offset, source),
         }
     }
@@ -89,13 +102,16 @@ impl StorageError {
         Self::Truncated { path: path.to_owned(), offset, wanted }
     }
 
-    /// The same error for a second reader. `io::Error` is not `Clone`; number, kind and text survive.
+    /// The same error for a second reader. `io::Error` is not `Clone`; number, kind and text
+    /// survive.
     pub fn duplicate(&self) -> Self {
         match self {
             Self::Io { operation, path, offset, source } => {
                 Self::Io { operation, path: path.clone(), offset: *offset, source: copy(source) }
             }
-            Self::Full { path, needed, source } => Self::Full { path: path.clone(), needed: *needed, source: copy(source) },
+            Self::Full { path, needed, source } => {
+                Self::Full { path: path.clone(), needed: *needed, source: copy(source) }
+            }
             Self::Checksum { path, page } => Self::Checksum { path: path.clone(), page: *page },
             Self::Truncated { path, offset, wanted } => Self::truncated(path, *offset, *wanted),
             Self::Memory { bytes, source } => Self::Memory { bytes: *bytes, source: copy(source) },
@@ -112,7 +128,8 @@ fn copy(error: &io::Error) -> io::Error {
     }
 }
 
-/// A path with its control characters escaped: a file name must not be able to write to the terminal.
+/// A path with its control characters escaped: a file name must not be able to write to the
+/// terminal.
 struct Shown<'a>(&'a Path);
 
 impl fmt::Display for Shown<'_> {
@@ -181,7 +198,12 @@ mod tests {
     fn a_duplicate_says_the_same() {
         let errors = [
             StorageError::io("read", Path::new("x"), 1, os(libc::EIO)),
-            StorageError::io("read", Path::new("x"), 1, io::Error::new(io::ErrorKind::InvalidData, "odd")),
+            StorageError::io(
+                "read",
+                Path::new("x"),
+                1,
+                io::Error::new(io::ErrorKind::InvalidData, "odd"),
+            ),
             StorageError::write("write", Path::new("x"), 1, 2, os(libc::ENOSPC)),
             StorageError::Checksum { path: "x".into(), page: 3 },
             StorageError::truncated(Path::new("x"), 1, 2),

@@ -1,5 +1,6 @@
-//! Failing on purpose. A [`FaultPlan`] counts the operations of a [`crate::Disk`] and lets chosen ones fail, so that a test can
-//! run the same work once for every operation in it and every kind of failure.
+//! Failing on purpose. A [`FaultPlan`] counts the operations of a [`crate::Disk`] and lets chosen
+//! ones fail, so that a test can run the same work once for every operation in it and every kind of
+//! failure.
 
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,14 +20,15 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// How many of `len` bytes a request moves under [`Fault::Short`]: half, in whole granules, and never zero, so that a caller
-    /// who continues always comes to an end.
+    /// How many of `len` bytes a request moves under [`Fault::Short`]: half, in whole granules, and
+    /// never zero, so that a caller who continues always comes to an end.
     pub fn half(len: usize, granule: usize) -> usize {
         let half = len / 2 / granule * granule;
         if half == 0 { len } else { half }
     }
 
-    /// Lets the fault act before the operation: sleeps, or returns the error to report. [`Fault::Short`] passes.
+    /// Lets the fault act before the operation: sleeps, or returns the error to report.
+    /// [`Fault::Short`] passes.
     pub fn strike(self) -> io::Result<()> {
         match self {
             Fault::Error(number) => Err(io::Error::from_raw_os_error(number)),
@@ -40,7 +42,8 @@ impl Fault {
     }
 }
 
-/// Counts operations and says which of them fail. Operations are numbered from 0 in the order in which they start.
+/// Counts operations and says which of them fail. Operations are numbered from 0 in the order in
+/// which they start.
 #[derive(Debug)]
 pub struct FaultPlan {
     started: AtomicU64,

@@ -1,15 +1,20 @@
-//! Bytes on devices: the lowest layer of Outercore. It knows files, pages, buffers and requests, and nothing of graphs.
+//! Bytes on devices: the lowest layer of Outercore. It knows files, pages, buffers and requests,
+//! and nothing of graphs.
 //!
 //! - [`arena`]: [`Arena`], one huge-page mapping, and [`Buffer`], an exclusive slice of one.
-//! - [`disk`]: [`Disk`] and [`DiskFile`], every synchronous file operation, counted, and failing on purpose when asked.
+//! - [`disk`]: [`Disk`] and [`DiskFile`], every synchronous file operation, counted, and failing on
+//!   purpose when asked.
 //! - [`fault`]: [`FaultPlan`], which operation fails, how, and how often.
-//! - [`backend`]: [`Queue`], asynchronous direct reads: `uring`, `blocking`, `memory`, each of which may be wrapped by faults.
-//! - [`stripe`]: [`StripedFile`], the only place that knows which directory and offset hold a logical byte.
+//! - [`backend`]: [`Queue`], asynchronous direct reads: `uring`, `blocking`, `memory`, each of
+//!   which may be wrapped by faults.
+//! - [`stripe`]: [`StripedFile`], the only place that knows which directory and offset hold a
+//!   logical byte.
 //! - [`pages`]: [`PageSet`], a bitmap of wanted pages, merged into runs.
 //! - [`checksum`]: CRC-32C of pages, written at build, verified at read.
 //! - [`device`]: [`DeviceProfile`], what a device measured.
 //! - [`writer`]: [`SectionWriter`], sequential checksummed writing with direct I/O.
-//! - [`spill`]: [`Spill`], partitions of bytes in one scratch file, for sorting what does not fit into memory.
+//! - [`spill`]: [`Spill`], partitions of bytes in one scratch file, for sorting what does not fit
+//!   into memory.
 //! - [`memory`]: what the process uses and what the machine allows.
 //! - [`error`]: what can go wrong, as [`StorageError`].
 
@@ -27,7 +32,9 @@ pub mod stripe;
 pub mod writer;
 
 pub use arena::{Arena, Buffer, HugePages, HugeVec, Pod, bytes_of, extend_from_bytes};
-pub use backend::{Completion, IoBackend, Queue, QueueOptions, ReadRequest, open_queue, probe_uring};
+pub use backend::{
+    Completion, IoBackend, Queue, QueueOptions, ReadRequest, open_queue, probe_uring,
+};
 pub use checksum::{PageSums, page_sum};
 pub use device::DeviceProfile;
 pub use disk::{DirLock, Disk, DiskFile, IoCounters};

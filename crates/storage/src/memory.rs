@@ -1,5 +1,5 @@
-//! What this process uses and what the machine lets it use. These are the kernel's tables, not files, and so are read without a
-//! [`crate::Disk`].
+//! What this process uses and what the machine lets it use. These are the kernel's tables, not
+//! files, and so are read without a [`crate::Disk`].
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -16,7 +16,9 @@ pub fn current_rss_bytes() -> u64 {
 
 /// The memory of the process that lies in huge pages now, in bytes; 0 if the system does not say.
 pub fn huge_page_bytes() -> u64 {
-    read(Path::new("/proc/self/smaps_rollup")).and_then(|text| field(&text, "AnonHugePages")).unwrap_or(0)
+    read(Path::new("/proc/self/smaps_rollup"))
+        .and_then(|text| field(&text, "AnonHugePages"))
+        .unwrap_or(0)
 }
 
 /// The processor time of the process so far, its own and the system's for it.
@@ -33,15 +35,24 @@ fn clock(clock: libc::clockid_t) -> Duration {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the call writes one `timespec`, which is ours.
     let answer = unsafe { libc::clock_gettime(clock, &raw mut time) };
-    if answer == 0 { Duration::new(time.tv_sec as u64, time.tv_nsec as u32) } else { Duration::ZERO }
+    if answer == 0 {
+        Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+    } else {
+        Duration::ZERO
+    }
 }
 
-/// The memory a process may count on now, in bytes: what the machine has available, or the lowest limit of the control groups it is in.
-/// What other processes of a group use already is not subtracted. `u64::MAX` if the system says nothing at all.
+/// The memory a process may count on now, in bytes: what the machine has available, or the lowest
+/// limit of the control groups it is in. What other processes of a group use already is not
+/// subtracted. `u64::MAX` if the system says nothing at all.
 pub fn machine_memory() -> u64 {
     let available = read(Path::new("/proc/meminfo")).and_then(|text| field(&text, "MemAvailable"));
     let groups = read(Path::new("/proc/self/cgroup")).unwrap_or_default();
-    available.into_iter().chain(group_limit(&groups, Path::new("/sys/fs/cgroup"))).min().unwrap_or(u64::MAX)
+    available
+        .into_iter()
+        .chain(group_limit(&groups, Path::new("/sys/fs/cgroup")))
+        .min()
+        .unwrap_or(u64::MAX)
 }
 
 /// The processors this process may use at once.
@@ -63,7 +74,8 @@ fn field(text: &str, name: &str) -> Option<u64> {
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// The lowest limit of the groups named in `/proc/self/cgroup` and of the groups around them, whichever version they have.
+/// The lowest limit of the groups named in `/proc/self/cgroup` and of the groups around them,
+/// whichever version they have.
 fn group_limit(groups: &str, root: &Path) -> Option<u64> {
     let mut limits = Vec::new();
     for line in groups.lines() {
@@ -73,26 +85,37 @@ fn group_limit(groups: &str, root: &Path) -> Option<u64> {
         };
         let (mounts, file) = match controllers {
             "" => (vec![root.to_owned(), root.join("unified")], "memory.max"),
-            list if list.split(',').any(|name| name == "memory") => (vec![root.join("memory")], "memory.limit_in_bytes"),
+            list if list.split(',').any(|name| name == "memory") => {
+                (vec![root.join("memory")], "memory.limit_in_bytes")
+            }
             _ => continue,
         };
-        // In a container the path may be that of the host: then only its front, the mount itself, exists.
-        for (mount, group) in mounts.iter().flat_map(|mount| ancestors(path).map(move |group| (mount, group))) {
+        // In a container the path may be that of the host: then only its front, the mount itself,
+        // exists.
+        for (mount, group) in
+            mounts.iter().flat_map(|mount| ancestors(path).map(move |group| (mount, group)))
+        {
             // "max", version 2's word for no limit, is not a number.
-            limits.extend(read(&mount.join(group).join(file)).and_then(|text| text.trim().parse::<u64>().ok()));
+            limits.extend(
+                read(&mount.join(group).join(file))
+                    .and_then(|text| text.trim().parse::<u64>().ok()),
+            );
         }
     }
     limits.into_iter().min()
 }
 
-/// A group and all groups around it, relative to the mount. Groups outside of the mount (`/..`) are not visible.
+/// A group and all groups around it, relative to the mount. Groups outside of the mount (`/..`) are
+/// not visible.
 fn ancestors(path: &str) -> impl Iterator<Item = PathBuf> {
-    let inside = if path.split('/').any(|part| part == "..") { "" } else { path.trim_start_matches('/') };
+    let inside =
+        if path.split('/').any(|part| part == "..") { "" } else { path.trim_start_matches('/') };
     Path::new(inside).ancestors().map(Path::to_owned).collect::<Vec<_>>().into_iter()
 }
 
-/// Has large blocks go back to the system as soon as they are freed, in this process from now on. Left alone, the C library keeps blocks of up to 32 MiB once such
-/// a block was freed, and a budget would have to hold them twice.
+/// Has large blocks go back to the system as soon as they are freed, in this process from now on.
+/// Left alone, the C library keeps blocks of up to 32 MiB once such a block was freed, and a budget
+/// would have to hold them twice.
 pub fn give_back_freed_memory() {
     #[cfg(target_env = "gnu")]
     {
@@ -104,7 +127,8 @@ pub fn give_back_freed_memory() {
     }
 }
 
-/// Asks the processor to bring near what lies at an address, if anything does: for reads whose place is known before they are due.
+/// Asks the processor to bring near what lies at an address, if anything does: for reads whose
+/// place is known before they are due.
 #[inline(always)]
 pub fn prefetch<T>(item: *const T) {
     #[cfg(target_arch = "x86_64")]
@@ -131,14 +155,21 @@ mod tests {
     #[test]
     fn processor_time_passes() {
         let (process, thread) = (process_time(), thread_time());
-        std::hint::black_box((0..20_000_000u64).fold(0, |sum: u64, number| sum.wrapping_mul(31) ^ number));
-        assert!(process_time() > process && thread_time() > thread && process_time() >= thread_time());
+        std::hint::black_box(
+            (0..20_000_000u64).fold(0, |sum: u64, number| sum.wrapping_mul(31) ^ number),
+        );
+        assert!(
+            process_time() > process && thread_time() > thread && process_time() >= thread_time()
+        );
     }
 
     #[test]
     fn reads_fields() {
         let text = "VmPeak:\t  99 kB\nVmHWM:\t  12 kB\nThreads:\t3\n";
-        assert_eq!((field(text, "VmHWM"), field(text, "Vm"), field(text, "Threads")), (Some(12 * 1024), None, None));
+        assert_eq!(
+            (field(text, "VmHWM"), field(text, "Vm"), field(text, "Threads")),
+            (Some(12 * 1024), None, None)
+        );
     }
 
     #[test]

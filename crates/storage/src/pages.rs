@@ -1,5 +1,5 @@
-//! Which blocks of a file are wanted, and the requests that fetch them: near blocks are merged, because a request costs as much as the
-//! transfer of some tens of kilobytes.
+//! Which blocks of a file are wanted, and the requests that fetch them: near blocks are merged,
+//! because a request costs as much as the transfer of some tens of kilobytes.
 //!
 //! Memory: one bit for each block.
 
@@ -26,7 +26,8 @@ pub struct PageRun {
     pub count: u64,
 }
 
-/// A set of blocks of a file. Several threads may mark at once; who reads it must know by other means that they are done.
+/// A set of blocks of a file. Several threads may mark at once; who reads it must know by other
+/// means that they are done.
 #[derive(Debug)]
 pub struct PageSet {
     words: Vec<AtomicU64>,
@@ -101,7 +102,11 @@ impl PageSet {
     }
 
     /// The requests that fetch what the set has in a range of blocks, in ascending order.
-    pub fn runs_in(&self, range: Range<u64>, policy: &MergePolicy) -> impl Iterator<Item = PageRun> + '_ {
+    pub fn runs_in(
+        &self,
+        range: Range<u64>,
+        policy: &MergePolicy,
+    ) -> impl Iterator<Item = PageRun> + '_ {
         let policy = MergePolicy { max_run: policy.max_run.max(1), ..*policy };
         let end = range.end.min(self.blocks);
         let mut at = range.start;
@@ -125,7 +130,8 @@ impl PageSet {
         self.words[word as usize].load(Ordering::Relaxed)
     }
 
-    /// The first block in `from..end` that is in the set (`flip` all zeros) or not in it (`flip` all ones).
+    /// The first block in `from..end` that is in the set (`flip` all zeros) or not in it (`flip`
+    /// all ones).
     fn next(&self, from: u64, end: u64, flip: u64) -> Option<u64> {
         if from >= end {
             return None;
@@ -154,7 +160,10 @@ mod tests {
         let mut runs: Vec<PageRun> = Vec::new();
         for &block in marked.iter().filter(|&block| range.contains(block)) {
             match runs.last_mut() {
-                Some(run) if block - (run.first + run.count) <= policy.max_gap && block - run.first < policy.max_run.max(1) => {
+                Some(run)
+                    if block - (run.first + run.count) <= policy.max_gap
+                        && block - run.first < policy.max_run.max(1) =>
+                {
                     run.count = block - run.first + 1;
                 }
                 _ => runs.push(PageRun { first: block, count: 1 }),
@@ -206,7 +215,10 @@ mod tests {
     #[test]
     fn an_empty_file_has_an_empty_set() {
         let set = PageSet::new(0);
-        assert_eq!((set.count(), set.runs(&MergePolicy { max_gap: 1, max_run: 1 }).count()), (0, 0));
+        assert_eq!(
+            (set.count(), set.runs(&MergePolicy { max_gap: 1, max_run: 1 }).count()),
+            (0, 0)
+        );
         assert!(std::panic::catch_unwind(|| PageSet::new(64).mark(64)).is_err());
     }
 }

@@ -1,9 +1,9 @@
-//! Scratch space of an external sort: partitions of raw bytes in one file, appended to in blocks by several threads, and read back
-//! one partition at a time.
+//! Scratch space of an external sort: partitions of raw bytes in one file, appended to in blocks by
+//! several threads, and read back one partition at a time.
 //!
-//! Memory: 8 bytes for each block that was appended (as the list doubles: at most 16); for appending, up to four buffers of one block,
-//! and only once a block came that could not be written from where it was; for reading, one block per call
-//! or per [`SpillReader`].
+//! Memory: 8 bytes for each block that was appended (as the list doubles: at most 16); for
+//! appending, up to four buffers of one block, and only once a block came that could not be written
+//! from where it was; for reading, one block per call or per [`SpillReader`].
 //!
 //! The file has no name: it goes with the process, however that ends.
 
@@ -17,7 +17,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// How many unaligned blocks are copied and written at the same time; more would not make the device faster.
+/// How many unaligned blocks are copied and written at the same time; more would not make the
+/// device faster.
 const BOUNCES: usize = 4;
 
 /// A block in the file.
@@ -73,7 +74,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Spill {
-    /// Creates a scratch file in a folder, for `partitions` partitions and blocks of at most `block_bytes`.
+    /// Creates a scratch file in a folder, for `partitions` partitions and blocks of at most
+    /// `block_bytes`.
     ///
     /// # Panics
     /// If a block would be empty or larger than 1 GiB.
@@ -107,8 +109,9 @@ impl Spill {
         lock(&self.partitions[partition]).bytes
     }
 
-    /// Appends one block to a partition. A block that starts at a multiple of a page in memory and is whole pages long is written from
-    /// where it is; others are copied first. In the file a block occupies whole pages, so it should be large.
+    /// Appends one block to a partition. A block that starts at a multiple of a page in memory and
+    /// is whole pages long is written from where it is; others are copied first. In the file a
+    /// block occupies whole pages, so it should be large.
     ///
     /// # Panics
     /// If the block is larger than was said at creation.
@@ -120,10 +123,19 @@ impl Spill {
         let padded = block.len().next_multiple_of(PAGE);
         self.written.fetch_add(padded as u64, Ordering::Relaxed);
         let again = if padded == self.block { lock(&self.freed).pop() } else { None };
-        let offset = again.map_or_else(|| self.end.fetch_add(padded as u64, Ordering::Relaxed), |page| u64::from(page) * PAGE as u64);
+        let offset = again.map_or_else(
+            || self.end.fetch_add(padded as u64, Ordering::Relaxed),
+            |page| u64::from(page) * PAGE as u64,
+        );
         let Ok(page) = u32::try_from(offset / PAGE as u64) else {
             let source = io::Error::from_raw_os_error(libc::EFBIG);
-            return Err(StorageError::write("write", self.file.path(), offset, padded as u64, source));
+            return Err(StorageError::write(
+                "write",
+                self.file.path(),
+                offset,
+                padded as u64,
+                source,
+            ));
         };
         if padded == block.len() && (block.as_ptr() as usize).is_multiple_of(PAGE) {
             self.file.write_at(block, offset)?;
@@ -156,8 +168,13 @@ impl Spill {
         }
     }
 
-    /// Gives a partition's blocks to `sink`, one after the other, in the order in which they were written.
-    pub fn read_partition(&self, partition: usize, mut sink: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+    /// Gives a partition's blocks to `sink`, one after the other, in the order in which they were
+    /// written.
+    pub fn read_partition(
+        &self,
+        partition: usize,
+        mut sink: impl FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
         let mut memory = None;
         for extent in self.extents(partition) {
             sink(self.read_block(extent, &mut memory)?)?;
@@ -165,8 +182,8 @@ impl Spill {
         Ok(())
     }
 
-    /// Reads a whole partition into the front of a buffer and returns how many bytes it has. Blocks that come to lie on page boundaries
-    /// of memory, and are whole pages, are read directly.
+    /// Reads a whole partition into the front of a buffer and returns how many bytes it has. Blocks
+    /// that come to lie on page boundaries of memory, and are whole pages, are read directly.
     ///
     /// # Panics
     /// If the buffer is smaller than [`Spill::partition_bytes`].
@@ -216,7 +233,8 @@ impl Spill {
         if crc32c(bytes) == extent.sum {
             return Ok(());
         }
-        let damaged = io::Error::other("scratch came back from the device other than it was written");
+        let damaged =
+            io::Error::other("scratch came back from the device other than it was written");
         Err(StorageError::io("read", self.file.path(), extent.offset(), damaged))
     }
 
@@ -234,7 +252,10 @@ impl Spill {
 
 impl std::fmt::Debug for Spill {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Spill").field("partitions", &self.partitions()).field("file_bytes", &self.file_bytes()).finish()
+        f.debug_struct("Spill")
+            .field("partitions", &self.partitions())
+            .field("file_bytes", &self.file_bytes())
+            .finish()
     }
 }
 
@@ -354,7 +375,10 @@ mod tests {
                     Ok(())
                 })
                 .unwrap();
-            assert_eq!((blocks, counts.iter().sum::<i32>()), ([104, 104, 96, 96][p], [104, 104, 96, 96][p]));
+            assert_eq!(
+                (blocks, counts.iter().sum::<i32>()),
+                ([104, 104, 96, 96][p], [104, 104, 96, 96][p])
+            );
         }
     }
 
@@ -383,16 +407,31 @@ mod tests {
         let plan = Arc::new(FaultPlan::count_only());
         assert!(work(&Disk::with_faults(plan.clone()), dir.path()).unwrap());
         for n in 0..plan.operations() {
-            for fault in [Fault::Short, Fault::Interrupted, Fault::Stall(Duration::from_millis(1))] {
-                assert!(work(&Disk::with_faults(Arc::new(FaultPlan::nth(n, fault))), dir.path()).unwrap(), "{n} {fault:?}");
+            for fault in [Fault::Short, Fault::Interrupted, Fault::Stall(Duration::from_millis(1))]
+            {
+                assert!(
+                    work(&Disk::with_faults(Arc::new(FaultPlan::nth(n, fault))), dir.path())
+                        .unwrap(),
+                    "{n} {fault:?}"
+                );
             }
-            let full = work(&Disk::with_faults(Arc::new(FaultPlan::nth(n, Fault::Error(libc::EIO)))), dir.path());
+            let full = work(
+                &Disk::with_faults(Arc::new(FaultPlan::nth(n, Fault::Error(libc::EIO)))),
+                dir.path(),
+            );
             assert!(matches!(full, Err(StorageError::Io { .. })), "{n}");
         }
-        let full = work(&Disk::with_faults(Arc::new(FaultPlan::from(2, Fault::Error(libc::ENOSPC)))), dir.path());
+        let full = work(
+            &Disk::with_faults(Arc::new(FaultPlan::from(2, Fault::Error(libc::ENOSPC)))),
+            dir.path(),
+        );
         assert!(matches!(full, Err(StorageError::Full { .. })));
-        assert!(work(&Disk::with_faults(Arc::new(FaultPlan::from(0, Fault::Short))), dir.path()).unwrap());
-        let endless = work(&Disk::with_faults(Arc::new(FaultPlan::from(0, Fault::Interrupted))), dir.path());
+        assert!(
+            work(&Disk::with_faults(Arc::new(FaultPlan::from(0, Fault::Short))), dir.path())
+                .unwrap()
+        );
+        let endless =
+            work(&Disk::with_faults(Arc::new(FaultPlan::from(0, Fault::Interrupted))), dir.path());
         assert!(matches!(endless, Err(StorageError::Interrupted)));
     }
 }

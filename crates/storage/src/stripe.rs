@@ -1,5 +1,6 @@
-//! One logical file over several physical ones, so that several devices share its bytes. The only place that knows which file and
-//! offset hold a logical byte: the logical file is cut into units, and unit `u` is the `u / n`-th unit of file `u % n`.
+//! One logical file over several physical ones, so that several devices share its bytes. The only
+//! place that knows which file and offset hold a logical byte: the logical file is cut into units,
+//! and unit `u` is the `u / n`-th unit of file `u % n`.
 
 use crate::PAGE;
 use crate::disk::{Disk, DiskFile};
@@ -29,7 +30,10 @@ impl StripeLayout {
     /// # Panics
     /// If the unit is not a positive multiple of a page.
     pub fn new(unit: u64) -> Self {
-        assert!(unit > 0 && unit.is_multiple_of(PAGE as u64), "a stripe unit of {unit} bytes is not a multiple of a page");
+        assert!(
+            unit > 0 && unit.is_multiple_of(PAGE as u64),
+            "a stripe unit of {unit} bytes is not a multiple of a page"
+        );
         Self { unit }
     }
 
@@ -49,7 +53,12 @@ impl StripeLayout {
     }
 
     /// The parts of a logical range, in order: file, offset in the file, logical offset, length.
-    pub fn pieces(self, files: usize, offset: u64, len: usize) -> impl Iterator<Item = (usize, u64, u64, usize)> {
+    pub fn pieces(
+        self,
+        files: usize,
+        offset: u64,
+        len: usize,
+    ) -> impl Iterator<Item = (usize, u64, u64, usize)> {
         let end = offset + len as u64;
         let mut at = offset;
         std::iter::from_fn(move || {
@@ -74,8 +83,8 @@ pub struct StripedFile {
 }
 
 impl StripedFile {
-    /// Opens a logical file of `len` bytes for direct reading. The files must hold it up to the end of its last page:
-    /// [`StorageError::Truncated`] if one is too short.
+    /// Opens a logical file of `len` bytes for direct reading. The files must hold it up to the end
+    /// of its last page: [`StorageError::Truncated`] if one is too short.
     ///
     /// # Panics
     /// If there is no file, or the unit is not a positive multiple of a page.
@@ -115,9 +124,13 @@ impl StripedFile {
         self.layout
     }
 
-    /// The parts of a logical range, in order: file, offset in the file, logical offset, length. The range may reach to the end
-    /// of the last page.
-    pub fn pieces(&self, offset: u64, len: usize) -> impl Iterator<Item = (usize, u64, u64, usize)> + use<> {
+    /// The parts of a logical range, in order: file, offset in the file, logical offset, length.
+    /// The range may reach to the end of the last page.
+    pub fn pieces(
+        &self,
+        offset: u64,
+        len: usize,
+    ) -> impl Iterator<Item = (usize, u64, u64, usize)> + use<> {
         debug_assert!(offset + len as u64 <= self.len.next_multiple_of(PAGE as u64));
         self.layout.pieces(self.files.len(), offset, len)
     }
@@ -198,7 +211,9 @@ mod tests {
         std::fs::write(&paths[1], vec![0; 4096]).unwrap();
         assert!(StripedFile::open(&Disk::new(), &paths, UNIT, 3 * UNIT - 5).is_ok());
         let error = StripedFile::open(&Disk::new(), &paths, UNIT, 3 * UNIT + 1).unwrap_err();
-        assert!(matches!(error, StorageError::Truncated { path, offset: 4096, wanted: 4096 } if path == paths[1]));
+        assert!(
+            matches!(error, StorageError::Truncated { path, offset: 4096, wanted: 4096 } if path == paths[1])
+        );
         assert!(StripedFile::open(&Disk::new(), &[dir.path().join("none")], UNIT, 0).is_err());
     }
 }

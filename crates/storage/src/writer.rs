@@ -1,6 +1,7 @@
 //! Writing a section: sequential, past the page cache, checksummed, on a thread behind the caller.
 //!
-//! Memory: two buffers of the size the caller chooses (together rounded up to 2 MiB), and 64 KiB of checksums on their way out.
+//! Memory: two buffers of the size the caller chooses (together rounded up to 2 MiB), and 64 KiB of
+//! checksums on their way out.
 
 use crate::PAGE;
 use crate::arena::{Arena, Buffer, HugePages};
@@ -26,7 +27,8 @@ pub struct SectionSummary {
     pub sums_crc: u32,
 }
 
-/// Writes one section. Dropping it without [`SectionWriter::finish`] leaves incomplete files behind.
+/// Writes one section. Dropping it without [`SectionWriter::finish`] leaves incomplete files
+/// behind.
 ///
 /// After an error every later call returns the same error.
 pub struct SectionWriter {
@@ -41,12 +43,19 @@ pub struct SectionWriter {
 }
 
 impl SectionWriter {
-    /// Creates the section's files (which must not exist), striped in units of `stripe_unit` bytes, and the file of its checksums.
-    /// Each of the two buffers has `buffer_bytes`, rounded up to a page; 1 MiB or more is fast.
+    /// Creates the section's files (which must not exist), striped in units of `stripe_unit` bytes,
+    /// and the file of its checksums. Each of the two buffers has `buffer_bytes`, rounded up to a
+    /// page; 1 MiB or more is fast.
     ///
     /// # Panics
     /// If there is no file, or the unit is not a positive multiple of a page.
-    pub fn create(disk: &Disk, files: &[PathBuf], stripe_unit: u64, sums: &Path, buffer_bytes: usize) -> Result<Self> {
+    pub fn create(
+        disk: &Disk,
+        files: &[PathBuf],
+        stripe_unit: u64,
+        sums: &Path,
+        buffer_bytes: usize,
+    ) -> Result<Self> {
         assert!(!files.is_empty(), "a section needs a file");
         let layout = StripeLayout::new(stripe_unit);
         let files = files.iter().map(|path| disk.create(path)).collect::<Result<Vec<_>>>()?;
@@ -57,9 +66,20 @@ impl SectionWriter {
         let (done, empty) = bounded(2);
         let behind = WriteBehind { files, layout, sums: Sums::new(sums_file), offset: 0 };
         done.send(arena.buffer(size, size)).expect("the channel has room for both buffers");
-        let thread = std::thread::Builder::new().name("section-writer".into()).spawn(move || behind.run(&jobs, &done));
-        let thread = thread.map_err(|error| StorageError::io("start of the writer", sums, 0, error))?;
-        Ok(Self { buffer: Some(arena.buffer(0, size)), filled: 0, position: 0, full: Some(full), empty, thread: Some(thread), error: None })
+        let thread = std::thread::Builder::new()
+            .name("section-writer".into())
+            .spawn(move || behind.run(&jobs, &done));
+        let thread =
+            thread.map_err(|error| StorageError::io("start of the writer", sums, 0, error))?;
+        Ok(Self {
+            buffer: Some(arena.buffer(0, size)),
+            filled: 0,
+            position: 0,
+            full: Some(full),
+            empty,
+            thread: Some(thread),
+            error: None,
+        })
     }
 
     /// Bytes written so far.
@@ -142,8 +162,8 @@ impl SectionWriter {
         }
     }
 
-    /// Pads the last page with zeros, makes the files durable, and says what they hold. (Their names are durable after
-    /// [`Disk::sync_dir`].)
+    /// Pads the last page with zeros, makes the files durable, and says what they hold. (Their
+    /// names are durable after [`Disk::sync_dir`].)
     pub fn finish(mut self) -> Result<SectionSummary> {
         let bytes = self.position;
         self.align_to(PAGE)?;
@@ -183,7 +203,8 @@ impl WriteBehind {
     fn run(mut self, jobs: &Receiver<(Buffer, usize)>, done: &Sender<Buffer>) -> Result<Sums> {
         for (buffer, len) in jobs {
             debug_assert!(len.is_multiple_of(PAGE));
-            for (file, inside, at, piece) in self.layout.pieces(self.files.len(), self.offset, len) {
+            for (file, inside, at, piece) in self.layout.pieces(self.files.len(), self.offset, len)
+            {
                 let start = (at - self.offset) as usize;
                 self.files[file].write_at(&buffer[start..start + piece], inside)?;
             }

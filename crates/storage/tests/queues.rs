@@ -1,4 +1,5 @@
-//! The same demands on every way to read: right bytes, planned faults, ends of files, queues dropped while reading.
+//! The same demands on every way to read: right bytes, planned faults, ends of files, queues
+//! dropped while reading.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -6,7 +7,9 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use harness::*;
-use outercore_storage::{Disk, Fault, FaultPlan, IoBackend, QueueOptions, StorageError, open_queue, probe_uring};
+use outercore_storage::{
+    Disk, Fault, FaultPlan, IoBackend, QueueOptions, StorageError, open_queue, probe_uring,
+};
 
 #[path = "queues/harness.rs"]
 mod harness;
@@ -89,7 +92,10 @@ fn an_error_at_any_operation_is_that_requests_error() {
         }
         let disk = Disk::with_faults(Arc::new(FaultPlan::from(3, Fault::Error(libc::ENXIO))));
         let mut queue = fixture.queue(kind, &disk, &arena, 4);
-        let failed = read_all(&mut *queue, &arena, &wanted).iter().filter(|done| done.result.is_err()).count();
+        let failed = read_all(&mut *queue, &arena, &wanted)
+            .iter()
+            .filter(|done| done.result.is_err())
+            .count();
         assert_eq!(failed, 9, "{kind:?}");
     }
 }
@@ -99,11 +105,17 @@ fn passing_faults_at_any_operation_do_no_harm() {
     let fixture = Fixture::new();
     let wanted = some_requests(12);
     let arena = arena(12);
-    let faults =
-        [Fault::Short, Fault::Interrupted, Fault::Stall(Duration::from_millis(2)), Fault::Error(libc::EAGAIN), Fault::Error(libc::EBUSY)];
+    let faults = [
+        Fault::Short,
+        Fault::Interrupted,
+        Fault::Stall(Duration::from_millis(2)),
+        Fault::Error(libc::EAGAIN),
+        Fault::Error(libc::EBUSY),
+    ];
     for kind in kinds() {
         for fault in faults {
-            let plans = (0..12).map(|n| FaultPlan::nth(n, fault)).chain([FaultPlan::from(0, fault)]);
+            let plans =
+                (0..12).map(|n| FaultPlan::nth(n, fault)).chain([FaultPlan::from(0, fault)]);
             for plan in plans {
                 let disk = Disk::with_faults(Arc::new(plan));
                 let mut queue = fixture.queue(kind, &disk, &arena, 4);
@@ -119,7 +131,10 @@ fn passing_faults_at_any_operation_do_no_harm() {
 fn short_reads_are_continued_from_a_page() {
     let fixture = Fixture::new();
     let arena = arena(4);
-    let wanted: Vec<Wanted> = [512, 4096, 3 * 4096, SLOT].into_iter().map(|len| Wanted { file: 0, offset: 8192, len }).collect();
+    let wanted: Vec<Wanted> = [512, 4096, 3 * 4096, SLOT]
+        .into_iter()
+        .map(|len| Wanted { file: 0, offset: 8192, len })
+        .collect();
     for kind in kinds() {
         let disk = Disk::with_faults(Arc::new(FaultPlan::from(0, Fault::Short)));
         let mut queue = fixture.queue(kind, &disk, &arena, 4);
@@ -147,7 +162,9 @@ fn reads_past_the_end_are_truncated() {
     ];
     for kind in kinds() {
         for fault in [None, Some(Fault::Short)] {
-            let disk = fault.map_or(Disk::new(), |fault| Disk::with_faults(Arc::new(FaultPlan::from(0, fault))));
+            let disk = fault.map_or(Disk::new(), |fault| {
+                Disk::with_faults(Arc::new(FaultPlan::from(0, fault)))
+            });
             let mut queue = fixture.queue(kind, &disk, &arena, 8);
             for completion in read_all(&mut *queue, &arena, &wanted) {
                 let request = wanted[completion.tag as usize];
@@ -187,7 +204,10 @@ fn waiting_for_nothing_returns() {
         while queue.in_flight() > 0 {
             queue.wait(0, &mut done).unwrap();
             std::thread::sleep(Duration::from_micros(100));
-            assert!(start.elapsed() < Duration::from_secs(10), "{kind:?}: polling makes no progress");
+            assert!(
+                start.elapsed() < Duration::from_secs(10),
+                "{kind:?}: polling makes no progress"
+            );
         }
         assert!(done.iter().all(|completion| completion.result.is_ok()));
         assert_eq!(done.len(), 3);
@@ -213,7 +233,13 @@ fn a_stalled_read_holds_up_nobody_and_is_waited_for_asleep() {
         let mut queue = fixture.queue(kind, &disk, &arena, 2);
         let start = Instant::now();
         for tag in 0..3 {
-            submit(&mut *queue, &arena, tag, Wanted { file: 0, offset: tag * SLOT, len: SLOT }, tag);
+            submit(
+                &mut *queue,
+                &arena,
+                tag,
+                Wanted { file: 0, offset: tag * SLOT, len: SLOT },
+                tag,
+            );
         }
         queue.wait(2, &mut done).unwrap();
         assert!(start.elapsed() < stall, "{kind:?}: the other reads had to wait");
@@ -231,11 +257,19 @@ fn nothing_is_written_after_a_queue_was_dropped() {
     let fixture = Fixture::new();
     let arena = arena(64);
     for kind in kinds() {
-        for faults in [FaultPlan::count_only(), FaultPlan::from(5, Fault::Stall(Duration::from_millis(20)))] {
+        for faults in
+            [FaultPlan::count_only(), FaultPlan::from(5, Fault::Stall(Duration::from_millis(20)))]
+        {
             let disk = Disk::with_faults(Arc::new(faults));
             let mut queue = fixture.queue(kind, &disk, &arena, 16);
             for slot in 0..64 {
-                submit(&mut *queue, &arena, slot, Wanted { file: 0, offset: slot * 4096, len: SLOT }, slot);
+                submit(
+                    &mut *queue,
+                    &arena,
+                    slot,
+                    Wanted { file: 0, offset: slot * 4096, len: SLOT },
+                    slot,
+                );
             }
             // Some finished, some in the kernel, some held back.
             queue.wait(3, &mut vec![]).unwrap();
@@ -263,7 +297,9 @@ fn queues_move_between_threads_while_idle() {
             };
             let (back, done) = std::thread::scope(|scope| scope.spawn(read).join().unwrap());
             queue = back;
-            done.iter().for_each(|completion| check(&fixture, wanted[completion.tag as usize], completion));
+            done.iter().for_each(|completion| {
+                check(&fixture, wanted[completion.tag as usize], completion)
+            });
         }
     }
 }
@@ -336,15 +372,24 @@ fn forbid_uring_to_this_thread() {
     let line = |code, jt, jf, k| libc::sock_filter { code, jt, jf, k };
     let mut program = [
         line((libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16, 0, 0, 0),
-        line((libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16, 0, 1, libc::SYS_io_uring_setup as u32),
+        line(
+            (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16,
+            0,
+            1,
+            libc::SYS_io_uring_setup as u32,
+        ),
         line(RETURN, 0, 0, libc::SECCOMP_RET_ERRNO | libc::EPERM as u32),
         line(RETURN, 0, 0, libc::SECCOMP_RET_ALLOW),
     ];
     let program = libc::sock_fprog { len: program.len() as u16, filter: program.as_mut_ptr() };
-    // SAFETY: the filter is well-formed, is copied by the kernel, and concerns the calling thread only.
+    // SAFETY: the filter is well-formed, is copied by the kernel, and concerns the calling thread
+    // only.
     unsafe {
         assert_eq!(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
-        assert_eq!(libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const program), 0);
+        assert_eq!(
+            libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const program),
+            0
+        );
     }
 }
 
@@ -354,7 +399,8 @@ fn where_io_uring_is_forbidden_threads_read() {
     let forbidden = || {
         forbid_uring_to_this_thread();
         let (arena, disk, files) = (arena(8), Disk::new(), fixture.files(false));
-        let options = |backend| QueueOptions { backend, depth: 4, registered: vec![Arc::clone(&arena)] };
+        let options =
+            |backend| QueueOptions { backend, depth: 4, registered: vec![Arc::clone(&arena)] };
         assert!(open_queue(&disk, &files, &options(IoBackend::Uring)).is_err());
         let mut queue = open_queue(&disk, &files, &options(IoBackend::Auto)).unwrap();
         assert_eq!(queue.name(), "blocking");

@@ -1,4 +1,5 @@
-//! Betweenness with everything that a vertex keeps on storage: the two programs of a batch hand it to each other, and the scores travel with it from batch to batch.
+//! Betweenness with everything that a vertex keeps on storage: the two programs of a batch hand it
+//! to each other, and the scores travel with it from batch to batch.
 
 use outercore_engine::{
     EngineError, FinalValues, MemoryModel, Plan, Pod, Result, RunConfig, RunProgress,
@@ -27,7 +28,8 @@ pub struct Entry<const L: usize> {
     fresh: u32,
 }
 
-// SAFETY: numbers of 64 bits, and of 32 bits an even number (see `Forward::of`): no padding; every bit pattern valid, nothing to drop.
+// SAFETY: numbers of 64 bits, and of 32 bits an even number (see `Forward::of`): no padding; every
+// bit pattern valid, nothing to drop.
 unsafe impl<const L: usize> Pod for Entry<L> {}
 
 impl<const L: usize> Entry<L> {
@@ -51,8 +53,16 @@ struct Forward<'s, const L: usize> {
 
 impl<'s, const L: usize> Forward<'s, L> {
     fn of(batch: &[u64], before: Option<&'s Stored<f64>>) -> Self {
-        const { assert!(!L.is_multiple_of(2), "an even number of lanes would leave a gap at the end of what a vertex keeps") };
-        Self { sources: std::array::from_fn(|lane| batch.get(lane).copied().unwrap_or(u64::MAX)), before }
+        const {
+            assert!(
+                !L.is_multiple_of(2),
+                "an even number of lanes would leave a gap at the end of what a vertex keeps"
+            )
+        };
+        Self {
+            sources: std::array::from_fn(|lane| batch.get(lane).copied().unwrap_or(u64::MAX)),
+            before,
+        }
     }
 }
 
@@ -66,7 +76,8 @@ impl<const L: usize> VertexProgram for Forward<'_, L> {
     }
 
     fn init(&self, vertex: u64, _: u32) -> Entry<L> {
-        let mut entry = Entry { paths: [0.0; L], dependency: [0.0; L], score: 0.0, depth: [0; L], fresh: 0 };
+        let mut entry =
+            Entry { paths: [0.0; L], dependency: [0.0; L], score: 0.0, depth: [0; L], fresh: 0 };
         for lane in (0..L).filter(|&lane| self.sources[lane] == vertex) {
             (entry.paths[lane], entry.depth[lane]) = (1.0, 1);
             entry.fresh |= 1 << lane;
@@ -79,7 +90,9 @@ impl<const L: usize> VertexProgram for Forward<'_, L> {
         if let Some(before) = self.before {
             before.copy(first, &mut scores)?;
         }
-        for (((value, degree), vertex), score) in values.iter_mut().zip(degrees).zip(first..).zip(scores) {
+        for (((value, degree), vertex), score) in
+            values.iter_mut().zip(degrees).zip(first..).zip(scores)
+        {
             *value = Entry { score, ..self.init(vertex, *degree) };
         }
         Ok(())
@@ -87,7 +100,9 @@ impl<const L: usize> VertexProgram for Forward<'_, L> {
 
     #[inline(always)]
     fn scatter(&self, _: u64, entry: &Entry<L>, _: u32) -> Option<Sums<L>> {
-        Some(Sums(std::array::from_fn(|lane| if entry.sends(lane) { entry.paths[lane] } else { 0.0 })))
+        Some(Sums(std::array::from_fn(
+            |lane| if entry.sends(lane) { entry.paths[lane] } else { 0.0 },
+        )))
     }
 
     #[inline(always)]
@@ -100,7 +115,8 @@ impl<const L: usize> VertexProgram for Forward<'_, L> {
         entry.fresh = 0;
         for lane in 0..L {
             if entry.depth[lane] == 0 && message.0[lane] > 0.0 {
-                (entry.paths[lane], entry.depth[lane]) = (message.0[lane], context.iteration as u32 + 2);
+                (entry.paths[lane], entry.depth[lane]) =
+                    (message.0[lane], context.iteration as u32 + 2);
                 entry.fresh |= 1 << lane;
             }
         }
@@ -141,14 +157,18 @@ impl<const L: usize> VertexProgram for Backward<'_, L> {
         let Some(counted) = self.counted else { return Ok(()) };
         counted.copy(first, values)?;
         for entry in values {
-            entry.fresh = (0..L).filter(|&lane| entry.depth[lane] == self.deepest).fold(0, |fresh, lane| fresh | 1 << lane);
+            entry.fresh = (0..L)
+                .filter(|&lane| entry.depth[lane] == self.deepest)
+                .fold(0, |fresh, lane| fresh | 1 << lane);
         }
         Ok(())
     }
 
     #[inline(always)]
     fn scatter(&self, _: u64, entry: &Entry<L>, _: u32) -> Option<Sums<L>> {
-        let share = |lane: usize| if entry.sends(lane) { (1.0 + entry.dependency[lane]) / entry.paths[lane] } else { 0.0 };
+        let share = |lane: usize| {
+            if entry.sends(lane) { (1.0 + entry.dependency[lane]) / entry.paths[lane] } else { 0.0 }
+        };
         (entry.fresh != 0).then(|| Sums(std::array::from_fn(share)))
     }
 
@@ -182,7 +202,11 @@ pub fn fully(config: &RunConfig) -> RunConfig {
 }
 
 /// A run of nothing, whose session carries the report of all.
-pub fn idle<'a>(graph: &'a Graph, config: &'a RunConfig, progress: &'a dyn RunProgress) -> Result<Finished<'a, Entry<1>>> {
+pub fn idle<'a>(
+    graph: &'a Graph,
+    config: &'a RunConfig,
+    progress: &'a dyn RunProgress,
+) -> Result<Finished<'a, Entry<1>>> {
     execute(&Forward::<1>::of(&[], None), "betweenness", graph, config, progress, None)
 }
 
@@ -191,9 +215,15 @@ fn plan_batch<const L: usize>(graph: &Graph, config: &RunConfig) -> Result<Plan>
     let asked = config.model.is_some();
     let config = fully(config);
     let forward = plan(&Forward::<L>::of(&[], None), "betweenness", graph, &config, None)?.0;
-    let backward = plan(&Backward::<L> { counted: None, deepest: 0 }, "betweenness", graph, &config, None)?.0;
-    let mut larger = if backward.smallest_budget_bytes > forward.smallest_budget_bytes { backward } else { forward };
-    // The counts of one program are there until the next one has made its own, and so are the scores.
+    let backward =
+        plan(&Backward::<L> { counted: None, deepest: 0 }, "betweenness", graph, &config, None)?.0;
+    let mut larger = if backward.smallest_budget_bytes > forward.smallest_budget_bytes {
+        backward
+    } else {
+        forward
+    };
+    // The counts of one program are there until the next one has made its own, and so are the
+    // scores.
     larger.disk_bytes += graph.connected() * (size_of::<Entry<L>>() as u64 + 8);
     if !asked {
         larger.reason = "not even vertex state fits the budget".to_owned();
@@ -204,7 +234,8 @@ fn plan_batch<const L: usize>(graph: &Graph, config: &RunConfig) -> Result<Plan>
     Ok(larger)
 }
 
-/// The largest batch that is not mostly empty for so many sources and fits the budget, and its plan.
+/// The largest batch that is not mostly empty for so many sources and fits the budget, and its
+/// plan.
 pub fn choose(graph: &Graph, config: &RunConfig, wanted: usize) -> Result<(usize, Plan)> {
     if wanted > 5
         && let Ok(plan) = plan_batch::<15>(graph, config)
@@ -220,7 +251,13 @@ pub fn choose(graph: &Graph, config: &RunConfig, wanted: usize) -> Result<(usize
 }
 
 /// The sums of the dependencies of all `sources`, which have edges, by vertex.
-pub fn scores(graph: &Graph, config: &RunConfig, progress: &dyn RunProgress, sources: &[u64], totals: &mut Totals) -> Result<Stored<f64>> {
+pub fn scores(
+    graph: &Graph,
+    config: &RunConfig,
+    progress: &dyn RunProgress,
+    sources: &[u64],
+    totals: &mut Totals,
+) -> Result<Stored<f64>> {
     let mut scores: Option<Stored<f64>> = None;
     let mut left = sources;
     loop {
@@ -250,7 +287,8 @@ fn add<const L: usize>(
     totals: &mut Totals,
 ) -> Result<Stored<f64>> {
     let config = fully(config);
-    let forward = execute(&Forward::<L>::of(batch, before), "betweenness", graph, &config, progress, None)?;
+    let forward =
+        execute(&Forward::<L>::of(batch, before), "betweenness", graph, &config, progress, None)?;
     totals.add(&forward);
     let counted = stored(forward)?;
     let mut deepest = 0;
@@ -261,7 +299,14 @@ fn add<const L: usize>(
     let entries = if deepest < 3 {
         counted
     } else {
-        let backward = execute(&Backward { counted: Some(&counted), deepest }, "betweenness", graph, &config, progress, None)?;
+        let backward = execute(
+            &Backward { counted: Some(&counted), deepest },
+            "betweenness",
+            graph,
+            &config,
+            progress,
+            None,
+        )?;
         totals.add(&backward);
         stored(backward)?
     };

@@ -1,9 +1,12 @@
-//! Betweenness (Brandes, 2001): for a batch of sources one program counts shortest paths forwards, level by level, and a second one gathers dependencies backwards; one
-//! scan serves all sources of the batch, side by side.
+//! Betweenness (Brandes, 2001): for a batch of sources one program counts shortest paths forwards,
+//! level by level, and a second one gathers dependencies backwards; one scan serves all sources of
+//! the batch, side by side.
 //!
-//! `resident` searches fewer sources at once, for whom it keeps less, on the lists. `external` runs two programs as here, with what a vertex keeps on storage.
+//! `resident` searches fewer sources at once, for whom it keeps less, on the lists. `external` runs
+//! two programs as here, with what a vertex keeps on storage.
 //!
-//! Unnormalised; halved in an undirected graph, where each path is found from both ends. Parallel edges are paths of their own.
+//! Unnormalised; halved in an undirected graph, where each path is found from both ends. Parallel
+//! edges are paths of their own.
 
 mod external;
 mod resident;
@@ -11,8 +14,8 @@ mod resident;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use outercore_engine::{
-    Column, EngineError, Figure, FinalValues, HugeVec, Isolated, Meaning, MemoryModel, Outcome, Plan, Pod, Result, RunConfig, RunProgress,
-    Values,
+    Column, EngineError, Figure, FinalValues, HugeVec, Isolated, Meaning, MemoryModel, Outcome,
+    Plan, Pod, Result, RunConfig, RunProgress, Values,
     execute::{Finished, execute, plan},
     monoid::{Monoid, Sums},
     plan::PlanItem,
@@ -50,7 +53,8 @@ struct Counted<const L: usize> {
     fresh: u64,
 }
 
-// SAFETY: numbers of 64 bits, and of 32 bits an even number (see `Forward::of`): no padding; every bit pattern valid, nothing to drop.
+// SAFETY: numbers of 64 bits, and of 32 bits an even number (see `Forward::of`): no padding; every
+// bit pattern valid, nothing to drop.
 unsafe impl<const L: usize> Pod for Counted<L> {}
 
 struct Forward<const L: usize> {
@@ -61,7 +65,12 @@ struct Forward<const L: usize> {
 impl<const L: usize> Forward<L> {
     /// From up to `L` sources.
     fn of(batch: &[u64]) -> Self {
-        const { assert!(L.is_multiple_of(2), "an odd number of lanes would leave a gap between what a vertex keeps") };
+        const {
+            assert!(
+                L.is_multiple_of(2),
+                "an odd number of lanes would leave a gap between what a vertex keeps"
+            )
+        };
         Self { sources: std::array::from_fn(|lane| batch.get(lane).copied().unwrap_or(u64::MAX)) }
     }
 }
@@ -91,7 +100,9 @@ impl<const L: usize> VertexProgram for Forward<L> {
 
     #[inline(always)]
     fn scatter(&self, _: u64, value: &Counted<L>, _: u32) -> Option<Sums<L>> {
-        Some(Sums(std::array::from_fn(|lane| if value.fresh >> lane & 1 == 1 { value.paths[lane] } else { 0.0 })))
+        Some(Sums(std::array::from_fn(|lane| {
+            if value.fresh >> lane & 1 == 1 { value.paths[lane] } else { 0.0 }
+        })))
     }
 
     #[inline(always)]
@@ -104,7 +115,8 @@ impl<const L: usize> VertexProgram for Forward<L> {
         value.fresh = 0;
         for lane in 0..L {
             if value.depth[lane] == 0 && message.0[lane] > 0.0 {
-                (value.paths[lane], value.depth[lane]) = (message.0[lane], context.iteration as u32 + 2);
+                (value.paths[lane], value.depth[lane]) =
+                    (message.0[lane], context.iteration as u32 + 2);
                 value.fresh |= 1 << lane;
             }
         }
@@ -112,7 +124,8 @@ impl<const L: usize> VertexProgram for Forward<L> {
     }
 }
 
-/// From the deepest level to the sources: a vertex of the level below sends (1 + dependency) / paths to its predecessors.
+/// From the deepest level to the sources: a vertex of the level below sends (1 + dependency) /
+/// paths to its predecessors.
 struct Backward<'f, const L: usize> {
     counted: &'f [Counted<L>],
     deepest: u32,
@@ -149,7 +162,13 @@ impl<const L: usize> VertexProgram for Backward<'_, L> {
     #[inline(always)]
     fn scatter(&self, vertex: u64, dependency: &Sums<L>, _: u32) -> Option<Sums<L>> {
         let (counted, sending) = (&self.counted[vertex as usize], self.sending.load(Relaxed));
-        let share = |lane: usize| if counted.depth[lane] == sending { (1.0 + dependency.0[lane]) / counted.paths[lane] } else { 0.0 };
+        let share = |lane: usize| {
+            if counted.depth[lane] == sending {
+                (1.0 + dependency.0[lane]) / counted.paths[lane]
+            } else {
+                0.0
+            }
+        };
         Some(Sums(std::array::from_fn(share)))
     }
 
@@ -183,8 +202,13 @@ const BATCH: usize = 16;
 impl Betweenness {
     /// The column and the summary of a run from so many sources.
     fn finish(&self, graph: &Graph, sources: usize, values: Values) -> Result<(Summary, Column)> {
-        let column =
-            Column { name: "betweenness", values, isolated: Isolated::Value(0.0), meaning: Meaning::Number, exceptions: Vec::new() };
+        let column = Column {
+            name: "betweenness",
+            values,
+            isolated: Isolated::Value(0.0),
+            meaning: Meaning::Number,
+            exceptions: Vec::new(),
+        };
         let mut summary = Summary::new();
         summary.insert("sources", Figure::Integer(sources as u64));
         summary.insert("top", top(graph, &column, self.top)?);
@@ -208,7 +232,8 @@ impl Betweenness {
         Ok(())
     }
 
-    /// Bytes that stay while a program runs: the scores, and while the second one does, the counts of the first.
+    /// Bytes that stay while a program runs: the scores, and while the second one does, the counts
+    /// of the first.
     fn kept<const L: usize>(graph: &Graph) -> [u64; 2] {
         [graph.connected() * 8, graph.connected() * (8 + size_of::<Counted<L>>() as u64)]
     }
@@ -220,7 +245,9 @@ impl Betweenness {
             let rest = RunConfig { memory: config.memory.saturating_sub(kept), ..config.clone() };
             let mut plan = plan(&rest)
                 .map_err(|error| match error {
-                    EngineError::Memory { needed, what, .. } => EngineError::Memory { needed: needed + kept, budget: config.memory, what },
+                    EngineError::Memory { needed, what, .. } => {
+                        EngineError::Memory { needed: needed + kept, budget: config.memory, what }
+                    }
                     error => error,
                 })?
                 .0;
@@ -230,17 +257,25 @@ impl Betweenness {
             plan.in_memory_budget_bytes += kept;
             Ok(plan)
         };
-        let forward = with(scores, &|rest| plan(&Forward::<L>::of(&[]), "betweenness", graph, rest, None))?;
+        let forward =
+            with(scores, &|rest| plan(&Forward::<L>::of(&[]), "betweenness", graph, rest, None))?;
         let idle = Backward::<L> { counted: &[], deepest: 0, sending: AtomicU32::new(0) };
         let backward = with(counts, &|rest| plan(&idle, "betweenness", graph, rest, None))?;
         let whole = forward.in_memory_budget_bytes.max(backward.in_memory_budget_bytes);
-        let mut larger = if backward.smallest_budget_bytes > forward.smallest_budget_bytes { backward } else { forward };
+        let mut larger = if backward.smallest_budget_bytes > forward.smallest_budget_bytes {
+            backward
+        } else {
+            forward
+        };
         larger.in_memory_budget_bytes = whole;
-        larger.method = format!("batches of {L} sources: each scan counts paths, or gathers dependencies, for all of them");
+        larger.method = format!(
+            "batches of {L} sources: each scan counts paths, or gathers dependencies, for all of them"
+        );
         Ok(larger)
     }
 
-    /// How so many sources are searched: in batches where there are enough sources and memory, with what a vertex keeps on storage where it must be.
+    /// How so many sources are searched: in batches where there are enough sources and memory, with
+    /// what a vertex keeps on storage where it must be.
     fn way(graph: &Graph, config: &RunConfig, wanted: usize) -> Result<Way> {
         if config.model == Some(MemoryModel::FullyExternal) {
             return Ok(Way::External);
@@ -258,8 +293,15 @@ impl Betweenness {
     }
 
     /// The sums of the dependencies of all `sources`, which have edges, by vertex.
-    fn scores(graph: &Graph, config: &RunConfig, progress: &dyn RunProgress, sources: &[u64], totals: &mut Totals) -> Result<HugeVec<f64>> {
-        let mut scores: HugeVec<f64> = HugeVec::zeroed(graph.connected() as usize, config.huge_pages)?;
+    fn scores(
+        graph: &Graph,
+        config: &RunConfig,
+        progress: &dyn RunProgress,
+        sources: &[u64],
+        totals: &mut Totals,
+    ) -> Result<HugeVec<f64>> {
+        let mut scores: HugeVec<f64> =
+            HugeVec::zeroed(graph.connected() as usize, config.huge_pages)?;
         for batch in sources.chunks(BATCH) {
             Self::add::<BATCH>(batch, graph, config, progress, &mut scores, totals)?;
         }
@@ -275,7 +317,8 @@ impl Betweenness {
         scores: &mut [f64],
         totals: &mut Totals,
     ) -> Result<()> {
-        let [first, second] = Self::kept::<L>(graph).map(|kept| RunConfig { memory: config.memory.saturating_sub(kept), ..config.clone() });
+        let [first, second] = Self::kept::<L>(graph)
+            .map(|kept| RunConfig { memory: config.memory.saturating_sub(kept), ..config.clone() });
         let program = Forward::<L>::of(batch);
         let forward = execute(&program, "betweenness", graph, &first, progress, None)?;
         totals.add(&forward);
@@ -333,24 +376,33 @@ impl Algorithm for Betweenness {
 
     fn plan(&self, graph: &Graph, config: &RunConfig) -> Result<Plan> {
         Self::suits(graph)?;
-        let wanted = if self.sources.is_empty() { graph.connected() as usize } else { self.sources.len() };
+        let wanted =
+            if self.sources.is_empty() { graph.connected() as usize } else { self.sources.len() };
         let generous = RunConfig { memory: u64::MAX / 4, ..config.clone() };
         let mut plan = match Self::way(graph, config, wanted)? {
             Way::Batches(plan) | Way::Lists(_, plan, _) => plan,
             Way::External => external::choose(graph, config, wanted)?.1,
         };
         plan.smallest_budget_bytes = match config.model {
-            Some(MemoryModel::InMemory | MemoryModel::SemiExternal) => resident::choose(graph, &generous, 1)?.1.smallest_budget_bytes,
+            Some(MemoryModel::InMemory | MemoryModel::SemiExternal) => {
+                resident::choose(graph, &generous, 1)?.1.smallest_budget_bytes
+            }
             _ => external::choose(graph, &generous, 1)?.1.smallest_budget_bytes,
         };
         Ok(plan)
     }
 
-    fn run(&self, graph: &Graph, config: &RunConfig, progress: &dyn RunProgress) -> Result<Outcome> {
+    fn run(
+        &self,
+        graph: &Graph,
+        config: &RunConfig,
+        progress: &dyn RunProgress,
+    ) -> Result<Outcome> {
         Self::suits(graph)?;
         let (begun, cpu_begun) = (std::time::Instant::now(), process_time());
         let (sources, mut totals) = (self.sources(graph)?, Totals::default());
-        let with_edges: Vec<u64> = sources.iter().copied().filter(|&source| source < graph.connected()).collect();
+        let with_edges: Vec<u64> =
+            sources.iter().copied().filter(|&source| source < graph.connected()).collect();
         let way = Self::way(graph, config, sources.len())?;
         let half = |score: f64| if graph.directed() { score } else { score / 2.0 };
         let in_memory = |mut scores: HugeVec<f64>| {
@@ -361,24 +413,54 @@ impl Algorithm for Betweenness {
         // Of programs, one more, empty, run carries the report.
         let mut result = match way {
             Way::Lists(lanes, plan, room) => {
-                let (session, sections) = open(graph, config, progress, &lists::sections(graph, self.name())?)?;
+                let (session, sections) =
+                    open(graph, config, progress, &lists::sections(graph, self.name())?)?;
                 let resident = Resident::open(&session, sections, room)?;
                 let load_seconds = session.seconds();
                 let (scores, iterations) = resident.scores(lanes, &with_edges)?;
                 let (summary, column) = finish(in_memory(scores))?;
-                outcome(&Done { session: &session, plan: &plan, iterations, load_seconds }, summary, vec![column], true)
+                outcome(
+                    &Done { session: &session, plan: &plan, iterations, load_seconds },
+                    summary,
+                    vec![column],
+                    true,
+                )
             }
             Way::Batches(_) => {
                 let scores = Self::scores(graph, config, progress, &with_edges, &mut totals)?;
                 let (summary, column) = finish(in_memory(scores))?;
-                let rest = RunConfig { memory: config.memory.saturating_sub(Self::kept::<BATCH>(graph)[0]), ..config.clone() };
-                report(&execute(&Forward::<BATCH>::of(&[]), self.name(), graph, &rest, progress, None)?, &totals, summary, column)
+                let rest = RunConfig {
+                    memory: config.memory.saturating_sub(Self::kept::<BATCH>(graph)[0]),
+                    ..config.clone()
+                };
+                report(
+                    &execute(
+                        &Forward::<BATCH>::of(&[]),
+                        self.name(),
+                        graph,
+                        &rest,
+                        progress,
+                        None,
+                    )?,
+                    &totals,
+                    summary,
+                    column,
+                )
             }
             Way::External => {
                 let scores = external::scores(graph, config, progress, &with_edges, &mut totals)?;
-                let scores = if graph.directed() { scores } else { scores.map(graph, |&score| half(score))? };
+                let scores = if graph.directed() {
+                    scores
+                } else {
+                    scores.map(graph, |&score| half(score))?
+                };
                 let (summary, column) = finish(f64::stored(scores))?;
-                report(&external::idle(graph, &external::fully(config), progress)?, &totals, summary, column)
+                report(
+                    &external::idle(graph, &external::fully(config), progress)?,
+                    &totals,
+                    summary,
+                    column,
+                )
             }
         };
         result.report.seconds = begun.elapsed().as_secs_f64();
@@ -399,11 +481,22 @@ enum Way {
 }
 
 /// An outcome with the figures of all programs.
-fn report<V: Pod>(last: &Finished<V>, totals: &Totals, summary: Summary, column: Column) -> Outcome {
-    let done = Done { session: &last.session, plan: &last.plan, iterations: totals.iterations, load_seconds: 0.0 };
+fn report<V: Pod>(
+    last: &Finished<V>,
+    totals: &Totals,
+    summary: Summary,
+    column: Column,
+) -> Outcome {
+    let done = Done {
+        session: &last.session,
+        plan: &last.plan,
+        iterations: totals.iterations,
+        load_seconds: 0.0,
+    };
     let mut result = outcome(&done, summary, vec![column], true);
     let report = &mut result.report;
-    (report.bytes_read, report.requests, report.edges_processed) = (totals.bytes_read, totals.requests, totals.edges);
+    (report.bytes_read, report.requests, report.edges_processed) =
+        (totals.bytes_read, totals.requests, totals.edges);
     report.bytes_written = totals.bytes_written;
     report.useful_bytes_read = totals.useful_bytes.min(totals.bytes_read);
     report.io_utility = utility(totals.bytes_read, totals.useful_bytes);

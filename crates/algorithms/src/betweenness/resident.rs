@@ -1,9 +1,13 @@
-//! Betweenness with what a vertex keeps in memory and lists on storage (Brandes, 2001; levels are gathered or sent, as in Beamer, Asanović and Patterson, SC'12).
+//! Betweenness with what a vertex keeps in memory and lists on storage (Brandes, 2001; levels are
+//! gathered or sent, as in Beamer, Asanović and Patterson, SC'12).
 //!
-//! Some sources are searched at once, each in a lane of its own. Forwards, a level's counts of paths are gathered by those who are not reached yet or, when few have some, sent. Backwards, each
-//! level gathers from the one after it. Whoever is done backwards has no more use for its count: (1 + dependency) / paths, which the level before gathers, takes its place.
+//! Some sources are searched at once, each in a lane of its own. Forwards, a level's counts of
+//! paths are gathered by those who are not reached yet or, when few have some, sent. Backwards,
+//! each level gathers from the one after it. Whoever is done backwards has no more use for its
+//! count: (1 + dependency) / paths, which the level before gathers, takes its place.
 //!
-//! Memory for each vertex: its score and, for each lane, a count and a level. A level is a byte; what is deeper is searched source by source, with 32 bits.
+//! Memory for each vertex: its score and, for each lane, a count and a level. A level is a byte;
+//! what is deeper is searched source by source, with 32 bits.
 //!
 //! Sums are made in the order of the lists, whichever worker makes them, gathered or sent.
 
@@ -36,7 +40,8 @@ const AHEAD: usize = 12;
 /// Vertices of a part of a step without lists.
 const STEP: u64 = 1 << 14;
 
-/// How the levels of a vertex are kept, those of all lanes in one word. 0 is not reached, 1 the source; all ones in a lane: it has no source.
+/// How the levels of a vertex are kept, those of all lanes in one word. 0 is not reached, 1 the
+/// source; all ones in a lane: it has no source.
 trait Lanes: Sync {
     /// The word.
     type Word: Pod + Sync + Send;
@@ -124,7 +129,8 @@ fn has<K: Lanes>(levels: u64, level: u64) -> bool {
     other.wrapping_sub(ONES) & !other & (ONES << 7) != 0
 }
 
-/// How many sources are searched at once: the most that are not mostly idle and fit the budget. With the plan and the bytes that may cache edges.
+/// How many sources are searched at once: the most that are not mostly idle and fit the budget.
+/// With the plan and the bytes that may cache edges.
 pub fn choose(graph: &Graph, config: &RunConfig, wanted: usize) -> Result<(usize, Plan, u64)> {
     for (lanes, least) in [(8, 5), (4, 2)] {
         if wanted >= least
@@ -144,8 +150,15 @@ fn plan(graph: &Graph, config: &RunConfig, lanes: usize) -> Result<(Plan, u64)> 
     let index = Rows::index_bytes(graph) * lists::directions(graph).len() as u64;
     Needs {
         algorithm: "betweenness",
-        method: format!("batches of {lanes} sources: lists are read for all of them, level by level"),
-        resident: vec![item("paths", 8 * lanes), item("levels", levels), item("scores", 8), PlanItem { name: "row index", bytes: index }],
+        method: format!(
+            "batches of {lanes} sources: lists are read for all of them, level by level"
+        ),
+        resident: vec![
+            item("paths", 8 * lanes),
+            item("levels", levels),
+            item("scores", 8),
+            PlanItem { name: "row index", bytes: index },
+        ],
         external: None,
         edges: lists::edge_sections(graph, "betweenness")?,
         scans: None,
@@ -170,7 +183,11 @@ impl<'s> Resident<'s> {
         let directions = lists::directions(session.graph).len();
         let (mut sections, mut rows) = (sections.into_iter(), Vec::new());
         for _ in 0..directions {
-            rows.push(Rows::load(session, sections.by_ref().take(3).collect(), cache / directions as u64)?);
+            rows.push(Rows::load(
+                session,
+                sections.by_ref().take(3).collect(),
+                cache / directions as u64,
+            )?);
         }
         let (vertices, parts) = (session.graph.connected(), PARTS * session.workers.count() as u64);
         let mut bounds = vec![0];
@@ -186,10 +203,16 @@ impl<'s> Resident<'s> {
         }
         bounds.push(vertices);
         bounds.dedup();
-        Ok(Self { session, rows, bounds, scores: HugeVec::zeroed(vertices as usize, session.config.huge_pages)? })
+        Ok(Self {
+            session,
+            rows,
+            bounds,
+            scores: HugeVec::zeroed(vertices as usize, session.config.huge_pages)?,
+        })
     }
 
-    /// The sums of the dependencies of all `sources`, which have edges, by vertex; and how many levels there were. `lanes` is what [`choose`] chose.
+    /// The sums of the dependencies of all `sources`, which have edges, by vertex; and how many
+    /// levels there were. `lanes` is what [`choose`] chose.
     pub fn scores(self, lanes: usize, sources: &[u64]) -> Result<(HugeVec<f64>, u64)> {
         let mut levels = 0;
         let done = match lanes {
@@ -242,10 +265,16 @@ struct Search<'r, 's, K: Lanes, const L: usize> {
 }
 
 impl<'r, 's, K: Lanes, const L: usize> Search<'r, 's, K, L> {
-    /// Adds the dependencies of all `sources`, or of those before one that is too deep; returns how many those are.
+    /// Adds the dependencies of all `sources`, or of those before one that is too deep; returns how
+    /// many those are.
     fn over(run: &'r Resident<'s>, sources: &[u64], levels: &mut u64) -> Result<usize> {
-        let (vertices, huge) = (run.session.graph.connected() as usize, run.session.config.huge_pages);
-        let search = Self { run, levels: HugeVec::zeroed(vertices, huge)?, paths: HugeVec::zeroed(vertices * L, huge)? };
+        let (vertices, huge) =
+            (run.session.graph.connected() as usize, run.session.config.huge_pages);
+        let search = Self {
+            run,
+            levels: HugeVec::zeroed(vertices, huge)?,
+            paths: HugeVec::zeroed(vertices * L, huge)?,
+        };
         let mut done = 0;
         for batch in sources.chunks(L) {
             let Some(last) = search.forward(batch)? else { break };
@@ -273,21 +302,34 @@ impl<'r, 's, K: Lanes, const L: usize> Search<'r, 's, K, L> {
 
     /// Which of a group of 64 have a lane at `level`, as bits.
     fn members(&self, group: u64, level: u64) -> u64 {
-        let words = &self.levels[group as usize * 64..(group as usize * 64 + 64).min(self.levels.len())];
-        words.iter().rev().fold(0, |bits, word| bits << 1 | u64::from(has::<K>(K::read(word), level)))
+        let words =
+            &self.levels[group as usize * 64..(group as usize * 64 + 64).min(self.levels.len())];
+        words
+            .iter()
+            .rev()
+            .fold(0, |bits, word| bits << 1 | u64::from(has::<K>(K::read(word), level)))
     }
 
     /// Hands ranges of the vertices to `work`, on all workers.
     fn each(&self, work: impl Fn(Range<u64>) + Sync) {
-        self.run.session.workers.over(self.levels.len() as u64, STEP, |_| (), |(), range| work(range));
+        self.run.session.workers.over(
+            self.levels.len() as u64,
+            STEP,
+            |_| (),
+            |(), range| work(range),
+        );
     }
 
     /// Puts the sources in their lanes.
     fn begin(&self, batch: &[u64]) {
-        let idle = (batch.len()..L).fold(0, |levels, lane| levels | ((1 << K::BITS) - 1) << (K::BITS * lane as u32));
+        let idle = (batch.len()..L)
+            .fold(0, |levels, lane| levels | ((1 << K::BITS) - 1) << (K::BITS * lane as u32));
         self.each(|range| range.for_each(|vertex| K::write(&self.levels[vertex as usize], idle)));
         for (lane, &source) in batch.iter().enumerate() {
-            K::write(&self.levels[source as usize], self.levels(source) | 1 << (K::BITS * lane as u32));
+            K::write(
+                &self.levels[source as usize],
+                self.levels(source) | 1 << (K::BITS * lane as u32),
+            );
             self.set_path(source, lane, 1.0);
         }
     }
@@ -296,7 +338,8 @@ impl<'r, 's, K: Lanes, const L: usize> Search<'r, 's, K, L> {
     fn forward(&self, batch: &[u64]) -> Result<Option<u64>> {
         let (session, outgoing) = (self.run.session, self.run.outgoing());
         self.begin(batch);
-        let mut sending: u64 = batch.iter().map(|&source| u64::from(outgoing.degree(source)) + 1).sum();
+        let mut sending: u64 =
+            batch.iter().map(|&source| u64::from(outgoing.degree(source)) + 1).sum();
         for level in 1..=deepest::<K>() {
             let mark = session.mark();
             let few = sending < outgoing.edges() / SENDING;
@@ -329,10 +372,18 @@ impl<'r, 's, K: Lanes, const L: usize> Search<'r, 's, K, L> {
                         match level::<K>(levels, lane) {
                             0 => {
                                 self.set_path(neighbor, lane, path);
-                                K::write(&self.levels[neighbor as usize], levels | (sender + 1) << (K::BITS * lane as u32));
-                                reached.add(Reached { vertices: 1, edges: u64::from(rows.degree(neighbor)) });
+                                K::write(
+                                    &self.levels[neighbor as usize],
+                                    levels | (sender + 1) << (K::BITS * lane as u32),
+                                );
+                                reached.add(Reached {
+                                    vertices: 1,
+                                    edges: u64::from(rows.degree(neighbor)),
+                                });
                             }
-                            other if other == sender + 1 => self.set_path(neighbor, lane, self.path(neighbor, lane) + path),
+                            other if other == sender + 1 => {
+                                self.set_path(neighbor, lane, self.path(neighbor, lane) + path)
+                            }
                             _ => {}
                         }
                     }
@@ -353,7 +404,11 @@ impl<'r, 's, K: Lanes, const L: usize> Search<'r, 's, K, L> {
                 levels |= (sender + 1) << (K::BITS * lane as u32);
             }
             K::write(&self.levels[vertex as usize], levels);
-            if levels == before { Reached::default() } else { Reached { vertices: 1, edges: u64::from(rows.degree(vertex)) } }
+            if levels == before {
+                Reached::default()
+            } else {
+                Reached { vertices: 1, edges: u64::from(rows.degree(vertex)) }
+            }
         })
     }
 
@@ -377,7 +432,10 @@ impl<'r, 's, K: Lanes, const L: usize> Search<'r, 's, K, L> {
                     let paths = self.path(vertex, lane);
                     let dependency = paths * sums[lane];
                     let score = &self.run.scores[vertex as usize];
-                    score.store((f64::from_bits(score.load(Relaxed)) + dependency).to_bits(), Relaxed);
+                    score.store(
+                        (f64::from_bits(score.load(Relaxed)) + dependency).to_bits(),
+                        Relaxed,
+                    );
                     self.set_path(vertex, lane, (1.0 + dependency) / paths);
                 }
                 Reached { vertices: 1, edges: 0 }
@@ -387,8 +445,14 @@ impl<'r, 's, K: Lanes, const L: usize> Search<'r, 's, K, L> {
         Ok(())
     }
 
-    /// Every vertex with a lane at level `to` adds up what its neighbors at level `from` have, lane by lane; `end` gets the sums, and what it returns is added up.
-    fn gather(&self, rows: &Rows, (to, from): (u64, u64), end: impl Fn(u64, &[f64; L]) -> Reached + Sync) -> Result<Reached> {
+    /// Every vertex with a lane at level `to` adds up what its neighbors at level `from` have, lane
+    /// by lane; `end` gets the sums, and what it returns is added up.
+    fn gather(
+        &self,
+        rows: &Rows,
+        (to, from): (u64, u64),
+        end: impl Fn(u64, &[f64; L]) -> Reached + Sync,
+    ) -> Result<Reached> {
         let (session, bounds) = (self.run.session, &self.run.bounds);
         let part = |worker: usize, part: usize, total: &mut Reached| -> Result<()> {
             let mut open = None;
@@ -440,7 +504,11 @@ impl<'r, 's, K: Lanes, const L: usize> Search<'r, 's, K, L> {
             let levels = self.levels(neighbor);
             if has::<K>(levels, from) {
                 for (lane, sum) in sums.iter_mut().enumerate() {
-                    *sum += if level::<K>(levels, lane) == from { self.path(neighbor, lane) } else { 0.0 };
+                    *sum += if level::<K>(levels, lane) == from {
+                        self.path(neighbor, lane)
+                    } else {
+                        0.0
+                    };
                 }
             }
         }

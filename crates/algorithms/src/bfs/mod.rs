@@ -1,15 +1,20 @@
-//! Breadth-first search, direction-optimizing (Beamer, Asanovic and Patterson, SC'12), over lists read on demand.
+//! Breadth-first search, direction-optimizing (Beamer, Asanovic and Patterson, SC'12), over lists
+//! read on demand.
 //!
-//! A level is pushed (the frontier's out-lists are read) while the frontier is small, and pulled (the in-lists of unvisited vertices are read) while it is large. Before a list is
-//! pulled, the vertex's first in-neighbor, its largest hub, is tried in memory: it answers for most, and their lists are never read.
+//! A level is pushed (the frontier's out-lists are read) while the frontier is small, and pulled
+//! (the in-lists of unvisited vertices are read) while it is large. Before a list is pulled, the
+//! vertex's first in-neighbor, its largest hub, is tried in memory: it answers for most, and their
+//! lists are never read.
 //!
-//! A vertex's parent is its in-neighbor of the level before with the smallest internal id, in both directions and whatever the threads do.
+//! A vertex's parent is its in-neighbor of the level before with the smallest internal id, in both
+//! directions and whatever the threads do.
 
 mod program;
 mod tree;
 
 use outercore_engine::{
-    Column, Figure, Isolated, Meaning, MemoryModel, Outcome, Plan, ReadPolicy, Result, RunConfig, RunProgress,
+    Column, Figure, Isolated, Meaning, MemoryModel, Outcome, Plan, ReadPolicy, Result, RunConfig,
+    RunProgress,
     budget::Needs,
     edges::{degrees::Degrees, heads::Heads, rows::Rows, stream::IoIterator},
     execute::plan_monotone,
@@ -78,7 +83,14 @@ impl Bfs {
             PlanItem { name: "frontiers", bytes: 3 * Frontier::bytes(vertices) },
             PlanItem { name: "logs", bytes: LOGS },
         ];
-        Ok(Needs { algorithm: self.name(), method: method.to_owned(), resident, external: Some(external), edges, scans: None })
+        Ok(Needs {
+            algorithm: self.name(),
+            method: method.to_owned(),
+            resident,
+            external: Some(external),
+            edges,
+            scans: None,
+        })
     }
 }
 
@@ -103,7 +115,8 @@ struct Found {
 }
 
 impl Search<'_> {
-    /// Runs to the end; returns vertices reached, the number of the last level, and the sum of the levels.
+    /// Runs to the end; returns vertices reached, the number of the last level, and the sum of the
+    /// levels.
     fn run(&mut self, source: u64) -> Result<(u64, u64, u64)> {
         let mut first = self.nothing();
         self.tree.found(&mut first.batches, 0, source, source);
@@ -111,24 +124,34 @@ impl Search<'_> {
         self.current.insert(source);
         self.unvisited.remove(source);
         let mut frontier = (1, u64::from(self.out.degrees.get(source)));
-        let (mut reached, mut level, mut sum, mut unexplored) = (1, 0u64, 0, self.out.edges() - frontier.1);
+        let (mut reached, mut level, mut sum, mut unexplored) =
+            (1, 0u64, 0, self.out.edges() - frontier.1);
         let mut pulling = false;
         loop {
             let mark = self.session.mark();
             pulling = self.incoming.is_some()
-                && if pulling { frontier.0 > self.session.graph.connected() / BETA } else { frontier.1 > unexplored / ALPHA };
+                && if pulling {
+                    frontier.0 > self.session.graph.connected() / BETA
+                } else {
+                    frontier.1 > unexplored / ALPHA
+                };
             let next = level as u32 + 1;
             let found = match &self.scan {
                 Some(scan) => self.scan(next, scan)?,
                 None if pulling => self.pull(next)?,
                 None => self.push(next, frontier.1)?,
             };
-            let (vertices, edges) = found.iter().fold((0, 0), |sum, part| (sum.0 + part.vertices, sum.1 + part.edges));
+            let (vertices, edges) =
+                found.iter().fold((0, 0), |sum, part| (sum.0 + part.vertices, sum.1 + part.edges));
             self.tree.end_level(self.session, found.into_iter().map(|part| part.batches))?;
             self.unvisited.remove_all(&self.next);
             std::mem::swap(&mut self.current, &mut self.next);
             self.next.clear();
-            self.session.end_iteration(&mark, frontier.0, if self.scan.is_some() { "full" } else { "on-demand" });
+            self.session.end_iteration(
+                &mark,
+                frontier.0,
+                if self.scan.is_some() { "full" } else { "on-demand" },
+            );
             if vertices == 0 {
                 return Ok((reached, level, sum));
             }
@@ -189,7 +212,8 @@ impl Search<'_> {
         )
     }
 
-    /// The unvisited vertices: their first in-neighbor, then the in-lists of those for which it does not answer.
+    /// The unvisited vertices: their first in-neighbor, then the in-lists of those for which it
+    /// does not answer.
     fn pull(&self, level: u32) -> Result<Vec<Found>> {
         let (rows, heads) = self.incoming.as_ref().expect("pulled only with incoming edges");
         let mut all = self.by_heads(level, heads)?;
@@ -213,7 +237,9 @@ impl Search<'_> {
             |_| self.nothing(),
             |found, vertex, list| {
                 // A long list comes in pieces, each of which may have a parent.
-                if let Some(parent) = list.neighbors().find(|&neighbor| self.current.contains(neighbor)) {
+                if let Some(parent) =
+                    list.neighbors().find(|&neighbor| self.current.contains(neighbor))
+                {
                     self.take(found, level, vertex, parent);
                 }
             },
@@ -233,7 +259,9 @@ impl Search<'_> {
                     let vertex = group * 64 + u64::from(bits.trailing_zeros());
                     bits &= bits - 1;
                     match heads.get(vertex) {
-                        Some(head) if self.current.contains(head) => self.take(found, level, vertex, head),
+                        Some(head) if self.current.contains(head) => {
+                            self.take(found, level, vertex, head)
+                        }
                         Some(_) => {}
                         // Nothing leads to it.
                         None => self.unvisited.remove(vertex),
@@ -251,7 +279,13 @@ impl Algorithm for Bfs {
 
     fn plan(&self, graph: &Graph, config: &RunConfig) -> Result<Plan> {
         if config.wants_monotone() {
-            return Ok(plan_monotone(&Program { source: locate(graph, &self.source)? }, self.name(), graph, config)?.0);
+            return Ok(plan_monotone(
+                &Program { source: locate(graph, &self.source)? },
+                self.name(),
+                graph,
+                config,
+            )?
+            .0);
         }
         let (mut plan, _) = self.needs(graph)?.plan(graph, config)?;
         if plan.memory_model == MemoryModel::FullyExternal {
@@ -260,10 +294,20 @@ impl Algorithm for Bfs {
         Ok(plan)
     }
 
-    fn run(&self, graph: &Graph, config: &RunConfig, progress: &dyn RunProgress) -> Result<Outcome> {
+    fn run(
+        &self,
+        graph: &Graph,
+        config: &RunConfig,
+        progress: &dyn RunProgress,
+    ) -> Result<Outcome> {
         fits_32_bits(graph, self.name())?;
         if config.wants_monotone() {
-            return program::run(&Program { source: locate(graph, &self.source)? }, graph, config, progress);
+            return program::run(
+                &Program { source: locate(graph, &self.source)? },
+                graph,
+                config,
+                progress,
+            );
         }
         let (plan, room) = self.needs(graph)?.plan(graph, config)?;
         let external = plan.memory_model == MemoryModel::FullyExternal;
@@ -288,13 +332,21 @@ impl Algorithm for Bfs {
         let share = room / if both { 2 } else { 1 };
         let load = if external { Rows::load_narrow } else { Rows::load };
         let out = load(&session, sections.by_ref().take(3).collect(), share)?;
-        let incoming = if both { Some(load(&session, sections.by_ref().take(3).collect(), share)?) } else { None };
+        let incoming = if both {
+            Some(load(&session, sections.by_ref().take(3).collect(), share)?)
+        } else {
+            None
+        };
         let heads = match if pulls { sections.next() } else { None } {
             Some(section) if external => Some(Heads::stored(&session, section)),
             Some(section) => Some(Heads::load(&session, &section)?),
             None => None,
         };
-        let scan = if full { Some(ChunkScan::new(graph, sections.next().expect("the section was opened"))?) } else { None };
+        let scan = if full {
+            Some(ChunkScan::new(graph, sections.next().expect("the section was opened"))?)
+        } else {
+            None
+        };
         let (len, huge) = (graph.connected(), config.huge_pages);
         let mut unvisited = Frontier::new(len, huge)?;
         unvisited.fill();
@@ -320,9 +372,25 @@ impl Algorithm for Bfs {
         drop((out, incoming));
         let (levels, parents) = tree.columns(&session)?;
         let own = |value: f64| Vec::from_iter(isolated.then_some((source, value)));
-        let level = Column { name: "level", values: levels, isolated: Isolated::Null, meaning: Meaning::Number, exceptions: own(0.0) };
-        let parent =
-            Column { name: "parent", values: parents, isolated: Isolated::Null, meaning: Meaning::Vertex, exceptions: own(source as f64) };
-        Ok(outcome(&Done { session: &session, plan: &plan, iterations: last + 1, load_seconds }, summary, vec![level, parent], false))
+        let level = Column {
+            name: "level",
+            values: levels,
+            isolated: Isolated::Null,
+            meaning: Meaning::Number,
+            exceptions: own(0.0),
+        };
+        let parent = Column {
+            name: "parent",
+            values: parents,
+            isolated: Isolated::Null,
+            meaning: Meaning::Vertex,
+            exceptions: own(source as f64),
+        };
+        Ok(outcome(
+            &Done { session: &session, plan: &plan, iterations: last + 1, load_seconds },
+            summary,
+            vec![level, parent],
+            false,
+        ))
     }
 }

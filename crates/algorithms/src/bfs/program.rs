@@ -1,6 +1,8 @@
-//! Breadth-first search as a program whose vertices may be computed early: what Seraph (FAST'24) runs.
+//! Breadth-first search as a program whose vertices may be computed early: what Seraph (FAST'24)
+//! runs.
 //!
-//! A value is a level and a parent in one number, the smaller one the better, so that messages may come in any order; the levels and parents are those of every other way.
+//! A value is a level and a parent in one number, the smaller one the better, so that messages may
+//! come in any order; the levels and parents are those of every other way.
 
 use outercore_engine::{
     Column, Figure, Isolated, Meaning, Outcome, Result, RunConfig, RunProgress,
@@ -54,7 +56,12 @@ impl VertexProgram for Program {
 impl Monotone for Program {}
 
 /// Runs it, and makes its results those of [`Bfs`](super::Bfs).
-pub fn run(program: &Program, graph: &Graph, config: &RunConfig, progress: &dyn RunProgress) -> Result<Outcome> {
+pub fn run(
+    program: &Program,
+    graph: &Graph,
+    config: &RunConfig,
+    progress: &dyn RunProgress,
+) -> Result<Outcome> {
     let finished = execute_monotone(program, "bfs", graph, config, progress)?;
     let (mut reached, mut last, mut level_sum) = (0, 0, 0);
     let isolated = program.source >= graph.connected();
@@ -72,11 +79,20 @@ pub fn run(program: &Program, graph: &Graph, config: &RunConfig, progress: &dyn 
     summary.insert("level_sum", Figure::Integer(level_sum));
     let Finished { values, session, plan, iterations, load_seconds, .. } = finished;
     let part = |take: fn(u64) -> u64| {
-        values.map(graph, config.huge_pages, move |&value| if value == NOWHERE { u32::MAX } else { take(value) as u32 })
+        values.map(graph, config.huge_pages, move |&value| {
+            if value == NOWHERE { u32::MAX } else { take(value) as u32 }
+        })
     };
-    let (levels, parents) = (part(|value| value >> 32)?, part(|value| value & u64::from(u32::MAX))?);
+    let (levels, parents) =
+        (part(|value| value >> 32)?, part(|value| value & u64::from(u32::MAX))?);
     let own = |value: f64| Vec::from_iter(isolated.then_some((program.source, value)));
-    let level = Column { name: "level", values: levels, isolated: Isolated::Null, meaning: Meaning::Number, exceptions: own(0.0) };
+    let level = Column {
+        name: "level",
+        values: levels,
+        isolated: Isolated::Null,
+        meaning: Meaning::Number,
+        exceptions: own(0.0),
+    };
     let parent = Column {
         name: "parent",
         values: parents,
@@ -84,5 +100,10 @@ pub fn run(program: &Program, graph: &Graph, config: &RunConfig, progress: &dyn 
         meaning: Meaning::Vertex,
         exceptions: own(program.source as f64),
     };
-    Ok(outcome(&Done { session: &session, plan: &plan, iterations, load_seconds }, summary, vec![level, parent], false))
+    Ok(outcome(
+        &Done { session: &session, plan: &plan, iterations, load_seconds },
+        summary,
+        vec![level, parent],
+        false,
+    ))
 }

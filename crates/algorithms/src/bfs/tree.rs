@@ -37,12 +37,17 @@ impl Tree {
     pub fn memory(session: &Session) -> Result<Self> {
         let len = session.graph.connected();
         let unreached = || -> Result<HugeVec<AtomicU32>> {
-            let array: HugeVec<AtomicU32> = HugeVec::zeroed(len as usize, session.config.huge_pages)?;
+            let array: HugeVec<AtomicU32> =
+                HugeVec::zeroed(len as usize, session.config.huge_pages)?;
             session.workers.over(
                 len,
                 1 << 16,
                 |_| (),
-                |(), range| array[range.start as usize..range.end as usize].iter().for_each(|entry| entry.store(UNREACHED, Relaxed)),
+                |(), range| {
+                    array[range.start as usize..range.end as usize]
+                        .iter()
+                        .for_each(|entry| entry.store(UNREACHED, Relaxed))
+                },
             );
             Ok(array)
         };
@@ -76,7 +81,11 @@ impl Tree {
     }
 
     /// Ends a level with what the workers still have.
-    pub fn end_level(&mut self, session: &Session, batches: impl IntoIterator<Item = Batches>) -> Result<()> {
+    pub fn end_level(
+        &mut self,
+        session: &Session,
+        batches: impl IntoIterator<Item = Batches>,
+    ) -> Result<()> {
         let Tree::Logs(logs) = self else { return Ok(()) };
         batches.into_iter().flatten().for_each(|batches| logs.take(batches));
         logs.end_level(session)
@@ -85,7 +94,9 @@ impl Tree {
     /// Levels and parents as columns.
     pub fn columns(self, session: &Session) -> Result<(Values, Values)> {
         match self {
-            Tree::Memory { levels, parents } => Ok((Values::U32(levels.into_plain()), Values::U32(parents.into_plain()))),
+            Tree::Memory { levels, parents } => {
+                Ok((Values::U32(levels.into_plain()), Values::U32(parents.into_plain())))
+            }
             Tree::Logs(logs) => stored(session, &logs),
         }
     }

@@ -1,8 +1,11 @@
-//! Components with the parents on storage: union-find by windows of vertices, from the last window to the first.
+//! Components with the parents on storage: union-find by windows of vertices, from the last window
+//! to the first.
 //!
-//! The window in memory takes every edge whose larger end lies in it. A root of the window is linked below a smaller id, which may lie below the window; an edge between two ids
-//! below the window waits in the log of the window of the larger one. When the first window is done, labels are looked up from the first window to the last. One window, and so one
-//! scan without a log, is enough where four bytes for each vertex fit the budget.
+//! The window in memory takes every edge whose larger end lies in it. A root of the window is
+//! linked below a smaller id, which may lie below the window; an edge between two ids below the
+//! window waits in the log of the window of the larger one. When the first window is done, labels
+//! are looked up from the first window to the last. One window, and so one scan without a log, is
+//! enough where four bytes for each vertex fit the budget.
 
 use std::{
     collections::HashMap,
@@ -10,7 +13,8 @@ use std::{
 };
 
 use outercore_engine::{
-    Column, Figure, FinalValues, HugeVec, Isolated, Meaning, Outcome, Plan, Preset, Result, RunConfig, RunProgress,
+    Column, Figure, FinalValues, HugeVec, Isolated, Meaning, Outcome, Plan, Preset, Result,
+    RunConfig, RunProgress,
     external::{
         array::{Block, DiskArray},
         run::folder,
@@ -41,7 +45,8 @@ struct Window<'w> {
 }
 
 impl Window<'_> {
-    /// The root of `vertex` in this window, or the id below the window that its tree hangs from. Halves the paths that it walks.
+    /// The root of `vertex` in this window, or the id below the window that its tree hangs from.
+    /// Halves the paths that it walks.
     #[inline(always)]
     fn find(&self, vertex: u64) -> u64 {
         let mut at = vertex;
@@ -63,7 +68,8 @@ impl Window<'_> {
         }
     }
 
-    /// Joins two trees; `Some`: both hang below the window, from these two ids, the larger one first.
+    /// Joins two trees; `Some`: both hang below the window, from these two ids, the larger one
+    /// first.
     #[inline(always)]
     fn link(&self, a: u64, b: u64) -> Option<(u64, u64)> {
         loop {
@@ -98,12 +104,16 @@ struct Outbox {
 
 impl Logs<'_> {
     fn outbox(&self) -> Outbox {
-        Outbox { batches: vec![Vec::new(); self.windows.len() - 1], remembered: vec![(0, 0); REMEMBERED] }
+        Outbox {
+            batches: vec![Vec::new(); self.windows.len() - 1],
+            remembered: vec![(0, 0); REMEMBERED],
+        }
     }
 
     fn push(&self, outbox: &mut Outbox, high: u64, low: u64) -> Result<()> {
         let pair = (high as u32, low as u32);
-        let slot = &mut outbox.remembered[(high.wrapping_mul(0x9e37_79b9).wrapping_add(low) % REMEMBERED as u64) as usize];
+        let slot = &mut outbox.remembered
+            [(high.wrapping_mul(0x9e37_79b9).wrapping_add(low) % REMEMBERED as u64) as usize];
         if *slot == pair {
             return Ok(());
         }
@@ -139,7 +149,13 @@ struct Run<'r> {
 }
 
 /// Runs within `room` bytes of memory beside what the plan counts.
-pub fn run(graph: &Graph, config: &RunConfig, progress: &dyn RunProgress, plan: &Plan, room: u64) -> Result<Outcome> {
+pub fn run(
+    graph: &Graph,
+    config: &RunConfig,
+    progress: &dyn RunProgress,
+    plan: &Plan,
+    room: u64,
+) -> Result<Outcome> {
     let (session, sections) = open(graph, config, progress, &EdgeScan::sections(graph))?;
     let scan = EdgeScan::open(graph, &session, sections)?;
     let load_seconds = session.seconds();
@@ -157,8 +173,15 @@ pub fn run(graph: &Graph, config: &RunConfig, progress: &dyn RunProgress, plan: 
     found(&done, graph, FinalValues::Stored(labels), roots, room)
 }
 
-/// The results of a run that left these labels; `most` bytes may be taken to find out how large the largest component is.
-pub fn found(done: &Done, graph: &Graph, labels: FinalValues<u32>, roots: u64, most: u64) -> Result<Outcome> {
+/// The results of a run that left these labels; `most` bytes may be taken to find out how large the
+/// largest component is.
+pub fn found(
+    done: &Done,
+    graph: &Graph,
+    labels: FinalValues<u32>,
+    roots: u64,
+    most: u64,
+) -> Result<Outcome> {
     let largest = largest(&labels, graph.connected(), most)?.0.max(u64::from(graph.vertices() > 0));
     let mut summary = Summary::new();
     summary.insert("components", Figure::Integer(roots + graph.vertices() - graph.connected()));
@@ -173,13 +196,22 @@ pub fn found(done: &Done, graph: &Graph, labels: FinalValues<u32>, roots: u64, m
     Ok(outcome(done, summary, vec![column], false))
 }
 
-/// Labels, each the smallest id of its component, and how many roots there are; windows of vertices take at most `room` bytes.
-pub fn union_find(graph: &Graph, config: &RunConfig, session: &Session, scan: EdgeScan, room: u64) -> Result<(Stored<u32>, u64)> {
+/// Labels, each the smallest id of its component, and how many roots there are; windows of vertices
+/// take at most `room` bytes.
+pub fn union_find(
+    graph: &Graph,
+    config: &RunConfig,
+    session: &Session,
+    scan: EdgeScan,
+    room: u64,
+) -> Result<(Stored<u32>, u64)> {
     let bounds = scan.bounds().to_vec();
     let windows = cut(&bounds, room / 4);
     let (disk, folder) = (graph.disk(), folder(graph));
-    let logs = Spill::create(disk, &folder, windows.len().max(2) - 1, BATCH * 8).map_err(outercore_engine::EngineError::from)?;
-    let run = Run { session, scan, forest: DiskArray::create(disk, &folder, &bounds)?, windows, logs };
+    let logs = Spill::create(disk, &folder, windows.len().max(2) - 1, BATCH * 8)
+        .map_err(outercore_engine::EngineError::from)?;
+    let run =
+        Run { session, scan, forest: DiskArray::create(disk, &folder, &bounds)?, windows, logs };
     let roots = run.join(config)?;
     Ok((run.label(graph)?, roots))
 }
@@ -188,7 +220,11 @@ pub fn union_find(graph: &Graph, config: &RunConfig, session: &Session, scan: Ed
 fn count_roots(labels: &Stored<u32>) -> Result<u64> {
     let mut roots = 0;
     labels.for_each(|first, labels| {
-        roots += labels.iter().zip(first..).filter(|&(&label, vertex)| u64::from(label) == vertex).count() as u64;
+        roots += labels
+            .iter()
+            .zip(first..)
+            .filter(|&(&label, vertex)| u64::from(label) == vertex)
+            .count() as u64;
         Ok(())
     })?;
     Ok(roots)
@@ -207,7 +243,8 @@ pub fn cut(bounds: &[u64], most: u64) -> Vec<u64> {
 }
 
 impl Run<'_> {
-    /// From the last window to the first: links all edges and stores the forest. Returns the number of roots.
+    /// From the last window to the first: links all edges and stores the forest. Returns the number
+    /// of roots.
     fn join(&self, config: &RunConfig) -> Result<u64> {
         let widest = self.windows.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);
         let parents: HugeVec<AtomicU32> = HugeVec::zeroed(widest as usize, config.huge_pages)?;
@@ -219,7 +256,11 @@ impl Run<'_> {
                 end - first,
                 1 << 16,
                 |_| (),
-                |(), range| range.for_each(|at| window.parents[at as usize].store((first + at) as u32, Relaxed)),
+                |(), range| {
+                    range.for_each(|at| {
+                        window.parents[at as usize].store((first + at) as u32, Relaxed)
+                    })
+                },
             );
             let logs = Logs { spill: &self.logs, windows: &self.windows };
             self.edges(&window, end, &logs)?;
@@ -271,7 +312,14 @@ impl Run<'_> {
             let bytes = reader.read(extent).map_err(outercore_engine::EngineError::from)?;
             self.session.counters.bytes_read.fetch_add(bytes.len() as u64, Relaxed);
             for pair in bytes.chunks_exact(8) {
-                let id = |at: usize| u64::from(u32::from_le_bytes([pair[at], pair[at + 1], pair[at + 2], pair[at + 3]]));
+                let id = |at: usize| {
+                    u64::from(u32::from_le_bytes([
+                        pair[at],
+                        pair[at + 1],
+                        pair[at + 2],
+                        pair[at + 3],
+                    ]))
+                };
                 if let Some((high, low)) = window.link(id(0), id(4)) {
                     logs.push(&mut outbox, high, low)?;
                 }
@@ -283,7 +331,10 @@ impl Run<'_> {
     /// Stores what every vertex of the window hangs from; returns how many roots there are.
     fn store(&self, window: &Window, end: u64) -> Result<u64> {
         let bounds = self.scan.bounds();
-        let (from, to) = (bounds.partition_point(|&bound| bound < window.first), bounds.partition_point(|&bound| bound < end));
+        let (from, to) = (
+            bounds.partition_point(|&bound| bound < window.first),
+            bounds.partition_point(|&bound| bound < end),
+        );
         let counts = self.session.workers.over(
             (to - from) as u64,
             1,
@@ -316,17 +367,21 @@ impl Run<'_> {
             return Stored::new(self.forest, bounds);
         }
         let counters = &self.session.counters;
-        let labels = Stored::new(DiskArray::create(graph.disk(), &folder(graph), &bounds)?, bounds.clone())?;
+        let labels =
+            Stored::new(DiskArray::create(graph.disk(), &folder(graph), &bounds)?, bounds.clone())?;
         let mut block = Block::new(labels.widest())?;
-        for (window, stripe) in
-            (0..bounds.len() - 1).map(|stripe| (self.windows.partition_point(|&bound| bound <= bounds[stripe]) - 1, stripe))
-        {
-            let (first, len) = (self.windows[window], (bounds[stripe + 1] - bounds[stripe]) as usize);
+        for (window, stripe) in (0..bounds.len() - 1).map(|stripe| {
+            (self.windows.partition_point(|&bound| bound <= bounds[stripe]) - 1, stripe)
+        }) {
+            let (first, len) =
+                (self.windows[window], (bounds[stripe + 1] - bounds[stripe]) as usize);
             self.forest.load(counters, stripe, len, &mut block)?;
-            let mut below: Vec<u64> = block.items(len).iter().map(|&id| u64::from(id)).filter(|&id| id < first).collect();
+            let mut below: Vec<u64> =
+                block.items(len).iter().map(|&id| u64::from(id)).filter(|&id| id < first).collect();
             below.sort_unstable();
             below.dedup();
-            let known: HashMap<u64, u32> = below.iter().copied().zip(labels.gather(&below)?).collect();
+            let known: HashMap<u64, u32> =
+                below.iter().copied().zip(labels.gather(&below)?).collect();
             for id in block.items(len) {
                 *id = known.get(&u64::from(*id)).copied().unwrap_or(*id);
             }
@@ -336,8 +391,8 @@ impl Run<'_> {
     }
 }
 
-/// The size of the largest component and its label, the smallest of several: labels are counted by ranges of as many as `most` bytes hold, until no range that is left can hold a
-/// larger one.
+/// The size of the largest component and its label, the smallest of several: labels are counted by
+/// ranges of as many as `most` bytes hold, until no range that is left can hold a larger one.
 pub fn largest(labels: &FinalValues<u32>, vertices: u64, most: u64) -> Result<(u64, u64)> {
     let most = (most / 4).clamp(1 << 16, 1 << 20).min(vertices.max(1));
     let mut counts = vec![0u32; most as usize];

@@ -1,8 +1,10 @@
 //! Connected components (weak ones, in a directed graph): union-find over one scan of all edges.
 //!
-//! The forest is an array of parents; a link hangs the larger root under the smaller one by compare-and-swap (Shiloach and Vishkin's hooking as in GAPBS), so a component ends up
-//! named by its smallest internal id: its vertex of the highest degree. One pass reads each edge once, whatever the graph's diameter; `sampled` reads most edges not at all, where
-//! first neighbors are kept and join most vertices.
+//! The forest is an array of parents; a link hangs the larger root under the smaller one by
+//! compare-and-swap (Shiloach and Vishkin's hooking as in GAPBS), so a component ends up named by
+//! its smallest internal id: its vertex of the highest degree. One pass reads each edge once,
+//! whatever the graph's diameter; `sampled` reads most edges not at all, where first neighbors are
+//! kept and join most vertices.
 
 mod external;
 mod program;
@@ -16,7 +18,8 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use outercore_engine::HugeVec;
 use outercore_engine::{
-    Column, EngineError, Figure, Isolated, Meaning, MemoryModel, Outcome, Plan, Precompute, Preset, Result, RunConfig, RunProgress, Values,
+    Column, EngineError, Figure, Isolated, Meaning, MemoryModel, Outcome, Plan, Precompute, Preset,
+    Result, RunConfig, RunProgress, Values,
     budget::Needs,
     edges::grid::Grid,
     execute::plan_monotone,
@@ -37,7 +40,8 @@ pub struct Components;
 
 impl Components {
     fn needs(&self, graph: &Graph) -> Needs {
-        let mut external = vec![PlanItem { name: "smallest window, logs", bytes: external::SMALLEST + (2 << 20) }];
+        let mut external =
+            vec![PlanItem { name: "smallest window, logs", bytes: external::SMALLEST + (2 << 20) }];
         if !graph.has_whole_grid() {
             external.push(PlanItem { name: "row index", bytes: OutLists::bytes(graph) });
         }
@@ -54,9 +58,10 @@ impl Components {
 
     /// Whether labels are to be spread by a program.
     fn spreads(graph: &Graph, config: &RunConfig) -> Result<bool> {
-        if graph.directed() && config.precompute.is_some_and(|precompute| precompute != Precompute::Off) {
-            let what =
-                "--precompute: components of a directed graph need signals in both directions, which is not there for it; leave it out";
+        if graph.directed()
+            && config.precompute.is_some_and(|precompute| precompute != Precompute::Off)
+        {
+            let what = "--precompute: components of a directed graph need signals in both directions, which is not there for it; leave it out";
             return Err(EngineError::Usage(what.to_owned()));
         }
         Ok(config.wants_monotone() && !graph.directed())
@@ -87,7 +92,10 @@ fn link(parents: &[AtomicU32], a: u32, b: u32) {
     while a != b {
         let (high, low) = if a > b { (a, b) } else { (b, a) };
         let parent = parents[high as usize].load(Relaxed);
-        if parent == low || (parent == high && parents[high as usize].compare_exchange(high, low, Relaxed, Relaxed).is_ok()) {
+        if parent == low
+            || (parent == high
+                && parents[high as usize].compare_exchange(high, low, Relaxed, Relaxed).is_ok())
+        {
             return;
         }
         a = parents[parents[high as usize].load(Relaxed) as usize].load(Relaxed);
@@ -125,7 +133,12 @@ impl Algorithm for Components {
         Ok(self.planned(graph, config)?.0)
     }
 
-    fn run(&self, graph: &Graph, config: &RunConfig, progress: &dyn RunProgress) -> Result<Outcome> {
+    fn run(
+        &self,
+        graph: &Graph,
+        config: &RunConfig,
+        progress: &dyn RunProgress,
+    ) -> Result<Outcome> {
         fits_32_bits(graph, self.name())?;
         if Self::spreads(graph, config)? {
             return program::run(graph, config, progress);
@@ -144,7 +157,8 @@ impl Algorithm for Components {
         let mark = session.mark();
         let len = graph.connected();
         let parents = singletons(&session)?;
-        let done = sampled.is_some() && sampled::finish(&session, &parents, sections, edges.bytes(graph))?;
+        let done =
+            sampled.is_some() && sampled::finish(&session, &parents, sections, edges.bytes(graph))?;
         if !done {
             link_all(&session, &edges, &parents)?;
         }
@@ -153,7 +167,10 @@ impl Algorithm for Components {
         let mut labels: HugeVec<u32> = HugeVec::zeroed(len as usize, config.huge_pages)?;
         let mut summary = Summary::new();
         summary.insert("components", Figure::Integer(roots + graph.vertices() - len));
-        summary.insert("largest", Figure::Integer(largest(&parents, &mut labels).max(u64::from(graph.vertices() > 0))));
+        summary.insert(
+            "largest",
+            Figure::Integer(largest(&parents, &mut labels).max(u64::from(graph.vertices() > 0))),
+        );
         for (label, parent) in labels.iter_mut().zip(parents.iter()) {
             *label = parent.load(Relaxed);
         }
@@ -164,7 +181,12 @@ impl Algorithm for Components {
             meaning: Meaning::Vertex,
             exceptions: Vec::new(),
         };
-        Ok(outcome(&Done { session: &session, plan: &plan, iterations: 1, load_seconds }, summary, vec![column], false))
+        Ok(outcome(
+            &Done { session: &session, plan: &plan, iterations: 1, load_seconds },
+            summary,
+            vec![column],
+            false,
+        ))
     }
 }
 
@@ -195,7 +217,8 @@ impl Edges {
     }
 }
 
-/// Every vertex's component, named by its smallest internal id, and how many components there are; isolated vertices aside. One scan; 4 bytes for each vertex.
+/// Every vertex's component, named by its smallest internal id, and how many components there are;
+/// isolated vertices aside. One scan; 4 bytes for each vertex.
 pub(crate) fn forest(session: &Session, edges: &Edges) -> Result<(HugeVec<AtomicU32>, u64)> {
     let parents = singletons(session)?;
     link_all(session, edges, &parents)?;
@@ -207,7 +230,12 @@ pub(crate) fn forest(session: &Session, edges: &Edges) -> Result<(HugeVec<Atomic
 fn singletons(session: &Session) -> Result<HugeVec<AtomicU32>> {
     let len = session.graph.connected();
     let parents: HugeVec<AtomicU32> = HugeVec::zeroed(len as usize, session.config.huge_pages)?;
-    session.workers.over(len, 1 << 16, |_| (), |(), range| range.for_each(|vertex| parents[vertex as usize].store(vertex as u32, Relaxed)));
+    session.workers.over(
+        len,
+        1 << 16,
+        |_| (),
+        |(), range| range.for_each(|vertex| parents[vertex as usize].store(vertex as u32, Relaxed)),
+    );
     Ok(parents)
 }
 
@@ -228,7 +256,9 @@ fn link_all(session: &Session, edges: &Edges, parents: &[AtomicU32]) -> Result<(
         |_| (),
         |(), _, stripe, piece| {
             let (segment, stripe) = (piece.segment as u32, stripe as u32);
-            piece.for_each(|source, target| link(parents, segment + source as u32, stripe + target as u32));
+            piece.for_each(|source, target| {
+                link(parents, segment + source as u32, stripe + target as u32)
+            });
         },
     )?;
     Ok(())
@@ -240,7 +270,11 @@ fn settle(session: &Session, parents: &[AtomicU32]) -> u64 {
         parents.len() as u64,
         1 << 16,
         |_| 0u64,
-        |roots, range| range.for_each(|vertex| *roots += u64::from(u64::from(root(parents, vertex as u32)) == vertex)),
+        |roots, range| {
+            range.for_each(|vertex| {
+                *roots += u64::from(u64::from(root(parents, vertex as u32)) == vertex)
+            })
+        },
     );
     counts.into_iter().sum()
 }

@@ -1,4 +1,5 @@
-//! Components as a program whose vertices may be computed early: labels spread along lists until each vertex has the smallest of its component, which is what Seraph (FAST'24) runs. For
+//! Components as a program whose vertices may be computed early: labels spread along lists until
+//! each vertex has the smallest of its component, which is what Seraph (FAST'24) runs. For
 //! undirected graphs: signals travel along outgoing edges.
 
 use outercore_engine::{
@@ -55,5 +56,11 @@ pub fn run(graph: &Graph, config: &RunConfig, progress: &dyn RunProgress) -> Res
         execute_monotone(&Program, "components", graph, config, progress)?;
     let mut roots = 0;
     values.for_each(|vertex, &label| roots += u64::from(u64::from(label) == vertex))?;
-    found(&Done { session: &session, plan: &plan, iterations, load_seconds }, graph, values, roots, SIZES)
+    found(
+        &Done { session: &session, plan: &plan, iterations, load_seconds },
+        graph,
+        values,
+        roots,
+        SIZES,
+    )
 }

@@ -1,6 +1,8 @@
-//! Components without a scan: every vertex is linked to its first neighbor, which joins most of them to the hubs, and then only those that are still outside of the largest component
-//! read their lists (Afforest; Sutton, Ben-Nun and Barak, IPDPS'18). Every edge that leaves the component is in the list of its other end, so it is not missed; in a directed graph
-//! that takes the incoming lists, too.
+//! Components without a scan: every vertex is linked to its first neighbor, which joins most of
+//! them to the hubs, and then only those that are still outside of the largest component read their
+//! lists (Afforest; Sutton, Ben-Nun and Barak, IPDPS'18). Every edge that leaves the component is
+//! in the list of its other end, so it is not missed; in a directed graph that takes the incoming
+//! lists, too.
 
 use std::sync::atomic::AtomicU32;
 
@@ -17,7 +19,8 @@ use super::{link, root};
 /// Vertices whose components are looked at to find the largest.
 const SAMPLE: u64 = 1 << 10;
 
-/// The sections of first neighbors and lists, in the order of [`finish`]; `None` where a graph has no first neighbors, a scan was asked for, or `room` is too small for them.
+/// The sections of first neighbors and lists, in the order of [`finish`]; `None` where a graph has
+/// no first neighbors, a scan was asked for, or `room` is too small for them.
 pub fn sections(graph: &Graph, config: &RunConfig, room: u64) -> Option<Vec<String>> {
     graph.rows(Direction::In)?;
     let mut names = vec![Heads::section(graph)];
@@ -30,8 +33,14 @@ pub fn sections(graph: &Graph, config: &RunConfig, room: u64) -> Option<Vec<Stri
     (config.read != ReadPolicy::Full && sums <= room).then_some(names)
 }
 
-/// Links all vertices that have edges with each other, if that reads less than `scan` bytes or was asked for; `false`: edges are left to be looked at.
-pub fn finish(session: &Session, parents: &[AtomicU32], sections: Vec<OpenSection>, scan: u64) -> Result<bool> {
+/// Links all vertices that have edges with each other, if that reads less than `scan` bytes or was
+/// asked for; `false`: edges are left to be looked at.
+pub fn finish(
+    session: &Session,
+    parents: &[AtomicU32],
+    sections: Vec<OpenSection>,
+    scan: u64,
+) -> Result<bool> {
     let mut sections = sections.into_iter();
     let heads = Heads::stored(session, sections.next().expect("first neighbors were opened"));
     heads.for_each_group(
@@ -46,7 +55,8 @@ pub fn finish(session: &Session, parents: &[AtomicU32], sections: Vec<OpenSectio
             }
         },
     )?;
-    // Whoever is in this vertex's component needs no list: the same component for both directions, or an edge from one that was left out to one that is could be missed.
+    // Whoever is in this vertex's component needs no list: the same component for both directions,
+    // or an edge from one that was left out to one that is could be missed.
     let member = of_the_largest(parents);
     let mut outside = Frontier::new(parents.len() as u64, session.config.huge_pages)?;
     outside.fill();
@@ -66,7 +76,9 @@ pub fn finish(session: &Session, parents: &[AtomicU32], sections: Vec<OpenSectio
             edges,
             |group| outside.word(group),
             |_| (),
-            |(), vertex, list| list.neighbors().for_each(|neighbor| link(parents, vertex as u32, neighbor as u32)),
+            |(), vertex, list| {
+                list.neighbors().for_each(|neighbor| link(parents, vertex as u32, neighbor as u32))
+            },
         )?;
     }
     Ok(true)
@@ -75,13 +87,20 @@ pub fn finish(session: &Session, parents: &[AtomicU32], sections: Vec<OpenSectio
 /// A vertex of the largest component, as far as a sample tells which that is.
 fn of_the_largest(parents: &[AtomicU32]) -> u32 {
     let len = parents.len() as u64;
-    let mut sample: Vec<u32> = (0..SAMPLE.min(len)).map(|at| root(parents, (at * len / SAMPLE.min(len)) as u32)).collect();
+    let mut sample: Vec<u32> =
+        (0..SAMPLE.min(len)).map(|at| root(parents, (at * len / SAMPLE.min(len)) as u32)).collect();
     sample.sort_unstable();
     sample.chunk_by(|a, b| a == b).max_by_key(|group| group.len()).map_or(0, |group| group[0])
 }
 
 /// Takes those in the component of `member` out of `outside`; how many are left, and their edges.
-fn leave(session: &Session, parents: &[AtomicU32], member: u32, outside: &Frontier, degrees: &Degrees) -> (u64, u64) {
+fn leave(
+    session: &Session,
+    parents: &[AtomicU32],
+    member: u32,
+    outside: &Frontier,
+    degrees: &Degrees,
+) -> (u64, u64) {
     let len = parents.len() as u64;
     if len == 0 {
         return (0, 0);

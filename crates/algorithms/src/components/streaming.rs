@@ -1,5 +1,7 @@
-//! Components as a plain grid-streaming system finds them (GridGraph, ATC'15): the smallest label spreads along all edges, in both directions, in scan after scan of all
-//! edges, until a scan changes nothing; what a scan finds counts from the next one on. Two windows of labels are in memory. The yardstick of `--preset streaming`.
+//! Components as a plain grid-streaming system finds them (GridGraph, ATC'15): the smallest label
+//! spreads along all edges, in both directions, in scan after scan of all edges, until a scan
+//! changes nothing; what a scan finds counts from the next one on. Two windows of labels are in
+//! memory. The yardstick of `--preset streaming`.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 
@@ -28,7 +30,12 @@ struct Window {
 impl Window {
     fn new(most: u64, config: &RunConfig) -> Result<Self> {
         let huge = config.huge_pages;
-        Ok(Self { first: 0, end: 0, labels: HugeVec::zeroed(most as usize, huge)?, next: HugeVec::zeroed(most as usize, huge)? })
+        Ok(Self {
+            first: 0,
+            end: 0,
+            labels: HugeVec::zeroed(most as usize, huge)?,
+            next: HugeVec::zeroed(most as usize, huge)?,
+        })
     }
 
     fn has(&self, vertex: u64) -> bool {
@@ -53,11 +60,19 @@ struct Streaming<'s> {
 }
 
 /// The label of each vertex, the smallest id of its component; and how many scans that took.
-pub fn run(graph: &Graph, session: &Session, scan: EdgeScan, room: u64) -> Result<(Stored<u32>, u64)> {
+pub fn run(
+    graph: &Graph,
+    session: &Session,
+    scan: EdgeScan,
+    room: u64,
+) -> Result<(Stored<u32>, u64)> {
     let bounds = scan.bounds().to_vec();
     let windows = cut(&bounds, room / 16);
     let widest = windows.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);
-    let (mut a, mut b) = (Window::new(widest, session.config)?, Window::new(if windows.len() > 2 { widest } else { 0 }, session.config)?);
+    let (mut a, mut b) = (
+        Window::new(widest, session.config)?,
+        Window::new(if windows.len() > 2 { widest } else { 0 }, session.config)?,
+    );
     let array = || DiskArray::create(graph.disk(), &folder(graph), &bounds);
     let streaming = Streaming { session, scan, stored: [array()?, array()?], bounds };
     streaming.begin()?;
@@ -88,18 +103,31 @@ pub fn run(graph: &Graph, session: &Session, scan: EdgeScan, room: u64) -> Resul
 impl Streaming<'_> {
     /// Every vertex is its own label.
     fn begin(&self) -> Result<()> {
-        let mut block = Block::new(self.bounds.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0) as usize)?;
+        let mut block = Block::new(
+            self.bounds.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0) as usize,
+        )?;
         for (stripe, pair) in self.bounds.windows(2).enumerate() {
             let len = (pair[1] - pair[0]) as usize;
-            block.items(len).iter_mut().zip(pair[0]..).for_each(|(label, vertex)| *label = vertex as u32);
-            self.stored.iter().try_for_each(|array| array.store(&self.session.counters, stripe, len, &mut block))?;
+            block
+                .items(len)
+                .iter_mut()
+                .zip(pair[0]..)
+                .for_each(|(label, vertex)| *label = vertex as u32);
+            self.stored.iter().try_for_each(|array| {
+                array.store(&self.session.counters, stripe, len, &mut block)
+            })?;
         }
         Ok(())
     }
 
     fn stripes(&self, first: u64, end: u64) -> impl Iterator<Item = (usize, u64, usize)> + '_ {
         let from = self.bounds.partition_point(|&bound| bound < first);
-        let pairs = self.bounds.windows(2).enumerate().skip(from).take_while(move |(_, pair)| pair[0] < end);
+        let pairs = self
+            .bounds
+            .windows(2)
+            .enumerate()
+            .skip(from)
+            .take_while(move |(_, pair)| pair[0] < end);
         pairs.map(|(stripe, pair)| (stripe, pair[0], (pair[1] - pair[0]) as usize))
     }
 
@@ -111,7 +139,11 @@ impl Streaming<'_> {
             self.stored[0].load(&self.session.counters, stripe, len, &mut block)?;
             window.labels[at..at + len].copy_from_slice(block.items(len));
             self.stored[1].load(&self.session.counters, stripe, len, &mut block)?;
-            block.items(len).iter().zip(first..).for_each(|(&label, vertex)| window.next(vertex).store(label, Relaxed));
+            block
+                .items(len)
+                .iter()
+                .zip(first..)
+                .for_each(|(&label, vertex)| window.next(vertex).store(label, Relaxed));
         }
         Ok(())
     }
@@ -120,17 +152,27 @@ impl Streaming<'_> {
     fn store(&self, window: &Window, arrays: &[DiskArray<u32>]) -> Result<()> {
         let mut block = Block::new(1 << 17)?;
         for (stripe, first, len) in self.stripes(window.first, window.end) {
-            block.items(len).iter_mut().zip(first..).for_each(|(label, vertex)| *label = window.next(vertex).load(Relaxed));
-            arrays.iter().try_for_each(|array| array.store(&self.session.counters, stripe, len, &mut block))?;
+            block
+                .items(len)
+                .iter_mut()
+                .zip(first..)
+                .for_each(|(label, vertex)| *label = window.next(vertex).load(Relaxed));
+            arrays.iter().try_for_each(|array| {
+                array.store(&self.session.counters, stripe, len, &mut block)
+            })?;
         }
         Ok(())
     }
 
     /// Along the edges inside a window, or between two.
     fn spread(&self, a: &Window, b: Option<&Window>, changed: &AtomicBool) -> Result<()> {
-        let meets = |window: &Window, range: (u64, u64)| range.0 < window.end && range.1 >= window.first;
+        let meets =
+            |window: &Window, range: (u64, u64)| range.0 < window.end && range.1 >= window.first;
         let other = b.unwrap_or(a);
-        let wanted = |sources, targets| (meets(a, sources) && meets(other, targets)) || (meets(other, sources) && meets(a, targets));
+        let wanted = |sources, targets| {
+            (meets(a, sources) && meets(other, targets))
+                || (meets(other, sources) && meets(a, targets))
+        };
         let lower = |label: &AtomicU32, to: u32| {
             if label.load(Relaxed) > to && label.fetch_min(to, Relaxed) > to {
                 changed.store(true, Relaxed);

@@ -1,4 +1,5 @@
-//! [`Bounds`]: what searches say of the eccentricities of the vertices of one component. In memory, or on scratch by stripe.
+//! [`Bounds`]: what searches say of the eccentricities of the vertices of one component. In memory,
+//! or on scratch by stripe.
 
 use std::{
     ops::Range,
@@ -48,7 +49,9 @@ impl Candidates {
     pub const NONE: Self = Self { widest: (0, u64::MAX), central: None };
 
     fn add(&mut self, vertex: u64, (lower, upper): (u32, u32)) {
-        let widest = |other: &(u32, u64)| (upper, std::cmp::Reverse(vertex)) > (other.0, std::cmp::Reverse(other.1));
+        let widest = |other: &(u32, u64)| {
+            (upper, std::cmp::Reverse(vertex)) > (other.0, std::cmp::Reverse(other.1))
+        };
         if widest(&self.widest) {
             self.widest = (upper, vertex);
         }
@@ -58,7 +61,9 @@ impl Candidates {
     }
 
     fn merge(mut self, other: Self) -> Self {
-        if (other.widest.0, std::cmp::Reverse(other.widest.1)) > (self.widest.0, std::cmp::Reverse(self.widest.1)) {
+        if (other.widest.0, std::cmp::Reverse(other.widest.1))
+            > (self.widest.0, std::cmp::Reverse(self.widest.1))
+        {
             self.widest = other.widest;
         }
         self.central = self.central.into_iter().chain(other.central).min();
@@ -66,7 +71,8 @@ impl Candidates {
     }
 }
 
-/// The bounds of a vertex that a search from a vertex with this eccentricity found at this distance, after these.
+/// The bounds of a vertex that a search from a vertex with this eccentricity found at this
+/// distance, after these.
 fn narrowed((lower, upper): (u32, u32), distance: u32, eccentricity: u32) -> (u32, u32) {
     let most = if distance == 0 { eccentricity } else { eccentricity.saturating_add(distance) };
     (lower.max(distance).max(eccentricity - distance), upper.min(most))
@@ -78,14 +84,16 @@ impl Bounds {
     /// The same where the bounds are on scratch.
     pub const EIGHTHS_STORED: u64 = 1;
 
-    /// Nothing is known of the members of a component yet. What searches find is where `levels` are: in memory or on scratch.
+    /// Nothing is known of the members of a component yet. What searches find is where `levels`
+    /// are: in memory or on scratch.
     pub fn new(session: &Session, members: Frontier, levels: &Levels) -> Result<Self> {
         let (len, huge) = (session.graph.connected(), session.config.huge_pages);
         // Who is not a member has no lower bound, either.
         let first = |vertex| if members.contains(vertex) { 0 } else { u32::MAX };
         let arrays = match levels {
             Levels::Memory(_) => {
-                let arrays: [HugeVec<AtomicU32>; 2] = [HugeVec::zeroed(len as usize, huge)?, HugeVec::zeroed(len as usize, huge)?];
+                let arrays: [HugeVec<AtomicU32>; 2] =
+                    [HugeVec::zeroed(len as usize, huge)?, HugeVec::zeroed(len as usize, huge)?];
                 (0..len).for_each(|vertex| {
                     arrays[0][vertex as usize].store(first(vertex), Relaxed);
                     arrays[1][vertex as usize].store(u32::MAX, Relaxed);
@@ -94,12 +102,17 @@ impl Bounds {
             }
             Levels::Logs { logs, .. } => {
                 let stripes = logs.stripes().to_vec();
-                let array = || DiskArray::create(session.graph.disk(), &folder(session.graph), &stripes);
+                let array =
+                    || DiskArray::create(session.graph.disk(), &folder(session.graph), &stripes);
                 let arrays = [array()?, array()?];
                 let mut block = Block::new(logs.widest())?;
                 for (stripe, pair) in stripes.windows(2).enumerate() {
                     let len = (pair[1] - pair[0]) as usize;
-                    block.items(len).iter_mut().zip(pair[0]..).for_each(|(item, vertex)| *item = first(vertex));
+                    block
+                        .items(len)
+                        .iter_mut()
+                        .zip(pair[0]..)
+                        .for_each(|(item, vertex)| *item = first(vertex));
                     arrays[0].store(&session.counters, stripe, len, &mut block)?;
                     block.items(len).fill(u32::MAX);
                     arrays[1].store(&session.counters, stripe, len, &mut block)?;
@@ -111,13 +124,21 @@ impl Bounds {
     }
 
     /// Takes in what a search found.
-    pub fn narrow(&mut self, session: &Session, levels: &Levels, reach: &Reach) -> Result<Candidates> {
+    pub fn narrow(
+        &mut self,
+        session: &Session,
+        levels: &Levels,
+        reach: &Reach,
+    ) -> Result<Candidates> {
         self.diameter = self.diameter.max(reach.depth);
         match (&self.arrays, levels) {
-            (Arrays::Memory(arrays), Levels::Memory(levels)) => Ok(self.narrow_in_memory(session, arrays, levels, reach.depth)),
+            (Arrays::Memory(arrays), Levels::Memory(levels)) => {
+                Ok(self.narrow_in_memory(session, arrays, levels, reach.depth))
+            }
             (Arrays::Stored(arrays, stripes), Levels::Logs { logs, .. }) => {
                 let mut candidates = Candidates::NONE;
-                let (mut lower, mut upper) = (Block::new(logs.widest())?, Block::new(logs.widest())?);
+                let (mut lower, mut upper) =
+                    (Block::new(logs.widest())?, Block::new(logs.widest())?);
                 logs.for_each_stripe(session, |stripe, levels, _| {
                     let (range, len) = (stripes[stripe]..stripes[stripe + 1], levels.len());
                     if range.is_empty() || !self.members.any(range.start, range.end - 1) {
@@ -125,7 +146,13 @@ impl Bounds {
                     }
                     arrays[0].load(&session.counters, stripe, len, &mut lower)?;
                     arrays[1].load(&session.counters, stripe, len, &mut upper)?;
-                    self.narrow_stripe(range, levels, (lower.items(len), upper.items(len)), reach.depth, &mut candidates);
+                    self.narrow_stripe(
+                        range,
+                        levels,
+                        (lower.items(len), upper.items(len)),
+                        reach.depth,
+                        &mut candidates,
+                    );
                     arrays[0].store(&session.counters, stripe, len, &mut lower)?;
                     arrays[1].store(&session.counters, stripe, len, &mut upper)
                 })?;
@@ -149,7 +176,11 @@ impl Bounds {
             |candidates, range| {
                 for vertex in self.members.iter(range) {
                     let (low, high) = (&lower[vertex as usize], &upper[vertex as usize]);
-                    let bounds = narrowed((low.load(Relaxed), high.load(Relaxed)), levels[vertex as usize].load(Relaxed), eccentricity);
+                    let bounds = narrowed(
+                        (low.load(Relaxed), high.load(Relaxed)),
+                        levels[vertex as usize].load(Relaxed),
+                        eccentricity,
+                    );
                     low.store(bounds.0, Relaxed);
                     high.store(bounds.1, Relaxed);
                     candidates.add(vertex, bounds);
@@ -179,9 +210,10 @@ impl Bounds {
     pub fn columns(self) -> Result<[Values; 2]> {
         match self.arrays {
             Arrays::Memory(arrays) => Ok(arrays.map(|array| Values::U32(array.into_plain()))),
-            Arrays::Stored([lower, upper], stripes) => {
-                Ok([u32::stored(Stored::new(lower, stripes.clone())?), u32::stored(Stored::new(upper, stripes)?)])
-            }
+            Arrays::Stored([lower, upper], stripes) => Ok([
+                u32::stored(Stored::new(lower, stripes.clone())?),
+                u32::stored(Stored::new(upper, stripes)?),
+            ]),
         }
     }
 }

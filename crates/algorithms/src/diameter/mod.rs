@@ -1,14 +1,19 @@
-//! The diameter: the largest distance, in edges, between two vertices of the largest component, of the undirected view.
+//! The diameter: the largest distance, in edges, between two vertices of the largest component, of
+//! the undirected view.
 //!
-//! Each breadth-first search from a vertex with eccentricity e bounds the eccentricity of every vertex at distance d between max(d, e - d) and e + d (Takes and Kosters, 2011). The
-//! heuristic (DIAM in BASC, ATC'19) searches from the largest hub, from the vertex farthest from it, and so on while distances grow, then from the most central vertex. `exact` goes
-//! on, from a vertex with the largest upper bound and from one with the smallest lower bound in turn, until no upper bound is above the largest distance found: that is the proof.
+//! Each breadth-first search from a vertex with eccentricity e bounds the eccentricity of every
+//! vertex at distance d between max(d, e - d) and e + d (Takes and Kosters, 2011). The heuristic
+//! (DIAM in BASC, ATC'19) searches from the largest hub, from the vertex farthest from it, and so
+//! on while distances grow, then from the most central vertex. `exact` goes on, from a vertex with
+//! the largest upper bound and from one with the smallest lower bound in turn, until no upper bound
+//! is above the largest distance found: that is the proof.
 
 mod bounds;
 mod search;
 
 use outercore_engine::{
-    Column, Figure, FinalValues, Isolated, Meaning, MemoryModel, Outcome, Plan, Result, RunConfig, RunProgress, Values,
+    Column, Figure, FinalValues, Isolated, Meaning, MemoryModel, Outcome, Plan, Result, RunConfig,
+    RunProgress, Values,
     budget::Needs,
     external::array::DiskArray,
     frontier::Frontier,
@@ -58,7 +63,8 @@ impl Run<'_, '_> {
         self.candidates.widest.0 <= self.bounds.diameter
     }
 
-    /// From `first`, a result, to the vertex farthest away and so on, while distances grow; then from the most central vertex.
+    /// From `first`, a result, to the vertex farthest away and so on, while distances grow; then
+    /// from the most central vertex.
     fn estimate(&mut self, first: Reach) -> Result<()> {
         self.candidates = self.bounds.narrow(self.session, &self.search.levels, &first)?;
         let mut reach = first;
@@ -79,7 +85,11 @@ impl Run<'_, '_> {
     fn prove(&mut self) -> Result<()> {
         let mut central = false;
         while !self.is_proved() {
-            let vertex = self.candidates.central.filter(|_| central).map_or(self.candidates.widest.1, |(_, vertex)| vertex);
+            let vertex = self
+                .candidates
+                .central
+                .filter(|_| central)
+                .map_or(self.candidates.widest.1, |(_, vertex)| vertex);
             self.search(vertex)?;
             central = !central;
         }
@@ -96,17 +106,29 @@ impl Diameter {
             let external = model == MemoryModel::FullyExternal;
             let mut items = vec![
                 PlanItem { name: "row index", bytes: lists::index_bytes(graph, model) },
-                PlanItem { name: "checksums of all edges", bytes: OpenSection::sums_bytes_of(graph, EdgeScan::edge_section(graph)) },
+                PlanItem {
+                    name: "checksums of all edges",
+                    bytes: OpenSection::sums_bytes_of(graph, EdgeScan::edge_section(graph)),
+                },
             ];
-            let (search, bounds) =
-                if external { (Search::EIGHTHS_LOGGED, Bounds::EIGHTHS_STORED) } else { (Search::EIGHTHS, Bounds::EIGHTHS) };
+            let (search, bounds) = if external {
+                (Search::EIGHTHS_LOGGED, Bounds::EIGHTHS_STORED)
+            } else {
+                (Search::EIGHTHS, Bounds::EIGHTHS)
+            };
             items.push(PlanItem { name: "levels, frontiers", bytes: vertices * search / 8 });
             items.push(PlanItem { name: "bounds", bytes: vertices * bounds / 8 });
             if external {
                 let arrays = 3 * DiskArray::<u32>::memory(vertices, grid.stripes.len() as u64);
-                items.push(PlanItem { name: "logs, stripes at hand", bytes: Search::LOGS + arrays + grid.widest() as u64 * 32 });
+                items.push(PlanItem {
+                    name: "logs, stripes at hand",
+                    bytes: Search::LOGS + arrays + grid.widest() as u64 * 32,
+                });
                 if !graph.has_whole_grid() {
-                    items.push(PlanItem { name: "lists of all edges", bytes: OutLists::bytes(graph) });
+                    items.push(PlanItem {
+                        name: "lists of all edges",
+                        bytes: OutLists::bytes(graph),
+                    });
                 }
             }
             items
@@ -114,7 +136,11 @@ impl Diameter {
         let method = "breadth-first searches that bound all eccentricities";
         Needs {
             algorithm: self.name(),
-            method: if self.exact { format!("{method}, until the bounds meet") } else { method.to_owned() },
+            method: if self.exact {
+                format!("{method}, until the bounds meet")
+            } else {
+                method.to_owned()
+            },
             resident: items(MemoryModel::SemiExternal),
             external: Some(items(MemoryModel::FullyExternal)),
             edges: lists::edge_sections(graph, self.name())?,
@@ -131,7 +157,8 @@ impl Diameter {
     }
 }
 
-/// The largest component, after a search from somewhere, and a vertex of it: what the search reached, if that is half of all; else by union-find, in memory or in `room` bytes.
+/// The largest component, after a search from somewhere, and a vertex of it: what the search
+/// reached, if that is half of all; else by union-find, in memory or in `room` bytes.
 fn largest(
     session: &Session,
     edges: Vec<OpenSection>,
@@ -147,12 +174,15 @@ fn largest(
     }
     let labels = match search.levels {
         Levels::Memory(_) => {
-            let (names, _) = components::forest(session, &components::Edges::open(session, edges)?)?;
+            let (names, _) =
+                components::forest(session, &components::Edges::open(session, edges)?)?;
             FinalValues::Memory(names.into_plain())
         }
         Levels::Logs { .. } => {
             let scan = EdgeScan::open(session.graph, session, edges)?;
-            FinalValues::Stored(components::union_find(session.graph, session.config, session, scan, room)?.0)
+            FinalValues::Stored(
+                components::union_find(session.graph, session.config, session, scan, room)?.0,
+            )
         }
     };
     let (_, largest) = components::largest_of(&labels, len, room)?;
@@ -173,17 +203,24 @@ impl Algorithm for Diameter {
         Ok(self.prepare(graph, config)?.0)
     }
 
-    fn run(&self, graph: &Graph, config: &RunConfig, progress: &dyn RunProgress) -> Result<Outcome> {
+    fn run(
+        &self,
+        graph: &Graph,
+        config: &RunConfig,
+        progress: &dyn RunProgress,
+    ) -> Result<Outcome> {
         let (plan, room) = self.prepare(graph, config)?;
         let mut names = lists::sections(graph, self.name())?;
         let lists = names.len();
         names.extend(EdgeScan::sections(graph));
         let (session, mut sections) = open(graph, config, progress, &names)?;
         let edges = sections.split_off(lists);
-        let mut search = Search::open(&session, &mut sections.into_iter(), plan.memory_model, room)?;
+        let mut search =
+            Search::open(&session, &mut sections.into_iter(), plan.memory_model, room)?;
         let load_seconds = session.seconds();
         let mut run = if graph.connected() == 0 {
-            let bounds = Bounds::new(&session, Frontier::new(0, config.huge_pages)?, &search.levels)?;
+            let bounds =
+                Bounds::new(&session, Frontier::new(0, config.huge_pages)?, &search.levels)?;
             Run { session: &session, search, bounds, candidates: Candidates::NONE, searches: 0 }
         } else {
             let hub = graph.manifest().max_out_degree.1;
@@ -195,7 +232,8 @@ impl Algorithm for Diameter {
                 searches += 1;
             }
             let bounds = Bounds::new(&session, members, &search.levels)?;
-            let mut run = Run { session: &session, search, bounds, candidates: Candidates::NONE, searches };
+            let mut run =
+                Run { session: &session, search, bounds, candidates: Candidates::NONE, searches };
             run.estimate(reach)?;
             run
         };
@@ -208,11 +246,17 @@ impl Algorithm for Diameter {
         summary.insert("lower_bound", Figure::Integer(diameter.into()));
         summary.insert("upper_bound", Figure::Integer(upper.into()));
         summary.insert("exact", Figure::Bool(upper == diameter));
-        let column =
-            |name, values: Values| Column { name, values, isolated: Isolated::Null, meaning: Meaning::Number, exceptions: Vec::new() };
+        let column = |name, values: Values| Column {
+            name,
+            values,
+            isolated: Isolated::Null,
+            meaning: Meaning::Number,
+            exceptions: Vec::new(),
+        };
         let done = Done { session: &session, plan: &plan, iterations: run.searches, load_seconds };
         let [lower, upper] = run.bounds.columns()?;
-        let columns = vec![column("eccentricity_at_least", lower), column("eccentricity_at_most", upper)];
+        let columns =
+            vec![column("eccentricity_at_least", lower), column("eccentricity_at_most", upper)];
         Ok(outcome(&done, summary, columns, false))
     }
 }

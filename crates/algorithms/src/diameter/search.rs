@@ -1,5 +1,6 @@
-//! Hop counts in the undirected view: a breadth-first search along edges of both directions, direction-optimizing, that keeps nothing but levels. These are in memory, or in logs on
-//! scratch; who was reached is always known in memory, by a bit for each vertex.
+//! Hop counts in the undirected view: a breadth-first search along edges of both directions,
+//! direction-optimizing, that keeps nothing but levels. These are in memory, or in logs on scratch;
+//! who was reached is always known in memory, by a bit for each vertex.
 
 use std::{
     ops::Range,
@@ -18,7 +19,8 @@ use crate::{
     lists,
 };
 
-/// Pull once the frontier has more than this share of the edges that nobody has looked at (GAPBS: 15).
+/// Pull once the frontier has more than this share of the edges that nobody has looked at (GAPBS:
+/// 15).
 const ALPHA: u64 = 15;
 /// Push again once the frontier is smaller than this share of the vertices (GAPBS: 18).
 const BETA: u64 = 18;
@@ -81,8 +83,14 @@ impl<'s> Search<'s> {
     /// Bytes of logs, beside windows of vertices when they are read.
     pub const LOGS: u64 = LOGS;
 
-    /// A search over what [`lists::sections`] named; `room` bytes keep the front of the adjacency, and where levels are logged half of them are for windows of vertices.
-    pub fn open(session: &'s Session<'s>, sections: &mut impl Iterator<Item = OpenSection>, model: MemoryModel, room: u64) -> Result<Self> {
+    /// A search over what [`lists::sections`] named; `room` bytes keep the front of the adjacency,
+    /// and where levels are logged half of them are for windows of vertices.
+    pub fn open(
+        session: &'s Session<'s>,
+        sections: &mut impl Iterator<Item = OpenSection>,
+        model: MemoryModel,
+        room: u64,
+    ) -> Result<Self> {
         let directions = lists::directions(session.graph).len();
         let slides = model == MemoryModel::FullyExternal;
         let cache = if slides { room / 2 } else { room };
@@ -94,7 +102,10 @@ impl<'s> Search<'s> {
         }
         let (len, huge) = (session.graph.connected(), session.config.huge_pages);
         let levels = if slides {
-            Levels::Logs { logs: Box::new(LevelLogs::new(session.graph, room / 2)?), room: room / 2 }
+            Levels::Logs {
+                logs: Box::new(LevelLogs::new(session.graph, room / 2)?),
+                room: room / 2,
+            }
         } else {
             Levels::Memory(HugeVec::zeroed(len as usize, huge)?)
         };
@@ -127,7 +138,11 @@ impl<'s> Search<'s> {
         let (mut unexplored, mut pulling) = (self.edges, false);
         loop {
             unexplored = unexplored.saturating_sub(frontier.edges);
-            pulling = if pulling { frontier.vertices > len / BETA } else { frontier.edges > unexplored / ALPHA };
+            pulling = if pulling {
+                frontier.vertices > len / BETA
+            } else {
+                frontier.edges > unexplored / ALPHA
+            };
             let expected = if pulling { unexplored } else { frontier.edges };
             self.next.clear();
             let found = self.step(pulling, expected, reach.depth + 1)?;
@@ -171,9 +186,17 @@ impl<'s> Search<'s> {
                     self.rows[direction].slide(self.session, range.clone())?;
                 }
                 let stream = IoIterator::new(self.session, &self.rows[direction]).within(range);
-                let found = if pulling { self.pull(&stream, expected, level)? } else { self.push(&stream, expected, level)? };
+                let found = if pulling {
+                    self.pull(&stream, expected, level)?
+                } else {
+                    self.push(&stream, expected, level)?
+                };
                 for part in found {
-                    sum = Found { vertices: sum.vertices + part.vertices, edges: sum.edges + part.edges, batches: None };
+                    sum = Found {
+                        vertices: sum.vertices + part.vertices,
+                        edges: sum.edges + part.edges,
+                        batches: None,
+                    };
                     self.levels.logged(part.batches);
                 }
             }
@@ -231,8 +254,15 @@ impl Levels {
     fn forget(&mut self, session: &Session) -> Result<()> {
         match self {
             Levels::Memory(levels) => {
-                let forget = |range: Range<u64>| range.for_each(|vertex| levels[vertex as usize].store(UNREACHED, Relaxed));
-                session.workers.over(session.graph.connected(), 1 << 16, |_| (), |(), range| forget(range));
+                let forget = |range: Range<u64>| {
+                    range.for_each(|vertex| levels[vertex as usize].store(UNREACHED, Relaxed))
+                };
+                session.workers.over(
+                    session.graph.connected(),
+                    1 << 16,
+                    |_| (),
+                    |(), range| forget(range),
+                );
             }
             Levels::Logs { logs, room } => **logs = LevelLogs::new(session.graph, *room)?,
         }

@@ -1,15 +1,19 @@
-//! Core numbers: the largest k such that the vertex belongs to a subgraph in which everyone has at least k neighbors. On the undirected simple view.
+//! Core numbers: the largest k such that the vertex belongs to a subgraph in which everyone has at
+//! least k neighbors. On the undirected simple view.
 //!
-//! Vertices are peeled off level by level (Matula and Beck, 1983): with what is left of their neighbors in memory by [`peel`]. Where not even that fits, or with a preset that
-//! behaves like another system, a program in phases does it: the smallest remaining degree k opens a phase, and whoever has no more than k neighbors left departs with core number k and
-//! takes one from each neighbor, until nobody departs.
+//! Vertices are peeled off level by level (Matula and Beck, 1983): with what is left of their
+//! neighbors in memory by [`peel`]. Where not even that fits, or with a preset that behaves like
+//! another system, a program in phases does it: the smallest remaining degree k opens a phase, and
+//! whoever has no more than k neighbors left departs with core number k and takes one from each
+//! neighbor, until nobody departs.
 
 mod peel;
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use outercore_engine::{
-    Column, EngineError, Figure, Isolated, Meaning, MemoryModel, Outcome, Plan, Preset, Result, RunConfig, RunProgress, Values,
+    Column, EngineError, Figure, Isolated, Meaning, MemoryModel, Outcome, Plan, Preset, Result,
+    RunConfig, RunProgress, Values,
     execute::{execute, plan},
     frontier::Frontier,
     monoid::Sum,
@@ -30,7 +34,8 @@ pub struct KCore {
     pub k: Option<u64>,
 }
 
-/// What a vertex keeps: the neighbors that are left, or once it departed [`GONE`] plus its core number.
+/// What a vertex keeps: the neighbors that are left, or once it departed [`GONE`] plus its core
+/// number.
 struct Program;
 
 const GONE: u64 = 1 << 32;
@@ -102,25 +107,39 @@ impl Algorithm for KCore {
     fn plan(&self, graph: &Graph, config: &RunConfig) -> Result<Plan> {
         let mut plan = choose(graph, config)?.0;
         if graph.directed() || !graph.manifest().simple {
-            plan.method = format!("on the undirected simple view, built on scratch first; {}", plan.method);
+            plan.method =
+                format!("on the undirected simple view, built on scratch first; {}", plan.method);
             plan.disk_bytes += graph.manifest().arcs * 40;
             // The view's stripes may be wider than the graph's, and its edges are more.
-            let viewed = plan.smallest_budget_bytes + config.threads as u64 * (2 << 20) + 2 * graph.grid()?.bytes();
+            let viewed = plan.smallest_budget_bytes
+                + config.threads as u64 * (2 << 20)
+                + 2 * graph.grid()?.bytes();
             plan.smallest_budget_bytes = viewed.max(outercore_graph::build::SMALLEST_BUDGET);
-            plan.in_memory_budget_bytes = plan.in_memory_budget_bytes.max(plan.smallest_budget_bytes);
+            plan.in_memory_budget_bytes =
+                plan.in_memory_budget_bytes.max(plan.smallest_budget_bytes);
             if config.memory < plan.smallest_budget_bytes {
                 let what = "kcore on the undirected simple view".to_owned();
-                return Err(EngineError::Memory { needed: plan.smallest_budget_bytes, budget: config.memory, what });
+                return Err(EngineError::Memory {
+                    needed: plan.smallest_budget_bytes,
+                    budget: config.memory,
+                    what,
+                });
             }
         }
         Ok(plan)
     }
 
-    fn run(&self, graph: &Graph, config: &RunConfig, progress: &dyn RunProgress) -> Result<Outcome> {
+    fn run(
+        &self,
+        graph: &Graph,
+        config: &RunConfig,
+        progress: &dyn RunProgress,
+    ) -> Result<Outcome> {
         self.plan(graph, config)?;
         let begun = std::time::Instant::now();
         let building = Building { run: progress, stopped: AtomicBool::new(false) };
-        let view = SimpleView::of(graph, config.memory, config.threads, &building).map_err(EngineError::from)?;
+        let view = SimpleView::of(graph, config.memory, config.threads, &building)
+            .map_err(EngineError::from)?;
         let viewed = view.derived().unwrap_or(graph);
         let viewing = begun.elapsed().as_secs_f64();
         let peeled = match choose(viewed, config)? {
@@ -135,11 +154,25 @@ impl Algorithm for KCore {
             summary.insert("vertices", Figure::Integer(peeled.members.count() + isolated));
             summary.insert("edges", Figure::Integer(inner_edges(viewed, &peeled.members)?));
         }
-        let column =
-            Column { name: "core", values: peeled.cores, isolated: Isolated::Value(0.0), meaning: Meaning::Number, exceptions: Vec::new() };
-        let done = Done { session: &peeled.session, plan: &peeled.plan, iterations: peeled.iterations, load_seconds: peeled.load_seconds };
+        let column = Column {
+            name: "core",
+            values: peeled.cores,
+            isolated: Isolated::Value(0.0),
+            meaning: Meaning::Number,
+            exceptions: Vec::new(),
+        };
+        let done = Done {
+            session: &peeled.session,
+            plan: &peeled.plan,
+            iterations: peeled.iterations,
+            load_seconds: peeled.load_seconds,
+        };
         let mut result = outcome(&done, summary, vec![column], false);
-        result.report.graph = graph.path().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        result.report.graph = graph
+            .path()
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned())
+            .unwrap_or_default();
         (result.report.vertices, result.report.edges) = (graph.vertices(), graph.edges());
         result.report.seconds += viewing;
         result.report.load_seconds += viewing;
@@ -159,15 +192,21 @@ struct Peeled<'a> {
     cores: Values,
 }
 
-/// The plan; with the bytes that may cache edges where counts fit the budget, without where the program must run.
+/// The plan; with the bytes that may cache edges where counts fit the budget, without where the
+/// program must run.
 fn choose(graph: &Graph, config: &RunConfig) -> Result<(Plan, Option<u64>)> {
-    let external = |memory| RunConfig { model: Some(MemoryModel::FullyExternal), memory, ..config.clone() };
+    let external =
+        |memory| RunConfig { model: Some(MemoryModel::FullyExternal), memory, ..config.clone() };
     let fully = config.model == Some(MemoryModel::FullyExternal);
     if !fully || config.preset == Preset::Best {
         match peel::needs("kcore", graph)?.plan(graph, config) {
-            Ok((resident, cache)) if config.model.is_some() && !fully => return Ok((resident, Some(cache))),
+            Ok((resident, cache)) if config.model.is_some() && !fully => {
+                return Ok((resident, Some(cache)));
+            }
             Ok((mut resident, cache)) => {
-                let least = plan(&Program, "kcore", graph, &external(u64::MAX / 4), None)?.0.smallest_budget_bytes;
+                let least = plan(&Program, "kcore", graph, &external(u64::MAX / 4), None)?
+                    .0
+                    .smallest_budget_bytes;
                 resident.smallest_budget_bytes = resident.smallest_budget_bytes.min(least);
                 return Ok((resident, Some(cache)));
             }
@@ -179,7 +218,12 @@ fn choose(graph: &Graph, config: &RunConfig) -> Result<(Plan, Option<u64>)> {
 }
 
 /// Peels with the counts on storage.
-fn by_program<'a>(graph: &'a Graph, config: &'a RunConfig, progress: &'a dyn RunProgress, k: Option<u64>) -> Result<Peeled<'a>> {
+fn by_program<'a>(
+    graph: &'a Graph,
+    config: &'a RunConfig,
+    progress: &'a dyn RunProgress,
+    k: Option<u64>,
+) -> Result<Peeled<'a>> {
     let finished = execute(&Program, "kcore", graph, config, progress, None)?;
     let members = Frontier::new(graph.connected(), config.huge_pages)?;
     let mut degeneracy = 0;
@@ -205,7 +249,9 @@ fn by_program<'a>(graph: &'a Graph, config: &'a RunConfig, progress: &'a dyn Run
 fn inner_edges(graph: &Graph, members: &Frontier) -> Result<u64> {
     let mut edges = 0;
     graph.for_each_edge(1 << 16, &mut |rows| {
-        let inside = |&(&source, &target): &(&u64, &u64)| members.contains(source) && members.contains(target);
+        let inside = |&(&source, &target): &(&u64, &u64)| {
+            members.contains(source) && members.contains(target)
+        };
         edges += rows.sources.iter().zip(&rows.targets).filter(inside).count() as u64;
         Ok(())
     })?;

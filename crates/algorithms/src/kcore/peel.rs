@@ -1,8 +1,11 @@
-//! Peeling with what is left of each vertex's neighbors in memory: every list is read once, when its vertex departs.
+//! Peeling with what is left of each vertex's neighbors in memory: every list is read once, when
+//! its vertex departs.
 //!
-//! At level k whoever has at most k neighbors left departs and takes one from each neighbor with more than k; who comes down to k departs next, at the same level. A count never falls
-//! below the level at which its vertex departs: in the end the counts are the core numbers. Those who may depart in the next [`SPAN`] levels are kept as a set, so that
-//! a level does not look at all vertices (buckets as in Julienne, SPAA 2017, one at a time).
+//! At level k whoever has at most k neighbors left departs and takes one from each neighbor with
+//! more than k; who comes down to k departs next, at the same level. A count never falls below the
+//! level at which its vertex departs: in the end the counts are the core numbers. Those who may
+//! depart in the next [`SPAN`] levels are kept as a set, so that a level does not look at all
+//! vertices (buckets as in Julienne, SPAA 2017, one at a time).
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -38,7 +41,10 @@ pub fn needs(name: &'static str, graph: &Graph) -> Result<Needs> {
         external: Some(vec![
             PlanItem { name: "neighbors left", bytes: vertices * 4 },
             PlanItem { name: "frontiers, members", bytes: 4 * Frontier::bytes(vertices) },
-            PlanItem { name: "row index", bytes: Degrees::narrow_bytes(graph)? + vertices / 8 + 16 },
+            PlanItem {
+                name: "row index",
+                bytes: Degrees::narrow_bytes(graph)? + vertices / 8 + 16,
+            },
         ]),
         edges: row_sections(graph, Direction::Out, false)?.split_off(2),
         scans: Some(1),
@@ -64,7 +70,10 @@ struct Departing {
 }
 
 fn sum(parts: Vec<Departing>) -> Departing {
-    parts.into_iter().fold(Departing::default(), |a, b| Departing { vertices: a.vertices + b.vertices, edges: a.edges + b.edges })
+    parts.into_iter().fold(Departing::default(), |a, b| Departing {
+        vertices: a.vertices + b.vertices,
+        edges: a.edges + b.edges,
+    })
 }
 
 impl Peel<'_, '_> {
@@ -99,7 +108,9 @@ impl Peel<'_, '_> {
             1 << 16,
             |_| u32::MAX,
             |smallest, range| {
-                let counts = left[range.start as usize..range.end as usize].iter().map(|count| count.load(Relaxed));
+                let counts = left[range.start as usize..range.end as usize]
+                    .iter()
+                    .map(|count| count.load(Relaxed));
                 // Below the level are those who have departed.
                 *smallest = counts.filter(|&count| count >= level).fold(*smallest, u32::min);
             },
@@ -112,7 +123,9 @@ impl Peel<'_, '_> {
             1 << 16,
             |_| (),
             |(), range| {
-                near.replace(range, |vertex| (first..horizon).contains(&left[vertex as usize].load(Relaxed)));
+                near.replace(range, |vertex| {
+                    (first..horizon).contains(&left[vertex as usize].load(Relaxed))
+                });
             },
         );
         first
@@ -155,7 +168,8 @@ impl Peel<'_, '_> {
             |departing, _, list| {
                 for neighbor in list.neighbors() {
                     let count = &self.left[neighbor as usize];
-                    let taken = count.fetch_update(Relaxed, Relaxed, |count| (count > level).then(|| count - 1));
+                    let taken = count
+                        .fetch_update(Relaxed, Relaxed, |count| (count > level).then(|| count - 1));
                     match taken {
                         Ok(before) if before == level + 1 => {
                             self.next.insert(neighbor);
@@ -182,8 +196,13 @@ pub fn run<'a>(
     cache: u64,
     k: Option<u64>,
 ) -> Result<Peeled<'a>> {
-    let (session, sections) = open(graph, config, progress, &row_sections(graph, Direction::Out, false)?)?;
-    let load = if plan.memory_model == MemoryModel::FullyExternal { Rows::load_narrow } else { Rows::load };
+    let (session, sections) =
+        open(graph, config, progress, &row_sections(graph, Direction::Out, false)?)?;
+    let load = if plan.memory_model == MemoryModel::FullyExternal {
+        Rows::load_narrow
+    } else {
+        Rows::load
+    };
     let rows = load(&session, sections, cache)?;
     let (len, huge) = (graph.connected(), config.huge_pages);
     let left: HugeVec<AtomicU32> = HugeVec::zeroed(len as usize, huge)?;
@@ -192,10 +211,26 @@ pub fn run<'a>(
     }
     let load_seconds = session.seconds();
     let set = || Frontier::new(len, huge);
-    let mut peel = Peel { session: &session, rows: &rows, left, near: set()?, horizon: 0, current: set()?, next: set()? };
+    let mut peel = Peel {
+        session: &session,
+        rows: &rows,
+        left,
+        near: set()?,
+        horizon: 0,
+        current: set()?,
+        next: set()?,
+    };
     let (degeneracy, iterations) = peel.run()?;
     let cores = peel.left.into_plain();
     let members = set()?;
     members.replace(0..len, |vertex| k.is_some_and(|k| u64::from(cores[vertex as usize]) >= k));
-    Ok(Peeled { plan, iterations, load_seconds, degeneracy: degeneracy.into(), members, cores: Values::U32(cores), session })
+    Ok(Peeled {
+        plan,
+        iterations,
+        load_seconds,
+        degeneracy: degeneracy.into(),
+        members,
+        cores: Values::U32(cores),
+        session,
+    })
 }

@@ -1,8 +1,10 @@
 //! Shortest paths with the distances on storage: a window of vertices is in memory at a time.
 //!
-//! When a window comes in, the distances that others have sent it are taken from its log (vertex passing, Seraph, FAST'24, section 3.3); then its vertices within the bound relax their
-//! edges until none is left. What leads into another window goes to that window's log. Windows in which nothing lies within the bound stay out. Distances only fall, so the
-//! order of all this changes nothing.
+//! When a window comes in, the distances that others have sent it are taken from its log (vertex
+//! passing, Seraph, FAST'24, section 3.3); then its vertices within the bound relax their edges
+//! until none is left. What leads into another window goes to that window's log. Windows in which
+//! nothing lies within the bound stay out. Distances only fall, so the order of all this changes
+//! nothing.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -90,7 +92,13 @@ impl Window {
 
 impl<'s> Search<'s> {
     /// A search that has not begun; windows take at most `room` bytes.
-    pub fn new(session: &'s Session<'s>, rows: &'s Rows, lengths: Lengths, delta: f64, room: u64) -> Result<Self> {
+    pub fn new(
+        session: &'s Session<'s>,
+        rows: &'s Rows,
+        lengths: Lengths,
+        delta: f64,
+        room: u64,
+    ) -> Result<Self> {
         let (graph, huge) = (session.graph, session.config.huge_pages);
         let stripes = graph.grid()?.stripes;
         let windows = crate::components::windows(&stripes, room / 8);
@@ -111,7 +119,8 @@ impl<'s> Search<'s> {
         })
     }
 
-    /// Runs from a source with edges to the end; returns the number of rounds. Without one, no distance is known.
+    /// Runs from a source with edges to the end; returns the number of rounds. Without one, no
+    /// distance is known.
     pub fn run(&mut self, source: Option<u64>) -> Result<u64> {
         let widest = self.windows.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);
         let distances = HugeVec::zeroed(widest as usize, self.session.config.huge_pages)?;
@@ -151,12 +160,18 @@ impl<'s> Search<'s> {
     pub fn into_values(self, graph: &Graph, config: &RunConfig) -> Result<Values> {
         let stored = Stored::new(self.stored, self.stripes)?;
         let values = FinalValues::Stored(stored);
-        if self.lengths.whole() { Ok(values.into_values()) } else { values.map(graph, config.huge_pages, |&bits| f64::from_bits(bits)) }
+        if self.lengths.whole() {
+            Ok(values.into_values())
+        } else {
+            values.map(graph, config.huge_pages, |&bits| f64::from_bits(bits))
+        }
     }
 
     /// Every distance is that of an unreached vertex.
     fn begin(&self) -> Result<()> {
-        let mut block = Block::new(self.stripes.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0) as usize)?;
+        let mut block = Block::new(
+            self.stripes.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0) as usize,
+        )?;
         for (stripe, pair) in self.stripes.windows(2).enumerate() {
             let len = (pair[1] - pair[0]) as usize;
             block.items(len).fill(self.lengths.unreached());
@@ -172,20 +187,32 @@ impl<'s> Search<'s> {
 
     /// The smallest distance that is still to be worked on.
     fn nearest(&self) -> Option<u64> {
-        let least = self.notes.iter().zip(&self.sent).map(|(note, sent)| note.nearest.min(sent.load(Relaxed))).min();
+        let least = self
+            .notes
+            .iter()
+            .zip(&self.sent)
+            .map(|(note, sent)| note.nearest.min(sent.load(Relaxed)))
+            .min();
         least.filter(|&least| least != u64::MAX)
     }
 
-    /// A window with work within the bound: the one at hand, which costs no reading, or else the next in turn, so that what is sent to a window gathers until all others had theirs.
+    /// A window with work within the bound: the one at hand, which costs no reading, or else the
+    /// next in turn, so that what is sent to a window gathers until all others had theirs.
     fn next_window(&self, at_hand: usize, bound: u64) -> Option<usize> {
         let count = self.notes.len();
         let first = if at_hand < count { at_hand } else { 0 };
-        (first..count).chain(0..first).find(|&index| self.notes[index].nearest.min(self.sent[index].load(Relaxed)) < bound)
+        (first..count)
+            .chain(0..first)
+            .find(|&index| self.notes[index].nearest.min(self.sent[index].load(Relaxed)) < bound)
     }
 
     /// Stripes of a window: number, first vertex, vertices.
     fn stripes(&self, first: u64, end: u64) -> Vec<(usize, u64, usize)> {
-        let pairs = self.stripes.windows(2).enumerate().filter(|(_, pair)| pair[0] >= first && pair[0] < end);
+        let pairs = self
+            .stripes
+            .windows(2)
+            .enumerate()
+            .filter(|(_, pair)| pair[0] >= first && pair[0] < end);
         pairs.map(|(stripe, pair)| (stripe, pair[0], (pair[1] - pair[0]) as usize)).collect()
     }
 
@@ -193,15 +220,21 @@ impl<'s> Search<'s> {
     fn bring(&mut self, window: &mut Window, index: usize) -> Result<u64> {
         let mut moved = 0;
         if window.index != index {
-            moved += (self.windows[index + 1] - self.windows[index] + window.end - window.first) * 8;
+            moved +=
+                (self.windows[index + 1] - self.windows[index] + window.end - window.first) * 8;
             if window.index != usize::MAX {
                 self.store(window)?;
             }
-            (window.index, window.first, window.end) = (index, self.windows[index], self.windows[index + 1]);
+            (window.index, window.first, window.end) =
+                (index, self.windows[index], self.windows[index + 1]);
             let mut block = Block::new(1 << 17)?;
             for (stripe, first, len) in self.stripes(window.first, window.end) {
                 self.stored.load(&self.session.counters, stripe, len, &mut block)?;
-                block.items(len).iter().zip(first..).for_each(|(&length, vertex)| window.distance(vertex).store(length, Relaxed));
+                block
+                    .items(len)
+                    .iter()
+                    .zip(first..)
+                    .for_each(|(&length, vertex)| window.distance(vertex).store(length, Relaxed));
             }
         }
         self.sent[index].store(u64::MAX, Relaxed);
@@ -214,7 +247,9 @@ impl<'s> Search<'s> {
             self.session.counters.useful_bytes.fetch_add(bytes.len() as u64, Relaxed);
             self.session.counters.requests.fetch_add(1, Relaxed);
             for entry in bytes.chunks_exact(ENTRY) {
-                let number = |at: usize| u64::from_le_bytes(entry[at..at + 8].try_into().expect("eight bytes"));
+                let number = |at: usize| {
+                    u64::from_le_bytes(entry[at..at + 8].try_into().expect("eight bytes"))
+                };
                 let (vertex, length) = (number(0), number(8));
                 if window.lower(vertex, length) {
                     self.improved.insert(vertex);
@@ -229,13 +264,18 @@ impl<'s> Search<'s> {
     fn store(&self, window: &Window) -> Result<()> {
         let mut block = Block::new(1 << 17)?;
         for (stripe, first, len) in self.stripes(window.first, window.end) {
-            block.items(len).iter_mut().zip(first..).for_each(|(length, vertex)| *length = window.distance(vertex).load(Relaxed));
+            block
+                .items(len)
+                .iter_mut()
+                .zip(first..)
+                .for_each(|(length, vertex)| *length = window.distance(vertex).load(Relaxed));
             self.stored.store(&self.session.counters, stripe, len, &mut block)?;
         }
         Ok(())
     }
 
-    /// Relaxes the window's vertices within the bound until none is left; returns how many lists that took.
+    /// Relaxes the window's vertices within the bound until none is left; returns how many lists
+    /// that took.
     fn settle(&mut self, window: &Window, bound: u64) -> Result<u64> {
         let mut lists = 0;
         loop {
@@ -250,7 +290,8 @@ impl<'s> Search<'s> {
         }
     }
 
-    /// Moves the improved vertices of the window below `bound` to the frontier; returns how many, their edges, and the smallest distance of the others.
+    /// Moves the improved vertices of the window below `bound` to the frontier; returns how many,
+    /// their edges, and the smallest distance of the others.
     fn take(&self, window: &Window, bound: u64) -> (u64, u64, u64) {
         let (mut vertices, mut edges, mut nearest) = (0, 0, u64::MAX);
         let found: Vec<u64> = self

@@ -1,15 +1,18 @@
-//! Shortest paths from one vertex, by windows of distance (delta-stepping after Meyer and Sanders, 2003): of the vertices whose distance improved since their edges were last
-//! read, those within `delta` of the nearest are read together.
+//! Shortest paths from one vertex, by windows of distance (delta-stepping after Meyer and Sanders,
+//! 2003): of the vertices whose distance improved since their edges were last read, those within
+//! `delta` of the nearest are read together.
 //!
-//! Distances are 64-bit patterns whose order is that of the numbers: whole numbers for whole weights, non-negative doubles else. A relaxation is one atomic minimum, so the
-//! distances do not depend on the order of events.
+//! Distances are 64-bit patterns whose order is that of the numbers: whole numbers for whole
+//! weights, non-negative doubles else. A relaxation is one atomic minimum, so the distances do not
+//! depend on the order of events.
 
 mod external;
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use outercore_engine::{
-    Column, EngineError, Figure, HugeVec, Isolated, Meaning, MemoryModel, Outcome, Plan, Result, RunConfig, RunProgress, Values,
+    Column, EngineError, Figure, HugeVec, Isolated, Meaning, MemoryModel, Outcome, Plan, Result,
+    RunConfig, RunProgress, Values,
     budget::Needs,
     edges::{
         degrees::Degrees,
@@ -96,11 +99,19 @@ impl Lengths {
 
     #[inline(always)]
     fn add(self, length: u64, weight: u64) -> u64 {
-        if self.whole() { length + weight } else { (f64::from_bits(length) + weight_value(self.kind, weight)).to_bits() }
+        if self.whole() {
+            length + weight
+        } else {
+            (f64::from_bits(length) + weight_value(self.kind, weight)).to_bits()
+        }
     }
 
     fn plus(self, length: u64, delta: f64) -> u64 {
-        if self.whole() { length.saturating_add((delta as u64).max(1)) } else { (f64::from_bits(length) + delta).to_bits().max(length + 1) }
+        if self.whole() {
+            length.saturating_add((delta as u64).max(1))
+        } else {
+            (f64::from_bits(length) + delta).to_bits().max(length + 1)
+        }
     }
 }
 
@@ -128,7 +139,11 @@ impl<'s> Search<'s> {
             len,
             1 << 16,
             |_| (),
-            |(), range| distances[range.start as usize..range.end as usize].iter().for_each(|entry| entry.store(unreached, Relaxed)),
+            |(), range| {
+                distances[range.start as usize..range.end as usize]
+                    .iter()
+                    .for_each(|entry| entry.store(unreached, Relaxed))
+            },
         );
         let (improved, current) = (Frontier::new(len, huge)?, Frontier::new(len, huge)?);
         Ok(Self { session, rows, lengths, distances, improved, current, delta })
@@ -155,15 +170,16 @@ impl<'s> Search<'s> {
             GRAIN * 16,
             |_| u64::MAX,
             |nearest, range| {
-                self.improved
-                    .iter(range.start * 64..range.end * 64)
-                    .for_each(|vertex| *nearest = (*nearest).min(self.distances[vertex as usize].load(Relaxed)));
+                self.improved.iter(range.start * 64..range.end * 64).for_each(|vertex| {
+                    *nearest = (*nearest).min(self.distances[vertex as usize].load(Relaxed))
+                });
             },
         );
         nearest.into_iter().min().filter(|&nearest| nearest != u64::MAX)
     }
 
-    /// Moves the improved vertices below `bound` to the frontier; returns how many, and their edges.
+    /// Moves the improved vertices below `bound` to the frontier; returns how many, and their
+    /// edges.
     fn take(&self, bound: u64) -> (u64, u64) {
         let counts = self.session.workers.over(
             self.improved.len().div_ceil(64),
@@ -203,7 +219,9 @@ impl<'s> Search<'s> {
                 for (target, weight) in list.weighted() {
                     let through = self.lengths.add(length, weight);
                     let distance = &self.distances[target as usize];
-                    if through < distance.load(Relaxed) && through < distance.fetch_min(through, Relaxed) {
+                    if through < distance.load(Relaxed)
+                        && through < distance.fetch_min(through, Relaxed)
+                    {
                         self.improved.insert(target);
                     }
                 }
@@ -228,31 +246,49 @@ impl Algorithm for Sssp {
         self.suits(graph)?;
         let (mut plan, _) = self.needs(graph, config.threads)?.plan(graph, config)?;
         if plan.memory_model == MemoryModel::FullyExternal {
-            plan.method = "windows of distance (delta-stepping), a window of vertices at a time".to_owned();
+            plan.method =
+                "windows of distance (delta-stepping), a window of vertices at a time".to_owned();
             plan.disk_bytes = graph.connected() * 8 + graph.manifest().arcs * 16;
         }
         Ok(plan)
     }
 
-    fn run(&self, graph: &Graph, config: &RunConfig, progress: &dyn RunProgress) -> Result<Outcome> {
+    fn run(
+        &self,
+        graph: &Graph,
+        config: &RunConfig,
+        progress: &dyn RunProgress,
+    ) -> Result<Outcome> {
         self.suits(graph)?;
         if self.delta.is_some_and(|delta| delta.is_nan() || delta <= 0.0) {
             return Err(EngineError::Usage("--delta must be above 0".to_owned()));
         }
         let (plan, cache) = self.needs(graph, config.threads)?.plan(graph, config)?;
         let source = locate(graph, &self.source)?;
-        let (session, sections) = open(graph, config, progress, &row_sections(graph, Direction::Out, true)?)?;
+        let (session, sections) =
+            open(graph, config, progress, &row_sections(graph, Direction::Out, true)?)?;
         let lengths = Lengths { kind: graph.weights() };
         let isolated = source >= graph.connected();
         let external = plan.memory_model == MemoryModel::FullyExternal;
-        // With the distances on storage, windows have half of what is left, and the front of the rows the rest.
-        let rows = if external { Rows::load_narrow(&session, sections, cache / 2)? } else { Rows::load(&session, sections, cache)? };
+        // With the distances on storage, windows have half of what is left, and the front of the
+        // rows the rest.
+        let rows = if external {
+            Rows::load_narrow(&session, sections, cache / 2)?
+        } else {
+            Rows::load(&session, sections, cache)?
+        };
         let delta = match self.delta {
             Some(delta) => delta,
             None => delta(&rows, graph, mean_weight(graph)?),
         };
         let (values, rounds, load_seconds) = if external {
-            let mut search = external::Search::new(&session, &rows, lengths, delta, external::SMALLEST + cache / 2)?;
+            let mut search = external::Search::new(
+                &session,
+                &rows,
+                lengths,
+                delta,
+                external::SMALLEST + cache / 2,
+            )?;
             let load_seconds = session.seconds();
             let rounds = search.run((!isolated).then_some(source))?;
             (search.into_values(graph, config)?, rounds, load_seconds)
@@ -261,7 +297,15 @@ impl Algorithm for Sssp {
             let load_seconds = session.seconds();
             let rounds = if isolated { 0 } else { search.run(source)? };
             let distances = search.distances.into_plain();
-            (if lengths.whole() { Values::U64(distances) } else { Values::F64(distances.into_floats()) }, rounds, load_seconds)
+            (
+                if lengths.whole() {
+                    Values::U64(distances)
+                } else {
+                    Values::F64(distances.into_floats())
+                },
+                rounds,
+                load_seconds,
+            )
         };
         let column = Column {
             name: "distance",
@@ -275,7 +319,12 @@ impl Algorithm for Sssp {
             summary.insert("reached", Figure::Integer(1));
         }
         summary.insert("source", Figure::Key(graph.key_of(source)?));
-        Ok(outcome(&Done { session: &session, plan: &plan, iterations: rounds, load_seconds }, summary, vec![column], false))
+        Ok(outcome(
+            &Done { session: &session, plan: &plan, iterations: rounds, load_seconds },
+            summary,
+            vec![column],
+            false,
+        ))
     }
 }
 
@@ -284,13 +333,20 @@ fn summary(column: &Column, lengths: Lengths) -> Result<Summary> {
     let (mut reached, mut largest, mut sum, mut farthest, mut total) = (0, 0, 0, 0.0f64, 0.0);
     column.for_each(|_, cell| match cell {
         Cell::Null => {}
-        Cell::Integer(length) => (reached, largest, sum) = (reached + 1, length.max(largest), sum + length),
-        Cell::Float(length) => (reached, farthest, total) = (reached + 1, length.max(farthest), total + length),
+        Cell::Integer(length) => {
+            (reached, largest, sum) = (reached + 1, length.max(largest), sum + length)
+        }
+        Cell::Float(length) => {
+            (reached, farthest, total) = (reached + 1, length.max(farthest), total + length)
+        }
     })?;
     let whole = lengths.whole();
     let mut summary = Summary::new();
     summary.insert("reached", Figure::Integer(reached));
-    summary.insert("max_distance", if whole { Figure::Integer(largest) } else { Figure::Float(farthest) });
+    summary.insert(
+        "max_distance",
+        if whole { Figure::Integer(largest) } else { Figure::Float(farthest) },
+    );
     summary.insert("distance_sum", if whole { Figure::Integer(sum) } else { Figure::Float(total) });
     Ok(summary)
 }

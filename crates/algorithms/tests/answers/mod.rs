@@ -1,4 +1,5 @@
-//! A whole run as its user sees it: open, run, read the result by original id. For tests that disturb it.
+//! A whole run as its user sees it: open, run, read the result by original id. For tests that
+//! disturb it.
 
 // Each test file is a program of its own and few need everything.
 #![allow(dead_code)]
@@ -16,7 +17,8 @@ use outercore_storage::Disk;
 
 use building::Ids;
 
-/// The answer by original id: every column of every vertex, as bits. A value that is a vertex is an original id itself.
+/// The answer by original id: every column of every vertex, as bits. A value that is a vertex is an
+/// original id itself.
 pub type Answer = BTreeMap<String, Vec<String>>;
 
 /// The parameters of an algorithm on a graph of [`building::text`].
@@ -29,21 +31,36 @@ pub fn request(name: &str, ids: Ids) -> Request {
     match name {
         "bfs" | "sssp" => Request { source: Some(Source::Key(key(0))), ..Request::default() },
         "betweenness" => Request { sources: vec![Source::Key(key(1))], ..Request::default() },
-        "multi-source" => Request { sources: vec![Source::Key(key(1)), Source::Key(key(2))], ..Request::default() },
+        "multi-source" => Request {
+            sources: vec![Source::Key(key(1)), Source::Key(key(2))],
+            ..Request::default()
+        },
         "pagerank" | "label-propagation" => Request { iterations: Some(3), ..Request::default() },
         _ => Request::default(),
     }
 }
 
 /// Opens, runs, reads.
-pub fn answer(disk: &Disk, path: &Path, name: &str, ids: Ids, config: &RunConfig) -> Result<Answer, EngineError> {
+pub fn answer(
+    disk: &Disk,
+    path: &Path,
+    name: &str,
+    ids: Ids,
+    config: &RunConfig,
+) -> Result<Answer, EngineError> {
     let graph = Graph::open(disk, path)?;
-    let outcome = by_name(name, &request(name, ids))?.run(&graph, config, &outercore_engine::Silent)?;
-    let columns = outcome.columns.into_iter().map(|column| column.into_memory()).collect::<Result<Vec<_>, _>>()?;
+    let outcome =
+        by_name(name, &request(name, ids))?.run(&graph, config, &outercore_engine::Silent)?;
+    let columns = outcome
+        .columns
+        .into_iter()
+        .map(|column| column.into_memory())
+        .collect::<Result<Vec<_>, _>>()?;
     let mut answer = Answer::new();
     let mut shown = BTreeMap::new();
     graph.for_each_key(2000, &mut |keys, vertices| {
-        (0..keys.len()).for_each(|index| drop(shown.insert(vertices[index], keys.get(index).to_string())));
+        (0..keys.len())
+            .for_each(|index| drop(shown.insert(vertices[index], keys.get(index).to_string())));
         Ok(())
     })?;
     for (&vertex, key) in &shown {

@@ -1,11 +1,13 @@
-//! Reference answers: the problem's textbook algorithm, serial, in memory, on a plain list of edges.
+//! Reference answers: the problem's textbook algorithm, serial, in memory, on a plain list of
+//! edges.
 //!
-//! Nothing here shares code with the engine, and nothing here is fast: what counts is that each function can be
-//! checked by reading it. An unreached vertex has `None`.
+//! Nothing here shares code with the engine, and nothing here is fast: what counts is that each
+//! function can be checked by reading it. An unreached vertex has `None`.
 //!
 //! The conventions that decide an answer:
-//! - A duplicate edge counts as often as it is there: PageRank and SpMV add it each time, betweenness takes it for
-//!   another shortest path. Only [`kcore`], [`triangles`] and [`clustering`] look at the simple view.
+//! - A duplicate edge counts as often as it is there: PageRank and SpMV add it each time,
+//!   betweenness takes it for another shortest path. Only [`kcore`], [`triangles`] and
+//!   [`clustering`] look at the simple view.
 //! - An undirected edge leads both ways; an undirected self-loop is one neighbor, not two.
 //! - Directed components are weak.
 
@@ -25,7 +27,8 @@ pub struct Edges {
     pub n: usize,
     /// Whether an edge leads from its source to its target only.
     pub directed: bool,
-    /// The edges, in any order, duplicates and self-loops included; an undirected edge is here once.
+    /// The edges, in any order, duplicates and self-loops included; an undirected edge is here
+    /// once.
     pub edges: Vec<(u32, u32, f64)>,
 }
 
@@ -76,7 +79,8 @@ pub fn multi_source(graph: &Edges, sources: &[u32]) -> Vec<Vec<Option<u64>>> {
     sources.iter().map(|&source| bfs(graph, source)).collect()
 }
 
-/// Each vertex's distance from `source`, by Dijkstra's algorithm. Weights are finite and not negative.
+/// Each vertex's distance from `source`, by Dijkstra's algorithm. Weights are finite and not
+/// negative.
 pub fn sssp(graph: &Edges, source: u32) -> Vec<Option<f64>> {
     let neighbors = graph.neighbors();
     let mut distances = vec![None; graph.n];
@@ -118,12 +122,16 @@ pub fn components(graph: &Edges) -> Vec<u32> {
 pub fn largest_components(graph: &Edges) -> Vec<Vec<u32>> {
     let names = components(graph);
     let mut groups = std::collections::BTreeMap::new();
-    names.iter().zip(0..).for_each(|(&name, vertex)| groups.entry(name).or_insert_with(Vec::new).push(vertex));
+    names
+        .iter()
+        .zip(0..)
+        .for_each(|(&name, vertex)| groups.entry(name).or_insert_with(Vec::new).push(vertex));
     let most = groups.values().map(Vec::len).max().unwrap_or(0);
     groups.into_values().filter(|group| group.len() == most).collect()
 }
 
-/// Renames groups by their smallest members, so that two partitions of the vertices can be compared.
+/// Renames groups by their smallest members, so that two partitions of the vertices can be
+/// compared.
 pub fn by_smallest_member<T: Copy + Ord>(groups: &[T]) -> Vec<u32> {
     let mut smallest = std::collections::BTreeMap::new();
     for (vertex, &group) in groups.iter().enumerate() {
@@ -132,8 +140,8 @@ pub fn by_smallest_member<T: Copy + Ord>(groups: &[T]) -> Vec<u32> {
     groups.iter().map(|group| smallest[group]).collect()
 }
 
-/// Each vertex's PageRank after exactly `iterations` rounds from `1 / n`; what vertices without out-edges hold is
-/// spread uniformly. Weights do not count.
+/// Each vertex's PageRank after exactly `iterations` rounds from `1 / n`; what vertices without
+/// out-edges hold is spread uniformly. Weights do not count.
 pub fn pagerank(graph: &Edges, iterations: usize) -> Vec<f64> {
     let neighbors = graph.neighbors();
     let n = graph.n as f64;
@@ -152,8 +160,8 @@ pub fn pagerank(graph: &Edges, iterations: usize) -> Vec<f64> {
     ranks
 }
 
-/// Each vertex's core number in the undirected simple view without self-loops: the least connected vertex is peeled
-/// off again and again.
+/// Each vertex's core number in the undirected simple view without self-loops: the least connected
+/// vertex is peeled off again and again.
 pub fn kcore(graph: &Edges) -> Vec<u32> {
     let mut neighbors = simple_neighbors(graph);
     let mut cores = vec![0; graph.n];
@@ -171,9 +179,9 @@ pub fn kcore(graph: &Edges) -> Vec<u32> {
     cores
 }
 
-/// Each vertex's betweenness over the shortest paths (in edges) from `sources`, by Brandes' algorithm, neither
-/// normalised nor scaled up to all sources. An undirected graph's is halved: with all vertices as sources, each pair
-/// counts once.
+/// Each vertex's betweenness over the shortest paths (in edges) from `sources`, by Brandes'
+/// algorithm, neither normalised nor scaled up to all sources. An undirected graph's is halved:
+/// with all vertices as sources, each pair counts once.
 pub fn betweenness(graph: &Edges, sources: &[u32]) -> Vec<f64> {
     let neighbors = graph.neighbors();
     let scale = if graph.directed { 1.0 } else { 0.5 };
@@ -203,7 +211,8 @@ pub fn betweenness(graph: &Edges, sources: &[u32]) -> Vec<f64> {
     scores
 }
 
-/// The product of the transposed adjacency matrix and `x`: along each edge, `y[target] += weight * x[source]`.
+/// The product of the transposed adjacency matrix and `x`: along each edge,
+/// `y[target] += weight * x[source]`.
 pub fn spmv(graph: &Edges, x: &[f64]) -> Vec<f64> {
     let mut y = vec![0.0; graph.n];
     for (source, target, weight) in graph.arcs() {
@@ -235,11 +244,15 @@ pub fn triangles(graph: &Edges) -> u64 {
     let neighbors: Vec<Vec<usize>> = neighbors.into_iter().map(Vec::from_iter).collect();
     let above = |v: usize, w: usize| &neighbors[v][neighbors[v].partition_point(|&x| x <= w)..];
     let joined = |v: usize, w: usize| common(above(v, w), above(w, w));
-    (0..graph.n).flat_map(|v| neighbors[v].iter().filter(move |&&w| w > v).map(move |&w| joined(v, w) as u64)).sum()
+    (0..graph.n)
+        .flat_map(|v| {
+            neighbors[v].iter().filter(move |&&w| w > v).map(move |&w| joined(v, w) as u64)
+        })
+        .sum()
 }
 
-/// Each vertex's local clustering coefficient, as in LDBC Graphalytics: the share of the ordered pairs of different neighbors (along edges of
-/// either direction) that an edge leads from and to.
+/// Each vertex's local clustering coefficient, as in LDBC Graphalytics: the share of the ordered
+/// pairs of different neighbors (along edges of either direction) that an edge leads from and to.
 pub fn clustering(graph: &Edges) -> Vec<f64> {
     let neighbors = simple_neighbors(graph);
     let mut leads = vec![BTreeSet::new(); graph.n];
@@ -248,14 +261,16 @@ pub fn clustering(graph: &Edges) -> Vec<f64> {
     }
     let leads: Vec<Vec<usize>> = leads.into_iter().map(Vec::from_iter).collect();
     let share = |list: Vec<usize>| {
-        let joined = |list: &[usize]| list.iter().map(|&v| common(&leads[v], list)).sum::<usize>() as f64;
+        let joined =
+            |list: &[usize]| list.iter().map(|&v| common(&leads[v], list)).sum::<usize>() as f64;
         if list.len() < 2 { 0.0 } else { joined(&list) / (list.len() * (list.len() - 1)) as f64 }
     };
     neighbors.into_iter().map(|list| share(Vec::from_iter(list))).collect()
 }
 
-/// Each vertex's label after some rounds of label propagation, as in LDBC Graphalytics: the most frequent label among the neighbors, along edges of
-/// both directions, of equally frequent ones the first in `order`. Labels are vertices.
+/// Each vertex's label after some rounds of label propagation, as in LDBC Graphalytics: the most
+/// frequent label among the neighbors, along edges of both directions, of equally frequent ones the
+/// first in `order`. Labels are vertices.
 pub fn label_propagation(graph: &Edges, rounds: usize, order: impl Fn(u32) -> u64) -> Vec<u32> {
     let mut ways = vec![Vec::new(); graph.n];
     for (source, target, _) in graph.arcs() {
@@ -269,7 +284,10 @@ pub fn label_propagation(graph: &Edges, rounds: usize, order: impl Fn(u32) -> u6
         let winner = |v: usize| {
             let mut votes = std::collections::BTreeMap::new();
             ways[v].iter().for_each(|&w| *votes.entry(labels[w]).or_insert(0) += 1);
-            votes.into_iter().max_by_key(|&(label, votes)| (votes, Reverse(order(label)))).map_or(v as u32, |(label, _)| label)
+            votes
+                .into_iter()
+                .max_by_key(|&(label, votes)| (votes, Reverse(order(label))))
+                .map_or(v as u32, |(label, _)| label)
         };
         labels = (0..graph.n).map(winner).collect();
     }
@@ -334,7 +352,8 @@ mod tests {
 
     #[test]
     fn sssp_takes_the_lightest_way() {
-        let edges = vec![(0, 1, 4.0), (0, 2, 1.0), (2, 1, 2.5), (1, 1, 0.0), (0, 2, 0.5), (4, 0, 1.0)];
+        let edges =
+            vec![(0, 1, 4.0), (0, 2, 1.0), (2, 1, 2.5), (1, 1, 0.0), (0, 2, 0.5), (4, 0, 1.0)];
         let mut graph = Edges { n: 5, directed: true, edges };
         assert_eq!(sssp(&graph, 0), [Some(0.0), Some(3.0), Some(0.5), None, None]);
         graph.directed = false;
@@ -389,7 +408,10 @@ mod tests {
     fn pagerank_counts_duplicate_edges() {
         let ranks = pagerank(&graph(3, DIRECTED, &[(0, 1), (0, 1), (0, 2), (1, 0), (2, 0)]), 1);
         let third = 1.0 / 3.0;
-        close(&ranks, &[0.05 + 0.85 * 2.0 * third, 0.05 + 1.7 * third * third, 0.05 + 0.85 * third * third]);
+        close(
+            &ranks,
+            &[0.05 + 0.85 * 2.0 * third, 0.05 + 1.7 * third * third, 0.05 + 0.85 * third * third],
+        );
     }
 
     #[test]
@@ -467,7 +489,10 @@ mod tests {
         close(&clustering(&graph(4, UNDIRECTED, &tail)), &[1.0, 1.0, 1.0 / 3.0, 0.0]);
         // With directions, each edge joins one ordered pair, unless its return is there.
         close(&clustering(&graph(4, DIRECTED, &tail)), &[0.5, 0.5, 1.0 / 6.0, 0.0]);
-        close(&clustering(&graph(3, DIRECTED, &[(0, 1), (1, 0), (1, 2), (2, 0)])), &[0.5, 0.5, 1.0]);
+        close(
+            &clustering(&graph(3, DIRECTED, &[(0, 1), (1, 0), (1, 2), (2, 0)])),
+            &[0.5, 0.5, 1.0],
+        );
     }
 
     #[test]
@@ -479,6 +504,11 @@ mod tests {
         // An edge and its return are two votes.
         let pairs = [(0, 2), (1, 2), (2, 1)];
         assert_eq!(label_propagation(&graph(3, DIRECTED, &pairs), 1, same), [2, 2, 1]);
-        assert_eq!(label_propagation(&graph(3, DIRECTED, &[(0, 2), (1, 2)]), 1, |label| u64::from(9 - label)), [2, 2, 1]);
+        assert_eq!(
+            label_propagation(&graph(3, DIRECTED, &[(0, 2), (1, 2)]), 1, |label| u64::from(
+                9 - label
+            )),
+            [2, 2, 1]
+        );
     }
 }

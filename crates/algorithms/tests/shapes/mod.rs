@@ -1,7 +1,9 @@
-//! Small graphs that programs go wrong on, for tests: each the same on every run and on every machine.
+//! Small graphs that programs go wrong on, for tests: each the same on every run and on every
+//! machine.
 //!
-//! Every vertex of a shape of [`all`] has an edge, so that a list of the edges says everything; [`isolated`] has
-//! vertices that need a list of their own. Weights are whole numbers of 0 to 15: sums of them are exact in any type.
+//! Every vertex of a shape of [`all`] has an edge, so that a list of the edges says everything;
+//! [`isolated`] has vertices that need a list of their own. Weights are whole numbers of 0 to 15:
+//! sums of them are exact in any type.
 //!
 //! A test file that uses this module has `mod reference;` beside `mod shapes;`.
 
@@ -39,7 +41,8 @@ impl Random {
 
     /// A number of `0..limit`.
     pub fn below(&mut self, limit: u32) -> u32 {
-        // The high half of a product, instead of a remainder, has no bias worth naming at these limits.
+        // The high half of a product, instead of a remainder, has no bias worth naming at these
+        // limits.
         ((u128::from(self.bits()) * u128::from(limit)) >> 64) as u32
     }
 
@@ -87,7 +90,8 @@ pub fn bipartite(left: u32, right: u32, random: &mut Random) -> Pairs {
     all.filter(|_| random.below(2) == 0).collect()
 }
 
-/// Rings of 2, 3, 4 ... vertices (of 2: an edge and its return), `count` of them, that nothing joins.
+/// Rings of 2, 3, 4 ... vertices (of 2: an edge and its return), `count` of them, that nothing
+/// joins.
 pub fn many_components(count: u32) -> Pairs {
     let mut pairs = Vec::new();
     let mut first = 0;
@@ -98,7 +102,8 @@ pub fn many_components(count: u32) -> Pairs {
     pairs
 }
 
-/// A path with a loop at every third vertex, some of them twice, and a vertex that has nothing but its loop.
+/// A path with a loop at every third vertex, some of them twice, and a vertex that has nothing but
+/// its loop.
 pub fn self_loops(n: u32) -> Pairs {
     let mut pairs = path(n);
     pairs.extend((0..n).step_by(3).map(|v| (v, v)));
@@ -130,7 +135,8 @@ pub fn skewed(n: u32, edges: u32, random: &mut Random) -> Pairs {
     (0..edges).map(|_| (end(), end())).collect()
 }
 
-/// A path, and one edge for every twenty vertices between two that are far apart: long ways beside short cuts.
+/// A path, and one edge for every twenty vertices between two that are far apart: long ways beside
+/// short cuts.
 pub fn path_with_chords(n: u32, random: &mut Random) -> Pairs {
     let mut pairs = path(n);
     pairs.extend((0..n / 20).map(|_| (random.below(n), random.below(n))));
@@ -144,7 +150,8 @@ pub fn shuffled(pairs: &Pairs, random: &mut Random) -> Pairs {
     pairs.iter().map(|&(v, w)| (order[v as usize], order[w as usize])).collect()
 }
 
-/// The edges with weights, ids that no edge has taken out, in random order: what reads them may not count on any.
+/// The edges with weights, ids that no edge has taken out, in random order: what reads them may not
+/// count on any.
 fn finish(pairs: &Pairs, directed: bool, random: &mut Random) -> Edges {
     let mut ids: Vec<u32> = pairs.iter().flat_map(|&(v, w)| [v, w]).collect();
     ids.sort_unstable();
@@ -203,7 +210,8 @@ pub fn isolated(directed: bool, seed: u64) -> Shape {
     Shape { name: format!("isolated vertices, directed: {directed}"), graph }
 }
 
-/// A small graph that belongs to `seed`: one to three of the kinds above, of random sizes, side by side or on top of each other.
+/// A small graph that belongs to `seed`: one to three of the kinds above, of random sizes, side by
+/// side or on top of each other.
 pub fn random(seed: u64) -> Shape {
     let mut random = Random::new(seed);
     let mut pairs = Pairs::new();
@@ -235,7 +243,10 @@ pub fn random(seed: u64) -> Shape {
     if random.below(3) == 0 {
         // Some ids stay free: vertices without edges, the last ones among them.
         let spread = 1 + random.below(3);
-        graph.edges.iter_mut().for_each(|edge| (edge.0, edge.1) = (spread * edge.0, spread * edge.1));
+        graph
+            .edges
+            .iter_mut()
+            .for_each(|edge| (edge.0, edge.1) = (spread * edge.0, spread * edge.1));
         graph.n = graph.n * spread as usize + random.below(5) as usize;
     }
     Shape { name: format!("random graph {seed}, directed: {directed}"), graph }
@@ -290,7 +301,8 @@ mod tests {
     #[test]
     fn weights_are_small_whole_numbers_and_zero_is_among_them() {
         let shapes = all(3);
-        let weights: BTreeSet<_> = shapes.iter().flat_map(|s| &s.graph.edges).map(|edge| edge.2.to_bits()).collect();
+        let weights: BTreeSet<_> =
+            shapes.iter().flat_map(|s| &s.graph.edges).map(|edge| edge.2.to_bits()).collect();
         assert_eq!(weights, (0..16).map(|weight| f64::from(weight).to_bits()).collect());
     }
 
@@ -302,7 +314,8 @@ mod tests {
         assert_eq!(levels("star out, directed"), Some(1));
         assert_eq!(levels("star in, directed"), Some(0));
         assert_eq!(reference::kcore(&shape("clique, directed")), [39; 40]);
-        let components: BTreeSet<_> = reference::components(&shape("many components, directed")).into_iter().collect();
+        let components: BTreeSet<_> =
+            reference::components(&shape("many components, directed")).into_iter().collect();
         assert_eq!(components.len(), 30);
         let loops = shape("self-loops, directed").edges.iter().filter(|e| e.0 == e.1).count();
         assert_eq!(loops, 34 + 12 + 1);

@@ -1,4 +1,5 @@
-//! The shared data: real graphs and what others computed on them. A test that needs a file which is not there says so and passes.
+//! The shared data: real graphs and what others computed on them. A test that needs a file which is
+//! not there says so and passes.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -34,10 +35,15 @@ pub fn archive(name: &str) -> Option<BTreeMap<String, Vec<u8>>> {
     let mut at = 0;
     while at + 512 <= bytes.len() && bytes[at] != 0 {
         let header = &bytes[at..at + 512];
-        let field = |range: std::ops::Range<usize>| String::from_utf8_lossy(&header[range]).trim_end_matches(['\0', ' ']).to_owned();
+        let field = |range: std::ops::Range<usize>| {
+            String::from_utf8_lossy(&header[range]).trim_end_matches(['\0', ' ']).to_owned()
+        };
         let size = usize::from_str_radix(&field(124..136), 8).unwrap();
         if matches!(header[156], b'0' | 0) {
-            files.insert(field(0..100).trim_start_matches("./").to_owned(), bytes[at + 512..at + 512 + size].to_vec());
+            files.insert(
+                field(0..100).trim_start_matches("./").to_owned(),
+                bytes[at + 512..at + 512 + size].to_vec(),
+            );
         }
         at += 512 + size.next_multiple_of(512);
     }
@@ -51,13 +57,23 @@ pub fn numpy(name: &str) -> Option<Vec<f64>> {
     assert_eq!(bytes[..8], *b"\x93NUMPY\x01\x00", "{name} is not a NumPy array of version 1");
     let data = 10 + usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));
     let header = String::from_utf8_lossy(&bytes[10..data]).into_owned();
-    let kind = header.split("'descr': '").nth(1).and_then(|rest| rest.split('\'').next()).unwrap().to_owned();
+    let kind = header
+        .split("'descr': '")
+        .nth(1)
+        .and_then(|rest| rest.split('\'').next())
+        .unwrap()
+        .to_owned();
     let eight = |chunk: &[u8]| <[u8; 8]>::try_from(chunk).unwrap();
     let values = &bytes[data..];
     Some(match kind.as_str() {
         "<f8" => values.chunks_exact(8).map(|chunk| f64::from_le_bytes(eight(chunk))).collect(),
-        "<i8" => values.chunks_exact(8).map(|chunk| i64::from_le_bytes(eight(chunk)) as f64).collect(),
-        "<i4" => values.chunks_exact(4).map(|chunk| f64::from(i32::from_le_bytes(chunk.try_into().unwrap()))).collect(),
+        "<i8" => {
+            values.chunks_exact(8).map(|chunk| i64::from_le_bytes(eight(chunk)) as f64).collect()
+        }
+        "<i4" => values
+            .chunks_exact(4)
+            .map(|chunk| f64::from(i32::from_le_bytes(chunk.try_into().unwrap())))
+            .collect(),
         _ => panic!("{name} holds {kind}"),
     })
 }
@@ -66,7 +82,8 @@ pub fn numpy(name: &str) -> Option<Vec<f64>> {
 pub fn pairs(text: &[u8]) -> BTreeMap<u64, String> {
     let text = std::str::from_utf8(text).unwrap();
     let pair = |line: &str| {
-        let (id, value) = line.split_once([' ', '\t']).unwrap_or_else(|| panic!("{line:?} is no pair"));
+        let (id, value) =
+            line.split_once([' ', '\t']).unwrap_or_else(|| panic!("{line:?} is no pair"));
         (id.parse().unwrap(), value.trim().to_owned())
     };
     text.lines().filter(|line| !line.trim().is_empty()).map(pair).collect()

@@ -1,7 +1,9 @@
-//! What the tests of whole runs share: edges as text, built by the real reader and builder, and answers by the vertices of a reference graph.
+//! What the tests of whole runs share: edges as text, built by the real reader and builder, and
+//! answers by the vertices of a reference graph.
 //!
-//! A vertex of a reference graph has a number; in the built graph it is known by an original id ([`Ids`]) and by an internal one. Every comparison
-//! goes by original id, so that the tables of ids are tested with everything else.
+//! A vertex of a reference graph has a number; in the built graph it is known by an original id
+//! ([`Ids`]) and by an internal one. Every comparison goes by original id, so that the tables of
+//! ids are tested with everything else.
 
 // Each test file is a program of its own and few need everything.
 #![allow(dead_code)]
@@ -42,7 +44,9 @@ impl Ids {
             Ids::Zero => Key::Number(vertex.into()),
             Ids::One => Key::Number(u64::from(vertex) + 1),
             // An odd factor: a bijection.
-            Ids::Sparse => Key::Number(u64::from(vertex).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x0123_4567_89ab_cdef),
+            Ids::Sparse => Key::Number(
+                u64::from(vertex).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x0123_4567_89ab_cdef,
+            ),
             Ids::Names => Key::Name(format!("v{:x}-\u{fc}", vertex.wrapping_mul(0x9e37_79b1))),
         }
     }
@@ -84,7 +88,8 @@ impl Default for Recipe {
     }
 }
 
-/// A graph in a folder of its own, and the way from its original ids to the vertices of its reference.
+/// A graph in a folder of its own, and the way from its original ids to the vertices of its
+/// reference.
 pub struct Built {
     /// The opened graph.
     pub graph: Graph,
@@ -97,7 +102,8 @@ pub struct Built {
     folder: tempfile::TempDir,
 }
 
-/// A folder that is quick to sync, where the system has one: thousands of small graphs are built, and what is tested is their content.
+/// A folder that is quick to sync, where the system has one: thousands of small graphs are built,
+/// and what is tested is their content.
 pub fn folder() -> tempfile::TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
 }
@@ -121,10 +127,15 @@ pub fn build(edges: &Edges, recipe: &Recipe, lists: bool) -> Built {
     let disk = Disk::new();
     let input = folder.path().join("edges.txt");
     std::fs::write(&input, text(edges, recipe.ids, recipe.weights != WeightKind::None)).unwrap();
-    let mut options = InputOptions { weights: Some(recipe.weights), directed: Some(edges.directed), ..InputOptions::default() };
+    let mut options = InputOptions {
+        weights: Some(recipe.weights),
+        directed: Some(edges.directed),
+        ..InputOptions::default()
+    };
     if lists {
         let path = folder.path().join("vertices.txt");
-        let lines: String = (0..edges.n as u32).map(|vertex| format!("{}\n", recipe.ids.key(vertex))).collect();
+        let lines: String =
+            (0..edges.n as u32).map(|vertex| format!("{}\n", recipe.ids.key(vertex))).collect();
         std::fs::write(&path, lines).unwrap();
         options.vertices.push(path);
     }
@@ -136,11 +147,14 @@ pub fn build(edges: &Edges, recipe: &Recipe, lists: bool) -> Built {
         order: recipe.order,
         simple: recipe.simple,
         transpose: recipe.transpose,
-        stripes: (0..recipe.stripes).map(|stripe| folder.path().join(format!("stripe {stripe}"))).collect(),
+        stripes: (0..recipe.stripes)
+            .map(|stripe| folder.path().join(format!("stripe {stripe}")))
+            .collect(),
         ..BuildOptions::default()
     };
     let output = folder.path().join("graph.oc");
-    outercore_graph::build(&disk, source.as_ref(), &output, &build, &outercore_graph::Silent).unwrap();
+    outercore_graph::build(&disk, source.as_ref(), &output, &build, &outercore_graph::Silent)
+        .unwrap();
     let graph = Graph::open(&disk, &output).unwrap();
     let faults = outercore_graph::check(&disk, &output, &outercore_graph::Silent).unwrap();
     assert!(faults.is_empty(), "{faults:?}");
@@ -174,7 +188,10 @@ pub fn table(graph: &Graph, ids: Ids, n: usize) -> (Vec<u64>, Vec<u32>) {
         Ok(())
     };
     graph.for_each_key(if n < 10_000 { 7 } else { 1 << 16 }, visit).unwrap();
-    assert!(!internal.contains(&u64::MAX) && !vertex.contains(&u32::MAX), "every vertex has one id");
+    assert!(
+        !internal.contains(&u64::MAX) && !vertex.contains(&u32::MAX),
+        "every vertex has one id"
+    );
     let step = (n / 50).max(1);
     for number in (0..n).step_by(step) {
         let key = ids.key(number as u32);
@@ -184,10 +201,13 @@ pub fn table(graph: &Graph, ids: Ids, n: usize) -> (Vec<u64>, Vec<u32>) {
     (internal, vertex)
 }
 
-/// The values of a column by the vertices of the reference; a value that is a vertex is one of the reference too.
+/// The values of a column by the vertices of the reference; a value that is a vertex is one of the
+/// reference too.
 pub fn cells(built: &Built, column: &Column) -> Vec<Cell> {
     let translated = |cell| match cell {
-        Cell::Integer(id) if column.meaning == Meaning::Vertex => Cell::Integer(built.vertex[id as usize].into()),
+        Cell::Integer(id) if column.meaning == Meaning::Vertex => {
+            Cell::Integer(built.vertex[id as usize].into())
+        }
         cell => cell,
     };
     column.gather(&built.internal).unwrap().into_iter().map(translated).collect()
@@ -218,16 +238,26 @@ pub fn bits(built: &Built, outcome: &Outcome) -> Vec<Vec<u64>> {
         Cell::Integer(value) => value,
         Cell::Float(value) => value.to_bits(),
     };
-    outcome.columns.iter().map(|column| cells(built, column).into_iter().map(bit).collect()).collect()
+    outcome
+        .columns
+        .iter()
+        .map(|column| cells(built, column).into_iter().map(bit).collect())
+        .collect()
 }
 
-/// A configuration for small graphs: a modest budget, no huge pages (which would cost more than the runs).
+/// A configuration for small graphs: a modest budget, no huge pages (which would cost more than the
+/// runs).
 pub fn config() -> RunConfig {
     RunConfig { memory: 256 << 20, threads: 2, huge_pages: HugePages::Off, ..RunConfig::default() }
 }
 
 /// Runs an algorithm by its name.
-pub fn run(graph: &Graph, name: &str, request: &outercore_algorithms::Request, config: &RunConfig) -> Outcome {
+pub fn run(
+    graph: &Graph,
+    name: &str,
+    request: &outercore_algorithms::Request,
+    config: &RunConfig,
+) -> Outcome {
     let algorithm = outercore_algorithms::by_name(name, request).unwrap();
     algorithm.run(graph, config, &Silent).unwrap_or_else(|error| panic!("{name}: {error}"))
 }

@@ -29,7 +29,8 @@ pub struct Bench {
 
 #[derive(Subcommand)]
 enum What {
-    /// The device under a folder: streams and random reads, by request size and depth; takes about ten seconds and a file of 1 GiB
+    /// The device under a folder: streams and random reads, by request size and depth; takes about
+    /// ten seconds and a file of 1 GiB
     Device(Device),
 }
 
@@ -67,7 +68,11 @@ impl Device {
         if !self.json {
             note(&format!("measuring {}: about ten seconds", self.dir.display()));
         }
-        let options = MeasureOptions { bytes: self.size, backend: self.io.into(), ..MeasureOptions::default() };
+        let options = MeasureOptions {
+            bytes: self.size,
+            backend: self.io.into(),
+            ..MeasureOptions::default()
+        };
         let disk = Disk::new();
         let profile = device::measure(&disk, &self.dir, &options)?;
         device::store_profile(&disk, &self.dir, &profile)?;
@@ -80,9 +85,15 @@ fn table(profile: &DeviceProfile) -> String {
         format!("{}, measured {}", profile.device, profile.measured),
         format!("  streams      {:.2} GB/s", profile.sequential_bytes_per_second / 1e9),
         format!("  random reads {} of 4 KiB a second", grouped(profile.random_4k_iops as u64)),
-        format!("  break-even   {}: what a stream moves in the time of one random read", human_bytes(profile.break_even_request_bytes)),
+        format!(
+            "  break-even   {}: what a stream moves in the time of one random read",
+            human_bytes(profile.break_even_request_bytes)
+        ),
         String::new(),
-        format!("  {:<12}{:>10}{:>8}{:>10}{:>12}  huge pages", "pattern", "request", "depth", "GB/s", "requests/s"),
+        format!(
+            "  {:<12}{:>10}{:>8}{:>10}{:>12}  huge pages",
+            "pattern", "request", "depth", "GB/s", "requests/s"
+        ),
     ];
     lines.extend(profile.table.iter().map(row));
     lines.join("\n")
@@ -95,5 +106,9 @@ fn row(point: &DevicePoint) -> String {
     };
     let huge = if point.huge_pages { "yes" } else { "no" };
     let (request, speed) = (human_bytes(point.request_bytes), point.bytes_per_second / 1e9);
-    format!("  {pattern:<12}{request:>10}{:>8}{speed:>10.2}{:>12}  {huge}", point.depth, grouped(point.iops as u64))
+    format!(
+        "  {pattern:<12}{request:>10}{:>8}{speed:>10.2}{:>12}  {huge}",
+        point.depth,
+        grouped(point.iops as u64)
+    )
 }

@@ -26,9 +26,10 @@ const EXAMPLES: &str = "Examples:
 
 /// Make an on-disk graph of edge lists
 ///
-/// An edge list is text (two ids and perhaps a weight on each line, with any separator), CSV, Matrix Market, DIMACS, LDBC Graphalytics (the
-/// .e file), binary pairs, or Parquet (columns src, dst and perhaps weight); text may be compressed with gzip or zstd. Ids are any numbers
-/// below 2^64, or any strings.
+/// An edge list is text (two ids and perhaps a weight on each line, with any separator), CSV,
+/// Matrix Market, DIMACS, LDBC Graphalytics (the .e file), binary pairs, or Parquet (columns src,
+/// dst and perhaps weight); text may be compressed with gzip or zstd. Ids are any numbers below
+/// 2^64, or any strings.
 #[derive(Args)]
 #[command(before_help = EXAMPLES)]
 pub struct Build {
@@ -79,7 +80,12 @@ impl Build {
 }
 
 /// Builds the graph of `source`, and says what it is.
-pub fn make(disk: &Disk, source: &dyn EdgeSource, making: &Making, options: &BuildOptions) -> Result<()> {
+pub fn make(
+    disk: &Disk,
+    source: &dyn EdgeSource,
+    making: &Making,
+    options: &BuildOptions,
+) -> Result<()> {
     let info = source.info();
     note(&format!("input: {}", info.description));
     let begin = Instant::now();
@@ -123,5 +129,9 @@ pub fn headline(graph: &str, manifest: &Manifest) -> String {
         WeightKind::F32 => ", weights f32",
         WeightKind::F64 => ", weights f64",
     };
-    format!("{graph}: {} vertices{isolated}, {} {kind} edges{weights}", grouped(manifest.vertices), grouped(manifest.edges))
+    format!(
+        "{graph}: {} vertices{isolated}, {} {kind} edges{weights}",
+        grouped(manifest.vertices),
+        grouped(manifest.edges)
+    )
 }

@@ -33,8 +33,13 @@ impl Check {
         meter.finish();
         let graph = self.graph.display().to_string();
         if self.face.json {
-            let list: Vec<_> = faults.iter().map(|fault| json!({"file": fault.path.display().to_string(), "fault": fault.what})).collect();
-            print_json(&json!({"schema": 1, "graph": graph, "ok": faults.is_empty(), "faults": list}))?;
+            let list: Vec<_> = faults
+                .iter()
+                .map(|fault| json!({"file": fault.path.display().to_string(), "fault": fault.what}))
+                .collect();
+            print_json(
+                &json!({"schema": 1, "graph": graph, "ok": faults.is_empty(), "faults": list}),
+            )?;
         } else {
             for fault in &faults {
                 output::print(&printable(&format!("{}: {}", fault.path.display(), fault.what)))?;

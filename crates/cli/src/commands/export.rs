@@ -32,7 +32,8 @@ pub struct Export {
     /// The file to write; its extension says the format: .parquet, .csv or .mtx
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
-    /// The memory budget (512M, 25%); more makes it faster where ids are sparse or strings [default: half of what the machine has]
+    /// The memory budget (512M, 25%); more makes it faster where ids are sparse or strings
+    /// [default: half of what the machine has]
     #[arg(long, value_name = "SIZE")]
     memory: Option<Size>,
     #[command(flatten)]
@@ -48,7 +49,11 @@ impl Export {
         let tables = budget.saturating_sub(memory::current_rss_bytes() + WRITING);
         let meter = self.face.meter();
         meter.start("writing edges", Some(graph.edges()));
-        let options = WriteOptions { memory: tables, advance: &|rows| meter.add(rows), cancelled: &signals::stopped };
+        let options = WriteOptions {
+            memory: tables,
+            advance: &|rows| meter.add(rows),
+            cancelled: &signals::stopped,
+        };
         let edges = export_edges(&self.output, &graph, &options)?;
         meter.finish();
         let (file, seconds) = (self.output.display().to_string(), begin.elapsed().as_secs_f64());
@@ -58,6 +63,9 @@ impl Export {
                 &json!({"schema": 1, "file": file, "edges": edges, "seconds": seconds, "memory_budget_bytes": budget, "peak_rss_bytes": peak}),
             );
         }
-        output::print(&printable(&format!("{file}: {} edges, written in {seconds:.2} s", grouped(edges))))
+        output::print(&printable(&format!(
+            "{file}: {} edges, written in {seconds:.2} s",
+            grouped(edges)
+        )))
     }
 }

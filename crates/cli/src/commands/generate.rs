@@ -98,14 +98,19 @@ impl FromStr for Weights {
     type Err = String;
 
     fn from_str(text: &str) -> std::result::Result<Self, String> {
-        let wrong = || format!("unknown weights {text:?}; known: none, uw, luw, uniform:LOW:HIGH (whole numbers below 2^32)");
+        let wrong = || {
+            format!(
+                "unknown weights {text:?}; known: none, uw, luw, uniform:LOW:HIGH (whole numbers below 2^32)"
+            )
+        };
         match (text, text.strip_prefix("uniform:")) {
             ("none", _) => Ok(Weights::None),
             ("uw", _) => Ok(Weights::Uniform),
             ("luw", _) => Ok(Weights::LogUniform),
             (_, Some(bounds)) => {
                 let (low, high) = bounds.split_once(':').ok_or_else(wrong)?;
-                let (low, high) = (low.parse().map_err(|_| wrong())?, high.parse().map_err(|_| wrong())?);
+                let (low, high) =
+                    (low.parse().map_err(|_| wrong())?, high.parse().map_err(|_| wrong())?);
                 if low <= high { Ok(Weights::Between(low, high)) } else { Err(wrong()) }
             }
             _ => Err(wrong()),
@@ -118,8 +123,13 @@ impl Weights {
     fn of(self, vertices: u64) -> GeneratedWeights {
         match self {
             Weights::None => GeneratedWeights::None,
-            Weights::Uniform => GeneratedWeights::Uniform { low: 0, high: (vertices.max(1) - 1).min(u64::from(u32::MAX)) as u32 },
-            Weights::LogUniform => GeneratedWeights::LogUniform { bits: (64 - (vertices.max(2) - 1).leading_zeros()).min(32) },
+            Weights::Uniform => GeneratedWeights::Uniform {
+                low: 0,
+                high: (vertices.max(1) - 1).min(u64::from(u32::MAX)) as u32,
+            },
+            Weights::LogUniform => GeneratedWeights::LogUniform {
+                bits: (64 - (vertices.max(2) - 1).leading_zeros()).min(32),
+            },
             Weights::Between(low, high) => GeneratedWeights::Uniform { low, high },
         }
     }
@@ -154,7 +164,12 @@ impl RmatArgs {
 
 impl UniformArgs {
     fn uniform(&self) -> Uniform {
-        Uniform { vertices: self.vertices, edges: self.edges, seed: self.seed, weights: self.weights.of(self.vertices) }
+        Uniform {
+            vertices: self.vertices,
+            edges: self.edges,
+            seed: self.seed,
+            weights: self.weights.of(self.vertices),
+        }
     }
 }
 
@@ -166,7 +181,9 @@ mod tests {
     fn weights_by_name() {
         assert_eq!("uniform:1:9".parse(), Ok(Weights::Between(1, 9)));
         assert_eq!("luw".parse(), Ok(Weights::LogUniform));
-        for bad in ["", "uniform", "uniform:9:1", "uniform:1", "uniform:-1:2", "uniform:0:4294967296"] {
+        for bad in
+            ["", "uniform", "uniform:9:1", "uniform:1", "uniform:-1:2", "uniform:0:4294967296"]
+        {
             assert!(bad.parse::<Weights>().is_err(), "{bad}");
         }
     }

@@ -33,7 +33,11 @@ impl Info {
     pub fn run(&self) -> Result<()> {
         let graph = Graph::open(&Disk::new(), &self.graph)?;
         let manifest = graph.manifest();
-        let hub = if manifest.connected > 0 { Some(graph.key_of(manifest.max_out_degree.1)?) } else { None };
+        let hub = if manifest.connected > 0 {
+            Some(graph.key_of(manifest.max_out_degree.1)?)
+        } else {
+            None
+        };
         let bytes: u64 = manifest.sections.iter().map(|section| section.bytes).sum();
         if self.json {
             let sections: Vec<_> = manifest
@@ -53,20 +57,39 @@ impl Info {
         let name = self.graph.display().to_string();
         let mut lines = vec![headline(&name, manifest)];
         let mut line = |name: &str, value: String| lines.push(format!("  {name:<16}{value}"));
-        let mean = manifest.edges as f64 / manifest.connected.max(1) as f64 * if manifest.directed { 1.0 } else { 2.0 };
+        let mean = manifest.edges as f64 / manifest.connected.max(1) as f64
+            * if manifest.directed { 1.0 } else { 2.0 };
         let kind = if manifest.directed { "out-degree" } else { "degree" };
         if let Some(hub) = hub {
-            line(kind, format!("{mean:.1} on average, {} at most (vertex {hub})", grouped(manifest.max_out_degree.0)));
+            line(
+                kind,
+                format!(
+                    "{mean:.1} on average, {} at most (vertex {hub})",
+                    grouped(manifest.max_out_degree.0)
+                ),
+            );
         }
         if let (true, Some(degree)) = (manifest.directed, in_degree(manifest)) {
             line("in-degree", format!("{} at most", grouped(degree)));
         }
-        line("incoming edges", if manifest.directed && !manifest.transpose { "not kept" } else { "kept" }.to_owned());
-        line("duplicates", if manifest.simple { "dropped, and self-loops too" } else { "kept" }.to_owned());
+        line(
+            "incoming edges",
+            if manifest.directed && !manifest.transpose { "not kept" } else { "kept" }.to_owned(),
+        );
+        line(
+            "duplicates",
+            if manifest.simple { "dropped, and self-loops too" } else { "kept" }.to_owned(),
+        );
         line("order", order(manifest.order).to_owned());
         line("ids", ids(manifest));
         line("layout", layout(manifest));
-        line("format", format!("version {}, a CRC-32C for each 4 KiB page; `outercore check` verifies them", manifest.version));
+        line(
+            "format",
+            format!(
+                "version {}, a CRC-32C for each 4 KiB page; `outercore check` verifies them",
+                manifest.version
+            ),
+        );
         for stripe in &manifest.stripes {
             line("stripe", stripe.display().to_string());
         }
@@ -87,10 +110,13 @@ fn in_degree(manifest: &Manifest) -> Option<u64> {
 fn layout(manifest: &Manifest) -> String {
     match (manifest.layout, &manifest.hybrid) {
         (Layout::Hybrid, Some(hybrid)) => {
-            let share = |arcs: u64| format!("{:.1} %", 100.0 * arcs as f64 / manifest.arcs.max(1) as f64);
+            let share =
+                |arcs: u64| format!("{:.1} %", 100.0 * arcs as f64 / manifest.arcs.max(1) as f64);
             let (rows, grid) = (share(hybrid.row_arcs), share(hybrid.grid_arcs));
-            let cells =
-                format!("{} cells in row format ({rows} of the edges), {} in grid format ({grid})", hybrid.row_cells, hybrid.grid_cells);
+            let cells = format!(
+                "{} cells in row format ({rows} of the edges), {} in grid format ({grid})",
+                hybrid.row_cells, hybrid.grid_cells
+            );
             format!("hybrid: {0} x {0} ranges of vertices; {cells}", hybrid.ranges)
         }
         (Layout::Row, _) => "row: passes over all edges read the lists".to_owned(),
@@ -107,7 +133,9 @@ fn order(order: Order) -> &'static str {
 
 fn ids(manifest: &Manifest) -> String {
     match manifest.ids {
-        IdTable::Range { first } if manifest.vertices > 0 => format!("{first} to {}", first + (manifest.vertices - 1)),
+        IdTable::Range { first } if manifest.vertices > 0 => {
+            format!("{first} to {}", first + (manifest.vertices - 1))
+        }
         IdTable::Range { .. } => "none".to_owned(),
         IdTable::Numbers => "numbers".to_owned(),
         IdTable::Names => "strings".to_owned(),

@@ -22,6 +22,10 @@ impl PlanRun {
     pub fn run(&self) -> Result<()> {
         let (algorithm, graph, config) = self.asked.prepare()?;
         let plan = algorithm.plan(&graph, &config)?;
-        if self.asked.face.json { print_json(&plan) } else { output::print(&printable(&plan.to_string())) }
+        if self.asked.face.json {
+            print_json(&plan)
+        } else {
+            output::print(&printable(&plan.to_string()))
+        }
     }
 }

@@ -4,7 +4,9 @@ use std::{fmt::Write, path::PathBuf, time::Instant};
 
 use clap::{Args, builder::PossibleValuesParser};
 use outercore_algorithms::{Algorithm, NAMES, by_name};
-use outercore_engine::{EngineError, Figure, Outcome, Result, RunConfig, RunReport, TopRow, human_bytes};
+use outercore_engine::{
+    EngineError, Figure, Outcome, Result, RunConfig, RunReport, TopRow, human_bytes,
+};
 use outercore_graph::{Graph, GraphError};
 use outercore_interchange::{ResultFormat, WriteOptions, top_rows, write_result_with};
 use outercore_storage::{Disk, memory};
@@ -45,7 +47,8 @@ pub struct Asked {
     parameters: Parameters,
     #[command(flatten, next_help_heading = "How it runs")]
     running: Running,
-    /// Write a result for each vertex, by original id: FILE.parquet, FILE.csv, FILE.npy, or FILE.graphalytics (the benchmark's own format)
+    /// Write a result for each vertex, by original id: FILE.parquet, FILE.csv, FILE.npy, or
+    /// FILE.graphalytics (the benchmark's own format)
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     output: Option<PathBuf>,
     #[command(flatten, next_help_heading = "Output")]
@@ -59,7 +62,11 @@ impl Asked {
         if let Some(path) = &self.output {
             ResultFormat::of(path)?;
             if !algorithm.has_columns() {
-                let what = format!("{} gives no value for each vertex: there is nothing to write to {}", self.algorithm, path.display());
+                let what = format!(
+                    "{} gives no value for each vertex: there is nothing to write to {}",
+                    self.algorithm,
+                    path.display()
+                );
                 return Err(EngineError::Usage(what));
             }
         }
@@ -85,11 +92,16 @@ impl Run {
             let begin = Instant::now();
             meter.start("writing the result", Some(graph.vertices()));
             let memory = config.memory.saturating_sub(memory::current_rss_bytes() + WRITING);
-            let options = WriteOptions { memory, advance: &|rows| meter.add(rows), cancelled: &signals::stopped };
+            let options = WriteOptions {
+                memory,
+                advance: &|rows| meter.add(rows),
+                cancelled: &signals::stopped,
+            };
             write_result_with(path, &graph, &outcome.columns, &options)?;
             meter.finish();
             note(&format!("wrote {} in {:.2} s", path.display(), begin.elapsed().as_secs_f64()));
-            outcome.report.peak_rss_bytes = outcome.report.peak_rss_bytes.max(memory::peak_rss_bytes());
+            outcome.report.peak_rss_bytes =
+                outcome.report.peak_rss_bytes.max(memory::peak_rss_bytes());
         }
         if asked.face.json {
             return print_json(&outcome.report);
@@ -111,9 +123,15 @@ fn best(graph: &Graph, outcome: &Outcome, count: usize) -> Result<Vec<TopRow>> {
 /// The report as a person reads it.
 fn table(outcome: &Outcome, rows: &[TopRow]) -> String {
     let report = &outcome.report;
-    let mut text =
-        format!("{} on {}: {} vertices, {} edges\n", report.algorithm, report.graph, grouped(report.vertices), grouped(report.edges));
-    let mut line = |name: &str, value: String| text.push_str(format!("  {name:<14}{value}\n").as_str());
+    let mut text = format!(
+        "{} on {}: {} vertices, {} edges\n",
+        report.algorithm,
+        report.graph,
+        grouped(report.vertices),
+        grouped(report.edges)
+    );
+    let mut line =
+        |name: &str, value: String| text.push_str(format!("  {name:<14}{value}\n").as_str());
     for (name, figure) in &report.summary {
         if let Some(value) = figure_text(figure) {
             line(&name.replace('_', " "), value);
@@ -125,7 +143,14 @@ fn table(outcome: &Outcome, rows: &[TopRow]) -> String {
     if report.requests > 0 {
         line("requests", requests(report));
     }
-    line("peak memory", format!("{} of {}", human_bytes(report.peak_rss_bytes), human_bytes(report.memory_budget_bytes)));
+    line(
+        "peak memory",
+        format!(
+            "{} of {}",
+            human_bytes(report.peak_rss_bytes),
+            human_bytes(report.memory_budget_bytes)
+        ),
+    );
     if !rows.is_empty() {
         let name = outcome.columns.first().map_or("score", |column| column.name);
         let ids: Vec<String> = rows.iter().map(|row| printable(&row.0.to_string())).collect();
@@ -150,9 +175,15 @@ fn figure_text(figure: &Figure) -> Option<String> {
 }
 
 fn time(report: &RunReport) -> String {
-    let (count, noun) = (grouped(report.iterations), if report.iterations == 1 { "iteration" } else { "iterations" });
+    let (count, noun) = (
+        grouped(report.iterations),
+        if report.iterations == 1 { "iteration" } else { "iterations" },
+    );
     let speed = report.edges_processed as f64 / report.seconds.max(1e-9) / 1e6;
-    format!("{:.2} s ({:.2} s of it loading), {count} {noun}, {speed:.1} M edges/s", report.seconds, report.load_seconds)
+    format!(
+        "{:.2} s ({:.2} s of it loading), {count} {noun}, {speed:.1} M edges/s",
+        report.seconds, report.load_seconds
+    )
 }
 
 fn model(report: &RunReport) -> String {
@@ -163,8 +194,12 @@ fn model(report: &RunReport) -> String {
 
 fn requests(report: &RunReport) -> String {
     let io = &report.io;
-    let (mean, block, gap, most) =
-        (io.mean_request_bytes as u64, io.limits.block_bytes, io.limits.max_gap_bytes, io.limits.max_request_bytes);
+    let (mean, block, gap, most) = (
+        io.mean_request_bytes as u64,
+        io.limits.block_bytes,
+        io.limits.max_gap_bytes,
+        io.limits.max_request_bytes,
+    );
     let mut text = format!(
         "{} each, {:.1} in flight; {}, blocks of {}, gaps to {}, requests to {}",
         human_bytes(mean),
@@ -175,7 +210,11 @@ fn requests(report: &RunReport) -> String {
         human_bytes(most)
     );
     if io.unverified_bytes > 0 {
-        let _ = write!(text, "; {} not verified (blocks are parts of pages)", human_bytes(io.unverified_bytes));
+        let _ = write!(
+            text,
+            "; {} not verified (blocks are parts of pages)",
+            human_bytes(io.unverified_bytes)
+        );
     }
     text
 }
@@ -186,6 +225,13 @@ fn traffic(report: &RunReport) -> String {
     }
     let speed = report.bytes_read as f64 / report.seconds.max(1e-9) / 1e9;
     let (bytes, requests) = (human_bytes(report.bytes_read), grouped(report.requests));
-    let planned = report.planned.bytes_read.map(|planned| format!("; planned {}", human_bytes(planned))).unwrap_or_default();
-    format!("{bytes} in {requests} requests, {speed:.2} GB/s, {:.0} % of it wanted{planned}", report.io_utility * 100.0)
+    let planned = report
+        .planned
+        .bytes_read
+        .map(|planned| format!("; planned {}", human_bytes(planned)))
+        .unwrap_or_default();
+    format!(
+        "{bytes} in {requests} requests, {speed:.2} GB/s, {:.0} % of it wanted{planned}",
+        report.io_utility * 100.0
+    )
 }

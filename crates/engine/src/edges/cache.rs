@@ -1,5 +1,6 @@
-//! [`PrefixCache`]: the front of a section, kept in memory page by page as it is read. Vertices are ordered by degree, so the front of the rows holds the lists
-//! of the hubs: the pages that are wanted most.
+//! [`PrefixCache`]: the front of a section, kept in memory page by page as it is read. Vertices are
+//! ordered by degree, so the front of the rows holds the lists of the hubs: the pages that are
+//! wanted most.
 
 use std::sync::atomic::{
     AtomicU8,
@@ -20,14 +21,18 @@ pub struct PrefixCache {
     states: Vec<AtomicU8>,
 }
 
-// SAFETY: a page's bytes are written only by the thread that moved its state from ABSENT to FILLING, and read only after the state is PRESENT
-// (release and acquire), after which they never change.
+// SAFETY: a page's bytes are written only by the thread that moved its state from ABSENT to
+// FILLING, and read only after the state is PRESENT (release and acquire), after which they never
+// change.
 unsafe impl Sync for PrefixCache {}
 
 impl PrefixCache {
     /// Room for the first `pages` pages.
     pub fn new(pages: u64, huge: HugePages) -> Result<Self> {
-        Ok(Self { bytes: HugeVec::zeroed(pages as usize * PAGE, huge)?, states: (0..pages).map(|_| AtomicU8::new(ABSENT)).collect() })
+        Ok(Self {
+            bytes: HugeVec::zeroed(pages as usize * PAGE, huge)?,
+            states: (0..pages).map(|_| AtomicU8::new(ABSENT)).collect(),
+        })
     }
 
     /// Memory for each page.
@@ -41,7 +46,9 @@ impl PrefixCache {
     /// Whether all of the pages are present.
     pub fn has(&self, first: u64, count: u64) -> bool {
         first + count <= self.pages()
-            && self.states[first as usize..(first + count) as usize].iter().all(|state| state.load(Acquire) == PRESENT)
+            && self.states[first as usize..(first + count) as usize]
+                .iter()
+                .all(|state| state.load(Acquire) == PRESENT)
     }
 
     /// The bytes of pages that are present.
@@ -57,8 +64,11 @@ impl PrefixCache {
     pub fn put(&self, first: u64, bytes: &[u8]) {
         for (page, content) in (first..self.pages()).zip(bytes.chunks_exact(PAGE)) {
             let state = &self.states[page as usize];
-            if state.load(Acquire) == ABSENT && state.compare_exchange(ABSENT, FILLING, AcqRel, Acquire).is_ok() {
-                // SAFETY: the page lies inside the vector; the exchange made this thread the only one that touches it until PRESENT is stored.
+            if state.load(Acquire) == ABSENT
+                && state.compare_exchange(ABSENT, FILLING, AcqRel, Acquire).is_ok()
+            {
+                // SAFETY: the page lies inside the vector; the exchange made this thread the only
+                // one that touches it until PRESENT is stored.
                 unsafe {
                     let target = self.bytes.as_ptr().add(page as usize * PAGE).cast_mut();
                     std::ptr::copy_nonoverlapping(content.as_ptr(), target, PAGE);
@@ -83,7 +93,10 @@ mod tests {
         assert!(cache.get(1, 1).iter().all(|&byte| byte == 1));
         cache.put(0, &bytes);
         assert!(cache.get(0, 1).iter().all(|&byte| byte == 1));
-        assert!(cache.get(1, 1).iter().all(|&byte| byte == 1), "a page that is present stays as it is");
+        assert!(
+            cache.get(1, 1).iter().all(|&byte| byte == 1),
+            "a page that is present stays as it is"
+        );
     }
 
     #[test]

@@ -25,7 +25,8 @@ pub enum Degrees {
     Narrow(Narrow),
 }
 
-/// Degrees of one byte. Large ones are at the front where vertices are ordered by degree, so the front is kept in full; those behind it are looked up.
+/// Degrees of one byte. Large ones are at the front where vertices are ordered by degree, so the
+/// front is kept in full; those behind it are looked up.
 pub struct Narrow {
     small: HugeVec<u8>,
     front: Vec<u32>,
@@ -46,7 +47,8 @@ impl Degrees {
         let known = front(session.graph, u64::from(LARGE))?;
         let mut large = Vec::new();
         for first in (0..vertices).step_by(STEP as usize) {
-            let degrees: HugeVec<u32> = load_range(session, section, first..(first + STEP).min(vertices))?;
+            let degrees: HugeVec<u32> =
+                load_range(session, section, first..(first + STEP).min(vertices))?;
             for (&degree, vertex) in degrees.iter().zip(first..) {
                 small[vertex as usize] = degree.min(u32::from(LARGE)) as u8;
                 if degree >= u32::from(LARGE) && known.is_none_or(|front| vertex >= front) {
@@ -58,20 +60,25 @@ impl Degrees {
             let front: HugeVec<u32> = load_range(session, section, 0..front)?;
             return Ok(Degrees::Narrow(Narrow { small, front: front.to_vec(), large }));
         }
-        let mut front: Vec<u32> = small[..small.len().min(2 * large.len())].iter().map(|&degree| u32::from(degree)).collect();
+        let mut front: Vec<u32> = small[..small.len().min(2 * large.len())]
+            .iter()
+            .map(|&degree| u32::from(degree))
+            .collect();
         let inside = large.partition_point(|&(vertex, _)| (vertex as usize) < front.len());
         large.drain(..inside).for_each(|(vertex, degree)| front[vertex as usize] = degree);
         large.shrink_to_fit();
         Ok(Degrees::Narrow(Narrow { small, front, large }))
     }
 
-    /// Most bytes that the narrow degrees of a graph take. In a graph ordered by degree a look at a few of them tells how many are large.
+    /// Most bytes that the narrow degrees of a graph take. In a graph ordered by degree a look at a
+    /// few of them tells how many are large.
     pub fn narrow_bytes(graph: &Graph) -> Result<u64> {
         let (vertices, arcs) = (graph.connected(), graph.manifest().arcs);
         let large = match front(graph, u64::from(LARGE))? {
             // Read, and copied.
             Some(front) => front * 8,
-            // A large degree takes 16 bytes on its way, in a vector that doubles, and up to 8 in the front.
+            // A large degree takes 16 bytes on its way, in a vector that doubles, and up to 8 in
+            // the front.
             None => (arcs / u64::from(LARGE)).min(vertices) * 40,
         };
         Ok(vertices + STEP.min(vertices) * 4 + large)
@@ -98,20 +105,26 @@ impl Degrees {
     #[inline(always)]
     pub fn sum(&self, range: Range<u64>) -> u64 {
         match self {
-            Degrees::Wide(first, degrees) => {
-                degrees[(range.start - first) as usize..(range.end - first) as usize].iter().map(|&degree| u64::from(degree)).sum()
-            }
+            Degrees::Wide(first, degrees) => degrees
+                [(range.start - first) as usize..(range.end - first) as usize]
+                .iter()
+                .map(|&degree| u64::from(degree))
+                .sum(),
             Degrees::Narrow(degrees) => degrees.sum(range),
         }
     }
 }
 
-/// How many vertices at the front may have `degree` edges or more, both directions together, where the order by degree tells; `None`: it does not.
+/// How many vertices at the front may have `degree` edges or more, both directions together, where
+/// the order by degree tells; `None`: it does not.
 pub fn front(graph: &Graph, degree: u64) -> Result<Option<u64>> {
     if graph.manifest().order == Order::Original {
         return Ok(None);
     }
-    let directions: Vec<_> = [Direction::Out, Direction::In].into_iter().filter_map(|direction| graph.rows(direction)).collect();
+    let directions: Vec<_> = [Direction::Out, Direction::In]
+        .into_iter()
+        .filter_map(|direction| graph.rows(direction))
+        .collect();
     let [first, second] = directions[..] else { return Ok(None) };
     let mut sections = vec![graph.section(&format!("{}.degrees", first.name()))?];
     if first != second {

@@ -1,5 +1,6 @@
-//! [`Fetch`]: runs of lists on their way to one worker. A run is a range of edges that one request covers (with weights: one for each section), and who of
-//! its vertices is meant. Runs are handed over in the order in which they arrive, or in their own.
+//! [`Fetch`]: runs of lists on their way to one worker. A run is a range of edges that one request
+//! covers (with weights: one for each section), and who of its vertices is meant. Runs are handed
+//! over in the order in which they arrive, or in their own.
 
 use std::{collections::VecDeque, ops::Range, sync::atomic::Ordering::Relaxed};
 
@@ -49,9 +50,14 @@ pub struct Lane<'s> {
 impl<'s> Lane<'s> {
     /// The lanes of `rows`: neighbors, and weights if they are read.
     pub fn of(rows: &'s Rows, block: u64) -> (Self, Option<Self>) {
-        let neighbors = Self { section: &rows.adjacency, cache: &rows.cache, width: rows.width as u64, block };
-        let weights =
-            rows.weights.as_ref().map(|section| Self { section, cache: &rows.weight_cache, width: rows.weight_width as u64, block });
+        let neighbors =
+            Self { section: &rows.adjacency, cache: &rows.cache, width: rows.width as u64, block };
+        let weights = rows.weights.as_ref().map(|section| Self {
+            section,
+            cache: &rows.weight_cache,
+            width: rows.weight_width as u64,
+            block,
+        });
         (neighbors, weights)
     }
 
@@ -60,14 +66,23 @@ impl<'s> Lane<'s> {
         self.width
     }
 
-    /// The bytes that must be read for some edges: whole blocks, and whole pages where they will be kept.
+    /// The bytes that must be read for some edges: whole blocks, and whole pages where they will be
+    /// kept.
     #[inline]
     pub fn span(&self, edges: &Range<u64>) -> Range<u64> {
-        // Blocks and pages are powers of two: a division for each list would cost more than all the rest.
-        let mask = |byte: u64| if byte / PAGE_BYTES < self.cache.pages() { self.block.max(PAGE_BYTES) - 1 } else { self.block - 1 };
+        // Blocks and pages are powers of two: a division for each list would cost more than all the
+        // rest.
+        let mask = |byte: u64| {
+            if byte / PAGE_BYTES < self.cache.pages() {
+                self.block.max(PAGE_BYTES) - 1
+            } else {
+                self.block - 1
+            }
+        };
         let (first, last) = (edges.start * self.width, edges.end * self.width - 1);
         // A section's file ends with a whole page.
-        first & !mask(first)..((last | mask(last)) + 1).min(self.section.section.pages() * PAGE_BYTES)
+        first & !mask(first)
+            ..((last | mask(last)) + 1).min(self.section.section.pages() * PAGE_BYTES)
     }
 
     /// The blocks of that.
@@ -119,7 +134,12 @@ pub struct Fetch<'s, 'r> {
 
 impl<'s, 'r> Fetch<'s, 'r> {
     /// Nothing on its way yet.
-    pub fn new(session: &'s Session<'s>, rows: &'s Rows, reader: &'r mut Reader, ordered: bool) -> Self {
+    pub fn new(
+        session: &'s Session<'s>,
+        rows: &'s Rows,
+        reader: &'r mut Reader,
+        ordered: bool,
+    ) -> Self {
         let lanes = Lane::of(rows, session.limits().block_bytes);
         Self {
             session,
@@ -138,7 +158,12 @@ impl<'s, 'r> Fetch<'s, 'r> {
     }
 
     /// Begins to read the lists of `groups` that lie in `edges`; makes room first.
-    pub fn ask(&mut self, edges: Range<u64>, groups: impl Iterator<Item = Group>, compute: &mut impl FnMut(u64, List)) -> Result<()> {
+    pub fn ask(
+        &mut self,
+        edges: Range<u64>,
+        groups: impl Iterator<Item = Group>,
+        compute: &mut impl FnMut(u64, List),
+    ) -> Result<()> {
         while self.held >= GROUPS || self.line.len() >= 2 * QUEUE_DEPTH {
             self.hand_over(compute)?;
         }
@@ -163,7 +188,13 @@ impl<'s, 'r> Fetch<'s, 'r> {
         Ok(())
     }
 
-    fn start(&mut self, slot: usize, part: usize, lane: &Lane, compute: &mut impl FnMut(u64, List)) -> Result<()> {
+    fn start(
+        &mut self,
+        slot: usize,
+        part: usize,
+        lane: &Lane,
+        compute: &mut impl FnMut(u64, List),
+    ) -> Result<()> {
         let edges = self.runs[slot].edges.clone();
         if lane.is_cached(&edges) {
             let pages = lane.pages(&edges);
@@ -174,7 +205,9 @@ impl<'s, 'r> Fetch<'s, 'r> {
         let len = (bytes.end - bytes.start) as usize;
         // Memory of whole pages: any device takes it.
         let buffer = loop {
-            let room = (self.reader.pending() < QUEUE_DEPTH).then(|| self.reader.pool.take(len.next_multiple_of(PAGE))).flatten();
+            let room = (self.reader.pending() < QUEUE_DEPTH)
+                .then(|| self.reader.pool.take(len.next_multiple_of(PAGE)))
+                .flatten();
             match room {
                 Some(buffer) => break buffer,
                 None => self.hand_over(compute)?,
@@ -183,14 +216,24 @@ impl<'s, 'r> Fetch<'s, 'r> {
         let run = &mut self.runs[slot];
         run.parts[part].bytes = bytes.clone();
         run.missing += 1;
-        self.reader.submit(&self.session.counters, lane.section, bytes.start, len, buffer, (slot * 2 + part) as u64)
+        self.reader.submit(
+            &self.session.counters,
+            lane.section,
+            bytes.start,
+            len,
+            buffer,
+            (slot * 2 + part) as u64,
+        )
     }
 
     /// Processes one run that has arrived; waits for it.
     fn hand_over(&mut self, compute: &mut impl FnMut(u64, List)) -> Result<()> {
         loop {
-            let next =
-                if self.ordered { self.line.front().copied().filter(|&slot| self.runs[slot].missing == 0) } else { self.ready.pop_front() };
+            let next = if self.ordered {
+                self.line.front().copied().filter(|&slot| self.runs[slot].missing == 0)
+            } else {
+                self.ready.pop_front()
+            };
             if let Some(slot) = next {
                 return self.process(slot, compute);
             }
@@ -215,7 +258,11 @@ impl<'s, 'r> Fetch<'s, 'r> {
     }
 
     fn process(&mut self, slot: usize, compute: &mut impl FnMut(u64, List)) -> Result<()> {
-        let at = self.line.iter().position(|&other| other == slot).expect("a run is in the line until it is processed");
+        let at = self
+            .line
+            .iter()
+            .position(|&other| other == slot)
+            .expect("a run is in the line until it is processed");
         self.line.remove(at);
         let mut run = std::mem::take(&mut self.runs[slot]);
         let result = self.deliver(&run, compute);
@@ -240,7 +287,8 @@ impl<'s, 'r> Fetch<'s, 'r> {
         self.session.counters.unverified_bytes.fetch_add(doubtful, Relaxed);
         let (mut edges, mut useful) = (0, 0);
         let (width, weight_width) = (neighbors.width, weights.map_or(0, |weights| weights.width));
-        let read = |part: usize, width: u64| if run.parts[part].buffer.is_some() { width } else { 0 };
+        let read =
+            |part: usize, width: u64| if run.parts[part].buffer.is_some() { width } else { 0 };
         let bytes_read = read(0, width) + read(1, weight_width);
         let connected = self.session.graph.connected();
         let mut sound = true;
@@ -310,21 +358,28 @@ impl<'s, 'r> Fetch<'s, 'r> {
         !self.ordered && (may(&self.lanes.0) || self.lanes.1.as_ref().is_some_and(may))
     }
 
-    /// Counts what was done. After an error (`failed`), takes back every buffer that the kernel may still write to.
+    /// Counts what was done. After an error (`failed`), takes back every buffer that the kernel may
+    /// still write to.
     pub fn end(mut self, failed: bool) {
         let counters = &self.session.counters;
         counters.edges.fetch_add(self.edges, Relaxed);
         counters.useful_bytes.fetch_add(self.useful, Relaxed);
         if failed {
             self.session.stop.store(true, Relaxed);
-            let mut back: Vec<Buffer> = self.runs.iter_mut().flat_map(|run| &mut run.parts).filter_map(|part| part.buffer.take()).collect();
+            let mut back: Vec<Buffer> = self
+                .runs
+                .iter_mut()
+                .flat_map(|run| &mut run.parts)
+                .filter_map(|part| part.buffer.take())
+                .collect();
             self.reader.drain(|buffer| back.push(buffer));
             back.into_iter().for_each(|buffer| self.reader.pool.give(buffer));
         }
     }
 }
 
-/// Hands every vertex of a group to `visit` that has edges: the vertex, its first edge, and how many.
+/// Hands every vertex of a group to `visit` that has edges: the vertex, its first edge, and how
+/// many.
 #[inline(always)]
 pub fn for_lists(rows: &Rows, (group, mut bits): Group, mut visit: impl FnMut(u64, u64, u64)) {
     let mut edge = rows.group_offset(group);
@@ -343,7 +398,8 @@ pub fn for_lists(rows: &Rows, (group, mut bits): Group, mut visit: impl FnMut(u6
     }
 }
 
-/// Verifies what was read just now and offers it to the cache; returns the bytes that could not be verified.
+/// Verifies what was read just now and offers it to the cache; returns the bytes that could not be
+/// verified.
 fn admit(lane: &Lane, part: &Part) -> Result<u64> {
     let Some(buffer) = &part.buffer else { return Ok(0) };
     let bytes = &buffer[..(part.bytes.end - part.bytes.start) as usize];
@@ -369,5 +425,7 @@ fn slice<'b>(lane: &Lane<'b>, part: &'b Part, edges: &Range<u64>) -> &'b [u8] {
 /// What every list is, and what a computation may rely on: ascending, and of vertices that exist.
 fn is_sound(list: &List, connected: u64) -> bool {
     let mut before = 0;
-    list.neighbors().all(|neighbor| std::mem::replace(&mut before, neighbor) <= neighbor && neighbor < connected)
+    list.neighbors().all(|neighbor| {
+        std::mem::replace(&mut before, neighbor) <= neighbor && neighbor < connected
+    })
 }

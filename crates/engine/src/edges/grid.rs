@@ -1,7 +1,9 @@
-//! [`Grid`]: full scans of the grid. Tiles are handed to workers in the order of segments, each stripe to one worker at a time, each stripe's
-//! tiles in order: destinations need no atomics, and every sum has one order, whatever the threads or the device do.
+//! [`Grid`]: full scans of the grid. Tiles are handed to workers in the order of segments, each
+//! stripe to one worker at a time, each stripe's tiles in order: destinations need no atomics, and
+//! every sum has one order, whatever the threads or the device do.
 //!
-//! Some chunks are pinned: they stay in memory after their first reading. They are spread evenly over the scan, so that reading and computing overlap all along.
+//! Some chunks are pinned: they stay in memory after their first reading. They are spread evenly
+//! over the scan, so that reading and computing overlap all along.
 
 use std::{
     collections::VecDeque,
@@ -31,7 +33,8 @@ pub struct Grid {
     arena: Option<Arc<Arena>>,
 }
 
-/// What the workers of one scan share: who may take which tile, and the destinations of each stripe.
+/// What the workers of one scan share: who may take which tile, and the destinations of each
+/// stripe.
 struct Schedule<'s, M> {
     state: Mutex<Tiles<'s, M>>,
     freed: Condvar,
@@ -46,7 +49,8 @@ struct Tiles<'s, M> {
     failed: bool,
 }
 
-/// A tile that a worker has taken; consecutive tiles of one stripe may follow each other in a worker's window.
+/// A tile that a worker has taken; consecutive tiles of one stripe may follow each other in a
+/// worker's window.
 struct Claim {
     tile: u32,
     chunks: u64,
@@ -65,7 +69,12 @@ struct Slot {
 
 impl Grid {
     /// Prepares scans; up to `cache` bytes of chunks will stay in memory.
-    pub fn open(session: &Session, words: OpenSection, directory: GridDirectory, cache: u64) -> Result<Self> {
+    pub fn open(
+        session: &Session,
+        words: OpenSection,
+        directory: GridDirectory,
+        cache: u64,
+    ) -> Result<Self> {
         let mut order: Vec<u32> = (0..directory.tiles.len() as u32).collect();
         order.sort_by_key(|&tile| (directory.tiles[tile as usize].segment, tile));
         let mut grid = Self {
@@ -88,8 +97,12 @@ impl Grid {
 
     /// Chooses the chunks that stay: an even share of every stretch of the scan.
     fn pin(&mut self, session: &Session, cache: u64) -> Result<()> {
-        let total: u64 =
-            self.directory.tiles.iter().flat_map(|tile| (0..tile.chunks()).map(|chunk| Self::padded(tile, chunk).1 as u64)).sum();
+        let total: u64 = self
+            .directory
+            .tiles
+            .iter()
+            .flat_map(|tile| (0..tile.chunks()).map(|chunk| Self::padded(tile, chunk).1 as u64))
+            .sum();
         if total == 0 || cache < PAGE as u64 {
             return Ok(());
         }
@@ -100,7 +113,9 @@ impl Grid {
             for chunk in 0..tile.chunks() {
                 let len = Self::padded(tile, chunk).1 as u64;
                 seen += len;
-                if used + len <= cache && (used + len) as f64 <= seen as f64 * share + len as f64 * 0.5 {
+                if used + len <= cache
+                    && (used + len) as f64 <= seen as f64 * share + len as f64 * 0.5
+                {
                     self.places[(tile.first_chunk + chunk) as usize] = used;
                     used += len;
                 }
@@ -117,7 +132,9 @@ impl Grid {
         let mut scan = Scan::default();
         for tile in &self.directory.tiles {
             scan.words += tile.words();
-            for chunk in (0..tile.chunks()).filter(|chunk| self.places[(tile.first_chunk + chunk) as usize] == u64::MAX) {
+            for chunk in (0..tile.chunks())
+                .filter(|chunk| self.places[(tile.first_chunk + chunk) as usize] == u64::MAX)
+            {
                 scan.bytes += Self::padded(tile, chunk).1 as u64;
                 scan.requests += 1;
             }
@@ -125,7 +142,8 @@ impl Grid {
         scan
     }
 
-    /// Scans all edges. `inbox` holds a value for each vertex; `visit` gets a worker's state, the inbox of the piece's stripe, the stripe's first vertex, and the piece.
+    /// Scans all edges. `inbox` holds a value for each vertex; `visit` gets a worker's state, the
+    /// inbox of the piece's stripe, the stripe's first vertex, and the piece.
     pub fn scan<M: Send, S: Send>(
         &self,
         session: &Session,
@@ -140,7 +158,8 @@ impl Grid {
             stripes.push(Some(stripe));
             rest = after;
         }
-        let tiles = Tiles { first: 0, taken: vec![false; self.order.len()], stripes, failed: false };
+        let tiles =
+            Tiles { first: 0, taken: vec![false; self.order.len()], stripes, failed: false };
         let schedule = Schedule { state: Mutex::new(tiles), freed: Condvar::new() };
         let results = session.workers.map(|index| {
             let mut state = state(index);
@@ -167,8 +186,9 @@ impl Grid {
 }
 
 impl<'s, M> Schedule<'s, M> {
-    /// Takes the next tile whose stripe is free, or one that `held` names (its worker has the stripe already). With `wait`, sleeps until there is one;
-    /// `None`: nothing now, or with `wait`, nothing any more.
+    /// Takes the next tile whose stripe is free, or one that `held` names (its worker has the
+    /// stripe already). With `wait`, sleeps until there is one; `None`: nothing now, or with
+    /// `wait`, nothing any more.
     fn claim(&self, grid: &Grid, held: &mut Vec<Held<'s, M>>, wait: bool) -> Result<Option<u32>> {
         let mut tiles = self.state.lock().expect("no holder panics");
         loop {
@@ -181,7 +201,8 @@ impl<'s, M> Schedule<'s, M> {
             if tiles.first == grid.order.len() {
                 return Ok(None);
             }
-            // Stripes whose earlier tile is still untaken cannot occur: a stripe's tiles stand in order, and a free stripe's first untaken tile comes first.
+            // Stripes whose earlier tile is still untaken cannot occur: a stripe's tiles stand in
+            // order, and a free stripe's first untaken tile comes first.
             for position in tiles.first..grid.order.len().min(tiles.first + 4096) {
                 if tiles.taken[position] {
                     continue;
@@ -236,7 +257,11 @@ struct Worker<'g, 's, 'r, M> {
 }
 
 impl<M> Worker<'_, '_, '_, M> {
-    fn run<S>(&mut self, state: &mut S, visit: &(impl Fn(&mut S, &mut [M], u64, &Piece) + Sync)) -> Result<()> {
+    fn run<S>(
+        &mut self,
+        state: &mut S,
+        visit: &(impl Fn(&mut S, &mut [M], u64, &Piece) + Sync),
+    ) -> Result<()> {
         loop {
             self.fill()?;
             let Some(mut slot) = self.window.pop_front() else { return Ok(()) };
@@ -260,11 +285,19 @@ impl<M> Worker<'_, '_, '_, M> {
 
     /// Keeps the window full: the chunk to be processed and the reads behind it.
     fn fill(&mut self) -> Result<()> {
-        while self.window.len() < 2 * DEPTH && (self.window.is_empty() || !self.reader.free.is_empty()) {
+        while self.window.len() < 2 * DEPTH
+            && (self.window.is_empty() || !self.reader.free.is_empty())
+        {
             let wait = self.window.is_empty();
             if self.claim.is_none() {
-                let Some(tile) = self.schedule.claim(self.grid, &mut self.held, wait)? else { return Ok(()) };
-                self.claim = Some(Claim { tile, chunks: self.grid.directory.tiles[tile as usize].chunks(), next: 0 });
+                let Some(tile) = self.schedule.claim(self.grid, &mut self.held, wait)? else {
+                    return Ok(());
+                };
+                self.claim = Some(Claim {
+                    tile,
+                    chunks: self.grid.directory.tiles[tile as usize].chunks(),
+                    next: 0,
+                });
             }
             let claim = self.claim.as_mut().expect("just made");
             let (tile, chunk) = (claim.tile, claim.next);
@@ -273,7 +306,14 @@ impl<M> Worker<'_, '_, '_, M> {
             if last {
                 self.claim = None;
             }
-            self.start(Slot { tile, chunk, last, buffer: None, pinned: false, tag: self.sequence })?;
+            self.start(Slot {
+                tile,
+                chunk,
+                last,
+                buffer: None,
+                pinned: false,
+                tag: self.sequence,
+            })?;
             self.sequence += 1;
         }
         Ok(())
@@ -288,28 +328,45 @@ impl<M> Worker<'_, '_, '_, M> {
             self.session.counters.chunk_hits.fetch_add(1, Relaxed);
         } else {
             let (offset, len) = Grid::padded(&grid.directory.tiles[slot.tile as usize], slot.chunk);
-            let buffer = self.reader.free.pop_front().expect("the window never holds more than the buffers");
-            self.reader.submit(&self.session.counters, &grid.words, offset, len, buffer, slot.tag)?;
-            self.session
-                .counters
-                .useful_bytes
-                .fetch_add(grid.directory.tiles[slot.tile as usize].chunk_bytes(slot.chunk).1 as u64, Relaxed);
+            let buffer =
+                self.reader.free.pop_front().expect("the window never holds more than the buffers");
+            self.reader.submit(
+                &self.session.counters,
+                &grid.words,
+                offset,
+                len,
+                buffer,
+                slot.tag,
+            )?;
+            self.session.counters.useful_bytes.fetch_add(
+                grid.directory.tiles[slot.tile as usize].chunk_bytes(slot.chunk).1 as u64,
+                Relaxed,
+            );
         }
         self.window.push_back(slot);
         Ok(())
     }
 
-    /// Waits for completions and puts each buffer where its slot is; `front` is the slot that was taken off the window.
+    /// Waits for completions and puts each buffer where its slot is; `front` is the slot that was
+    /// taken off the window.
     fn reap(&mut self, front: &mut Slot) -> Result<()> {
         let window = &mut self.window;
         self.reader.reap(false, |tag, buffer, _| {
-            let slot =
-                if front.tag == tag { &mut *front } else { window.iter_mut().find(|slot| slot.tag == tag).expect("every read has a slot") };
+            let slot = if front.tag == tag {
+                &mut *front
+            } else {
+                window.iter_mut().find(|slot| slot.tag == tag).expect("every read has a slot")
+            };
             slot.buffer = Some(buffer);
         })
     }
 
-    fn process<S>(&mut self, slot: &mut Slot, state: &mut S, visit: &(impl Fn(&mut S, &mut [M], u64, &Piece) + Sync)) -> Result<()> {
+    fn process<S>(
+        &mut self,
+        slot: &mut Slot,
+        state: &mut S,
+        visit: &(impl Fn(&mut S, &mut [M], u64, &Piece) + Sync),
+    ) -> Result<()> {
         let grid = self.grid;
         let tile = &grid.directory.tiles[slot.tile as usize];
         let number = self.chunk_number(slot);
@@ -319,16 +376,33 @@ impl<M> Worker<'_, '_, '_, M> {
             grid.words.verify(offset, &buffer[..len.next_multiple_of(PAGE)])?;
         }
         if let (Some(buffer), true, Some(arena)) = (&fresh, slot.pinned, &grid.arena) {
-            // Copied, not read into: the device is fast into the buffers, whose memory is there, in huge pages, and known to it.
+            // Copied, not read into: the device is fast into the buffers, whose memory is there, in
+            // huge pages, and known to it.
             let mut kept = arena.buffer(grid.places[number] as usize, len.next_multiple_of(PAGE));
             kept.copy_from_slice(&buffer[..len.next_multiple_of(PAGE)]);
-            // Each chunk belongs to one tile, and a tile to one worker: nobody else can have set it.
+            // Each chunk belongs to one tile, and a tile to one worker: nobody else can have set
+            // it.
             let _ = grid.pinned[number].set(kept);
         }
-        let bytes = fresh.as_ref().or_else(|| grid.pinned[number].get()).ok_or(EngineError::Cancelled)?;
-        let held = self.held.iter_mut().find(|held| held.stripe == tile.stripe).expect("a claimed tile's stripe is held");
-        let sources = chunk_sources(&grid.directory, slot.tile as usize, slot.chunk, self.session.graph.connected());
-        let piece = Piece::new(u64::from(tile.segment) << SEGMENT_BITS, sources, tile.code(), &bytes[..len]);
+        let bytes =
+            fresh.as_ref().or_else(|| grid.pinned[number].get()).ok_or(EngineError::Cancelled)?;
+        let held = self
+            .held
+            .iter_mut()
+            .find(|held| held.stripe == tile.stripe)
+            .expect("a claimed tile's stripe is held");
+        let sources = chunk_sources(
+            &grid.directory,
+            slot.tile as usize,
+            slot.chunk,
+            self.session.graph.connected(),
+        );
+        let piece = Piece::new(
+            u64::from(tile.segment) << SEGMENT_BITS,
+            sources,
+            tile.code(),
+            &bytes[..len],
+        );
         visit(state, held.inbox, grid.directory.stripes[tile.stripe as usize], &piece);
         self.session.counters.edges.fetch_add(piece.words(), Relaxed);
         if let Some(buffer) = fresh {
@@ -342,7 +416,11 @@ impl<M> Worker<'_, '_, '_, M> {
 
     /// Gives the stripe back when none of its tiles is left in the window.
     fn finish_tile(&mut self, stripe: u32) {
-        let at = self.held.iter().position(|held| held.stripe == stripe).expect("a claimed tile's stripe is held");
+        let at = self
+            .held
+            .iter()
+            .position(|held| held.stripe == stripe)
+            .expect("a claimed tile's stripe is held");
         self.held[at].tiles -= 1;
         if self.held[at].tiles == 0 {
             let held = self.held.swap_remove(at);
@@ -350,11 +428,13 @@ impl<M> Worker<'_, '_, '_, M> {
         }
     }
 
-    /// After an error: lets the others go, and takes back every buffer that the kernel may still write to.
+    /// After an error: lets the others go, and takes back every buffer that the kernel may still
+    /// write to.
     fn abandon(&mut self) {
         self.schedule.fail();
         self.session.stop.store(true, Relaxed);
-        let mut buffers: Vec<Buffer> = self.window.drain(..).filter_map(|mut slot| slot.buffer.take()).collect();
+        let mut buffers: Vec<Buffer> =
+            self.window.drain(..).filter_map(|mut slot| slot.buffer.take()).collect();
         self.reader.drain(|buffer| buffers.push(buffer));
         self.reader.free.extend(buffers);
     }

@@ -1,4 +1,5 @@
-//! [`Heads`]: the first neighbor of each vertex, in memory or read along. Lists are sorted and vertices ordered by degree, so it is the largest hub among the neighbors.
+//! [`Heads`]: the first neighbor of each vertex, in memory or read along. Lists are sorted and
+//! vertices ordered by degree, so it is the largest hub among the neighbors.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -52,10 +53,14 @@ impl Heads {
 
     /// Leaves them on storage.
     pub fn stored(session: &Session, section: OpenSection) -> Self {
-        Self { place: Place::Storage(section), width: session.graph.manifest().neighbor_bytes as usize }
+        Self {
+            place: Place::Storage(section),
+            width: session.graph.manifest().neighbor_bytes as usize,
+        }
     }
 
-    /// Shows the heads of every group of 64 vertices for which `wanted` says so, on all workers. Heads on storage are read in blocks, those of which nothing is wanted left out.
+    /// Shows the heads of every group of 64 vertices for which `wanted` says so, on all workers.
+    /// Heads on storage are read in blocks, those of which nothing is wanted left out.
     pub fn for_each_group<S: Send>(
         &self,
         session: &Session,
@@ -75,9 +80,13 @@ impl Heads {
             |(index, state, failed): &mut (usize, S, Result<()>), blocks| {
                 let range = blocks.start * block..(blocks.end * block).min(groups);
                 match &self.place {
-                    Place::Memory(bytes) => show(state, range, &SomeHeads { first: 0, bytes, width: self.width }),
+                    Place::Memory(bytes) => {
+                        show(state, range, &SomeHeads { first: 0, bytes, width: self.width })
+                    }
                     Place::Storage(section) if failed.is_ok() && range.clone().any(&wanted) => {
-                        *failed = self.fetch(session, *index, section, &range, |heads| show(state, range.clone(), heads));
+                        *failed = self.fetch(session, *index, section, &range, |heads| {
+                            show(state, range.clone(), heads)
+                        });
                     }
                     Place::Storage(_) => {}
                 }
@@ -100,14 +109,25 @@ impl Heads {
         let end = (groups.end * group).min(session.graph.connected() * self.width as u64);
         let skipped = (groups.start * group - start) as usize;
         session.counters.useful_bytes.fetch_add(end - groups.start * group, Relaxed);
-        session.reader(worker).fetch(&session.counters, section, start, ((end - start) as usize).next_multiple_of(PAGE), |bytes| {
-            take(&SomeHeads { first: groups.start * INDEX_GROUP, bytes: &bytes[skipped..], width: self.width });
-        })
+        session.reader(worker).fetch(
+            &session.counters,
+            section,
+            start,
+            ((end - start) as usize).next_multiple_of(PAGE),
+            |bytes| {
+                take(&SomeHeads {
+                    first: groups.start * INDEX_GROUP,
+                    bytes: &bytes[skipped..],
+                    width: self.width,
+                });
+            },
+        )
     }
 }
 
 impl SomeHeads<'_> {
-    /// The first neighbor of `vertex`, if it has any. An id of all ones means none, unless it is a vertex: then every list holds at most it.
+    /// The first neighbor of `vertex`, if it has any. An id of all ones means none, unless it is a
+    /// vertex: then every list holds at most it.
     #[inline(always)]
     pub fn get(&self, vertex: u64) -> Option<u64> {
         let at = (vertex - self.first) as usize * self.width;

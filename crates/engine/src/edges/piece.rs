@@ -2,22 +2,39 @@
 
 use outercore_graph::format::{GridDirectory, SEGMENT_BITS, Tile, WordCode, WordKind};
 
-/// How far ahead of the edge at hand signals are brought near, in bytes: far enough for main memory, within the next page.
+/// How far ahead of the edge at hand signals are brought near, in bytes: far enough for main
+/// memory, within the next page.
 const AHEAD: usize = 2048;
 
-/// The first and the last source that chunk `index` of tile `number` may have, within its segment, in a graph of so many vertices.
-pub fn chunk_sources(directory: &GridDirectory, number: usize, index: u64, vertices: u64) -> (u64, u64) {
+/// The first and the last source that chunk `index` of tile `number` may have, within its segment,
+/// in a graph of so many vertices.
+pub fn chunk_sources(
+    directory: &GridDirectory,
+    number: usize,
+    index: u64,
+    vertices: u64,
+) -> (u64, u64) {
     let tile = &directory.tiles[number];
-    let source = |tile: &Tile, index: u64| directory.chunks[(tile.first_chunk + index) as usize].source;
+    let source =
+        |tile: &Tile, index: u64| directory.chunks[(tile.first_chunk + index) as usize].source;
     let first = source(tile, index);
     if index + 1 < tile.chunks() {
         // The next chunk counts from this one's last source.
         return (first, source(tile, index + 1));
     }
-    // The next tile of the same segment begins after this one's last source, unless it begins anew: a vertex of very many edges has several series of tiles.
-    let next = directory.tiles.get(number + 1).filter(|next| (next.stripe, next.segment) == (tile.stripe, tile.segment));
+    // The next tile of the same segment begins after this one's last source, unless it begins anew:
+    // a vertex of very many edges has several series of tiles.
+    let next = directory
+        .tiles
+        .get(number + 1)
+        .filter(|next| (next.stripe, next.segment) == (tile.stripe, tile.segment));
     let end = (vertices - (u64::from(tile.segment) << SEGMENT_BITS)).min(1 << SEGMENT_BITS) - 1;
-    (first, next.map(|next| source(next, 0)).filter(|&source| source > first).map_or(end, |source| source - 1))
+    (
+        first,
+        next.map(|next| source(next, 0))
+            .filter(|&source| source > first)
+            .map_or(end, |source| source - 1),
+    )
 }
 
 /// A piece of a tile: at most one chunk.
@@ -33,7 +50,8 @@ pub struct Piece<'a> {
 }
 
 impl<'a> Piece<'a> {
-    /// The piece with these words, of a segment that begins at `segment`; its sources are in `sources`, within that.
+    /// The piece with these words, of a segment that begins at `segment`; its sources are in
+    /// `sources`, within that.
     pub(crate) fn new(segment: u64, sources: (u64, u64), code: WordCode, bytes: &'a [u8]) -> Self {
         Self { segment, source: sources.0, last: sources.1, code, bytes }
     }
@@ -58,22 +76,37 @@ impl<'a> Piece<'a> {
         1 << self.code.low_bits
     }
 
-    /// Hands every edge to `visit`: the source within the segment, and the destination within the stripe.
+    /// Hands every edge to `visit`: the source within the segment, and the destination within the
+    /// stripe.
     #[inline(always)]
     pub fn for_each(&self, visit: impl FnMut(usize, usize)) {
         self.decode_from(self.first(), usize::MAX, |_| {}, visit);
     }
 
-    /// The same with sources counted from [`first`](Self::first): all that `visit` gets are below `len`, or this panics, and all destinations below [`targets`](Self::targets). `near` gets
-    /// some places where sources will be soon; `stride` is the bytes between what is looked up for neighboring sources.
+    /// The same with sources counted from [`first`](Self::first): all that `visit` gets are below
+    /// `len`, or this panics, and all destinations below [`targets`](Self::targets). `near` gets
+    /// some places where sources will be soon; `stride` is the bytes between what is looked up for
+    /// neighboring sources.
     #[inline(always)]
-    pub fn for_each_near(&self, len: usize, stride: usize, mut near: impl FnMut(usize), visit: impl FnMut(usize, usize)) {
+    pub fn for_each_near(
+        &self,
+        len: usize,
+        stride: usize,
+        mut near: impl FnMut(usize),
+        visit: impl FnMut(usize, usize),
+    ) {
         let far = AHEAD / stride;
         self.decode_from(0, len, |source| near(source + far), visit);
     }
 
     #[inline(always)]
-    fn decode_from(&self, first: usize, len: usize, near: impl FnMut(usize), visit: impl FnMut(usize, usize)) {
+    fn decode_from(
+        &self,
+        first: usize,
+        len: usize,
+        near: impl FnMut(usize),
+        visit: impl FnMut(usize, usize),
+    ) {
         // A loop of its own for each length of a word, in which offsets and shifts are constants.
         match (self.code.kind, self.code.bits) {
             (WordKind::Gaps, 8) => self.decode_gaps::<8>(first, len, near, visit),
@@ -88,9 +121,16 @@ impl<'a> Piece<'a> {
         }
     }
 
-    /// Four words at a time: places ascend, so that one comparison tells whether all four sources are in bounds, and one place brought near is enough for them.
+    /// Four words at a time: places ascend, so that one comparison tells whether all four sources
+    /// are in bounds, and one place brought near is enough for them.
     #[inline(always)]
-    fn decode_gaps<const BITS: usize>(&self, first: usize, len: usize, mut near: impl FnMut(usize), mut visit: impl FnMut(usize, usize)) {
+    fn decode_gaps<const BITS: usize>(
+        &self,
+        first: usize,
+        len: usize,
+        mut near: impl FnMut(usize),
+        mut visit: impl FnMut(usize, usize),
+    ) {
         let (low_bits, first_skip) = (self.code.low_bits, WordCode::first_skip(BITS as u32));
         let low_mask = (1u64 << low_bits) - 1;
         let edge = |place: u64| ((place >> low_bits) as usize, (place & low_mask) as usize);
@@ -98,7 +138,9 @@ impl<'a> Piece<'a> {
         while rest.len() >= BITS / 2 + 4 {
             let four: [u32; 4] = std::array::from_fn(|at| word::<BITS>(&rest[..BITS / 2 + 4], at));
             if four.iter().fold(false, |any, &word| any | (word >= first_skip)) {
-                four.into_iter().for_each(|word| advance::<BITS>(&mut place, (low_bits, len), word, &mut visit));
+                four.into_iter().for_each(|word| {
+                    advance::<BITS>(&mut place, (low_bits, len), word, &mut visit)
+                });
             } else {
                 let places = four.map(|word| {
                     place += u64::from(word);
@@ -112,17 +154,27 @@ impl<'a> Piece<'a> {
         }
         let mut last = [0; 32];
         last[..rest.len()].copy_from_slice(rest);
-        (0..rest.len() * 8 / BITS).for_each(|at| advance::<BITS>(&mut place, (low_bits, len), word::<BITS>(&last, at), &mut visit));
+        (0..rest.len() * 8 / BITS).for_each(|at| {
+            advance::<BITS>(&mut place, (low_bits, len), word::<BITS>(&last, at), &mut visit)
+        });
     }
 
     /// The same of graphs up to version 3.
     #[inline(always)]
-    fn decode_deltas<const BITS: usize>(&self, first: usize, len: usize, mut near: impl FnMut(usize), mut visit: impl FnMut(usize, usize)) {
-        let (low_bits, low_mask, skip) = (self.code.low_bits, (1 << self.code.low_bits) - 1, self.code.skip());
+    fn decode_deltas<const BITS: usize>(
+        &self,
+        first: usize,
+        len: usize,
+        mut near: impl FnMut(usize),
+        mut visit: impl FnMut(usize, usize),
+    ) {
+        let (low_bits, low_mask, skip) =
+            (self.code.low_bits, (1 << self.code.low_bits) - 1, self.code.skip());
         let (mut source, mut rest) = (first, self.bytes);
         while rest.len() >= BITS / 2 + 4 {
             let four: [u32; 4] = std::array::from_fn(|at| word::<BITS>(&rest[..BITS / 2 + 4], at));
-            let (deltas, lows) = (four.map(|word| word >> low_bits), four.map(|word| (word & low_mask) as usize));
+            let (deltas, lows) =
+                (four.map(|word| word >> low_bits), four.map(|word| (word & low_mask) as usize));
             if deltas.iter().fold(false, |any, &delta| any | (delta == skip)) {
                 for (delta, low) in deltas.into_iter().zip(lows) {
                     step(&mut source, len, (delta, low), skip, &mut visit);
@@ -145,7 +197,13 @@ impl<'a> Piece<'a> {
         last[..rest.len()].copy_from_slice(rest);
         for at in 0..rest.len() * 8 / BITS {
             let word = word::<BITS>(&last, at);
-            step(&mut source, len, (word >> low_bits, (word & low_mask) as usize), skip, &mut visit);
+            step(
+                &mut source,
+                len,
+                (word >> low_bits, (word & low_mask) as usize),
+                skip,
+                &mut visit,
+            );
         }
     }
 }
@@ -154,12 +212,18 @@ impl<'a> Piece<'a> {
 #[inline(always)]
 fn word<const BITS: usize>(bytes: &[u8], at: usize) -> u32 {
     let (byte, bit) = (at * BITS / 8, at * BITS % 8);
-    u32::from_le_bytes(bytes[byte..byte + 4].try_into().expect("four bytes")) >> bit & ((1 << BITS) - 1)
+    u32::from_le_bytes(bytes[byte..byte + 4].try_into().expect("four bytes")) >> bit
+        & ((1 << BITS) - 1)
 }
 
 /// A gap that may be a skip.
 #[inline(always)]
-fn advance<const BITS: usize>(place: &mut u64, (low_bits, len): (u32, usize), word: u32, visit: &mut impl FnMut(usize, usize)) {
+fn advance<const BITS: usize>(
+    place: &mut u64,
+    (low_bits, len): (u32, usize),
+    word: u32,
+    visit: &mut impl FnMut(usize, usize),
+) {
     if word >= WordCode::first_skip(BITS as u32) {
         *place += WordCode::skipped(BITS as u32, word);
     } else {
@@ -172,7 +236,13 @@ fn advance<const BITS: usize>(place: &mut u64, (low_bits, len): (u32, usize), wo
 
 /// A delta that may be a skip.
 #[inline(always)]
-fn step(source: &mut usize, len: usize, (delta, low): (u32, usize), skip: u32, visit: &mut impl FnMut(usize, usize)) {
+fn step(
+    source: &mut usize,
+    len: usize,
+    (delta, low): (u32, usize),
+    skip: u32,
+    visit: &mut impl FnMut(usize, usize),
+) {
     if delta == skip {
         *source += low;
     } else {
@@ -188,26 +258,36 @@ mod tests {
 
     /// The words of a code, packed.
     fn pack(code: WordCode, words: &[u32]) -> Vec<u8> {
-        let bits: Vec<u32> = words.iter().flat_map(|&word| (0..code.bits).map(move |bit| word >> bit & 1)).collect();
-        bits.chunks(8).map(|byte| byte.iter().rev().fold(0, |byte, &bit| (byte << 1) | bit as u8)).collect()
+        let bits: Vec<u32> =
+            words.iter().flat_map(|&word| (0..code.bits).map(move |bit| word >> bit & 1)).collect();
+        bits.chunks(8)
+            .map(|byte| byte.iter().rev().fold(0, |byte, &bit| (byte << 1) | bit as u8))
+            .collect()
     }
 
-    /// Some words of a code and their edges, the first of which are added to source 5; skips at every place of a group of four, and several in a row.
+    /// Some words of a code and their edges, the first of which are added to source 5; skips at
+    /// every place of a group of four, and several in a row.
     fn example(code: WordCode, count: u32) -> (Vec<u32>, Vec<(usize, usize)>) {
         let WordCode { bits, low_bits, kind } = code;
-        let (mut words, mut edges, mut source, mut place) = (Vec::new(), Vec::new(), 5, 5 << low_bits);
+        let (mut words, mut edges, mut source, mut place) =
+            (Vec::new(), Vec::new(), 5, 5 << low_bits);
         for at in 0..count {
             let skips = at * at % 7 == 2;
             if kind == WordKind::Deltas {
-                let (delta, low) = (if skips { code.skip() } else { at % 3 }, at * 37 % (1 << low_bits));
+                let (delta, low) =
+                    (if skips { code.skip() } else { at % 3 }, at * 37 % (1 << low_bits));
                 words.push(delta << low_bits | low);
                 source += if skips { low } else { delta } as usize;
                 edges.extend((!skips).then_some((source, low as usize)));
             } else {
                 let first_skip = (1 << bits) - 8;
                 words.push(if skips { first_skip + at % 2 } else { at * 37 % first_skip });
-                place += if skips { 1 << (bits - 1 + at % 2) } else { u64::from(at * 37 % first_skip) };
-                edges.extend((!skips).then_some(((place >> low_bits) as usize, (place & ((1 << low_bits) - 1)) as usize)));
+                place +=
+                    if skips { 1 << (bits - 1 + at % 2) } else { u64::from(at * 37 % first_skip) };
+                edges.extend((!skips).then_some((
+                    (place >> low_bits) as usize,
+                    (place & ((1 << low_bits) - 1)) as usize,
+                )));
             }
         }
         (words, edges)
@@ -215,12 +295,13 @@ mod tests {
 
     #[test]
     fn every_word_is_an_edge_or_a_skip() {
-        let deltas = [(12, 8), (16, 11), (20, 16), (24, 17)].map(|(bits, low_bits)| WordCode { bits, low_bits, kind: WordKind::Deltas });
-        let gaps = [(8, 3), (8, 10), (12, 0), (16, 11), (20, 16), (24, 17)].map(|(bits, low_bits)| WordCode {
+        let deltas = [(12, 8), (16, 11), (20, 16), (24, 17)].map(|(bits, low_bits)| WordCode {
             bits,
             low_bits,
-            kind: WordKind::Gaps,
+            kind: WordKind::Deltas,
         });
+        let gaps = [(8, 3), (8, 10), (12, 0), (16, 11), (20, 16), (24, 17)]
+            .map(|(bits, low_bits)| WordCode { bits, low_bits, kind: WordKind::Gaps });
         for code in deltas.into_iter().chain(gaps) {
             for count in [0, 1, 3, 4, 5, 8, 11, 64, 67] {
                 let (words, edges) = example(code, count);
@@ -231,9 +312,21 @@ mod tests {
                 assert_eq!(seen, edges, "{code:?}, {count} words");
                 let (mut near, mut counted) = (0, Vec::new());
                 let len = edges.last().map_or(1, |&(source, _)| source - 4);
-                piece.for_each_near(len, 8, |_| near += 1, |source, target| counted.push((source + 5, target)));
-                assert_eq!((counted, near > 0), (edges, count * code.bits >= code.bits * 4 + 32), "{code:?}, {count} words");
-                assert_eq!((piece.words(), piece.targets()), (u64::from(count), 1 << code.low_bits));
+                piece.for_each_near(
+                    len,
+                    8,
+                    |_| near += 1,
+                    |source, target| counted.push((source + 5, target)),
+                );
+                assert_eq!(
+                    (counted, near > 0),
+                    (edges, count * code.bits >= code.bits * 4 + 32),
+                    "{code:?}, {count} words"
+                );
+                assert_eq!(
+                    (piece.words(), piece.targets()),
+                    (u64::from(count), 1 << code.low_bits)
+                );
             }
         }
     }
@@ -241,7 +334,8 @@ mod tests {
     #[test]
     fn no_source_is_shown_beyond_those_that_there_are() {
         let (deltas, gaps) = (WordKind::Deltas, WordKind::Gaps);
-        // The last one of each group is the highest; then one that is left over, and one behind a skip.
+        // The last one of each group is the highest; then one that is left over, and one behind a
+        // skip.
         for (kind, words) in [
             (deltas, &[1 << 8, 1 << 8, 1 << 8, 7 << 8, 0, 0][..]),
             (deltas, &[10 << 8]),
@@ -250,11 +344,17 @@ mod tests {
             (gaps, &[10 << 8 | 255]),
             (gaps, &[0, (1 << 16) - 8, 0, 0, 0, 0]),
         ] {
-            let code = WordCode { bits: 16, low_bits: if words[1..].contains(&((1 << 16) - 8)) { 12 } else { 8 }, kind };
+            let code = WordCode {
+                bits: 16,
+                low_bits: if words[1..].contains(&((1 << 16) - 8)) { 12 } else { 8 },
+                kind,
+            };
             let last = if code.low_bits == 12 { 8 } else { 10 };
             let bytes = pack(code, words);
             let piece = Piece::new(0, (0, 100), code, &bytes);
-            let shown = std::panic::catch_unwind(|| piece.for_each_near(last, 8, |_| {}, |source, _| assert!(source < last, "shown")));
+            let shown = std::panic::catch_unwind(|| {
+                piece.for_each_near(last, 8, |_| {}, |source, _| assert!(source < last, "shown"))
+            });
             let cause = shown.expect_err("there is no such source");
             assert_eq!(cause.downcast_ref::<&str>(), Some(&"no such source"));
             piece.for_each_near(last + 1, 8, |_| {}, |source, _| assert!(source <= last));

@@ -1,6 +1,8 @@
-//! [`Rows`]: where each vertex's list lies. Degrees are in memory (4 bytes a vertex); a list's offset is that of its group of 64 plus the degrees before it.
+//! [`Rows`]: where each vertex's list lies. Degrees are in memory (4 bytes a vertex); a list's
+//! offset is that of its group of 64 plus the degrees before it.
 //!
-//! Degrees and index are those of all vertices, or of a window of them that slides: then nothing here grows with the graph.
+//! Degrees and index are those of all vertices, or of a window of them that slides: then nothing
+//! here grows with the graph.
 
 use std::ops::Range;
 
@@ -33,14 +35,19 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// The sections that must be opened for these rows, in this order; the last one only with weights.
+    /// The sections that must be opened for these rows, in this order; the last one only with
+    /// weights.
     pub fn sections(direction: Direction, weights: bool) -> Vec<String> {
         Self::sections_of(direction.name(), weights)
     }
 
     /// The same for lists whose names begin with `prefix`.
     pub fn sections_of(prefix: &str, weights: bool) -> Vec<String> {
-        let parts: &[&str] = if weights { &["degrees", "index", "adjacency", "weights"] } else { &["degrees", "index", "adjacency"] };
+        let parts: &[&str] = if weights {
+            &["degrees", "index", "adjacency", "weights"]
+        } else {
+            &["degrees", "index", "adjacency"]
+        };
         parts.iter().map(|part| format!("{prefix}.{part}")).collect()
     }
 
@@ -54,7 +61,8 @@ impl Rows {
         vertices * 4 + vertices / INDEX_GROUP * 8 + 16
     }
 
-    /// Loads degrees and index. `cache` bytes are for the front of the adjacency (and of the weights, in proportion).
+    /// Loads degrees and index. `cache` bytes are for the front of the adjacency (and of the
+    /// weights, in proportion).
     pub fn load(session: &Session, sections: Vec<OpenSection>, cache: u64) -> Result<Self> {
         let mut rows = Self::sliding(session, sections, cache)?;
         rows.slide(session, 0..session.graph.connected())?;
@@ -76,17 +84,29 @@ impl Rows {
     /// Rows whose window is empty, to be slid. `cache` is as in [`Rows::load`].
     pub fn sliding(session: &Session, sections: Vec<OpenSection>, cache: u64) -> Result<Self> {
         let mut sections = sections.into_iter();
-        let mut next = || sections.next().ok_or_else(|| EngineError::Usage("the rows' sections were not opened".to_owned()));
+        let mut next = || {
+            sections
+                .next()
+                .ok_or_else(|| EngineError::Usage("the rows' sections were not opened".to_owned()))
+        };
         let (degrees, index, adjacency) = (next()?, next()?, next()?);
         let weights = next().ok();
         let manifest = session.graph.manifest();
         let huge = session.config.huge_pages;
-        let total = adjacency.section.bytes + weights.as_ref().map_or(0, |weights| weights.section.bytes);
+        let total =
+            adjacency.section.bytes + weights.as_ref().map_or(0, |weights| weights.section.bytes);
         let share = |section: &OpenSection| -> Result<PrefixCache> {
-            let bytes = (u128::from(cache) * u128::from(section.section.bytes) / u128::from(total.max(1))) as u64;
-            PrefixCache::new((bytes / PrefixCache::PAGE_COST).min(section.section.pages()), huge.for_streams())
+            let bytes = (u128::from(cache) * u128::from(section.section.bytes)
+                / u128::from(total.max(1))) as u64;
+            PrefixCache::new(
+                (bytes / PrefixCache::PAGE_COST).min(section.section.pages()),
+                huge.for_streams(),
+            )
         };
-        let (cache, weight_cache) = (share(&adjacency)?, weights.as_ref().map_or_else(|| PrefixCache::new(0, HugePages::Off), share)?);
+        let (cache, weight_cache) = (
+            share(&adjacency)?,
+            weights.as_ref().map_or_else(|| PrefixCache::new(0, HugePages::Off), share)?,
+        );
         Ok(Self {
             degrees: Degrees::none()?,
             index: HugeVec::zeroed(1, HugePages::Off)?,
@@ -101,7 +121,8 @@ impl Rows {
         })
     }
 
-    /// Brings degrees and index of `window` into memory, in the place of those before; it begins a group of 64.
+    /// Brings degrees and index of `window` into memory, in the place of those before; it begins a
+    /// group of 64.
     ///
     /// # Panics
     /// If these rows do not slide.
@@ -109,7 +130,8 @@ impl Rows {
         let [degrees, index] = self.tables.as_ref().expect("only rows that slide are slid");
         assert_eq!(window.start % INDEX_GROUP, 0, "a window begins a group");
         let groups = window.start / INDEX_GROUP..window.end.div_ceil(INDEX_GROUP) + 1;
-        // What is no longer needed goes first: the old window and the new one are never in memory together.
+        // What is no longer needed goes first: the old window and the new one are never in memory
+        // together.
         self.degrees = Degrees::none()?;
         self.index = HugeVec::zeroed(0, HugePages::Off)?;
         self.degrees = Degrees::Wide(window.start, load_range(session, degrees, window.clone())?);
@@ -168,14 +190,19 @@ pub fn mean_weight(graph: &Graph) -> Result<f64> {
 }
 
 /// Reads a section of little-endian numbers into memory, in parallel and verified.
-pub fn load_table<T: outercore_storage::Pod + bytemuck::Pod>(session: &Session, section: &OpenSection, len: usize) -> Result<HugeVec<T>> {
+pub fn load_table<T: outercore_storage::Pod + bytemuck::Pod>(
+    session: &Session,
+    section: &OpenSection,
+    len: usize,
+) -> Result<HugeVec<T>> {
     load_range(session, section, 0..len as u64)
 }
 
 /// A part of a table on its way: where in the section it begins, and its memory.
 type Part<'t> = (u64, &'t mut [u8]);
 
-/// Reads entries `range` of a section of little-endian numbers into memory, in parallel and verified.
+/// Reads entries `range` of a section of little-endian numbers into memory, in parallel and
+/// verified.
 pub fn load_range<T: outercore_storage::Pod + bytemuck::Pod>(
     session: &Session,
     section: &OpenSection,
@@ -183,11 +210,18 @@ pub fn load_range<T: outercore_storage::Pod + bytemuck::Pod>(
 ) -> Result<HugeVec<T>> {
     let size = size_of::<T>() as u64;
     if section.section.bytes < range.end * size {
-        let what = format!("it has {} bytes where {} are needed", section.section.bytes, range.end * size);
-        return Err(outercore_graph::GraphError::Corrupt { path: section.section.path().to_owned(), what }.into());
+        let what =
+            format!("it has {} bytes where {} are needed", section.section.bytes, range.end * size);
+        return Err(outercore_graph::GraphError::Corrupt {
+            path: section.section.path().to_owned(),
+            what,
+        }
+        .into());
     }
-    let mut table: HugeVec<T> = HugeVec::zeroed((range.end - range.start) as usize, session.config.huge_pages)?;
-    let parts = cut(bytemuck::cast_slice_mut(&mut table), range.start * size, session.buffer_bytes());
+    let mut table: HugeVec<T> =
+        HugeVec::zeroed((range.end - range.start) as usize, session.config.huge_pages)?;
+    let parts =
+        cut(bytemuck::cast_slice_mut(&mut table), range.start * size, session.buffer_bytes());
     let results = session.workers.over(
         parts.len() as u64,
         1,
@@ -205,7 +239,8 @@ pub fn load_range<T: outercore_storage::Pod + bytemuck::Pod>(
     Ok(table)
 }
 
-/// Cuts the bytes from `offset` on into parts, each of which is at most a buffer of whole pages; all but the first begin a page.
+/// Cuts the bytes from `offset` on into parts, each of which is at most a buffer of whole pages;
+/// all but the first begin a page.
 fn cut(mut bytes: &mut [u8], mut offset: u64, buffer: usize) -> Vec<std::sync::Mutex<Part<'_>>> {
     let mut parts = Vec::new();
     while !bytes.is_empty() {
@@ -219,12 +254,22 @@ fn cut(mut bytes: &mut [u8], mut offset: u64, buffer: usize) -> Vec<std::sync::M
 }
 
 /// One part: through a buffer, because a table's ends are not whole pages.
-fn load_part(session: &Session, worker: usize, section: &OpenSection, part: &mut Part) -> Result<()> {
+fn load_part(
+    session: &Session,
+    worker: usize,
+    section: &OpenSection,
+    part: &mut Part,
+) -> Result<()> {
     session.check()?;
     let mut reader = session.reader(worker);
     let (offset, bytes) = part;
     let lead = (*offset % PAGE as u64) as usize;
     let (first, len) = (*offset - lead as u64, (lead + bytes.len()).next_multiple_of(PAGE));
-    session.counters.useful_bytes.fetch_add(bytes.len() as u64, std::sync::atomic::Ordering::Relaxed);
-    reader.fetch(&session.counters, section, first, len, |content| bytes.copy_from_slice(&content[lead..lead + bytes.len()]))
+    session
+        .counters
+        .useful_bytes
+        .fetch_add(bytes.len() as u64, std::sync::atomic::Ordering::Relaxed);
+    reader.fetch(&session.counters, section, first, len, |content| {
+        bytes.copy_from_slice(&content[lead..lead + bytes.len()])
+    })
 }

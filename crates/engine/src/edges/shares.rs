@@ -1,5 +1,7 @@
-//! [`Shares`]: which worker reads the lists of which vertices. They are cut into ranges of about the same cost, which go to the workers by turns: each has a part of every region, of hubs and of
-//! others. With stealing, a worker that is done takes ranges of the share of which most is left (Graphene, FAST'17, section 4.2).
+//! [`Shares`]: which worker reads the lists of which vertices. They are cut into ranges of about
+//! the same cost, which go to the workers by turns: each has a part of every region, of hubs and of
+//! others. With stealing, a worker that is done takes ranges of the share of which most is left
+//! (Graphene, FAST'17, section 4.2).
 
 use std::{
     ops::Range,
@@ -21,7 +23,14 @@ impl<C: Fn(u64) -> u64> Shares<C> {
     /// `len` things in a row for so many workers, in so many ranges; some may be empty.
     pub fn new(len: u64, workers: u64, ranges: u64, stealing: bool, cost: C) -> Self {
         let taken = (0..workers.max(1)).map(|_| AtomicU64::new(0)).collect();
-        Self { taken, len, ranges: if len > 0 { ranges.max(1) } else { 0 }, cost, stealing, stolen: AtomicU64::new(0) }
+        Self {
+            taken,
+            len,
+            ranges: if len > 0 { ranges.max(1) } else { 0 },
+            cost,
+            stealing,
+            stolen: AtomicU64::new(0),
+        }
     }
 
     /// The next range for a worker; `None` when there is none for it any more.
@@ -33,7 +42,8 @@ impl<C: Fn(u64) -> u64> Shares<C> {
             return None;
         }
         loop {
-            let (left, victim) = (0..self.taken.len()).map(|share| (self.left(share), share)).max()?;
+            let (left, victim) =
+                (0..self.taken.len()).map(|share| (self.left(share), share)).max()?;
             if left == 0 {
                 return None;
             }
@@ -44,7 +54,8 @@ impl<C: Fn(u64) -> u64> Shares<C> {
         }
     }
 
-    /// Ranges that are left of a share: of those whose number leaves the worker's when divided by the number of workers.
+    /// Ranges that are left of a share: of those whose number leaves the worker's when divided by
+    /// the number of workers.
     fn left(&self, share: usize) -> u64 {
         let workers = self.taken.len() as u64;
         let all = (self.ranges + workers - 1 - share as u64) / workers;
@@ -55,7 +66,8 @@ impl<C: Fn(u64) -> u64> Shares<C> {
         if self.left(share) == 0 {
             return None;
         }
-        let range = self.taken[share].fetch_add(1, Relaxed) * self.taken.len() as u64 + share as u64;
+        let range =
+            self.taken[share].fetch_add(1, Relaxed) * self.taken.len() as u64 + share as u64;
         (range < self.ranges).then(|| self.bound(range)..self.bound(range + 1))
     }
 
@@ -65,9 +77,13 @@ impl<C: Fn(u64) -> u64> Shares<C> {
         match range {
             0 => 0,
             range if range >= self.ranges => self.len,
-            range => {
-                first_from(self.len, &self.cost, before + (u128::from(all - before) * u128::from(range) / u128::from(self.ranges)) as u64)
-            }
+            range => first_from(
+                self.len,
+                &self.cost,
+                before
+                    + (u128::from(all - before) * u128::from(range) / u128::from(self.ranges))
+                        as u64,
+            ),
         }
     }
 
@@ -93,7 +109,9 @@ mod tests {
 
     #[test]
     fn every_range_is_taken_once_and_only_stealing_crosses_shares() {
-        for (len, workers, ranges) in [(0, 2, 4), (1, 3, 1), (100, 3, 7), (64, 2, 1), (20_000, 2, 128)] {
+        for (len, workers, ranges) in
+            [(0, 2, 4), (1, 3, 1), (100, 3, 7), (64, 2, 1), (20_000, 2, 128)]
+        {
             for cost in [|at: u64| at, |at: u64| 100 - 100 / (at + 1), |_| 0] {
                 let all = Shares::new(len, workers, ranges, true, cost);
                 let mut taken: Vec<u64> = std::iter::from_fn(|| all.take(0)).flatten().collect();
@@ -101,10 +119,14 @@ mod tests {
                 assert_eq!(taken, (0..len).collect::<Vec<_>>());
                 assert_eq!(all.stolen() > 0, workers > 1 && len > 0 && ranges > 1);
                 let own = Shares::new(len, workers, ranges, false, cost);
-                let mut taken: Vec<Range<u64>> =
-                    (0..workers as usize).flat_map(|worker| std::iter::from_fn(|| own.take(worker)).collect::<Vec<_>>()).collect();
+                let mut taken: Vec<Range<u64>> = (0..workers as usize)
+                    .flat_map(|worker| std::iter::from_fn(|| own.take(worker)).collect::<Vec<_>>())
+                    .collect();
                 taken.sort_unstable_by_key(|range| (range.start, range.end));
-                assert_eq!(taken.into_iter().flatten().collect::<Vec<_>>(), (0..len).collect::<Vec<_>>());
+                assert_eq!(
+                    taken.into_iter().flatten().collect::<Vec<_>>(),
+                    (0..len).collect::<Vec<_>>()
+                );
                 assert_eq!(own.stolen(), 0);
             }
         }
@@ -115,8 +137,11 @@ mod tests {
         // The first ones cost most.
         let cost = |at: u64| 1_000_000 - 1_000_000 / (at / 100 + 1) + at;
         let shares = Shares::new(100_000, 2, 64, false, cost);
-        let of =
-            |worker| std::iter::from_fn(|| shares.take(worker)).map(|range: Range<u64>| cost(range.end) - cost(range.start)).sum::<u64>();
+        let of = |worker| {
+            std::iter::from_fn(|| shares.take(worker))
+                .map(|range: Range<u64>| cost(range.end) - cost(range.start))
+                .sum::<u64>()
+        };
         let (one, other) = (of(0), of(1));
         assert_eq!(one + other, cost(100_000));
         // The first hundred are half of everything, and things are not cut.

@@ -1,7 +1,10 @@
-//! [`IoIterator`]: the lists of active vertices, in the order in which storage delivers them (Graphene, FAST'17, section 2).
+//! [`IoIterator`]: the lists of active vertices, in the order in which storage delivers them
+//! (Graphene, FAST'17, section 2).
 //!
-//! The author says who is active and what to do with a list; everything between is here: active vertices become wanted blocks (`wanted`), these become requests, requests are
-//! kept in flight (`fetch`), lists that are in memory are not read again. A list longer than a request arrives in pieces.
+//! The author says who is active and what to do with a list; everything between is here: active
+//! vertices become wanted blocks (`wanted`), these become requests, requests are kept in flight
+//! (`fetch`), lists that are in memory are not read again. A list longer than a request arrives in
+//! pieces.
 
 use std::{ops::Range, sync::atomic::Ordering::Relaxed};
 
@@ -70,7 +73,11 @@ impl<'a> List<'a> {
     pub fn weighted(&self) -> impl Iterator<Item = (u64, u64)> + 'a {
         let (weights, weight_width) = (self.weights, self.weight_width);
         self.neighbors().enumerate().map(move |(index, neighbor)| {
-            let weight = if weight_width == 0 { 0 } else { number(&weights[index * weight_width..(index + 1) * weight_width]) };
+            let weight = if weight_width == 0 {
+                0
+            } else {
+                number(&weights[index * weight_width..(index + 1) * weight_width])
+            };
             (neighbor, weight)
         })
     }
@@ -102,13 +109,16 @@ impl<'a> IoIterator<'a> {
         Self { within: range, ..self }
     }
 
-    /// With `true`, lists come in ascending order of their vertices, to one worker: for sums whose order matters.
+    /// With `true`, lists come in ascending order of their vertices, to one worker: for sums whose
+    /// order matters.
     pub fn ordered(self, ordered: bool) -> Self {
         Self { ordered, ..self }
     }
 
-    /// Hands the list of every active vertex with edges to `compute`, on all workers; all pieces of a list go to one of them. `is_active` is asked once for each
-    /// group of 64 vertices: it gets the group's number and answers with bits. `expected` is about how many edges there will be: a small step stays on one worker.
+    /// Hands the list of every active vertex with edges to `compute`, on all workers; all pieces of
+    /// a list go to one of them. `is_active` is asked once for each group of 64 vertices: it gets
+    /// the group's number and answers with bits. `expected` is about how many edges there will be:
+    /// a small step stays on one worker.
     pub fn for_each<S: Send>(
         &self,
         expected: u64,
@@ -122,7 +132,9 @@ impl<'a> IoIterator<'a> {
         let shares = self.shares(groups, workers, self.session.config.stealing);
         let body = |index: usize| {
             let mut state = state(index);
-            let result = self.work((index, index), &shares, &is_active, &mut |vertex, list| compute(&mut state, vertex, list));
+            let result = self.work((index, index), &shares, &is_active, &mut |vertex, list| {
+                compute(&mut state, vertex, list)
+            });
             result.map(|()| state)
         };
         let results = if alone { vec![body(0)] } else { self.session.workers.map(body) };
@@ -131,31 +143,54 @@ impl<'a> IoIterator<'a> {
         error::all(results)
     }
 
-    /// Hands the list of every vertex of the range to `compute`, on the calling worker alone, in ascending order.
+    /// Hands the list of every vertex of the range to `compute`, on the calling worker alone, in
+    /// ascending order.
     pub fn for_each_here(self, worker: usize, compute: impl FnMut(u64, List)) -> Result<()> {
         self.for_each_active_here(worker, |_| u64::MAX, compute)
     }
 
     /// The same with active vertices only; `is_active` is as in [`IoIterator::for_each`].
-    pub fn for_each_active_here(mut self, worker: usize, is_active: impl Fn(u64) -> u64, mut compute: impl FnMut(u64, List)) -> Result<()> {
+    pub fn for_each_active_here(
+        mut self,
+        worker: usize,
+        is_active: impl Fn(u64) -> u64,
+        mut compute: impl FnMut(u64, List),
+    ) -> Result<()> {
         self.ordered = true;
         let groups = self.within.end.div_ceil(64).saturating_sub(self.within.start / 64);
         self.work((worker, 0), &self.shares(groups, 1, false), &is_active, &mut compute)
     }
 
     /// Shares of the groups of the range.
-    fn shares(&self, groups: u64, workers: u64, stealing: bool) -> Shares<impl Fn(u64) -> u64 + Sync> {
+    fn shares(
+        &self,
+        groups: u64,
+        workers: u64,
+        stealing: bool,
+    ) -> Shares<impl Fn(u64) -> u64 + Sync> {
         let first = self.within.start / 64;
         let cost = move |group| self.rows.group_offset(first + group) + GROUP_COST * group;
         // Ranges are small enough to be shared out evenly, and large enough to form long runs.
         let most = if groups > 0 { (cost(groups) - cost(0)) / RANGE_COST } else { 0 };
-        Shares::new(groups, workers, most.min(64 * workers).max(groups / 4096).max(workers), stealing, cost)
+        Shares::new(
+            groups,
+            workers,
+            most.min(64 * workers).max(groups / 4096).max(workers),
+            stealing,
+            cost,
+        )
     }
 
     /// Those of a share's groups that have active vertices.
-    fn active(&self, range: Range<u64>, is_active: &impl Fn(u64) -> u64) -> impl Iterator<Item = Group> {
+    fn active(
+        &self,
+        range: Range<u64>,
+        is_active: &impl Fn(u64) -> u64,
+    ) -> impl Iterator<Item = Group> {
         let first = self.within.start / 64;
-        (first + range.start..first + range.end).map(|group| (group, is_active(group) & self.members(group))).filter(|&(_, bits)| bits != 0)
+        (first + range.start..first + range.end)
+            .map(|group| (group, is_active(group) & self.members(group)))
+            .filter(|&(_, bits)| bits != 0)
     }
 
     /// Which of a group's vertices are in the range, as bits.
@@ -178,17 +213,28 @@ impl<'a> IoIterator<'a> {
         let mut reader = self.session.pooled_reader(worker);
         let mut scratch = std::mem::take(&mut reader.scratch);
         let limits = self.session.limits();
-        let policy =
-            MergePolicy { max_gap: limits.max_gap_bytes / limits.block_bytes, max_run: limits.max_request_bytes / limits.block_bytes };
+        let policy = MergePolicy {
+            max_gap: limits.max_gap_bytes / limits.block_bytes,
+            max_run: limits.max_request_bytes / limits.block_bytes,
+        };
         scratch.wanted.reset(self.session.config.io_scheduling, policy);
         scratch.cached.clear();
         let (neighbors, weights) = Lane::of(self.rows, limits.block_bytes);
         // Requests are made in the section whose entries are wider: the other's are no longer.
-        let lead = weights.filter(|weights| weights.width() > neighbors.width()).unwrap_or(neighbors);
+        let lead =
+            weights.filter(|weights| weights.width() > neighbors.width()).unwrap_or(neighbors);
         let fetch = Fetch::new(self.session, self.rows, &mut reader, self.ordered);
         let one_by_one = self.session.config.io_scheduling == IoScheduling::Pluglist;
         let joined = policy.max_gap + 2;
-        let mut worker = Worker { stream: self, lead, one_by_one, joined, scratch: &mut scratch, fetch, preparing: Stopwatch::default() };
+        let mut worker = Worker {
+            stream: self,
+            lead,
+            one_by_one,
+            joined,
+            scratch: &mut scratch,
+            fetch,
+            preparing: Stopwatch::default(),
+        };
         let result = worker.run(share, shares, is_active, compute);
         let Worker { fetch, preparing, .. } = worker;
         fetch.end(result.is_err());
@@ -215,7 +261,8 @@ struct Request {
     groups: Range<usize>,
 }
 
-/// What it costs to look at 64 vertices and their lists, in edges: a list as much as 16, as was measured.
+/// What it costs to look at 64 vertices and their lists, in edges: a list as much as 16, as was
+/// measured.
 const GROUP_COST: u64 = 1024;
 
 /// The least that a range costs, in edges: some requests.
@@ -235,7 +282,8 @@ struct Worker<'i, 's, 'r> {
     lead: Lane<'i>,
     /// The pluglist takes every list as a request of its own.
     one_by_one: bool,
-    /// The most blocks in a row that are read together if the first and the last one are, whatever else is wanted of them.
+    /// The most blocks in a row that are read together if the first and the last one are, whatever
+    /// else is wanted of them.
     joined: u64,
     scratch: &'s mut Scratch,
     fetch: Fetch<'i, 'r>,
@@ -265,8 +313,14 @@ impl Worker<'_, '_, '_> {
         self.fetch.finish(compute)
     }
 
-    /// Asks who is active of some groups, and then, by the stopwatch, marks what these want: who is active is the author's to say.
-    fn want_active(&mut self, groups: Range<u64>, is_active: &impl Fn(u64) -> u64, compute: &mut impl FnMut(u64, List)) -> Result<()> {
+    /// Asks who is active of some groups, and then, by the stopwatch, marks what these want: who is
+    /// active is the author's to say.
+    fn want_active(
+        &mut self,
+        groups: Range<u64>,
+        is_active: &impl Fn(u64) -> u64,
+        compute: &mut impl FnMut(u64, List),
+    ) -> Result<()> {
         let mut active = std::mem::take(&mut self.scratch.active);
         active.clear();
         active.extend(self.stream.active(groups, is_active));
@@ -288,7 +342,8 @@ impl Worker<'_, '_, '_> {
             let mut result = Ok(());
             for_lists(rows, (group, bits), |vertex, first, count| {
                 if result.is_ok() {
-                    result = self.want_list((group, 1 << (vertex % 64)), first..first + count, compute);
+                    result =
+                        self.want_list((group, 1 << (vertex % 64)), first..first + count, compute);
                 }
             });
             return result;
@@ -323,10 +378,17 @@ impl Worker<'_, '_, '_> {
             }
         });
         result?;
-        open.map_or(Ok(()), |(bits, edges, blocks)| self.want_blocks((group, bits), edges, &blocks, compute))
+        open.map_or(Ok(()), |(bits, edges, blocks)| {
+            self.want_blocks((group, bits), edges, &blocks, compute)
+        })
     }
 
-    fn want_list(&mut self, one: Group, edges: Range<u64>, compute: &mut impl FnMut(u64, List)) -> Result<()> {
+    fn want_list(
+        &mut self,
+        one: Group,
+        edges: Range<u64>,
+        compute: &mut impl FnMut(u64, List),
+    ) -> Result<()> {
         if self.stream.ordered || !self.fetch.is_cached(&edges) {
             return self.want_blocks(one, edges.clone(), &self.lead.blocks(&edges), compute);
         }
@@ -342,7 +404,13 @@ impl Worker<'_, '_, '_> {
         Ok(())
     }
 
-    fn want_blocks(&mut self, some: Group, edges: Range<u64>, blocks: &Range<u64>, compute: &mut impl FnMut(u64, List)) -> Result<()> {
+    fn want_blocks(
+        &mut self,
+        some: Group,
+        edges: Range<u64>,
+        blocks: &Range<u64>,
+        compute: &mut impl FnMut(u64, List),
+    ) -> Result<()> {
         if self.scratch.wanted.add(some, blocks) {
             return Ok(());
         }
@@ -360,7 +428,8 @@ impl Worker<'_, '_, '_> {
         self.scratch.cached.clear();
     }
 
-    /// Makes requests of everything that is wanted. The stopwatch runs before and after, and stands still while requests are submitted and lists computed.
+    /// Makes requests of everything that is wanted. The stopwatch runs before and after, and stands
+    /// still while requests are submitted and lists computed.
     fn ask(&mut self, compute: &mut impl FnMut(u64, List)) -> Result<()> {
         self.plan();
         self.preparing.stop();
@@ -383,19 +452,26 @@ impl Worker<'_, '_, '_> {
         while let Some(run) = wanted.next(from) {
             let first = done.max((run.start * block).div_ceil(width));
             let end = (run.end * block / width).min(rows.edges());
-            // An entry on the boundary of two requests belongs to the second, which begins with the block where the entry does.
+            // An entry on the boundary of two requests belongs to the second, which begins with the
+            // block where the entry does.
             let cut = wanted.has(run.end) && end < rows.edges();
             from = if cut { end * width / block } else { run.end };
             done = end;
             let groups = wanted.groups();
             at += groups[at..].partition_point(|&(group, _)| rows.group_offset(group + 1) <= first);
-            let until = at + groups[at..].partition_point(|&(group, _)| rows.group_offset(group) < end);
+            let until =
+                at + groups[at..].partition_point(|&(group, _)| rows.group_offset(group) < end);
             requests.push(Request { edges: first..end, groups: at..until });
         }
     }
 
     /// Asks for lists that are longer than a window, request by request.
-    fn ask_long(&mut self, some: Group, edges: Range<u64>, compute: &mut impl FnMut(u64, List)) -> Result<()> {
+    fn ask_long(
+        &mut self,
+        some: Group,
+        edges: Range<u64>,
+        compute: &mut impl FnMut(u64, List),
+    ) -> Result<()> {
         let limits = self.stream.session.limits();
         let step = (limits.max_request_bytes - limits.block_bytes) / self.lead.width();
         let mut first = edges.start;

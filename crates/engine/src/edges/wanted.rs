@@ -1,9 +1,13 @@
-//! [`Wanted`]: the blocks that active vertices want, and the requests that fetch them (Graphene, FAST'17, section 3).
+//! [`Wanted`]: the blocks that active vertices want, and the requests that fetch them (Graphene,
+//! FAST'17, section 3).
 //!
-//! - `bitmap`: blocks are marked in a window of a bitmap. Marking sorts and drops duplicates; near blocks merge over the whole window.
-//! - `pluglist`: lists are collected in batches of [`PLUG`], as the block layer of Linux does, sorted and merged within the batch. What the bitmap replaces, kept to measure it.
+//! - `bitmap`: blocks are marked in a window of a bitmap. Marking sorts and drops duplicates; near
+//!   blocks merge over the whole window.
+//! - `pluglist`: lists are collected in batches of [`PLUG`], as the block layer of Linux does,
+//!   sorted and merged within the batch. What the bitmap replaces, kept to measure it.
 //!
-//! Beside the blocks stand the vertices that want them, as bits of their groups of 64, so that nothing is kept for each list.
+//! Beside the blocks stand the vertices that want them, as bits of their groups of 64, so that
+//! nothing is kept for each list.
 
 use std::{ops::Range, sync::OnceLock, time::Duration};
 
@@ -74,7 +78,8 @@ impl Wanted {
         &self.groups
     }
 
-    /// Wants blocks for a vertex. `false`: there is no room before requests are made of what is there.
+    /// Wants blocks for a vertex. `false`: there is no room before requests are made of what is
+    /// there.
     #[inline]
     pub fn add(&mut self, (group, bits): Group, blocks: &Range<u64>) -> bool {
         let last = self.groups.last().map(|last| last.0);
@@ -131,7 +136,10 @@ impl Wanted {
     pub fn next(&self, from: u64) -> Option<Range<u64>> {
         match self.scheduling {
             IoScheduling::Bitmap => {
-                let run = self.set.runs_in(from.saturating_sub(self.base)..self.marked, &self.policy).next()?;
+                let run = self
+                    .set
+                    .runs_in(from.saturating_sub(self.base)..self.marked, &self.policy)
+                    .next()?;
                 Some(self.base + run.first..self.base + run.first + run.count)
             }
             IoScheduling::Pluglist => {
@@ -141,7 +149,10 @@ impl Wanted {
                 let limit = start + self.policy.max_run;
                 let mut end = first.end.min(limit);
                 for range in rest {
-                    if end == limit || range.start > end + self.policy.max_gap || range.start >= limit {
+                    if end == limit
+                        || range.start > end + self.policy.max_gap
+                        || range.start >= limit
+                    {
                         break;
                     }
                     end = end.max(range.end).min(limit);
@@ -154,7 +165,11 @@ impl Wanted {
     /// Whether a block is wanted.
     pub fn has(&self, block: u64) -> bool {
         match self.scheduling {
-            IoScheduling::Bitmap => block >= self.base && block - self.base < self.marked && self.set.contains(block - self.base),
+            IoScheduling::Bitmap => {
+                block >= self.base
+                    && block - self.base < self.marked
+                    && self.set.contains(block - self.base)
+            }
             IoScheduling::Pluglist => self.plugged.iter().any(|range| range.contains(&block)),
         }
     }
@@ -210,7 +225,8 @@ mod tests {
     }
 
     proptest! {
-        /// Both ways ask for every wanted block exactly once, in ascending order, and hold to the limits.
+        /// Both ways ask for every wanted block exactly once, in ascending order, and hold to the
+        /// limits.
         #[test]
         fn every_wanted_block_is_in_one_request(
             steps in prop::collection::vec((0u64..40, 1u64..30), 1..PLUG), max_gap in 0u64..20, max_run in 2u64..60, base in 0u64..1_000_000,

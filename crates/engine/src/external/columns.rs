@@ -1,8 +1,11 @@
-//! [`Columns`]: the grid as a fully-external run reads it, one destination stripe after the other, and what each chunk may serve.
+//! [`Columns`]: the grid as a fully-external run reads it, one destination stripe after the other,
+//! and what each chunk may serve.
 //!
-//! Stripes are updated in order, up or down. When stripe `j` is at hand, sources that were updated well before it already have their next values: a chunk all of whose
-//! sources are such can serve the next iteration in the same reading (GraphSD, ICPP'22, Algorithm 3). "Well before" leaves a lag of some stripes, the same for any number of
-//! workers, so that they need not wait for each other and every sum has one order.
+//! Stripes are updated in order, up or down. When stripe `j` is at hand, sources that were updated
+//! well before it already have their next values: a chunk all of whose sources are such can serve
+//! the next iteration in the same reading (GraphSD, ICPP'22, Algorithm 3). "Well before" leaves a
+//! lag of some stripes, the same for any number of workers, so that they need not wait for each
+//! other and every sum has one order.
 
 use std::{collections::VecDeque, ops::Range};
 
@@ -62,7 +65,8 @@ pub struct Columns {
     /// The first tile of each stripe; one more than stripes.
     tiles: Vec<usize>,
     vertices: u64,
-    /// Vertices below this are hubs: both of their signals, this iteration's and the next one's, are in memory.
+    /// Vertices below this are hubs: both of their signals, this iteration's and the next one's,
+    /// are in memory.
     hubs: u64,
     lag: usize,
 }
@@ -71,27 +75,47 @@ impl Columns {
     /// Prepares the directory of a graph with `vertices` connected vertices.
     pub fn new(directory: GridDirectory, vertices: u64, hubs: u64) -> Self {
         let stripes = directory.stripes.len() - 1;
-        let tiles = (0..=stripes).map(|stripe| directory.tiles.partition_point(|tile: &Tile| (tile.stripe as usize) < stripe)).collect();
+        let tiles = (0..=stripes)
+            .map(|stripe| {
+                directory.tiles.partition_point(|tile: &Tile| (tile.stripe as usize) < stripe)
+            })
+            .collect();
         Self { lag: directory.lag(), directory, tiles, vertices, hubs }
     }
 
-    /// Neighboring stripes that one worker has at a time, at most `most`: narrow ones go together, so that all of their sources' signals come out of memory once for all of them.
+    /// Neighboring stripes that one worker has at a time, at most `most`: narrow ones go together,
+    /// so that all of their sources' signals come out of memory once for all of them.
     pub fn batches(&self, most: usize) -> Vec<Range<usize>> {
         batches(&self.directory.stripes, most, self.directory.widest())
     }
 
-    /// The same batches, now from one end and now from the other, so that bytes of the sides that are read and vertices run out together.
-    pub fn mixed(&self, batches: Vec<Range<usize>>, reads: impl Fn(Side) -> bool) -> Vec<Range<usize>> {
-        let bytes = |stripe| self.chunks(stripe, |chunk| reads(chunk.side)).iter().map(|chunk| chunk.len as f64).sum::<f64>();
-        let vertices = |batch: &Range<usize>| (self.directory.stripes[batch.end] - self.directory.stripes[batch.start]) as f64;
-        let mut rest: VecDeque<_> =
-            batches.into_iter().map(|batch| (batch.clone().map(bytes).sum::<f64>(), vertices(&batch), batch)).collect();
+    /// The same batches, now from one end and now from the other, so that bytes of the sides that
+    /// are read and vertices run out together.
+    pub fn mixed(
+        &self,
+        batches: Vec<Range<usize>>,
+        reads: impl Fn(Side) -> bool,
+    ) -> Vec<Range<usize>> {
+        let bytes = |stripe| {
+            self.chunks(stripe, |chunk| reads(chunk.side))
+                .iter()
+                .map(|chunk| chunk.len as f64)
+                .sum::<f64>()
+        };
+        let vertices = |batch: &Range<usize>| {
+            (self.directory.stripes[batch.end] - self.directory.stripes[batch.start]) as f64
+        };
+        let mut rest: VecDeque<_> = batches
+            .into_iter()
+            .map(|batch| (batch.clone().map(bytes).sum::<f64>(), vertices(&batch), batch))
+            .collect();
         let all = rest.iter().fold((0.0, 0.0), |all, batch| (all.0 + batch.0, all.1 + batch.1));
         let (mut mixed, mut done) = (Vec::with_capacity(rest.len()), (0.0, 0.0));
         while let (Some(front), Some(back)) = (rest.front(), rest.back()) {
             let front_is_dense = front.0 * back.1 >= back.0 * front.1;
             let bytes_are_behind = done.0 * all.1 <= done.1 * all.0;
-            let next = if front_is_dense == bytes_are_behind { rest.pop_front() } else { rest.pop_back() };
+            let next =
+                if front_is_dense == bytes_are_behind { rest.pop_front() } else { rest.pop_back() };
             let (bytes, vertices, batch) = next.expect("there are both ends");
             done = (done.0 + bytes, done.1 + vertices);
             mixed.push(batch);
@@ -124,16 +148,22 @@ impl Columns {
         self.vertices
     }
 
-    /// Stripes that must have been updated before stripe `index` may use next signals: those before the first number, or from the second one on.
+    /// Stripes that must have been updated before stripe `index` may use next signals: those before
+    /// the first number, or from the second one on.
     pub fn settled(&self, index: usize) -> (usize, usize) {
         (index.saturating_sub(self.lag), (index + 1 + self.lag).min(self.stripes()))
     }
 
-    /// The chunks of stripe `index` in the order of their sides, within a side in that of their sources.
+    /// The chunks of stripe `index` in the order of their sides, within a side in that of their
+    /// sources.
     pub fn chunks(&self, index: usize, wanted: impl Fn(&Chunk) -> bool) -> Vec<Chunk> {
         let mut all = Vec::new();
         for tile in self.tiles[index]..self.tiles[index + 1] {
-            all.extend((0..self.directory.tiles[tile].chunks()).map(|chunk| self.chunk(index, tile, chunk)).filter(&wanted));
+            all.extend(
+                (0..self.directory.tiles[tile].chunks())
+                    .map(|chunk| self.chunk(index, tile, chunk))
+                    .filter(&wanted),
+            );
         }
         all.sort_by_key(|chunk| chunk.side);
         all
@@ -147,12 +177,26 @@ impl Columns {
         let (first, last) = (segment + sources.0, segment + sources.1);
         let (offset, len) = tile.chunk_bytes(index);
         debug_assert!(len as u64 <= CHUNK_BYTES);
-        Chunk { number, stripe, segment, sources: (first, last), offset, len, code: tile.code(), side: self.side(stripe, first, last) }
+        Chunk {
+            number,
+            stripe,
+            segment,
+            sources: (first, last),
+            offset,
+            len,
+            code: tile.code(),
+            side: self.side(stripe, first, last),
+        }
     }
 
     /// The edges of a chunk, whose words are these.
     pub fn piece<'a>(&self, chunk: &Chunk, words: &'a [u8]) -> Piece<'a> {
-        Piece::new(chunk.segment, (chunk.sources.0 - chunk.segment, chunk.sources.1 - chunk.segment), chunk.code, words)
+        Piece::new(
+            chunk.segment,
+            (chunk.sources.0 - chunk.segment, chunk.sources.1 - chunk.segment),
+            chunk.code,
+            words,
+        )
     }
 
     fn side(&self, stripe: usize, first: u64, last: u64) -> Side {
@@ -179,17 +223,23 @@ impl Columns {
         self.directory
             .tiles
             .iter()
-            .flat_map(|tile| (0..tile.chunks()).map(|chunk| tile.chunk_bytes(chunk).1.next_multiple_of(PAGE) as u64))
+            .flat_map(|tile| {
+                (0..tile.chunks())
+                    .map(|chunk| tile.chunk_bytes(chunk).1.next_multiple_of(PAGE) as u64)
+            })
             .sum()
     }
 }
 
-/// Neighboring stripes, as many as `most` together, as long as an array of `widest` has room for them (a power of two each, so that words of any destination are in bounds).
+/// Neighboring stripes, as many as `most` together, as long as an array of `widest` has room for
+/// them (a power of two each, so that words of any destination are in bounds).
 fn batches(bounds: &[u64], most: usize, widest: usize) -> Vec<Range<usize>> {
     let (mut batches, mut start) = (Vec::new(), 0);
     for end in 1..bounds.len() {
         let room = |last: usize| {
-            (bounds[last] - bounds[start]) as usize + ((bounds[last + 1] - bounds[last]) as usize).next_power_of_two() <= widest
+            (bounds[last] - bounds[start]) as usize
+                + ((bounds[last + 1] - bounds[last]) as usize).next_power_of_two()
+                <= widest
         };
         if end + 1 == bounds.len() || end - start >= most || !room(end) {
             batches.push(start..end);
@@ -209,7 +259,15 @@ mod tests {
     fn edges_and_vertices_run_out_together() {
         let code = WordCode { bits: 8, low_bits: 10, kind: WordKind::Gaps };
         let tile = |stripe: u32, words| {
-            Tile { segment: 0, stripe, offset: 0, packed: 0, first_edge: 0, first_chunk: stripe.into() }.with_words(words, code)
+            Tile {
+                segment: 0,
+                stripe,
+                offset: 0,
+                packed: 0,
+                first_edge: 0,
+                first_chunk: stripe.into(),
+            }
+            .with_words(words, code)
         };
         let words = [4000, 4000, 500, 100, 100, 100];
         let directory = GridDirectory {
@@ -218,10 +276,20 @@ mod tests {
             chunks: words.iter().map(|_| ChunkEntry { source: 0, edge: 0 }).collect(),
         };
         let columns = Columns::new(directory, 1020, 1020);
-        let order = |batches| columns.mixed(batches, |_| true).into_iter().map(|batch| batch.start).collect::<Vec<_>>();
+        let order = |batches| {
+            columns
+                .mixed(batches, |_| true)
+                .into_iter()
+                .map(|batch| batch.start)
+                .collect::<Vec<_>>()
+        };
         let batches = columns.batches(1);
         assert_eq!(order(batches.clone()), [0, 5, 4, 1, 3, 2], "each from the end that is behind");
-        assert_eq!(order(batches.into_iter().rev().collect()), [0, 5, 4, 1, 3, 2], "whichever end comes first");
+        assert_eq!(
+            order(batches.into_iter().rev().collect()),
+            [0, 5, 4, 1, 3, 2],
+            "whichever end comes first"
+        );
         assert_eq!(
             columns.mixed(columns.batches(1), |side| side == Side::After).len(),
             6,

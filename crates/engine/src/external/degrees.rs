@@ -1,4 +1,5 @@
-//! [`StoredDegrees`]: degrees on scratch, or in memory where there is room, each stripe's in as few bytes as its largest takes: vertices are ordered by degree, so most stripes need one.
+//! [`StoredDegrees`]: degrees on scratch, or in memory where there is room, each stripe's in as few
+//! bytes as its largest takes: vertices are ordered by degree, so most stripes need one.
 
 use std::{
     path::Path,
@@ -19,11 +20,20 @@ pub struct StoredDegrees {
 }
 
 impl StoredDegrees {
-    /// Stripe `s` has the vertices `bounds[s]..bounds[s + 1]`. It must be stored before it is loaded. With `in_memory`, nothing goes to scratch.
+    /// Stripe `s` has the vertices `bounds[s]..bounds[s + 1]`. It must be stored before it is
+    /// loaded. With `in_memory`, nothing goes to scratch.
     pub fn create(disk: &Disk, folder: &Path, bounds: &[u64], in_memory: bool) -> Result<Self> {
         let widths = (1..bounds.len()).map(|_| AtomicU8::new(0)).collect();
         // What a stripe's degrees do not take of its block is never touched, and costs nothing.
-        Ok(Self { array: DiskArray::create_near(disk, folder, bounds, &mut if in_memory { u64::MAX } else { 0 })?, widths })
+        Ok(Self {
+            array: DiskArray::create_near(
+                disk,
+                folder,
+                bounds,
+                &mut if in_memory { u64::MAX } else { 0 },
+            )?,
+            widths,
+        })
     }
 
     /// Bytes of memory for all of a graph's degrees.
@@ -32,7 +42,13 @@ impl StoredDegrees {
     }
 
     /// Writes the degrees of a stripe of `len` vertices; `block` has them before and after.
-    pub fn store(&self, counters: &Counters, stripe: usize, len: usize, block: &mut Block<u32>) -> Result<()> {
+    pub fn store(
+        &self,
+        counters: &Counters,
+        stripe: usize,
+        len: usize,
+        block: &mut Block<u32>,
+    ) -> Result<()> {
         let width = match block.items(len).iter().max() {
             Some(0..=0xff) | None => 1,
             Some(0x100..=0xffff) => 2,
@@ -46,7 +62,13 @@ impl StoredDegrees {
     }
 
     /// Reads the degrees of a stripe of `len` vertices.
-    pub fn load(&self, counters: &Counters, stripe: usize, len: usize, block: &mut Block<u32>) -> Result<()> {
+    pub fn load(
+        &self,
+        counters: &Counters,
+        stripe: usize,
+        len: usize,
+        block: &mut Block<u32>,
+    ) -> Result<()> {
         let width = self.widths[stripe].load(Relaxed) as usize;
         self.array.load(counters, stripe, (len * width).div_ceil(4), block)?;
         unpack(block.items(len), width);
@@ -54,7 +76,8 @@ impl StoredDegrees {
     }
 }
 
-/// Brings degrees together at the front, in `width` bytes each: what is written lies at or before what is read next.
+/// Brings degrees together at the front, in `width` bytes each: what is written lies at or before
+/// what is read next.
 fn pack(degrees: &mut [u32], width: usize) {
     match width {
         1 => gather::<1>(degrees),
@@ -72,11 +95,13 @@ fn gather<const WIDTH: usize>(degrees: &mut [u32]) {
             narrow.copy_from_slice(&wide.to_le_bytes()[..WIDTH]);
         }
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(degrees);
-        bytes[WIDTH * first..WIDTH * (first + count)].copy_from_slice(narrow[..count].as_flattened());
+        bytes[WIDTH * first..WIDTH * (first + count)]
+            .copy_from_slice(narrow[..count].as_flattened());
     }
 }
 
-/// Spreads degrees of `width` bytes, which lie at the front, to four bytes each: the last one first.
+/// Spreads degrees of `width` bytes, which lie at the front, to four bytes each: the last one
+/// first.
 fn unpack(degrees: &mut [u32], width: usize) {
     match width {
         1 => spread::<1>(degrees),
@@ -95,7 +120,9 @@ fn spread<const WIDTH: usize>(degrees: &mut [u32]) {
         let mut narrow = [[0; WIDTH]; 64];
         let count = end - first;
         narrow[..count].as_flattened_mut().copy_from_slice(&bytes[WIDTH * first..WIDTH * end]);
-        for (wide, narrow) in bytes[4 * first..4 * end].as_chunks_mut::<4>().0.iter_mut().zip(&narrow[..count]) {
+        for (wide, narrow) in
+            bytes[4 * first..4 * end].as_chunks_mut::<4>().0.iter_mut().zip(&narrow[..count])
+        {
             *wide = [0; 4];
             wide[..WIDTH].copy_from_slice(narrow);
         }
@@ -112,22 +139,43 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let bounds = [0u64, 9_000, 18_000, 27_001, 27_001];
         let stored = StoredDegrees::create(&Disk::new(), folder.path(), &bounds, false).unwrap();
-        let degree = |vertex: u64| [u32::MAX - 5, 65_535, 255][(vertex / 9_000).min(2) as usize].saturating_sub(vertex as u32 % 200);
+        let degree = |vertex: u64| {
+            [u32::MAX - 5, 65_535, 255][(vertex / 9_000).min(2) as usize]
+                .saturating_sub(vertex as u32 % 200)
+        };
         let mut block = Block::new(9_001).unwrap();
         let mut written = Vec::new();
         for (stripe, pair) in bounds.windows(2).enumerate() {
             let len = (pair[1] - pair[0]) as usize;
             let counters = Counters::default();
-            block.items(len).iter_mut().zip(pair[0]..).for_each(|(slot, vertex)| *slot = degree(vertex));
+            block
+                .items(len)
+                .iter_mut()
+                .zip(pair[0]..)
+                .for_each(|(slot, vertex)| *slot = degree(vertex));
             stored.store(&counters, stripe, len, &mut block).unwrap();
-            assert!(block.items(len).iter().zip(pair[0]..).all(|(&slot, vertex)| slot == degree(vertex)), "the block keeps them");
+            assert!(
+                block
+                    .items(len)
+                    .iter()
+                    .zip(pair[0]..)
+                    .all(|(&slot, vertex)| slot == degree(vertex)),
+                "the block keeps them"
+            );
             written.push(counters.bytes_written.load(Relaxed));
         }
         assert_eq!(written, [36_864, 20_480, 12_288, 0]);
         for (stripe, pair) in bounds.windows(2).enumerate() {
             let len = (pair[1] - pair[0]) as usize;
             stored.load(&Counters::default(), stripe, len, &mut block).unwrap();
-            assert!(block.items(len).iter().zip(pair[0]..).all(|(&slot, vertex)| slot == degree(vertex)), "stripe {stripe}");
+            assert!(
+                block
+                    .items(len)
+                    .iter()
+                    .zip(pair[0]..)
+                    .all(|(&slot, vertex)| slot == degree(vertex)),
+                "stripe {stripe}"
+            );
         }
     }
 }

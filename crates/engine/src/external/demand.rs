@@ -1,7 +1,10 @@
-//! On-demand iterations of fully-external runs: the lists of active vertices are read from the rows, and what they send waits in passing buffers, one for each stripe, until the
-//! stripe comes in (vertex passing, Seraph, FAST'24, section 3.3). A buffer that is full goes to a log on scratch.
+//! On-demand iterations of fully-external runs: the lists of active vertices are read from the
+//! rows, and what they send waits in passing buffers, one for each stripe, until the stripe comes
+//! in (vertex passing, Seraph, FAST'24, section 3.3). A buffer that is full goes to a log on
+//! scratch.
 //!
-//! Memory: a byte or so for each vertex for the degrees, an eighth for the index, and buffers of a fixed size.
+//! Memory: a byte or so for each vertex for the degrees, an eighth for the index, and buffers of a
+//! fixed size.
 
 use std::{
     ops::Range,
@@ -32,7 +35,8 @@ use crate::{
     session::{Counters, OpenSection, Session},
 };
 
-/// Bytes of all passing buffers together, unless there are so many stripes that each has [`SMALLEST`].
+/// Bytes of all passing buffers together, unless there are so many stripes that each has
+/// [`SMALLEST`].
 const PASSING: usize = 4 << 20;
 /// Bytes of a passing buffer.
 const LARGEST: usize = 64 << 10;
@@ -41,7 +45,8 @@ const SMALLEST: usize = 4 << 10;
 const OUTBOX: usize = 1 << 14;
 /// Seconds of a processor for each message that is passed: measured, on a processor of 2023.
 const MESSAGE: f64 = 80e-9;
-/// Seconds that all workers wait for one block of a log, at the least: each waits for its own, and there is nothing else in flight. Measured on an SSD of 3 GB/s.
+/// Seconds that all workers wait for one block of a log, at the least: each waits for its own, and
+/// there is nothing else in flight. Measured on an SSD of 3 GB/s.
 const LOGGED: f64 = 190e-6;
 
 /// What on-demand iterations need.
@@ -94,7 +99,8 @@ struct Outbox<'o, M: Monoid> {
 pub fn bytes<P: VertexProgram>(graph: &Graph, prefix: &str, threads: usize) -> Result<u64> {
     let stripes = graph.grid()?.stripes.len();
     let index = graph.connected() / 8 + 16;
-    let sums = ["index", "adjacency"].map(|part| OpenSection::sums_bytes_of(graph, &format!("{prefix}.{part}")));
+    let sums = ["index", "adjacency"]
+        .map(|part| OpenSection::sums_bytes_of(graph, &format!("{prefix}.{part}")));
     let outbox = threads * OUTBOX * size_of::<(u64, P::Message)>() * 2;
     Ok(Degrees::narrow_bytes(graph)?
         + Kept::least_bytes(graph.connected())
@@ -110,21 +116,35 @@ fn block_bytes(stripes: usize) -> usize {
 }
 
 impl<M: Monoid> Demand<M> {
-    /// The sections that these must be opened with, in this order; the lists' names begin with `prefix`.
+    /// The sections that these must be opened with, in this order; the lists' names begin with
+    /// `prefix`.
     pub fn sections(prefix: &str) -> Vec<String> {
         Rows::sections_of(prefix, false)
     }
 
-    /// Loads what is needed. `sections` are [`Demand::sections`], opened; `keep` bytes are for lists that stay.
-    pub fn new(session: &Session, sections: Vec<OpenSection>, bounds: &[u64], keep: u64) -> Result<Self> {
+    /// Loads what is needed. `sections` are [`Demand::sections`], opened; `keep` bytes are for
+    /// lists that stay.
+    pub fn new(
+        session: &Session,
+        sections: Vec<OpenSection>,
+        bounds: &[u64],
+        keep: u64,
+    ) -> Result<Self> {
         let rows = Rows::load_narrow(session, sections, 0)?;
         let keeps = M::EXACT && session.config.cross_iteration.in_lists();
         let kept = if keeps { Some(Kept::new(session, keep, rows.width)?) } else { None };
         Ok(Self { rows, passing: Passing::new(session.graph, bounds)?, kept })
     }
 
-    /// What the next iteration is predicted to take: `lists` active vertices with `edges` edges between them, against what the grid would be.
-    pub fn costs(&self, limits: &Limits, threads: usize, (lists, edges): (u64, u64), grid: Scan) -> Costs {
+    /// What the next iteration is predicted to take: `lists` active vertices with `edges` edges
+    /// between them, against what the grid would be.
+    pub fn costs(
+        &self,
+        limits: &Limits,
+        threads: usize,
+        (lists, edges): (u64, u64),
+        grid: Scan,
+    ) -> Costs {
         let lists = Lists {
             count: lists,
             edges,
@@ -137,21 +157,34 @@ impl<M: Monoid> Demand<M> {
         let mut costs = costs::predict(limits, threads, grid, lists);
         let passed = (edges * (4 + size_of::<M>() as u64)).saturating_sub(PASSING as u64);
         let blocks = passed as f64 / (self.passing.most * (4 + size_of::<M>())) as f64;
-        costs.on_demand_seconds += 2.0 * (costs::reading(limits, passed, 0) + blocks * LOGGED.max(limits.request_seconds()));
+        costs.on_demand_seconds += 2.0
+            * (costs::reading(limits, passed, 0) + blocks * LOGGED.max(limits.request_seconds()));
         costs
     }
 
     /// Reads the lists of those who send in a window, and passes what they send on.
-    pub fn gather<P: VertexProgram<Message = M>>(&self, program: &P, session: &Session, share: &Gather<P::Signal>) -> Result<()> {
+    pub fn gather<P: VertexProgram<Message = M>>(
+        &self,
+        program: &P,
+        session: &Session,
+        share: &Gather<P::Signal>,
+    ) -> Result<()> {
         let &Gather { ref window, signals, sending, edges } = share;
         let sender = |_| {
-            let outbox = Outbox { passing: &self.passing, counters: &session.counters, messages: Vec::with_capacity(OUTBOX), failed: None };
+            let outbox = Outbox {
+                passing: &self.passing,
+                counters: &session.counters,
+                messages: Vec::with_capacity(OUTBOX),
+                failed: None,
+            };
             (outbox, self.kept.as_ref().map(Kept::shelf))
         };
         let send = |(outbox, shelf): &mut (Outbox<M>, Option<Shelf>), vertex: u64, list: List| {
             let signal = signals.of(vertex);
             list.neighbors().for_each(|target| outbox.push(target, program.carry(signal, 1.0)));
-            if let Some(shelf) = shelf.as_mut().filter(|_| list.len() == self.rows.degree(vertex) as usize) {
+            if let Some(shelf) =
+                shelf.as_mut().filter(|_| list.len() == self.rows.degree(vertex) as usize)
+            {
                 shelf.put(vertex, list);
             }
         };
@@ -160,14 +193,16 @@ impl<M: Monoid> Demand<M> {
             let shelves = kept.take();
             senders = session.workers.over(shelves.len() as u64, 1, sender, |sender, range| {
                 for shelf in &shelves[range.start as usize..range.end as usize] {
-                    let edges = kept.serve(shelf, sending, |vertex, list| send(sender, vertex, list));
+                    let edges =
+                        kept.serve(shelf, sending, |vertex, list| send(sender, vertex, list));
                     session.counters.edges.fetch_add(edges, Relaxed);
                 }
             });
         }
         let edges = edges.min(self.rows.edges());
         let stream = IoIterator::new(session, &self.rows).ordered(!M::EXACT).within(window.clone());
-        let unserved = |group| sending.word(group) & !self.kept.as_ref().map_or(0, |kept| kept.served(group));
+        let unserved =
+            |group| sending.word(group) & !self.kept.as_ref().map_or(0, |kept| kept.served(group));
         senders.extend(stream.for_each(edges, unserved, sender, send)?);
         for (mut outbox, shelf) in senders {
             outbox.flush();
@@ -183,8 +218,14 @@ impl<M: Monoid> Demand<M> {
         waiting.spilled || !waiting.targets.is_empty()
     }
 
-    /// Hands out what was sent to a stripe: vertex, counted from the stripe's first, and message. Returns whether there was any.
-    pub fn receive(&self, session: &Session, stripe: usize, take: impl FnMut(usize, M)) -> Result<bool> {
+    /// Hands out what was sent to a stripe: vertex, counted from the stripe's first, and message.
+    /// Returns whether there was any.
+    pub fn receive(
+        &self,
+        session: &Session,
+        stripe: usize,
+        take: impl FnMut(usize, M),
+    ) -> Result<bool> {
         self.passing.take(session, stripe, take)
     }
 }
@@ -211,7 +252,9 @@ impl<M: Monoid> Outbox<'_, M> {
         let mut rest = self.messages.as_slice();
         while let Some(&(target, _)) = rest.first() {
             let stripe = self.passing.bounds.partition_point(|&bound| bound <= target) - 1;
-            let (own, after) = rest.split_at(rest.partition_point(|&(target, _)| target < self.passing.bounds[stripe + 1]));
+            let (own, after) = rest.split_at(
+                rest.partition_point(|&(target, _)| target < self.passing.bounds[stripe + 1]),
+            );
             if let Err(error) = self.passing.pass(self.counters, stripe, own) {
                 self.failed.get_or_insert(error);
             }
@@ -227,8 +270,17 @@ impl<M: Monoid> Passing<M> {
         let block = block_bytes(stripes);
         Ok(Self {
             bounds: bounds.to_vec(),
-            buffers: (0..stripes).map(|_| Mutex::new(Waiting { targets: Vec::new(), messages: Vec::new(), spilled: false })).collect(),
-            logs: Spill::create(graph.disk(), &folder(graph), stripes, block).map_err(EngineError::from)?,
+            buffers: (0..stripes)
+                .map(|_| {
+                    Mutex::new(Waiting {
+                        targets: Vec::new(),
+                        messages: Vec::new(),
+                        spilled: false,
+                    })
+                })
+                .collect(),
+            logs: Spill::create(graph.disk(), &folder(graph), stripes, block)
+                .map_err(EngineError::from)?,
             most: block / (4 + size_of::<M>()),
         })
     }
@@ -236,8 +288,11 @@ impl<M: Monoid> Passing<M> {
     fn pass(&self, counters: &Counters, stripe: usize, mut messages: &[(u64, M)]) -> Result<()> {
         let mut waiting = self.buffers[stripe].lock().expect("no holder panics");
         while !messages.is_empty() {
-            let (now, after) = messages.split_at(messages.len().min(self.most - waiting.targets.len()));
-            waiting.targets.extend(now.iter().map(|&(target, _)| (target - self.bounds[stripe]) as u32));
+            let (now, after) =
+                messages.split_at(messages.len().min(self.most - waiting.targets.len()));
+            waiting
+                .targets
+                .extend(now.iter().map(|&(target, _)| (target - self.bounds[stripe]) as u32));
             waiting.messages.extend(now.iter().map(|&(_, message)| message));
             if waiting.targets.len() == self.most {
                 let block = [bytes_of(&waiting.targets), bytes_of(&waiting.messages)].concat();
@@ -252,9 +307,17 @@ impl<M: Monoid> Passing<M> {
         Ok(())
     }
 
-    fn take(&self, session: &Session, stripe: usize, mut take: impl FnMut(usize, M)) -> Result<bool> {
+    fn take(
+        &self,
+        session: &Session,
+        stripe: usize,
+        mut take: impl FnMut(usize, M),
+    ) -> Result<bool> {
         let extents = self.logs.take(stripe);
-        let (mut reader, mut block) = (self.logs.reader(), Waiting { targets: Vec::new(), messages: Vec::new(), spilled: false });
+        let (mut reader, mut block) = (
+            self.logs.reader(),
+            Waiting { targets: Vec::new(), messages: Vec::new(), spilled: false },
+        );
         for &extent in &extents {
             let bytes = reader.read(extent).map_err(EngineError::from)?;
             session.counters.bytes_read.fetch_add(bytes.len() as u64, Relaxed);
@@ -265,7 +328,11 @@ impl<M: Monoid> Passing<M> {
             block.messages.clear();
             extend_from_bytes(&mut block.targets, targets);
             extend_from_bytes(&mut block.messages, messages);
-            block.targets.iter().zip(&block.messages).for_each(|(&target, &message)| take(target as usize, message));
+            block
+                .targets
+                .iter()
+                .zip(&block.messages)
+                .for_each(|(&target, &message)| take(target as usize, message));
         }
         let any = !extents.is_empty();
         self.logs.free(extents);
@@ -273,7 +340,10 @@ impl<M: Monoid> Passing<M> {
         waiting.spilled = false;
         let Waiting { targets, messages, .. } = &mut *waiting;
         let any = any || !targets.is_empty();
-        targets.drain(..).zip(messages.drain(..)).for_each(|(target, message)| take(target as usize, message));
+        targets
+            .drain(..)
+            .zip(messages.drain(..))
+            .for_each(|(target, message)| take(target as usize, message));
         Ok(any)
     }
 }

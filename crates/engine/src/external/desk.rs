@@ -6,15 +6,20 @@ use super::{
     array::{Block, DiskArray},
     pass::{Pass, Shared},
 };
-use crate::{combine::combine_both, edges::piece::Piece, error::Result, monoid::Monoid, program::VertexProgram, session::Counters};
+use crate::{
+    combine::combine_both, edges::piece::Piece, error::Result, monoid::Monoid,
+    program::VertexProgram, session::Counters,
+};
 
-/// A worker's arrays. Those of sums are for all stripes of a batch, side by side; the others for one stripe at a time.
+/// A worker's arrays. Those of sums are for all stripes of a batch, side by side; the others for
+/// one stripe at a time.
 pub struct Desk<P: VertexProgram> {
     /// The totals of this iteration.
     total: HugeVec<P::Message>,
     /// Where the stripe at hand begins among the sums.
     base: usize,
-    /// The sums along edges that serve two iterations: each adds to both at one place. None from one batch to the next.
+    /// The sums along edges that serve two iterations: each adds to both at one place. None from
+    /// one batch to the next.
     both: HugeVec<[P::Message; 2]>,
     /// Messages on their way from or to scratch.
     partial: Block<P::Message>,
@@ -24,7 +29,8 @@ pub struct Desk<P: VertexProgram> {
 }
 
 impl<P: VertexProgram> Desk<P> {
-    /// Arrays for stripes of at most `widest` vertices, alone or together; with `two`, for passes that serve two iterations; with `windows`, for several windows of signals.
+    /// Arrays for stripes of at most `widest` vertices, alone or together; with `two`, for passes
+    /// that serve two iterations; with `windows`, for several windows of signals.
     pub fn new(widest: usize, two: bool, windows: bool, huge: HugePages) -> Result<Self> {
         let mut both = HugeVec::zeroed(if two { widest } else { 0 }, huge)?;
         both.fill([P::Message::IDENTITY; 2]);
@@ -58,19 +64,33 @@ impl<P: VertexProgram> Desk<P> {
     }
 
     /// Stores the total of the stripe at hand, which has `len` vertices, to be loaded again.
-    pub fn store_total(&mut self, counters: &Counters, sums: &DiskArray<P::Message>, stripe: usize, len: usize) -> Result<()> {
+    pub fn store_total(
+        &mut self,
+        counters: &Counters,
+        sums: &DiskArray<P::Message>,
+        stripe: usize,
+        len: usize,
+    ) -> Result<()> {
         let total = &self.total[self.base..][..len];
         sums.write(counters, stripe, len, &mut self.partial, |items| items.copy_from_slice(total))
     }
 
     /// Loads a total.
-    pub fn load_total(&mut self, counters: &Counters, sums: &DiskArray<P::Message>, stripe: usize, len: usize) -> Result<()> {
+    pub fn load_total(
+        &mut self,
+        counters: &Counters,
+        sums: &DiskArray<P::Message>,
+        stripe: usize,
+        len: usize,
+    ) -> Result<()> {
         let total = &mut self.total[self.base..][..len];
         sums.read(counters, stripe, len, &mut self.partial, |items| total.copy_from_slice(items))
     }
 
-    /// Completes the total of the stripe at hand, at the end of a pass: by what the pass before has summed for this iteration (`sums`), and by what this one has along edges that serve
-    /// two. Of the latter, the sums of index `now` are this iteration's; the others take the place of what the pass before had.
+    /// Completes the total of the stripe at hand, at the end of a pass: by what the pass before has
+    /// summed for this iteration (`sums`), and by what this one has along edges that serve two. Of
+    /// the latter, the sums of index `now` are this iteration's; the others take the place of what
+    /// the pass before had.
     pub fn complete(
         &mut self,
         counters: &Counters,
@@ -80,16 +100,21 @@ impl<P: VertexProgram> Desk<P> {
     ) -> Result<()> {
         let Self { total, base, both, partial, .. } = self;
         let total = &mut total[*base..][..len];
-        let mut twos = if pass.ahead { both[*base..][..len].iter_mut() } else { Default::default() };
+        let mut twos =
+            if pass.ahead { both[*base..][..len].iter_mut() } else { Default::default() };
         let mut take = |item: &mut P::Message| {
-            let both = std::mem::replace(twos.next().expect("one for each vertex"), [P::Message::IDENTITY; 2]);
+            let both = std::mem::replace(
+                twos.next().expect("one for each vertex"),
+                [P::Message::IDENTITY; 2],
+            );
             *item = both[1 - now];
             both[now]
         };
         match (pass.ahead, pass.whole) {
             (false, true) => Ok(()),
-            (false, false) => sums
-                .read(counters, stripe, len, partial, |items| total.iter_mut().zip(items).for_each(|(total, item)| total.combine(*item))),
+            (false, false) => sums.read(counters, stripe, len, partial, |items| {
+                total.iter_mut().zip(items).for_each(|(total, item)| total.combine(*item))
+            }),
             (true, true) => sums.write(counters, stripe, len, partial, |items| {
                 total.iter_mut().zip(items).for_each(|(total, item)| total.combine(take(item)))
             }),
@@ -119,15 +144,32 @@ impl<P: VertexProgram> Desk<P> {
         total
     }
 
-    /// The total of the stripe at hand, room for its values if they are not in memory, its degrees, and room for its signals; it has `len` vertices.
+    /// The total of the stripe at hand, room for its values if they are not in memory, its degrees,
+    /// and room for its signals; it has `len` vertices.
     #[allow(clippy::type_complexity)]
-    pub fn columns(&mut self, len: usize) -> (&[P::Message], &mut Block<P::Value>, &[u32], &mut [P::Signal]) {
-        (&self.total[self.base..][..len], &mut self.values, self.degrees.items(len), self.signals.items(len))
+    pub fn columns(
+        &mut self,
+        len: usize,
+    ) -> (&[P::Message], &mut Block<P::Value>, &[u32], &mut [P::Signal]) {
+        (
+            &self.total[self.base..][..len],
+            &mut self.values,
+            self.degrees.items(len),
+            self.signals.items(len),
+        )
     }
 
-    /// Combines the messages of a piece for this iteration and for the next one, whose signals these are; with `all_send`, all sources are known to send in the next one. Returns how many
+    /// Combines the messages of a piece for this iteration and for the next one, whose signals
+    /// these are; with `all_send`, all sources are known to send in the next one. Returns how many
     /// edges are active now.
-    pub fn combine_twice(&mut self, program: &P, shared: &Shared<P>, piece: &Piece, pairs: &[[P::Signal; 2]], all_send: bool) -> u64 {
+    pub fn combine_twice(
+        &mut self,
+        program: &P,
+        shared: &Shared<P>,
+        piece: &Piece,
+        pairs: &[[P::Signal; 2]],
+        all_send: bool,
+    ) -> u64 {
         let (first, last) = piece.sources();
         let both = &mut self.both[self.base..];
         if shared.all_send(first, last) && (all_send || shared.next_sending.all(first, last)) {
@@ -148,7 +190,8 @@ impl<P: VertexProgram> Desk<P> {
         active
     }
 
-    /// Combines the messages of those of a piece's sources that send and are in the window. Returns how many edges they have.
+    /// Combines the messages of those of a piece's sources that send and are in the window. Returns
+    /// how many edges they have.
     // Not inlined, for the reason of the loops in `combine`.
     #[inline(never)]
     pub fn combine_some(&mut self, program: &P, shared: &Shared<P>, piece: &Piece) -> u64 {

@@ -1,5 +1,7 @@
-//! Selective pre-computation (Seraph, FAST'24, section 3.4): lists are read stripe by stripe; a stripe that comes in first takes what was passed to it so far, so that some of its vertices
-//! are known to be active in the next iteration; those near a vertex that is active now are computed with it. Their bits move from the next bitmap to the current one.
+//! Selective pre-computation (Seraph, FAST'24, section 3.4): lists are read stripe by stripe; a
+//! stripe that comes in first takes what was passed to it so far, so that some of its vertices are
+//! known to be active in the next iteration; those near a vertex that is active now are computed
+//! with it. Their bits move from the next bitmap to the current one.
 //!
 //! Only for [`Monotone`] programs: [`Early`] cannot be made for others.
 
@@ -50,7 +52,8 @@ impl<P: Monotone> Early<P> {
 }
 
 impl<P: VertexProgram> External<'_, P> {
-    /// Reads the lists of who sends, and of who will send and is near, and passes what they send on; stripe by stripe.
+    /// Reads the lists of who sends, and of who will send and is near, and passes what they send
+    /// on; stripe by stripe.
     pub(super) fn gather_early(
         &self,
         early: &Early<P>,
@@ -62,20 +65,29 @@ impl<P: VertexProgram> External<'_, P> {
         let shared = self.in_place(step, &self.nobody);
         for stripe in 0..self.columns.stripes() {
             let range = self.columns.vertices(stripe);
-            if range.is_empty() || !(early.all && demand.waits(stripe) || step.sending.any(range.start, range.end - 1)) {
+            if range.is_empty()
+                || !(early.all && demand.waits(stripe)
+                    || step.sending.any(range.start, range.end - 1))
+            {
                 continue;
             }
             if demand.waits(stripe) {
                 let part = Mutex::new(&mut signals[range.start as usize..range.end as usize]);
                 let desk = desks[0].get_mut().expect("no holder panics");
                 let total = desk.empty_total((range.end - range.start) as usize);
-                demand.receive(self.session, stripe, |target, message| total[target].combine(message))?;
+                demand.receive(self.session, stripe, |target, message| {
+                    total[target].combine(message)
+                })?;
                 self.apply(&shared, stripe, true, desk, Some(&part))?;
             }
             hurry(step.sending, step.next_sending, range.clone(), early.all);
             let share = Gather {
                 window: range.clone(),
-                signals: Signals::new(&self.nobody, &signals[range.start as usize..range.end as usize], range.start),
+                signals: Signals::new(
+                    &self.nobody,
+                    &signals[range.start as usize..range.end as usize],
+                    range.start,
+                ),
                 sending: step.sending,
                 edges: u64::MAX,
             };
@@ -89,12 +101,16 @@ impl<P: VertexProgram> External<'_, P> {
 fn hurry(current: &Frontier, next: &Frontier, range: Range<u64>, all: bool) {
     let (first, last) = (range.start / 64, (range.end - 1) / 64);
     let words = current.len().div_ceil(64);
-    // What is near is judged by who was active before: those who are moved do not bring others with them.
-    let (mut before, mut at) = (if first > 0 { current.word(first - 1) } else { 0 }, current.word(first));
+    // What is near is judged by who was active before: those who are moved do not bring others with
+    // them.
+    let (mut before, mut at) =
+        (if first > 0 { current.word(first - 1) } else { 0 }, current.word(first));
     for group in first..=last {
         let after = if group + 1 < words { current.word(group + 1) } else { 0 };
-        let inside = (u64::MAX << range.start.saturating_sub(group * 64)) & (u64::MAX >> ((group + 1) * 64).saturating_sub(range.end));
-        let moved = next.word(group) & inside & if all { u64::MAX } else { near(before, at, after) };
+        let inside = (u64::MAX << range.start.saturating_sub(group * 64))
+            & (u64::MAX >> ((group + 1) * 64).saturating_sub(range.end));
+        let moved =
+            next.word(group) & inside & if all { u64::MAX } else { near(before, at, after) };
         if moved != 0 {
             current.add(group, moved);
             next.take(group, moved);
@@ -103,9 +119,11 @@ fn hurry(current: &Frontier, next: &Frontier, range: Range<u64>, all: bool) {
     }
 }
 
-/// Which of 64 vertices are within [`GAP`] of a member; the members among those before, these and those after are given.
+/// Which of 64 vertices are within [`GAP`] of a member; the members among those before, these and
+/// those after are given.
 fn near(before: u64, at: u64, after: u64) -> u64 {
-    let mut bits = u128::from(before >> 32) | u128::from(at) << 32 | u128::from(after & 0xffff_ffff) << 96;
+    let mut bits =
+        u128::from(before >> 32) | u128::from(at) << 32 | u128::from(after & 0xffff_ffff) << 96;
     let mut reach = 0;
     for step in [1, 2, 4, 8, 16, 1] {
         bits |= bits << step | bits >> step;
@@ -124,12 +142,24 @@ mod tests {
     #[test]
     fn near_is_within_the_gap_on_both_sides() {
         let members = [3u64, 70, 127, 190];
-        let words: Vec<u64> =
-            (0..4).map(|group| members.iter().filter(|&&member| member / 64 == group).map(|member| 1 << (member % 64)).sum()).collect();
+        let words: Vec<u64> = (0..4)
+            .map(|group| {
+                members
+                    .iter()
+                    .filter(|&&member| member / 64 == group)
+                    .map(|member| 1 << (member % 64))
+                    .sum()
+            })
+            .collect();
         for group in 0..4 {
-            let found = near(if group > 0 { words[group - 1] } else { 0 }, words[group], if group < 3 { words[group + 1] } else { 0 });
+            let found = near(
+                if group > 0 { words[group - 1] } else { 0 },
+                words[group],
+                if group < 3 { words[group + 1] } else { 0 },
+            );
             for vertex in group as u64 * 64..(group as u64 + 1) * 64 {
-                let expected = members.iter().any(|&member| member.abs_diff(vertex) <= u64::from(GAP));
+                let expected =
+                    members.iter().any(|&member| member.abs_diff(vertex) <= u64::from(GAP));
                 assert_eq!(found >> (vertex % 64) & 1 == 1, expected, "{vertex}");
             }
         }

@@ -1,5 +1,6 @@
-//! [`Kept`]: lists that an on-demand iteration has read and that stay for the next one, as far as memory goes: a vertex that is active again needs no read then (SCIU; GraphSD,
-//! ICPP'22, Algorithm 2).
+//! [`Kept`]: lists that an on-demand iteration has read and that stay for the next one, as far as
+//! memory goes: a vertex that is active again needs no read then (SCIU; GraphSD, ICPP'22, Algorithm
+//! 2).
 
 use std::sync::Mutex;
 
@@ -53,8 +54,14 @@ impl Kept {
     /// Nothing kept yet; at most `bytes` will be, those of two iterations together.
     pub fn new(session: &Session, bytes: u64, width: usize) -> Result<Self> {
         // The entries' vector doubles, and then its old memory is there too.
-        let most = (bytes / 4 / session.workers.count() as u64).min(session.graph.manifest().arcs * width as u64) as usize;
-        Ok(Self { most, shelves: Mutex::default(), served: Frontier::new(session.graph.connected(), HugePages::Off)?, width })
+        let most = (bytes / 4 / session.workers.count() as u64)
+            .min(session.graph.manifest().arcs * width as u64) as usize;
+        Ok(Self {
+            most,
+            shelves: Mutex::default(),
+            served: Frontier::new(session.graph.connected(), HugePages::Off)?,
+            width,
+        })
     }
 
     /// An empty shelf for a worker.
@@ -68,8 +75,14 @@ impl Kept {
         std::mem::take(&mut *self.shelves.lock().expect("no holder panics"))
     }
 
-    /// Hands out those of a shelf's lists whose vertices are `sending`, and remembers that they need no read.
-    pub fn serve(&self, shelf: &Shelf, sending: &Frontier, mut compute: impl FnMut(u64, List)) -> u64 {
+    /// Hands out those of a shelf's lists whose vertices are `sending`, and remembers that they
+    /// need no read.
+    pub fn serve(
+        &self,
+        shelf: &Shelf,
+        sending: &Frontier,
+        mut compute: impl FnMut(u64, List),
+    ) -> u64 {
         let (mut start, mut edges) = (0, 0);
         for &(vertex, end) in &shelf.lists {
             if sending.contains(vertex) {

@@ -1,9 +1,11 @@
 //! Fully-external runs: what a vertex keeps is on scratch, and a stripe at a time is in memory.
 //!
-//! - [`run`]: iterations of a program; [`needs`]: what they need; `choice`: passes or lists; `stripes`: what happens to a stripe.
+//! - [`run`]: iterations of a program; [`needs`]: what they need; `choice`: passes or lists;
+//!   `stripes`: what happens to a stripe.
 //! - `pass`: one pass over the grid, for one iteration or for two.
 //! - `pull`: lists instead of the grid, for weights and for signals against the direction of edges.
-//! - `demand`: the lists of active vertices instead, and what they send to stripes that are not in memory.
+//! - `demand`: the lists of active vertices instead, and what they send to stripes that are not in
+//!   memory.
 //! - [`early`]: vertices of the next iteration that are computed in this one.
 //! - `kept`: lists that serve the next iteration too.
 //! - `columns`: the grid, stripe by stripe, and which chunks may serve two iterations.
@@ -37,16 +39,19 @@ use outercore_graph::{Direction, Graph, WeightKind};
 
 use crate::program::VertexProgram;
 
-/// Whether a program's signals travel along the edges of the grid and of the lists that complete it, which lead along outgoing edges and have no weights.
+/// Whether a program's signals travel along the edges of the grid and of the lists that complete
+/// it, which lead along outgoing edges and have no weights.
 fn fits_grid<P: VertexProgram>(program: &P, graph: &Graph) -> bool {
     let weighted = program.weighted() && graph.weights() != WeightKind::None;
     let direction = |direction| graph.rows(direction) == Some(Direction::Out);
     !weighted && program.directions().iter().copied().all(direction)
 }
 
-/// Whether a program can run fully externally: it keeps nothing by vertex but values, and the graph has the edges that bring its signals.
+/// Whether a program can run fully externally: it keeps nothing by vertex but values, and the graph
+/// has the edges that bring its signals.
 pub fn suits<P: VertexProgram>(program: &P, graph: &Graph) -> bool {
-    program.is_self_contained() && (fits_grid(program, graph) || pull::Route::of(program, graph).is_some())
+    program.is_self_contained()
+        && (fits_grid(program, graph) || pull::Route::of(program, graph).is_some())
 }
 
 /// What a fully-external run does, in words.

@@ -22,21 +22,38 @@ use crate::{
 };
 
 /// The least that must be resident.
-pub fn least<P: VertexProgram>(program: &P, graph: &Graph, config: &RunConfig, early: Option<&Early<P>>) -> Result<Vec<PlanItem>> {
+pub fn least<P: VertexProgram>(
+    program: &P,
+    graph: &Graph,
+    config: &RunConfig,
+    early: Option<&Early<P>>,
+) -> Result<Vec<PlanItem>> {
     let directory = graph.grid()?;
     let (vertices, stripes) = (graph.connected(), directory.stripes.len() as u64 - 1);
     let sums = [size_of::<P::Value>(), 4, size_of::<P::Signal>(), size_of::<P::Message>()]
         .map(|size| vertices * size as u64 / PAGE as u64 * 4 + stripes * 12);
     let mut needs = vec![
-        PlanItem { name: if early.is_some() { "signals" } else { "window of signals" }, bytes: smallest_window(graph, early)? },
+        PlanItem {
+            name: if early.is_some() { "signals" } else { "window of signals" },
+            bytes: smallest_window(graph, early)?,
+        },
         PlanItem { name: "frontiers", bytes: 2 * Frontier::bytes(vertices) },
-        PlanItem { name: "stripes at hand", bytes: config.threads as u64 * Desk::<P>::bytes(directory.widest()) },
-        PlanItem { name: "directory, checksums", bytes: directory.bytes() + sums.iter().sum::<u64>() },
+        PlanItem {
+            name: "stripes at hand",
+            bytes: config.threads as u64 * Desk::<P>::bytes(directory.widest()),
+        },
+        PlanItem {
+            name: "directory, checksums",
+            bytes: directory.bytes() + sums.iter().sum::<u64>(),
+        },
     ];
     if let Some(route) = lists(program, graph) {
         needs.extend(route.needs(graph)?);
     } else if let Some(prefix) = lists_of_passes(graph, early) {
-        needs.push(PlanItem { name: "lists, passing buffers", bytes: demand::bytes::<P>(graph, prefix, config.threads)? });
+        needs.push(PlanItem {
+            name: "lists, passing buffers",
+            bytes: demand::bytes::<P>(graph, prefix, config.threads)?,
+        });
     }
     Ok(needs)
 }
@@ -46,7 +63,8 @@ pub fn signal_bytes<P: VertexProgram>(graph: &Graph) -> u64 {
     graph.connected() * size_of::<P::Signal>() as u64
 }
 
-/// Bytes of the fewest signals that are in memory at a time: a sixteenth, or those of a stripe; all, where some are made early.
+/// Bytes of the fewest signals that are in memory at a time: a sixteenth, or those of a stripe;
+/// all, where some are made early.
 pub fn smallest_window<P: VertexProgram>(graph: &Graph, early: Option<&Early<P>>) -> Result<u64> {
     if early.is_some() {
         return Ok(signal_bytes::<P>(graph));
@@ -60,15 +78,22 @@ pub fn lists<P: VertexProgram>(program: &P, graph: &Graph) -> Option<Route> {
     if fits_grid(program, graph) { None } else { Route::of(program, graph) }
 }
 
-/// The lists that every iteration reads: those that complete the grid, or those whose vertices are computed early.
-pub fn lists_of_passes<P: VertexProgram>(graph: &Graph, early: Option<&Early<P>>) -> Option<&'static str> {
+/// The lists that every iteration reads: those that complete the grid, or those whose vertices are
+/// computed early.
+pub fn lists_of_passes<P: VertexProgram>(
+    graph: &Graph,
+    early: Option<&Early<P>>,
+) -> Option<&'static str> {
     graph.pass_rows().or(early.is_some().then_some("out"))
 }
 
 /// Whether passes may serve two iterations.
 pub fn crosses<P: VertexProgram>(program: &P, graph: &Graph, config: &RunConfig) -> bool {
     let everyone = program.applies_always() && matches!(program.start(), Start::All);
-    everyone && config.cross_iteration.in_passes() && fits_grid(program, graph) && graph.has_whole_grid()
+    everyone
+        && config.cross_iteration.in_passes()
+        && fits_grid(program, graph)
+        && graph.has_whole_grid()
 }
 
 /// The sections that a run opens, which has `room` bytes beside its least.
@@ -97,34 +122,57 @@ pub fn sections<P: VertexProgram>(
         names.extend(Demand::<P::Message>::sections("out"));
     } else if config.read == ReadPolicy::OnDemand {
         let what = "reading on demand, fully externally".to_owned();
-        return Err(EngineError::Memory { needed: config.memory - room + needed, budget: config.memory, what });
+        return Err(EngineError::Memory {
+            needed: config.memory - room + needed,
+            budget: config.memory,
+            what,
+        });
     }
     Ok(names)
 }
 
 /// Bytes of scratch that a run takes.
 pub fn disk_bytes<P: VertexProgram>(graph: &Graph) -> u64 {
-    graph.connected() * (size_of::<P::Value>() + 4 + size_of::<P::Signal>() + size_of::<P::Message>()) as u64
+    graph.connected()
+        * (size_of::<P::Value>() + 4 + size_of::<P::Signal>() + size_of::<P::Message>()) as u64
 }
 
-/// What a run takes beside its least whose passes serve two iterations and which has nothing on scratch; `None`: its passes do not.
-pub fn near<P: VertexProgram>(program: &P, graph: &Graph, config: &RunConfig) -> Result<Option<Vec<PlanItem>>> {
-    // Programs whose vertices come to send no more are better off with scans, and with lists whose messages are combined in memory: two thirds of the time of passes, as measured.
-    if !crosses(program, graph, config) || program.is_selective() || config.preset == Preset::Streaming {
+/// What a run takes beside its least whose passes serve two iterations and which has nothing on
+/// scratch; `None`: its passes do not.
+pub fn near<P: VertexProgram>(
+    program: &P,
+    graph: &Graph,
+    config: &RunConfig,
+) -> Result<Option<Vec<PlanItem>>> {
+    // Programs whose vertices come to send no more are better off with scans, and with lists whose
+    // messages are combined in memory: two thirds of the time of passes, as measured.
+    if !crosses(program, graph, config)
+        || program.is_selective()
+        || config.preset == Preset::Streaming
+    {
         return Ok(None);
     }
     let stripes = graph.grid()?.stripes.clone();
-    let kept = |bytes: fn(usize) -> u64| stripes.windows(2).map(|pair| bytes((pair[1] - pair[0]) as usize)).sum();
+    let kept = |bytes: fn(usize) -> u64| {
+        stripes.windows(2).map(|pair| bytes((pair[1] - pair[0]) as usize)).sum()
+    };
     Ok(Some(vec![
-        PlanItem { name: "all signals, twice", bytes: 2 * signal_bytes::<P>(graph) - smallest_window::<P>(graph, None)? },
-        PlanItem { name: "next stripes at hand", bytes: config.threads as u64 * Desk::<P>::two_bytes(graph.grid()?.widest()) },
+        PlanItem {
+            name: "all signals, twice",
+            bytes: 2 * signal_bytes::<P>(graph) - smallest_window::<P>(graph, None)?,
+        },
+        PlanItem {
+            name: "next stripes at hand",
+            bytes: config.threads as u64 * Desk::<P>::two_bytes(graph.grid()?.widest()),
+        },
         PlanItem { name: "next messages", bytes: kept(DiskArray::<P::Message>::kept_bytes) },
         PlanItem { name: "values", bytes: kept(DiskArray::<P::Value>::kept_bytes) },
         PlanItem { name: "degrees", bytes: StoredDegrees::memory(graph, stripes.len())? },
     ]))
 }
 
-/// The share of the grid's bytes that a pass reads where every pass serves two iterations and all signals are in memory.
+/// The share of the grid's bytes that a pass reads where every pass serves two iterations and all
+/// signals are in memory.
 pub fn share(graph: &Graph) -> Result<f64> {
     let columns = Columns::new(graph.grid()?, graph.connected(), graph.connected());
     let (mut near, mut all) = (0, 0);

@@ -1,5 +1,6 @@
-//! One pass over the grid: every stripe's chunks are read, its messages combined, its vertices applied, its next signals made. Where the pass says so, chunks whose sources are
-//! settled serve the next iteration too. Stripes go to the workers in batches of neighbors.
+//! One pass over the grid: every stripe's chunks are read, its messages combined, its vertices
+//! applied, its next signals made. Where the pass says so, chunks whose sources are settled serve
+//! the next iteration too. Stripes go to the workers in batches of neighbors.
 
 use std::{
     collections::VecDeque,
@@ -32,7 +33,8 @@ const MOST_TOGETHER: usize = 8;
 pub struct Pass {
     /// Stripes in ascending order.
     pub up: bool,
-    /// All sides are read; otherwise one was served by the pass before: the sources after a stripe in an ascending pass, those before it in a descending one.
+    /// All sides are read; otherwise one was served by the pass before: the sources after a stripe
+    /// in an ascending pass, those before it in a descending one.
     pub whole: bool,
     /// Settled sources serve the next iteration too.
     pub ahead: bool,
@@ -52,8 +54,10 @@ impl Pass {
         if self.up { stripe } else { stripes - 1 - stripe }
     }
 
-    /// When a chunk's turn comes among those of its batch. Those that must wait for other stripes come last, the nearest of them at the very end. Within a side all go by their sources,
-    /// whatever stripe they lead to, so that the stripes of a batch find the same signals in a processor's cache.
+    /// When a chunk's turn comes among those of its batch. Those that must wait for other stripes
+    /// come last, the nearest of them at the very end. Within a side all go by their sources,
+    /// whatever stripe they lead to, so that the stripes of a batch find the same signals in a
+    /// processor's cache.
     fn turn(self, chunk: &Chunk) -> (usize, u64) {
         let (side, first) = (chunk.side as usize, chunk.sources.0);
         if self.up { (Side::After as usize - side, first) } else { (side, u64::MAX - first) }
@@ -68,12 +72,17 @@ impl Pass {
         }
     }
 
-    /// The order in which `workers` take batches. Where none waits for another, those of many edges and those of many vertices go side by side: the device has more to do for the ones, the
+    /// The order in which `workers` take batches. Where none waits for another, those of many edges
+    /// and those of many vertices go side by side: the device has more to do for the ones, the
     /// processors for the others.
     pub fn order(self, columns: &Columns, workers: usize) -> Vec<Range<usize>> {
         // Stripes of hubs have few sources before them: there is nothing to share.
         let far = self.whole || !self.up;
-        let mut batches = columns.batches(if far { (columns.stripes() / (8 * workers)).clamp(1, MOST_TOGETHER) } else { 1 });
+        let mut batches = columns.batches(if far {
+            (columns.stripes() / (8 * workers)).clamp(1, MOST_TOGETHER)
+        } else {
+            1
+        });
         if !self.up {
             batches.reverse();
         }
@@ -94,9 +103,11 @@ pub struct Shared<'p, P: VertexProgram> {
     pub next_sending: &'p Frontier,
     /// Whether everyone sends.
     pub everyone: bool,
-    /// Messages for this iteration that the last pass made, and for the next one; or those of earlier windows.
+    /// Messages for this iteration that the last pass made, and for the next one; or those of
+    /// earlier windows.
     pub partial: Option<&'p DiskArray<P::Message>>,
-    /// Whether those who are known to send in the next iteration still do when their stripe is applied again.
+    /// Whether those who are known to send in the next iteration still do when their stripe is
+    /// applied again.
     pub keeps: bool,
     pub settled: Settled,
     /// The batches of stripes in the order of this pass.
@@ -188,11 +199,18 @@ impl<'w, 'p, P: VertexProgram> Worker<'w, 'p, P> {
     /// Takes the next batch; `false`: there is none.
     fn claim(&mut self) -> bool {
         let shared = self.shared;
-        let Some(stripes) = shared.order.get(shared.next.fetch_add(1, Relaxed)) else { return false };
+        let Some(stripes) = shared.order.get(shared.next.fetch_add(1, Relaxed)) else {
+            return false;
+        };
         let all = self.run.session.config.read == ReadPolicy::Full || shared.everyone;
         let wanted = |chunk: &Chunk| {
-            let (first, last) = (chunk.sources.0.max(shared.window.vertices.start), chunk.sources.1.min(shared.window.vertices.end - 1));
-            let wanted = all || shared.pass.serves_next(chunk.side) || (first <= last && shared.sending.any(first, last));
+            let (first, last) = (
+                chunk.sources.0.max(shared.window.vertices.start),
+                chunk.sources.1.min(shared.window.vertices.end - 1),
+            );
+            let wanted = all
+                || shared.pass.serves_next(chunk.side)
+                || (first <= last && shared.sending.any(first, last));
             shared.pass.reads(chunk.side) && first <= last && wanted
         };
         let (pass, all) = (shared.pass, shared.columns.stripes());
@@ -235,7 +253,8 @@ impl<'w, 'p, P: VertexProgram> Worker<'w, 'p, P> {
         (closed..count).try_for_each(|at| self.close(&open[in_turn(at)]))
     }
 
-    /// Turns to a stripe whose sums begin at `base`: its total becomes what earlier windows sent to it. `any`: there are chunks.
+    /// Turns to a stripe whose sums begin at `base`: its total becomes what earlier windows sent to
+    /// it. `any`: there are chunks.
     fn open(&mut self, stripe: usize, base: usize, any: bool) -> Result<Open> {
         let shared = self.shared;
         let range = shared.columns.vertices(stripe);
@@ -252,43 +271,53 @@ impl<'w, 'p, P: VertexProgram> Worker<'w, 'p, P> {
         let shared = self.shared;
         self.desk.turn_to(base);
         if let Some(partial) = shared.partial {
-            self.desk.complete(&self.run.session.counters, (partial, stripe), len, (shared.pass, shared.signals.hubs.now()))?;
+            self.desk.complete(
+                &self.run.session.counters,
+                (partial, stripe),
+                len,
+                (shared.pass, shared.signals.hubs.now()),
+            )?;
         }
         let all_send = self.run.finish(shared, stripe, touched, self.desk)?;
         shared.settled.mark(shared.pass.position(stripe, shared.columns.stripes()), all_send);
         Ok(())
     }
 
-    /// Combines the messages of the next chunk, which is one of the stripe at hand: its chunks were wanted before those of others. Returns whether there was any.
+    /// Combines the messages of the next chunk, which is one of the stripe at hand: its chunks were
+    /// wanted before those of others. Returns whether there was any.
     fn combine(&mut self) -> Result<bool> {
         let Self { run, shared, desk, stream, edges, .. } = self;
         let (desk, shared) = (&mut **desk, *shared);
         let (program, mut any) = (run.program, false);
         let shown = stream.next(|chunk, words| {
             let piece = shared.columns.piece(chunk, words);
-            *edges += if shared.window.vertices.contains(&chunk.sources.0) { piece.words() } else { 0 };
-            let ((first, last), window, signals) = (chunk.sources, &shared.window.vertices, shared.signals);
+            *edges +=
+                if shared.window.vertices.contains(&chunk.sources.0) { piece.words() } else { 0 };
+            let ((first, last), window, signals) =
+                (chunk.sources, &shared.window.vertices, shared.signals);
             if shared.pass.serves_next(chunk.side) {
                 let all_send = shared.settled.wait(shared.pass.needs(chunk, shared.columns))?;
-                // SAFETY: the chunk's sources are hubs, in stripes that are settled, which was just waited for.
+                // SAFETY: the chunk's sources are hubs, in stripes that are settled, which was just
+                // waited for.
                 let pairs = unsafe { signals.hubs.settled(first, last) };
                 let active = desk.combine_twice(program, shared, &piece, pairs, all_send);
                 any = active > 0;
                 return Ok(active);
             }
-            let active = if !(window.start <= first && last < window.end && shared.all_send(first, last)) {
-                desk.combine_some(program, shared, &piece)
-            } else {
-                let sums = desk.total_mut();
-                if last < signals.hubs.len() {
-                    combine_all(program, &piece, signals.hubs.this(first, last), sums);
-                } else if first >= signals.hubs.len() {
-                    combine_all(program, &piece, signals.others(first), sums);
+            let active =
+                if !(window.start <= first && last < window.end && shared.all_send(first, last)) {
+                    desk.combine_some(program, shared, &piece)
                 } else {
-                    combine_all(program, &piece, Mixed { signals, first }, sums);
-                }
-                piece.words()
-            };
+                    let sums = desk.total_mut();
+                    if last < signals.hubs.len() {
+                        combine_all(program, &piece, signals.hubs.this(first, last), sums);
+                    } else if first >= signals.hubs.len() {
+                        combine_all(program, &piece, signals.others(first), sums);
+                    } else {
+                        combine_all(program, &piece, Mixed { signals, first }, sums);
+                    }
+                    piece.words()
+                };
             any = active > 0;
             // What is read in every pass is worth twice what is read in every second one.
             Ok(if chunk.side == Side::Near { 2 * active } else { active })

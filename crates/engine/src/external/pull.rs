@@ -1,5 +1,7 @@
-//! Iterations in which every vertex takes what its neighbors send: for edges that the grid does not have, those with weights and those against their direction. The lists of a
-//! stripe's vertices, of the direction from which signals come, are read in order, and a vertex's messages are combined in the order of its list.
+//! Iterations in which every vertex takes what its neighbors send: for edges that the grid does not
+//! have, those with weights and those against their direction. The lists of a stripe's vertices, of
+//! the direction from which signals come, are read in order, and a vertex's messages are combined
+//! in the order of its list.
 
 use std::sync::Mutex;
 
@@ -33,12 +35,17 @@ pub struct Route {
 }
 
 impl Route {
-    /// How a program's signals are taken; `None`: they can't, since the graph has no such lists or the program sends in two directions.
+    /// How a program's signals are taken; `None`: they can't, since the graph has no such lists or
+    /// the program sends in two directions.
     pub fn of<P: VertexProgram>(program: &P, graph: &Graph) -> Option<Self> {
         let &[direction] = program.directions() else { return None };
         let against = if direction == Direction::Out { Direction::In } else { Direction::Out };
         let (rows, degrees) = (graph.rows(against)?, graph.rows(direction)?);
-        Some(Self { rows, degrees, weights: program.weighted() && graph.weights() != WeightKind::None })
+        Some(Self {
+            rows,
+            degrees,
+            weights: program.weighted() && graph.weights() != WeightKind::None,
+        })
     }
 
     /// The sections of the lists, which [`Pull::new`] takes.
@@ -48,9 +55,13 @@ impl Route {
 
     /// What the lists need resident.
     pub fn needs(self, graph: &Graph) -> Result<Vec<PlanItem>> {
-        let sums = self.sections().iter().map(|name| OpenSection::sums_bytes_of(graph, name)).sum::<u64>();
+        let sums =
+            self.sections().iter().map(|name| OpenSection::sums_bytes_of(graph, name)).sum::<u64>();
         Ok(vec![
-            PlanItem { name: "row index", bytes: Degrees::narrow_bytes(graph)? + graph.connected() / 8 + 16 },
+            PlanItem {
+                name: "row index",
+                bytes: Degrees::narrow_bytes(graph)? + graph.connected() / 8 + 16,
+            },
             PlanItem { name: "lists' checksums", bytes: sums },
         ])
     }
@@ -59,25 +70,39 @@ impl Route {
 impl Pull {
     /// Loads what is needed; `sections` are [`Route::sections`], opened.
     pub fn new(session: &Session, sections: Vec<OpenSection>) -> Result<Self> {
-        Ok(Self { rows: Rows::load_narrow(session, sections, 0)?, weights: session.graph.weights() })
+        Ok(Self {
+            rows: Rows::load_narrow(session, sections, 0)?,
+            weights: session.graph.weights(),
+        })
     }
 
     /// One iteration.
-    pub fn pass<P: VertexProgram>(&self, run: &External<P>, shared: &Shared<P>, desks: &mut [Mutex<Desk<P>>]) -> Result<()> {
+    pub fn pass<P: VertexProgram>(
+        &self,
+        run: &External<P>,
+        shared: &Shared<P>,
+        desks: &mut [Mutex<Desk<P>>],
+    ) -> Result<()> {
         run.each_stripe(desks, |worker, stripe, desk| {
             let range = shared.columns.vertices(stripe);
             let mut touched = run.resume(shared, stripe, desk)?;
             let total = desk.total_mut();
             let window = &shared.window.vertices;
-            IoIterator::new(run.session, &self.rows).within(range.clone()).for_each_here(worker, |vertex, list| {
-                let sum = &mut total[(vertex - range.start) as usize];
-                for (neighbor, weight) in
-                    list.weighted().filter(|&(neighbor, _)| window.contains(&neighbor) && shared.sending.contains(neighbor))
-                {
-                    touched = true;
-                    sum.combine(run.program.carry(shared.signals.of(neighbor), weight_value(self.weights, weight)));
-                }
-            })?;
+            IoIterator::new(run.session, &self.rows).within(range.clone()).for_each_here(
+                worker,
+                |vertex, list| {
+                    let sum = &mut total[(vertex - range.start) as usize];
+                    for (neighbor, weight) in list.weighted().filter(|&(neighbor, _)| {
+                        window.contains(&neighbor) && shared.sending.contains(neighbor)
+                    }) {
+                        touched = true;
+                        sum.combine(run.program.carry(
+                            shared.signals.of(neighbor),
+                            weight_value(self.weights, weight),
+                        ));
+                    }
+                },
+            )?;
             run.finish(shared, stripe, touched, desk).map(drop)
         })
     }

@@ -1,8 +1,10 @@
 //! [`execute`]: iterations of a [`VertexProgram`] with its values on storage.
 //!
-//! A stripe at a time is in memory: its chunks are read, its messages combined, its values loaded, applied and stored, and its next signals made at once, so that values and
-//! degrees are read once in an iteration. Resident for each vertex: two bits and a signal, for each hub a second one; where not even one fits, a window of signals at a time, and what
-//! each window sends waits on scratch for the others.
+//! A stripe at a time is in memory: its chunks are read, its messages combined, its values loaded,
+//! applied and stored, and its next signals made at once, so that values and degrees are read once
+//! in an iteration. Resident for each vertex: two bits and a signal, for each hub a second one;
+//! where not even one fits, a window of signals at a time, and what each window sends waits on
+//! scratch for the others.
 
 use std::{
     path::PathBuf,
@@ -110,8 +112,15 @@ struct Shares {
 }
 
 impl Shares {
-    /// Shares `room` bytes; `selects`: the lists of active vertices may be read instead of the grid.
-    fn of<P: VertexProgram>(program: &P, session: &Session, early: Option<&Early<P>>, selects: bool, mut room: u64) -> Result<Self> {
+    /// Shares `room` bytes; `selects`: the lists of active vertices may be read instead of the
+    /// grid.
+    fn of<P: VertexProgram>(
+        program: &P,
+        session: &Session,
+        early: Option<&Early<P>>,
+        selects: bool,
+        mut room: u64,
+    ) -> Result<Self> {
         let (graph, config) = (session.graph, session.config);
         let directory = graph.grid()?;
         let signal = size_of::<P::Signal>() as u64;
@@ -128,12 +137,19 @@ impl Shares {
         room -= if cross { two } else { 0 };
         // Hubs end where a stripe does.
         let most = if cross { room / signal } else { 0 };
-        let hubs = directory.stripes.iter().copied().take_while(|&bound| bound <= most).last().unwrap_or(0);
+        let hubs = directory
+            .stripes
+            .iter()
+            .copied()
+            .take_while(|&bound| bound <= most)
+            .last()
+            .unwrap_or(0);
         Ok(Self { windows, lists, hubs, rest: room - hubs * signal })
     }
 }
 
-/// Runs `program` to its end. `sections` are those of [`sections`](super::needs::sections), opened; `room` bytes are left beside the least. `scans` is the number of iterations, where it is known.
+/// Runs `program` to its end. `sections` are those of [`sections`](super::needs::sections), opened;
+/// `room` bytes are left beside the least. `scans` is the number of iterations, where it is known.
 pub fn execute<'r, P: VertexProgram>(
     program: &'r P,
     session: &'r Session<'r>,
@@ -151,19 +167,29 @@ pub fn execute<'r, P: VertexProgram>(
     let on_grid = matches!(edges, Edges::Grid(_));
     let in_passes = lists_of_passes(graph, early.as_ref());
     let by_lists = sections.len() > 0;
-    let shares = Shares::of(program, session, early.as_ref(), by_lists && in_passes.is_none(), room)?;
+    let shares =
+        Shares::of(program, session, early.as_ref(), by_lists && in_passes.is_none(), room)?;
     let bounds = graph.grid()?.stripes;
-    let lists = if by_lists { Some(Demand::new(session, sections.collect(), &bounds, shares.lists)?) } else { None };
+    let lists = if by_lists {
+        Some(Demand::new(session, sections.collect(), &bounds, shares.lists)?)
+    } else {
+        None
+    };
     // Complete lists leave nothing for a pass.
     let (rows, demand) = if in_passes == Some("row") { (lists, None) } else { (None, lists) };
     let columns = Columns::new(graph.grid()?, graph.connected(), shares.hubs);
     let (disk, folder) = (graph.disk(), folder(graph));
     let stripes = columns.stripes();
-    // What moves most bytes for each of its own stays in memory first: what is written and read again in an iteration, then what is read.
+    // What moves most bytes for each of its own stays in memory first: what is written and read
+    // again in an iteration, then what is read.
     let keeps = session.config.preset != Preset::Streaming;
     let mut near = if keeps { shares.rest } else { 0 };
     let summed = shares.hubs > 0 || shares.windows.len() > 1;
-    let partial = if summed { Some(DiskArray::create_near(disk, &folder, &bounds, &mut near)?) } else { None };
+    let partial = if summed {
+        Some(DiskArray::create_near(disk, &folder, &bounds, &mut near)?)
+    } else {
+        None
+    };
     let values = DiskArray::create_near(disk, &folder, &bounds, &mut near)?;
     let near_degrees = StoredDegrees::memory(graph, stripes)?;
     let degrees_near = keeps && near_degrees <= near;
@@ -182,19 +208,25 @@ pub fn execute<'r, P: VertexProgram>(
         only_lists: in_passes == Some("out"),
         rows,
         early,
-        sub_blocks: (on_grid && session.config.sub_blocks && left >= 2 * CHUNK_BYTES).then(|| SubBlocks::new(left)),
+        sub_blocks: (on_grid && session.config.sub_blocks && left >= 2 * CHUNK_BYTES)
+            .then(|| SubBlocks::new(left)),
         notes: (0..stripes).map(|_| Mutex::default()).collect(),
         whole: Window { stripes: 0..stripes, vertices: 0..graph.connected(), last: true },
         nobody: HubSignals::new(0, HugePages::Off)?,
         columns,
     };
-    let (iterations, residual, load_seconds) = run.iterate(&degrees, shares.hubs, partial.as_ref(), scans)?;
+    let (iterations, residual, load_seconds) =
+        run.iterate(&degrees, shares.hubs, partial.as_ref(), scans)?;
     Ok(Ended { values: Stored::new(run.values, bounds)?, iterations, residual, load_seconds })
 }
 
 /// Where scratch goes: beside the graph.
 pub fn folder(graph: &Graph) -> PathBuf {
-    graph.path().parent().filter(|folder| !folder.as_os_str().is_empty()).map_or_else(|| PathBuf::from("."), PathBuf::from)
+    graph
+        .path()
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .map_or_else(|| PathBuf::from("."), PathBuf::from)
 }
 
 /// What one iteration goes by.
@@ -216,10 +248,16 @@ impl<'r, P: VertexProgram> External<'r, P> {
     ) -> Result<(u64, f64, f64)> {
         let (session, program, huge) = (self.session, self.program, self.session.config.huge_pages);
         let len = session.graph.connected();
-        let widest = self.windows.iter().map(|window| window.vertices.end - window.vertices.start).max().unwrap_or(0);
+        let widest = self
+            .windows
+            .iter()
+            .map(|window| window.vertices.end - window.vertices.start)
+            .max()
+            .unwrap_or(0);
         let mut hub_signals = HubSignals::new(hubs, huge)?;
         let mut signals: HugeVec<P::Signal> = HugeVec::zeroed((widest - hubs) as usize, huge)?;
-        let (mut sending, mut next_sending) = (Frontier::new(len, huge)?, Frontier::new(len, huge)?);
+        let (mut sending, mut next_sending) =
+            (Frontier::new(len, huge)?, Frontier::new(len, huge)?);
         let mut desks = self.desks(hubs > 0)?;
         let mut active = self.begin(degrees, &hub_signals, &mut signals, &sending, &mut desks)?;
         hub_signals.turn();
@@ -240,24 +278,41 @@ impl<'r, P: VertexProgram> External<'r, P> {
             let predicted = self.predict(&sending, pass);
             // What a pass does ahead binds the next iteration to the grid.
             pass.ahead &= !self.is_on_demand(predicted, 2.0);
-            let demand = self.demand.as_ref().filter(|_| pass.whole && self.is_on_demand(predicted, 1.0));
+            let demand =
+                self.demand.as_ref().filter(|_| pass.whole && self.is_on_demand(predicted, 1.0));
             pass.ahead &= demand.is_none();
-            let step = Step { context: &context, pass, sending: &sending, next_sending: &next_sending, partial };
+            let step = Step {
+                context: &context,
+                pass,
+                sending: &sending,
+                next_sending: &next_sending,
+                partial,
+            };
             match demand {
-                Some(demand) => self.by_lists(demand, &step, &mut hub_signals, &mut signals, &mut desks)?,
+                Some(demand) => {
+                    self.by_lists(demand, &step, &mut hub_signals, &mut signals, &mut desks)?
+                }
                 None => self.by_passes(&step, &mut hub_signals, &mut signals, &mut desks)?,
             }
             residual = self.total(|note| note.residual);
             let listed = demand.is_some() || self.rows.is_some();
-            session.end_predicted(&mark, active, if listed { "on-demand" } else { "full" }, predicted);
+            session.end_predicted(
+                &mark,
+                active,
+                if listed { "on-demand" } else { "full" },
+                predicted,
+            );
             session.check()?;
             std::mem::swap(&mut sending, &mut next_sending);
             if self.early.is_some() {
                 next_sending.clear();
             }
-            active = self.notes.iter().map(|note| note.lock().expect("no holder panics").active).sum();
+            active =
+                self.notes.iter().map(|note| note.lock().expect("no holder panics").active).sum();
             context.iteration += 1;
-            if program.finished(&context, residual, active) && (active > 0 || self.phase_key() == u64::MAX) {
+            if program.finished(&context, residual, active)
+                && (active > 0 || self.phase_key() == u64::MAX)
+            {
                 break;
             }
         }
@@ -282,9 +337,13 @@ impl<'r, P: VertexProgram> External<'r, P> {
         Ok(())
     }
 
-    /// The windows in which somebody sends, and the last one, after which messages reach their vertices.
+    /// The windows in which somebody sends, and the last one, after which messages reach their
+    /// vertices.
     fn windows_of<'w>(&'w self, sending: &'w Frontier) -> impl Iterator<Item = &'w Window> {
-        let sends = |window: &Window| !window.vertices.is_empty() && sending.any(window.vertices.start, window.vertices.end - 1);
+        let sends = |window: &Window| {
+            !window.vertices.is_empty()
+                && sending.any(window.vertices.start, window.vertices.end - 1)
+        };
         self.windows.iter().filter(move |window| window.last || sends(window))
     }
 
@@ -302,7 +361,12 @@ impl<'r, P: VertexProgram> External<'r, P> {
             return self.gather_early(early, demand, step, signals, desks);
         }
         let signals = Signals::new(hubs, signals, window.vertices.start);
-        let share = Gather { window: window.vertices.clone(), signals, sending: step.sending, edges: self.edges() };
+        let share = Gather {
+            window: window.vertices.clone(),
+            signals,
+            sending: step.sending,
+            edges: self.edges(),
+        };
         demand.gather(self.program, self.session, &share)
     }
 
@@ -321,9 +385,9 @@ impl<'r, P: VertexProgram> External<'r, P> {
             }
             let shared = self.shared(step, window, hubs, signals);
             match &self.edges {
-                Edges::Grid(words) => {
-                    self.each_worker(desks, |index, desk| Worker::new(self, words, &shared, &mut self.session.reader(index), desk).run())?
-                }
+                Edges::Grid(words) => self.each_worker(desks, |index, desk| {
+                    Worker::new(self, words, &shared, &mut self.session.reader(index), desk).run()
+                })?,
                 Edges::Lists(pull) => pull.pass(self, &shared, desks)?,
             }
         }
@@ -332,7 +396,11 @@ impl<'r, P: VertexProgram> External<'r, P> {
     }
 
     /// What is shared where nobody reads signals: the next ones take the places of those in memory.
-    pub(super) fn in_place<'s>(&'s self, step: &Step<'s, P>, hubs: &'s HubSignals<P::Signal>) -> Shared<'s, P> {
+    pub(super) fn in_place<'s>(
+        &'s self,
+        step: &Step<'s, P>,
+        hubs: &'s HubSignals<P::Signal>,
+    ) -> Shared<'s, P> {
         self.shared(step, &self.whole, hubs, &[])
     }
 

@@ -1,4 +1,5 @@
-//! [`ChunkScan`]: the chunks of the grid that are wanted, in the order of the disk, on all workers, with nothing kept.
+//! [`ChunkScan`]: the chunks of the grid that are wanted, in the order of the disk, on all workers,
+//! with nothing kept.
 
 use std::{
     collections::VecDeque,
@@ -39,7 +40,8 @@ impl ChunkScan {
         &self.columns.directory.stripes
     }
 
-    /// Shows every chunk for which `wanted` says so of its sources (first and last) and its stripe's vertices (first and last).
+    /// Shows every chunk for which `wanted` says so of its sources (first and last) and its
+    /// stripe's vertices (first and last).
     pub fn for_each<S: Send>(
         &self,
         session: &Session,
@@ -65,7 +67,8 @@ impl ChunkScan {
         error::all(results)
     }
 
-    /// All that one worker does: stripe after stripe, the reads of the next one behind those of the one at hand.
+    /// All that one worker does: stripe after stripe, the reads of the next one behind those of the
+    /// one at hand.
     fn work(
         &self,
         stream: &mut ChunkStream,
@@ -82,7 +85,9 @@ impl ChunkScan {
                     break;
                 }
                 let range = self.columns.vertices(index);
-                let chunks = self.columns.chunks(index, |chunk| wanted(chunk.sources, (range.start, range.end - 1)));
+                let chunks = self
+                    .columns
+                    .chunks(index, |chunk| wanted(chunk.sources, (range.start, range.end - 1)));
                 stripes.extend(std::iter::repeat_n(range.start, chunks.len()));
                 stream.want(chunks);
             }

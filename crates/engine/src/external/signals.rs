@@ -1,5 +1,6 @@
-//! Signals of a fully-external run: this iteration's in memory, for all vertices or for a window of them at a time; the next one's beside them for the hubs, and on scratch for the rest; and
-//! the order in which stripes become settled.
+//! Signals of a fully-external run: this iteration's in memory, for all vertices or for a window of
+//! them at a time; the next one's beside them for the hubs, and on scratch for the rest; and the
+//! order in which stripes become settled.
 
 use std::{
     marker::PhantomData,
@@ -27,7 +28,8 @@ pub struct Window {
 }
 
 impl Window {
-    /// Cuts the stripes with these bounds into windows of at most `most` vertices, or of one stripe.
+    /// Cuts the stripes with these bounds into windows of at most `most` vertices, or of one
+    /// stripe.
     pub fn cut(bounds: &[u64], most: u64) -> Vec<Window> {
         let (mut windows, mut begun) = (Vec::new(), 0);
         for stripe in 0..bounds.len() - 1 {
@@ -42,8 +44,9 @@ impl Window {
     }
 }
 
-/// The hubs' signals, this iteration's and the next one's side by side: an edge that serves both finds them at one place. Each stripe writes its own next ones once, then the stripe is
-/// marked as settled; others read them only after that.
+/// The hubs' signals, this iteration's and the next one's side by side: an edge that serves both
+/// finds them at one place. Each stripe writes its own next ones once, then the stripe is marked as
+/// settled; others read them only after that.
 pub struct HubSignals<T: Pod> {
     /// Owns what `base` points to, and is not used otherwise.
     _pairs: HugeVec<[T; 2]>,
@@ -55,9 +58,10 @@ pub struct HubSignals<T: Pod> {
 
 // SAFETY: it owns its items, like the `HugeVec` behind it.
 unsafe impl<T: Pod + Send> Send for HubSignals<T> {}
-// SAFETY: this iteration's items change only through `turn`, which borrows exclusively. For the next one's, `publish` and `settled` are ordered by `Settled`: a range is written by the
-// one worker that has its stripe, before that stripe is marked under a mutex; readers have seen the mark under the same mutex. So no item is written while another thread reads or
-// writes it.
+// SAFETY: this iteration's items change only through `turn`, which borrows exclusively. For the
+// next one's, `publish` and `settled` are ordered by `Settled`: a range is written by the one
+// worker that has its stripe, before that stripe is marked under a mutex; readers have seen the
+// mark under the same mutex. So no item is written while another thread reads or writes it.
 unsafe impl<T: Pod + Send + Sync> Sync for HubSignals<T> {}
 
 impl<T: Pod + Copy> HubSignals<T> {
@@ -86,11 +90,13 @@ impl<T: Pod + Copy> HubSignals<T> {
     /// Writes the next signals of the vertices from `first` on.
     ///
     /// # Safety
-    /// The caller is the only one that has these vertices' stripe, and the stripe is not settled yet in this pass.
+    /// The caller is the only one that has these vertices' stripe, and the stripe is not settled
+    /// yet in this pass.
     pub unsafe fn publish(&self, first: u64, signals: &[T]) {
         assert!(first + signals.len() as u64 <= self.len, "only hubs' signals are kept");
         for (vertex, &signal) in (first as usize..).zip(signals) {
-            // SAFETY: in bounds by the assertion; nobody else touches the next signals of the range (this function's contract).
+            // SAFETY: in bounds by the assertion; nobody else touches the next signals of the range
+            // (this function's contract).
             unsafe { self.base.add(vertex).cast::<T>().add(1 - self.now).write(signal) };
         }
     }
@@ -110,12 +116,19 @@ impl<T: Pod + Copy> HubSignals<T> {
     #[inline(always)]
     pub unsafe fn settled(&self, first: u64, last: u64) -> &[[T; 2]] {
         assert!(first <= last && last < self.len, "only hubs' signals are kept");
-        // SAFETY: in bounds by the assertion; written before the mark that this thread has seen, and by nobody since (this function's contract).
-        unsafe { std::slice::from_raw_parts(self.base.add(first as usize).as_ptr(), (last - first + 1) as usize) }
+        // SAFETY: in bounds by the assertion; written before the mark that this thread has seen,
+        // and by nobody since (this function's contract).
+        unsafe {
+            std::slice::from_raw_parts(
+                self.base.add(first as usize).as_ptr(),
+                (last - first + 1) as usize,
+            )
+        }
     }
 }
 
-/// This iteration's signals of some hubs, every second item in memory: those between may be written meanwhile.
+/// This iteration's signals of some hubs, every second item in memory: those between may be written
+/// meanwhile.
 #[derive(Clone, Copy)]
 pub struct ThisSignals<'s, T> {
     base: NonNull<T>,
@@ -132,7 +145,8 @@ impl<T: Copy> Lookup<T> for ThisSignals<'_, T> {
 
     #[inline(always)]
     unsafe fn at(self, index: usize) -> T {
-        // SAFETY: in bounds (this function's contract); nobody writes this iteration's signals while they are borrowed.
+        // SAFETY: in bounds (this function's contract); nobody writes this iteration's signals
+        // while they are borrowed.
         unsafe { self.base.add(2 * index).read() }
     }
 
@@ -201,7 +215,8 @@ impl<T: Pod + Copy> Lookup<T> for Mixed<'_, T> {
     fn prefetch(self, _: usize) {}
 }
 
-/// How many stripes, in the order of a pass, are settled without a gap, and whether all of their vertices send.
+/// How many stripes, in the order of a pass, are settled without a gap, and whether all of their
+/// vertices send.
 pub struct Settled {
     state: Mutex<State>,
     changed: Condvar,
@@ -217,10 +232,19 @@ struct State {
 impl Settled {
     /// None of `stripes` is.
     pub fn new(stripes: usize) -> Self {
-        Self { state: Mutex::new(State { done: vec![false; stripes], front: 0, all_send: true, failed: false }), changed: Condvar::new() }
+        Self {
+            state: Mutex::new(State {
+                done: vec![false; stripes],
+                front: 0,
+                all_send: true,
+                failed: false,
+            }),
+            changed: Condvar::new(),
+        }
     }
 
-    /// The stripe at `position` of the pass is settled; `all_send`: each of its vertices sends in the next iteration.
+    /// The stripe at `position` of the pass is settled; `all_send`: each of its vertices sends in
+    /// the next iteration.
     pub fn mark(&self, position: usize, all_send: bool) {
         let mut state = self.state.lock().expect("no holder panics");
         state.all_send &= all_send;
@@ -231,7 +255,8 @@ impl Settled {
         self.changed.notify_all();
     }
 
-    /// Waits until the first `count` stripes of the pass are settled; returns whether all vertices of all that are send in the next iteration. Fails when another worker has failed.
+    /// Waits until the first `count` stripes of the pass are settled; returns whether all vertices
+    /// of all that are send in the next iteration. Fails when another worker has failed.
     pub fn wait(&self, count: usize) -> Result<bool> {
         let mut state = self.state.lock().expect("no holder panics");
         while state.front < count && !state.failed {
@@ -253,7 +278,8 @@ mod tests {
 
     #[test]
     fn what_is_settled_is_seen() {
-        let (mut signals, settled) = (HubSignals::<u64>::new(40, HugePages::Off).unwrap(), Settled::new(4));
+        let (mut signals, settled) =
+            (HubSignals::<u64>::new(40, HugePages::Off).unwrap(), Settled::new(4));
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 for stripe in [1u64, 0, 3, 2] {
@@ -265,10 +291,18 @@ mod tests {
             scope.spawn(|| {
                 let this = signals.this(5, 39);
                 // SAFETY: the vertices 5 to 39 are 35.
-                assert!((0..this.len()).all(|at| unsafe { this.at(at) } == 0) && this.len() == 35, "whatever others publish");
+                assert!(
+                    (0..this.len()).all(|at| unsafe { this.at(at) } == 0) && this.len() == 35,
+                    "whatever others publish"
+                );
                 settled.wait(2).unwrap();
                 // SAFETY: stripes 0 and 1 are settled.
-                assert!(unsafe { signals.settled(0, 19) }.iter().zip(0..).all(|(&pair, vertex)| pair == [0, vertex / 10 + 1]));
+                assert!(
+                    unsafe { signals.settled(0, 19) }
+                        .iter()
+                        .zip(0..)
+                        .all(|(&pair, vertex)| pair == [0, vertex / 10 + 1])
+                );
                 assert!(!settled.wait(4).unwrap(), "not all of stripe 3 send");
             });
         });
@@ -277,7 +311,10 @@ mod tests {
         signals.turn();
         let this = signals.this(25, 39);
         // SAFETY: the vertices 25 to 39 are 15.
-        assert!((0..15).all(|at| unsafe { this.at(at) } == (25 + at as u64) / 10 + 1), "they have become this iteration's");
+        assert!(
+            (0..15).all(|at| unsafe { this.at(at) } == (25 + at as u64) / 10 + 1),
+            "they have become this iteration's"
+        );
         assert_eq!(signals.now(), 1);
     }
 }

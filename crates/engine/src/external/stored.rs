@@ -24,7 +24,12 @@ impl<T: Pod + Copy> Stored<T> {
     /// The items of `array`, whose block `b` has items `bounds[b]..bounds[b + 1]`.
     pub fn new(array: DiskArray<T>, bounds: Vec<u64>) -> Result<Self> {
         let widest = bounds.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);
-        Ok(Self { array, bounds, at_hand: Mutex::new((usize::MAX, Block::new(widest as usize)?)), counters: Box::default() })
+        Ok(Self {
+            array,
+            bounds,
+            at_hand: Mutex::new((usize::MAX, Block::new(widest as usize)?)),
+            counters: Box::default(),
+        })
     }
 
     /// The array, to store blocks in that have not been shown yet.
@@ -54,17 +59,26 @@ impl<T: Pod + Copy> Stored<T> {
 
     /// Shows every block in order, with the number of its first item.
     pub fn for_each(&self, mut visit: impl FnMut(u64, &[T]) -> Result<()>) -> Result<()> {
-        (0..self.bounds.len() - 1).try_for_each(|block| self.with(block, |first, items| visit(first, items)))
+        (0..self.bounds.len() - 1)
+            .try_for_each(|block| self.with(block, |first, items| visit(first, items)))
     }
 
     /// An array made of this one, item by item, beside the graph.
-    pub fn map<U: Pod + Copy>(&self, graph: &Graph, mut make: impl FnMut(&T) -> U) -> Result<Stored<U>> {
+    pub fn map<U: Pod + Copy>(
+        &self,
+        graph: &Graph,
+        mut make: impl FnMut(&T) -> U,
+    ) -> Result<Stored<U>> {
         let array = DiskArray::create(graph.disk(), &folder(graph), &self.bounds)?;
         let mut block = Block::new(self.widest())?;
         let (counters, mut index) = (Counters::default(), 0);
         self.for_each(|_, items| {
             let len = items.len();
-            block.items(len).iter_mut().zip(items.iter()).for_each(|(made, item)| *made = make(item));
+            block
+                .items(len)
+                .iter_mut()
+                .zip(items.iter())
+                .for_each(|(made, item)| *made = make(item));
             array.store(&counters, index, len, &mut block)?;
             index += 1;
             Ok(())
@@ -83,9 +97,12 @@ impl<T: Pod + Copy> Stored<T> {
 
     fn with<R>(&self, block: usize, look: impl FnOnce(u64, &[T]) -> Result<R>) -> Result<R> {
         let mut at_hand = self.at_hand.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let (first, len) = (self.bounds[block], (self.bounds[block + 1] - self.bounds[block]) as usize);
+        let (first, len) =
+            (self.bounds[block], (self.bounds[block + 1] - self.bounds[block]) as usize);
         if self.array.is_kept(block) {
-            return self.array.read(&self.counters, block, len, &mut at_hand.1, |items| look(first, items))?;
+            return self
+                .array
+                .read(&self.counters, block, len, &mut at_hand.1, |items| look(first, items))?;
         }
         if at_hand.0 != block {
             at_hand.0 = usize::MAX;
@@ -104,8 +121,11 @@ impl<T: Pod + Copy> Stored<T> {
         while let Some(&next) = rest.first() {
             let block = self.bounds.partition_point(|&bound| bound <= numbers[next as usize]) - 1;
             rest = self.with(block, |first, items| {
-                let count = rest.partition_point(|&at| numbers[at as usize] < first + items.len() as u64);
-                rest[..count].iter().for_each(|&at| found[at as usize] = Some(items[(numbers[at as usize] - first) as usize]));
+                let count =
+                    rest.partition_point(|&at| numbers[at as usize] < first + items.len() as u64);
+                rest[..count].iter().for_each(|&at| {
+                    found[at as usize] = Some(items[(numbers[at as usize] - first) as usize])
+                });
                 Ok(&rest[count..])
             })?;
         }

@@ -1,4 +1,5 @@
-//! What happens to one stripe at a time: first values, messages that reach vertices, signals that they make.
+//! What happens to one stripe at a time: first values, messages that reach vertices, signals that
+//! they make.
 
 use std::{
     ops::Range,
@@ -54,7 +55,8 @@ impl<P: VertexProgram> External<'_, P> {
         self.each_stripe(desks, |_, stripe, desk| {
             let range = self.columns.vertices(stripe);
             let total = desk.empty_total((range.end - range.start) as usize);
-            let touched = demand.receive(self.session, stripe, |target, message| total[target].combine(message))?;
+            let touched = demand
+                .receive(self.session, stripe, |target, message| total[target].combine(message))?;
             // Nobody reads signals any more in this iteration: the next ones take their places.
             self.apply(shared, stripe, touched, desk, parts.get(stripe)).map(drop)
         })
@@ -63,12 +65,25 @@ impl<P: VertexProgram> External<'_, P> {
     pub(super) fn desks(&self, two: bool) -> Result<Vec<Mutex<Desk<P>>>> {
         let widest = self.columns.directory.widest();
         (0..self.session.workers.count())
-            .map(|_| Ok(Mutex::new(Desk::new(widest, two, self.windows.len() > 1, self.session.config.huge_pages)?)))
+            .map(|_| {
+                Ok(Mutex::new(Desk::new(
+                    widest,
+                    two,
+                    self.windows.len() > 1,
+                    self.session.config.huge_pages,
+                )?))
+            })
             .collect()
     }
 
-    pub(super) fn each_worker(&self, desks: &mut [Mutex<Desk<P>>], work: impl Fn(usize, &mut Desk<P>) -> Result<()> + Sync) -> Result<()> {
-        let results = self.session.workers.map(|index| work(index, &mut desks[index].lock().expect("each worker has its own desk")));
+    pub(super) fn each_worker(
+        &self,
+        desks: &mut [Mutex<Desk<P>>],
+        work: impl Fn(usize, &mut Desk<P>) -> Result<()> + Sync,
+    ) -> Result<()> {
+        let results = self.session.workers.map(|index| {
+            work(index, &mut desks[index].lock().expect("each worker has its own desk"))
+        });
         self.session.check()?;
         crate::error::all(results).map(drop)
     }
@@ -96,7 +111,11 @@ impl<P: VertexProgram> External<'_, P> {
     }
 
     pub(super) fn phase_key(&self) -> u64 {
-        self.notes.iter().map(|note| note.lock().expect("no holder panics").key).min().unwrap_or(u64::MAX)
+        self.notes
+            .iter()
+            .map(|note| note.lock().expect("no holder panics").key)
+            .min()
+            .unwrap_or(u64::MAX)
     }
 
     /// First values, first signals; returns how many are active.
@@ -119,7 +138,9 @@ impl<P: VertexProgram> External<'_, P> {
             let len = (range.end - range.start) as usize;
             load_degrees(self.session, index, degrees, range.start, desk.degrees.items(len))?;
             self.degrees.store(&self.session.counters, stripe, len, &mut desk.degrees)?;
-            self.wake(stripe, desk, (hubs, parts.get(stripe)), sending, true, |vertex, _| starts(vertex))
+            self.wake(stripe, desk, (hubs, parts.get(stripe)), sending, true, |vertex, _| {
+                starts(vertex)
+            })
         })?;
         drop(parts);
         Ok(self.notes.iter().map(|note| note.lock().expect("no holder panics").active).sum())
@@ -128,11 +149,18 @@ impl<P: VertexProgram> External<'_, P> {
     /// The signals in memory of the stripes beyond the hubs; none where they are a window's.
     fn parts<'s>(&self, signals: &'s mut [P::Signal]) -> Places<'s, P::Signal> {
         let first = self.columns.hub_stripes();
-        self.split(signals, first..if self.windows.len() == 1 { self.columns.stripes() } else { first })
+        self.split(
+            signals,
+            first..if self.windows.len() == 1 { self.columns.stripes() } else { first },
+        )
     }
 
     /// The signals of these stripes, one by one.
-    fn split<'s>(&self, mut signals: &'s mut [P::Signal], stripes: Range<usize>) -> Places<'s, P::Signal> {
+    fn split<'s>(
+        &self,
+        mut signals: &'s mut [P::Signal],
+        stripes: Range<usize>,
+    ) -> Places<'s, P::Signal> {
         let (first, mut places) = (stripes.start, Vec::new());
         for stripe in stripes {
             let range = self.columns.vertices(stripe);
@@ -143,7 +171,8 @@ impl<P: VertexProgram> External<'_, P> {
         Places { first, places }
     }
 
-    /// The vertices of a stripe that `is_active` names make their signals; degrees are at hand, and values come to be if they are `new`.
+    /// The vertices of a stripe that `is_active` names make their signals; degrees are at hand, and
+    /// values come to be if they are `new`.
     fn wake(
         &self,
         stripe: usize,
@@ -156,17 +185,24 @@ impl<P: VertexProgram> External<'_, P> {
         let range = self.columns.vertices(stripe);
         let len = (range.end - range.start) as usize;
         let mut note = Note { key: u64::MAX, ..Note::default() };
-        let (counters, degrees, signals) = (&self.session.counters, desk.degrees.items(len), desk.signals.items(len));
+        let (counters, degrees, signals) =
+            (&self.session.counters, desk.degrees.items(len), desk.signals.items(len));
         let mut make = |values: &mut [P::Value]| {
             sending.replace_words(range.clone(), |part| {
                 let at = (part.start - range.start) as usize..(part.end - range.start) as usize;
-                let (degrees, values, signals) = (&degrees[at.clone()], &mut values[at.clone()], &mut signals[at]);
+                let (degrees, values, signals) =
+                    (&degrees[at.clone()], &mut values[at.clone()], &mut signals[at]);
                 if self.program.everyone_sends() {
                     note = self.send_all(part.start, degrees, values, signals, note);
                     return u64::MAX >> (64 - values.len());
                 }
                 let bits;
-                (bits, note) = self.wake_some(part.start, degrees.iter().zip(values.iter_mut().zip(signals)), note, &mut is_active);
+                (bits, note) = self.wake_some(
+                    part.start,
+                    degrees.iter().zip(values.iter_mut().zip(signals)),
+                    note,
+                    &mut is_active,
+                );
                 bits
             })
         };
@@ -176,14 +212,17 @@ impl<P: VertexProgram> External<'_, P> {
         } else if self.program.forgets(0) {
             begin(desk.values.items(len)).map(|()| make(desk.values.items(len)))?
         } else {
-            self.values.write(counters, stripe, len, &mut desk.values, |values| begin(values).map(|()| make(values)))??
+            self.values.write(counters, stripe, len, &mut desk.values, |values| {
+                begin(values).map(|()| make(values))
+            })??
         };
         note.tail = self.put(stripe, sent, desk, target)?;
         *self.notes[stripe].lock().expect("no holder panics") = note;
         Ok(())
     }
 
-    /// The same for up to 64 vertices from `first` on: their degrees, values and signals. Returns a bit for each that sends, and what is known of the stripe after them.
+    /// The same for up to 64 vertices from `first` on: their degrees, values and signals. Returns a
+    /// bit for each that sends, and what is known of the stripe after them.
     // A function of its own, by value: additions in memory would wait for each other.
     #[inline(never)]
     fn wake_some<'v>(
@@ -209,7 +248,8 @@ impl<P: VertexProgram> External<'_, P> {
         (bits, note)
     }
 
-    /// Signals that a stripe has made, for the next iteration, go where they belong; returns whether that is scratch.
+    /// Signals that a stripe has made, for the next iteration, go where they belong; returns
+    /// whether that is scratch.
     fn put(
         &self,
         stripe: usize,
@@ -262,15 +302,21 @@ impl<P: VertexProgram> External<'_, P> {
             }
             let len = (range.end - range.start) as usize;
             self.degrees.load(&self.session.counters, stripe, len, &mut desk.degrees)?;
-            self.wake(stripe, desk, (&self.nobody, parts.get(stripe)), sending, false, |vertex, value| {
-                self.program.wake(context, vertex, value)
-            })
+            self.wake(
+                stripe,
+                desk,
+                (&self.nobody, parts.get(stripe)),
+                sending,
+                false,
+                |vertex, value| self.program.wake(context, vertex, value),
+            )
         })?;
         drop(parts);
         Ok(self.notes.iter().map(|note| note.lock().expect("no holder panics").active).sum())
     }
 
-    /// The messages of a stripe reach its vertices, which make their next signals: in `place`, or where a pass keeps them. Returns whether all of them will send.
+    /// The messages of a stripe reach its vertices, which make their next signals: in `place`, or
+    /// where a pass keeps them. Returns whether all of them will send.
     pub fn apply(
         &self,
         shared: &Shared<P>,
@@ -283,10 +329,16 @@ impl<P: VertexProgram> External<'_, P> {
         let len = (range.end - range.start) as usize;
         let always = self.program.applies_always();
         let mut note = self.notes[stripe].lock().expect("a stripe has one worker");
-        if !always && (!touched || desk.total()[..len].iter().all(|message| *message == P::Message::IDENTITY)) {
-            let active = shared.next_sending.replace(range.clone(), |vertex| shared.keeps && shared.next_sending.contains(vertex));
+        if !always
+            && (!touched
+                || desk.total()[..len].iter().all(|message| *message == P::Message::IDENTITY))
+        {
+            let active = shared.next_sending.replace(range.clone(), |vertex| {
+                shared.keeps && shared.next_sending.contains(vertex)
+            });
             // Their degrees are not at hand: as many edges as others have.
-            let edges = active * (self.session.graph.manifest().arcs / self.columns.vertices_len().max(1));
+            let edges =
+                active * (self.session.graph.manifest().arcs / self.columns.vertices_len().max(1));
             *note = Note { residual: 0.0, active, edges, tail: false, ..*note };
             return Ok(active == len as u64);
         }
@@ -294,8 +346,14 @@ impl<P: VertexProgram> External<'_, P> {
         if shared.keeps {
             // Those of vertices that are known to send already.
             match place {
-                Some(place) => desk.signals.items(len).copy_from_slice(&place.lock().expect("a stripe has one worker")),
-                None => desk.signals.items(len).copy_from_slice(&shared.signals.others(range.start)[..len]),
+                Some(place) => desk
+                    .signals
+                    .items(len)
+                    .copy_from_slice(&place.lock().expect("a stripe has one worker")),
+                None => desk
+                    .signals
+                    .items(len)
+                    .copy_from_slice(&shared.signals.others(range.start)[..len]),
             }
         }
         let mut made = Note { key: u64::MAX, ..Note::default() };
@@ -306,11 +364,22 @@ impl<P: VertexProgram> External<'_, P> {
                 let (total, degrees) = (&total[at.clone()], &degrees[at.clone()]);
                 let (values, signals) = (&mut values[at.clone()], &mut signals[at]);
                 if self.program.everyone_sends() && !shared.keeps {
-                    made = self.apply_all(shared, part.start, (total, degrees), (values, signals), made);
+                    made = self.apply_all(
+                        shared,
+                        part.start,
+                        (total, degrees),
+                        (values, signals),
+                        made,
+                    );
                     return u64::MAX >> (64 - total.len());
                 }
                 let bits;
-                (bits, made) = self.apply_some(shared, part.start, total.iter().zip(degrees).zip(values.iter_mut().zip(signals)), made);
+                (bits, made) = self.apply_some(
+                    shared,
+                    part.start,
+                    total.iter().zip(degrees).zip(values.iter_mut().zip(signals)),
+                    made,
+                );
                 bits
             })
         };
@@ -318,7 +387,8 @@ impl<P: VertexProgram> External<'_, P> {
         let sent = match (self.program.forgets(done), self.program.forgets(done + 1)) {
             (_, true) => reach(values.items(len)),
             (true, false) => {
-                // Memory that is read before it is first written is mapped twice, and every other processor interrupted for it.
+                // Memory that is read before it is first written is mapped twice, and every other
+                // processor interrupted for it.
                 let sent = reach(values.items(len));
                 self.values.store(counters, stripe, len, values)?;
                 sent
@@ -330,7 +400,8 @@ impl<P: VertexProgram> External<'_, P> {
         Ok(sent == len as u64)
     }
 
-    /// The same for up to 64 vertices from `first` on: their messages and degrees, values and signals. Returns a bit for each that sends, and what is known of the stripe after them.
+    /// The same for up to 64 vertices from `first` on: their messages and degrees, values and
+    /// signals. Returns a bit for each that sends, and what is known of the stripe after them.
     // A function of its own, by value: additions in memory would wait for each other.
     #[inline(never)]
     #[allow(clippy::type_complexity)]
@@ -338,7 +409,9 @@ impl<P: VertexProgram> External<'_, P> {
         &self,
         shared: &Shared<P>,
         first: u64,
-        vertices: impl Iterator<Item = ((&'v P::Message, &'v u32), (&'v mut P::Value, &'v mut P::Signal))>,
+        vertices: impl Iterator<
+            Item = ((&'v P::Message, &'v u32), (&'v mut P::Value, &'v mut P::Signal)),
+        >,
         mut note: Note,
     ) -> (u64, Note) {
         let (program, mut bits) = (self.program, 0);
@@ -348,7 +421,11 @@ impl<P: VertexProgram> External<'_, P> {
             if program.applies_always() || *message != P::Message::IDENTITY {
                 let old = *value;
                 active = program.apply(shared.context, vertex, value, *message);
-                note.residual += if program.forgets(shared.context.iteration) { 0.0 } else { program.residual(&old, value) };
+                note.residual += if program.forgets(shared.context.iteration) {
+                    0.0
+                } else {
+                    program.residual(&old, value)
+                };
             }
             note.aggregate += program.aggregate(value, *degree);
             note.key = note.key.min(program.phase_key(value));
@@ -366,7 +443,8 @@ impl<P: VertexProgram> External<'_, P> {
         (bits, note)
     }
 
-    /// The same where everyone is active and sends: a loop for each step, so that the compiler takes several vertices at a time.
+    /// The same where everyone is active and sends: a loop for each step, so that the compiler
+    /// takes several vertices at a time.
     #[inline(never)]
     fn apply_all(
         &self,
@@ -393,9 +471,18 @@ impl<P: VertexProgram> External<'_, P> {
 
     /// Everyone sends.
     #[inline(always)]
-    fn send_all(&self, first: u64, degrees: &[u32], values: &[P::Value], signals: &mut [P::Signal], mut note: Note) -> Note {
+    fn send_all(
+        &self,
+        first: u64,
+        degrees: &[u32],
+        values: &[P::Value],
+        signals: &mut [P::Signal],
+        mut note: Note,
+    ) -> Note {
         let program = self.program;
-        for ((value, signal), (vertex, degree)) in values.iter().zip(signals).zip((first..).zip(degrees)) {
+        for ((value, signal), (vertex, degree)) in
+            values.iter().zip(signals).zip((first..).zip(degrees))
+        {
             *signal = program.scatter(vertex, value, *degree).expect("everyone sends");
         }
         // Four sums side by side: one alone waits for each addition.
@@ -404,7 +491,10 @@ impl<P: VertexProgram> External<'_, P> {
         for (values, degrees) in fours.iter().zip(degrees.chunks_exact(4)) {
             (0..4).for_each(|at| sums[at] += program.aggregate(&values[at], degrees[at]));
         }
-        let last = rest.iter().zip(&degrees[4 * fours.len()..]).map(|(value, degree)| program.aggregate(value, *degree));
+        let last = rest
+            .iter()
+            .zip(&degrees[4 * fours.len()..])
+            .map(|(value, degree)| program.aggregate(value, *degree));
         note.aggregate += sums.into_iter().chain(last).sum::<f64>();
         note.key = values.iter().map(|value| program.phase_key(value)).fold(note.key, u64::min);
         note.active += values.len() as u64;
@@ -413,18 +503,31 @@ impl<P: VertexProgram> External<'_, P> {
     }
 
     /// Brings the signals of the vertices beyond the hubs back into memory, where all are.
-    pub(super) fn fetch_tail(&self, signals: &mut [P::Signal], desks: &mut [Mutex<Desk<P>>]) -> Result<()> {
+    pub(super) fn fetch_tail(
+        &self,
+        signals: &mut [P::Signal],
+        desks: &mut [Mutex<Desk<P>>],
+    ) -> Result<()> {
         let parts = self.parts(signals);
-        self.each_stripe(desks, |_, stripe, desk| parts.get(stripe).map_or(Ok(()), |part| self.fetch(stripe, desk, part)))
+        self.each_stripe(desks, |_, stripe, desk| {
+            parts.get(stripe).map_or(Ok(()), |part| self.fetch(stripe, desk, part))
+        })
     }
 
     /// Brings the signals of a window into memory, where they are not there at all times.
-    pub(super) fn fetch_window(&self, window: &Window, signals: &mut [P::Signal], desks: &mut [Mutex<Desk<P>>]) -> Result<()> {
+    pub(super) fn fetch_window(
+        &self,
+        window: &Window,
+        signals: &mut [P::Signal],
+        desks: &mut [Mutex<Desk<P>>],
+    ) -> Result<()> {
         if self.windows.len() == 1 {
             return Ok(());
         }
         let parts = self.split(signals, window.stripes.clone());
-        self.each_stripe(desks, |_, stripe, desk| parts.get(stripe).map_or(Ok(()), |part| self.fetch(stripe, desk, part)))
+        self.each_stripe(desks, |_, stripe, desk| {
+            parts.get(stripe).map_or(Ok(()), |part| self.fetch(stripe, desk, part))
+        })
     }
 
     /// Brings the signals of a stripe back, if it made any.
@@ -438,26 +541,46 @@ impl<P: VertexProgram> External<'_, P> {
         Ok(())
     }
 
-    /// The messages that earlier windows of this iteration brought a stripe become its total; `false`: there was none.
-    pub(super) fn resume(&self, shared: &Shared<P>, stripe: usize, desk: &mut Desk<P>) -> Result<bool> {
+    /// The messages that earlier windows of this iteration brought a stripe become its total;
+    /// `false`: there was none.
+    pub(super) fn resume(
+        &self,
+        shared: &Shared<P>,
+        stripe: usize,
+        desk: &mut Desk<P>,
+    ) -> Result<bool> {
         let range = self.columns.vertices(stripe);
         let len = (range.end - range.start) as usize;
         let summed = self.notes[stripe].lock().expect("no holder panics").summed;
         if summed {
-            desk.load_total(&self.session.counters, shared.partial.expect("windows have a place for sums"), stripe, len)?;
+            desk.load_total(
+                &self.session.counters,
+                shared.partial.expect("windows have a place for sums"),
+                stripe,
+                len,
+            )?;
         } else {
             desk.empty_total(len);
         }
         Ok(summed)
     }
 
-    /// The total of a stripe waits for the next window, or after the last one reaches the vertices. Returns whether all of these will send.
-    pub(super) fn finish(&self, shared: &Shared<P>, stripe: usize, touched: bool, desk: &mut Desk<P>) -> Result<bool> {
+    /// The total of a stripe waits for the next window, or after the last one reaches the vertices.
+    /// Returns whether all of these will send.
+    pub(super) fn finish(
+        &self,
+        shared: &Shared<P>,
+        stripe: usize,
+        touched: bool,
+        desk: &mut Desk<P>,
+    ) -> Result<bool> {
         if shared.window.last {
             self.notes[stripe].lock().expect("no holder panics").summed = false;
             let total = desk.total_mut();
             let passed = match &self.rows {
-                Some(rows) => rows.receive(self.session, stripe, |target, message| total[target].combine(message))?,
+                Some(rows) => rows.receive(self.session, stripe, |target, message| {
+                    total[target].combine(message)
+                })?,
                 None => false,
             };
             return self.apply(shared, stripe, touched || passed, desk, None);
@@ -465,7 +588,12 @@ impl<P: VertexProgram> External<'_, P> {
         if touched {
             let range = self.columns.vertices(stripe);
             let partial = shared.partial.expect("windows have a place for sums");
-            desk.store_total(&self.session.counters, partial, stripe, (range.end - range.start) as usize)?;
+            desk.store_total(
+                &self.session.counters,
+                partial,
+                stripe,
+                (range.end - range.start) as usize,
+            )?;
             self.notes[stripe].lock().expect("no holder panics").summed = true;
         }
         Ok(false)
@@ -473,17 +601,26 @@ impl<P: VertexProgram> External<'_, P> {
 }
 
 /// Reads degrees of consecutive vertices from a graph's section, verified.
-fn load_degrees(session: &Session, worker: usize, section: &OpenSection, first: u64, into: &mut [u32]) -> Result<()> {
+fn load_degrees(
+    session: &Session,
+    worker: usize,
+    section: &OpenSection,
+    first: u64,
+    into: &mut [u32],
+) -> Result<()> {
     let (begin, end) = (first * 4, (first + into.len() as u64) * 4);
     let bytes: &mut [u8] = bytemuck::cast_slice_mut(into);
     let mut reader = session.reader(worker);
     let mut at = begin;
     while at < end {
         let page = at / PAGE as u64 * PAGE as u64;
-        let len = ((end - page) as usize).next_multiple_of(PAGE).min(session.buffer_bytes() / PAGE * PAGE);
+        let len = ((end - page) as usize)
+            .next_multiple_of(PAGE)
+            .min(session.buffer_bytes() / PAGE * PAGE);
         let upto = end.min(page + len as u64);
         reader.fetch(&session.counters, section, page, len, |content| {
-            bytes[(at - begin) as usize..(upto - begin) as usize].copy_from_slice(&content[(at - page) as usize..(upto - page) as usize]);
+            bytes[(at - begin) as usize..(upto - begin) as usize]
+                .copy_from_slice(&content[(at - page) as usize..(upto - page) as usize]);
         })?;
         at = upto;
     }

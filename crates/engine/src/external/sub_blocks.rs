@@ -1,6 +1,8 @@
-//! [`SubBlocks`]: chunks of the grid that stay in memory from one pass to the next, those with the most active edges (GraphSD, ICPP'22, section 4.3).
+//! [`SubBlocks`]: chunks of the grid that stay in memory from one pass to the next, those with the
+//! most active edges (GraphSD, ICPP'22, section 4.3).
 //!
-//! Memory: what it is given. A chunk that comes in while there is no room takes the place of those with fewer active edges, or of none.
+//! Memory: what it is given. A chunk that comes in while there is no room takes the place of those
+//! with fewer active edges, or of none.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -32,10 +34,16 @@ impl SubBlocks {
 
     /// A chunk's words, if they are here.
     pub fn get(&self, chunk: usize) -> Option<Arc<[u8]>> {
-        self.state.lock().expect("no holder panics").held.get(&chunk).map(|(_, words)| words.clone())
+        self.state
+            .lock()
+            .expect("no holder panics")
+            .held
+            .get(&chunk)
+            .map(|(_, words)| words.clone())
     }
 
-    /// Notes a chunk's priority in this pass, and keeps its words if there is room or others are worth less.
+    /// Notes a chunk's priority in this pass, and keeps its words if there is room or others are
+    /// worth less.
     pub fn offer(&self, chunk: usize, priority: u64, words: &[u8]) {
         let needed = words.len() as u64 + ENTRY;
         let mut state = self.state.lock().expect("no holder panics");

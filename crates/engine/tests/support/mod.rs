@@ -5,7 +5,9 @@ use std::path::Path;
 use outercore_engine::RunConfig;
 use outercore_graph::{
     BuildOptions, Graph, Order, WeightKind, build,
-    input::{DeclaredVertices, EdgeBatch, EdgeSource, Ends, IdKind, Item, Progress, Sink, SourceInfo},
+    input::{
+        DeclaredVertices, EdgeBatch, EdgeSource, Ends, IdKind, Item, Progress, Sink, SourceInfo,
+    },
 };
 use outercore_storage::Disk;
 
@@ -43,30 +45,70 @@ impl EdgeSource for Edges {
         &self.info
     }
 
-    fn read(&self, _: usize, _: usize, _: &dyn Progress, sink: Sink<'_>) -> outercore_graph::Result<()> {
+    fn read(
+        &self,
+        _: usize,
+        _: usize,
+        _: &dyn Progress,
+        sink: Sink<'_>,
+    ) -> outercore_graph::Result<()> {
         let pairs = self.edges.iter().map(|&(source, target)| [source, target]).collect();
-        let weights = self.info.weights.map(|_| self.edges.iter().map(|&edge| weight(edge) as f64).collect());
+        let weights =
+            self.info.weights.map(|_| self.edges.iter().map(|&edge| weight(edge) as f64).collect());
         sink(Item::Edges(EdgeBatch { ends: Ends::Numbers(pairs), weights }))
     }
 }
 
-/// Builds with the input's order; every vertex has an edge to itself, so that internal ids are the input's. The lists are spread over `stripes` folders.
-pub fn build_graph(folder: &Path, vertices: u64, edges: &[Edge], weights: bool, stripes: usize) -> Graph {
+/// Builds with the input's order; every vertex has an edge to itself, so that internal ids are the
+/// input's. The lists are spread over `stripes` folders.
+pub fn build_graph(
+    folder: &Path,
+    vertices: u64,
+    edges: &[Edge],
+    weights: bool,
+    stripes: usize,
+) -> Graph {
     let stripes = (0..stripes).map(|stripe| folder.join(format!("stripe-{stripe}"))).collect();
-    build_with(folder, vertices, edges, weights, BuildOptions { stripes, ..BuildOptions::default() })
+    build_with(
+        folder,
+        vertices,
+        edges,
+        weights,
+        BuildOptions { stripes, ..BuildOptions::default() },
+    )
 }
 
 /// The same with further options.
-pub fn build_with(folder: &Path, vertices: u64, edges: &[Edge], weights: bool, options: BuildOptions) -> Graph {
-    let options = BuildOptions { memory: 64 << 20, threads: 2, order: Order::Original, force: true, ..options };
+pub fn build_with(
+    folder: &Path,
+    vertices: u64,
+    edges: &[Edge],
+    weights: bool,
+    options: BuildOptions,
+) -> Graph {
+    let options = BuildOptions {
+        memory: 64 << 20,
+        threads: 2,
+        order: Order::Original,
+        force: true,
+        ..options
+    };
     let disk = Disk::new();
-    build(&disk, &Edges::new(vertices, all(vertices, edges), weights), &folder.join("g.oc"), &options, &outercore_graph::Silent).unwrap();
+    build(
+        &disk,
+        &Edges::new(vertices, all(vertices, edges), weights),
+        &folder.join("g.oc"),
+        &options,
+        &outercore_graph::Silent,
+    )
+    .unwrap();
     Graph::open(&disk, &folder.join("g.oc")).unwrap()
 }
 
 /// The edges of such a graph, ascending.
 pub fn all(vertices: u64, edges: &[Edge]) -> Vec<Edge> {
-    let mut edges: Vec<Edge> = edges.iter().copied().chain((0..vertices).map(|vertex| (vertex, vertex))).collect();
+    let mut edges: Vec<Edge> =
+        edges.iter().copied().chain((0..vertices).map(|vertex| (vertex, vertex))).collect();
     edges.sort_unstable();
     edges
 }

@@ -1,7 +1,8 @@
 //! Buckets: contiguous ranges of internal ids whose edges are sorted together, in memory.
 //!
-//! Bounds are cut by total degree, so that neither the incoming nor the outgoing edges of a bucket exceed what a worker can sort. A
-//! single vertex with more edges than that gets several buckets, one for each range of its neighbors; their order is the order of the rows all the same.
+//! Bounds are cut by total degree, so that neither the incoming nor the outgoing edges of a bucket
+//! exceed what a worker can sort. A single vertex with more edges than that gets several buckets,
+//! one for each range of its neighbors; their order is the order of the rows all the same.
 
 use std::collections::HashMap;
 
@@ -31,7 +32,8 @@ pub struct Buckets {
     guess: Vec<u32>,
 }
 
-/// Position of an id on a scale that is exact for small ids and logarithmic beyond: exponent and 6 bits of mantissa.
+/// Position of an id on a scale that is exact for small ids and logarithmic beyond: exponent and 6
+/// bits of mantissa.
 #[inline(always)]
 fn pattern(vertex: u64) -> usize {
     let value = vertex + 64;
@@ -41,7 +43,8 @@ fn pattern(vertex: u64) -> usize {
 }
 
 impl Buckets {
-    /// Cuts `0..degrees.len()` so that each bucket's total degree is at most `capacity`, where one vertex alone does not exceed it.
+    /// Cuts `0..degrees.len()` so that each bucket's total degree is at most `capacity`, where one
+    /// vertex alone does not exceed it.
     pub fn cut(degrees: impl Iterator<Item = u64>, capacity: u64, most_vertices: u64) -> Self {
         let mut bounds = vec![0u64];
         let (mut vertex, mut sum, mut start) = (0u64, 0u64, 0u64);
@@ -66,15 +69,23 @@ impl Buckets {
     fn from_bounds(bounds: Vec<u64>, heavy: &HashMap<usize, u64>, vertices: u64) -> Self {
         let mut list = Vec::new();
         let ranges = bounds.len() - 1;
-        let (mut first_bucket, mut steps) = (Vec::with_capacity(ranges + 1), Vec::with_capacity(ranges));
+        let (mut first_bucket, mut steps) =
+            (Vec::with_capacity(ranges + 1), Vec::with_capacity(ranges));
         for range in 0..ranges {
             first_bucket.push(list.len() as u32);
-            // A heavy vertex's neighbors are split where the vertices are: those bounds hold equal degrees, and so about equal shares of it.
-            let step = heavy.get(&range).map_or(ranges, |&parts| (ranges / (2 * parts as usize)).max(1));
+            // A heavy vertex's neighbors are split where the vertices are: those bounds hold equal
+            // degrees, and so about equal shares of it.
+            let step =
+                heavy.get(&range).map_or(ranges, |&parts| (ranges / (2 * parts as usize)).max(1));
             steps.push(step as u32);
             for part in (0..ranges).step_by(step) {
                 let other_end = if part + step >= ranges { vertices } else { bounds[part + step] };
-                list.push(Bucket { first: bounds[range], end: bounds[range + 1], other_first: bounds[part], other_end });
+                list.push(Bucket {
+                    first: bounds[range],
+                    end: bounds[range + 1],
+                    other_first: bounds[part],
+                    other_end,
+                });
             }
         }
         first_bucket.push(list.len() as u32);
@@ -99,7 +110,11 @@ impl Buckets {
     pub fn find(&self, vertex: u64, other: u64) -> usize {
         let range = self.range(vertex);
         let bucket = self.first_bucket[range] as usize;
-        if self.first_bucket[range + 1] as usize - bucket == 1 { bucket } else { bucket + self.range(other) / self.steps[range] as usize }
+        if self.first_bucket[range + 1] as usize - bucket == 1 {
+            bucket
+        } else {
+            bucket + self.range(other) / self.steps[range] as usize
+        }
     }
 
     #[inline(always)]

@@ -1,10 +1,14 @@
-//! The dictionary: original ids of any kind to ranks (positions among all ids in ascending order), in bounded memory.
+//! The dictionary: original ids of any kind to ranks (positions among all ids in ascending order),
+//! in bounded memory.
 //!
-//! 1. Every end of every edge becomes a record (key, position) in the partition of its key; partitions are ranges of keys, so ranks follow their order.
-//! 2. Each partition's distinct keys are gathered in a hash table, counted, sorted and written; its records become (position, rank) in the window of their position.
+//! 1. Every end of every edge becomes a record (key, position) in the partition of its key;
+//!    partitions are ranges of keys, so ranks follow their order.
+//! 2. Each partition's distinct keys are gathered in a hash table, counted, sorted and written; its
+//!    records become (position, rank) in the window of their position.
 //! 3. Each window of positions is filled in memory and leaves as edges between ranks.
 //!
-//! Cost: each end is written and read twice, whatever the number of vertices. Memory: the distinct keys of one partition for each worker.
+//! Cost: each end is written and read twice, whatever the number of vertices. Memory: the distinct
+//! keys of one partition for each worker.
 
 use std::{
     collections::HashMap,
@@ -47,7 +51,8 @@ pub struct Ranked {
 
 /// The position of a vertex that is no edge's end.
 const SINGLE: u64 = u64::MAX;
-/// Bytes that a distinct key costs in the hash table and in the list that sorts it, beside its own: the table may be half empty.
+/// Bytes that a distinct key costs in the hash table and in the list that sorts it, beside its own:
+/// the table may be half empty.
 const KEY_COST: u64 = 128;
 
 type Table = HashMap<Box<[u8]>, (u64, u64), BuildHasherDefault<Xxh3Default>>;
@@ -104,9 +109,11 @@ impl Dictionary<'_> {
     /// Ranks numbers.
     pub fn rank_numbers(&self, spool: Spool, hints: NumberHints) -> Result<Ranked> {
         let edges = spool.edges();
-        let singles = hints.listed.as_ref().map_or(0, Spool::edges) + hints.range.map_or(0, |(_, count)| count);
+        let singles = hints.listed.as_ref().map_or(0, Spool::edges)
+            + hints.range.map_or(0, |(_, count)| count);
         let bounds = hints.sample.bounds(self.partitions((edges * 2 + singles) * (KEY_COST + 8)));
-        let bounds: Vec<Vec<u8>> = bounds.into_iter().map(|number| number_key(number).to_vec()).collect();
+        let bounds: Vec<Vec<u8>> =
+            bounds.into_iter().map(|number| number_key(number).to_vec()).collect();
         let records = Records::create(self, bounds, 0)?;
         let next = AtomicU64::new(0);
         self.progress.stage("ranking ids", Some(edges * 3));
@@ -124,7 +131,10 @@ impl Dictionary<'_> {
         drop(spool);
         if let Some(listed) = hints.listed {
             let single = |writer: &mut RecordWriter, block: &EdgeBlock| {
-                block.pairs.iter().try_for_each(|pair| writer.push(&number_key(pair[0]), SINGLE, 0.0))
+                block
+                    .pairs
+                    .iter()
+                    .try_for_each(|pair| writer.push(&number_key(pair[0]), SINGLE, 0.0))
             };
             listed.read(self.threads, || Ok(records.writer()), single, RecordWriter::finish)?;
         }
@@ -139,7 +149,8 @@ impl Dictionary<'_> {
     /// Ranks names.
     pub fn rank_names(&self, spool: NameSpool) -> Result<Ranked> {
         let edges = spool.edges();
-        let bounds = spool.take_sample().bounds(self.partitions(edges * 2 * KEY_COST + spool.bytes()));
+        let bounds =
+            spool.take_sample().bounds(self.partitions(edges * 2 * KEY_COST + spool.bytes()));
         let records = Records::create(self, bounds, MOST_NAME)?;
         let next = AtomicU64::new(0);
         self.progress.stage("ranking names", Some(edges * 3));
@@ -147,7 +158,8 @@ impl Dictionary<'_> {
             let base = next.fetch_add(block.edges as u64, Relaxed) * 2;
             for (index, name) in block.names.iter().enumerate() {
                 let is_end = index < block.edges * 2;
-                let weight = if is_end { block.weights.weight(index / 2).unwrap_or_default() } else { 0.0 };
+                let weight =
+                    if is_end { block.weights.weight(index / 2).unwrap_or_default() } else { 0.0 };
                 writer.push(name, if is_end { base + index as u64 } else { SINGLE }, weight)?;
             }
             self.progress.advance(block.edges as u64);
@@ -163,15 +175,20 @@ impl Dictionary<'_> {
         self.memory / 2 / self.threads as u64
     }
 
-    /// So many partitions that the distinct keys of one, `bytes` in all at the worst, fit a worker's share; but not so many that their blocks do not fit the
-    /// memory. (Then keys had better repeat, as they nearly always do: [`Dictionary::partition`] watches.)
+    /// So many partitions that the distinct keys of one, `bytes` in all at the worst, fit a
+    /// worker's share; but not so many that their blocks do not fit the memory. (Then keys had
+    /// better repeat, as they nearly always do: [`Dictionary::partition`] watches.)
     fn partitions(&self, bytes: u64) -> usize {
         let blocks = self.memory / 2 / self.threads as u64 / (2 * LEAST_BLOCK as u64);
         (bytes * 4 / 3).div_ceil(self.table_share().max(1)).min(blocks).clamp(1, 4096) as usize
     }
 
     fn too_small(&self, edges: u64) -> GraphError {
-        GraphError::Memory { needed: self.budget * 2, budget: self.budget, what: format!("the ids of {edges} edges") }
+        GraphError::Memory {
+            needed: self.budget * 2,
+            budget: self.budget,
+            what: format!("the ids of {edges} edges"),
+        }
     }
 
     /// Steps 2 and 3.
@@ -179,12 +196,17 @@ impl Dictionary<'_> {
         let record = if self.weighted { 24 } else { 16 };
         let window = (self.table_share() / record).clamp(1 << 10, edges.max(1 << 10));
         let count = edges.div_ceil(window).max(1) as usize;
-        let block = blocks_of(self.memory / 4, self.threads, count).ok_or_else(|| self.too_small(edges))?;
+        let block =
+            blocks_of(self.memory / 4, self.threads, count).ok_or_else(|| self.too_small(edges))?;
         let spill = Spill::create(self.disk, self.scratch, count, block)?;
         let windows = Windows { spill, edges, window, block, weighted: self.weighted };
         let keys = KeyWriter {
             keys: self.folders.section("ids.keys", false)?,
-            ends: if ids == IdTable::Names { Some(self.folders.section("ids.ends", false)?) } else { None },
+            ends: if ids == IdTable::Names {
+                Some(self.folders.section("ids.ends", false)?)
+            } else {
+                None
+            },
             position: 0,
             degrees: RankFile::create(self.disk, self.scratch, "degrees")?,
             bases: vec![0],
@@ -213,7 +235,13 @@ impl Dictionary<'_> {
         if let Some(ends) = keys.ends {
             sections.push(ends.finish()?);
         }
-        Ok(Ranked { spool, degrees: keys.degrees.finish()?, vertices: keys.vertices, ids, sections })
+        Ok(Ranked {
+            spool,
+            degrees: keys.degrees.finish()?,
+            vertices: keys.vertices,
+            ids,
+            sections,
+        })
     }
 
     /// One partition: its keys in order, and its records on to their windows.
@@ -252,7 +280,11 @@ impl Dictionary<'_> {
         let mut seen = 0;
         records.read(partition, |key, position, weight| {
             seen += 1;
-            if position == SINGLE { Ok(()) } else { writer.push(position, (partition as u64) << 40 | table[key].0, weight) }
+            if position == SINGLE {
+                Ok(())
+            } else {
+                writer.push(position, (partition as u64) << 40 | table[key].0, weight)
+            }
         })?;
         self.progress.advance(seen / 2);
         self.progress.check()
@@ -268,7 +300,10 @@ impl KeyWriter {
                     self.position += key.len() as u64;
                     ends.write(&self.position.to_le_bytes())?;
                 }
-                None => self.keys.write(&u64::from_be_bytes(key[..].try_into().expect("a number has eight bytes")).to_le_bytes())?,
+                None => self.keys.write(
+                    &u64::from_be_bytes(key[..].try_into().expect("a number has eight bytes"))
+                        .to_le_bytes(),
+                )?,
             }
             self.degrees.push(entry.1)?;
         }
@@ -285,13 +320,15 @@ const MOST_BLOCK: usize = 64 << 10;
 /// The longest name: readers refuse longer lines.
 const MOST_NAME: usize = 5 << 18;
 
-/// Bytes of a block, so that `threads` writers with a block for each of `parts` parts fit `memory`; `None`: they do not.
+/// Bytes of a block, so that `threads` writers with a block for each of `parts` parts fit `memory`;
+/// `None`: they do not.
 pub fn blocks_of(memory: u64, threads: usize, parts: usize) -> Option<usize> {
     let block = memory as usize / (threads * parts) / LEAST_BLOCK * LEAST_BLOCK;
     (block >= LEAST_BLOCK).then_some(block.min(MOST_BLOCK))
 }
 
-/// Makes room in an empty block, once and exactly: growth by doubling would take memory that the budget does not have.
+/// Makes room in an empty block, once and exactly: growth by doubling would take memory that the
+/// budget does not have.
 pub fn open_block(block: &mut Vec<u8>, bytes: usize) {
     if block.capacity() < bytes {
         block.reserve_exact(bytes);
@@ -315,8 +352,10 @@ struct RecordWriter<'a> {
 impl Records {
     /// For keys of at most `longest` bytes, if they may be longer than numbers.
     fn create(dictionary: &Dictionary, bounds: Vec<Vec<u8>>, longest: usize) -> Result<Self> {
-        let block = blocks_of(dictionary.memory / 2, dictionary.threads, bounds.len() + 1).unwrap_or(LEAST_BLOCK);
-        let spill = Spill::create(dictionary.disk, dictionary.scratch, bounds.len() + 1, block + longest)?;
+        let block = blocks_of(dictionary.memory / 2, dictionary.threads, bounds.len() + 1)
+            .unwrap_or(LEAST_BLOCK);
+        let spill =
+            Spill::create(dictionary.disk, dictionary.scratch, bounds.len() + 1, block + longest)?;
         Ok(Self { spill, bounds, block, weighted: dictionary.weighted })
     }
 
@@ -328,7 +367,11 @@ impl Records {
         RecordWriter { records: self, blocks: vec![Vec::new(); self.partitions()] }
     }
 
-    fn read(&self, partition: usize, mut visit: impl FnMut(&[u8], u64, f64) -> Result<()>) -> Result<()> {
+    fn read(
+        &self,
+        partition: usize,
+        mut visit: impl FnMut(&[u8], u64, f64) -> Result<()>,
+    ) -> Result<()> {
         let mut reader = self.spill.reader();
         for extent in &self.spill.extents(partition) {
             let bytes = reader.read(*extent)?;
@@ -343,9 +386,17 @@ impl Records {
                 if start.end > filled {
                     break;
                 }
-                let position = u64::from_le_bytes(bytes[start.start..start.start + 8].try_into().expect("eight bytes"));
-                let len = u32::from_le_bytes(bytes[start.start + 8..start.end].try_into().expect("four bytes")) as usize;
-                let weight = if self.weighted { f64::from_le_bytes(bytes[take(8)].try_into().expect("eight bytes")) } else { 0.0 };
+                let position = u64::from_le_bytes(
+                    bytes[start.start..start.start + 8].try_into().expect("eight bytes"),
+                );
+                let len = u32::from_le_bytes(
+                    bytes[start.start + 8..start.end].try_into().expect("four bytes"),
+                ) as usize;
+                let weight = if self.weighted {
+                    f64::from_le_bytes(bytes[take(8)].try_into().expect("eight bytes"))
+                } else {
+                    0.0
+                };
                 visit(&bytes[take(len)], position, weight)?;
             }
         }
@@ -408,11 +459,21 @@ struct WindowWriter<'a> {
 
 impl Windows {
     fn writer(&self) -> WindowWriter<'_> {
-        WindowWriter { windows: self, blocks: vec![Vec::new(); self.edges.div_ceil(self.window).max(1) as usize] }
+        WindowWriter {
+            windows: self,
+            blocks: vec![Vec::new(); self.edges.div_ceil(self.window).max(1) as usize],
+        }
     }
 
-    /// Turns every window into edges of `spool`; `bases` holds the first rank of each key partition.
-    fn drain(&self, threads: usize, bases: &[u64], spool: &Spool, progress: &dyn BuildProgress) -> Result<()> {
+    /// Turns every window into edges of `spool`; `bases` holds the first rank of each key
+    /// partition.
+    fn drain(
+        &self,
+        threads: usize,
+        bases: &[u64],
+        spool: &Spool,
+        progress: &dyn BuildProgress,
+    ) -> Result<()> {
         let next = AtomicU64::new(0);
         let count = self.edges.div_ceil(self.window);
         parallel(threads, |_| {
@@ -439,16 +500,22 @@ impl Windows {
             let bytes = reader.read(*extent)?;
             let filled = u64::from_le_bytes(bytes[..8].try_into().expect("eight bytes")) as usize;
             for entry in bytes[8..filled].chunks_exact(record) {
-                let field = |at: usize| u64::from_le_bytes(entry[at..at + 8].try_into().expect("eight bytes"));
+                let field = |at: usize| {
+                    u64::from_le_bytes(entry[at..at + 8].try_into().expect("eight bytes"))
+                };
                 let (position, packed) = (field(0), field(8));
                 let edge = (position / 2 - first) as usize;
-                pairs[edge][(position % 2) as usize] = bases[(packed >> 40) as usize] + (packed & ((1 << 40) - 1));
+                pairs[edge][(position % 2) as usize] =
+                    bases[(packed >> 40) as usize] + (packed & ((1 << 40) - 1));
                 if self.weighted {
                     weights[edge] = f64::from_bits(field(16));
                 }
             }
         }
-        pairs.iter().enumerate().try_for_each(|(index, &pair)| writer.push(pair, weights.get(index).copied()))
+        pairs
+            .iter()
+            .enumerate()
+            .try_for_each(|(index, &pair)| writer.push(pair, weights.get(index).copied()))
     }
 }
 

@@ -1,7 +1,8 @@
 //! Sorting the buckets, several at a time, and writing them in order.
 //!
-//! A worker reads a bucket, sorts it by vertex and neighbor, encodes its rows, waits for its turn, writes; then sorts by source within
-//! stripes, encodes tiles, waits for its turn again, writes. Edges in row format, where they have lists of their own, come first.
+//! A worker reads a bucket, sorts it by vertex and neighbor, encodes its rows, waits for its turn,
+//! writes; then sorts by source within stripes, encodes tiles, waits for its turn again, writes.
+//! Edges in row format, where they have lists of their own, come first.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -82,7 +83,11 @@ impl Emission<'_> {
     /// Writes every bucket; returns the writers, to be finished.
     pub fn run<R: Record>(&self, writers: Writers) -> Result<Writers> {
         let Writers { rows, row_format, grid } = writers;
-        let queues = Queues { rows: Turns::new(rows), row_format: row_format.map(Turns::new), grid: grid.map(Turns::new) };
+        let queues = Queues {
+            rows: Turns::new(rows),
+            row_format: row_format.map(Turns::new),
+            grid: grid.map(Turns::new),
+        };
         let next = AtomicUsize::new(0);
         let result = parallel(self.threads, |_| {
             let mut worker = Worker::<R>::default();
@@ -99,7 +104,11 @@ impl Emission<'_> {
         });
         result?;
         let Queues { rows, row_format, grid } = queues;
-        Ok(Writers { rows: rows.into_writer(), row_format: row_format.map(Turns::into_writer), grid: grid.map(Turns::into_writer) })
+        Ok(Writers {
+            rows: rows.into_writer(),
+            row_format: row_format.map(Turns::into_writer),
+            grid: grid.map(Turns::into_writer),
+        })
     }
 }
 
@@ -113,30 +122,61 @@ struct Worker<R> {
 }
 
 impl<R: Record> Worker<R> {
-    fn bucket(&mut self, emission: &Emission, turn: usize, bucket: &Bucket, queues: &Queues) -> Result<()> {
+    fn bucket(
+        &mut self,
+        emission: &Emission,
+        turn: usize,
+        bucket: &Bucket,
+        queues: &Queues,
+    ) -> Result<()> {
         let count = emission.partition.records(turn) as usize;
         reset(&mut self.records, count);
         reset(&mut self.scratch, count);
         emission.partition.read(turn, &mut self.records)?;
-        let (sorted, scratch) = radix::sort(&mut self.records, &mut self.scratch, 0, emission.code.bits(bucket));
+        let (sorted, scratch) =
+            radix::sort(&mut self.records, &mut self.scratch, 0, emission.code.bits(bucket));
         if !emission.weights.is_none() {
             radix::order_payloads(sorted);
         }
-        let kept = if emission.simple { drop_repeats(sorted, bucket, emission.code.other_bits) } else { count };
+        let kept = if emission.simple {
+            drop_repeats(sorted, bucket, emission.code.other_bits)
+        } else {
+            count
+        };
         let (sorted, scratch) = (&mut sorted[..kept], &mut scratch[..kept]);
         let (other_bits, neighbor_bytes) = (emission.code.other_bits, emission.neighbor_bytes);
         if let (Some(row_format), Some(cells)) = (&queues.row_format, emission.cells) {
             let count = copy_listed(sorted, scratch, bucket, other_bits, cells);
-            self.rows.encode(bucket, &scratch[..count], other_bits, neighbor_bytes, WeightCode::NONE, false);
+            self.rows.encode(
+                bucket,
+                &scratch[..count],
+                other_bits,
+                neighbor_bytes,
+                WeightCode::NONE,
+                false,
+            );
             row_format.take(turn, |rows| rows.append(bucket, &self.rows))?;
         }
-        self.rows.encode(bucket, sorted, other_bits, neighbor_bytes, emission.weights, emission.heads);
+        self.rows.encode(
+            bucket,
+            sorted,
+            other_bits,
+            neighbor_bytes,
+            emission.weights,
+            emission.heads,
+        );
         queues.rows.take(turn, |rows| match rows {
             Some(rows) => rows.append(bucket, &self.rows),
             None => Ok(()),
         })?;
         if let Some(grid) = &queues.grid {
-            let code = TileCode { other_bits, cut: emission.cut, lag: emission.lag, weights: emission.weights, cells: emission.cells };
+            let code = TileCode {
+                other_bits,
+                cut: emission.cut,
+                lag: emission.lag,
+                weights: emission.weights,
+                cells: emission.cells,
+            };
             self.tiles.encode(bucket, sorted, scratch, &self.rows.degrees, &code);
             grid.take(turn, |grid| grid.append(&mut self.tiles))?;
         }
@@ -152,10 +192,19 @@ fn reset<R: Record>(records: &mut Vec<R>, count: usize) {
     records.resize(count, R::default());
 }
 
-/// Copies the records of edges in row format, whose sources are the bucket's vertices, to the front of `copies`; returns how many.
-fn copy_listed<R: Record>(records: &[R], copies: &mut [R], bucket: &Bucket, other_bits: u32, cells: &Cells) -> usize {
+/// Copies the records of edges in row format, whose sources are the bucket's vertices, to the front
+/// of `copies`; returns how many.
+fn copy_listed<R: Record>(
+    records: &[R],
+    copies: &mut [R],
+    bucket: &Bucket,
+    other_bits: u32,
+    cells: &Cells,
+) -> usize {
     let mask = (1u64 << other_bits) - 1;
-    let listed = records.iter().filter(|record| cells.in_rows(bucket.first + (record.key() >> other_bits), record.key() & mask));
+    let listed = records.iter().filter(|record| {
+        cells.in_rows(bucket.first + (record.key() >> other_bits), record.key() & mask)
+    });
     let mut count = 0;
     for record in listed {
         copies[count] = *record;

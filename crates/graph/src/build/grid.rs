@@ -1,4 +1,5 @@
-//! Writing the grid: a bucket's records, sorted by source within each stripe, become tiles of words.
+//! Writing the grid: a bucket's records, sorted by source within each stripe, become tiles of
+//! words.
 
 use super::{
     buckets::Bucket,
@@ -10,11 +11,15 @@ use super::{
 };
 use crate::{
     error::Result,
-    format::{CHUNK_WORDS, Cells, Chunk, GridDirectory, SEGMENT_BITS, STRIPE_BITS, SectionEntry, Tile, WordCode},
+    format::{
+        CHUNK_WORDS, Cells, Chunk, GridDirectory, SEGMENT_BITS, STRIPE_BITS, SectionEntry, Tile,
+        WordCode,
+    },
     types::GridPartition,
 };
 
-/// A bucket's tiles, encoded and ready to be written in turn; offsets and numbers count from the bucket's first.
+/// A bucket's tiles, encoded and ready to be written in turn; offsets and numbers count from the
+/// bucket's first.
 #[derive(Default)]
 pub struct EncodedTiles {
     /// Ends of the bucket's stripes.
@@ -42,7 +47,8 @@ pub struct TileCode<'c> {
 }
 
 impl TileCode<'_> {
-    /// Moves the records of edges in grid format to the front, in their order; returns how many. `first` is their bucket's first vertex.
+    /// Moves the records of edges in grid format to the front, in their order; returns how many.
+    /// `first` is their bucket's first vertex.
     fn keep_tiled<R: Record>(&self, records: &mut [R], first: u64) -> usize {
         let Some(cells) = self.cells else { return records.len() };
         let mask = (1u64 << self.other_bits) - 1;
@@ -68,22 +74,28 @@ pub enum StripeCut {
 }
 
 impl StripeCut {
-    /// The cut of a graph: enough stripes for many workers, enough edges in each that a 7-bit source delta rarely overflows; or as many stripes, of equal width.
+    /// The cut of a graph: enough stripes for many workers, enough edges in each that a 7-bit
+    /// source delta rarely overflows; or as many stripes, of equal width.
     pub fn new(partition: GridPartition, edges: u64, connected: u64) -> Self {
         let stripe_edges = (edges / 64).clamp(1 << 16, 1 << 22).max(connected / 16);
         match partition {
             GridPartition::Balanced => StripeCut::Edges(stripe_edges),
-            GridPartition::Uniform => {
-                StripeCut::Vertices(connected.div_ceil(edges.div_ceil(stripe_edges).max(1)).clamp(1, STRIPE_VERTICES as u64))
-            }
+            GridPartition::Uniform => StripeCut::Vertices(
+                connected
+                    .div_ceil(edges.div_ceil(stripe_edges).max(1))
+                    .clamp(1, STRIPE_VERTICES as u64),
+            ),
         }
     }
 
     /// About what [`GridDirectory::lag`] will be, which is known only when all stripes are cut.
     pub fn lag(self, edges: u64, connected: u64) -> u64 {
         let stripes = match self {
-            // Stripes of few edges, as wide as they may be, and those before them, which have three quarters of the edges or so.
-            StripeCut::Edges(most) => edges / most.max(1) * 3 / 4 + connected / STRIPE_VERTICES as u64,
+            // Stripes of few edges, as wide as they may be, and those before them, which have three
+            // quarters of the edges or so.
+            StripeCut::Edges(most) => {
+                edges / most.max(1) * 3 / 4 + connected / STRIPE_VERTICES as u64
+            }
             StripeCut::Vertices(width) => connected / width,
         };
         GridDirectory::lag_of(stripes)
@@ -158,8 +170,16 @@ impl Words<'_> {
 }
 
 impl EncodedTiles {
-    /// Encodes a bucket. `records` are sorted by target, then source. Uses and destroys both arrays.
-    pub fn encode<R: Record>(&mut self, bucket: &Bucket, records: &mut [R], scratch: &mut [R], degrees: &[u64], code: &TileCode) {
+    /// Encodes a bucket. `records` are sorted by target, then source. Uses and destroys both
+    /// arrays.
+    pub fn encode<R: Record>(
+        &mut self,
+        bucket: &Bucket,
+        records: &mut [R],
+        scratch: &mut [R],
+        degrees: &[u64],
+        code: &TileCode,
+    ) {
         let TileCode { other_bits, cut, .. } = *code;
         self.stripe_ends.clear();
         self.tiles.clear();
@@ -173,29 +193,46 @@ impl EncodedTiles {
         while start < degrees.len() {
             let (end, edges) = stripe_end(degrees, start, bucket.first, cut);
             let tiled = code.keep_tiled(&mut records[at..at + edges], bucket.first);
-            let (sorted, _) = radix::sort(&mut records[at..at + tiled], &mut scratch[at..at + tiled], 0, other_bits);
+            let (sorted, _) = radix::sort(
+                &mut records[at..at + tiled],
+                &mut scratch[at..at + tiled],
+                0,
+                other_bits,
+            );
             self.stripe(sorted, (start as u64, (end - start) as u64), bucket.first, code);
             self.stripe_ends.push(bucket.first + end as u64);
             (start, at) = (end, at + edges);
         }
     }
 
-    /// One stripe, whose records are sorted by source: its first vertex, counted from `base`, and how many it has are `targets`.
+    /// One stripe, whose records are sorted by source: its first vertex, counted from `base`, and
+    /// how many it has are `targets`.
     ///
-    /// A segment's edges are one tile, or up to three: those from sources well before the stripe, from those around it, and from those well after it. A run that updates stripes in order
-    /// finds the signals of the first and the last ones settled (or not), all of them: what holds for each edge of a tile can be known only for its sources together.
-    fn stripe<R: Record>(&mut self, records: &[R], targets: (u64, u64), base: u64, code: &TileCode) {
+    /// A segment's edges are one tile, or up to three: those from sources well before the stripe,
+    /// from those around it, and from those well after it. A run that updates stripes in order
+    /// finds the signals of the first and the last ones settled (or not), all of them: what holds
+    /// for each edge of a tile can be known only for its sources together.
+    fn stripe<R: Record>(
+        &mut self,
+        records: &[R],
+        targets: (u64, u64),
+        base: u64,
+        code: &TileCode,
+    ) {
         let mask = (1u64 << code.other_bits) - 1;
         let (first, margin) = (base + targets.0, code.lag * targets.1);
         // Stripes become wider with falling degrees.
-        let (lower, upper) = (first.saturating_sub(margin), first + targets.1 + margin + margin / 4);
+        let (lower, upper) =
+            (first.saturating_sub(margin), first + targets.1 + margin + margin / 4);
         let upto = |source: u64| records.partition_point(|record| (record.key() & mask) < source);
         let mut start = 0;
         while start < records.len() {
             let segment = (records[start].key() & mask) >> SEGMENT_BITS;
             let (whole, mut from) = (upto((segment + 1) << SEGMENT_BITS), segment << SEGMENT_BITS);
             let (before, after) = (upto(lower).min(whole), upto(upper).min(whole));
-            for (cut, end, worth) in [(lower, before, before.saturating_sub(start)), (upper, after, whole - after)] {
+            for (cut, end, worth) in
+                [(lower, before, before.saturating_sub(start)), (upper, after, whole - after)]
+            {
                 if worth >= FEWEST_EDGES && (start + 1..whole).contains(&end) {
                     self.tiles(&records[start..end], from, targets, code);
                     (start, from) = (end, cut);
@@ -206,7 +243,8 @@ impl EncodedTiles {
         }
     }
 
-    /// Edges of one segment, from sources `from` and above: a tile, or several where some of them are denser than others, as those of hubs are, and other words suit them.
+    /// Edges of one segment, from sources `from` and above: a tile, or several where some of them
+    /// are denser than others, as those of hubs are, and other words suit them.
     fn tiles<R: Record>(&mut self, records: &[R], from: u64, targets: (u64, u64), code: &TileCode) {
         let source = |record: &R| record.key() & ((1u64 << code.other_bits) - 1);
         let blocks = records.len().div_ceil(CHUNK_WORDS as usize);
@@ -215,7 +253,9 @@ impl EncodedTiles {
         for block in 1..=blocks {
             // All edges of a source are in one tile.
             let end = records.len() * block / blocks;
-            let end = records.get(end).map_or(end, |next| records.partition_point(|record| source(record) < source(next)));
+            let end = records.get(end).map_or(end, |next| {
+                records.partition_point(|record| source(record) < source(next))
+            });
             if end > start {
                 let best = best_code(&records[start..end], first, targets, code.other_bits);
                 match parts.last_mut() {
@@ -235,13 +275,20 @@ impl EncodedTiles {
     }
 
     /// One tile; the first gap is from the place of source `from` and destination 0.
-    fn tile<R: Record>(&mut self, records: &[R], from: u64, targets: (u64, u64), (code, best): (&TileCode, WordCode)) {
+    fn tile<R: Record>(
+        &mut self,
+        records: &[R],
+        from: u64,
+        targets: (u64, u64),
+        (code, best): (&TileCode, WordCode),
+    ) {
         self.words.resize(self.words.len().next_multiple_of(outercore_storage::PAGE), 0);
         let (offset, first_chunk) = (self.words.len() as u64, self.chunks.len() as u64);
         self.words.reserve(best.bytes(records.len() as u64) as usize + 64);
         let (bytes, chunks) = (&mut self.words, &mut self.chunks);
         let place = (from % (1 << SEGMENT_BITS)) << best.low_bits;
-        let mut words = Words { bytes, chunks, code: best, place, count: 0, edges: 0, pending: (0, 0) };
+        let mut words =
+            Words { bytes, chunks, code: best, place, count: 0, edges: 0, pending: (0, 0) };
         records.iter().for_each(|record| words.edge(place_of(record, targets, code.other_bits)));
         let (count, edges) = words.finish();
         let (segment, stripe) = ((from >> SEGMENT_BITS) as u32, self.stripe_ends.len() as u32);
@@ -249,12 +296,15 @@ impl EncodedTiles {
         self.tiles.push(tile.with_words(count, best));
         self.edges += edges;
         if !code.weights.is_none() {
-            records.iter().for_each(|record| push_bytes(&mut self.weights, record.payload(), code.weights.bytes));
+            records.iter().for_each(|record| {
+                push_bytes(&mut self.weights, record.payload(), code.weights.bytes)
+            });
         }
     }
 }
 
-/// The place of an edge within its segment and stripe, whose first vertex and number of vertices are `targets`.
+/// The place of an edge within its segment and stripe, whose first vertex and number of vertices
+/// are `targets`.
 #[inline(always)]
 fn place_of<R: Record>(record: &R, (first, width): (u64, u64), other_bits: u32) -> u64 {
     let source = record.key() & ((1u64 << other_bits) - 1) & ((1 << SEGMENT_BITS) - 1);
@@ -262,7 +312,12 @@ fn place_of<R: Record>(record: &R, (first, width): (u64, u64), other_bits: u32) 
 }
 
 /// The words that suit edges from sources `from` and above.
-fn best_code<R: Record>(records: &[R], from: u64, targets: (u64, u64), other_bits: u32) -> WordCode {
+fn best_code<R: Record>(
+    records: &[R],
+    from: u64,
+    targets: (u64, u64),
+    other_bits: u32,
+) -> WordCode {
     let mut lengths = [0; 64];
     let from = (from % (1 << SEGMENT_BITS)) << WordCode::low_bits_of(targets.1);
     records.iter().fold(from, |last, record| {
@@ -273,20 +328,26 @@ fn best_code<R: Record>(records: &[R], from: u64, targets: (u64, u64), other_bit
     WordCode::best(targets.1, &lengths)
 }
 
-/// Fewest edges well before or after a stripe that become a tile of their own: below that, requests cost more than bytes.
+/// Fewest edges well before or after a stripe that become a tile of their own: below that, requests
+/// cost more than bytes.
 const FEWEST_EDGES: usize = 1 << 14;
 
-/// Most vertices of a stripe that this builder makes: half of what the words allow. Their 8-byte sums are 512 KiB, which a second-level cache holds.
+/// Most vertices of a stripe that this builder makes: half of what the words allow. Their 8-byte
+/// sums are 512 KiB, which a second-level cache holds.
 const STRIPE_VERTICES: usize = 1 << (STRIPE_BITS - 1);
 
-/// Where the stripe that begins at `start` (of a bucket whose first vertex is `first`) ends, and how many edges it has.
+/// Where the stripe that begins at `start` (of a bucket whose first vertex is `first`) ends, and
+/// how many edges it has.
 fn stripe_end(degrees: &[u64], start: usize, first: u64, cut: StripeCut) -> (usize, usize) {
     let (most_edges, most_vertices) = match cut {
         StripeCut::Edges(edges) => (edges, STRIPE_VERTICES),
         StripeCut::Vertices(width) => (u64::MAX, (width - (first + start as u64) % width) as usize),
     };
     let (mut end, mut edges) = (start, 0);
-    while end < degrees.len() && end - start < most_vertices && (edges == 0 || edges + degrees[end] <= most_edges) {
+    while end < degrees.len()
+        && end - start < most_vertices
+        && (edges == 0 || edges + degrees[end] <= most_edges)
+    {
         edges += degrees[end];
         end += 1;
     }
@@ -324,7 +385,11 @@ impl GridWriter {
         stripes.write(&0u64.to_le_bytes())?;
         Ok(Self {
             words: folders.section("grid.words", true)?,
-            weights: if weights.is_none() { None } else { Some(folders.section("grid.weights", true)?) },
+            weights: if weights.is_none() {
+                None
+            } else {
+                Some(folders.section("grid.weights", true)?)
+            },
             tiles: folders.section("grid.tiles", false)?,
             chunks: folders.section("grid.chunks", false)?,
             stripes,
@@ -371,7 +436,12 @@ impl GridWriter {
 
     /// Ends the sections.
     pub fn finish(self) -> Result<GridSummary> {
-        let mut sections = vec![self.words.finish()?, self.tiles.finish()?, self.chunks.finish()?, self.stripes.finish()?];
+        let mut sections = vec![
+            self.words.finish()?,
+            self.tiles.finish()?,
+            self.chunks.finish()?,
+            self.stripes.finish()?,
+        ];
         if let Some(weights) = self.weights {
             sections.push(weights.finish()?);
         }
@@ -405,9 +475,18 @@ mod tests {
         assert!(balanced.iter().all(|&(_, edges)| edges <= 100_000));
         assert_eq!(balanced.len() as u64, total.div_ceil(100_000));
         let uniform = stripes(&degrees, 24, StripeCut::Vertices(100));
-        assert_eq!(uniform.iter().map(|&(end, _)| end).collect::<Vec<_>>(), [76, 176, 276, 376, 476, 576, 676, 776, 876, 976, 1000]);
+        assert_eq!(
+            uniform.iter().map(|&(end, _)| end).collect::<Vec<_>>(),
+            [76, 176, 276, 376, 476, 576, 676, 776, 876, 976, 1000]
+        );
         assert!(uniform[0].1 as u64 * 2 > total, "the first has more than half of the edges");
-        assert_eq!(StripeCut::new(GridPartition::Balanced, 1 << 28, 1 << 24), StripeCut::Edges(1 << 22));
-        assert_eq!(StripeCut::new(GridPartition::Uniform, 1 << 28, 1 << 20), StripeCut::Vertices(1 << 14));
+        assert_eq!(
+            StripeCut::new(GridPartition::Balanced, 1 << 28, 1 << 24),
+            StripeCut::Edges(1 << 22)
+        );
+        assert_eq!(
+            StripeCut::new(GridPartition::Uniform, 1 << 28, 1 << 20),
+            StripeCut::Vertices(1 << 14)
+        );
     }
 }

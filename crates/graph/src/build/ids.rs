@@ -15,7 +15,11 @@ pub struct IdWriter {
 impl IdWriter {
     /// Begins `ids.vertex` for `vertices` vertices.
     pub fn create(folders: &Folders, vertices: u64) -> Result<Self> {
-        Ok(Self { vertex: folders.section("ids.vertex", false)?, width: bytes_for(vertices), bytes: Vec::with_capacity(1 << 16) })
+        Ok(Self {
+            vertex: folders.section("ids.vertex", false)?,
+            width: bytes_for(vertices),
+            bytes: Vec::with_capacity(1 << 16),
+        })
     }
 
     /// The internal id of the next rank.
@@ -35,7 +39,8 @@ impl IdWriter {
     }
 }
 
-/// Writes `ids.rank` from the map of ranks to internal ids, in windows of `window` entries: each window is one walk over the map.
+/// Writes `ids.rank` from the map of ranks to internal ids, in windows of `window` entries: each
+/// window is one walk over the map.
 pub fn write_ranks(
     folders: &Folders,
     vertices: u64,

@@ -1,7 +1,8 @@
-//! Taking in the edges: they are spooled as they come, and degrees are counted on the way while ids look dense.
+//! Taking in the edges: they are spooled as they come, and degrees are counted on the way while ids
+//! look dense.
 //!
-//! Ids are dense when an array over their range fits the budget and is not wildly larger than the number of edges. Other ids, and all names, go through the
-//! [`super::dictionary`].
+//! Ids are dense when an array over their range fits the budget and is not wildly larger than the
+//! number of edges. Other ids, and all names, go through the [`super::dictionary`].
 
 use std::sync::{
     Mutex,
@@ -79,7 +80,10 @@ impl Domain {
         let id = self.first + index;
         self.degree(index) > 0
             || self.range.is_some_and(|(first, count)| id >= first && id - first < count)
-            || self.listed.as_ref().is_some_and(|bits| bits[(id / 64) as usize].load(Relaxed) >> (id % 64) & 1 == 1)
+            || self
+                .listed
+                .as_ref()
+                .is_some_and(|bits| bits[(id / 64) as usize].load(Relaxed) >> (id % 64) & 1 == 1)
     }
 
     /// The array itself, to become the map of ids.
@@ -119,19 +123,30 @@ struct Intake<'a> {
 }
 
 /// Reads the source to the end. `memory` bounds the arrays.
-pub fn ingest(disk: &Disk, scratch: &std::path::Path, again: &Again, memory: u64, weighted: bool) -> Result<Ingested> {
+pub fn ingest(
+    disk: &Disk,
+    scratch: &std::path::Path,
+    again: &Again,
+    memory: u64,
+    weighted: bool,
+) -> Result<Ingested> {
     let Again { source, threads, parse, progress } = *again;
     let info = source.info();
     let names = matches!(info.ids, IdKind::Names);
     let lists = matches!(info.declared_vertices, Some(DeclaredVertices::Listed));
-    let limit = if names { 0 } else { (memory / if lists { 5 } else { 4 }).min(u64::from(u32::MAX) - 1) };
+    let limit =
+        if names { 0 } else { (memory / if lists { 5 } else { 4 }).min(u64::from(u32::MAX) - 1) };
     let again = source.reads_again() && !lists;
     let mut intake = Intake {
         spool: if again { None } else { Some(Spool::create(disk, scratch)?) },
         edges: AtomicU64::new(0),
         names: if names { Some(NameSpool::create(disk, scratch)?) } else { None },
         degrees: HugeVec::zeroed(limit as usize, HugePages::Auto)?,
-        listed_bits: if lists { Some(HugeVec::zeroed(limit.div_ceil(64) as usize, HugePages::Auto)?) } else { None },
+        listed_bits: if lists {
+            Some(HugeVec::zeroed(limit.div_ceil(64) as usize, HugePages::Auto)?)
+        } else {
+            None
+        },
         listed: if lists { Some(Spool::create(disk, scratch)?) } else { None },
         sample: Mutex::default(),
         beyond: AtomicBool::new(false),
@@ -149,7 +164,9 @@ pub fn ingest(disk: &Disk, scratch: &std::path::Path, again: &Again, memory: u64
         source.read(threads, parse, &ProgressOf(progress), &|item| intake.take(item, weighted))?;
     }
     if intake.saturated.load(Relaxed) {
-        return Err(GraphError::Usage("a vertex has more than 4294967295 edges, which this version cannot hold".to_owned()));
+        return Err(GraphError::Usage(
+            "a vertex has more than 4294967295 edges, which this version cannot hold".to_owned(),
+        ));
     }
     let range = match info.declared_vertices {
         Some(DeclaredVertices::Range { first, count }) => Some((first, count)),
@@ -181,7 +198,10 @@ impl Intake<'_> {
                 self.weights.see(weights);
                 match batch.ends {
                     Ends::Numbers(pairs) => self.numbers(&pairs, weights),
-                    Ends::Names(names) => self.names.as_ref().map_or(Ok(()), |spool| spool.append_edges(&names, weights)),
+                    Ends::Names(names) => self
+                        .names
+                        .as_ref()
+                        .map_or(Ok(()), |spool| spool.append_edges(&names, weights)),
                 }
             }
             Item::Vertices(VertexBatch::Numbers(ids)) => {
@@ -189,7 +209,9 @@ impl Intake<'_> {
                 let pairs: Vec<[u64; 2]> = ids.iter().map(|&id| [id, id]).collect();
                 self.listed.as_ref().map_or(Ok(()), |spool| append(spool, &pairs, &[]))
             }
-            Item::Vertices(VertexBatch::Names(names)) => self.names.as_ref().map_or(Ok(()), |spool| spool.append_vertices(&names)),
+            Item::Vertices(VertexBatch::Names(names)) => {
+                self.names.as_ref().map_or(Ok(()), |spool| spool.append_vertices(&names))
+            }
         }
     }
 
@@ -207,14 +229,21 @@ impl Intake<'_> {
         if !self.beyond.load(Relaxed) {
             pairs.chunks(COUNTED).for_each(|part| self.count(part));
         }
-        self.sample.lock().expect("no holder panics").see(pairs.len() * 2, |index| pairs[index / 2][index % 2]);
+        self.sample
+            .lock()
+            .expect("no holder panics")
+            .see(pairs.len() * 2, |index| pairs[index / 2][index % 2]);
         self.edges.fetch_add(pairs.len() as u64, Relaxed);
         self.spool.as_ref().map_or(Ok(()), |spool| append(spool, pairs, weights))
     }
 
-    /// Counts degrees. An atomic addition waits for its cache line alone; plain loads before it bring in many at once.
+    /// Counts degrees. An atomic addition waits for its cache line alone; plain loads before it
+    /// bring in many at once.
     fn count(&self, pairs: &[[u64; 2]]) {
-        let near = pairs.iter().flatten().fold(0, |sum: u32, &id| sum.wrapping_add(self.degrees[id as usize].load(Relaxed)));
+        let near = pairs
+            .iter()
+            .flatten()
+            .fold(0, |sum: u32, &id| sum.wrapping_add(self.degrees[id as usize].load(Relaxed)));
         std::hint::black_box(near);
         let mut saturated = false;
         for &[source, target] in pairs {
@@ -254,19 +283,30 @@ impl Intake<'_> {
         if smallest > largest {
             (smallest, largest) = (0, 0);
         }
-        // Ids may span all of 64 bits: then the length is one less than it should be, and dense it is not.
+        // Ids may span all of 64 bits: then the length is one less than it should be, and dense it
+        // is not.
         let len = (largest - smallest).saturating_add(1);
-        let dense = !self.beyond.into_inner() && largest < limit && (len <= SMALL_DOMAIN || len / SPREAD <= edges);
+        let dense = !self.beyond.into_inner()
+            && largest < limit
+            && (len <= SMALL_DOMAIN || len / SPREAD <= edges);
         let declared = range.is_some_and(|(_, count)| count == len);
         let ends = if dense || (declared && largest < limit) {
             RawEnds::Dense {
                 spool: self.spool,
-                domain: Domain { first: smallest, len, degrees: self.degrees, listed: self.listed_bits, range },
+                domain: Domain {
+                    first: smallest,
+                    len,
+                    degrees: self.degrees,
+                    listed: self.listed_bits,
+                    range,
+                },
             }
         } else {
-            let spool = self
-                .spool
-                .ok_or_else(|| GraphError::Usage("ids are spread too widely to be counted in place; give --ids u64".to_owned()))?;
+            let spool = self.spool.ok_or_else(|| {
+                GraphError::Usage(
+                    "ids are spread too widely to be counted in place; give --ids u64".to_owned(),
+                )
+            })?;
             let sample = self.sample.into_inner().expect("no holder panics");
             RawEnds::Numbers { spool, hints: NumberHints { listed: self.listed, range, sample } }
         };
@@ -279,7 +319,8 @@ fn append(spool: &Spool, pairs: &[[u64; 2]], weights: &[f64]) -> Result<()> {
     let mut bytes = Vec::with_capacity(16 + pairs.len().min(BLOCK_EDGES) * 8);
     for (at, part) in pairs.chunks(BLOCK_EDGES).enumerate() {
         let first = at * BLOCK_EDGES;
-        let weights = if weights.is_empty() { weights } else { &weights[first..first + part.len()] };
+        let weights =
+            if weights.is_empty() { weights } else { &weights[first..first + part.len()] };
         spool.append(part, weights, &mut bytes)?;
     }
     Ok(())

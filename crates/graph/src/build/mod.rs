@@ -1,10 +1,12 @@
 //! Building a graph: edges in any order become the on-disk format, inside a memory budget.
 //!
-//! `ingest` (spool the edges, count degrees) -> `dictionary` (ids that are not dense become ranks) -> `numbering` (ranks become internal ids, hubs first) ->
-//! `partition` (edges to buckets) -> `emit` (sort each bucket; write rows and tiles) -> `staging` (publish).
+//! `ingest` (spool the edges, count degrees) -> `dictionary` (ids that are not dense become ranks)
+//! -> `numbering` (ranks become internal ids, hubs first) -> `partition` (edges to buckets) ->
+//! `emit` (sort each bucket; write rows and tiles) -> `staging` (publish).
 //!
-//! Cost for E edges: the input is read once; every edge is written to and read from scratch once as it came and twice as a packed record
-//! (once in an undirected graph counted by arcs); ids that are not dense add two more rounds. Memory is the budget's, whatever E and V.
+//! Cost for E edges: the input is read once; every edge is written to and read from scratch once as
+//! it came and twice as a packed record (once in an undirected graph counted by arcs); ids that are
+//! not dense add two more rounds. Memory is the budget's, whatever E and V.
 
 mod buckets;
 mod cells;
@@ -104,7 +106,8 @@ impl Default for BuildOptions {
 
 /// Is told how far a build is, and may end it.
 pub trait BuildProgress: Sync {
-    /// A new stage begins; `total` is what [`BuildProgress::advance`] will add up to, where that is known.
+    /// A new stage begins; `total` is what [`BuildProgress::advance`] will add up to, where that is
+    /// known.
     fn stage(&self, name: &'static str, total: Option<u64>);
     /// Work was done in this stage.
     fn advance(&self, amount: u64);
@@ -132,19 +135,25 @@ const BASE: u64 = 44 << 20;
 /// The smallest budget of a build.
 pub const SMALLEST_BUDGET: u64 = 64 << 20;
 
-/// Runs `work` on `threads` threads; the first error that is not a mere consequence of another is returned.
+/// Runs `work` on `threads` threads; the first error that is not a mere consequence of another is
+/// returned.
 pub(crate) fn parallel(threads: usize, work: impl Fn(usize) -> Result<()> + Sync) -> Result<()> {
     let results: Vec<Result<()>> = std::thread::scope(|scope| {
         let work = &work;
         let handles: Vec<_> = (0..threads).map(|index| scope.spawn(move || work(index))).collect();
-        handles.into_iter().map(|handle| handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+        handles
+            .into_iter()
+            .map(|handle| handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            .collect()
     });
     let mut errors: Vec<GraphError> = results.into_iter().filter_map(Result::err).collect();
-    let first = errors.iter().position(|error| !matches!(error, GraphError::Cancelled)).unwrap_or(0);
+    let first =
+        errors.iter().position(|error| !matches!(error, GraphError::Cancelled)).unwrap_or(0);
     if errors.is_empty() { Ok(()) } else { Err(errors.swap_remove(first)) }
 }
 
-/// Builds the graph of `source` at `output`. Afterwards it is there whole, or `output` is as it was.
+/// Builds the graph of `source` at `output`. Afterwards it is there whole, or `output` is as it
+/// was.
 pub fn build(
     disk: &Disk,
     source: &dyn EdgeSource,
@@ -153,7 +162,11 @@ pub fn build(
     progress: &dyn BuildProgress,
 ) -> Result<Manifest> {
     if options.memory < SMALLEST_BUDGET {
-        return Err(GraphError::Memory { needed: SMALLEST_BUDGET, budget: options.memory, what: "building a graph".to_owned() });
+        return Err(GraphError::Memory {
+            needed: SMALLEST_BUDGET,
+            budget: options.memory,
+            what: "building a graph".to_owned(),
+        });
     }
     outercore_storage::memory::give_back_freed_memory();
     let (staging, uuid) = Staging::begin(disk, output, &options.stripes, options.force)?;
@@ -163,8 +176,16 @@ pub fn build(
         stripes: staging.stripes().to_owned(),
         unit: outercore_storage::stripe::DEFAULT_UNIT,
     };
-    let manifest = Builder { disk, folders: &folders, scratch: staging.scratch(), options, progress, memory: options.memory - BASE, uuid }
-        .run(source)?;
+    let manifest = Builder {
+        disk,
+        folders: &folders,
+        scratch: staging.scratch(),
+        options,
+        progress,
+        memory: options.memory - BASE,
+        uuid,
+    }
+    .run(source)?;
     disk.write_all_new(&folders.folder.join(crate::format::MANIFEST), &manifest.to_bytes())?;
     staging.publish()?;
     Ok(manifest)
@@ -199,16 +220,24 @@ impl Builder<'_> {
         let has = info.weights.unwrap_or_default();
         let wanted = self.options.weights;
         if has == WeightKind::None && wanted.is_some_and(|kind| kind != WeightKind::None) {
-            return Err(GraphError::Usage("--weights asks for weights, and the input has none".to_owned()));
+            return Err(GraphError::Usage(
+                "--weights asks for weights, and the input has none".to_owned(),
+            ));
         }
         let weighted = has != WeightKind::None && wanted != Some(WeightKind::None);
         self.progress.stage("reading edges", info.bytes);
         let share = self.memory * 6 / 10;
         // A zstd stream may need a window larger than the usual share.
-        let parse = (self.memory / 8).clamp(4 << 20, 64 << 20).max(source.least_memory() + (4 << 20)) as usize;
+        let parse = (self.memory / 8)
+            .clamp(4 << 20, 64 << 20)
+            .max(source.least_memory() + (4 << 20)) as usize;
         if parse as u64 > self.memory / 2 {
             let needed = BASE + 2 * parse as u64;
-            return Err(GraphError::Memory { needed, budget: self.options.memory, what: "decompressing this input".to_owned() });
+            return Err(GraphError::Memory {
+                needed,
+                budget: self.options.memory,
+                what: "decompressing this input".to_owned(),
+            });
         }
         let again = Again { source, threads: self.options.threads, parse, progress: self.progress };
         let ingested = ingest(self.disk, self.scratch, &again, share, weighted)?;
@@ -219,40 +248,75 @@ impl Builder<'_> {
         let weights = if weighted { ingested.weights.code(kind) } else { WeightCode::NONE };
         let (negative, edges) = (ingested.weights.negative(), ingested.edges);
         let numbered = self.number(ingested)?;
-        let shape = Shape { directed, weights, negative, edges, input_vertices: numbered.vertices, connected: numbered.connected };
-        if weights.is_none() { self.sort::<u64>(numbered, shape, &again) } else { self.sort::<Weighted>(numbered, shape, &again) }
+        let shape = Shape {
+            directed,
+            weights,
+            negative,
+            edges,
+            input_vertices: numbered.vertices,
+            connected: numbered.connected,
+        };
+        if weights.is_none() {
+            self.sort::<u64>(numbered, shape, &again)
+        } else {
+            self.sort::<Weighted>(numbered, shape, &again)
+        }
     }
 
-    /// Refuses, before the bulk is written, what would not fit the disk budget or the free space: records on scratch, then the sections beside them.
+    /// Refuses, before the bulk is written, what would not fit the disk budget or the free space:
+    /// records on scratch, then the sections beside them.
     fn check_disk(&self, shape: &Shape, code: RecordCode) -> Result<()> {
         let neighbor = bytes_for(shape.connected) as u64 + shape.weights.bytes as u64;
         let records = 2 * (code.key_bytes + code.weight_bytes) as u64;
         let rows = if shape.directed && !self.options.transpose { 1 } else { 2 };
         // How much of a hybrid graph is in row format is known later: at the most all of it.
         let lists = if shape.directed { 1 } else { 2 };
-        let listed = if self.options.layout == Layout::Hybrid { lists * bytes_for(shape.connected) as u64 } else { 0 };
+        let listed = if self.options.layout == Layout::Hybrid {
+            lists * bytes_for(shape.connected) as u64
+        } else {
+            0
+        };
         let written = self.disk.counters().bytes_written.load(std::sync::atomic::Ordering::Relaxed);
-        let bulk = shape.edges * (records + rows * neighbor + listed + 4 + shape.weights.bytes as u64);
+        let bulk =
+            shape.edges * (records + rows * neighbor + listed + 4 + shape.weights.bytes as u64);
         let free = self.disk.free_space(self.scratch)? / 10 * 9;
         let allowed = self.options.disk.map_or(free, |disk| disk.saturating_sub(written).min(free));
         if bulk > allowed {
-            return Err(GraphError::Disk { needed: bulk + written, allowed: self.options.disk.unwrap_or(free) });
+            return Err(GraphError::Disk {
+                needed: bulk + written,
+                allowed: self.options.disk.unwrap_or(free),
+            });
         }
         Ok(())
     }
 
     /// Partitions and sorts the edges, writes all sections; returns the manifest.
-    fn sort<R: radix::Record>(&self, numbered: Numbered, shape: Shape, again: &Again) -> Result<Manifest> {
+    fn sort<R: radix::Record>(
+        &self,
+        numbered: Numbered,
+        shape: Shape,
+        again: &Again,
+    ) -> Result<Manifest> {
         let code = RecordCode::new(shape.connected, &numbered.buckets, shape.weights);
-        let Partitions { by_target, by_source, cells } = self.partition(&numbered, &shape, code, again)?;
+        let Partitions { by_target, by_source, cells } =
+            self.partition(&numbered, &shape, code, again)?;
         let Numbered { buckets, sections, ids, id_bytes, spool, map, .. } = numbered;
         drop((spool, map));
         self.progress.stage("sorting", Some(shape.edges * 2));
         let (cells, grid_cells) = match cells.map(CellCounts::decide) {
             Some((cells, in_grid)) => (Some(cells), in_grid),
-            None => ((self.options.layout == Layout::Row).then(|| Cells::all_in_rows(shape.connected)), 0),
+            None => (
+                (self.options.layout == Layout::Row).then(|| Cells::all_in_rows(shape.connected)),
+                0,
+            ),
         };
-        let sorting = Sorting { builder: self, shape: &shape, buckets: &buckets, code, cells: cells.as_ref() };
+        let sorting = Sorting {
+            builder: self,
+            shape: &shape,
+            buckets: &buckets,
+            code,
+            cells: cells.as_ref(),
+        };
         let written = sorting.write::<R>(by_target, by_source)?;
         let hybrid = written.row_format.as_ref().zip(cells).map(|(rows, cells)| Hybrid {
             ranges: cells.ranges().count(),
@@ -265,16 +329,25 @@ impl Builder<'_> {
         Ok(self.manifest(&shape, (ids, id_bytes, sections), written, hybrid))
     }
 
-    /// Hands every edge to its buckets, and counts the edges of cells where they decide on the layout.
-    fn partition(&self, numbered: &Numbered, shape: &Shape, code: RecordCode, again: &Again) -> Result<Partitions> {
+    /// Hands every edge to its buckets, and counts the edges of cells where they decide on the
+    /// layout.
+    fn partition(
+        &self,
+        numbered: &Numbered,
+        shape: &Shape,
+        code: RecordCode,
+        again: &Again,
+    ) -> Result<Partitions> {
         let buckets = numbered.buckets.list().len();
         let sides = if shape.directed { 2 } else { 1 };
         let writers = self.options.threads * sides;
         let left = self.memory.saturating_sub(numbered.map_bytes()).max(self.memory / 8);
-        let block = block_bytes(left * 8 / 10, writers, buckets.max(1)).ok_or_else(|| GraphError::Memory {
-            needed: self.options.memory * 2,
-            budget: self.options.memory,
-            what: format!("partitioning {} edges", shape.edges),
+        let block = block_bytes(left * 8 / 10, writers, buckets.max(1)).ok_or_else(|| {
+            GraphError::Memory {
+                needed: self.options.memory * 2,
+                budget: self.options.memory,
+                what: format!("partitioning {} edges", shape.edges),
+            }
         })?;
         self.check_disk(shape, code)?;
         let create = |name: &str| -> Result<Partition> {
@@ -285,7 +358,8 @@ impl Builder<'_> {
         let to = Partitions {
             by_target: create("by-target")?,
             by_source: if shape.directed { Some(create("by-source")?) } else { None },
-            cells: (self.options.layout == Layout::Hybrid).then(|| CellCounts::new(shape.connected)),
+            cells: (self.options.layout == Layout::Hybrid)
+                .then(|| CellCounts::new(shape.connected)),
         };
         self.progress.stage("partitioning", Some(shape.edges));
         numbered.partition(again, &to, shape.weights)?;
@@ -314,7 +388,9 @@ impl Builder<'_> {
         } else {
             shape.edges
         };
-        sections.extend([target, source, row_format].into_iter().flatten().flat_map(|rows| rows.sections));
+        sections.extend(
+            [target, source, row_format].into_iter().flatten().flat_map(|rows| rows.sections),
+        );
         sections.extend(grid.sections);
         sections.sort_by(|a, b| a.name.cmp(&b.name));
         Manifest {

@@ -1,6 +1,7 @@
 //! Names on scratch: edges whose ends are strings, and listed vertices, in blocks as they came.
 //!
-//! A block: count of edges (u32), count of single vertices (u32), whether there are weights (u32), then each name (u32 length, bytes), then the weights.
+//! A block: count of edges (u32), count of single vertices (u32), whether there are weights (u32),
+//! then each name (u32 length, bytes), then the weights.
 
 use std::{
     path::Path,
@@ -82,7 +83,10 @@ impl NameSpool {
             &names.bytes[start..names.ends[index] as usize]
         };
         self.bytes.fetch_add(names.bytes.len() as u64, Relaxed);
-        self.sample.lock().expect("no holder panics").see(names.ends.len(), |index| name(index).to_vec());
+        self.sample
+            .lock()
+            .expect("no holder panics")
+            .see(names.ends.len(), |index| name(index).to_vec());
         let count = names.ends.len() / group;
         let mut first = 0;
         let mut block = Vec::new();
@@ -132,7 +136,8 @@ impl NameSpool {
 }
 
 fn decode(bytes: &[u8]) -> NameBlock<'_> {
-    let field = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes")) as usize;
+    let field =
+        |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes")) as usize;
     let (edges, singles) = (field(0), field(4));
     let mut at = 12;
     let names = (0..edges * 2 + singles)
@@ -144,9 +149,11 @@ fn decode(bytes: &[u8]) -> NameBlock<'_> {
         .collect();
     let mut weights = EdgeBlock::default();
     if field(8) == 1 {
-        weights
-            .weights
-            .extend(bytes[at..at + edges * 8].chunks_exact(8).map(|weight| f64::from_le_bytes(weight.try_into().expect("eight bytes"))));
+        weights.weights.extend(
+            bytes[at..at + edges * 8]
+                .chunks_exact(8)
+                .map(|weight| f64::from_le_bytes(weight.try_into().expect("eight bytes"))),
+        );
     }
     NameBlock { names, edges, weights }
 }

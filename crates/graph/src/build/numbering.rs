@@ -1,4 +1,5 @@
-//! Numbering: who is a vertex, which internal id each has, which buckets there are; and handing every edge to its buckets.
+//! Numbering: who is a vertex, which internal id each has, which buckets there are; and handing
+//! every edge to its buckets.
 
 use std::sync::{
     Mutex,
@@ -37,7 +38,8 @@ pub struct Numbered {
     pub connected: u64,
     /// The edges; `None`: the source is read again.
     pub spool: Option<Spool>,
-    /// The internal id of each raw id (an index into the array); `None`: the spool holds internal ids already.
+    /// The internal id of each raw id (an index into the array); `None`: the spool holds internal
+    /// ids already.
     pub map: Option<HugeVec<AtomicU32>>,
     /// The buckets.
     pub buckets: Buckets,
@@ -55,7 +57,8 @@ impl Numbered {
         self.map.as_ref().map_or(0, HugeVec::bytes)
     }
 
-    /// Hands every edge to the bucket of its target and to that of its source; in an undirected graph to `to.by_target` from both ends.
+    /// Hands every edge to the bucket of its target and to that of its source; in an undirected
+    /// graph to `to.by_target` from both ends.
     pub fn partition(&self, again: &Again, to: &Partitions, weights: WeightCode) -> Result<()> {
         let progress = again.progress;
         let (writers, finish) = (|| to.writers(), Writers::finish);
@@ -71,10 +74,17 @@ impl Numbered {
         let rest: Mutex<Vec<Writers>> = Mutex::default();
         again.source.read(again.threads, again.parse, &NoProgress, &|item| {
             progress.check()?;
-            let Item::Edges(EdgeBatch { ends: Ends::Numbers(pairs), weights: batch }) = item else { return Ok(()) };
+            let Item::Edges(EdgeBatch { ends: Ends::Numbers(pairs), weights: batch }) = item else {
+                return Ok(());
+            };
             let idle = rest.lock().expect("no holder panics").pop();
             let mut taken = idle.map_or_else(writers, Ok)?;
-            self.push(&mut taken, &pairs, batch.as_deref().filter(|_| !weights.is_none()).unwrap_or(&[]), weights)?;
+            self.push(
+                &mut taken,
+                &pairs,
+                batch.as_deref().filter(|_| !weights.is_none()).unwrap_or(&[]),
+                weights,
+            )?;
             rest.lock().expect("no holder panics").push(taken);
             progress.advance(pairs.len() as u64);
             Ok(())
@@ -82,14 +92,21 @@ impl Numbered {
         rest.into_inner().expect("no holder panics").into_iter().try_for_each(finish)
     }
 
-    fn push(&self, writers: &mut Writers, pairs: &[[u64; 2]], weights: &[f64], code: WeightCode) -> Result<()> {
+    fn push(
+        &self,
+        writers: &mut Writers,
+        pairs: &[[u64; 2]],
+        weights: &[f64],
+        code: WeightCode,
+    ) -> Result<()> {
         let (map, buckets) = (self.map.as_deref(), &self.buckets);
         let Writers { targets, sources, tally } = writers;
         let mut ends = [[0u64; 2]; LOOKUPS];
         for (part, pairs) in pairs.chunks(LOOKUPS).enumerate() {
             internal_ids(map, pairs, &mut ends);
             for (index, &[source, target]) in ends[..pairs.len()].iter().enumerate() {
-                let weight = weights.get(part * LOOKUPS + index).map_or(0, |&weight| code.encode(weight));
+                let weight =
+                    weights.get(part * LOOKUPS + index).map_or(0, |&weight| code.encode(weight));
                 targets.push(buckets, target, source, weight)?;
                 if let Some(tally) = tally {
                     tally.add(source, target);
@@ -128,7 +145,11 @@ struct Writers<'p> {
 impl Partitions {
     fn writers(&self) -> Result<Writers<'_>> {
         let sources = self.by_source.as_ref().map(Partition::writer).transpose()?;
-        Ok(Writers { targets: self.by_target.writer()?, sources, tally: self.cells.as_ref().map(CellCounts::tally) })
+        Ok(Writers {
+            targets: self.by_target.writer()?,
+            sources,
+            tally: self.cells.as_ref().map(CellCounts::tally),
+        })
     }
 }
 
@@ -156,8 +177,9 @@ pub struct Again<'a> {
 /// Edges whose ends are looked up together.
 const LOOKUPS: usize = 512;
 
-/// Looks up both ends of each edge. A loop of nothing but independent loads: the processor keeps many cache misses in flight, which it
-/// could not between the branches of sorting edges into buckets.
+/// Looks up both ends of each edge. A loop of nothing but independent loads: the processor keeps
+/// many cache misses in flight, which it could not between the branches of sorting edges into
+/// buckets.
 fn internal_ids(map: Option<&[AtomicU32]>, pairs: &[[u64; 2]], ends: &mut [[u64; 2]; LOOKUPS]) {
     match map {
         Some(map) => {
@@ -197,7 +219,8 @@ impl Builder<'_> {
         }
     }
 
-    /// A vertex's degree as numbering sees it: one without edges is set apart, or counts as if it had one.
+    /// A vertex's degree as numbering sees it: one without edges is set apart, or counts as if it
+    /// had one.
     fn counted(&self, degree: u64) -> u64 {
         if self.options.isolated_apart { degree } else { degree.max(1) }
     }
@@ -209,14 +232,24 @@ impl Builder<'_> {
         (self.memory / self.options.threads as u64 / (2 * record + encoded)).max(1 << 12)
     }
 
-    fn buckets(&self, degrees: impl Iterator<Item = u64>, connected: u64, weighted: bool) -> Buckets {
+    fn buckets(
+        &self,
+        degrees: impl Iterator<Item = u64>,
+        connected: u64,
+        weighted: bool,
+    ) -> Buckets {
         let capacity = self.capacity(connected, weighted);
         let id_bits = 64 - connected.leading_zeros();
         let most_vertices = (capacity / 4).max(1).min(1 << (63 - id_bits).min(40));
         Buckets::cut(degrees, capacity, most_vertices)
     }
 
-    fn number_dense(&self, spool: Option<Spool>, domain: Domain, weighted: bool) -> Result<Numbered> {
+    fn number_dense(
+        &self,
+        spool: Option<Spool>,
+        domain: Domain,
+        weighted: bool,
+    ) -> Result<Numbered> {
         self.progress.stage("ordering vertices", None);
         let mut counts = DegreeCounts::default();
         let mut vertices = 0;
@@ -232,18 +265,25 @@ impl Builder<'_> {
             Order::Degree => self.buckets(counts.degrees(), connected, weighted),
             Order::Original => {
                 let present = (0..domain.len).filter(|&index| domain.present(index));
-                let degrees = present.map(|index| self.counted(domain.degree(index).into())).filter(|&degree| degree > 0);
+                let degrees = present
+                    .map(|index| self.counted(domain.degree(index).into()))
+                    .filter(|&degree| degree > 0);
                 self.buckets(degrees, connected, weighted)
             }
         };
         let mut numbering = Numbering::new(&counts, order);
         for index in 0..domain.len {
-            let id = if domain.present(index) { numbering.next(self.counted(domain.degree(index).into())) as u32 } else { ABSENT };
+            let id = if domain.present(index) {
+                numbering.next(self.counted(domain.degree(index).into())) as u32
+            } else {
+                ABSENT
+            };
             domain.set(index, id);
         }
         let len = domain.len;
         let (first, map) = domain.into_array();
-        let entries = || map[first as usize..(first + len) as usize].iter().map(|entry| entry.load(Relaxed));
+        let entries =
+            || map[first as usize..(first + len) as usize].iter().map(|entry| entry.load(Relaxed));
         let mut sections = Vec::new();
         let ids = if vertices == len {
             IdTable::Range { first }
@@ -261,7 +301,16 @@ impl Builder<'_> {
             self.progress.check()
         };
         let id_bytes = self.write_ids(vertices, identity, map.bytes(), walk, &mut sections)?;
-        Ok(Numbered { vertices, connected, spool, map: Some(map), buckets, ids, id_bytes, sections })
+        Ok(Numbered {
+            vertices,
+            connected,
+            spool,
+            map: Some(map),
+            buckets,
+            ids,
+            id_bytes,
+            sections,
+        })
     }
 
     /// Writes both id tables; returns the bytes of an entry.
@@ -286,7 +335,8 @@ impl Builder<'_> {
         written?;
         sections.push(writer.finish()?);
         let width = bytes_for(vertices);
-        let window = (self.memory.saturating_sub(held) * 8 / 10).max(self.memory / 8) / width as u64;
+        let window =
+            (self.memory.saturating_sub(held) * 8 / 10).max(self.memory / 8) / width as u64;
         sections.push(write_ranks(self.folders, vertices, window, walk)?);
         Ok(width as u32)
     }
@@ -304,7 +354,9 @@ impl Builder<'_> {
             Order::Degree => self.buckets(counts.degrees(), connected, weighted),
             Order::Original => {
                 let mut failed = Ok(());
-                let degrees = ranks(&ranked.degrees, &mut failed).map(|degree| self.counted(degree)).filter(|&degree| degree > 0);
+                let degrees = ranks(&ranked.degrees, &mut failed)
+                    .map(|degree| self.counted(degree))
+                    .filter(|&degree| degree > 0);
                 let buckets = self.buckets(degrees, connected, weighted);
                 failed?;
                 buckets
@@ -345,7 +397,16 @@ impl Builder<'_> {
             };
             (Some(relabel.run(ranked.spool)?), None)
         };
-        Ok(Numbered { vertices, connected, spool, map: array, buckets, ids: ranked.ids, id_bytes, sections })
+        Ok(Numbered {
+            vertices,
+            connected,
+            spool,
+            map: array,
+            buckets,
+            ids: ranked.ids,
+            id_bytes,
+            sections,
+        })
     }
 }
 

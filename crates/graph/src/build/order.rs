@@ -1,6 +1,8 @@
-//! Ranks to internal ids: the connected vertices by descending total degree (or as they come), the isolated ones after them.
+//! Ranks to internal ids: the connected vertices by descending total degree (or as they come), the
+//! isolated ones after them.
 //!
-//! A counting sort over the distinct degrees, in the degree array itself: the array of degrees becomes the array of internal ids.
+//! A counting sort over the distinct degrees, in the degree array itself: the array of degrees
+//! becomes the array of internal ids.
 
 use std::collections::BTreeMap;
 
@@ -36,7 +38,13 @@ impl DegreeCounts {
     /// Degrees above zero with their counts, descending.
     pub fn descending(&self) -> impl Iterator<Item = (u64, u64)> {
         let large = self.large.iter().rev().map(|(&degree, &count)| (degree, count));
-        let small = self.small.iter().enumerate().skip(1).rev().map(|(degree, &count)| (degree as u64, count));
+        let small = self
+            .small
+            .iter()
+            .enumerate()
+            .skip(1)
+            .rev()
+            .map(|(degree, &count)| (degree as u64, count));
         large.chain(small).filter(|&(_, count)| count > 0)
     }
 

@@ -1,7 +1,8 @@
-//! Partitioning: every edge to the bucket of its target (for the grid and the `in` rows) and, in a directed graph, to that of its source
-//! (for the `out` rows), packed into the fewest bytes.
+//! Partitioning: every edge to the bucket of its target (for the grid and the `in` rows) and, in a
+//! directed graph, to that of its source (for the `out` rows), packed into the fewest bytes.
 //!
-//! A record is the vertex within its bucket, shifted over the neighbor, then the weight. Sorted by that number, a bucket's records are its rows.
+//! A record is the vertex within its bucket, shifted over the neighbor, then the weight. Sorted by
+//! that number, a bucket's records are its rows.
 
 use std::path::Path;
 
@@ -31,11 +32,16 @@ pub struct RecordCode {
 impl RecordCode {
     /// For vertices below `connected`, in these buckets.
     pub fn new(connected: u64, buckets: &Buckets, weights: WeightCode) -> Self {
-        let widest = buckets.list().iter().map(|bucket| bucket.end - bucket.first).max().unwrap_or(1);
+        let widest =
+            buckets.list().iter().map(|bucket| bucket.end - bucket.first).max().unwrap_or(1);
         let other_bits = 64 - connected.saturating_sub(1).leading_zeros();
         let vertex_bits = 64 - widest.saturating_sub(1).leading_zeros();
         assert!(other_bits + vertex_bits <= 64, "a bucket's ids and a neighbor fit 64 bits");
-        Self { other_bits, key_bytes: (other_bits + vertex_bits).div_ceil(8).max(1) as usize, weight_bytes: weights.spill_bytes() }
+        Self {
+            other_bits,
+            key_bytes: (other_bits + vertex_bits).div_ceil(8).max(1) as usize,
+            weight_bytes: weights.spill_bytes(),
+        }
     }
 
     fn bytes(&self) -> usize {
@@ -71,16 +77,29 @@ pub struct PartitionWriter<'a> {
 
 impl Partition {
     /// An empty partition, written in blocks of `block_bytes`.
-    pub fn create(disk: &Disk, scratch: &Path, buckets: usize, code: RecordCode, block_bytes: usize) -> Result<Self> {
+    pub fn create(
+        disk: &Disk,
+        scratch: &Path,
+        buckets: usize,
+        code: RecordCode,
+        block_bytes: usize,
+    ) -> Result<Self> {
         let counts = (0..buckets).map(|_| Default::default()).collect();
-        Ok(Self { spill: Spill::create(disk, scratch, buckets, block_bytes)?, code, counts, block_bytes })
+        Ok(Self {
+            spill: Spill::create(disk, scratch, buckets, block_bytes)?,
+            code,
+            counts,
+            block_bytes,
+        })
     }
 
     /// A writer for one thread: one block of memory for each bucket.
     pub fn writer(&self) -> Result<PartitionWriter<'_>> {
         let count = self.counts.len();
         let arena = Arena::new(count * self.block_bytes, HugePages::Auto)?;
-        let blocks = (0..count).map(|index| arena.buffer(index * self.block_bytes, self.block_bytes)).collect();
+        let blocks = (0..count)
+            .map(|index| arena.buffer(index * self.block_bytes, self.block_bytes))
+            .collect();
         Ok(PartitionWriter { partition: self, blocks, filled: vec![HEADER as u32; count] })
     }
 
@@ -93,16 +112,26 @@ impl Partition {
     pub fn read<R: Record>(&self, bucket: usize, records: &mut [R]) -> Result<()> {
         let mut reader = self.spill.reader();
         let mut at = 0;
-        let mask = if self.code.key_bytes == 8 { u64::MAX } else { (1 << (8 * self.code.key_bytes)) - 1 };
-        let weight_mask = if self.code.weight_bytes == 8 { u64::MAX } else { (1u64 << (8 * self.code.weight_bytes)) - 1 };
+        let mask =
+            if self.code.key_bytes == 8 { u64::MAX } else { (1 << (8 * self.code.key_bytes)) - 1 };
+        let weight_mask = if self.code.weight_bytes == 8 {
+            u64::MAX
+        } else {
+            (1u64 << (8 * self.code.weight_bytes)) - 1
+        };
         for extent in &self.spill.extents(bucket) {
             let bytes = reader.read(*extent)?;
-            let filled = u64::from_le_bytes(bytes[..HEADER].try_into().expect("eight bytes")) as usize;
+            let filled =
+                u64::from_le_bytes(bytes[..HEADER].try_into().expect("eight bytes")) as usize;
             let count = (filled - HEADER) / self.code.bytes();
             for (index, record) in records[at..at + count].iter_mut().enumerate() {
                 let start = HEADER + index * self.code.bytes();
                 let key = load(bytes, start) & mask;
-                let payload = if self.code.weight_bytes == 0 { 0 } else { load(bytes, start + self.code.key_bytes) & weight_mask };
+                let payload = if self.code.weight_bytes == 0 {
+                    0
+                } else {
+                    load(bytes, start + self.code.key_bytes) & weight_mask
+                };
                 *record = R::new(key, payload);
             }
             at += count;
@@ -134,7 +163,11 @@ impl PartitionWriter<'_> {
         let filled = at + code.bytes();
         self.filled[index] = filled as u32;
         // The next record's last 8-byte store must stay inside the block.
-        if filled + code.bytes() + 8 > self.partition.block_bytes { self.flush(index) } else { Ok(()) }
+        if filled + code.bytes() + 8 > self.partition.block_bytes {
+            self.flush(index)
+        } else {
+            Ok(())
+        }
     }
 
     fn flush(&mut self, index: usize) -> Result<()> {
@@ -158,7 +191,8 @@ impl PartitionWriter<'_> {
     }
 }
 
-/// Bytes of a block, so that `writers` writers of `buckets` blocks fit into `memory`; `None` when even small blocks do not.
+/// Bytes of a block, so that `writers` writers of `buckets` blocks fit into `memory`; `None` when
+/// even small blocks do not.
 pub fn block_bytes(memory: u64, writers: usize, buckets: usize) -> Option<usize> {
     let share = memory / (writers * buckets) as u64 / 4096 * 4096;
     (share >= 4096).then(|| share.min(256 << 10) as usize)

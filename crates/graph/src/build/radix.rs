@@ -1,5 +1,5 @@
-//! Sorting inside a bucket: least-significant-digit radix sort of records by a few bits of a 64-bit key. Stable, two arrays, no allocation beyond
-//! the histograms.
+//! Sorting inside a bucket: least-significant-digit radix sort of records by a few bits of a 64-bit
+//! key. Stable, two arrays, no allocation beyond the histograms.
 
 /// A fixed-size thing with a 64-bit sort key.
 pub trait Record: Copy + Send + Sync + Default {
@@ -54,8 +54,14 @@ impl Record for Weighted {
 /// Digits of at most this many bits: 2,048 counters stay in the first-level cache.
 const DIGIT_BITS: u32 = 11;
 
-/// Sorts `records` by bits `low..high` of their keys. Returns the sorted slice and the other one (the two arguments, perhaps swapped).
-pub fn sort<'a, R: Record>(records: &'a mut [R], scratch: &'a mut [R], low: u32, high: u32) -> (&'a mut [R], &'a mut [R]) {
+/// Sorts `records` by bits `low..high` of their keys. Returns the sorted slice and the other one
+/// (the two arguments, perhaps swapped).
+pub fn sort<'a, R: Record>(
+    records: &'a mut [R],
+    scratch: &'a mut [R],
+    low: u32,
+    high: u32,
+) -> (&'a mut [R], &'a mut [R]) {
     assert_eq!(records.len(), scratch.len());
     let bits = high.saturating_sub(low);
     if bits == 0 || records.len() < 2 {
@@ -96,7 +102,8 @@ fn scatter<R: Record>(from: &[R], to: &mut [R], shift: u32, bits: u32) -> bool {
     true
 }
 
-/// Orders records of equal key by their payload, so that the result does not depend on the order of the input.
+/// Orders records of equal key by their payload, so that the result does not depend on the order of
+/// the input.
 pub fn order_payloads<R: Record>(sorted: &mut [R]) {
     let mut start = 0;
     while start < sorted.len() {

@@ -1,4 +1,5 @@
-//! A scratch file of one u64 for each rank, written and read in order: degrees and maps that memory cannot hold.
+//! A scratch file of one u64 for each rank, written and read in order: degrees and maps that memory
+//! cannot hold.
 
 use std::path::{Path, PathBuf};
 
@@ -28,8 +29,20 @@ impl RankFile {
     /// Begins a file of that name in `scratch`.
     pub fn create(disk: &Disk, scratch: &Path, name: &str) -> Result<RankFileWriter> {
         let path = scratch.join(name);
-        let writer = SectionWriter::create(disk, std::slice::from_ref(&path), 1 << 20, &scratch.join(format!("{name}.crc")), 256 << 10)?;
-        Ok(RankFileWriter { disk: disk.clone(), path, writer, bytes: Vec::with_capacity(BATCH * 8), len: 0 })
+        let writer = SectionWriter::create(
+            disk,
+            std::slice::from_ref(&path),
+            1 << 20,
+            &scratch.join(format!("{name}.crc")),
+            256 << 10,
+        )?;
+        Ok(RankFileWriter {
+            disk: disk.clone(),
+            path,
+            writer,
+            bytes: Vec::with_capacity(BATCH * 8),
+            len: 0,
+        })
     }
 
     /// Entries.

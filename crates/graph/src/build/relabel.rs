@@ -1,6 +1,8 @@
-//! Ranks to internal ids when no array over the vertices fits the budget: the map is a file, and edges visit the part of the map that each end needs.
+//! Ranks to internal ids when no array over the vertices fits the budget: the map is a file, and
+//! edges visit the part of the map that each end needs.
 //!
-//! Two partitionings, by range of source rank and then by range of target rank; a range's part of the map is in memory while its edges pass.
+//! Two partitionings, by range of source rank and then by range of target rank; a range's part of
+//! the map is in memory while its edges pass.
 
 use std::path::Path;
 
@@ -56,7 +58,9 @@ impl Relabel<'_> {
             self.threads,
             || Ok(by_source.writer()),
             |writer, block| {
-                block.pairs.iter().enumerate().try_for_each(|(index, &pair)| writer.push(pair[0], pair, block.weight(index)))?;
+                block.pairs.iter().enumerate().try_for_each(|(index, &pair)| {
+                    writer.push(pair[0], pair, block.weight(index))
+                })?;
                 self.progress.advance(block.pairs.len() as u64);
                 self.progress.check()
             },
@@ -64,24 +68,37 @@ impl Relabel<'_> {
         )?;
         drop(spool);
         let by_target = self.ranges()?;
-        let again = |writer: &mut RangeWriter, pair: [u64; 2], weight| writer.push(pair[1], pair, weight);
+        let again =
+            |writer: &mut RangeWriter, pair: [u64; 2], weight| writer.push(pair[1], pair, weight);
         by_source.drain(self, 0, || Ok(by_target.writer()), again, RangeWriter::finish)?;
         drop(by_source);
         let renumbered = Spool::create(self.disk, self.scratch)?;
         let gather = |writer: &mut SpoolWriter, pair: [u64; 2], weight| writer.push(pair, weight);
-        by_target.drain(self, 1, || Ok(renumbered.writer()), gather, |mut writer| writer.flush())?;
+        by_target.drain(
+            self,
+            1,
+            || Ok(renumbered.writer()),
+            gather,
+            |mut writer| writer.flush(),
+        )?;
         Ok(renumbered)
     }
 
     fn ranges(&self) -> Result<Ranges> {
         let width = (self.memory / 2 / self.threads as u64 / 8).max(1 << 10);
         let count = self.map.len().div_ceil(width).max(1) as usize;
-        let block = blocks_of(self.memory / 4, self.threads, count).ok_or_else(|| GraphError::Memory {
-            needed: self.budget * 2,
-            budget: self.budget,
-            what: format!("renumbering {} vertices", self.map.len()),
-        })?;
-        Ok(Ranges { spill: Spill::create(self.disk, self.scratch, count, block)?, width, count, block })
+        let block =
+            blocks_of(self.memory / 4, self.threads, count).ok_or_else(|| GraphError::Memory {
+                needed: self.budget * 2,
+                budget: self.budget,
+                what: format!("renumbering {} vertices", self.map.len()),
+            })?;
+        Ok(Ranges {
+            spill: Spill::create(self.disk, self.scratch, count, block)?,
+            width,
+            count,
+            block,
+        })
     }
 }
 
@@ -113,12 +130,18 @@ impl Ranges {
                 map.read(first, self.width.min(map.len() - first) as usize, &mut part)?;
                 for extent in &self.spill.extents(range) {
                     let bytes = reader.read(*extent)?;
-                    let field = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
+                    let field = |at: usize| {
+                        u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
+                    };
                     let (filled, record) = (field(0) as usize, field(8) as usize);
                     for at in (16..filled).step_by(record) {
                         let mut pair = [field(at), field(at + 8)];
                         pair[end] = part[(pair[end] - first) as usize];
-                        visit(&mut state, pair, (record == 24).then(|| f64::from_bits(field(at + 16))))?;
+                        visit(
+                            &mut state,
+                            pair,
+                            (record == 24).then(|| f64::from_bits(field(at + 16))),
+                        )?;
                     }
                     progress.advance(((filled - 16) / record) as u64);
                 }

@@ -1,4 +1,5 @@
-//! Writing lists, those of one direction or those of the edges in row format: degrees, index, neighbors, weights, and the first neighbor of each vertex.
+//! Writing lists, those of one direction or those of the edges in row format: degrees, index,
+//! neighbors, weights, and the first neighbor of each vertex.
 
 use super::{
     buckets::Bucket,
@@ -100,11 +101,21 @@ pub struct RowsSummary {
 
 impl RowsWriter {
     /// Begins the sections, whose names begin with `prefix`.
-    pub fn create(folders: &Folders, prefix: &str, neighbor_bytes: usize, weights: WeightCode, heads: bool) -> Result<Self> {
+    pub fn create(
+        folders: &Folders,
+        prefix: &str,
+        neighbor_bytes: usize,
+        weights: WeightCode,
+        heads: bool,
+    ) -> Result<Self> {
         let name = |part: &str| format!("{prefix}.{part}");
         Ok(Self {
             adjacency: folders.section(&name("adjacency"), true)?,
-            weights: if weights.is_none() { None } else { Some(folders.section(&name("weights"), true)?) },
+            weights: if weights.is_none() {
+                None
+            } else {
+                Some(folders.section(&name("weights"), true)?)
+            },
             degrees: folders.section(&name("degrees"), false)?,
             index: folders.section(&name("index"), false)?,
             heads: if heads { Some(folders.section(&name("heads"), false)?) } else { None },
@@ -124,7 +135,8 @@ impl RowsWriter {
         for (vertex, &degree) in (bucket.first..).zip(&rows.degrees) {
             match &mut self.pending {
                 Some((last, sum)) if *last == vertex => {
-                    // The vertex has several buckets; its first neighbor came with the first one that was not empty.
+                    // The vertex has several buckets; its first neighbor came with the first one
+                    // that was not empty.
                     if *sum == 0 {
                         self.head(rows, 0, degree)?;
                     }
@@ -145,7 +157,9 @@ impl RowsWriter {
     /// Writes a vertex's first neighbor once it is known.
     fn head(&mut self, rows: &EncodedRows, index: usize, degree: u64) -> Result<()> {
         match &mut self.heads {
-            Some(heads) if degree > 0 => heads.write(&rows.heads[index * self.neighbor_bytes..][..self.neighbor_bytes]),
+            Some(heads) if degree > 0 => {
+                heads.write(&rows.heads[index * self.neighbor_bytes..][..self.neighbor_bytes])
+            }
             _ => Ok(()),
         }
     }
@@ -175,7 +189,8 @@ impl RowsWriter {
     pub fn finish(mut self) -> Result<RowsSummary> {
         self.settle()?;
         self.index.write(&self.edges.to_le_bytes())?;
-        let mut sections = vec![self.adjacency.finish()?, self.degrees.finish()?, self.index.finish()?];
+        let mut sections =
+            vec![self.adjacency.finish()?, self.degrees.finish()?, self.index.finish()?];
         for section in [self.weights, self.heads].into_iter().flatten() {
             sections.push(section.finish()?);
         }

@@ -41,7 +41,9 @@ impl<K: Ord + Clone> Sample<K> {
     /// Bounds that cut the keys into at most `parts` ranges: range `r` begins at bound `r - 1`.
     pub fn bounds(mut self, parts: usize) -> Vec<K> {
         self.keys.sort_unstable();
-        let mut bounds: Vec<K> = (1..parts).filter_map(|part| self.keys.get(part * self.keys.len() / parts).cloned()).collect();
+        let mut bounds: Vec<K> = (1..parts)
+            .filter_map(|part| self.keys.get(part * self.keys.len() / parts).cloned())
+            .collect();
         bounds.dedup();
         bounds
     }

@@ -1,4 +1,5 @@
-//! Creating the sections of a graph under construction: where each file goes, and what the manifest will say of it.
+//! Creating the sections of a graph under construction: where each file goes, and what the manifest
+//! will say of it.
 
 use std::path::{Path, PathBuf};
 
@@ -39,15 +40,24 @@ impl Folders {
 
     /// The files of a section.
     pub fn files(folder: &Path, stripes: &[PathBuf], name: &str) -> Vec<PathBuf> {
-        if stripes.is_empty() { vec![folder.join(name)] } else { stripes.iter().map(|stripe| stripe.join(name)).collect() }
+        if stripes.is_empty() {
+            vec![folder.join(name)]
+        } else {
+            stripes.iter().map(|stripe| stripe.join(name)).collect()
+        }
     }
 
     /// Begins a section; `bulk` ones are striped and have large buffers.
     pub fn section(&self, name: &str, bulk: bool) -> Result<Section> {
         let striped = bulk && !self.stripes.is_empty();
         let files = Self::files(&self.folder, if striped { &self.stripes } else { &[] }, name);
-        let writer =
-            SectionWriter::create(&self.disk, &files, self.unit, &Self::sums(&self.folder, name), if bulk { BULK } else { SMALL })?;
+        let writer = SectionWriter::create(
+            &self.disk,
+            &files,
+            self.unit,
+            &Self::sums(&self.folder, name),
+            if bulk { BULK } else { SMALL },
+        )?;
         Ok(Section { name: name.to_owned(), striped, writer })
     }
 }
@@ -71,6 +81,11 @@ impl Section {
     /// Ends the section, synced.
     pub fn finish(self) -> Result<SectionEntry> {
         let summary = self.writer.finish()?;
-        Ok(SectionEntry { name: self.name, bytes: summary.bytes, sums_crc: summary.sums_crc, striped: self.striped })
+        Ok(SectionEntry {
+            name: self.name,
+            bytes: summary.bytes,
+            sums_crc: summary.sums_crc,
+            striped: self.striped,
+        })
     }
 }

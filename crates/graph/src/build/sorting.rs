@@ -1,4 +1,5 @@
-//! Sorting partitioned edges into sections: which lists and tiles a graph gets, and from which of its two partitions each comes.
+//! Sorting partitioned edges into sections: which lists and tiles a graph gets, and from which of
+//! its two partitions each comes.
 
 use super::{
     Builder, Shape,
@@ -44,7 +45,11 @@ pub struct Written {
 
 impl Sorting<'_> {
     /// Writes the sections of all edges; partitions go when they have been read.
-    pub fn write<R: Record>(&self, by_target: Partition, by_source: Option<Partition>) -> Result<Written> {
+    pub fn write<R: Record>(
+        &self,
+        by_target: Partition,
+        by_source: Option<Partition>,
+    ) -> Result<Written> {
         let (shape, options) = (self.shape, self.builder.options);
         let rows = match (shape.directed, options.transpose) {
             (true, true) => Some(self.rows("in", true)?),
@@ -54,19 +59,36 @@ impl Sorting<'_> {
         let row_format = if shape.directed { None } else { self.row_format()? };
         let grid = Some(GridWriter::create(self.builder.folders, shape.weights)?);
         let cut = StripeCut::new(options.partition, shape.edges, shape.connected);
-        let first = self.emission(&by_target, true, cut).run::<R>(Writers { rows, row_format, grid })?;
+        let first =
+            self.emission(&by_target, true, cut).run::<R>(Writers { rows, row_format, grid })?;
         let target = first.rows.map(RowsWriter::finish).transpose()?;
         let row_format = first.row_format.map(RowsWriter::finish).transpose()?;
         let grid = first.grid.expect("the grid was asked for").finish()?;
         drop(by_target);
-        let Some(by_source) = &by_source else { return Ok(Written { target, source: None, row_format, grid }) };
-        let writers = Writers { rows: Some(self.rows("out", false)?), row_format: self.row_format()?, grid: None };
+        let Some(by_source) = &by_source else {
+            return Ok(Written { target, source: None, row_format, grid });
+        };
+        let writers = Writers {
+            rows: Some(self.rows("out", false)?),
+            row_format: self.row_format()?,
+            grid: None,
+        };
         let second = self.emission(by_source, false, StripeCut::Edges(0)).run::<R>(writers)?;
         let source = second.rows.map(RowsWriter::finish).transpose()?;
-        Ok(Written { target, source, row_format: second.row_format.map(RowsWriter::finish).transpose()?, grid })
+        Ok(Written {
+            target,
+            source,
+            row_format: second.row_format.map(RowsWriter::finish).transpose()?,
+            grid,
+        })
     }
 
-    fn emission<'e>(&'e self, partition: &'e Partition, heads: bool, cut: StripeCut) -> Emission<'e> {
+    fn emission<'e>(
+        &'e self,
+        partition: &'e Partition,
+        heads: bool,
+        cut: StripeCut,
+    ) -> Emission<'e> {
         let options = self.builder.options;
         Emission {
             buckets: self.buckets,
@@ -85,7 +107,13 @@ impl Sorting<'_> {
     }
 
     fn rows(&self, prefix: &str, heads: bool) -> Result<RowsWriter> {
-        RowsWriter::create(self.builder.folders, prefix, bytes_for(self.shape.connected), self.shape.weights, heads)
+        RowsWriter::create(
+            self.builder.folders,
+            prefix,
+            bytes_for(self.shape.connected),
+            self.shape.weights,
+            heads,
+        )
     }
 
     /// The lists of the edges in row format, where they are not all edges or none.
@@ -93,6 +121,13 @@ impl Sorting<'_> {
         if self.builder.options.layout != Layout::Hybrid {
             return Ok(None);
         }
-        RowsWriter::create(self.builder.folders, "row", bytes_for(self.shape.connected), WeightCode::NONE, false).map(Some)
+        RowsWriter::create(
+            self.builder.folders,
+            "row",
+            bytes_for(self.shape.connected),
+            WeightCode::NONE,
+            false,
+        )
+        .map(Some)
     }
 }

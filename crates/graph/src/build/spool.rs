@@ -1,6 +1,8 @@
-//! The spool: edges on scratch, in the order in which they came, read back by several threads at once.
+//! The spool: edges on scratch, in the order in which they came, read back by several threads at
+//! once.
 //!
-//! A block is a header of 16 bytes (count, whether ids take 8 bytes), the pairs, then the weights (f64) if there are any.
+//! A block is a header of 16 bytes (count, whether ids take 8 bytes), the pairs, then the weights
+//! (f64) if there are any.
 
 use std::{
     path::Path,
@@ -75,7 +77,8 @@ impl Spool {
         SpoolWriter { spool: self, block: EdgeBlock::default(), bytes: Vec::new() }
     }
 
-    /// Reads every block, from `threads` threads, in no particular order. Each thread has a state of its own, made by `state`.
+    /// Reads every block, from `threads` threads, in no particular order. Each thread has a state
+    /// of its own, made by `state`.
     pub fn read<S>(
         &self,
         threads: usize,
@@ -117,14 +120,18 @@ impl SpoolWriter<'_> {
 
 impl EdgeBlock {
     fn decode(&mut self, bytes: &[u8]) {
-        let field = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes")) as usize;
+        let field = |at: usize| {
+            u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes")) as usize
+        };
         let (count, wide, weighted) = (field(0), field(4) == 1, field(8) == 1);
         let width = if wide { 16 } else { 8 };
         let (pairs, rest) = bytes[HEADER..].split_at(count * width);
         self.pairs.clear();
         self.weights.clear();
         if wide {
-            self.pairs.extend(pairs.chunks_exact(16).map(|pair| [number(&pair[..8]), number(&pair[8..])]));
+            self.pairs.extend(
+                pairs.chunks_exact(16).map(|pair| [number(&pair[..8]), number(&pair[8..])]),
+            );
         } else {
             self.pairs.extend(pairs.chunks_exact(8).map(|pair| {
                 let both = number(pair);
@@ -132,7 +139,9 @@ impl EdgeBlock {
             }));
         }
         if weighted {
-            self.weights.extend(rest[..count * 8].chunks_exact(8).map(|weight| f64::from_bits(number(weight))));
+            self.weights.extend(
+                rest[..count * 8].chunks_exact(8).map(|weight| f64::from_bits(number(weight))),
+            );
         }
     }
 

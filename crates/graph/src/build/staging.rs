@@ -1,6 +1,8 @@
-//! A graph under construction: a hidden folder beside its future place, locked by its builder, renamed when it is whole.
+//! A graph under construction: a hidden folder beside its future place, locked by its builder,
+//! renamed when it is whole.
 //!
-//! Whoever builds the same graph next removes what a killed builder left: the lock dies with its process.
+//! Whoever builds the same graph next removes what a killed builder left: the lock dies with its
+//! process.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +13,8 @@ use crate::{
     format::{MANIFEST, Manifest},
 };
 
-/// The file that names the stripe folders of a graph under construction, so that a later build can remove them.
+/// The file that names the stripe folders of a graph under construction, so that a later build can
+/// remove them.
 const STRIPES: &str = "stripes.txt";
 /// How the name of a graph's folder in a stripe directory begins.
 const STRIPE_PREFIX: &str = "outercore-";
@@ -31,7 +34,10 @@ pub struct Staging {
 
 /// `NAME.oc` -> `.NAME.oc.building-`.
 fn prefix(output: &Path) -> String {
-    format!(".{}.building-", output.file_name().map(|name| name.to_string_lossy()).unwrap_or_default())
+    format!(
+        ".{}.building-",
+        output.file_name().map(|name| name.to_string_lossy()).unwrap_or_default()
+    )
 }
 
 fn parent(output: &Path) -> PathBuf {
@@ -54,9 +60,17 @@ fn random_name() -> Result<String> {
 
 impl Staging {
     /// Begins a graph that will be at `output`. Removes what killed builds of the same graph left.
-    pub fn begin(disk: &Disk, output: &Path, stripes: &[PathBuf], replace: bool) -> Result<(Self, String)> {
+    pub fn begin(
+        disk: &Disk,
+        output: &Path,
+        stripes: &[PathBuf],
+        replace: bool,
+    ) -> Result<(Self, String)> {
         if output.file_name().is_none() {
-            return Err(GraphError::Usage(format!("{} cannot be the name of a graph", output.display())));
+            return Err(GraphError::Usage(format!(
+                "{} cannot be the name of a graph",
+                output.display()
+            )));
         }
         if disk.exists(output)? {
             if !replace {
@@ -90,11 +104,14 @@ impl Staging {
         disk.create_dir(&staging.scratch)?;
         let folders: Vec<PathBuf> = stripes
             .iter()
-            .map(|stripe| std::path::absolute(stripe).map(|path| path.join(format!("{STRIPE_PREFIX}{uuid}"))))
+            .map(|stripe| {
+                std::path::absolute(stripe).map(|path| path.join(format!("{STRIPE_PREFIX}{uuid}")))
+            })
             .collect::<std::io::Result<_>>()
             .map_err(|_| GraphError::Usage("a stripe directory has no absolute path".to_owned()))?;
         if !folders.is_empty() {
-            let names: Vec<String> = folders.iter().map(|path| path.to_string_lossy().into_owned()).collect();
+            let names: Vec<String> =
+                folders.iter().map(|path| path.to_string_lossy().into_owned()).collect();
             disk.write_all_new(&staging.folder.join(STRIPES), names.join("\n").as_bytes())?;
         }
         for stripe in folders {
@@ -119,7 +136,8 @@ impl Staging {
         &self.stripes
     }
 
-    /// Makes the graph visible: everything is on the device before the name is. After an error the name is what it was.
+    /// Makes the graph visible: everything is on the device before the name is. After an error the
+    /// name is what it was.
     pub fn publish(mut self) -> Result<()> {
         self.disk.remove_dir_all(&self.scratch)?;
         if !self.stripes.is_empty() {
@@ -161,7 +179,8 @@ impl Staging {
 impl Drop for Staging {
     fn drop(&mut self) {
         if !self.published {
-            // Nothing more can be done about an error here, and the next build of this graph tries again.
+            // Nothing more can be done about an error here, and the next build of this graph tries
+            // again.
             for stripe in &self.stripes {
                 let _ = self.disk.remove_dir_all(stripe);
             }
@@ -186,7 +205,8 @@ fn remove_leftovers(disk: &Disk, parent: &Path, prefix: &str) -> Result<()> {
     Ok(())
 }
 
-/// Removes a graph, whole or under construction: the stripes first, because the folder is what names them.
+/// Removes a graph, whole or under construction: the stripes first, because the folder is what
+/// names them.
 fn remove_graph(disk: &Disk, folder: &Path) -> Result<()> {
     let mut stripes = Vec::new();
     let list = folder.join(STRIPES);
@@ -202,7 +222,9 @@ fn remove_graph(disk: &Disk, folder: &Path) -> Result<()> {
     }
     for stripe in stripes {
         // Whatever a damaged file says, nothing else is removed than what a builder made.
-        let ours = stripe.file_name().is_some_and(|name| name.to_string_lossy().starts_with(STRIPE_PREFIX));
+        let ours = stripe
+            .file_name()
+            .is_some_and(|name| name.to_string_lossy().starts_with(STRIPE_PREFIX));
         if ours && disk.exists(&stripe)? {
             disk.remove_dir_all(&stripe)?;
         }

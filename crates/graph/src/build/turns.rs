@@ -17,7 +17,11 @@ pub struct Turns<T> {
 impl<T> Turns<T> {
     /// Turn 0 comes first.
     pub fn new(writer: T) -> Self {
-        Self { state: Mutex::new((0, writer)), changed: Condvar::new(), stopped: AtomicBool::new(false) }
+        Self {
+            state: Mutex::new((0, writer)),
+            changed: Condvar::new(),
+            stopped: AtomicBool::new(false),
+        }
     }
 
     /// Waits for turn number `turn`, then runs `write` alone.

@@ -72,7 +72,11 @@ impl WeightSurvey {
 
     /// The code for `wanted`, or without a wish the narrowest kind that loses nothing.
     pub fn code(&self, wanted: Option<WeightKind>) -> WeightCode {
-        let kind = wanted.unwrap_or(if self.not_u32.load(Relaxed) { WeightKind::F64 } else { WeightKind::U32 });
+        let kind = wanted.unwrap_or(if self.not_u32.load(Relaxed) {
+            WeightKind::F64
+        } else {
+            WeightKind::U32
+        });
         let bytes = match kind {
             WeightKind::None => 0,
             WeightKind::U32 => match self.largest.load(Relaxed) {

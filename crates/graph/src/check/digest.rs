@@ -2,7 +2,8 @@
 
 use std::ops::Sub;
 
-/// Edges, however they are ordered: how many, the sum of their hashes, and that of the hashes with their weights.
+/// Edges, however they are ordered: how many, the sum of their hashes, and that of the hashes with
+/// their weights.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Digest {
     edges: u64,
@@ -14,7 +15,8 @@ impl Digest {
     /// One edge more.
     #[inline(always)]
     pub fn add(&mut self, source: u64, target: u64, weight: Option<f64>) {
-        // Two rounds of a multiplication, one for each end, after which no sum of a few edges is likely to be that of others.
+        // Two rounds of a multiplication, one for each end, after which no sum of a few edges is
+        // likely to be that of others.
         let mix = |value: u64| (value ^ value >> 32).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let hash = mix(mix(source + 1).wrapping_add(target));
         self.edges += 1;
@@ -65,7 +67,8 @@ mod tests {
         let all = digest(&[one, two, three]);
         assert_eq!(all, digest(&[three, one, two]));
         assert_eq!(all - digest(&[two]), digest(&[three, one]));
-        // The ends or the weights of two edges exchanged, an edge twice in the place of two, an edge less.
+        // The ends or the weights of two edges exchanged, an edge twice in the place of two, an
+        // edge less.
         for other in [
             [(1, 1, Some(0.5)), (2, 2, Some(0.5)), three],
             [(1, 2, Some(1.5)), two, (7, 7, Some(0.5))],

@@ -24,8 +24,13 @@ struct Found {
     faults: Vec<Fault>,
 }
 
-/// Degrees add up to the adjacency; neighbors are vertices, in order. The edges of the outgoing lists are those of the incoming ones, and each is either in row format or in a tile.
-pub fn check_edges(graph: &Graph, progress: &dyn BuildProgress, faults: &mut Vec<Fault>) -> Result<()> {
+/// Degrees add up to the adjacency; neighbors are vertices, in order. The edges of the outgoing
+/// lists are those of the incoming ones, and each is either in row format or in a tile.
+pub fn check_edges(
+    graph: &Graph,
+    progress: &dyn BuildProgress,
+    faults: &mut Vec<Fault>,
+) -> Result<()> {
     let incoming = graph.rows(Direction::In) == Some(Direction::In);
     let hybrid = graph.layout() == Layout::Hybrid;
     // What is in row format is not in tiles.
@@ -33,28 +38,44 @@ pub fn check_edges(graph: &Graph, progress: &dyn BuildProgress, faults: &mut Vec
     progress.stage("comparing edges", Some(graph.manifest().arcs * ways));
     // One thread for each way: they wait for the device by turns.
     let (out, inward, row, tiles) = std::thread::scope(|scope| {
-        let out = scope.spawn(|| check_lists(graph, graph.row_reader(Direction::Out)?, "out", progress));
-        let inward = incoming.then(|| scope.spawn(|| check_lists(graph, graph.row_reader(Direction::In)?, "in", progress)));
-        let row = hybrid.then(|| scope.spawn(|| check_lists(graph, graph.row_format_reader()?, "row", progress)));
+        let out =
+            scope.spawn(|| check_lists(graph, graph.row_reader(Direction::Out)?, "out", progress));
+        let inward = incoming.then(|| {
+            scope.spawn(|| check_lists(graph, graph.row_reader(Direction::In)?, "in", progress))
+        });
+        let row = hybrid.then(|| {
+            scope.spawn(|| check_lists(graph, graph.row_format_reader()?, "row", progress))
+        });
         let tiles = scope.spawn(|| grid::check_grid(graph, progress));
         (join(out), inward.map(join), row.map(join), join(tiles))
     });
     let out = out?;
     let mut fault = |section: &str, what: &str| {
-        graph.section(section).map(|section| faults.push(Fault { path: section.path().to_owned(), what: what.to_owned() }))
+        graph.section(section).map(|section| {
+            faults.push(Fault { path: section.path().to_owned(), what: what.to_owned() })
+        })
     };
     // Lists that are not sound are compared with nothing.
     let sound = out.faults.is_empty();
     let inward = inward.transpose()?;
-    if inward.as_ref().is_some_and(|inward| sound && inward.faults.is_empty() && inward.all != out.all) {
+    if inward
+        .as_ref()
+        .is_some_and(|inward| sound && inward.faults.is_empty() && inward.all != out.all)
+    {
         fault("in.adjacency", "its lists are not the edges of out.adjacency, the other way round")?;
     }
     let row = row.transpose()?;
-    if row.as_ref().is_some_and(|row| sound && row.faults.is_empty() && row.all.unweighted() != out.in_rows.unweighted()) {
-        fault("row.adjacency", "its lists are not the edges of out.adjacency that are in row format")?;
+    if row.as_ref().is_some_and(|row| {
+        sound && row.faults.is_empty() && row.all.unweighted() != out.in_rows.unweighted()
+    }) {
+        fault(
+            "row.adjacency",
+            "its lists are not the edges of out.adjacency that are in row format",
+        )?;
     }
     let (tiles, tile_faults) = tiles?;
-    let in_tiles = if graph.layout() == Layout::Row { Digest::default() } else { out.all - out.in_rows };
+    let in_tiles =
+        if graph.layout() == Layout::Row { Digest::default() } else { out.all - out.in_rows };
     if sound && tile_faults.is_empty() && tiles != in_tiles {
         fault("grid.words", "its tiles are not the edges of out.adjacency")?;
     }
@@ -68,19 +89,32 @@ fn join<T>(thread: std::thread::ScopedJoinHandle<'_, T>) -> T {
 }
 
 /// One set of lists.
-fn check_lists(graph: &Graph, mut lists: RowReader, prefix: &str, progress: &dyn BuildProgress) -> Result<Found> {
+fn check_lists(
+    graph: &Graph,
+    mut lists: RowReader,
+    prefix: &str,
+    progress: &dyn BuildProgress,
+) -> Result<Found> {
     let adjacency = graph.section(&format!("{prefix}.adjacency"))?;
-    let cells = if graph.layout() == Layout::Hybrid && prefix == "out" { graph.manifest().cells() } else { None };
+    let cells = if graph.layout() == Layout::Hybrid && prefix == "out" {
+        graph.manifest().cells()
+    } else {
+        None
+    };
     let connected = graph.connected();
-    let mut found = Found { all: Digest::default(), in_rows: Digest::default(), faults: Vec::new() };
+    let mut found =
+        Found { all: Digest::default(), in_rows: Digest::default(), faults: Vec::new() };
     let (mut problem, mut last, mut seen) = (None, (u64::MAX, 0), 0);
     lists.for_each(&mut |vertex, neighbors, weights| {
         let mut previous = if last.0 == vertex { last.1 } else { 0 };
         for (at, &neighbor) in neighbors.iter().enumerate() {
             if neighbor >= connected || neighbor < previous {
-                problem.get_or_insert(format!("the list of internal vertex {vertex} holds {neighbor}, out of range or order"));
+                problem.get_or_insert(format!(
+                    "the list of internal vertex {vertex} holds {neighbor}, out of range or order"
+                ));
             } else {
-                let (source, target) = if prefix == "in" { (neighbor, vertex) } else { (vertex, neighbor) };
+                let (source, target) =
+                    if prefix == "in" { (neighbor, vertex) } else { (vertex, neighbor) };
                 let weight = weights.get(at).copied();
                 found.all.add(source, target, weight);
                 if cells.as_ref().is_some_and(|cells| cells.in_rows(source, target)) {
@@ -108,14 +142,18 @@ fn check_lists(graph: &Graph, mut lists: RowReader, prefix: &str, progress: &dyn
 
 /// Each entry of the index is the sum of the degrees before its group.
 fn check_index(graph: &Graph, prefix: &str, faults: &mut Vec<Fault>) -> Result<()> {
-    let (degrees, index) = (graph.table(&format!("{prefix}.degrees"))?, graph.table(&format!("{prefix}.index"))?);
+    let (degrees, index) =
+        (graph.table(&format!("{prefix}.degrees"))?, graph.table(&format!("{prefix}.index"))?);
     let (mut sum, mut sound) = (0u64, true);
     let most = BATCH;
     let connected = graph.connected();
     for first in (0..connected.max(1)).step_by(most as usize) {
         let count = most.min(connected - first);
         let degrees = numbers(&degrees.read(first * 4, count as usize * 4)?, 4);
-        let groups = numbers(&index.read(first / INDEX_GROUP * 8, count.div_ceil(INDEX_GROUP) as usize * 8)?, 8);
+        let groups = numbers(
+            &index.read(first / INDEX_GROUP * 8, count.div_ceil(INDEX_GROUP) as usize * 8)?,
+            8,
+        );
         for (group, before) in degrees.chunks(INDEX_GROUP as usize).zip(groups) {
             sound &= sum == before;
             sum = sum.wrapping_add(group.iter().sum());

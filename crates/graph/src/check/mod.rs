@@ -1,4 +1,5 @@
-//! Checking a graph: every byte of every file against its checksum, and then the invariants that checksums cannot see. All faults are reported, not the first.
+//! Checking a graph: every byte of every file against its checksum, and then the invariants that
+//! checksums cannot see. All faults are reported, not the first.
 
 use std::path::{Path, PathBuf};
 
@@ -25,7 +26,8 @@ pub struct Fault {
     pub what: String,
 }
 
-/// Reads everything and returns every fault. An error means that the graph could not be read at all.
+/// Reads everything and returns every fault. An error means that the graph could not be read at
+/// all.
 pub fn check(disk: &Disk, path: &Path, progress: &dyn BuildProgress) -> Result<Vec<Fault>> {
     let mut faults = Vec::new();
     let manifest = match Manifest::read(disk, path) {
@@ -37,8 +39,12 @@ pub fn check(disk: &Disk, path: &Path, progress: &dyn BuildProgress) -> Result<V
         Ok(graph) => graph,
         Err(GraphError::Corrupt { path, what }) => return Ok(vec![Fault { path, what }]),
         Err(GraphError::NotAGraph { path, why }) => return Ok(vec![Fault { path, what: why }]),
-        Err(GraphError::StripeMissing { stripe, .. }) => return Ok(vec![Fault { path: stripe, what: "it is missing".to_owned() }]),
-        Err(GraphError::Storage(StorageError::Io { path, source, .. })) if source.kind() == std::io::ErrorKind::NotFound => {
+        Err(GraphError::StripeMissing { stripe, .. }) => {
+            return Ok(vec![Fault { path: stripe, what: "it is missing".to_owned() }]);
+        }
+        Err(GraphError::Storage(StorageError::Io { path, source, .. }))
+            if source.kind() == std::io::ErrorKind::NotFound =>
+        {
             return Ok(vec![Fault { path, what: "it is missing".to_owned() }]);
         }
         Err(error) => return Err(error),
@@ -55,10 +61,17 @@ pub fn check(disk: &Disk, path: &Path, progress: &dyn BuildProgress) -> Result<V
 }
 
 /// Files that no section names: not part of the graph, and perhaps the trace of an accident.
-fn unknown_files(disk: &Disk, path: &Path, manifest: &Manifest, faults: &mut Vec<Fault>) -> Result<()> {
+fn unknown_files(
+    disk: &Disk,
+    path: &Path,
+    manifest: &Manifest,
+    faults: &mut Vec<Fault>,
+) -> Result<()> {
     for file in disk.list(path)? {
-        let name = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let known = name == MANIFEST || manifest.section(name.strip_suffix(".crc").unwrap_or(&name)).is_some();
+        let name =
+            file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let known = name == MANIFEST
+            || manifest.section(name.strip_suffix(".crc").unwrap_or(&name)).is_some();
         if !known {
             faults.push(Fault { path: file, what: "it does not belong to the graph".to_owned() });
         }

@@ -1,8 +1,11 @@
-//! Every page of a section against its checksum, by several threads: while some compare, the others wait for the device.
+//! Every page of a section against its checksum, by several threads: while some compare, the others
+//! wait for the device.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use outercore_storage::{Arena, Disk, HugePages, PAGE, PageSums, StorageError, memory::cores, page_sum};
+use outercore_storage::{
+    Arena, Disk, HugePages, PAGE, PageSums, StorageError, memory::cores, page_sum,
+};
 
 use super::Fault;
 use crate::{
@@ -17,7 +20,12 @@ const BATCH: u64 = 1 << 20;
 const MOST: usize = 16;
 
 /// A section's length, its checksums, its pages.
-pub fn check_section(disk: &Disk, section: &SectionFile, progress: &dyn BuildProgress, faults: &mut Vec<Fault>) -> Result<()> {
+pub fn check_section(
+    disk: &Disk,
+    section: &SectionFile,
+    progress: &dyn BuildProgress,
+    faults: &mut Vec<Fault>,
+) -> Result<()> {
     let sums = match section.sums(disk) {
         Ok(sums) => sums,
         Err(GraphError::Corrupt { path, what }) => {
@@ -29,38 +37,60 @@ pub fn check_section(disk: &Disk, section: &SectionFile, progress: &dyn BuildPro
             faults.push(Fault { path, what: format!("it has {offset} bytes instead of {wanted}") });
             return Ok(());
         }
-        Err(GraphError::Storage(StorageError::Io { path, source, .. })) if source.kind() == std::io::ErrorKind::NotFound => {
+        Err(GraphError::Storage(StorageError::Io { path, source, .. }))
+            if source.kind() == std::io::ErrorKind::NotFound =>
+        {
             faults.push(Fault { path, what: "it is missing".to_owned() });
             return Ok(());
         }
         Err(error) => return Err(error),
     };
     let expected: u64 = section.pages() * PAGE as u64;
-    let actual: u64 = section.file.files().iter().map(|file| file.len()).sum::<std::result::Result<u64, _>>()?;
+    let actual: u64 =
+        section.file.files().iter().map(|file| file.len()).sum::<std::result::Result<u64, _>>()?;
     if actual != expected {
-        faults.push(Fault { path: section.path().to_owned(), what: format!("it has {actual} bytes instead of {expected}") });
+        faults.push(Fault {
+            path: section.path().to_owned(),
+            what: format!("it has {actual} bytes instead of {expected}"),
+        });
     }
     let (pages, damaged) = damaged_pages(section, &sums, progress)?;
     faults.extend(pages.iter().map(|&number| {
         let (path, page) = section.place(number);
-        Fault { path: path.to_owned(), what: format!("page {page} of section {} does not match its checksum", section.name) }
+        Fault {
+            path: path.to_owned(),
+            what: format!("page {page} of section {} does not match its checksum", section.name),
+        }
     }));
     if damaged > pages.len() as u64 {
         faults.push(Fault {
             path: section.path().to_owned(),
-            what: format!("{} more pages of section {} do not match", damaged - pages.len() as u64, section.name),
+            what: format!(
+                "{} more pages of section {} do not match",
+                damaged - pages.len() as u64,
+                section.name
+            ),
         });
     }
     Ok(())
 }
 
 /// The first damaged pages, and how many there are in all.
-fn damaged_pages(section: &SectionFile, sums: &PageSums, progress: &dyn BuildProgress) -> Result<(Vec<u64>, u64)> {
+fn damaged_pages(
+    section: &SectionFile,
+    sums: &PageSums,
+    progress: &dyn BuildProgress,
+) -> Result<(Vec<u64>, u64)> {
     let batches = (section.pages() * PAGE as u64).div_ceil(BATCH);
     let (threads, next) = (batches.min(2 * cores() as u64), AtomicU64::new(0));
     let found: Vec<Result<(Vec<u64>, u64)>> = std::thread::scope(|scope| {
-        let readers: Vec<_> = (0..threads).map(|_| scope.spawn(|| damaged_of(section, sums, progress, &next))).collect();
-        readers.into_iter().map(|reader| reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+        let readers: Vec<_> = (0..threads)
+            .map(|_| scope.spawn(|| damaged_of(section, sums, progress, &next)))
+            .collect();
+        readers
+            .into_iter()
+            .map(|reader| reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            .collect()
     });
     let (mut pages, mut damaged) = (Vec::new(), 0);
     for part in found {
@@ -74,7 +104,12 @@ fn damaged_pages(section: &SectionFile, sums: &PageSums, progress: &dyn BuildPro
 }
 
 /// Those of one thread, which takes batches until none is left.
-fn damaged_of(section: &SectionFile, sums: &PageSums, progress: &dyn BuildProgress, next: &AtomicU64) -> Result<(Vec<u64>, u64)> {
+fn damaged_of(
+    section: &SectionFile,
+    sums: &PageSums,
+    progress: &dyn BuildProgress,
+    next: &AtomicU64,
+) -> Result<(Vec<u64>, u64)> {
     let total = section.pages() * PAGE as u64;
     let mut buffer = Arena::new(BATCH as usize, HugePages::Auto)?.buffer(0, BATCH as usize);
     // Batches ascend: the first ones of each thread are among the first of all.
@@ -85,7 +120,10 @@ fn damaged_of(section: &SectionFile, sums: &PageSums, progress: &dyn BuildProgre
             return Ok((pages, damaged));
         }
         let bytes = &mut buffer[..(total - offset).min(BATCH) as usize];
-        progress.check().and_then(|()| Ok(section.file.read_at(bytes, offset)?)).inspect_err(|_| next.store(total, Relaxed))?;
+        progress
+            .check()
+            .and_then(|()| Ok(section.file.read_at(bytes, offset)?))
+            .inspect_err(|_| next.store(total, Relaxed))?;
         for (number, page) in (offset / PAGE as u64..).zip(bytes.chunks(PAGE)) {
             if sums.sums()[number as usize] != page_sum(page) {
                 damaged += 1;

@@ -1,11 +1,15 @@
-//! [`Cells`]: which edges are in row format, and which in grid format (hybrid format, Seraph, FAST'24, sections 3.2 and 3.3.2).
+//! [`Cells`]: which edges are in row format, and which in grid format (hybrid format, Seraph,
+//! FAST'24, sections 3.2 and 3.3.2).
 //!
-//! The connected vertices are cut into equal [`Ranges`] (Seraph's partitions), the same for sources and targets. The edges from one range into another are a *cell* (Seraph's chunk,
-//! a word that here means what is read at once). A cell is in the format of which a pass over all edges moves fewer bytes at the most: in grid format it reads the words and the
-//! attributes of both ranges, in row format every edge is an update that is written to a log and read back. A cell on the diagonal is in row format whatever its edges: its targets
-//! are in memory when its sources are.
+//! The connected vertices are cut into equal [`Ranges`] (Seraph's partitions), the same for sources
+//! and targets. The edges from one range into another are a *cell* (Seraph's chunk, a word that
+//! here means what is read at once). A cell is in the format of which a pass over all edges moves
+//! fewer bytes at the most: in grid format it reads the words and the attributes of both ranges, in
+//! row format every edge is an update that is written to a log and read back. A cell on the
+//! diagonal is in row format whatever its edges: its targets are in memory when its sources are.
 //!
-//! We depart from Seraph in the number of ranges, which it takes from the memory of the run: a graph is built once, for runs of any memory.
+//! We depart from Seraph in the number of ranges, which it takes from the memory of the run: a
+//! graph is built once, for runs of any memory.
 
 use serde::{Deserialize, Serialize};
 
@@ -65,12 +69,14 @@ impl Ranges {
     }
 }
 
-/// Whether a cell off the diagonal is in row format: `edges` between ranges that have `vertices` together.
+/// Whether a cell off the diagonal is in row format: `edges` between ranges that have `vertices`
+/// together.
 fn is_cheaper_in_rows(edges: u64, vertices: u64) -> bool {
     edges * UPDATE_BYTES <= vertices * VERTEX_BYTES + edges * WORD_BYTES
 }
 
-/// A set of cells: bit `i mod 8` of byte `i / 8` is cell number `i`. As text, hexadecimal digits, two for each byte.
+/// A set of cells: bit `i mod 8` of byte `i / 8` is cell number `i`. As text, hexadecimal digits,
+/// two for each byte.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct CellSet(Vec<u8>);
@@ -96,7 +102,8 @@ impl CellSet {
 
     /// Whether it can be a set of some of so many cells.
     pub fn fits(&self, cells: usize) -> bool {
-        self.0.len() == cells.div_ceil(8) && (cells..self.0.len() * 8).all(|cell| !self.contains(cell))
+        self.0.len() == cells.div_ceil(8)
+            && (cells..self.0.len() * 8).all(|cell| !self.contains(cell))
     }
 }
 
@@ -110,7 +117,8 @@ impl TryFrom<String> for CellSet {
     type Error = &'static str;
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
-        let digits = text.len().is_multiple_of(2) && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+        let digits = text.len().is_multiple_of(2)
+            && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
         if !digits {
             return Err("a set of cells is pairs of hexadecimal digits");
         }
@@ -195,22 +203,38 @@ mod tests {
 
     #[test]
     fn ranges_cover_the_vertices_evenly() {
-        for connected in [0, 1, 4095, 8191, 8192, 8193, 12_289, 262_143, 262_144, 262_145, 5_000_001] {
+        for connected in
+            [0, 1, 4095, 8191, 8192, 8193, 12_289, 262_143, 262_144, 262_145, 5_000_001]
+        {
             let ranges = Ranges::of(connected);
-            assert!(ranges.count() <= 64 && (ranges.count() == 1 || connected / ranges.count() >= FEWEST_VERTICES), "{connected}");
+            assert!(
+                ranges.count() <= 64
+                    && (ranges.count() == 1 || connected / ranges.count() >= FEWEST_VERTICES),
+                "{connected}"
+            );
             let mut next = 0;
             for index in 0..ranges.count() {
                 let vertices = ranges.vertices(index);
-                assert!(vertices.start == next && (vertices.end > next || connected == 0), "{connected}: {vertices:?}");
+                assert!(
+                    vertices.start == next && (vertices.end > next || connected == 0),
+                    "{connected}: {vertices:?}"
+                );
                 for vertex in [vertices.start, vertices.end.saturating_sub(1)] {
                     let cell = ranges.cell(vertex, 0) as u64;
-                    assert_eq!((cell / ranges.count(), ranges.cell(0, vertex) as u64), (index, index), "{connected}");
+                    assert_eq!(
+                        (cell / ranges.count(), ranges.cell(0, vertex) as u64),
+                        (index, index),
+                        "{connected}"
+                    );
                 }
                 next = vertices.end;
             }
             assert_eq!(next, connected);
         }
-        assert_eq!([8191, 8192, 262_143, 262_144, 1 << 40].map(|connected| Ranges::of(connected).count()), [1, 2, 63, 64, 64]);
+        assert_eq!(
+            [8191, 8192, 262_143, 262_144, 1 << 40].map(|connected| Ranges::of(connected).count()),
+            [1, 2, 63, 64, 64]
+        );
     }
 
     #[test]
@@ -218,7 +242,11 @@ mod tests {
         // 24 bytes of an update against 3 of a word: 21 bytes an edge pay for 8 bytes a vertex.
         let vertices = 21 * 1000;
         let most = vertices * 8 / 21;
-        assert!(is_cheaper_in_rows(most, vertices) && !is_cheaper_in_rows(most + 1, vertices) && is_cheaper_in_rows(1, 1 << 20));
+        assert!(
+            is_cheaper_in_rows(most, vertices)
+                && !is_cheaper_in_rows(most + 1, vertices)
+                && is_cheaper_in_rows(1, 1 << 20)
+        );
         let ranges = Ranges::of(8192 + 4096 + 100);
         let mut edges = [0; 9];
         let (first, last) = (4130 + 4130, 4130 + 4128);
@@ -232,7 +260,10 @@ mod tests {
         let rows: Vec<u64> = (0..9).filter(|&cell| cells.in_rows(at(cell).0, at(cell).1)).collect();
         assert_eq!(rows, [0, 1, 5], "the diagonal whatever its edges; no cell without edges");
         assert_eq!(cells.rows().count(), 3);
-        assert!(Cells::all_in_rows(1 << 20).in_rows(0, (1 << 20) - 1) && Cells::all_in_rows(0).ranges().count() == 1);
+        assert!(
+            Cells::all_in_rows(1 << 20).in_rows(0, (1 << 20) - 1)
+                && Cells::all_in_rows(0).ranges().count() == 1
+        );
     }
 
     #[test]
@@ -242,6 +273,10 @@ mod tests {
         assert_eq!(String::from(set.clone()), "2101");
         assert_eq!(CellSet::try_from("2101".to_owned()).as_ref(), Ok(&set));
         assert!(set.fits(9) && set.fits(16) && !set.fits(8) && !set.fits(17));
-        assert!(["210", "2G", "ABCD", "é"].into_iter().all(|text| CellSet::try_from(text.to_owned()).is_err()));
+        assert!(
+            ["210", "2G", "ABCD", "é"]
+                .into_iter()
+                .all(|text| CellSet::try_from(text.to_owned()).is_err())
+        );
     }
 }

@@ -1,6 +1,7 @@
 //! The manifest: the root of a graph, a JSON object and a line with its CRC-32C.
 //!
-//! It names every section with its length and the CRC of its page checksums, so whoever trusts the manifest can trust each page.
+//! It names every section with its length and the CRC of its page checksums, so whoever trusts the
+//! manifest can trust each page.
 
 use std::path::{Path, PathBuf};
 
@@ -101,7 +102,8 @@ pub struct Manifest {
 /// How much of a graph is in row format, and how much in grid format.
 #[derive(Clone, Copy, Debug, Serialize, PartialEq, Eq)]
 pub struct Shares {
-    /// Edges in row format. An undirected edge counts from both ends, as in [`Manifest::arcs`], which this and the next are together.
+    /// Edges in row format. An undirected edge counts from both ends, as in [`Manifest::arcs`],
+    /// which this and the next are together.
     pub row_arcs: u64,
     /// Edges in grid format.
     pub grid_arcs: u64,
@@ -143,8 +145,15 @@ impl Manifest {
             (Layout::Hybrid, Some(hybrid)) => (hybrid.row_arcs, hybrid.grid_arcs),
             _ => (0, self.arcs),
         };
-        let (row_cells, grid_cells) = (hybrid.map(|hybrid| hybrid.row_cells), hybrid.map(|hybrid| hybrid.grid_cells));
-        Shares { row_arcs, grid_arcs, ranges: hybrid.map(|hybrid| hybrid.ranges), row_cells, grid_cells }
+        let (row_cells, grid_cells) =
+            (hybrid.map(|hybrid| hybrid.row_cells), hybrid.map(|hybrid| hybrid.grid_cells));
+        Shares {
+            row_arcs,
+            grid_arcs,
+            ranges: hybrid.map(|hybrid| hybrid.ranges),
+            row_cells,
+            grid_cells,
+        }
     }
 
     /// The bytes of the manifest's file.
@@ -159,7 +168,11 @@ impl Manifest {
     pub fn read(disk: &Disk, graph: &Path) -> Result<Self> {
         let path = graph.join(MANIFEST);
         if !disk.exists(&path)? {
-            let why = if disk.exists(graph)? { "it has no manifest.json" } else { "there is no such folder" };
+            let why = if disk.exists(graph)? {
+                "it has no manifest.json"
+            } else {
+                "there is no such folder"
+            };
             return Err(GraphError::NotAGraph { path: graph.to_owned(), why: why.to_owned() });
         }
         let bytes = disk.read_all(&path, 64 << 20)?;
@@ -168,16 +181,23 @@ impl Manifest {
 
     /// Parses and verifies the bytes of a manifest; `path` is for the errors.
     pub fn from_bytes(bytes: &[u8], path: &Path) -> Result<Self> {
-        let corrupt = |what: &str| GraphError::Corrupt { path: path.to_owned(), what: what.to_owned() };
+        let corrupt =
+            |what: &str| GraphError::Corrupt { path: path.to_owned(), what: what.to_owned() };
         let mark = b"\n# crc32c ";
-        let at =
-            bytes.windows(mark.len()).rposition(|window| window == mark).ok_or_else(|| corrupt("the line with the checksum is missing"))?;
+        let at = bytes
+            .windows(mark.len())
+            .rposition(|window| window == mark)
+            .ok_or_else(|| corrupt("the line with the checksum is missing"))?;
         let json = &bytes[..at];
         let header: Option<Header> = serde_json::from_slice(json).ok();
         if let Some(header) = &header
             && header.version > VERSION
         {
-            return Err(GraphError::Newer { path: path.to_owned(), version: header.version, known: VERSION });
+            return Err(GraphError::Newer {
+                path: path.to_owned(),
+                version: header.version,
+                known: VERSION,
+            });
         }
         let expected = format!("\n# crc32c {:08x}\n", outercore_storage::checksum::crc32c(json));
         if &bytes[at..] != expected.as_bytes() {
@@ -186,7 +206,8 @@ impl Manifest {
         if header.is_none_or(|header| header.outercore != "graph") {
             return Err(corrupt("it is not the manifest of a graph"));
         }
-        let manifest: Self = serde_json::from_slice(json).map_err(|error| corrupt(&error.to_string()))?;
+        let manifest: Self =
+            serde_json::from_slice(json).map_err(|error| corrupt(&error.to_string()))?;
         match manifest.contradiction() {
             Some(what) => Err(corrupt(&what)),
             None => Ok(manifest),

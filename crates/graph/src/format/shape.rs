@@ -1,5 +1,6 @@
-//! Whether a manifest agrees with itself: which sections there must be, and how long. A seal says that nobody changed a manifest by accident; this says that
-//! whoever wrote it wrote sense, so that no later arithmetic on its numbers can go wrong.
+//! Whether a manifest agrees with itself: which sections there must be, and how long. A seal says
+//! that nobody changed a manifest by accident; this says that whoever wrote it wrote sense, so that
+//! no later arithmetic on its numbers can go wrong.
 
 use outercore_storage::PAGE;
 
@@ -22,7 +23,9 @@ impl Length {
     fn holds(self, bytes: u64) -> bool {
         match self {
             Length::Exactly(expected) => bytes == expected,
-            Length::AtLeast(least, unit) => bytes >= least && bytes.is_multiple_of(unit) && bytes <= MOST * 8,
+            Length::AtLeast(least, unit) => {
+                bytes >= least && bytes.is_multiple_of(unit) && bytes <= MOST * 8
+            }
         }
     }
 }
@@ -44,19 +47,36 @@ impl Manifest {
         let rules = [
             (
                 "vertices or edges beyond 2^48",
-                self.vertices <= MOST && self.arcs <= MOST && self.edges <= self.arcs && self.grid_words <= 2 * MOST,
+                self.vertices <= MOST
+                    && self.arcs <= MOST
+                    && self.edges <= self.arcs
+                    && self.grid_words <= 2 * MOST,
             ),
             ("more connected vertices than vertices", self.connected <= self.vertices),
             ("ids beyond 64 bits", first.checked_add(self.vertices.saturating_sub(1)).is_some()),
-            ("another width of neighbors than its vertices need", self.neighbor_bytes as usize == bytes_for(self.connected)),
-            ("another width of ids than its vertices need", self.id_bytes == 0 || self.id_bytes as usize == bytes_for(self.vertices)),
-            ("a width of weights that their type does not have", widths.contains(&self.weight_bytes)),
+            (
+                "another width of neighbors than its vertices need",
+                self.neighbor_bytes as usize == bytes_for(self.connected),
+            ),
+            (
+                "another width of ids than its vertices need",
+                self.id_bytes == 0 || self.id_bytes as usize == bytes_for(self.vertices),
+            ),
+            (
+                "a width of weights that their type does not have",
+                widths.contains(&self.weight_bytes),
+            ),
             (
                 "a stripe unit that is no multiple of a page",
-                self.stripe_unit > 0 && self.stripe_unit.is_multiple_of(PAGE as u64) && self.stripe_unit <= MOST,
+                self.stripe_unit > 0
+                    && self.stripe_unit.is_multiple_of(PAGE as u64)
+                    && self.stripe_unit <= MOST,
             ),
             ("incoming rows in an undirected graph", self.directed || !self.transpose),
-            ("a vertex of the largest degree that there is not", self.max_out_degree.1 < self.connected.max(1)),
+            (
+                "a vertex of the largest degree that there is not",
+                self.max_out_degree.1 < self.connected.max(1),
+            ),
         ];
         rules.iter().find(|(_, holds)| !holds).map(|(what, _)| format!("it speaks of {what}"))
     }
@@ -71,7 +91,9 @@ impl Manifest {
             (Layout::Hybrid, Some(hybrid)) => {
                 let ranges = Ranges::of(self.connected);
                 let cells = ranges.cells();
-                let decided = hybrid.ranges == ranges.count() && hybrid.rows.fits(cells) && hybrid.rows.count() == hybrid.row_cells;
+                let decided = hybrid.ranges == ranges.count()
+                    && hybrid.rows.fits(cells)
+                    && hybrid.rows.count() == hybrid.row_cells;
                 let adds_up = hybrid.row_arcs.checked_add(hybrid.grid_arcs) == Some(self.arcs);
                 if decided && adds_up && hybrid.grid_cells <= cells as u64 - hybrid.row_cells {
                     return None;
@@ -94,7 +116,10 @@ impl Manifest {
                 return Some(format!("section {} is there twice", section.name));
             }
             if !length.holds(section.bytes) {
-                return Some(format!("section {} cannot have {} bytes", section.name, section.bytes));
+                return Some(format!(
+                    "section {} cannot have {} bytes",
+                    section.name, section.bytes
+                ));
             }
         }
         let missing = expected.iter().find(|(name, _)| self.section(name).is_none());
@@ -112,14 +137,20 @@ impl Manifest {
             }
         };
         let Shares { row_arcs, grid_arcs, .. } = self.shares();
-        for (rows, there, arcs) in
-            [("out", true, self.arcs), ("in", self.transpose, self.arcs), ("row", self.layout == Layout::Hybrid, row_arcs)]
-        {
+        for (rows, there, arcs) in [
+            ("out", true, self.arcs),
+            ("in", self.transpose, self.arcs),
+            ("row", self.layout == Layout::Hybrid, row_arcs),
+        ] {
             let index = (self.connected.div_ceil(INDEX_GROUP) + 1) * 8;
             add(there, &format!("{rows}.degrees"), Length::Exactly(self.connected * 4));
             add(there, &format!("{rows}.index"), Length::Exactly(index));
             add(there, &format!("{rows}.adjacency"), Length::Exactly(arcs * neighbor));
-            add(there && weighted && rows != "row", &format!("{rows}.weights"), Length::Exactly(arcs * weights));
+            add(
+                there && weighted && rows != "row",
+                &format!("{rows}.weights"),
+                Length::Exactly(arcs * weights),
+            );
         }
         let heads = if self.directed { "in.heads" } else { "out.heads" };
         add(self.transpose || !self.directed, heads, Length::Exactly(self.connected * neighbor));

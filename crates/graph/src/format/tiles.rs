@@ -1,7 +1,8 @@
 //! The directory of the grid: where each stripe, tile and chunk lies.
 //!
-//! Sections: `grid.stripes` holds the stripes' bounds (u64 each, one more than stripes); `grid.tiles` holds [`Tile`]s of 40 bytes in
-//! stripe-major order; `grid.chunks` holds [`Chunk`]s of 16 bytes, in the order of the tiles. Little-endian throughout.
+//! Sections: `grid.stripes` holds the stripes' bounds (u64 each, one more than stripes);
+//! `grid.tiles` holds [`Tile`]s of 40 bytes in stripe-major order; `grid.chunks` holds [`Chunk`]s
+//! of 16 bytes, in the order of the tiles. Little-endian throughout.
 
 use bytemuck::{Pod, Zeroable};
 
@@ -17,7 +18,8 @@ pub struct Tile {
     pub stripe: u32,
     /// Where the words begin in `grid.words`, a multiple of the page.
     pub offset: u64,
-    /// Words, skips included (48 bits); then the bits of a word, and those of a destination with 128 added where words are gaps, a byte each; both 0: [`WordCode::FIRST`].
+    /// Words, skips included (48 bits); then the bits of a word, and those of a destination with
+    /// 128 added where words are gaps, a byte each; both 0: [`WordCode::FIRST`].
     pub packed: u64,
     /// The first edge's number in the order of the grid: the index into `grid.weights`.
     pub first_edge: u64,
@@ -29,7 +31,8 @@ pub struct Tile {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod, Zeroable, PartialEq, Eq)]
 pub struct Chunk {
-    /// The source (within the segment) to which the first word's delta is added; of gaps, that of the place to which the first is added, whose destination is 0.
+    /// The source (within the segment) to which the first word's delta is added; of gaps, that of
+    /// the place to which the first is added, whose destination is 0.
     pub source: u64,
     /// The chunk's first edge, counted from the tile's first.
     pub edge: u64,
@@ -60,7 +63,11 @@ impl Tile {
             0 => WordCode::FIRST,
             both => {
                 let (bits, low) = (both & 0xff, both >> 8);
-                WordCode { bits, low_bits: low & !Self::GAPS, kind: if low & Self::GAPS == 0 { WordKind::Deltas } else { WordKind::Gaps } }
+                WordCode {
+                    bits,
+                    low_bits: low & !Self::GAPS,
+                    kind: if low & Self::GAPS == 0 { WordKind::Deltas } else { WordKind::Gaps },
+                }
             }
         }
     }
@@ -94,8 +101,9 @@ impl GridDirectory {
         self.stripes[index as usize]..self.stripes[index as usize + 1]
     }
 
-    /// Stripes that lie between two that are updated in order before the later one may count on the earlier: the same for any number of workers, so that they need not wait for each other
-    /// and every sum has one order.
+    /// Stripes that lie between two that are updated in order before the later one may count on the
+    /// earlier: the same for any number of workers, so that they need not wait for each other and
+    /// every sum has one order.
     pub fn lag(&self) -> usize {
         Self::lag_of(self.stripes.len() as u64 - 1) as usize
     }

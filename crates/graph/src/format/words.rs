@@ -3,9 +3,11 @@
 /// What the words of a tile are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WordKind {
-    /// Up to version 3: the low bits of a word are a destination, or how far a skip goes; the others advance the source.
+    /// Up to version 3: the low bits of a word are a destination, or how far a skip goes; the
+    /// others advance the source.
     Deltas,
-    /// The *place* of an edge is its source, shifted by the low bits, and its destination below: a word advances it.
+    /// The *place* of an edge is its source, shifted by the low bits, and its destination below: a
+    /// word advances it.
     Gaps,
 }
 
@@ -23,13 +25,15 @@ pub struct WordCode {
 impl WordCode {
     /// The words of version 1, and of tiles that name no code.
     pub const FIRST: Self = Self { bits: 24, low_bits: 17, kind: WordKind::Deltas };
-    /// Bits that words may have: few lengths, so that each can have a loop of its own to be decoded in.
+    /// Bits that words may have: few lengths, so that each can have a loop of its own to be decoded
+    /// in.
     pub const LENGTHS: [u32; 5] = [8, 12, 16, 20, 24];
     /// Most bits of a word.
     pub const MOST_BITS: u32 = 24;
     /// How many words, the highest, are skips in a tile of gaps.
     const SKIPS: u32 = 8;
-    /// What a skip costs beside its word, in bits: a branch that nobody foresees takes a processor as long as the device takes for so many.
+    /// What a skip costs beside its word, in bits: a branch that nobody foresees takes a processor
+    /// as long as the device takes for so many.
     const SKIP_BITS: u64 = 48;
 
     /// Of deltas, the one that means: advance the source by the low bits, no edge.
@@ -42,7 +46,8 @@ impl WordCode {
         (1 << bits) - Self::SKIPS
     }
 
-    /// By how much a skip of a tile of gaps advances the place: a power of two, half of what a word can be and up to 2^7 times as much.
+    /// By how much a skip of a tile of gaps advances the place: a power of two, half of what a word
+    /// can be and up to 2^7 times as much.
     pub const fn skipped(bits: u32, word: u32) -> u64 {
         1 << (bits - 1 + (word - Self::first_skip(bits)))
     }
@@ -74,14 +79,21 @@ impl WordCode {
         64 - width.saturating_sub(1).leading_zeros()
     }
 
-    /// The best code for a stripe of `width` vertices. `lengths` counts the edges by the length of their gap in bits.
+    /// The best code for a stripe of `width` vertices. `lengths` counts the edges by the length of
+    /// their gap in bits.
     pub fn best(width: u64, lengths: &[u64; 64]) -> Self {
         let edges: u64 = lengths.iter().sum();
         let cost = |code: &Self| {
-            // The highest bits of a longer gap are skipped, one by one where they are ones; those beyond the longest skip, by that one.
-            let skips = lengths.iter().zip(0u32..).map(|(count, length)| match length.checked_sub(code.bits + 1) {
-                Some(beyond) => count * (2 + u64::from(beyond)) / 2 + count * (1u64 << beyond.saturating_sub(Self::SKIPS - 2) >> 1),
-                None => 0,
+            // The highest bits of a longer gap are skipped, one by one where they are ones; those
+            // beyond the longest skip, by that one.
+            let skips = lengths.iter().zip(0u32..).map(|(count, length)| {
+                match length.checked_sub(code.bits + 1) {
+                    Some(beyond) => {
+                        count * (2 + u64::from(beyond)) / 2
+                            + count * (1u64 << beyond.saturating_sub(Self::SKIPS - 2) >> 1)
+                    }
+                    None => 0,
+                }
             });
             let skips: u64 = skips.sum();
             (edges + skips) * u64::from(code.bits) + skips * Self::SKIP_BITS
@@ -125,8 +137,9 @@ mod tests {
         for bits in WordCode::LENGTHS {
             let code = WordCode { bits, low_bits: 8, kind: WordKind::Gaps };
             let first = WordCode::first_skip(bits);
-            for gap in
-                [u64::from(first), 1 << bits, (1 << bits) + 1, 0x1234_5678, (1 << 39) - 1].into_iter().filter(|&gap| gap >= first.into())
+            for gap in [u64::from(first), 1 << bits, (1 << bits) + 1, 0x1234_5678, (1 << 39) - 1]
+                .into_iter()
+                .filter(|&gap| gap >= first.into())
             {
                 let (mut left, mut skips) = (gap, 0u64);
                 while left >= first.into() {
@@ -135,7 +148,10 @@ mod tests {
                     left -= WordCode::skipped(bits, word);
                     skips += 1;
                 }
-                assert!(skips <= 8 + (gap >> (bits + 6)), "{skips} skips over {gap} in words of {bits} bits");
+                assert!(
+                    skips <= 8 + (gap >> (bits + 6)),
+                    "{skips} skips over {gap} in words of {bits} bits"
+                );
             }
         }
     }
@@ -144,8 +160,20 @@ mod tests {
     fn codes_that_there_may_be() {
         let sound = |bits, low_bits, kind| WordCode { bits, low_bits, kind }.is_sound();
         let deltas = |bits, low_bits| sound(bits, low_bits, WordKind::Deltas);
-        assert!(WordCode::FIRST.is_sound() && deltas(12, 11) && sound(8, 17, WordKind::Gaps) && sound(24, 0, WordKind::Gaps));
-        assert!(!deltas(12, 12) && !deltas(12, 7) && !deltas(24, 18) && !deltas(18, 16) && !deltas(28, 16) && !deltas(8, 8));
+        assert!(
+            WordCode::FIRST.is_sound()
+                && deltas(12, 11)
+                && sound(8, 17, WordKind::Gaps)
+                && sound(24, 0, WordKind::Gaps)
+        );
+        assert!(
+            !deltas(12, 12)
+                && !deltas(12, 7)
+                && !deltas(24, 18)
+                && !deltas(18, 16)
+                && !deltas(28, 16)
+                && !deltas(8, 8)
+        );
         assert!(!sound(8, 18, WordKind::Gaps) && !sound(28, 8, WordKind::Gaps));
     }
 
@@ -153,7 +181,9 @@ mod tests {
     fn bytes_and_words_are_each_others_inverse() {
         for bits in WordCode::LENGTHS {
             let code = WordCode { bits, low_bits: 8, kind: WordKind::Gaps };
-            (0..100).for_each(|words| assert_eq!(code.words(code.bytes(words)), words, "{words} words of {bits} bits"));
+            (0..100).for_each(|words| {
+                assert_eq!(code.words(code.bytes(words)), words, "{words} words of {bits} bits")
+            });
         }
     }
 }

@@ -1,9 +1,11 @@
-//! Cuts an input into chunks of whole records, has them decoded on several threads, and finds the first error.
+//! Cuts an input into chunks of whole records, has them decoded on several threads, and finds the
+//! first error.
 //!
-//! A file is read by the workers themselves, each taking the next chunk: a chunk owns the lines that begin in it. A stream is read by
-//! one thread, which cuts it and feeds the workers. Lines are counted chunk by chunk, so that an error can name its line although
-//! nobody reads from the beginning. After an error in one chunk those before it are still finished, for the first error is the one to
-//! be reported.
+//! A file is read by the workers themselves, each taking the next chunk: a chunk owns the lines
+//! that begin in it. A stream is read by one thread, which cuts it and feeds the workers. Lines are
+//! counted chunk by chunk, so that an error can name its line although nobody reads from the
+//! beginning. After an error in one chunk those before it are still finished, for the first error
+//! is the one to be reported.
 
 use std::{
     collections::BTreeMap,
@@ -167,13 +169,21 @@ struct Piece {
 
 impl Run<'_> {
     /// Decodes chunk `index`, behind which there is perhaps a fault; false if the worker is to end.
-    fn decode(&self, index: u64, chunk: &Chunk<'_>, behind: Option<Fault>, out: &mut Emitter<'_>) -> bool {
+    fn decode(
+        &self,
+        index: u64,
+        chunk: &Chunk<'_>,
+        behind: Option<Fault>,
+        out: &mut Emitter<'_>,
+    ) -> bool {
         if self.job.progress.cancelled() {
             return self.stop(index, Stop::Other(GraphError::Cancelled));
         }
         match (self.decoder.decode(chunk, out), behind) {
             (Ok(lines), None) => self.done(index, lines),
-            (Ok(lines), Some(fault)) => self.stop(index, Fault { line: Some(lines), ..fault }.into()),
+            (Ok(lines), Some(fault)) => {
+                self.stop(index, Fault { line: Some(lines), ..fault }.into())
+            }
             (Err(stop), _) => self.stop(index, stop),
         }
     }
@@ -211,7 +221,10 @@ impl Run<'_> {
     /// The result, when all workers have ended. `before` lines precede the first chunk.
     fn finish(self, before: u64) -> Result<u64> {
         let found = self.found.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let by_input = matches!(found.stop, None | Some((_, Stop::Fault(_) | Stop::Other(GraphError::Input(_)))));
+        let by_input = matches!(
+            found.stop,
+            None | Some((_, Stop::Fault(_) | Stop::Other(GraphError::Input(_))))
+        );
         if by_input {
             // What is wrong with a file that somebody writes to is that somebody writes to it.
             self.source.recheck()?;
@@ -222,9 +235,11 @@ impl Run<'_> {
         match stop {
             Stop::Other(error) => Err(error),
             Stop::Fault(Fault { line, offset, what, advice }) => {
-                // Every chunk before the faulty one was decoded: else one of them would be the first.
+                // Every chunk before the faulty one was decoded: else one of them would be the
+                // first.
                 let line = line.map(|line| before + found.lines + line + 1);
-                Err(InputError { path: self.source.path.clone(), line, offset, what, advice }.into())
+                Err(InputError { path: self.source.path.clone(), line, offset, what, advice }
+                    .into())
             }
         }
     }
@@ -259,8 +274,14 @@ impl Run<'_> {
             let span = Span { file, from, to, bytes, first: index == 0 };
             let goes_on = match self.load(&span, &mut buffer) {
                 Ok((start, end, behind)) => {
-                    let offset = from + start as u64 - u64::from(index > 0 && self.cut == Cut::Lines);
-                    self.decode(index, &Chunk { bytes: &buffer[start..], end: end - start, offset }, behind, &mut out)
+                    let offset =
+                        from + start as u64 - u64::from(index > 0 && self.cut == Cut::Lines);
+                    self.decode(
+                        index,
+                        &Chunk { bytes: &buffer[start..], end: end - start, offset },
+                        behind,
+                        &mut out,
+                    )
                 }
                 Err(stop) => self.stop(index, stop),
             };
@@ -272,8 +293,13 @@ impl Run<'_> {
         self.leave(out);
     }
 
-    /// Reads the records that begin in a part of a file; returns where they begin and end in the buffer, and what is wrong behind them.
-    fn load(&self, span: &Span<'_>, buffer: &mut Vec<u8>) -> std::result::Result<(usize, usize, Option<Fault>), Stop> {
+    /// Reads the records that begin in a part of a file; returns where they begin and end in the
+    /// buffer, and what is wrong behind them.
+    fn load(
+        &self,
+        span: &Span<'_>,
+        buffer: &mut Vec<u8>,
+    ) -> std::result::Result<(usize, usize, Option<Fault>), Stop> {
         let failed = |error| Stop::Other(self.source.file_error(error));
         if self.cut != Cut::Lines {
             let end = (span.to - span.from) as usize;
@@ -288,7 +314,11 @@ impl Run<'_> {
         resize(buffer, len + SLACK);
         span.file.read_at(&mut buffer[..len], from).map_err(failed)?;
         let owned = (span.to - from) as usize;
-        let start = if span.first { 0 } else { memchr::memchr(b'\n', &buffer[..owned]).map_or(owned, |at| at + 1) };
+        let start = if span.first {
+            0
+        } else {
+            memchr::memchr(b'\n', &buffer[..owned]).map_or(owned, |at| at + 1)
+        };
         if start >= owned {
             return Ok((owned, owned, None));
         }
@@ -304,7 +334,8 @@ impl Run<'_> {
                 return Ok((start, len + 1, None));
             }
             if len - owned > MAX_LINE {
-                let end = memchr::memrchr(b'\n', &buffer[start..owned]).map_or(start, |at| start + at + 1);
+                let end = memchr::memrchr(b'\n', &buffer[start..owned])
+                    .map_or(start, |at| start + at + 1);
                 return Ok((start, end, Some(long_line())));
             }
             searched = len;
@@ -362,7 +393,8 @@ impl Run<'_> {
         let mut told = 0;
         for index in 0.. {
             let Ok(mut buffer) = take.recv() else { return };
-            let (end, ended) = match self.piece(stream, &mut buffer, &mut rest, self.begin + offset) {
+            let (end, ended) = match self.piece(stream, &mut buffer, &mut rest, self.begin + offset)
+            {
                 Ok(piece) => piece,
                 Err(stop) => {
                     self.stop(index, stop);
@@ -373,7 +405,12 @@ impl Run<'_> {
             self.job.progress.advance(consumed - told);
             told = consumed;
             let unwanted = index > self.limit.load(Relaxed);
-            if end > 0 && (unwanted || send.send(Piece { index, buffer, end, offset: self.begin + offset }).is_err()) {
+            if end > 0
+                && (unwanted
+                    || send
+                        .send(Piece { index, buffer, end, offset: self.begin + offset })
+                        .is_err())
+            {
                 return;
             }
             offset += end as u64;
@@ -383,7 +420,8 @@ impl Run<'_> {
         }
     }
 
-    /// Fills a buffer with whole records; what comes after them stays in `rest`. Returns their end and whether the stream has ended.
+    /// Fills a buffer with whole records; what comes after them stays in `rest`. Returns their end
+    /// and whether the stream has ended.
     fn piece(
         &self,
         stream: &mut Stream,
@@ -398,7 +436,9 @@ impl Run<'_> {
         rest.clear();
         loop {
             let read = stream.fill(&mut buffer[len..target]);
-            let read = read.map_err(|(read, error)| Stop::Other(self.source.error(offset + (len + read) as u64, error)))?;
+            let read = read.map_err(|(read, error)| {
+                Stop::Other(self.source.error(offset + (len + read) as u64, error))
+            })?;
             len += read;
             let ended = len < target;
             let end = match self.cut {
@@ -447,7 +487,9 @@ fn skip(stream: &mut Stream, bytes: u64) -> std::result::Result<(), (u64, io::Er
     let mut done = 0;
     while done < bytes {
         let step = (bytes - done).min(scratch.len() as u64) as usize;
-        let read = stream.fill(&mut scratch[..step]).map_err(|(read, error)| (done + read as u64, error))?;
+        let read = stream
+            .fill(&mut scratch[..step])
+            .map_err(|(read, error)| (done + read as u64, error))?;
         if read == 0 {
             break;
         }
@@ -479,6 +521,13 @@ impl Fault {
     /// The error, where chunks play no part: `line` counts from the beginning of the input.
     pub(super) fn at(self, path: &Path, before: u64) -> GraphError {
         let line = self.line.map(|line| before + line + 1);
-        InputError { path: path.to_owned(), line, offset: self.offset, what: self.what, advice: self.advice }.into()
+        InputError {
+            path: path.to_owned(),
+            line,
+            offset: self.offset,
+            what: self.what,
+            advice: self.advice,
+        }
+        .into()
     }
 }

@@ -1,4 +1,5 @@
-//! Undoing compression, recognized by magic bytes: gzip of any number of members, zstd of any number of frames.
+//! Undoing compression, recognized by magic bytes: gzip of any number of members, zstd of any
+//! number of frames.
 
 use std::io::{self, BufRead, Read};
 
@@ -22,7 +23,8 @@ impl Compression {
         }
     }
 
-    /// What the first bytes say. Some can be recognized but not undone: then the name and a command that does it.
+    /// What the first bytes say. Some can be recognized but not undone: then the name and a command
+    /// that does it.
     pub(super) fn recognize(head: &[u8]) -> Result<Self, (&'static str, &'static str)> {
         const ZSTD: [u8; 3] = [0xb5, 0x2f, 0xfd];
         match head {
@@ -38,9 +40,13 @@ impl Compression {
         }
     }
 
-    /// The bytes of `raw` before compression. A zstd stream that needs a window of more than `window` bytes fails (see
-    /// [`needs_more_memory`]).
-    pub(super) fn undo<'a>(self, raw: Box<dyn BufRead + Send + 'a>, window: u64) -> io::Result<Box<dyn Read + Send + 'a>> {
+    /// The bytes of `raw` before compression. A zstd stream that needs a window of more than
+    /// `window` bytes fails (see [`needs_more_memory`]).
+    pub(super) fn undo<'a>(
+        self,
+        raw: Box<dyn BufRead + Send + 'a>,
+        window: u64,
+    ) -> io::Result<Box<dyn Read + Send + 'a>> {
         Ok(match self {
             Compression::None => Box::new(raw),
             Compression::Gzip => Box::new(Gzip { member: Some(GzDecoder::new(raw)) }),
@@ -58,7 +64,8 @@ pub(super) fn needs_more_memory(error: &io::Error) -> bool {
     error.to_string().contains("too much memory")
 }
 
-/// The window that the zstd frame at the start of `head` needs, rounded up to what has to be granted; 0 if unknown.
+/// The window that the zstd frame at the start of `head` needs, rounded up to what has to be
+/// granted; 0 if unknown.
 pub(super) fn zstd_window(head: &[u8]) -> u64 {
     let [0x28, 0xb5, 0x2f, 0xfd, descriptor, rest @ ..] = head else { return 0 };
     let single_segment = descriptor & 0x20 != 0;

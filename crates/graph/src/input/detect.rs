@@ -1,5 +1,5 @@
-//! Which format an input is: by its first bytes, its extension and its first lines. What is known to be something else is refused,
-//! because most things can be misread as lines of text.
+//! Which format an input is: by its first bytes, its extension and its first lines. What is known
+//! to be something else is refused, because most things can be misread as lines of text.
 
 use super::{Format, dimacs, fault, graphalytics, matrix_market, source::Source, text};
 use crate::error::Result;
@@ -52,16 +52,28 @@ pub(super) fn format(source: &Source, said: Format) -> Result<Format> {
     if said != Format::Auto {
         return Ok(said);
     }
-    let refused = |name: &str, advice: &str| Err(fault(&source.path, format!("this is {name}, which is not read as an edge list"), advice));
+    let refused = |name: &str, advice: &str| {
+        Err(fault(
+            &source.path,
+            format!("this is {name}, which is not read as an edge list"),
+            advice,
+        ))
+    };
     let head = &source.head;
     for (magic, name) in MAGIC {
         // Letters alone may begin a name.
         let is_text = matches!(name, "XML" | "JSON");
         if head.starts_with(magic) && (is_text || memchr::memchr(0, head).is_some()) {
-            return refused(name, "convert it to text or CSV, or give --format to read it as something else");
+            return refused(
+                name,
+                "convert it to text or CSV, or give --format to read it as something else",
+            );
         }
     }
-    if head.get(..matrix_market::BANNER.len()).is_some_and(|start| start.eq_ignore_ascii_case(matrix_market::BANNER)) {
+    if head
+        .get(..matrix_market::BANNER.len())
+        .is_some_and(|start| start.eq_ignore_ascii_case(matrix_market::BANNER))
+    {
         return Ok(Format::MatrixMarket);
     }
     let extension = source.extension();
@@ -69,11 +81,19 @@ pub(super) fn format(source: &Source, said: Format) -> Result<Format> {
         "u32" | "el32" => return Ok(Format::PairsU32),
         "u64" | "el64" => return Ok(Format::PairsU64),
         "mtx" => return Ok(Format::MatrixMarket),
-        "v" => return refused("the vertex file of a Graphalytics graph", "name the edge file, NAME.e"),
+        "v" => {
+            return refused(
+                "the vertex file of a Graphalytics graph",
+                "name the edge file, NAME.e",
+            );
+        }
         _ => {}
     }
     if let Some((_, name)) = OTHERS.iter().find(|(other, _)| *other == extension) {
-        return refused(name, "convert it to text or CSV, or give --format text if it has edges in lines all the same");
+        return refused(
+            name,
+            "convert it to text or CSV, or give --format text if it has edges in lines all the same",
+        );
     }
     text::refuse_binary(source)?;
     if graphalytics::recognize(source) {

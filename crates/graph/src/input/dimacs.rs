@@ -1,5 +1,5 @@
-//! DIMACS: the road networks of the 9th challenge (`p sp n m`, `a u v w`, directed, weighted) and the graphs of the 2nd (`p edge n m` or
-//! `p col n m`, `e u v`, undirected). Ids from 1.
+//! DIMACS: the road networks of the 9th challenge (`p sp n m`, `a u v w`, directed, weighted) and
+//! the graphs of the 2nd (`p edge n m` or `p col n m`, `e u v`, undirected). Ids from 1.
 
 use super::{
     DeclaredVertices, IdKind, InputOptions, SourceInfo, WeightKind,
@@ -28,23 +28,34 @@ pub(super) fn recognize(source: &Source) -> bool {
     let mut lines = text::head_lines(source).map(|(line, _)| line);
     lines.find(|line| !line.is_empty() && !Comments::Dimacs.has(line)).is_some_and(|line| {
         let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
-        words.next() == Some(b"p") && words.next().is_some_and(|word| word.iter().all(u8::is_ascii_alphabetic)) && words.count() >= 2
+        words.next() == Some(b"p")
+            && words.next().is_some_and(|word| word.iter().all(u8::is_ascii_alphabetic))
+            && words.count() >= 2
     })
 }
 
 /// Graphs from these sources.
 pub(super) fn plan(mut sources: Vec<Source>, options: &InputOptions) -> Result<Reader> {
     if options.ids == Some(IdKind::Names) {
-        return Err(GraphError::Usage("--ids string does not fit the format dimacs: its ids are numbers".to_owned()));
+        return Err(GraphError::Usage(
+            "--ids string does not fit the format dimacs: its ids are numbers".to_owned(),
+        ));
     }
-    let problems = sources.iter_mut().map(|source| source.with_head(problem)).collect::<Result<Vec<_>>>()?;
+    let problems =
+        sources.iter_mut().map(|source| source.with_head(problem)).collect::<Result<Vec<_>>>()?;
     let arcs = problems.iter().all(|problem| problem.arcs);
     if !arcs && problems.iter().any(|problem| problem.arcs) {
-        return Err(super::fault(&sources[0].path, "some of the files have arcs and others have edges", "build them apart"));
+        return Err(super::fault(
+            &sources[0].path,
+            "some of the files have arcs and others have edges",
+            "build them apart",
+        ));
     }
     if let Some(kind) = options.weights.filter(|kind| !arcs && *kind != WeightKind::None) {
         let name = weight_name(kind);
-        return Err(GraphError::Usage(format!("--weights {name} does not fit: edges of `p edge` and `p col` graphs have no weights")));
+        return Err(GraphError::Usage(format!(
+            "--weights {name} does not fit: edges of `p edge` and `p col` graphs have no weights"
+        )));
     }
     let weights = options.weights_of(arcs.then_some(WeightKind::U32));
     let details = match (arcs, weights) {
@@ -62,7 +73,11 @@ pub(super) fn plan(mut sources: Vec<Source>, options: &InputOptions) -> Result<R
         bytes: stored(&sources),
         declared_vertices: Some(DeclaredVertices::Range { first: 1, count }),
     };
-    let parts = sources.into_iter().zip(&problems).map(|(source, problem)| part(source, problem, weights)).collect();
+    let parts = sources
+        .into_iter()
+        .zip(&problems)
+        .map(|(source, problem)| part(source, problem, weights))
+        .collect();
     Ok(Reader { info, parts })
 }
 
@@ -84,24 +99,49 @@ fn part(source: Source, problem: &Problem, weights: WeightKind) -> Part {
 fn problem(source: &Source) -> Result<Problem> {
     text::refuse_binary(source)?;
     let fault = |line: u64, what: String, advice: &str| -> GraphError {
-        InputError { path: source.path.clone(), line: Some(line), offset: None, what, advice: advice.to_owned() }.into()
+        InputError {
+            path: source.path.clone(),
+            line: Some(line),
+            offset: None,
+            what,
+            advice: advice.to_owned(),
+        }
+        .into()
     };
     let advice = "a DIMACS graph begins with comments `c ...` and a line `p sp VERTICES ARCS`, `p edge VERTICES EDGES` or `p col ...`";
     let mut lines = text::head_lines(source).zip(1..);
-    let Some(((line, begin), number)) = lines.find(|((line, _), _)| !line.is_empty() && !Comments::Dimacs.has(line)) else {
+    let Some(((line, begin), number)) =
+        lines.find(|((line, _), _)| !line.is_empty() && !Comments::Dimacs.has(line))
+    else {
         return Err(fault(1, "there is no problem line".to_owned(), advice));
     };
-    let words: Vec<_> = fields::columns(line, Separator::Blank).map_while(std::result::Result::ok).collect();
-    let [p, kind, vertices, edges] = words.iter().map(AsRef::as_ref).collect::<Vec<&[u8]>>()[..] else {
-        return Err(fault(number, format!("expected a problem line, found {}", show(line)), advice));
+    let words: Vec<_> =
+        fields::columns(line, Separator::Blank).map_while(std::result::Result::ok).collect();
+    let [p, kind, vertices, edges] = words.iter().map(AsRef::as_ref).collect::<Vec<&[u8]>>()[..]
+    else {
+        return Err(fault(
+            number,
+            format!("expected a problem line, found {}", show(line)),
+            advice,
+        ));
     };
     let arcs = match (p, kind) {
         (b"p", b"sp") => true,
         (b"p", b"edge" | b"col") => false,
-        _ => return Err(fault(number, format!("expected a problem line of a graph, found {}", show(line)), advice)),
+        _ => {
+            return Err(fault(
+                number,
+                format!("expected a problem line of a graph, found {}", show(line)),
+                advice,
+            ));
+        }
     };
     let (Some(vertices), Some(edges)) = (fields::number(vertices), fields::number(edges)) else {
-        return Err(fault(number, format!("the numbers of vertices and edges are no numbers: {}", show(line)), advice));
+        return Err(fault(
+            number,
+            format!("the numbers of vertices and edges are no numbers: {}", show(line)),
+            advice,
+        ));
     };
     Ok(Problem { arcs, vertices, edges, begin, lines: number })
 }

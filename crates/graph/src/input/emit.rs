@@ -98,7 +98,12 @@ impl<'a> Emitter<'a> {
     }
 
     /// Adds an edge between names.
-    pub(super) fn named(&mut self, source: &[u8], target: &[u8], weight: Option<f64>) -> Result<(), Stop> {
+    pub(super) fn named(
+        &mut self,
+        source: &[u8],
+        target: &[u8],
+        weight: Option<f64>,
+    ) -> Result<(), Stop> {
         append(&mut self.names, source);
         append(&mut self.names, target);
         if let Some(weight) = weight {
@@ -118,7 +123,8 @@ impl<'a> Emitter<'a> {
     /// Adds a named vertex.
     pub(super) fn named_vertex(&mut self, name: &[u8]) -> Result<(), Stop> {
         append(&mut self.vertex_names, name);
-        let whole = self.vertex_names.len() >= self.limit || self.vertex_names.bytes.len() >= self.name_bytes;
+        let whole = self.vertex_names.len() >= self.limit
+            || self.vertex_names.bytes.len() >= self.name_bytes;
         if whole { self.flush() } else { Ok(()) }
     }
 

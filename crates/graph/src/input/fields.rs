@@ -1,4 +1,5 @@
-//! One line, slowly and exactly: comments, columns, quotes, ids, weights. Every complaint about a line is written here.
+//! One line, slowly and exactly: comments, columns, quotes, ids, weights. Every complaint about a
+//! line is written here.
 
 use std::borrow::Cow;
 
@@ -89,7 +90,8 @@ pub(super) fn binary(offset: u64) -> Fault {
         line: None,
         offset: Some(offset),
         what: "a NUL byte: this looks binary, not like text".to_owned(),
-        advice: "if it holds pairs of little-endian numbers, give --format pairs-u32 or pairs-u64".to_owned(),
+        advice: "if it holds pairs of little-endian numbers, give --format pairs-u32 or pairs-u64"
+            .to_owned(),
     }
 }
 
@@ -120,7 +122,8 @@ impl<'a> Iterator for Columns<'a> {
             if let [b'"', quoted @ ..] = rest {
                 return Some(self.quoted(quoted));
             }
-            let end = rest.iter().position(|byte| matches!(byte, b' ' | b'\t')).unwrap_or(rest.len());
+            let end =
+                rest.iter().position(|byte| matches!(byte, b' ' | b'\t')).unwrap_or(rest.len());
             let (column, rest) = rest.split_at(end);
             let rest = rest.trim_ascii_start();
             self.rest = (!rest.is_empty()).then_some(rest);
@@ -214,8 +217,15 @@ pub(super) fn weight(column: &[u8], kind: WeightKind) -> Result<f64, Fault> {
             )),
         },
         WeightKind::F32 | WeightKind::F64 => match fast_float2::parse::<f64, _>(column) {
-            Ok(weight) if kind == WeightKind::F32 && weight.is_finite() && !(weight as f32).is_finite() => {
-                Err(complaint(format!("the weight {shown} is too large for f32"), "give --weights f64"))
+            Ok(weight)
+                if kind == WeightKind::F32
+                    && weight.is_finite()
+                    && !(weight as f32).is_finite() =>
+            {
+                Err(complaint(
+                    format!("the weight {shown} is too large for f32"),
+                    "give --weights f64",
+                ))
             }
             Ok(weight) if weight.is_finite() => Ok(weight),
             Ok(_) => Err(complaint(format!("the weight {shown} is not finite"), advice)),
@@ -248,10 +258,16 @@ mod tests {
     #[test]
     fn columns_are_separated() {
         assert_eq!(all("a  b\t c", Separator::Blank).unwrap(), ["a", "b", "c"]);
-        assert_eq!(all("\"New York\"  \"a\"\t5\"", Separator::Blank).unwrap(), ["New York", "a", "5\""]);
+        assert_eq!(
+            all("\"New York\"  \"a\"\t5\"", Separator::Blank).unwrap(),
+            ["New York", "a", "5\""]
+        );
         assert_eq!(all("a, b ,,c,", Separator::Comma).unwrap(), ["a", "b", "", "c", ""]);
         assert_eq!(all("New York\tRio", Separator::Tab).unwrap(), ["New York", "Rio"]);
-        assert_eq!(all("\"a,\"\"b\"\"\" ; x;\"\"", Separator::Semicolon).unwrap(), ["a,\"b\"", "x", ""]);
+        assert_eq!(
+            all("\"a,\"\"b\"\"\" ; x;\"\"", Separator::Semicolon).unwrap(),
+            ["a,\"b\"", "x", ""]
+        );
         assert!(all("\"a,b", Separator::Comma).is_err());
         assert!(all("\"a\"b,c", Separator::Comma).is_err());
         assert_eq!(all("\t\"a\"\t", Separator::Tab).unwrap(), ["", "a", ""]);
@@ -261,7 +277,19 @@ mod tests {
     fn numbers_are_digits() {
         assert_eq!(number(b"007"), Some(7));
         assert_eq!(number(b"18446744073709551615"), Some(u64::MAX));
-        for bad in ["18446744073709551616", "", "+1", "-1", "-0", "1.0", "1e3", "0x10", "\u{661}", "1 ", &"9".repeat(400)] {
+        for bad in [
+            "18446744073709551616",
+            "",
+            "+1",
+            "-1",
+            "-0",
+            "1.0",
+            "1e3",
+            "0x10",
+            "\u{661}",
+            "1 ",
+            &"9".repeat(400),
+        ] {
             assert_eq!(number(bad.as_bytes()), None, "{bad}");
         }
     }
@@ -274,7 +302,9 @@ mod tests {
         }
         assert_eq!(weight(b"-1.5e2", WeightKind::F64).unwrap(), -150.0);
         assert_eq!(weight(b"4.9e-324", WeightKind::F64).unwrap(), 4.9e-324);
-        for bad in ["NaN", "-nan", "inf", "-inf", "infinity", "1e999", "", "x", "1.0x", "0x10", "1,5"] {
+        for bad in
+            ["NaN", "-nan", "inf", "-inf", "infinity", "1e999", "", "x", "1.0x", "0x10", "1,5"]
+        {
             assert!(weight(bad.as_bytes(), WeightKind::F64).is_err(), "{bad}");
         }
         assert!(weight(b"1e39", WeightKind::F32).is_err());

@@ -1,5 +1,5 @@
-//! LDBC Graphalytics: edges in `NAME.e`, vertices in `NAME.v`, perhaps `NAME.properties`, which says whether edges have directions and
-//! weights.
+//! LDBC Graphalytics: edges in `NAME.e`, vertices in `NAME.v`, perhaps `NAME.properties`, which
+//! says whether edges have directions and weights.
 
 use std::path::{Path, PathBuf};
 
@@ -30,7 +30,12 @@ pub(super) fn recognize(source: &Source) -> bool {
 }
 
 /// Graphs from these sources.
-pub(super) fn plan(disk: &Disk, sources: Vec<Source>, options: &InputOptions, vertices: &[Source]) -> Result<Reader> {
+pub(super) fn plan(
+    disk: &Disk,
+    sources: Vec<Source>,
+    options: &InputOptions,
+    vertices: &[Source],
+) -> Result<Reader> {
     let mut listed = Vec::new();
     let mut said = Properties::default();
     for source in &sources {
@@ -78,7 +83,8 @@ fn parse(text: &str) -> Properties {
         if key.ends_with(".directed") {
             properties.directed = value.parse().ok();
         } else if key.ends_with(".edge-properties.names") {
-            properties.weights = Some(if value.is_empty() { WeightKind::None } else { WeightKind::F64 });
+            properties.weights =
+                Some(if value.is_empty() { WeightKind::None } else { WeightKind::F64 });
         } else if key.ends_with(".edge-properties.types") && value.starts_with("int") {
             kind = WeightKind::U32;
         }
@@ -96,10 +102,19 @@ mod tests {
     #[test]
     fn properties_are_read() {
         let text = "# directed\ngraph.g.directed = false\ngraph.g.edge-properties.names = weight\ngraph.g.edge-properties.types = real\n";
-        assert_eq!(parse(text), Properties { directed: Some(false), weights: Some(WeightKind::F64) });
+        assert_eq!(
+            parse(text),
+            Properties { directed: Some(false), weights: Some(WeightKind::F64) }
+        );
         let text = "graph.g.directed=true\r\ngraph.g.edge-properties.types = integer\r\ngraph.g.edge-properties.names = w\r\n";
-        assert_eq!(parse(text), Properties { directed: Some(true), weights: Some(WeightKind::U32) });
-        assert_eq!(parse("graph.g.edge-properties.names ="), Properties { directed: None, weights: Some(WeightKind::None) });
+        assert_eq!(
+            parse(text),
+            Properties { directed: Some(true), weights: Some(WeightKind::U32) }
+        );
+        assert_eq!(
+            parse("graph.g.edge-properties.names ="),
+            Properties { directed: None, weights: Some(WeightKind::None) }
+        );
         assert_eq!(parse("graph.g.edge-file = g.e"), Properties::default());
     }
 }

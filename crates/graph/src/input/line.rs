@@ -1,5 +1,5 @@
-//! Lines of numbers: the hot path. A line of the usual shape is parsed eight digits at a time; any other goes through `fields`, which
-//! decides whether it is good.
+//! Lines of numbers: the hot path. A line of the usual shape is parsed eight digits at a time; any
+//! other goes through `fields`, which decides whether it is good.
 
 use super::{
     WeightKind,
@@ -30,7 +30,8 @@ const NONE: u8 = 0;
 const INTEGER: u8 = 1;
 const REAL: u8 = 2;
 
-/// What stands between the columns of a line of the usual shape: one separator, and any number of blanks behind it.
+/// What stands between the columns of a line of the usual shape: one separator, and any number of
+/// blanks behind it.
 #[derive(Clone, Copy)]
 struct Shape {
     separators: [u8; 2],
@@ -75,7 +76,11 @@ impl Decoder for NumberLines {
 }
 
 impl NumberLines {
-    fn lines<const WEIGHTS: u8, const TAG: bool>(&self, chunk: &Chunk<'_>, out: &mut Emitter<'_>) -> Result<u64, Stop> {
+    fn lines<const WEIGHTS: u8, const TAG: bool>(
+        &self,
+        chunk: &Chunk<'_>,
+        out: &mut Emitter<'_>,
+    ) -> Result<u64, Stop> {
         out.prepare(WEIGHTS != NONE);
         let bytes = chunk.bytes;
         let shape = match self.separator {
@@ -86,7 +91,10 @@ impl NumberLines {
         while at < chunk.end {
             let line = match self.usual::<WEIGHTS, TAG>(bytes, at, shape) {
                 Some(line) => line,
-                None => match self.unusual(chunk, at).map_err(|fault| Fault { line: fault.line.map(|_| lines), ..fault })? {
+                None => match self
+                    .unusual(chunk, at)
+                    .map_err(|fault| Fault { line: fault.line.map(|_| lines), ..fault })?
+                {
                     (Some(line), _) => line,
                     (None, next) => {
                         lines += 1;
@@ -115,9 +123,15 @@ impl NumberLines {
         Ok(lines)
     }
 
-    /// Parses the line at `at` if it has the usual shape. All loads stay in the chunk: lines end in a newline within its end.
+    /// Parses the line at `at` if it has the usual shape. All loads stay in the chunk: lines end in
+    /// a newline within its end.
     #[inline(always)]
-    fn usual<const WEIGHTS: u8, const TAG: bool>(&self, bytes: &[u8], at: usize, shape: Shape) -> Option<Line> {
+    fn usual<const WEIGHTS: u8, const TAG: bool>(
+        &self,
+        bytes: &[u8],
+        at: usize,
+        shape: Shape,
+    ) -> Option<Line> {
         let mut p = at;
         if TAG {
             if bytes[p] != self.tag? || bytes[p + 1] != b' ' {
@@ -133,7 +147,9 @@ impl NumberLines {
         p = shape.skip_blanks(bytes, p + 1);
         let (target, length) = digits(bytes, p)?;
         p += length;
-        if source.wrapping_sub(self.first) > self.span || target.wrapping_sub(self.first) > self.span {
+        if source.wrapping_sub(self.first) > self.span
+            || target.wrapping_sub(self.first) > self.span
+        {
             return None;
         }
         let mut weight = 0.0;
@@ -155,7 +171,9 @@ impl NumberLines {
         let next = match bytes[p] {
             b'\n' => p + 1,
             b'\r' if bytes[p + 1] == b'\n' => p + 2,
-            byte if shape.separates(byte) && self.columns > 2 + usize::from(WEIGHTS != NONE) => self.further(bytes, at, p)?,
+            byte if shape.separates(byte) && self.columns > 2 + usize::from(WEIGHTS != NONE) => {
+                self.further(bytes, at, p)?
+            }
             _ => return None,
         };
         Some(Line { pair: [source, target], weight, next })
@@ -172,7 +190,8 @@ impl NumberLines {
             return Some((integer as f64, length));
         }
         let (weight, length) = fast_float2::parse_partial::<f64, _>(&bytes[at..]).ok()?;
-        let fits = weight.is_finite() && (self.weights == WeightKind::F64 || (weight as f32).is_finite());
+        let fits =
+            weight.is_finite() && (self.weights == WeightKind::F64 || (weight as f32).is_finite());
         fits.then_some((weight, length))
     }
 
@@ -184,13 +203,16 @@ impl NumberLines {
         (bytes[end] == b'\n' && end - line <= MAX_LINE).then_some(end + 1)
     }
 
-    /// Reads the line at `at`, whatever its shape; returns it if it has data, and where the next begins.
+    /// Reads the line at `at`, whatever its shape; returns it if it has data, and where the next
+    /// begins.
     #[cold]
     fn unusual(&self, chunk: &Chunk<'_>, at: usize) -> Result<(Option<Line>, usize), Fault> {
         let bytes = &chunk.bytes[..chunk.end];
         let next = at + memchr::memchr(b'\n', &bytes[at..]).map_or(bytes.len() - at, |end| end + 1);
-        let content = fields::trim(&bytes[at..next])
-            .map_err(|fault| Fault { offset: fault.offset.map(|offset| chunk.offset + at as u64 + offset), ..fault })?;
+        let content = fields::trim(&bytes[at..next]).map_err(|fault| Fault {
+            offset: fault.offset.map(|offset| chunk.offset + at as u64 + offset),
+            ..fault
+        })?;
         if content.is_empty() || self.comments.has(content) {
             return Ok((None, next));
         }
@@ -208,7 +230,8 @@ impl NumberLines {
             };
         }
         let mut columns = fields::columns(rest, self.separator);
-        let mut column = || columns.next().transpose().map_err(|what| complaint(what.to_owned(), ""));
+        let mut column =
+            || columns.next().transpose().map_err(|what| complaint(what.to_owned(), ""));
         let source = column()?.unwrap_or_default();
         let Some(target) = column()? else {
             return Err(self.lonely(content));
@@ -217,7 +240,8 @@ impl NumberLines {
         let mut weight = 0.0;
         if self.weights != WeightKind::None {
             let advice = "give every edge a weight, or --weights none";
-            let given = column()?.ok_or_else(|| complaint("the weight (column 3) is missing".to_owned(), advice))?;
+            let given = column()?
+                .ok_or_else(|| complaint("the weight (column 3) is missing".to_owned(), advice))?;
             weight = fields::weight(&given, self.weights)?;
         }
         let most = self.columns;
@@ -232,11 +256,17 @@ impl NumberLines {
         let Some(id) = fields::number(column) else {
             let advice = if free { "give --ids string if ids are names" } else { "" };
             let limit = if free { " below 2^64" } else { "" };
-            return Err(complaint(format!("the id {} is not an unsigned integer{limit}", show(column)), advice));
+            return Err(complaint(
+                format!("the id {} is not an unsigned integer{limit}", show(column)),
+                advice,
+            ));
         };
         if id.wrapping_sub(self.first) > self.span {
             let last = self.first.saturating_add(self.span);
-            let what = format!("the id {id} is outside of {}..{last}, which the file declares", self.first);
+            let what = format!(
+                "the id {id} is outside of {}..{last}, which the file declares",
+                self.first
+            );
             return Err(complaint(what, "mend the line or the declaration"));
         }
         Ok(id)
@@ -244,16 +274,23 @@ impl NumberLines {
 
     fn untagged(&self, content: &[u8], tag: u8) -> Fault {
         let tag = tag as char;
-        complaint(format!("expected a line `{tag} ...` or a comment `c ...`, found {}", show(content)), "")
+        complaint(
+            format!("expected a line `{tag} ...` or a comment `c ...`, found {}", show(content)),
+            "",
+        )
     }
 
     fn lonely(&self, content: &[u8]) -> Fault {
         let found = show(content);
         let other = [(b',', "commas"), (b';', "semicolons"), (b'\t', "tabs"), (b' ', "spaces")];
-        let other = other.iter().find(|(byte, _)| *byte != self.separator.byte() && content.contains(byte));
+        let other =
+            other.iter().find(|(byte, _)| *byte != self.separator.byte() && content.contains(byte));
         let advice = match other {
             Some((_, name)) => {
-                format!("the file was taken to be {}-separated, by its first lines, and this line has {name}", self.separator.name())
+                format!(
+                    "the file was taken to be {}-separated, by its first lines, and this line has {name}",
+                    self.separator.name()
+                )
             }
             None => "every line needs two ids".to_owned(),
         };
@@ -302,7 +339,8 @@ fn eight(word: u64) -> u64 {
     fours.wrapping_mul(10_000).wrapping_add(fours >> 32) & 0xffff_ffff
 }
 
-/// The number of 16 digits or more at `at`, the first 16 of which are `start`; none if it has more than 20, zeros in front included.
+/// The number of 16 digits or more at `at`, the first 16 of which are `start`; none if it has more
+/// than 20, zeros in front included.
 #[inline(never)]
 fn long_number(bytes: &[u8], at: usize, start: u64) -> Option<(u64, usize)> {
     let (word, length) = word(bytes, at + 16);
@@ -321,7 +359,9 @@ mod tests {
     #[test]
     fn digits_are_parsed_by_words() {
         for length in 0..=20 {
-            let text: String = (0..length).map(|index| char::from(b'0' + (index * 7 % 10 + 1) as u8 % 10)).collect();
+            let text: String = (0..length)
+                .map(|index| char::from(b'0' + (index * 7 % 10 + 1) as u8 % 10))
+                .collect();
             for end in ["\n", " ", ":", "/", "\u{ff}"] {
                 let padded = format!("{text}{end}99999999999999999999999");
                 let expected = text.parse().ok().map(|number: u64| (number, length));

@@ -1,17 +1,22 @@
 //! Edge lists in every supported format, as batches of edges.
 //!
-//! [`open`] looks at the beginning of each input, decides what it is, and returns an [`EdgeSource`], which hands batches to a sink
-//! from several threads. The way of a byte:
+//! [`open`] looks at the beginning of each input, decides what it is, and returns an
+//! [`EdgeSource`], which hands batches to a sink from several threads. The way of a byte:
 //!
-//! - `source`: the file, pipe or standard input, looked into once; `compressed` undoes gzip and zstd.
+//! - `source`: the file, pipe or standard input, looked into once; `compressed` undoes gzip and
+//!   zstd.
 //! - `detect`: which format it is, by magic bytes, extension and content.
-//! - `text`, `matrix_market`, `dimacs`, `graphalytics`, `pairs`: what the format declares, and how its records are read.
-//! - `chunks`: cuts the bytes into chunks of whole records and decodes them on several threads; finds the first error.
-//! - `line` (lines of numbers, the hot path), `names` (lines of strings), `vertices`, `pairs`: decoders of chunks into batches.
+//! - `text`, `matrix_market`, `dimacs`, `graphalytics`, `pairs`: what the format declares, and how
+//!   its records are read.
+//! - `chunks`: cuts the bytes into chunks of whole records and decodes them on several threads;
+//!   finds the first error.
+//! - `line` (lines of numbers, the hot path), `names` (lines of strings), `vertices`, `pairs`:
+//!   decoders of chunks into batches.
 //! - `fields`: one line, slowly and exactly; every complaint about a line is written there.
 //!
-//! Memory: what the caller of [`EdgeSource::read`] grants, apart from the beginning of an input (1 MiB, or up to 4 MiB where it is all
-//! comments; of a few inputs at the same time) and the longest line (1 MiB for each thread).
+//! Memory: what the caller of [`EdgeSource::read`] grants, apart from the beginning of an input (1
+//! MiB, or up to 4 MiB where it is all comments; of a few inputs at the same time) and the longest
+//! line (1 MiB for each thread).
 
 mod chunks;
 mod compressed;
@@ -192,7 +197,8 @@ pub trait EdgeSource: Send + Sync {
     /// What is known of it.
     fn info(&self) -> &SourceInfo;
 
-    /// The memory without which [`EdgeSource::read`] fails: the largest window of a zstd stream, up to 2 GiB. Usually 0.
+    /// The memory without which [`EdgeSource::read`] fails: the largest window of a zstd stream, up
+    /// to 2 GiB. Usually 0.
     fn least_memory(&self) -> u64 {
         0
     }
@@ -202,20 +208,31 @@ pub trait EdgeSource: Send + Sync {
         false
     }
 
-    /// Calls `sink` from up to `threads` threads, in no particular order, with every edge. `progress` is given the bytes consumed. The
-    /// first error, by position in the input, ends it. Works in about `memory` bytes (and not less than some 300 KiB for each thread).
-    /// Pipes can be read once only.
-    fn read(&self, threads: usize, memory: usize, progress: &dyn Progress, sink: Sink<'_>) -> Result<()>;
+    /// Calls `sink` from up to `threads` threads, in no particular order, with every edge.
+    /// `progress` is given the bytes consumed. The first error, by position in the input, ends it.
+    /// Works in about `memory` bytes (and not less than some 300 KiB for each thread). Pipes can be
+    /// read once only.
+    fn read(
+        &self,
+        threads: usize,
+        memory: usize,
+        progress: &dyn Progress,
+        sink: Sink<'_>,
+    ) -> Result<()>;
 }
 
 /// Opens edge lists, all of the same format, as one source. Reads their beginnings.
 pub fn open(disk: &Disk, inputs: &[Input], options: &InputOptions) -> Result<Box<dyn EdgeSource>> {
     if inputs.is_empty() {
-        return Err(GraphError::Usage("no input was given; name an edge list, or `-` for standard input".to_owned()));
+        return Err(GraphError::Usage(
+            "no input was given; name an edge list, or `-` for standard input".to_owned(),
+        ));
     }
     let paths = inputs.iter().map(|input| &input.path).chain(&options.vertices);
     if paths.filter(|path| path.as_path() == Path::new("-")).count() > 1 {
-        return Err(GraphError::Usage("standard input was given twice; it can be read once only".to_owned()));
+        return Err(GraphError::Usage(
+            "standard input was given twice; it can be read once only".to_owned(),
+        ));
     }
     let mut format = options.format;
     let mut sources = Vec::with_capacity(inputs.len());
@@ -225,7 +242,11 @@ pub fn open(disk: &Disk, inputs: &[Input], options: &InputOptions) -> Result<Box
         if let Some(first) = inputs.first().filter(|_| !sources.is_empty() && found != format) {
             let (path, name) = (first.path.display(), format.name());
             let what = format!("this is {}, but {path} is {name}", found.name());
-            return Err(fault(&input.path, what, "build from files of one format, or say which with --format"));
+            return Err(fault(
+                &input.path,
+                what,
+                "build from files of one format, or say which with --format",
+            ));
         }
         format = found;
         if inputs.len() > FEW_INPUTS {
@@ -233,7 +254,8 @@ pub fn open(disk: &Disk, inputs: &[Input], options: &InputOptions) -> Result<Box
         }
         sources.push(source);
     }
-    let vertices = options.vertices.iter().map(|path| Source::open(disk, path)).collect::<Result<Vec<_>>>()?;
+    let vertices =
+        options.vertices.iter().map(|path| Source::open(disk, path)).collect::<Result<Vec<_>>>()?;
     let mut reader = match format {
         Format::Auto | Format::Text | Format::Csv => text::plan(sources, options, &vertices)?,
         Format::MatrixMarket => matrix_market::plan(sources, options)?,
@@ -249,5 +271,12 @@ pub fn open(disk: &Disk, inputs: &[Input], options: &InputOptions) -> Result<Box
 
 /// A fault of a whole input.
 fn fault(path: &Path, what: impl Into<String>, advice: &str) -> GraphError {
-    InputError { path: path.to_owned(), line: None, offset: None, what: what.into(), advice: advice.to_owned() }.into()
+    InputError {
+        path: path.to_owned(),
+        line: None,
+        offset: None,
+        what: what.into(),
+        advice: advice.to_owned(),
+    }
+    .into()
 }

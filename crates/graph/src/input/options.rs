@@ -40,7 +40,8 @@ impl Format {
     ];
 
     /// The names of all formats, in the order of [`Format::ALL`].
-    pub const NAMES: [&'static str; 8] = ["auto", "text", "csv", "mtx", "dimacs", "graphalytics", "pairs-u32", "pairs-u64"];
+    pub const NAMES: [&'static str; 8] =
+        ["auto", "text", "csv", "mtx", "dimacs", "graphalytics", "pairs-u32", "pairs-u64"];
 
     /// Its name, as in `--format`.
     pub fn name(self) -> &'static str {
@@ -53,7 +54,9 @@ impl FromStr for Format {
 
     fn from_str(name: &str) -> Result<Self, String> {
         let index = Self::NAMES.iter().position(|known| *known == name);
-        index.map(|index| Self::ALL[index]).ok_or_else(|| format!("unknown format {name:?}; known: {}", Self::NAMES.join(" ")))
+        index
+            .map(|index| Self::ALL[index])
+            .ok_or_else(|| format!("unknown format {name:?}; known: {}", Self::NAMES.join(" ")))
     }
 }
 

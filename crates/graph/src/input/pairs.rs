@@ -37,12 +37,21 @@ impl Width {
 pub(super) fn plan(sources: Vec<Source>, options: &InputOptions, width: Width) -> Result<Reader> {
     let format = width.format().name();
     if options.ids == Some(IdKind::Names) {
-        return Err(GraphError::Usage(format!("--ids string does not fit the format {format}: its ids are numbers")));
+        return Err(GraphError::Usage(format!(
+            "--ids string does not fit the format {format}: its ids are numbers"
+        )));
     }
     if let Some(kind) = options.weights.filter(|kind| *kind != WeightKind::None) {
-        return Err(GraphError::Usage(format!("--weights {} does not fit the format {format}, which has no weights", weight_name(kind))));
+        return Err(GraphError::Usage(format!(
+            "--weights {} does not fit the format {format}, which has no weights",
+            weight_name(kind)
+        )));
     }
-    let what = if width == Width::U32 { "pairs of little-endian u32" } else { "pairs of little-endian u64" };
+    let what = if width == Width::U32 {
+        "pairs of little-endian u32"
+    } else {
+        "pairs of little-endian u64"
+    };
     let info = SourceInfo {
         format,
         description: describe(what.to_owned(), &sources, ""),
@@ -54,7 +63,14 @@ pub(super) fn plan(sources: Vec<Source>, options: &InputOptions, width: Width) -
     };
     let part = |mut source: Source| {
         source.forget_head();
-        Part { source, begin: 0, lines: 0, cut: Cut::Records(width.record()), decoder: Box::new(Pairs(width)), expected: None }
+        Part {
+            source,
+            begin: 0,
+            lines: 0,
+            cut: Cut::Records(width.record()),
+            decoder: Box::new(Pairs(width)),
+            expected: None,
+        }
     };
     let parts = sources.into_iter().map(part).collect();
     Ok(Reader { info, parts })
@@ -67,8 +83,13 @@ impl Decoder for Pairs {
         let record = self.0.record();
         for bytes in chunk.bytes[..chunk.end].chunks(out.limit() * record) {
             let pairs = match self.0 {
-                Width::U32 => bytes.chunks_exact(8).map(|pair| halves(pair, |id: [u8; 4]| u32::from_le_bytes(id).into())).collect(),
-                Width::U64 => bytes.chunks_exact(16).map(|pair| halves(pair, u64::from_le_bytes)).collect(),
+                Width::U32 => bytes
+                    .chunks_exact(8)
+                    .map(|pair| halves(pair, |id: [u8; 4]| u32::from_le_bytes(id).into()))
+                    .collect(),
+                Width::U64 => {
+                    bytes.chunks_exact(16).map(|pair| halves(pair, u64::from_le_bytes)).collect()
+                }
             };
             out.batch(pairs)?;
         }

@@ -35,11 +35,15 @@ impl Reader {
             return Ok(self);
         }
         if let Some(DeclaredVertices::Range { .. }) = self.info.declared_vertices {
-            let what = format!("a vertex file does not fit the format {}, which declares its vertices itself", self.info.format);
+            let what = format!(
+                "a vertex file does not fit the format {}, which declares its vertices itself",
+                self.info.format
+            );
             return Err(GraphError::Usage(what));
         }
         self.info.declared_vertices = Some(DeclaredVertices::Listed);
-        self.info.bytes = self.info.bytes.zip(stored(&sources)).map(|(edges, vertices)| edges + vertices);
+        self.info.bytes =
+            self.info.bytes.zip(stored(&sources)).map(|(edges, vertices)| edges + vertices);
         for source in sources {
             let part = vertices::part(source, self.info.ids)?;
             self.parts.push(part);
@@ -58,23 +62,38 @@ impl EdgeSource for Reader {
     }
 
     fn reads_again(&self) -> bool {
-        self.info.format.starts_with("pairs") && self.parts.iter().all(|part| part.source.is_plain_file())
+        self.info.format.starts_with("pairs")
+            && self.parts.iter().all(|part| part.source.is_plain_file())
     }
 
-    fn read(&self, threads: usize, memory: usize, progress: &dyn Progress, sink: Sink<'_>) -> Result<()> {
+    fn read(
+        &self,
+        threads: usize,
+        memory: usize,
+        progress: &dyn Progress,
+        sink: Sink<'_>,
+    ) -> Result<()> {
         let job = Job { threads: threads.max(1), memory, progress, sink };
         let mut edges = 0;
         for part in &self.parts {
             let read = chunks::run(part, &job)?;
             if let Some(expected) = part.expected.filter(|expected| *expected != read) {
                 let what = format!("the file declares {expected} edges and has {read}");
-                return Err(fault(&part.source.path, what, "it is cut short, or its header is wrong"));
+                return Err(fault(
+                    &part.source.path,
+                    what,
+                    "it is cut short, or its header is wrong",
+                ));
             }
             edges += read;
         }
         if edges == 0 && self.info.declared_vertices.is_none() {
             let path = &self.parts[0].source.path;
-            return Err(fault(path, "there are no edges in it", "each edge is a line of two ids; see --format for what else is read"));
+            return Err(fault(
+                path,
+                "there are no edges in it",
+                "each edge is a line of two ids; see --format for what else is read",
+            ));
         }
         Ok(())
     }

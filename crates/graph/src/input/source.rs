@@ -1,7 +1,8 @@
 //! One input as bytes: looked into when it is opened, read when the edges are wanted.
 //!
-//! A regular file is opened twice, and must be the same file with the same size and time at the second opening and at the end. Pipes
-//! and standard input are opened once; the bytes looked at are kept and given out again.
+//! A regular file is opened twice, and must be the same file with the same size and time at the
+//! second opening and at the end. Pipes and standard input are opened once; the bytes looked at are
+//! kept and given out again.
 
 use std::{
     fs::{File, Metadata},
@@ -63,7 +64,12 @@ struct Stamp {
 
 impl From<&Metadata> for Stamp {
     fn from(of: &Metadata) -> Self {
-        Self { device: of.dev(), inode: of.ino(), bytes: of.size(), modified: (of.mtime(), of.mtime_nsec()) }
+        Self {
+            device: of.dev(),
+            inode: of.ino(),
+            bytes: of.size(),
+            modified: (of.mtime(), of.mtime_nsec()),
+        }
     }
 }
 
@@ -91,13 +97,15 @@ impl Source {
         let mut start = Vec::new();
         counted.take(64).read_to_end(&mut start).map_err(|error| raw_error(path, error))?;
         let compression = Compression::recognize(&start).map_err(|(name, command)| {
-            let advice = format!("decompress it on the way: `{command} FILE | outercore build - -o GRAPH`");
+            let advice =
+                format!("decompress it on the way: `{command} FILE | outercore build - -o GRAPH`");
             fault(path, format!("this is compressed with {name}, which is not supported"), &advice)
         })?;
         let window = compressed::zstd_window(&start);
         let rest = BufReader::with_capacity(STEP, Counting { inner: raw, count: consumed.clone() });
         let raw: Box<dyn BufRead + Send> = Box::new(Cursor::new(start).chain(rest));
-        let reader = compression.undo(raw, LARGEST_WINDOW).map_err(|error| raw_error(path, error))?;
+        let reader =
+            compression.undo(raw, LARGEST_WINDOW).map_err(|error| raw_error(path, error))?;
         let mut source = Self {
             path: path.to_owned(),
             disk: disk.clone(),
@@ -124,7 +132,9 @@ impl Source {
         while self.head.len() < HEAD || (lines == 0 && self.head.len() < LONGEST_HEAD) {
             let from = self.head.len();
             self.head.resize(from + STEP, 0);
-            let read = stream.fill(&mut self.head[from..]).map_err(|(read, error)| self.error(from as u64 + read as u64, error))?;
+            let read = stream
+                .fill(&mut self.head[from..])
+                .map_err(|(read, error)| self.error(from as u64 + read as u64, error))?;
             self.head.truncate(from + read);
             self.whole = read < STEP;
             lines += data_lines(&self.head[from..]);
@@ -150,7 +160,9 @@ impl Source {
         }
         let mut stream = match self.start(LARGEST_WINDOW)?.0 {
             Opened::Stream(stream) => stream,
-            Opened::File(file, _) => Stream { reader: Box::new(FileReader { file, at: 0 }), consumed: Arc::default() },
+            Opened::File(file, _) => {
+                Stream { reader: Box::new(FileReader { file, at: 0 }), consumed: Arc::default() }
+            }
         };
         self.look(&mut stream)
     }
@@ -175,7 +187,9 @@ impl Source {
     /// The name without the extension of the compression.
     pub(super) fn bare_name(&self) -> PathBuf {
         let extension = self.path.extension().and_then(|extension| extension.to_str());
-        if extension.is_some_and(|extension| matches!(extension.to_ascii_lowercase().as_str(), "gz" | "zst" | "zstd" | "gzip")) {
+        if extension.is_some_and(|extension| {
+            matches!(extension.to_ascii_lowercase().as_str(), "gz" | "zst" | "zstd" | "gzip")
+        }) {
             self.path.with_extension("")
         } else {
             self.path.clone()
@@ -184,18 +198,26 @@ impl Source {
 
     /// The last extension but that of the compression, in lower case.
     pub(super) fn extension(&self) -> String {
-        self.bare_name().extension().and_then(|extension| extension.to_str()).unwrap_or("").to_ascii_lowercase()
+        self.bare_name()
+            .extension()
+            .and_then(|extension| extension.to_str())
+            .unwrap_or("")
+            .to_ascii_lowercase()
     }
 
-    /// Opens it for reading with decompression in at most `memory` bytes, and says how much of them that takes.
+    /// Opens it for reading with decompression in at most `memory` bytes, and says how much of them
+    /// that takes.
     pub(super) fn start(&self, memory: u64) -> Result<(Opened, u64)> {
         if self.window() > memory {
             return Err(self.window_error(memory));
         }
-        let used = self.window() + if self.compression == Compression::None { 0 } else { STEP as u64 };
+        let used =
+            self.window() + if self.compression == Compression::None { 0 } else { STEP as u64 };
         if self.piped {
             let taken = self.once.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take();
-            let rest = taken.ok_or_else(|| GraphError::Usage(format!("{} can be read once only", self.path.display())))?;
+            let rest = taken.ok_or_else(|| {
+                GraphError::Usage(format!("{} can be read once only", self.path.display()))
+            })?;
             let reader = Box::new(Cursor::new(self.head.clone()).chain(rest.reader));
             return Ok((Opened::Stream(Stream { reader, consumed: rest.consumed }), used));
         }
@@ -228,7 +250,11 @@ impl Source {
     }
 
     fn changed(&self) -> GraphError {
-        fault(&self.path, "the file changed while it was being read", "run the command again when nothing writes to it")
+        fault(
+            &self.path,
+            "the file changed while it was being read",
+            "run the command again when nothing writes to it",
+        )
     }
 
     /// A failed read from a [`DiskFile`]. A file that got shorter is the user's fault.
@@ -239,19 +265,34 @@ impl Source {
     /// A failed read from a [`Stream`] after `produced` bytes.
     pub(super) fn error(&self, produced: u64, error: io::Error) -> GraphError {
         let name = self.compression.name();
-        if self.compression == Compression::None || error.raw_os_error().is_some() || is_storage(&error) {
+        if self.compression == Compression::None
+            || error.raw_os_error().is_some()
+            || is_storage(&error)
+        {
             return raw_error(&self.path, error);
         }
         if compressed::needs_more_memory(&error) {
             return self.window_error(0);
         }
-        let (what, advice) = if error.kind() == io::ErrorKind::UnexpectedEof || error.to_string().contains("incomplete frame") {
+        let (what, advice) = if error.kind() == io::ErrorKind::UnexpectedEof
+            || error.to_string().contains("incomplete frame")
+        {
             ("is cut short".to_owned(), "the file is not complete: copy or download it again")
         } else {
-            (format!("is damaged ({error})"), "copy or download the file again, and test it with `gzip -t` or `zstd -t`")
+            (
+                format!("is damaged ({error})"),
+                "copy or download the file again, and test it with `gzip -t` or `zstd -t`",
+            )
         };
         let what = format!("the {name} stream {what}, after {produced} bytes of content");
-        InputError { path: self.path.clone(), line: None, offset: None, what, advice: advice.to_owned() }.into()
+        InputError {
+            path: self.path.clone(),
+            line: None,
+            offset: None,
+            what,
+            advice: advice.to_owned(),
+        }
+        .into()
     }
 
     fn window_error(&self, memory: u64) -> GraphError {
@@ -263,7 +304,10 @@ impl Source {
 
 impl Stream {
     /// Fills the buffer; less only at the end. An error comes with the bytes read before it.
-    pub(super) fn fill(&mut self, buffer: &mut [u8]) -> std::result::Result<usize, (usize, io::Error)> {
+    pub(super) fn fill(
+        &mut self,
+        buffer: &mut [u8],
+    ) -> std::result::Result<usize, (usize, io::Error)> {
         let mut done = 0;
         while done < buffer.len() {
             match self.reader.read(&mut buffer[done..]) {
@@ -304,14 +348,18 @@ fn open_file(disk: &Disk, path: &Path) -> Result<(DiskFile, Stamp)> {
         other => other.into(),
     })?;
     // By way of the descriptor, so that it is the file that was opened.
-    let metadata = std::fs::metadata(format!("/proc/self/fd/{}", file.fd())).or_else(|_| std::fs::metadata(path));
+    let metadata = std::fs::metadata(format!("/proc/self/fd/{}", file.fd()))
+        .or_else(|_| std::fs::metadata(path));
     let stamp = Stamp::from(&metadata.map_err(|error| raw_error(path, error))?);
     Ok((file, stamp))
 }
 
 fn is_users_fault(error: &io::Error) -> bool {
     use io::ErrorKind::{InvalidInput, IsADirectory, NotADirectory, NotFound, PermissionDenied};
-    matches!(error.kind(), NotFound | PermissionDenied | IsADirectory | NotADirectory | InvalidInput)
+    matches!(
+        error.kind(),
+        NotFound | PermissionDenied | IsADirectory | NotADirectory | InvalidInput
+    )
 }
 
 fn is_storage(error: &io::Error) -> bool {
@@ -328,7 +376,9 @@ fn raw_error(path: &Path, error: io::Error) -> GraphError {
     }
     match error.kind() {
         io::ErrorKind::NotFound => fault(path, "there is no such file", "check the name"),
-        io::ErrorKind::PermissionDenied => fault(path, "it may not be read (permission denied)", "check who may read it"),
+        io::ErrorKind::PermissionDenied => {
+            fault(path, "it may not be read (permission denied)", "check who may read it")
+        }
         _ if is_users_fault(&error) => fault(path, format!("it cannot be opened ({error})"), ""),
         _ => StorageError::io("read", path, 0, error).into(),
     }
@@ -340,10 +390,14 @@ fn advise_sequential(file: &DiskFile) {
     unsafe { libc::posix_fadvise(file.fd(), 0, 0, libc::POSIX_FADV_SEQUENTIAL) };
 }
 
-/// Lines that begin with neither a mark of comments nor nothing: an estimate, to know when the head is enough.
+/// Lines that begin with neither a mark of comments nor nothing: an estimate, to know when the head
+/// is enough.
 fn data_lines(bytes: &[u8]) -> usize {
     let ends = memchr::memchr_iter(b'\n', bytes);
-    ends.filter(|end| bytes.get(end + 1).is_some_and(|first| !matches!(first, b'#' | b'%' | b'/' | b'\r' | b'\n'))).count()
+    ends.filter(|end| {
+        bytes.get(end + 1).is_some_and(|first| !matches!(first, b'#' | b'%' | b'/' | b'\r' | b'\n'))
+    })
+    .count()
 }
 
 /// A file as a stream.

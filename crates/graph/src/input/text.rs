@@ -1,4 +1,5 @@
-//! Lines of text: what separates columns, whether there is a header, what ids and weights are. Decided by the first lines.
+//! Lines of text: what separates columns, whether there is a header, what ids and weights are.
+//! Decided by the first lines.
 
 use super::{
     DeclaredVertices, Format, IdKind, InputOptions, SourceInfo, WeightKind,
@@ -54,7 +55,8 @@ pub(super) struct Lines<'a> {
     directed: Option<bool>,
 }
 
-/// The lines of the head, trimmed, each with where it ends in the head. A line that the head cuts off is not among them.
+/// The lines of the head, trimmed, each with where it ends in the head. A line that the head cuts
+/// off is not among them.
 pub(super) fn head_lines(source: &Source) -> impl Iterator<Item = (&[u8], u64)> {
     let head = &source.head;
     let mut at = if head.starts_with(BOM) { BOM.len() } else { 0 };
@@ -73,7 +75,12 @@ pub(super) fn head_lines(source: &Source) -> impl Iterator<Item = (&[u8], u64)> 
 impl<'a> Lines<'a> {
     /// Looks at lines of at least `ids` ids each.
     pub(super) fn of(source: &'a Source, ids: usize) -> Self {
-        let mut lines = Self { separator: Separator::Blank, data: Vec::new(), first: (0, 0, 0), directed: None };
+        let mut lines = Self {
+            separator: Separator::Blank,
+            data: Vec::new(),
+            first: (0, 0, 0),
+            directed: None,
+        };
         let start = if source.head.starts_with(BOM) { BOM.len() as u64 } else { 0 };
         let mut begin = start;
         for (number, (line, end)) in head_lines(source).enumerate() {
@@ -109,10 +116,12 @@ impl<'a> Lines<'a> {
 
     /// What the first `ids` columns are, taken together.
     fn kind(&self, line: &'a [u8], ids: usize) -> Id {
-        self.columns(line).iter().take(ids).fold(Id::Number, |kind, column| match (kind, id(column)) {
-            (Id::Name, _) | (_, Id::Name) => Id::Name,
-            (Id::NotQuite, _) | (_, Id::NotQuite) => Id::NotQuite,
-            _ => Id::Number,
+        self.columns(line).iter().take(ids).fold(Id::Number, |kind, column| {
+            match (kind, id(column)) {
+                (Id::Name, _) | (_, Id::Name) => Id::Name,
+                (Id::NotQuite, _) | (_, Id::NotQuite) => Id::NotQuite,
+                _ => Id::Number,
+            }
         })
     }
 
@@ -120,16 +129,20 @@ impl<'a> Lines<'a> {
     fn begins_with_words(&self, ids: usize) -> bool {
         let Some(first) = self.data.first() else { return false };
         let columns = self.columns(first);
-        columns.len() >= ids && columns.iter().take(ids).all(|column| id(column) == Id::Name && is_word(column))
+        columns.len() >= ids
+            && columns.iter().take(ids).all(|column| id(column) == Id::Name && is_word(column))
     }
 
     /// Whether all ids are numbers (or mistaken numbers), a header aside.
     pub(super) fn is_numeric(&self, ids: usize) -> bool {
         let skipped = usize::from(self.data.len() > 1 && self.begins_with_words(ids));
-        self.data[skipped.min(self.data.len())..].iter().all(|line| self.kind(line, ids) != Id::Name)
+        self.data[skipped.min(self.data.len())..]
+            .iter()
+            .all(|line| self.kind(line, ids) != Id::Name)
     }
 
-    /// Whether the first line is a header. Lines of names are one only if they look very much like it.
+    /// Whether the first line is a header. Lines of names are one only if they look very much like
+    /// it.
     pub(super) fn has_header(&self, ids: usize) -> bool {
         let Some((first, rest)) = self.data.split_first() else { return false };
         if self.matrix_header().is_some() {
@@ -141,7 +154,8 @@ impl<'a> Lines<'a> {
         if !rest.is_empty() && self.is_numeric(ids) {
             return true;
         }
-        let words: Vec<String> = self.columns(first).iter().take(ids).map(|column| letters(column)).collect();
+        let words: Vec<String> =
+            self.columns(first).iter().take(ids).map(|column| letters(column)).collect();
         let known = match words.as_slice() {
             [source, target] => HEADERS.contains(&(source.as_str(), target.as_str())),
             [id] => matches!(id.as_str(), "id" | "vertex" | "node" | "vertexid" | "nodeid"),
@@ -154,10 +168,14 @@ impl<'a> Lines<'a> {
     fn third_becomes_number(&self, ids: usize) -> bool {
         let third = |line: &&'a [u8]| self.columns(line).get(2).map(|column| is_weight(column));
         let mut thirds = self.data.iter().map(third);
-        ids == 2 && self.data.len() > 2 && thirds.next() == Some(Some(false)) && thirds.all(|third| third == Some(true))
+        ids == 2
+            && self.data.len() > 2
+            && thirds.next() == Some(Some(false))
+            && thirds.all(|third| third == Some(true))
     }
 
-    /// Vertices, edges and direction in the header of a `.lg` or `.jlg` graph: `n,m,d,...`, `n,m,u,...`.
+    /// Vertices, edges and direction in the header of a `.lg` or `.jlg` graph: `n,m,d,...`,
+    /// `n,m,u,...`.
     fn matrix_header(&self) -> Option<(u64, u64, bool)> {
         let columns = self.columns(self.data.first()?);
         let [vertices, edges, direction, _, ..] = columns.as_slice() else { return None };
@@ -167,10 +185,14 @@ impl<'a> Lines<'a> {
             _ => return None,
         };
         let (vertices, edges) = (fields::number(vertices)?, fields::number(edges)?);
-        self.data[1..].iter().all(|line| self.columns(line).len() == 2).then_some((vertices, edges, directed))
+        self.data[1..]
+            .iter()
+            .all(|line| self.columns(line).len() == 2)
+            .then_some((vertices, edges, directed))
     }
 
-    /// The weights in the third column: what most lines have there, if all that have anything have numbers.
+    /// The weights in the third column: what most lines have there, if all that have anything have
+    /// numbers.
     pub(super) fn weights(&self, header: bool) -> Option<WeightKind> {
         let mut found = None;
         for line in &self.data[usize::from(header).min(self.data.len())..] {
@@ -179,7 +201,11 @@ impl<'a> Lines<'a> {
             if !is_weight(third) {
                 return None;
             }
-            let kind = if fields::weight(third, WeightKind::U32).is_ok() { WeightKind::U32 } else { WeightKind::F64 };
+            let kind = if fields::weight(third, WeightKind::U32).is_ok() {
+                WeightKind::U32
+            } else {
+                WeightKind::F64
+            };
             found = Some(found.map_or(kind, |found| join(found, kind)));
         }
         found
@@ -189,9 +215,14 @@ impl<'a> Lines<'a> {
     fn looks_like_adjacency(&self) -> bool {
         let mut lengths = self.data.iter().map(|line| self.columns(line).len());
         let Some(first) = lengths.next() else { return false };
-        let (least, most) = lengths.fold((first, first), |(least, most), length| (least.min(length), most.max(length)));
-        let numbers = |line: &&'a [u8]| self.columns(line).iter().all(|column| id(column) == Id::Number);
-        self.separator == Separator::Blank && least != most && most > 3 && self.data.iter().all(numbers)
+        let (least, most) = lengths
+            .fold((first, first), |(least, most), length| (least.min(length), most.max(length)));
+        let numbers =
+            |line: &&'a [u8]| self.columns(line).iter().all(|column| id(column) == Id::Number);
+        self.separator == Separator::Blank
+            && least != most
+            && most > 3
+            && self.data.iter().all(numbers)
     }
 }
 
@@ -215,7 +246,11 @@ fn is_weight(column: &[u8]) -> bool {
 }
 
 fn letters(column: &[u8]) -> String {
-    column.iter().filter(|byte| byte.is_ascii_alphabetic()).map(|byte| char::from(byte.to_ascii_lowercase())).collect()
+    column
+        .iter()
+        .filter(|byte| byte.is_ascii_alphabetic())
+        .map(|byte| char::from(byte.to_ascii_lowercase()))
+        .collect()
 }
 
 /// What the comments of SNAP (`# Undirected graph`) and KONECT (`% sym`, `% asym`, `% bip`) say.
@@ -240,7 +275,9 @@ fn separator(lines: &[&[u8]], ids: usize) -> Separator {
         // Numbers aligned by tabs, or by tabs here and spaces there, are separated by blanks.
         let loose = |line: &&[u8]| {
             let columns: Vec<_> = line.split(|byte| *byte == b'\t').collect();
-            columns.len() < ids || columns.iter().any(|column| column.is_empty()) || column_has_numbers(columns[0])
+            columns.len() < ids
+                || columns.iter().any(|column| column.is_empty())
+                || column_has_numbers(columns[0])
         };
         if separator == Separator::Tab && lines.iter().any(loose) {
             return Separator::Blank;
@@ -252,7 +289,10 @@ fn separator(lines: &[&[u8]], ids: usize) -> Separator {
 
 /// Whether it is several numbers separated by spaces.
 fn column_has_numbers(column: &[u8]) -> bool {
-    column.contains(&b' ') && column.split(|byte| *byte == b' ').all(|part| part.is_empty() || fields::number(part).is_some())
+    column.contains(&b' ')
+        && column
+            .split(|byte| *byte == b' ')
+            .all(|part| part.is_empty() || fields::number(part).is_some())
 }
 
 /// Complains of text that is not text.
@@ -268,12 +308,19 @@ pub(super) fn refuse_binary(source: &Source) -> Result<()> {
     match memchr::memchr(0, head) {
         Some(at) => {
             let before = memchr::memchr_iter(b'\n', &head[..at]).count() as u64;
-            let InputError { what, advice, .. } = match fields::binary(at as u64).at(&source.path, 0) {
-                crate::GraphError::Input(error) => error,
-                other => return Err(other),
-            };
-            Err(InputError { path: source.path.clone(), line: (before > 0).then_some(before + 1), offset: Some(at as u64), what, advice }
-                .into())
+            let InputError { what, advice, .. } =
+                match fields::binary(at as u64).at(&source.path, 0) {
+                    crate::GraphError::Input(error) => error,
+                    other => return Err(other),
+                };
+            Err(InputError {
+                path: source.path.clone(),
+                line: (before > 0).then_some(before + 1),
+                offset: Some(at as u64),
+                what,
+                advice,
+            }
+            .into())
         }
         None => Ok(()),
     }
@@ -298,11 +345,16 @@ fn dialect(source: &Source, options: &InputOptions) -> Result<Dialect> {
     let mut lines = Lines::of(source, 2);
     if options.format == Format::Csv && lines.separator == Separator::Blank {
         let tabs = lines.data.iter().filter(|line| line.contains(&b'\t')).count();
-        lines.separator = if tabs * 2 > lines.data.len() { Separator::Tab } else { Separator::Comma };
+        lines.separator =
+            if tabs * 2 > lines.data.len() { Separator::Tab } else { Separator::Comma };
     }
     if options.format == Format::Auto && options.weights.is_none() && lines.looks_like_adjacency() {
         let advice = "adjacency lists are not supported; if columns beyond the second are to be ignored, give --weights none";
-        return Err(fault(&source.path, "lines have different numbers of columns, as in adjacency lists", advice));
+        return Err(fault(
+            &source.path,
+            "lines have different numbers of columns, as in adjacency lists",
+            advice,
+        ));
     }
     let header = lines.has_header(2);
     let matrix = lines.matrix_header();
@@ -319,30 +371,52 @@ fn dialect(source: &Source, options: &InputOptions) -> Result<Dialect> {
 }
 
 /// Lines from these sources. The ids of `vertices` take part in the decision what ids are.
-pub(super) fn plan(mut sources: Vec<Source>, options: &InputOptions, vertices: &[Source]) -> Result<Reader> {
-    let dialects = sources.iter_mut().map(|source| source.with_head(|source| dialect(source, options))).collect::<Result<Vec<_>>>()?;
-    let numeric = dialects.iter().all(|dialect| dialect.numeric) && vertices.iter().all(super::vertices::are_numbers);
+pub(super) fn plan(
+    mut sources: Vec<Source>,
+    options: &InputOptions,
+    vertices: &[Source],
+) -> Result<Reader> {
+    let dialects = sources
+        .iter_mut()
+        .map(|source| source.with_head(|source| dialect(source, options)))
+        .collect::<Result<Vec<_>>>()?;
+    let numeric = dialects.iter().all(|dialect| dialect.numeric)
+        && vertices.iter().all(super::vertices::are_numbers);
     let ids = options.ids.unwrap_or(if numeric { IdKind::Numbers } else { IdKind::Names });
     let weights = options.weights_of(common_weights(&sources, &dialects, options)?);
     let declared = match dialects.as_slice() {
-        [Dialect { declared: Some((count, _)), .. }] if ids != IdKind::Names => Some(DeclaredVertices::Range { first: 1, count: *count }),
+        [Dialect { declared: Some((count, _)), .. }] if ids != IdKind::Names => {
+            Some(DeclaredVertices::Range { first: 1, count: *count })
+        }
         _ => None,
     };
     let info = SourceInfo {
         format: if options.format == Format::Csv { "csv" } else { "text" },
         description: description(&sources, &dialects, ids, weights),
-        directed: dialects.iter().map(|dialect| dialect.directed).reduce(|a, b| if a == b { a } else { None }).flatten(),
+        directed: dialects
+            .iter()
+            .map(|dialect| dialect.directed)
+            .reduce(|a, b| if a == b { a } else { None })
+            .flatten(),
         ids,
         weights: present(weights),
         bytes: stored(&sources),
         declared_vertices: declared,
     };
-    let parts = sources.into_iter().zip(&dialects).map(|(source, dialect)| part(source, dialect, ids, weights)).collect();
+    let parts = sources
+        .into_iter()
+        .zip(&dialects)
+        .map(|(source, dialect)| part(source, dialect, ids, weights))
+        .collect();
     Ok(Reader { info, parts })
 }
 
 /// The weights that all files with data have.
-fn common_weights(sources: &[Source], dialects: &[Dialect], options: &InputOptions) -> Result<Option<WeightKind>> {
+fn common_weights(
+    sources: &[Source],
+    dialects: &[Dialect],
+    options: &InputOptions,
+) -> Result<Option<WeightKind>> {
     if options.weights.is_some() {
         return Ok(None);
     }
@@ -353,7 +427,11 @@ fn common_weights(sources: &[Source], dialects: &[Dialect], options: &InputOptio
             (Some(None), None) => None,
             (Some(Some(a)), Some(b)) => Some(join(a, b)),
             (Some(others), _) => {
-                let (this, that) = if others.is_some() { ("no weights", "have some") } else { ("weights", "have none") };
+                let (this, that) = if others.is_some() {
+                    ("no weights", "have some")
+                } else {
+                    ("weights", "have none")
+                };
                 let what = format!("this file has {this}, and the files before it {that}");
                 return Err(fault(&source.path, what, "give --weights none to ignore weights"));
             }
@@ -362,7 +440,12 @@ fn common_weights(sources: &[Source], dialects: &[Dialect], options: &InputOptio
     Ok(found.flatten())
 }
 
-fn description(sources: &[Source], dialects: &[Dialect], ids: IdKind, weights: WeightKind) -> String {
+fn description(
+    sources: &[Source],
+    dialects: &[Dialect],
+    ids: IdKind,
+    weights: WeightKind,
+) -> String {
     let separator = dialects.first().map_or("space", |dialect| dialect.separator.name());
     let mut details = format!("{} ids", ids.name());
     if weights != WeightKind::None {
@@ -388,9 +471,18 @@ fn part(source: Source, dialect: &Dialect, ids: IdKind, weights: WeightKind) -> 
         let decoder = Box::new(NameLines { separator, weights });
         return Part { source, begin, lines, cut: Cut::Lines, decoder, expected: None };
     }
-    let (first, span) = dialect.declared.map_or((0, u64::MAX), |(vertices, _)| (1, vertices.saturating_sub(1)));
-    let decoder =
-        NumberLines { separator, comments: Comments::Text, tag: None, first, span, weights, mirrored: false, columns: usize::MAX };
+    let (first, span) =
+        dialect.declared.map_or((0, u64::MAX), |(vertices, _)| (1, vertices.saturating_sub(1)));
+    let decoder = NumberLines {
+        separator,
+        comments: Comments::Text,
+        tag: None,
+        first,
+        span,
+        weights,
+        mirrored: false,
+        columns: usize::MAX,
+    };
     let expected = dialect.declared.map(|(_, edges)| edges);
     Part { source, begin, lines, cut: Cut::Lines, decoder: Box::new(decoder), expected }
 }

@@ -28,7 +28,8 @@ impl Decoder for VertexLines {
                 return out.named_vertex(&id);
             }
             let number = fields::number(&id).ok_or_else(|| {
-                let what = format!("the vertex id {} is not an unsigned integer below 2^64", show(&id));
+                let what =
+                    format!("the vertex id {} is not an unsigned integer below 2^64", show(&id));
                 complaint(what, "give --ids string if ids are names")
             })?;
             out.vertex(number)
@@ -47,10 +48,18 @@ pub(super) fn part(mut source: Source, ids: IdKind) -> Result<Part> {
     let names = ids == IdKind::Names;
     let header = lines.has_header(1);
     // A name may have spaces in it where nothing else stands in its line.
-    let separator = if names && lines.separator == Separator::Blank { Separator::Tab } else { lines.separator };
+    let separator =
+        if names && lines.separator == Separator::Blank { Separator::Tab } else { lines.separator };
     let decoder = VertexLines { separator, names };
     let (begin, before) = lines.begin(header);
     text::refuse_binary(&source)?;
     source.forget_head();
-    Ok(Part { source, begin, lines: before, cut: Cut::Lines, decoder: Box::new(decoder), expected: None })
+    Ok(Part {
+        source,
+        begin,
+        lines: before,
+        cut: Cut::Lines,
+        decoder: Box::new(decoder),
+        expected: None,
+    })
 }

@@ -1,5 +1,6 @@
-//! A reader of the format, written from `docs/format.md` alone: it shares no code with the library, so that the page and the library can be held
-//! against each other. Slow and simple; a fault is a panic.
+//! A reader of the format, written from `docs/format.md` alone: it shares no code with the library,
+//! so that the page and the library can be held against each other. Slow and simple; a fault is a
+//! panic.
 
 use std::path::{Path, PathBuf};
 
@@ -20,13 +21,18 @@ pub struct Decoded {
 /// CRC-32C, bit by bit.
 pub fn crc32c(bytes: &[u8]) -> u32 {
     let step = |crc: u32| if crc & 1 == 1 { (crc >> 1) ^ 0x82f6_3b78 } else { crc >> 1 };
-    !bytes.iter().fold(u32::MAX, |crc, &byte| (0..8).fold(crc ^ u32::from(byte), |crc, _| step(crc)))
+    !bytes
+        .iter()
+        .fold(u32::MAX, |crc, &byte| (0..8).fold(crc ^ u32::from(byte), |crc, _| step(crc)))
 }
 
 /// Little-endian numbers of `width` bytes.
 pub fn numbers(bytes: &[u8], width: usize) -> Vec<u64> {
     assert_eq!(bytes.len() % width, 0, "entries are whole");
-    bytes.chunks(width).map(|entry| entry.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte))).collect()
+    bytes
+        .chunks(width)
+        .map(|entry| entry.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte)))
+        .collect()
 }
 
 impl Decoded {
@@ -40,7 +46,9 @@ impl Decoded {
 
     /// A whole number of the manifest.
     pub fn number(&self, key: &str) -> u64 {
-        self.manifest[key].as_u64().unwrap_or_else(|| panic!("{key} is no number: {}", self.manifest[key]))
+        self.manifest[key]
+            .as_u64()
+            .unwrap_or_else(|| panic!("{key} is no number: {}", self.manifest[key]))
     }
 
     /// Whether the manifest says so.
@@ -50,30 +58,49 @@ impl Decoded {
 
     /// The names of all sections, in the manifest's order.
     pub fn names(&self) -> Vec<String> {
-        self.manifest["sections"].as_array().unwrap().iter().map(|section| section["name"].as_str().unwrap().to_owned()).collect()
+        self.manifest["sections"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|section| section["name"].as_str().unwrap().to_owned())
+            .collect()
     }
 
     /// A section without its padding; padding, checksums and their seal are verified.
     pub fn section(&self, name: &str) -> Vec<u8> {
         let sections = self.manifest["sections"].as_array().unwrap();
-        let entry = sections.iter().find(|section| section["name"] == name).unwrap_or_else(|| panic!("no section {name}"));
+        let entry = sections
+            .iter()
+            .find(|section| section["name"] == name)
+            .unwrap_or_else(|| panic!("no section {name}"));
         let length = entry["bytes"].as_u64().unwrap() as usize;
-        let mut bytes = if entry["striped"] == true { self.stripes(name) } else { std::fs::read(self.folder.join(name)).unwrap() };
+        let mut bytes = if entry["striped"] == true {
+            self.stripes(name)
+        } else {
+            std::fs::read(self.folder.join(name)).unwrap()
+        };
         assert_eq!(bytes.len(), length.next_multiple_of(PAGE), "{name} ends with a page");
         assert!(bytes[length..].iter().all(|&byte| byte == 0), "{name} is padded with zeros");
         let sums = std::fs::read(self.folder.join(format!("{name}.crc"))).unwrap();
-        assert_eq!(u64::from(crc32c(&sums)), entry["sums_crc"].as_u64().unwrap(), "the seal of {name}.crc");
+        assert_eq!(
+            u64::from(crc32c(&sums)),
+            entry["sums_crc"].as_u64().unwrap(),
+            "the seal of {name}.crc"
+        );
         let expected: Vec<u64> = bytes.chunks(PAGE).map(|page| crc32c(page).into()).collect();
         assert_eq!(numbers(&sums, 4), expected, "the checksums of {name}");
         bytes.truncate(length);
         bytes
     }
 
-    /// A striped section with its padding: byte `b` is in unit `q = b / u`, in folder `q mod n`, at `(q / n) * u + b mod u`.
+    /// A striped section with its padding: byte `b` is in unit `q = b / u`, in folder `q mod n`, at
+    /// `(q / n) * u + b mod u`.
     fn stripes(&self, name: &str) -> Vec<u8> {
         let folders = self.manifest["stripes"].as_array().unwrap();
-        let files: Vec<Vec<u8>> =
-            folders.iter().map(|folder| std::fs::read(Path::new(folder.as_str().unwrap()).join(name)).unwrap()).collect();
+        let files: Vec<Vec<u8>> = folders
+            .iter()
+            .map(|folder| std::fs::read(Path::new(folder.as_str().unwrap()).join(name)).unwrap())
+            .collect();
         let (unit, count) = (self.number("stripe_unit") as usize, files.len());
         let total: usize = files.iter().map(Vec::len).sum();
         (0..total)
@@ -97,18 +124,32 @@ impl Decoded {
         let connected = self.number("connected") as usize;
         let degrees = numbers(&self.section(&format!("{direction}.degrees")), 4);
         let index = numbers(&self.section(&format!("{direction}.index")), 8);
-        let neighbors = numbers(&self.section(&format!("{direction}.adjacency")), self.number("neighbor_bytes") as usize);
+        let neighbors = numbers(
+            &self.section(&format!("{direction}.adjacency")),
+            self.number("neighbor_bytes") as usize,
+        );
         // Edges in row format have no weights there.
-        let weights =
-            if direction == "row" { vec![0; neighbors.len()] } else { self.weights(&format!("{direction}.weights"), neighbors.len()) };
-        assert_eq!((degrees.len(), index.len(), weights.len()), (connected, connected.div_ceil(64) + 1, neighbors.len()));
-        assert_eq!(index.last().copied(), Some(neighbors.len() as u64), "the last entry of the index counts all");
+        let weights = if direction == "row" {
+            vec![0; neighbors.len()]
+        } else {
+            self.weights(&format!("{direction}.weights"), neighbors.len())
+        };
+        assert_eq!(
+            (degrees.len(), index.len(), weights.len()),
+            (connected, connected.div_ceil(64) + 1, neighbors.len())
+        );
+        assert_eq!(
+            index.last().copied(),
+            Some(neighbors.len() as u64),
+            "the last entry of the index counts all"
+        );
         let mut edges = Vec::new();
         for vertex in 0..connected {
             let before: u64 = degrees[vertex - vertex % 64..vertex].iter().sum();
             let first = (index[vertex / 64] + before) as usize;
             let list = first..first + degrees[vertex] as usize;
-            let row: Vec<Edge> = list.map(|entry| (vertex as u64, neighbors[entry], weights[entry])).collect();
+            let row: Vec<Edge> =
+                list.map(|entry| (vertex as u64, neighbors[entry], weights[entry])).collect();
             assert!(row.is_sorted(), "the list of {vertex} ascends");
             edges.extend(row);
         }
@@ -130,7 +171,8 @@ impl Decoded {
         let stripes = numbers(&self.section("grid.stripes"), 8);
         assert_eq!((stripes[0], stripes[stripes.len() - 1]), (0, self.number("connected")));
         assert!(stripes.windows(2).all(|pair| pair[0] < pair[1] && pair[1] - pair[0] <= 1 << 17));
-        let (tiles, chunks, words) = (self.section("grid.tiles"), self.section("grid.chunks"), self.section("grid.words"));
+        let (tiles, chunks, words) =
+            (self.section("grid.tiles"), self.section("grid.chunks"), self.section("grid.words"));
         let tiled = match self.manifest["layout"].as_str() {
             None => self.number("arcs"),
             Some("hybrid") => self.manifest["hybrid"]["grid_arcs"].as_u64().unwrap(),
@@ -141,14 +183,23 @@ impl Decoded {
         for tile in tiles.chunks(40) {
             let (halves, fields) = (numbers(&tile[..8], 4), numbers(&tile[8..], 8));
             let (segment, stripe) = (halves[0], halves[1]);
-            assert!((stripe, segment) >= last && fields[0] % PAGE as u64 == 0, "tiles are in order, each from a page on");
+            assert!(
+                (stripe, segment) >= last && fields[0] % PAGE as u64 == 0,
+                "tiles are in order, each from a page on"
+            );
             assert_eq!((fields[2], fields[3]), (edges.len() as u64, first_chunk));
             let count = fields[1] & 0xffff_ffff_ffff;
-            let (bits, low_bits) = if fields[1] >> 48 == 0 { (24, 17) } else { (fields[1] >> 48 & 0xff, fields[1] >> 56 & 127) };
+            let (bits, low_bits) = if fields[1] >> 48 == 0 {
+                (24, 17)
+            } else {
+                (fields[1] >> 48 & 0xff, fields[1] >> 56 & 127)
+            };
             let gaps = fields[1] >> 63 == 1;
             assert_eq!(gaps, self.number("version") >= 4, "words are gaps from version 4 on");
             assert!(
-                [8, 12, 16, 20, 24].contains(&bits) && low_bits <= 17 && (gaps || (low_bits >= 8 && low_bits < bits)),
+                [8, 12, 16, 20, 24].contains(&bits)
+                    && low_bits <= 17
+                    && (gaps || (low_bits >= 8 && low_bits < bits)),
                 "words of {bits} bits, {low_bits} low ones"
             );
             let bit = |at: u64| u64::from(words[(fields[0] + at / 8) as usize] >> (at % 8) & 1);
@@ -161,7 +212,11 @@ impl Decoded {
                     if number == 0 {
                         source = (segment << 22) + chunk[0];
                     }
-                    assert_eq!(chunk, [source - (segment << 22), (edges.len() - before) as u64], "chunk {first_chunk}");
+                    assert_eq!(
+                        chunk,
+                        [source - (segment << 22), (edges.len() - before) as u64],
+                        "chunk {first_chunk}"
+                    );
                     first_chunk += 1;
                     place = source << low_bits;
                 }
@@ -170,8 +225,12 @@ impl Decoded {
                 let is_skip;
                 if gaps {
                     is_skip = word >= (1 << bits) - 8;
-                    place += if is_skip { 1 << (bits - 1 + word - ((1 << bits) - 8)) } else { word };
-                    (delta, low) = ((place >> low_bits) - source, if is_skip { 0 } else { place & ((1 << low_bits) - 1) });
+                    place +=
+                        if is_skip { 1 << (bits - 1 + word - ((1 << bits) - 8)) } else { word };
+                    (delta, low) = (
+                        (place >> low_bits) - source,
+                        if is_skip { 0 } else { place & ((1 << low_bits) - 1) },
+                    );
                     source += if is_skip { delta } else { 0 };
                 } else {
                     is_skip = delta == (1 << (bits - low_bits)) - 1;
@@ -181,13 +240,19 @@ impl Decoded {
                     skips += 1;
                 } else {
                     source += delta;
-                    assert!(source >> 22 == segment && base + low < stripes[stripe as usize + 1], "an edge lies in its tile");
+                    assert!(
+                        source >> 22 == segment && base + low < stripes[stripe as usize + 1],
+                        "an edge lies in its tile"
+                    );
                     edges.push((source, base + low, weights[edges.len()]));
                 }
             }
             assert!(edges[before..].is_sorted(), "a tile's edges ascend");
         }
-        assert_eq!((chunks.len() as u64, self.number("grid_words")), (first_chunk * 16, edges.len() as u64 + skips));
+        assert_eq!(
+            (chunks.len() as u64, self.number("grid_words")),
+            (first_chunk * 16, edges.len() as u64 + skips)
+        );
         (edges, skips)
     }
 
@@ -195,19 +260,32 @@ impl Decoded {
     pub fn original_ids(&self) -> Vec<String> {
         let (vertices, width) = (self.number("vertices"), self.number("id_bytes") as usize);
         let keys: Vec<String> = match self.manifest["ids"]["kind"].as_str().unwrap() {
-            "range" => (0..vertices).map(|rank| (self.manifest["ids"]["first"].as_u64().unwrap() + rank).to_string()).collect(),
+            "range" => (0..vertices)
+                .map(|rank| (self.manifest["ids"]["first"].as_u64().unwrap() + rank).to_string())
+                .collect(),
             "numbers" => numbers(&self.section("ids.keys"), 8).iter().map(u64::to_string).collect(),
             "names" => {
-                let (bytes, ends) = (self.section("ids.keys"), numbers(&self.section("ids.ends"), 8));
+                let (bytes, ends) =
+                    (self.section("ids.keys"), numbers(&self.section("ids.ends"), 8));
                 let starts = std::iter::once(0).chain(ends.iter().copied());
-                starts.zip(&ends).map(|(start, &end)| String::from_utf8(bytes[start as usize..end as usize].to_vec()).unwrap()).collect()
+                starts
+                    .zip(&ends)
+                    .map(|(start, &end)| {
+                        String::from_utf8(bytes[start as usize..end as usize].to_vec()).unwrap()
+                    })
+                    .collect()
             }
             kind => panic!("unknown kind of ids {kind}"),
         };
-        let table = |name: &str| if width == 0 { (0..vertices).collect() } else { numbers(&self.section(name), width) };
+        let table = |name: &str| {
+            if width == 0 { (0..vertices).collect() } else { numbers(&self.section(name), width) }
+        };
         let (vertex, rank) = (table("ids.vertex"), table("ids.rank"));
         assert_eq!([keys.len(), vertex.len(), rank.len()], [vertices as usize; 3]);
-        assert!((0..vertices).all(|number| rank[vertex[number as usize] as usize] == number), "the tables of ids are each other's inverse");
+        assert!(
+            (0..vertices).all(|number| rank[vertex[number as usize] as usize] == number),
+            "the tables of ids are each other's inverse"
+        );
         rank.iter().map(|&rank| keys[rank as usize].clone()).collect()
     }
 }

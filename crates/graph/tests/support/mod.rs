@@ -1,4 +1,5 @@
-//! What the tests of building share: small inputs, builds under a plan of faults, and what is in a folder afterwards.
+//! What the tests of building share: small inputs, builds under a plan of faults, and what is in a
+//! folder afterwards.
 
 // Each test file is a program of its own and few need everything.
 #![allow(dead_code)]
@@ -15,7 +16,8 @@ use outercore_graph::input::{self, Input, InputOptions};
 use outercore_graph::{BuildOptions, GraphError, Silent};
 use outercore_storage::Disk;
 
-/// A folder that is quick to sync, where the system has one: what is tested is the order of operations, not the device.
+/// A folder that is quick to sync, where the system has one: what is tested is the order of
+/// operations, not the device.
 pub fn folder() -> tempfile::TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
 }
@@ -74,7 +76,12 @@ pub fn options() -> BuildOptions {
 }
 
 /// Reads `input` and builds `output` through `disk`.
-pub fn build(disk: &Disk, input: &Path, output: &Path, options: &BuildOptions) -> Result<Manifest, GraphError> {
+pub fn build(
+    disk: &Disk,
+    input: &Path,
+    output: &Path,
+    options: &BuildOptions,
+) -> Result<Manifest, GraphError> {
     let source = input::open(disk, &[Input::from(input)], &InputOptions::default())?;
     outercore_graph::build(disk, source.as_ref(), output, options, &Silent)
 }
@@ -89,7 +96,10 @@ pub fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
             if path.is_dir() {
                 folders.push(path);
             } else {
-                files.insert(path.strip_prefix(folder).unwrap().to_owned(), std::fs::read(&path).unwrap());
+                files.insert(
+                    path.strip_prefix(folder).unwrap().to_owned(),
+                    std::fs::read(&path).unwrap(),
+                );
             }
         }
     }
@@ -98,18 +108,26 @@ pub fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 
 /// The names in a folder.
 pub fn names(folder: &Path) -> Vec<String> {
-    let mut names: Vec<String> =
-        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
+    let mut names: Vec<String> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+        .collect();
     names.sort();
     names
 }
 
-/// A graph without what differs from build to build: every file of every section by name, and the manifest without its random name.
+/// A graph without what differs from build to build: every file of every section by name, and the
+/// manifest without its random name.
 pub fn essence(graph: &Path) -> (BTreeMap<String, Vec<u8>>, Manifest) {
     let mut manifest = Manifest::read(&Disk::new(), graph).unwrap();
     let mut files = BTreeMap::new();
-    for (place, folder) in std::iter::once(graph).chain(manifest.stripes.iter().map(PathBuf::as_path)).enumerate() {
-        for (path, content) in contents(folder).into_iter().filter(|(path, _)| place > 0 || path != Path::new("manifest.json")) {
+    for (place, folder) in
+        std::iter::once(graph).chain(manifest.stripes.iter().map(PathBuf::as_path)).enumerate()
+    {
+        for (path, content) in contents(folder)
+            .into_iter()
+            .filter(|(path, _)| place > 0 || path != Path::new("manifest.json"))
+        {
             files.insert(format!("{place}/{}", path.display()), content);
         }
     }
@@ -143,20 +161,38 @@ impl Watchdog {
                     watched.bark();
                 }
                 last = now;
-                // Ticks are counted, not time: a machine that stood still for a minute has ticked once.
+                // Ticks are counted, not time: a machine that stood still for a minute has ticked
+                // once.
                 std::thread::sleep(TICK);
             }
         });
         dog
     }
 
-    /// Ends the process, with a word about each thread. Not by `eprintln`, which the test's runner keeps to itself and loses with the process.
+    /// Ends the process, with a word about each thread. Not by `eprintln`, which the test's runner
+    /// keeps to itself and loses with the process.
     fn bark(&self) -> ! {
         let mut text = format!("this hangs: {}\n", self.what.lock().unwrap());
         for thread in std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten() {
-            let read = |file| std::fs::read_to_string(thread.path().join(file)).unwrap_or_default().trim().to_owned();
-            let state = read("stat").rsplit(')').next().unwrap_or_default().chars().take(3).collect::<String>();
-            text += &format!("thread {}:{state}, in {}, {}\n", read("comm"), read("wchan"), read("syscall"));
+            let read = |file| {
+                std::fs::read_to_string(thread.path().join(file))
+                    .unwrap_or_default()
+                    .trim()
+                    .to_owned()
+            };
+            let state = read("stat")
+                .rsplit(')')
+                .next()
+                .unwrap_or_default()
+                .chars()
+                .take(3)
+                .collect::<String>();
+            text += &format!(
+                "thread {}:{state}, in {}, {}\n",
+                read("comm"),
+                read("wchan"),
+                read("syscall")
+            );
         }
         let _ = std::io::Write::write_all(&mut std::io::stderr(), text.as_bytes());
         std::process::abort();

@@ -44,9 +44,17 @@ impl Columns {
         let source = find(schema, &SOURCES)?;
         let target = find(schema, &TARGETS)?;
         let ends = [(source, schema.field(source)), (target, schema.field(target))];
-        let names = ends.iter().map(|(_, field)| is_name(field)).collect::<Result<Vec<_>, _>>()?.contains(&true);
+        let names = ends
+            .iter()
+            .map(|(_, field)| is_name(field))
+            .collect::<Result<Vec<_>, _>>()?
+            .contains(&true);
         let ids = options.ids.unwrap_or(if names { IdKind::Names } else { IdKind::Numbers });
-        let weight = if options.weights == Some(WeightKind::None) { None } else { find(schema, &WEIGHTS).ok() };
+        let weight = if options.weights == Some(WeightKind::None) {
+            None
+        } else {
+            find(schema, &WEIGHTS).ok()
+        };
         let weights = match weight.map(|weight| weight_kind(schema.field(weight))).transpose()? {
             None => WeightKind::None,
             Some(found) => options.weights.unwrap_or(found),
@@ -57,7 +65,8 @@ impl Columns {
     /// In words: `u64 ids in src and dst, weights in weight`.
     pub(super) fn describe(&self, schema: &Schema) -> String {
         let name = |column: usize| schema.field(column).name().as_str();
-        let mut text = format!("{} ids in {} and {}", self.ids.name(), name(self.source), name(self.target));
+        let mut text =
+            format!("{} ids in {} and {}", self.ids.name(), name(self.source), name(self.target));
         if let Some(weight) = self.weight {
             text.push_str(&format!(", weights in {}", name(weight)));
         }
@@ -80,12 +89,20 @@ impl Columns {
         let name = |column: usize| schema.field(column).name().as_str();
         let ends = match self.ids {
             IdKind::Names => {
-                let (sources, targets) = (strings(source, name(self.source))?, strings(target, name(self.target))?);
+                let (sources, targets) =
+                    (strings(source, name(self.source))?, strings(target, name(self.target))?);
                 Ends::Names(join(&sources, &targets))
             }
             IdKind::Dense | IdKind::Numbers => {
-                let (sources, targets) = (numbers(source, name(self.source))?, numbers(target, name(self.target))?);
-                Ends::Numbers(sources.into_iter().zip(targets).map(|(source, target)| [source, target]).collect())
+                let (sources, targets) =
+                    (numbers(source, name(self.source))?, numbers(target, name(self.target))?);
+                Ends::Numbers(
+                    sources
+                        .into_iter()
+                        .zip(targets)
+                        .map(|(source, target)| [source, target])
+                        .collect(),
+                )
             }
         };
         let weights = match (weight, self.weight) {
@@ -112,10 +129,17 @@ pub(super) fn vertices(ids: IdKind, array: &ArrayRef, name: &str) -> Result<Vert
 }
 
 fn find(schema: &Schema, names: &[&str]) -> Result<usize, Misfit> {
-    let matches = |name: &str| schema.fields().iter().position(|field| field.name().eq_ignore_ascii_case(name));
+    let matches = |name: &str| {
+        schema.fields().iter().position(|field| field.name().eq_ignore_ascii_case(name))
+    };
     names.iter().find_map(|name| matches(name)).ok_or_else(|| {
-        let have: Vec<_> = schema.fields().iter().take(20).map(|field| field.name().as_str()).collect();
-        let what = format!("there is no column {}; the columns are {}", names[..names.len().min(3)].join(" or "), have.join(", "));
+        let have: Vec<_> =
+            schema.fields().iter().take(20).map(|field| field.name().as_str()).collect();
+        let what = format!(
+            "there is no column {}; the columns are {}",
+            names[..names.len().min(3)].join(" or "),
+            have.join(", ")
+        );
         (what, "name the columns of the edges src, dst and weight")
     })
 }
@@ -133,7 +157,10 @@ fn is_name(field: &Field) -> Result<bool, Misfit> {
     match value_type(field) {
         kind if kind.is_integer() => Ok(false),
         Utf8 | LargeUtf8 | Utf8View | Binary | LargeBinary | BinaryView => Ok(true),
-        kind => Err((format!("column {} has type {kind}, and ids are integers or strings", field.name()), "convert the column")),
+        kind => Err((
+            format!("column {} has type {kind}, and ids are integers or strings", field.name()),
+            "convert the column",
+        )),
     }
 }
 
@@ -143,7 +170,9 @@ fn weight_kind(field: &Field) -> Result<WeightKind, Misfit> {
         DataType::Float16 | DataType::Float32 => Ok(WeightKind::F32),
         // Signed columns mostly hold numbers that a narrower kind holds too; the build finds out.
         kind if kind.is_integer() || kind.is_floating() => Ok(WeightKind::F64),
-        DataType::Decimal128(..) | DataType::Decimal64(..) | DataType::Decimal32(..) => Ok(WeightKind::F64),
+        DataType::Decimal128(..) | DataType::Decimal64(..) | DataType::Decimal32(..) => {
+            Ok(WeightKind::F64)
+        }
         kind => Err((
             format!("column {} has type {kind}, and weights are numbers", field.name()),
             "convert the column, or give --weights none to ignore it",
@@ -151,20 +180,34 @@ fn weight_kind(field: &Field) -> Result<WeightKind, Misfit> {
     }
 }
 
-/// Casts; what has no counterpart becomes null, and is the first row that complains. Rows that were null before complain too.
-fn convert(array: &ArrayRef, kind: &DataType, name: &str, why: impl Fn(usize) -> String) -> Result<ArrayRef, RowFault> {
+/// Casts; what has no counterpart becomes null, and is the first row that complains. Rows that were
+/// null before complain too.
+fn convert(
+    array: &ArrayRef,
+    kind: &DataType,
+    name: &str,
+    why: impl Fn(usize) -> String,
+) -> Result<ArrayRef, RowFault> {
     if let Some(nulls) = array.logical_nulls()
         && let Some(row) = (0..nulls.len()).find(|&row| nulls.is_null(row))
     {
-        return Err(RowFault { row, what: format!("column {name} has no value (null)"), advice: "drop such rows, or fill them in" });
+        return Err(RowFault {
+            row,
+            what: format!("column {name} has no value (null)"),
+            advice: "drop such rows, or fill them in",
+        });
     }
-    let converted = cast_with_options(array, kind, &CastOptions { safe: true, ..CastOptions::default() }).map_err(|error| RowFault {
-        row: 0,
-        what: format!("column {name}: {error}"),
-        advice: "",
-    })?;
+    let converted =
+        cast_with_options(array, kind, &CastOptions { safe: true, ..CastOptions::default() })
+            .map_err(|error| RowFault {
+                row: 0,
+                what: format!("column {name}: {error}"),
+                advice: "",
+            })?;
     match (0..converted.len()).find(|&row| converted.is_null(row)) {
-        Some(row) if converted.null_count() > 0 => Err(RowFault { row, what: format!("column {name}: {}", why(row)), advice: "" }),
+        Some(row) if converted.null_count() > 0 => {
+            Err(RowFault { row, what: format!("column {name}: {}", why(row)), advice: "" })
+        }
         _ => Ok(converted),
     }
 }
@@ -182,12 +225,16 @@ fn numbers(array: &ArrayRef, name: &str) -> Result<Vec<u64>, RowFault> {
 }
 
 fn strings(array: &ArrayRef, name: &str) -> Result<StringArray, RowFault> {
-    let converted = convert(array, &DataType::Utf8, name, |row| format!("{} is not UTF-8 text", shown(array, row)))?;
+    let converted = convert(array, &DataType::Utf8, name, |row| {
+        format!("{} is not UTF-8 text", shown(array, row))
+    })?;
     Ok(converted.as_string::<i32>().clone())
 }
 
 fn weights(array: &ArrayRef, name: &str, kind: WeightKind) -> Result<Vec<f64>, RowFault> {
-    let converted = convert(array, &DataType::Float64, name, |row| format!("{} is not a number", shown(array, row)))?;
+    let converted = convert(array, &DataType::Float64, name, |row| {
+        format!("{} is not a number", shown(array, row))
+    })?;
     let weights = converted.as_primitive::<Float64Type>().values().to_vec();
     let whole = |weight: f64| weight.trunc() == weight && (0.0..4_294_967_296.0).contains(&weight);
     let fits = |weight: f64| match kind {
@@ -198,16 +245,23 @@ fn weights(array: &ArrayRef, name: &str, kind: WeightKind) -> Result<Vec<f64>, R
     let Some(row) = weights.iter().position(|&weight| !fits(weight)) else { return Ok(weights) };
     let weight = weights[row];
     let (what, advice) = match kind {
-        _ if !weight.is_finite() => ("is not finite", "drop or mend such rows, or give --weights none to ignore the column"),
-        WeightKind::U32 => ("is not an unsigned integer below 2^32", "give --weights f64 if weights may be other numbers"),
+        _ if !weight.is_finite() => {
+            ("is not finite", "drop or mend such rows, or give --weights none to ignore the column")
+        }
+        WeightKind::U32 => (
+            "is not an unsigned integer below 2^32",
+            "give --weights f64 if weights may be other numbers",
+        ),
         _ => ("is too large for f32", "give --weights f64"),
     };
     Err(RowFault { row, what: format!("the weight {weight} {what}"), advice })
 }
 
 fn join(sources: &StringArray, targets: &StringArray) -> Names {
-    let mut names =
-        Names { bytes: Vec::with_capacity(sources.value_data().len().min(1 << 22) * 2), ends: Vec::with_capacity(sources.len() * 2) };
+    let mut names = Names {
+        bytes: Vec::with_capacity(sources.value_data().len().min(1 << 22) * 2),
+        ends: Vec::with_capacity(sources.len() * 2),
+    };
     for (source, target) in sources.iter().zip(targets) {
         for name in [source, target].into_iter().flatten() {
             names.bytes.extend_from_slice(name.as_bytes());

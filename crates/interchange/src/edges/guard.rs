@@ -1,5 +1,5 @@
-//! Parsers of other people see hostile bytes. Where one panics, the file is at fault, and whoever reports panics can tell by
-//! [`is_parsing`].
+//! Parsers of other people see hostile bytes. Where one panics, the file is at fault, and whoever
+//! reports panics can tell by [`is_parsing`].
 
 use std::{
     cell::Cell,

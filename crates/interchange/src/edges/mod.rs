@@ -1,4 +1,5 @@
-//! Edge lists of every format as one call: text and the other formats of `outercore_graph::input`, Parquet files, Arrow streams.
+//! Edge lists of every format as one call: text and the other formats of `outercore_graph::input`,
+//! Parquet files, Arrow streams.
 //!
 //! - `columns`: which columns are the ends and the weight; a batch of them as edges.
 //! - `parquet`: Parquet files, their row groups read on several threads.
@@ -56,14 +57,22 @@ impl FromStr for EdgeFormat {
     }
 }
 
-/// Opens edge lists, all of the same format, as one source. Reads their beginnings. `options.format` does not count.
-pub fn open(disk: &Disk, inputs: &[Input], format: EdgeFormat, options: &InputOptions) -> Result<Box<dyn EdgeSource>> {
+/// Opens edge lists, all of the same format, as one source. Reads their beginnings.
+/// `options.format` does not count.
+pub fn open(
+    disk: &Disk,
+    inputs: &[Input],
+    format: EdgeFormat,
+    options: &InputOptions,
+) -> Result<Box<dyn EdgeSource>> {
     let format = match format {
         EdgeFormat::Plain(Format::Auto) => detect(disk, inputs)?,
         given => given,
     };
     match format {
-        EdgeFormat::Plain(format) => input::open(disk, inputs, &InputOptions { format, ..options.clone() }),
+        EdgeFormat::Plain(format) => {
+            input::open(disk, inputs, &InputOptions { format, ..options.clone() })
+        }
         EdgeFormat::Parquet => Ok(Box::new(parquet::ParquetEdges::open(disk, inputs, options)?)),
     }
 }
@@ -73,7 +82,8 @@ fn detect(disk: &Disk, inputs: &[Input]) -> Result<EdgeFormat> {
     let mut parquet = None;
     for input in inputs {
         let is = looks_like_parquet(disk, &input.path);
-        if let Some(first) = inputs.first().filter(|_| parquet.is_some_and(|parquet| parquet != is)) {
+        if let Some(first) = inputs.first().filter(|_| parquet.is_some_and(|parquet| parquet != is))
+        {
             let (what, other) = if is { ("Parquet", "not") } else { ("not Parquet", "Parquet") };
             let what = format!("this is {what}, but {} is {other}", first.path.display());
             return Err(fault(&input.path, what, "build from files of one format"));
@@ -85,15 +95,26 @@ fn detect(disk: &Disk, inputs: &[Input]) -> Result<EdgeFormat> {
 
 /// By the name, or the magic bytes. Pipes are not touched: what is read from them is gone.
 fn looks_like_parquet(disk: &Disk, path: &Path) -> bool {
-    let named = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("parquet") || extension.eq_ignore_ascii_case("pq"));
+    let named = path.extension().is_some_and(|extension| {
+        extension.eq_ignore_ascii_case("parquet") || extension.eq_ignore_ascii_case("pq")
+    });
     let regular = std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
     let mut magic = [0; 4];
-    let mut magical =
-        || disk.open_buffered(path).is_ok_and(|file| file.read_at(&mut magic, 0).is_ok()) && (magic == *b"PAR1" || magic == *b"PARE");
+    let mut magical = || {
+        disk.open_buffered(path).is_ok_and(|file| file.read_at(&mut magic, 0).is_ok())
+            && (magic == *b"PAR1" || magic == *b"PARE")
+    };
     regular && (named || magical())
 }
 
 /// A fault of a whole input.
 fn fault(path: &Path, what: impl Into<String>, advice: &str) -> GraphError {
-    InputError { path: path.to_owned(), line: None, offset: None, what: what.into(), advice: advice.to_owned() }.into()
+    InputError {
+        path: path.to_owned(),
+        line: None,
+        offset: None,
+        what: what.into(),
+        advice: advice.to_owned(),
+    }
+    .into()
 }

@@ -1,7 +1,8 @@
 //! Parquet files as a source of edges.
 //!
-//! Each thread takes the next row group of all files and reads the columns it needs, page by page. Memory for each thread: a few pages of
-//! each column (1 MiB as most writers make them) and a batch of rows.
+//! Each thread takes the next row group of all files and reads the columns it needs, page by page.
+//! Memory for each thread: a few pages of each column (1 MiB as most writers make them) and a batch
+//! of rows.
 
 use std::{
     fs::Metadata,
@@ -90,17 +91,37 @@ impl ParquetEdges {
     /// Opens the files and reads their metadata.
     pub(super) fn open(disk: &Disk, inputs: &[Input], options: &InputOptions) -> Result<Self> {
         let find = |schema: &SchemaRef| Ok(Role::Edges(Columns::find(schema, options)?));
-        let edges = inputs.iter().map(|input| Table::open(disk, &input.path, &find)).collect::<Result<Vec<_>>>()?;
-        let first = edges.first().ok_or_else(|| GraphError::Usage("no input was given".to_owned()))?;
-        let Role::Edges(columns) = &first.role else { unreachable!("the tables of the inputs are edges") };
+        let edges = inputs
+            .iter()
+            .map(|input| Table::open(disk, &input.path, &find))
+            .collect::<Result<Vec<_>>>()?;
+        let first =
+            edges.first().ok_or_else(|| GraphError::Usage("no input was given".to_owned()))?;
+        let Role::Edges(columns) = &first.role else {
+            unreachable!("the tables of the inputs are edges")
+        };
         for other in &edges {
-            if !matches!(&other.role, Role::Edges(found) if (found.ids, found.weights) == (columns.ids, columns.weights)) {
-                let what = format!("its ids or weights are of another type than those of {}", first.path.display());
-                return Err(fault(&other.path, what, "convert the columns, or say what they are with --ids and --weights"));
+            if !matches!(&other.role, Role::Edges(found) if (found.ids, found.weights) == (columns.ids, columns.weights))
+            {
+                let what = format!(
+                    "its ids or weights are of another type than those of {}",
+                    first.path.display()
+                );
+                return Err(fault(
+                    &other.path,
+                    what,
+                    "convert the columns, or say what they are with --ids and --weights",
+                ));
             }
         }
-        let find = |schema: &SchemaRef| Ok(Role::Vertices { column: columns::vertex_column(schema)?, ids: columns.ids });
-        let vertices = options.vertices.iter().map(|path| Table::open(disk, path, &find)).collect::<Result<Vec<_>>>()?;
+        let find = |schema: &SchemaRef| {
+            Ok(Role::Vertices { column: columns::vertex_column(schema)?, ids: columns.ids })
+        };
+        let vertices = options
+            .vertices
+            .iter()
+            .map(|path| Table::open(disk, path, &find))
+            .collect::<Result<Vec<_>>>()?;
         let groups = groups(&vertices, &edges);
         if edges.iter().all(|table| table.metadata.metadata().file_metadata().num_rows() == 0) {
             return Err(fault(&first.path, "there is no edge in it: it has no rows", ""));
@@ -118,7 +139,9 @@ impl ParquetEdges {
     }
 
     fn table(&self, group: &Group) -> &Table {
-        self.vertices.get(group.table).unwrap_or_else(|| &self.edges[group.table - self.vertices.len()])
+        self.vertices
+            .get(group.table)
+            .unwrap_or_else(|| &self.edges[group.table - self.vertices.len()])
     }
 }
 
@@ -129,8 +152,12 @@ fn groups(vertices: &[Table], edges: &[Table]) -> Vec<Group> {
         let columns = file.columns();
         let mut first = 0;
         for (number, group) in file.metadata.metadata().row_groups().iter().enumerate() {
-            let wanted = group.columns().iter().filter(|column| columns.contains(&root_of(file, column.column_path().parts())));
-            let bytes = wanted.map(|column| u64::try_from(column.compressed_size()).unwrap_or(0)).sum();
+            let wanted = group
+                .columns()
+                .iter()
+                .filter(|column| columns.contains(&root_of(file, column.column_path().parts())));
+            let bytes =
+                wanted.map(|column| u64::try_from(column.compressed_size()).unwrap_or(0)).sum();
             groups.push(Group { table, number, first, bytes });
             first += u64::try_from(group.num_rows()).unwrap_or(0);
         }
@@ -141,7 +168,9 @@ fn groups(vertices: &[Table], edges: &[Table]) -> Vec<Group> {
 /// The position of a leaf's column in the schema.
 fn root_of(table: &Table, path: &[String]) -> usize {
     let fields = table.metadata.schema().fields();
-    path.first().and_then(|name| fields.iter().position(|field| field.name() == name)).unwrap_or(usize::MAX)
+    path.first()
+        .and_then(|name| fields.iter().position(|field| field.name() == name))
+        .unwrap_or(usize::MAX)
 }
 
 impl EdgeSource for ParquetEdges {
@@ -149,9 +178,21 @@ impl EdgeSource for ParquetEdges {
         &self.info
     }
 
-    fn read(&self, threads: usize, memory: usize, progress: &dyn Progress, sink: Sink<'_>) -> Result<()> {
-        let work =
-            Work { source: self, next: AtomicUsize::new(0), failed: AtomicU64::new(u64::MAX), error: Mutex::new(None), progress, sink };
+    fn read(
+        &self,
+        threads: usize,
+        memory: usize,
+        progress: &dyn Progress,
+        sink: Sink<'_>,
+    ) -> Result<()> {
+        let work = Work {
+            source: self,
+            next: AtomicUsize::new(0),
+            failed: AtomicU64::new(u64::MAX),
+            error: Mutex::new(None),
+            progress,
+            sink,
+        };
         let threads = (memory / THREAD).clamp(1, threads.max(1)).min(self.groups.len().max(1));
         std::thread::scope(|scope| {
             (1..threads).for_each(|_| drop(scope.spawn(|| work.run())));
@@ -169,7 +210,8 @@ impl EdgeSource for ParquetEdges {
 struct Work<'a> {
     source: &'a ParquetEdges,
     next: AtomicUsize,
-    /// The earliest row group with an error; groups before it are still read to the end, so that the first error is the one told.
+    /// The earliest row group with an error; groups before it are still read to the end, so that
+    /// the first error is the one told.
     failed: AtomicU64,
     error: Mutex<Option<(u64, GraphError)>>,
     progress: &'a dyn Progress,
@@ -188,7 +230,8 @@ impl Work<'_> {
                 Ok(()) => self.progress.advance(group.bytes),
                 Err(error) => {
                     self.failed.fetch_min(number as u64, Relaxed);
-                    let mut earliest = self.error.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+                    let mut earliest =
+                        self.error.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
                     if earliest.as_ref().is_none_or(|(earlier, _)| (number as u64) < *earlier) {
                         *earliest = Some((number as u64, error));
                     }
@@ -201,11 +244,18 @@ impl Work<'_> {
         let table = self.source.table(group);
         let (chunks, failure) = table.reopen()?;
         let told = |error: String| table.complaint(&failure, &error);
-        let damaged = || fault(&table.path, "the Parquet file is damaged", "write or download it again");
+        let damaged =
+            || fault(&table.path, "the Parquet file is damaged", "write or download it again");
         let mask = ProjectionMask::roots(table.metadata.parquet_schema(), table.columns());
-        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(chunks, table.metadata.clone());
-        let builder = builder.with_row_groups(vec![group.number]).with_projection(mask).with_batch_size(BATCH);
-        let mut batches = guarded(|| builder.build()).ok_or_else(damaged)?.map_err(|error| told(error.to_string()))?;
+        let builder =
+            ParquetRecordBatchReaderBuilder::new_with_metadata(chunks, table.metadata.clone());
+        let builder = builder
+            .with_row_groups(vec![group.number])
+            .with_projection(mask)
+            .with_batch_size(BATCH);
+        let mut batches = guarded(|| builder.build())
+            .ok_or_else(damaged)?
+            .map_err(|error| told(error.to_string()))?;
         let mut first = group.first;
         while let Some(batch) = guarded(|| batches.next()).ok_or_else(damaged)? {
             let batch = batch.map_err(|error| told(error.to_string()))?;
@@ -224,16 +274,26 @@ impl Work<'_> {
 }
 
 impl Table {
-    fn open(disk: &Disk, path: &Path, find: &dyn Fn(&SchemaRef) -> std::result::Result<Role, Misfit>) -> Result<Self> {
+    fn open(
+        disk: &Disk,
+        path: &Path,
+        find: &dyn Fn(&SchemaRef) -> std::result::Result<Role, Misfit>,
+    ) -> Result<Self> {
         let (chunks, failure, stamp) = open_file(disk, path)?;
         let loaded = guarded(|| ArrowReaderMetadata::load(&chunks, ArrowReaderOptions::new()));
         let not_parquet = |why: &str| {
-            fault(path, format!("this is not a whole Parquet file{why}"), "write or download it again, or say what it is with --format")
+            fault(
+                path,
+                format!("this is not a whole Parquet file{why}"),
+                "write or download it again, or say what it is with --format",
+            )
         };
         let metadata = match loaded {
             None => return Err(not_parquet("")),
             Some(Ok(metadata)) => metadata,
-            Some(Err(error)) => return Err(failure.take().unwrap_or_else(|| not_parquet(&format!(" ({error})")))),
+            Some(Err(error)) => {
+                return Err(failure.take().unwrap_or_else(|| not_parquet(&format!(" ({error})"))));
+            }
         };
         let role = find(metadata.schema()).map_err(|(what, advice)| fault(path, what, advice))?;
         Ok(Self { disk: disk.clone(), path: path.to_owned(), metadata, role, stamp })
@@ -252,7 +312,10 @@ impl Table {
     /// The columns that are read, ascending.
     fn columns(&self) -> Vec<usize> {
         let mut columns = match &self.role {
-            Role::Edges(columns) => [Some(columns.source), Some(columns.target), columns.weight].into_iter().flatten().collect(),
+            Role::Edges(columns) => [Some(columns.source), Some(columns.target), columns.weight]
+                .into_iter()
+                .flatten()
+                .collect(),
             Role::Vertices { column, .. } => vec![*column],
         };
         columns.sort_unstable();
@@ -262,14 +325,22 @@ impl Table {
     fn item(&self, batch: &RecordBatch) -> std::result::Result<Item, RowFault> {
         let schema = self.metadata.schema();
         let read = self.columns();
-        let column = |wanted: usize| batch.column(read.iter().position(|&column| column == wanted).expect("it was asked for"));
+        let column = |wanted: usize| {
+            batch
+                .column(read.iter().position(|&column| column == wanted).expect("it was asked for"))
+        };
         Ok(match &self.role {
-            Role::Edges(columns) => {
-                Item::Edges(columns.edges(schema, column(columns.source), column(columns.target), columns.weight.map(column))?)
-            }
-            Role::Vertices { column: wanted, ids } => {
-                Item::Vertices(columns::vertices(*ids, column(*wanted), schema.field(*wanted).name())?)
-            }
+            Role::Edges(columns) => Item::Edges(columns.edges(
+                schema,
+                column(columns.source),
+                column(columns.target),
+                columns.weight.map(column),
+            )?),
+            Role::Vertices { column: wanted, ids } => Item::Vertices(columns::vertices(
+                *ids,
+                column(*wanted),
+                schema.field(*wanted).name(),
+            )?),
         })
     }
 
@@ -283,17 +354,31 @@ impl Table {
 fn open_file(disk: &Disk, path: &Path) -> Result<(Chunks, Failure, Stamp)> {
     let file = disk.open_buffered(path).map_err(|error| match error {
         StorageError::Io { source, .. }
-            if matches!(source.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied | io::ErrorKind::InvalidInput) =>
+            if matches!(
+                source.kind(),
+                io::ErrorKind::NotFound
+                    | io::ErrorKind::PermissionDenied
+                    | io::ErrorKind::InvalidInput
+            ) =>
         {
-            fault(path, format!("it cannot be opened ({source})"), "check the name, and who may read it")
+            fault(
+                path,
+                format!("it cannot be opened ({source})"),
+                "check the name, and who may read it",
+            )
         }
         other => other.into(),
     })?;
     // By way of the descriptor, so that it is the file that was opened.
-    let metadata = std::fs::metadata(format!("/proc/self/fd/{}", file.fd())).or_else(|_| std::fs::metadata(path));
+    let metadata = std::fs::metadata(format!("/proc/self/fd/{}", file.fd()))
+        .or_else(|_| std::fs::metadata(path));
     let stamp = Stamp::from(&metadata.map_err(|error| StorageError::io("lookup", path, 0, error))?);
     let failure = Failure::default();
-    Ok((Chunks { len: file.len()?, file: Arc::new(file), failure: failure.clone() }, failure, stamp))
+    Ok((
+        Chunks { len: file.len()?, file: Arc::new(file), failure: failure.clone() },
+        failure,
+        stamp,
+    ))
 }
 
 /// The device's error behind a parser's, which keeps only its text.
@@ -329,16 +414,24 @@ impl ChunkReader for Chunks {
     type T = BufReader<Tail>;
 
     fn get_read(&self, start: u64) -> std::result::Result<Self::T, ParquetError> {
-        Ok(BufReader::new(Tail { file: self.file.clone(), at: start, failure: self.failure.clone() }))
+        Ok(BufReader::new(Tail {
+            file: self.file.clone(),
+            at: start,
+            failure: self.failure.clone(),
+        }))
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> std::result::Result<Bytes, ParquetError> {
         // What the file says of itself is not trusted with an allocation.
         if start.saturating_add(length as u64) > self.len {
-            return Err(ParquetError::EOF(format!("{length} bytes were expected at offset {start}, beyond the end")));
+            return Err(ParquetError::EOF(format!(
+                "{length} bytes were expected at offset {start}, beyond the end"
+            )));
         }
         let mut bytes = vec![0; length];
-        self.file.read_at(&mut bytes, start).map_err(|error| ParquetError::from(self.failure.put(error)))?;
+        self.file
+            .read_at(&mut bytes, start)
+            .map_err(|error| ParquetError::from(self.failure.put(error)))?;
         Ok(bytes.into())
     }
 }
@@ -352,7 +445,8 @@ struct Tail {
 
 impl Read for Tail {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.file.read_some_at(buffer, self.at).map_err(|error| self.failure.put(error))?;
+        let read =
+            self.file.read_some_at(buffer, self.at).map_err(|error| self.failure.put(error))?;
         self.at += read as u64;
         Ok(read)
     }

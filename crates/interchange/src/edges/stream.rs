@@ -1,6 +1,7 @@
 //! [`ArrowEdges`]: the record batches of a running program as a source of edges.
 //!
-//! The batches stay where the producer made them; slices of 64 Ki rows are turned into edges on several threads.
+//! The batches stay where the producer made them; slices of 64 Ki rows are turned into edges on
+//! several threads.
 
 use std::{
     path::Path,
@@ -26,7 +27,8 @@ const SLICE: usize = 64 << 10;
 /// What errors name instead of a file.
 const NAME: &str = "Arrow stream";
 
-/// Edges that come as record batches with columns src, dst and perhaps weight. They can be read once.
+/// Edges that come as record batches with columns src, dst and perhaps weight. They can be read
+/// once.
 pub struct ArrowEdges {
     info: SourceInfo,
     columns: Columns,
@@ -48,7 +50,9 @@ impl ArrowEdges {
     /// Edges from `batches`. Of the options, ids, weights and direction count.
     pub fn new(batches: Box<dyn RecordBatchReader + Send>, options: &InputOptions) -> Result<Self> {
         if !options.vertices.is_empty() {
-            return Err(GraphError::Usage("vertex files cannot be given with an Arrow stream".to_owned()));
+            return Err(GraphError::Usage(
+                "vertex files cannot be given with an Arrow stream".to_owned(),
+            ));
         }
         let schema = batches.schema();
         let columns = Columns::find(&schema, options).map_err(misfit)?;
@@ -61,7 +65,12 @@ impl ArrowEdges {
             bytes: None,
             declared_vertices: None,
         };
-        Ok(Self { info, columns, schema, stream: Mutex::new(Stream { batches: Some(batches), current: None, taken: 0, rows: 0 }) })
+        Ok(Self {
+            info,
+            columns,
+            schema,
+            stream: Mutex::new(Stream { batches: Some(batches), current: None, taken: 0, rows: 0 }),
+        })
     }
 
     fn lock(&self) -> MutexGuard<'_, Stream> {
@@ -86,7 +95,13 @@ impl ArrowEdges {
             match stream.batches.as_mut().and_then(|batches| batches.next()) {
                 None => return Ok(None),
                 Some(Ok(batch)) => stream.current = Some(batch),
-                Some(Err(error)) => return Err(fault(Path::new(NAME), format!("its producer failed: {error}"), "")),
+                Some(Err(error)) => {
+                    return Err(fault(
+                        Path::new(NAME),
+                        format!("its producer failed: {error}"),
+                        "",
+                    ));
+                }
             }
         }
     }
@@ -94,12 +109,23 @@ impl ArrowEdges {
     fn batch(&self, batch: &RecordBatch, first: u64, sink: Sink<'_>) -> Result<()> {
         let column = |index: usize| batch.column(index);
         let weight = self.columns.weight.map(column);
-        let edges = self.columns.edges(&self.schema, column(self.columns.source), column(self.columns.target), weight);
+        let edges = self.columns.edges(
+            &self.schema,
+            column(self.columns.source),
+            column(self.columns.target),
+            weight,
+        );
         sink(Item::Edges(edges.map_err(|fault| row_fault(Path::new(NAME), first, fault))?))
     }
 
-    /// One thread's share. The first error by row ends it: slices before it have been handed out already and are finished.
-    fn work(&self, progress: &dyn Progress, sink: Sink<'_>, error: &Mutex<Option<(u64, GraphError)>>) {
+    /// One thread's share. The first error by row ends it: slices before it have been handed out
+    /// already and are finished.
+    fn work(
+        &self,
+        progress: &dyn Progress,
+        sink: Sink<'_>,
+        error: &Mutex<Option<(u64, GraphError)>>,
+    ) {
         let failed = |row: u64, found: GraphError| {
             let mut error = error.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
             if error.as_ref().is_none_or(|(earliest, _)| row < *earliest) {
@@ -127,7 +153,13 @@ impl EdgeSource for ArrowEdges {
         &self.info
     }
 
-    fn read(&self, threads: usize, _memory: usize, progress: &dyn Progress, sink: Sink<'_>) -> Result<()> {
+    fn read(
+        &self,
+        threads: usize,
+        _memory: usize,
+        progress: &dyn Progress,
+        sink: Sink<'_>,
+    ) -> Result<()> {
         if self.lock().batches.is_none() {
             return Err(GraphError::Usage("an Arrow stream can be read once only".to_owned()));
         }
@@ -140,7 +172,9 @@ impl EdgeSource for ArrowEdges {
         (stream.batches, stream.current) = (None, None);
         match error.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()) {
             Some((_, error)) => Err(error),
-            None if stream.rows == 0 => Err(fault(Path::new(NAME), "there is no edge in it: it has no rows", "")),
+            None if stream.rows == 0 => {
+                Err(fault(Path::new(NAME), "there is no edge in it: it has no rows", ""))
+            }
             None => Ok(()),
         }
     }
@@ -151,6 +185,10 @@ fn misfit((what, advice): Misfit) -> GraphError {
 }
 
 /// A fault of a row as an error; `first` is the number of the batch's first row, from 0.
-pub(super) fn row_fault(path: &Path, first: u64, RowFault { row, what, advice }: RowFault) -> GraphError {
+pub(super) fn row_fault(
+    path: &Path,
+    first: u64,
+    RowFault { row, what, advice }: RowFault,
+) -> GraphError {
     fault(path, format!("row {}: {what}", first + row as u64 + 1), advice)
 }

@@ -6,8 +6,9 @@ use std::{
 use ::parquet::{arrow::ArrowWriter, file::properties::WriterProperties};
 use arrow::{
     array::{
-        ArrayRef, BinaryArray, DictionaryArray, Float32Array, Float64Array, Int32Array, Int64Array, LargeStringArray, RecordBatch,
-        RecordBatchIterator, StringArray, StringViewArray, UInt32Array, UInt64Array,
+        ArrayRef, BinaryArray, DictionaryArray, Float32Array, Float64Array, Int32Array, Int64Array,
+        LargeStringArray, RecordBatch, RecordBatchIterator, StringArray, StringViewArray,
+        UInt32Array, UInt64Array,
     },
     datatypes::Int32Type,
 };
@@ -26,7 +27,12 @@ fn parquet_file(dir: &Path, name: &str, columns: Vec<(&str, ArrayRef)>, group: u
     let path = dir.join(name);
     let batch = RecordBatch::try_from_iter(columns).unwrap();
     let properties = WriterProperties::builder().set_max_row_group_row_count(Some(group)).build();
-    let mut writer = ArrowWriter::try_new(std::fs::File::create(&path).unwrap(), batch.schema(), Some(properties)).unwrap();
+    let mut writer = ArrowWriter::try_new(
+        std::fs::File::create(&path).unwrap(),
+        batch.schema(),
+        Some(properties),
+    )
+    .unwrap();
     writer.write(&batch).unwrap();
     writer.close().unwrap();
     path
@@ -41,15 +47,28 @@ fn read(source: &dyn EdgeSource, threads: usize) -> Result<(Vec<Edge>, Vec<Strin
     let (edges, vertices) = (Mutex::new(Vec::new()), Mutex::new(Vec::new()));
     source.read(threads, 64 << 20, &NoProgress, &|item| {
         match item {
-            Item::Vertices(VertexBatch::Numbers(ids)) => vertices.lock().unwrap().extend(ids.iter().map(u64::to_string)),
-            Item::Vertices(VertexBatch::Names(names)) => vertices.lock().unwrap().extend(texts(&names)),
+            Item::Vertices(VertexBatch::Numbers(ids)) => {
+                vertices.lock().unwrap().extend(ids.iter().map(u64::to_string))
+            }
+            Item::Vertices(VertexBatch::Names(names)) => {
+                vertices.lock().unwrap().extend(texts(&names))
+            }
             Item::Edges(batch) => {
                 let ends: Vec<[String; 2]> = match batch.ends {
-                    Ends::Numbers(pairs) => pairs.iter().map(|pair| pair.map(|id| id.to_string())).collect(),
-                    Ends::Names(names) => texts(&names).chunks(2).map(|pair| [pair[0].clone(), pair[1].clone()]).collect(),
+                    Ends::Numbers(pairs) => {
+                        pairs.iter().map(|pair| pair.map(|id| id.to_string())).collect()
+                    }
+                    Ends::Names(names) => texts(&names)
+                        .chunks(2)
+                        .map(|pair| [pair[0].clone(), pair[1].clone()])
+                        .collect(),
                 };
                 let weight = |row: usize| batch.weights.as_ref().map(|weights| weights[row]);
-                edges.lock().unwrap().extend(ends.into_iter().enumerate().map(|(row, [source, target])| (source, target, weight(row))));
+                edges.lock().unwrap().extend(
+                    ends.into_iter()
+                        .enumerate()
+                        .map(|(row, [source, target])| (source, target, weight(row))),
+                );
             }
         }
         Ok(())
@@ -81,17 +100,30 @@ fn integers_of_any_kind() {
         Arc::new(Int64Array::from(vec![1, 2, 3])),
         Arc::new(Int32Array::from(vec![1, 2, 3])),
     ];
-    for (names, source) in [["src", "dst"], ["source", "target"], ["FROM", "To"], ["src", "dst"]].into_iter().zip(sources) {
+    for (names, source) in [["src", "dst"], ["source", "target"], ["FROM", "To"], ["src", "dst"]]
+        .into_iter()
+        .zip(sources)
+    {
         let path = parquet_file(
             dir.path(),
             "e.parquet",
-            vec![("extra", numbers(&[0, 0, 0])), (names[1], numbers(&[u64::MAX, 3, 1])), (names[0], source)],
+            vec![
+                ("extra", numbers(&[0, 0, 0])),
+                (names[1], numbers(&[u64::MAX, 3, 1])),
+                (names[0], source),
+            ],
             2,
         );
         let source = opened(&path, &InputOptions::default()).unwrap();
-        assert_eq!((source.info().ids, source.info().weights, source.info().directed), (IdKind::Numbers, None, None));
+        assert_eq!(
+            (source.info().ids, source.info().weights, source.info().directed),
+            (IdKind::Numbers, None, None)
+        );
         let (edges, _) = read(&*source, 3).unwrap();
-        assert_eq!(edges, [edge("1", "18446744073709551615", None), edge("2", "3", None), edge("3", "1", None)]);
+        assert_eq!(
+            edges,
+            [edge("1", "18446744073709551615", None), edge("2", "3", None), edge("3", "1", None)]
+        );
     }
 }
 
@@ -107,20 +139,33 @@ fn strings_of_any_kind() {
         Arc::new(BinaryArray::from_iter_values(words.iter())),
     ];
     for source in sources {
-        let path = parquet_file(dir.path(), "e.parquet", vec![("src", source.clone()), ("dst", source)], 10);
+        let path = parquet_file(
+            dir.path(),
+            "e.parquet",
+            vec![("src", source.clone()), ("dst", source)],
+            10,
+        );
         let source = opened(&path, &InputOptions::default()).unwrap();
         assert_eq!(source.info().ids, IdKind::Names);
-        assert_eq!(read(&*source, 1).unwrap().0, [edge("", "", None), edge("a,\u{e9}", "a,\u{e9}", None), edge("x", "x", None)]);
+        assert_eq!(
+            read(&*source, 1).unwrap().0,
+            [edge("", "", None), edge("a,\u{e9}", "a,\u{e9}", None), edge("x", "x", None)]
+        );
     }
 }
 
 #[test]
 fn the_user_decides_on_ids() {
     let dir = tempfile::tempdir().unwrap();
-    let path =
-        parquet_file(dir.path(), "e.parquet", vec![("src", Arc::new(StringArray::from(vec!["7"])) as _), ("dst", numbers(&[8]))], 10);
+    let path = parquet_file(
+        dir.path(),
+        "e.parquet",
+        vec![("src", Arc::new(StringArray::from(vec!["7"])) as _), ("dst", numbers(&[8]))],
+        10,
+    );
     for ids in [IdKind::Names, IdKind::Numbers] {
-        let source = opened(&path, &InputOptions { ids: Some(ids), ..InputOptions::default() }).unwrap();
+        let source =
+            opened(&path, &InputOptions { ids: Some(ids), ..InputOptions::default() }).unwrap();
         assert_eq!(source.info().ids, ids);
         assert_eq!(read(&*source, 1).unwrap().0, [edge("7", "8", None)]);
     }
@@ -130,7 +175,12 @@ fn the_user_decides_on_ids() {
 fn weights_are_read_and_checked() {
     let dir = tempfile::tempdir().unwrap();
     let write = |weights: ArrayRef| {
-        parquet_file(dir.path(), "e.parquet", vec![("src", numbers(&[1, 2])), ("dst", numbers(&[2, 3])), ("weight", weights)], 10)
+        parquet_file(
+            dir.path(),
+            "e.parquet",
+            vec![("src", numbers(&[1, 2])), ("dst", numbers(&[2, 3])), ("weight", weights)],
+            10,
+        )
     };
     let with = |kind| InputOptions { weights: Some(kind), ..InputOptions::default() };
     let kinds: [(ArrayRef, WeightKind); 4] = [
@@ -142,17 +192,27 @@ fn weights_are_read_and_checked() {
     for (array, kind) in kinds {
         let source = opened(&write(array), &InputOptions::default()).unwrap();
         assert_eq!(source.info().weights, Some(kind));
-        assert_eq!(read(&*source, 1).unwrap().0, [edge("1", "2", Some(5.0)), edge("2", "3", Some(6.0))]);
+        assert_eq!(
+            read(&*source, 1).unwrap().0,
+            [edge("1", "2", Some(5.0)), edge("2", "3", Some(6.0))]
+        );
     }
     let path = write(Arc::new(Float64Array::from(vec![1.0, f64::NAN])));
-    let error = read(&*opened(&path, &InputOptions::default()).unwrap(), 1).unwrap_err().to_string();
+    let error =
+        read(&*opened(&path, &InputOptions::default()).unwrap(), 1).unwrap_err().to_string();
     assert!(error.contains("e.parquet: row 2: the weight NaN is not finite"), "{error}");
     assert_eq!(read(&*opened(&path, &with(WeightKind::None)).unwrap(), 1).unwrap().0.len(), 2);
     let path = write(Arc::new(Float64Array::from(vec![1.5, 1.0])));
     let error = read(&*opened(&path, &with(WeightKind::U32)).unwrap(), 1).unwrap_err().to_string();
     assert!(error.contains("row 1: the weight 1.5 is not an unsigned"), "{error}");
     let path = write(Arc::new(StringArray::from(vec!["1", "2"])));
-    assert!(opened(&path, &InputOptions::default()).err().unwrap().to_string().contains("weights are numbers"));
+    assert!(
+        opened(&path, &InputOptions::default())
+            .err()
+            .unwrap()
+            .to_string()
+            .contains("weights are numbers")
+    );
 }
 
 #[test]
@@ -161,14 +221,25 @@ fn the_first_bad_row_is_named() {
     let mut targets: Vec<Option<i64>> = (0..1000).map(Some).collect();
     (targets[777], targets[900]) = (None, Some(-5));
     let sources: Vec<u64> = (0..1000).collect();
-    let path = parquet_file(dir.path(), "e.parquet", vec![("src", numbers(&sources)), ("dst", Arc::new(Int64Array::from(targets)))], 100);
+    let path = parquet_file(
+        dir.path(),
+        "e.parquet",
+        vec![("src", numbers(&sources)), ("dst", Arc::new(Int64Array::from(targets)))],
+        100,
+    );
     for threads in [1, 4] {
         let error = read(&*opened(&path, &InputOptions::default()).unwrap(), threads).unwrap_err();
         assert!(matches!(error, GraphError::Input(_)));
         assert!(error.to_string().contains("row 778: column dst has no value"), "{error}");
     }
-    let path = parquet_file(dir.path(), "n.parquet", vec![("src", numbers(&[1])), ("dst", Arc::new(Int64Array::from(vec![-5])))], 100);
-    let error = read(&*opened(&path, &InputOptions::default()).unwrap(), 1).unwrap_err().to_string();
+    let path = parquet_file(
+        dir.path(),
+        "n.parquet",
+        vec![("src", numbers(&[1])), ("dst", Arc::new(Int64Array::from(vec![-5])))],
+        100,
+    );
+    let error =
+        read(&*opened(&path, &InputOptions::default()).unwrap(), 1).unwrap_err().to_string();
     assert!(error.contains("row 1: column dst: -5 is not an unsigned"), "{error}");
 }
 
@@ -181,7 +252,8 @@ fn tables_that_are_no_edges_are_refused() {
     };
     let error = say(vec![("a", numbers(&[1])), ("dst", numbers(&[1]))]);
     assert!(error.contains("no column src or source or from; the columns are a, dst"), "{error}");
-    let error = say(vec![("src", Arc::new(Float64Array::from(vec![1.0])) as _), ("dst", numbers(&[1]))]);
+    let error =
+        say(vec![("src", Arc::new(Float64Array::from(vec![1.0])) as _), ("dst", numbers(&[1]))]);
     assert!(error.contains("ids are integers or strings"), "{error}");
     let error = say(vec![("src", numbers(&[])), ("dst", numbers(&[]))]);
     assert!(error.contains("there is no edge"), "{error}");
@@ -190,19 +262,31 @@ fn tables_that_are_no_edges_are_refused() {
 #[test]
 fn vertices_come_from_a_table_of_their_own() {
     let dir = tempfile::tempdir().unwrap();
-    let edges = parquet_file(dir.path(), "e.parquet", vec![("src", numbers(&[1])), ("dst", numbers(&[2]))], 10);
+    let edges = parquet_file(
+        dir.path(),
+        "e.parquet",
+        vec![("src", numbers(&[1])), ("dst", numbers(&[2]))],
+        10,
+    );
     let vertices = parquet_file(dir.path(), "v.parquet", vec![("id", numbers(&[2, 9]))], 10);
-    let source = opened(&edges, &InputOptions { vertices: vec![vertices], ..InputOptions::default() }).unwrap();
+    let source =
+        opened(&edges, &InputOptions { vertices: vec![vertices], ..InputOptions::default() })
+            .unwrap();
     assert_eq!(source.info().declared_vertices, Some(DeclaredVertices::Listed));
-    assert_eq!(read(&*source, 2).unwrap(), (vec![edge("1", "2", None)], vec!["2".to_owned(), "9".to_owned()]));
+    assert_eq!(
+        read(&*source, 2).unwrap(),
+        (vec![edge("1", "2", None)], vec!["2".to_owned(), "9".to_owned()])
+    );
 }
 
 #[test]
 fn damage_is_the_inputs_fault_and_never_a_panic() {
     let dir = tempfile::tempdir().unwrap();
     let many: Vec<u64> = (0..300).map(|number| number * 31).collect();
-    let words: ArrayRef = Arc::new(StringArray::from_iter_values(many.iter().map(|number| format!("w{number}"))));
-    let path = parquet_file(dir.path(), "e.parquet", vec![("src", words), ("dst", numbers(&many))], 100);
+    let words: ArrayRef =
+        Arc::new(StringArray::from_iter_values(many.iter().map(|number| format!("w{number}"))));
+    let path =
+        parquet_file(dir.path(), "e.parquet", vec![("src", words), ("dst", numbers(&many))], 100);
     let whole = std::fs::read(&path).unwrap();
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(|_| {}));
@@ -213,14 +297,20 @@ fn damage_is_the_inputs_fault_and_never_a_panic() {
             bytes.truncate(whole.len() * round / 600);
         } else {
             for _ in 0..1 + round % 3 {
-                random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                random = random
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1_442_695_040_888_963_407);
                 let at = (random >> 33) as usize % bytes.len();
                 bytes[at] = (random >> 20) as u8;
             }
         }
         std::fs::write(&path, &bytes).unwrap();
         let done = opened(&path, &InputOptions::default()).and_then(|source| read(&*source, 2));
-        assert!(matches!(done, Ok(_) | Err(GraphError::Input(_))), "round {round}: {:?}", done.err());
+        assert!(
+            matches!(done, Ok(_) | Err(GraphError::Input(_))),
+            "round {round}: {:?}",
+            done.err()
+        );
     }
     std::panic::set_hook(hook);
 }
@@ -228,22 +318,35 @@ fn damage_is_the_inputs_fault_and_never_a_panic() {
 #[test]
 fn a_failing_device_is_not_the_inputs_fault() {
     let dir = tempfile::tempdir().unwrap();
-    let path = parquet_file(dir.path(), "e.parquet", vec![("src", numbers(&[1])), ("dst", numbers(&[2]))], 10);
+    let path = parquet_file(
+        dir.path(),
+        "e.parquet",
+        vec![("src", numbers(&[1])), ("dst", numbers(&[2]))],
+        10,
+    );
     let count = Arc::new(FaultPlan::count_only());
     let run = |disk: Disk| {
-        open(&disk, &[path.clone().into()], EdgeFormat::Parquet, &InputOptions::default()).and_then(|source| read(&*source, 1))
+        open(&disk, &[path.clone().into()], EdgeFormat::Parquet, &InputOptions::default())
+            .and_then(|source| read(&*source, 1))
     };
     run(Disk::with_faults(count.clone())).unwrap();
     for number in 0..count.operations() {
         // EIO
         let done = run(Disk::with_faults(Arc::new(FaultPlan::nth(number, Fault::Error(5)))));
-        assert!(matches!(done, Ok(_) | Err(GraphError::Storage(_))), "operation {number}: {:?}", done.err());
+        assert!(
+            matches!(done, Ok(_) | Err(GraphError::Storage(_))),
+            "operation {number}: {:?}",
+            done.err()
+        );
     }
 }
 
 fn stream(batches: Vec<RecordBatch>, options: &InputOptions) -> Result<ArrowEdges> {
     let schema = batches[0].schema();
-    ArrowEdges::new(Box::new(RecordBatchIterator::new(batches.into_iter().map(Ok), schema)), options)
+    ArrowEdges::new(
+        Box::new(RecordBatchIterator::new(batches.into_iter().map(Ok), schema)),
+        options,
+    )
 }
 
 #[test]
@@ -258,22 +361,29 @@ fn arrow_streams_are_edges() {
         .unwrap()
     };
     for threads in [1, 3] {
-        let source = stream(vec![batch(0, 5), batch(5, 5), batch(5, 200_000)], &InputOptions::default()).unwrap();
+        let source =
+            stream(vec![batch(0, 5), batch(5, 5), batch(5, 200_000)], &InputOptions::default())
+                .unwrap();
         assert_eq!(source.info().weights, Some(WeightKind::F64));
         let (edges, _) = read(&source, threads).unwrap();
         assert_eq!(edges.len(), 200_000);
-        assert!(edges.iter().all(|(source, target, weight)| source == target && *weight == Some(0.5)));
+        assert!(
+            edges.iter().all(|(source, target, weight)| source == target && *weight == Some(0.5))
+        );
         assert!(read(&source, 1).unwrap_err().to_string().contains("once only"));
     }
 }
 
 #[test]
 fn a_stream_names_its_first_bad_row() {
-    let values: Vec<Option<i64>> = (0..300_000).map(|number| (number % 100_000 != 99_999).then_some(number)).collect();
+    let values: Vec<Option<i64>> =
+        (0..300_000).map(|number| (number % 100_000 != 99_999).then_some(number)).collect();
     let array: ArrayRef = Arc::new(Int64Array::from(values));
     let batch = RecordBatch::try_from_iter(vec![("src", array.clone()), ("dst", array)]).unwrap();
     for threads in [1, 4] {
-        let error = read(&stream(vec![batch.clone()], &InputOptions::default()).unwrap(), threads).unwrap_err().to_string();
+        let error = read(&stream(vec![batch.clone()], &InputOptions::default()).unwrap(), threads)
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("Arrow stream: row 100000: column src has no value"), "{error}");
     }
 }
@@ -281,16 +391,32 @@ fn a_stream_names_its_first_bad_row() {
 #[test]
 fn formats_are_told_apart() {
     let dir = tempfile::tempdir().unwrap();
-    let parquet = parquet_file(dir.path(), "no_extension", vec![("src", numbers(&[1])), ("dst", numbers(&[2]))], 10);
+    let parquet = parquet_file(
+        dir.path(),
+        "no_extension",
+        vec![("src", numbers(&[1])), ("dst", numbers(&[2]))],
+        10,
+    );
     let text = dir.path().join("e.txt");
     std::fs::write(&text, "1 2\n").unwrap();
     assert_eq!(opened(&parquet, &InputOptions::default()).unwrap().info().format, "parquet");
     assert_eq!(opened(&text, &InputOptions::default()).unwrap().info().format, "text");
-    let both = open(&Disk::new(), &[parquet.into(), text.clone().into()], EdgeFormat::default(), &InputOptions::default());
+    let both = open(
+        &Disk::new(),
+        &[parquet.into(), text.clone().into()],
+        EdgeFormat::default(),
+        &InputOptions::default(),
+    );
     assert!(both.err().unwrap().to_string().contains("is Parquet"));
     let fake = dir.path().join("e.parquet");
     std::fs::copy(text, &fake).unwrap();
-    assert!(opened(&fake, &InputOptions::default()).err().unwrap().to_string().contains("not a whole Parquet file"));
+    assert!(
+        opened(&fake, &InputOptions::default())
+            .err()
+            .unwrap()
+            .to_string()
+            .contains("not a whole Parquet file")
+    );
     assert_eq!("parquet".parse(), Ok(EdgeFormat::Parquet));
     assert!("xml".parse::<EdgeFormat>().unwrap_err().ends_with("parquet"));
 }

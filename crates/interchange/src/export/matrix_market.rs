@@ -1,7 +1,8 @@
 //! Matrix Market: a square matrix with an entry for each edge, rows and columns counted from 1.
 //!
-//! Where the graph's ids are 1, 2, ... they are the indices; other ids are numbered from 1 in ascending order, and a comment says so. An
-//! undirected graph is a symmetric matrix, of which the format wants the lower triangle.
+//! Where the graph's ids are 1, 2, ... they are the indices; other ids are numbered from 1 in
+//! ascending order, and a comment says so. An undirected graph is a symmetric matrix, of which the
+//! format wants the lower triangle.
 
 use std::{io::Write, path::Path};
 
@@ -29,7 +30,11 @@ pub(super) fn write(path: &Path, graph: &Graph, options: &WriteOptions<'_>) -> R
         let sources = lookup.ranks(&rows.sources)?;
         let targets = lookup.ranks(&rows.targets)?;
         for (row, (&source, &target)) in sources.iter().zip(&targets).enumerate() {
-            let (source, target) = if graph.directed() { (source, target) } else { (source.max(target), source.min(target)) };
+            let (source, target) = if graph.directed() {
+                (source, target)
+            } else {
+                (source.max(target), source.min(target))
+            };
             put_integer(&mut text, source + 1);
             text.push(b' ');
             put_integer(&mut text, target + 1);
@@ -62,8 +67,12 @@ fn header(graph: &Graph) -> Vec<u8> {
     match graph.manifest().ids {
         IdTable::Range { first: 1 } => {}
         IdTable::Range { first: 0 } => text.push_str("% index i stands for id i - 1\n"),
-        IdTable::Range { first } => text.push_str(&format!("% index i stands for id i + {}\n", first - 1)),
-        IdTable::Numbers | IdTable::Names => text.push_str("% index i stands for the graph's i-th id in ascending order\n"),
+        IdTable::Range { first } => {
+            text.push_str(&format!("% index i stands for id i + {}\n", first - 1))
+        }
+        IdTable::Numbers | IdTable::Names => {
+            text.push_str("% index i stands for the graph's i-th id in ascending order\n")
+        }
     }
     text.push_str(&format!("{0} {0} ", graph.vertices()));
     text.into_bytes()

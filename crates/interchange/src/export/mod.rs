@@ -1,7 +1,7 @@
 //! A graph's edges by original id: Parquet, CSV, Matrix Market. An undirected edge comes once.
 //!
-//! Edges come in the order of the disk, 64 Ki at a time, through [`Graph::for_each_edge`]; memory is that of a few batches, plus a row
-//! group in Parquet, plus the tables of `keys`.
+//! Edges come in the order of the disk, 64 Ki at a time, through [`Graph::for_each_edge`]; memory
+//! is that of a few batches, plus a row group in Parquet, plus the tables of `keys`.
 
 mod matrix_market;
 #[cfg(test)]
@@ -10,7 +10,9 @@ mod tests;
 use std::{io::Write, path::Path, sync::Arc};
 
 use arrow::{
-    array::{ArrayRef, Float32Array, Float64Array, RecordBatch, StringBuilder, UInt32Array, UInt64Array},
+    array::{
+        ArrayRef, Float32Array, Float64Array, RecordBatch, StringBuilder, UInt32Array, UInt64Array,
+    },
     datatypes::{DataType, Field},
 };
 use outercore_graph::{EdgeRows, Graph, GraphError, Result, WeightKind};
@@ -42,13 +44,16 @@ impl ExportFormat {
             "parquet" => Ok(Self::Parquet),
             "csv" => Ok(Self::Csv),
             "mtx" => Ok(Self::MatrixMarket),
-            _ => Err(GraphError::Usage(format!("the name of the edge list {} must end in .parquet, .csv or .mtx", path.display()))),
+            _ => Err(GraphError::Usage(format!(
+                "the name of the edge list {} must end in .parquet, .csv or .mtx",
+                path.display()
+            ))),
         }
     }
 }
 
-/// Writes every edge of `graph` to the file at `path`, in the format of its extension; returns how many there were. The file appears
-/// whole, or not at all.
+/// Writes every edge of `graph` to the file at `path`, in the format of its extension; returns how
+/// many there were. The file appears whole, or not at all.
 pub fn export_edges(path: &Path, graph: &Graph, options: &WriteOptions<'_>) -> Result<u64> {
     match ExportFormat::of(path)? {
         ExportFormat::Parquet => write_parquet(path, graph, options),
@@ -77,7 +82,11 @@ fn for_each_batch(graph: &Graph, options: &WriteOptions<'_>, visit: Visit<'_>) -
 fn write_csv(path: &Path, graph: &Graph, options: &WriteOptions<'_>) -> Result<u64> {
     let mut file = Publication::begin(graph.disk(), path)?;
     let kind = graph.weights();
-    let mut text = if kind == WeightKind::None { b"source,target\n".to_vec() } else { b"source,target,weight\n".to_vec() };
+    let mut text = if kind == WeightKind::None {
+        b"source,target\n".to_vec()
+    } else {
+        b"source,target,weight\n".to_vec()
+    };
     let edges = for_each_batch(graph, options, &mut |sources, targets, weights| {
         for row in 0..sources.len() {
             put_end(&mut text, sources, row);
@@ -109,7 +118,9 @@ fn put_end(text: &mut Vec<u8>, ends: &Resolved, row: usize) {
 fn put_weight(text: &mut Vec<u8>, weight: f64, kind: WeightKind) {
     match kind {
         WeightKind::U32 => csv::put_integer(text, weight as u64),
-        WeightKind::F32 => text.extend_from_slice(ryu::Buffer::new().format(weight as f32).as_bytes()),
+        WeightKind::F32 => {
+            text.extend_from_slice(ryu::Buffer::new().format(weight as f32).as_bytes())
+        }
         WeightKind::None | WeightKind::F64 => csv::put_float(text, weight),
     }
 }
@@ -117,7 +128,10 @@ fn put_weight(text: &mut Vec<u8>, weight: f64, kind: WeightKind) {
 fn write_parquet(path: &Path, graph: &Graph, options: &WriteOptions<'_>) -> Result<u64> {
     let file = Publication::begin(graph.disk(), path)?;
     let kind = graph.weights();
-    let mut fields = vec![Field::new("source", parquet::id_type(graph), false), Field::new("target", parquet::id_type(graph), false)];
+    let mut fields = vec![
+        Field::new("source", parquet::id_type(graph), false),
+        Field::new("target", parquet::id_type(graph), false),
+    ];
     let weight_type = match kind {
         WeightKind::None => None,
         WeightKind::U32 => Some(DataType::UInt32),
@@ -129,7 +143,8 @@ fn write_parquet(path: &Path, graph: &Graph, options: &WriteOptions<'_>) -> Resu
     let edges = for_each_batch(graph, options, &mut |sources, targets, weights| {
         let mut arrays = vec![end_array(sources), end_array(targets)];
         arrays.extend(weight_array(weights, kind));
-        let batch = RecordBatch::try_new(schema.clone(), arrays).map_err(|error| parquet_write_error(path, error.into()))?;
+        let batch = RecordBatch::try_new(schema.clone(), arrays)
+            .map_err(|error| parquet_write_error(path, error.into()))?;
         writer.write(&batch).map_err(|error| parquet_write_error(path, error))
     })?;
     parquet::finish(writer, path)?;
@@ -150,8 +165,12 @@ fn end_array(ends: &Resolved) -> ArrayRef {
 fn weight_array(weights: &[f64], kind: WeightKind) -> Option<ArrayRef> {
     Some(match kind {
         WeightKind::None => return None,
-        WeightKind::U32 => Arc::new(UInt32Array::from_iter_values(weights.iter().map(|&weight| weight as u32))),
-        WeightKind::F32 => Arc::new(Float32Array::from_iter_values(weights.iter().map(|&weight| weight as f32))),
+        WeightKind::U32 => {
+            Arc::new(UInt32Array::from_iter_values(weights.iter().map(|&weight| weight as u32)))
+        }
+        WeightKind::F32 => {
+            Arc::new(Float32Array::from_iter_values(weights.iter().map(|&weight| weight as f32)))
+        }
         WeightKind::F64 => Arc::new(Float64Array::from_iter_values(weights.iter().copied())),
     })
 }

@@ -7,7 +7,11 @@ use super::*;
 use crate::testing::{Fixture, built_with, graph_of};
 
 fn fixture(text: &str, directed: bool) -> Fixture {
-    built_with(text, None, &BuildOptions { memory: 256 << 20, directed: Some(directed), ..BuildOptions::default() })
+    built_with(
+        text,
+        None,
+        &BuildOptions { memory: 256 << 20, directed: Some(directed), ..BuildOptions::default() },
+    )
 }
 
 fn exported(fixture: &Fixture, name: &str) -> (u64, PathBuf) {
@@ -30,7 +34,8 @@ fn csv_has_every_edge() {
     let (edges, path) = exported(&fixture, "e.csv");
     assert_eq!(edges, 4);
     assert!(std::fs::read_to_string(&path).unwrap().starts_with("source,target,weight\n"));
-    let without: Vec<String> = lines(&path, 1).iter().map(|line| line.trim_end_matches(".0").to_owned()).collect();
+    let without: Vec<String> =
+        lines(&path, 1).iter().map(|line| line.trim_end_matches(".0").to_owned()).collect();
     assert_eq!(without, ["5,7,0.5", "5,7,1", "7,5,2", "7,9,3"]);
 }
 
@@ -56,10 +61,23 @@ fn matrix_market_is_read_back() {
     let fixture = fixture("10 20 5\n20 30 6\n30 10 70000\n", true);
     let (_, path) = exported(&fixture, "e.mtx");
     let text = std::fs::read_to_string(&path).unwrap();
-    assert!(text.starts_with("%%MatrixMarket matrix coordinate integer general\n% index i"), "{text}");
-    let source = crate::open(&Disk::new(), &[path.clone().into()], crate::EdgeFormat::default(), &Default::default()).unwrap();
+    assert!(
+        text.starts_with("%%MatrixMarket matrix coordinate integer general\n% index i"),
+        "{text}"
+    );
+    let source = crate::open(
+        &Disk::new(),
+        &[path.clone().into()],
+        crate::EdgeFormat::default(),
+        &Default::default(),
+    )
+    .unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let graph = graph_of(&*source, folder.path(), &BuildOptions { memory: 256 << 20, ..BuildOptions::default() });
+    let graph = graph_of(
+        &*source,
+        folder.path(),
+        &BuildOptions { memory: 256 << 20, ..BuildOptions::default() },
+    );
     assert_eq!((graph.vertices(), graph.edges()), (3, 3));
 }
 
@@ -68,11 +86,24 @@ fn parquet_is_read_back() {
     for text in ["5 7 0.5\n7 5 2\n7 9 3\n", "5 7 1\n7 5 2\n", "a b\nb c\n", "1 2\n2 3\n"] {
         let fixture = fixture(text, true);
         let (edges, path) = exported(&fixture, "e.parquet");
-        let source = crate::open(&Disk::new(), &[path.clone().into()], crate::EdgeFormat::default(), &Default::default()).unwrap();
+        let source = crate::open(
+            &Disk::new(),
+            &[path.clone().into()],
+            crate::EdgeFormat::default(),
+            &Default::default(),
+        )
+        .unwrap();
         assert_eq!(source.info().format, "parquet");
         let folder = tempfile::tempdir().unwrap();
-        let graph = graph_of(&*source, folder.path(), &BuildOptions { memory: 256 << 20, ..BuildOptions::default() });
-        assert_eq!((graph.vertices(), graph.edges(), graph.weights()), (fixture.graph.vertices(), edges, fixture.graph.weights()));
+        let graph = graph_of(
+            &*source,
+            folder.path(),
+            &BuildOptions { memory: 256 << 20, ..BuildOptions::default() },
+        );
+        assert_eq!(
+            (graph.vertices(), graph.edges(), graph.weights()),
+            (fixture.graph.vertices(), edges, fixture.graph.weights())
+        );
         let (_, first) = exported(&fixture, "a.csv");
         let second = folder.path().join("b.csv");
         export_edges(&second, &graph, &WriteOptions::default()).unwrap();

@@ -35,7 +35,12 @@ pub(super) enum NameAt {
 
 impl Cells {
     /// The cells of `column` for internal ids `vertices`, whose original ids are `keys`.
-    pub(super) fn of(column: &Column, keys: &Keys, vertices: &[u64], lookup: Option<&mut KeyLookup>) -> Result<Self> {
+    pub(super) fn of(
+        column: &Column,
+        keys: &Keys,
+        vertices: &[u64],
+        lookup: Option<&mut KeyLookup>,
+    ) -> Result<Self> {
         let cells = column.gather(vertices).map_err(EngineError::into_graph)?;
         let float = |cell: Cell| match cell {
             Cell::Null => None,
@@ -52,21 +57,38 @@ impl Cells {
         }
         let cells = cells.into_iter();
         Ok(match column.values.kind() {
-            NumberKind::F32 => Cells::Singles(cells.map(|cell| float(cell).map(|number| number as f32)).collect()),
+            NumberKind::F32 => {
+                Cells::Singles(cells.map(|cell| float(cell).map(|number| number as f32)).collect())
+            }
             NumberKind::F64 => Cells::Doubles(cells.map(float).collect()),
             NumberKind::U32 | NumberKind::U64 => Cells::Integers(cells.map(integer).collect()),
         })
     }
 
     /// Internal ids as original ones. A row's own id needs no lookup, and is the commonest.
-    fn ids(values: Vec<Option<u64>>, keys: &Keys, vertices: &[u64], lookup: &mut KeyLookup) -> Result<Self> {
-        let others: Vec<u64> = values.iter().zip(vertices).filter_map(|(value, own)| value.filter(|value| value != own)).collect();
+    fn ids(
+        values: Vec<Option<u64>>,
+        keys: &Keys,
+        vertices: &[u64],
+        lookup: &mut KeyLookup,
+    ) -> Result<Self> {
+        let others: Vec<u64> = values
+            .iter()
+            .zip(vertices)
+            .filter_map(|(value, own)| value.filter(|value| value != own))
+            .collect();
         let mut found = 0..others.len();
         Ok(match (lookup.resolve(&others)?, keys) {
             (Resolved::Numbers(numbers), Keys::Numbers(own)) => {
                 let rows = values.into_iter().zip(vertices).zip(own);
                 let cell = |((value, vertex), own): ((Option<u64>, &u64), &u64)| {
-                    value.map(|value| if value == *vertex { *own } else { found.next().map_or(0, |at| numbers[at]) })
+                    value.map(|value| {
+                        if value == *vertex {
+                            *own
+                        } else {
+                            found.next().map_or(0, |at| numbers[at])
+                        }
+                    })
                 };
                 Cells::Integers(rows.map(cell).collect())
             }
@@ -78,7 +100,9 @@ impl Cells {
                 };
                 Cells::Names { names, index: values.into_iter().zip(vertices).map(cell).collect() }
             }
-            (Resolved::Numbers(_), Keys::Names { .. }) => unreachable!("a graph's ids are all numbers or all names"),
+            (Resolved::Numbers(_), Keys::Names { .. }) => {
+                unreachable!("a graph's ids are all numbers or all names")
+            }
         })
     }
 }

@@ -15,7 +15,12 @@ use crate::{
 };
 
 /// Writes the file.
-pub(super) fn write(path: &Path, graph: &Graph, columns: &[Column], options: &WriteOptions<'_>) -> Result<()> {
+pub(super) fn write(
+    path: &Path,
+    graph: &Graph,
+    columns: &[Column],
+    options: &WriteOptions<'_>,
+) -> Result<()> {
     let mut file = Publication::begin(graph.disk(), path)?;
     let mut text = b"id".to_vec();
     for column in columns {
@@ -51,8 +56,12 @@ pub(crate) fn put_key(text: &mut Vec<u8>, keys: &Keys, row: usize) {
 
 fn put_cell(text: &mut Vec<u8>, cells: &Cells, keys: &Keys, row: usize) {
     match cells {
-        Cells::Integers(values) => values[row].into_iter().for_each(|value| put_integer(text, value)),
-        Cells::Singles(values) => values[row].into_iter().for_each(|value| put(text, ryu::Buffer::new().format_finite(value))),
+        Cells::Integers(values) => {
+            values[row].into_iter().for_each(|value| put_integer(text, value))
+        }
+        Cells::Singles(values) => values[row]
+            .into_iter()
+            .for_each(|value| put(text, ryu::Buffer::new().format_finite(value))),
         Cells::Doubles(values) => values[row].into_iter().for_each(|value| put_float(text, value)),
         Cells::Names { names, index } => match index[row] {
             NameAt::Nowhere => {}
@@ -72,7 +81,8 @@ pub(crate) fn put_float(text: &mut Vec<u8>, value: f64) {
     put(text, ryu::Buffer::new().format_finite(value));
 }
 
-/// A name, in quotes where it would not be read back otherwise. An empty name is quoted, to differ from no value.
+/// A name, in quotes where it would not be read back otherwise. An empty name is quoted, to differ
+/// from no value.
 pub(crate) fn put_name(text: &mut Vec<u8>, name: &str) {
     let special = |byte: u8| matches!(byte, b',' | b'"' | b'\n' | b'\r');
     if !name.is_empty() && !name.bytes().any(special) {

@@ -1,6 +1,8 @@
-//! LDBC Graphalytics' output: a line for each vertex, its id and its value with a space between, no header.
+//! LDBC Graphalytics' output: a line for each vertex, its id and its value with a space between, no
+//! header.
 //!
-//! What has no value is what the benchmark's specification says: a level of 2^63 - 1, a distance of `infinity`.
+//! What has no value is what the benchmark's specification says: a level of 2^63 - 1, a distance of
+//! `infinity`.
 
 use std::{io::Write, path::Path};
 
@@ -23,7 +25,12 @@ const NO_INTEGER: u64 = i64::MAX as u64;
 const NO_FLOAT: &[u8] = b"infinity";
 
 /// Writes the main column.
-pub(super) fn write(path: &Path, graph: &Graph, columns: &[Column], options: &WriteOptions<'_>) -> Result<()> {
+pub(super) fn write(
+    path: &Path,
+    graph: &Graph,
+    columns: &[Column],
+    options: &WriteOptions<'_>,
+) -> Result<()> {
     let Some(column) = columns.first() else { return Ok(()) };
     if graph.manifest().ids == IdTable::Names {
         return Err(GraphError::Usage(format!(
@@ -38,7 +45,9 @@ pub(super) fn write(path: &Path, graph: &Graph, columns: &[Column], options: &Wr
             put_key(&mut text, keys, row);
             text.push(b' ');
             match &cells[0] {
-                Cells::Integers(values) => put_integer(&mut text, values[row].unwrap_or(NO_INTEGER)),
+                Cells::Integers(values) => {
+                    put_integer(&mut text, values[row].unwrap_or(NO_INTEGER))
+                }
                 Cells::Singles(values) => put_real(&mut text, values[row].map(f64::from)),
                 Cells::Doubles(values) => put_real(&mut text, values[row]),
                 Cells::Names { .. } => unreachable!("ids are numbers"),

@@ -1,7 +1,9 @@
-//! The columns of a run by original id: CSV, Parquet, NumPy, Graphalytics' own format; and the best rows of one.
+//! The columns of a run by original id: CSV, Parquet, NumPy, Graphalytics' own format; and the best
+//! rows of one.
 //!
-//! Rows come in ascending order of original id, 64 Ki at a time, through [`outercore_graph::Graph::for_each_key`]; memory is that of a
-//! few batches, plus a row group in Parquet, plus the tables of `keys` where a value is itself a vertex.
+//! Rows come in ascending order of original id, 64 Ki at a time, through
+//! [`outercore_graph::Graph::for_each_key`]; memory is that of a few batches, plus a row group in
+//! Parquet, plus the tables of `keys` where a value is itself a vertex.
 
 mod cells;
 pub(crate) mod csv;
@@ -43,7 +45,10 @@ impl ResultFormat {
         check_target(path)?;
         let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or("");
         Self::from_str(&extension.to_ascii_lowercase()).map_err(|()| {
-            GraphError::Usage(format!("the name of the result {} must end in .csv, .parquet, .npy or .graphalytics", path.display()))
+            GraphError::Usage(format!(
+                "the name of the result {} must end in .csv, .parquet, .npy or .graphalytics",
+                path.display()
+            ))
         })
     }
 }
@@ -62,13 +67,19 @@ impl FromStr for ResultFormat {
     }
 }
 
-/// Writes `columns` by original id to the file at `path`, in the format of its extension. The file appears whole, or not at all.
+/// Writes `columns` by original id to the file at `path`, in the format of its extension. The file
+/// appears whole, or not at all.
 pub fn write_result(path: &Path, graph: &Graph, columns: &[Column]) -> Result<()> {
     write_result_with(path, graph, columns, &WriteOptions::default())
 }
 
 /// [`write_result`] with a bound on memory, and the means to stop it.
-pub fn write_result_with(path: &Path, graph: &Graph, columns: &[Column], options: &WriteOptions<'_>) -> Result<()> {
+pub fn write_result_with(
+    path: &Path,
+    graph: &Graph,
+    columns: &[Column],
+    options: &WriteOptions<'_>,
+) -> Result<()> {
     match ResultFormat::of(path)? {
         ResultFormat::Csv => csv::write(path, graph, columns, options),
         ResultFormat::Parquet => parquet::write(path, graph, columns, options),
@@ -87,7 +98,10 @@ fn for_each_batch(
     let looks_up = columns.iter().any(|column| column.meaning == Meaning::Vertex);
     let mut lookup = if looks_up { Some(KeyLookup::new(graph, options.memory)?) } else { None };
     graph.for_each_key(BATCH, &mut |keys, vertices| {
-        let cells = columns.iter().map(|column| Cells::of(column, keys, vertices, lookup.as_mut())).collect::<Result<Vec<_>>>()?;
+        let cells = columns
+            .iter()
+            .map(|column| Cells::of(column, keys, vertices, lookup.as_mut()))
+            .collect::<Result<Vec<_>>>()?;
         visit(keys, &cells)?;
         options.step(vertices.len())
     })

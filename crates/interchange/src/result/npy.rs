@@ -1,6 +1,7 @@
 //! NumPy: the main column alone, one entry for each vertex in ascending order of original id.
 //!
-//! Whole numbers are u64; where some vertex has no value they are f64 with NaN, as long as each is exact.
+//! Whole numbers are u64; where some vertex has no value they are f64 with NaN, as long as each is
+//! exact.
 
 use std::{io::Write, path::Path};
 
@@ -17,15 +18,25 @@ use crate::{
 const EXACT: u64 = 1 << 53;
 
 /// Writes the file.
-pub(super) fn write(path: &Path, graph: &Graph, columns: &[Column], options: &WriteOptions<'_>) -> Result<()> {
+pub(super) fn write(
+    path: &Path,
+    graph: &Graph,
+    columns: &[Column],
+    options: &WriteOptions<'_>,
+) -> Result<()> {
     let Some(column) = columns.first() else { return Ok(()) };
     if column.meaning == Meaning::Vertex && graph.manifest().ids == IdTable::Names {
-        return Err(unsuitable(path, &format!("the {} is a name, and .npy holds numbers", column.name)));
+        return Err(unsuitable(
+            path,
+            &format!("the {} is a name, and .npy holds numbers", column.name),
+        ));
     }
     let integers = matches!(column.values.kind(), NumberKind::U32 | NumberKind::U64);
     let real = !integers || has_nulls(column, graph)?;
     let mut file = Publication::begin(graph.disk(), path)?;
-    let put = |file: &mut Publication, bytes: &[u8]| file.write_all(bytes).map_err(|error| write_error(path, error));
+    let put = |file: &mut Publication, bytes: &[u8]| {
+        file.write_all(bytes).map_err(|error| write_error(path, error))
+    };
     put(&mut file, &header(if real { "<f8" } else { "<u8" }, graph.vertices()))?;
     let mut bytes = Vec::new();
     for_each_batch(graph, &columns[..1], options, &mut |_, cells| {
@@ -39,14 +50,20 @@ pub(super) fn write(path: &Path, graph: &Graph, columns: &[Column], options: &Wr
                             "some vertices have no value and others one above 2^53, which .npy cannot hold together",
                         ));
                     }
-                    bytes.extend_from_slice(&value.map_or(f64::NAN, |value| value as f64).to_le_bytes());
+                    bytes.extend_from_slice(
+                        &value.map_or(f64::NAN, |value| value as f64).to_le_bytes(),
+                    );
                 }
             }
-            Cells::Integers(values) => values.iter().for_each(|value| bytes.extend_from_slice(&value.unwrap_or(u64::MAX).to_le_bytes())),
-            Cells::Singles(values) => {
-                values.iter().for_each(|value| bytes.extend_from_slice(&value.map_or(f64::NAN, f64::from).to_le_bytes()))
-            }
-            Cells::Doubles(values) => values.iter().for_each(|value| bytes.extend_from_slice(&value.unwrap_or(f64::NAN).to_le_bytes())),
+            Cells::Integers(values) => values.iter().for_each(|value| {
+                bytes.extend_from_slice(&value.unwrap_or(u64::MAX).to_le_bytes())
+            }),
+            Cells::Singles(values) => values.iter().for_each(|value| {
+                bytes.extend_from_slice(&value.map_or(f64::NAN, f64::from).to_le_bytes())
+            }),
+            Cells::Doubles(values) => values.iter().for_each(|value| {
+                bytes.extend_from_slice(&value.unwrap_or(f64::NAN).to_le_bytes())
+            }),
             Cells::Names { .. } => return Err(unsuitable(path, ".npy holds numbers")),
         }
         put(&mut file, &bytes)
@@ -55,7 +72,10 @@ pub(super) fn write(path: &Path, graph: &Graph, columns: &[Column], options: &Wr
 }
 
 fn unsuitable(path: &Path, why: &str) -> GraphError {
-    GraphError::Usage(format!("{} cannot be written: {why}; give a name that ends in .parquet or .csv", path.display()))
+    GraphError::Usage(format!(
+        "{} cannot be written: {why}; give a name that ends in .parquet or .csv",
+        path.display()
+    ))
 }
 
 /// Whether some vertex has no value.

@@ -8,7 +8,10 @@ use ::parquet::{
     file::properties::WriterProperties,
 };
 use arrow::{
-    array::{ArrayRef, Float32Array, Float64Array, RecordBatch, StringArray, StringBuilder, UInt32Array, UInt64Array},
+    array::{
+        ArrayRef, Float32Array, Float64Array, RecordBatch, StringArray, StringBuilder, UInt32Array,
+        UInt64Array,
+    },
     datatypes::{DataType, Field, Schema},
 };
 use outercore_engine::{Column, Meaning, NumberKind};
@@ -27,14 +30,19 @@ use crate::{
 const GROUP: usize = 256 << 10;
 
 /// The writer of a file with these columns.
-pub(crate) fn writer(file: Publication, path: &Path, fields: Vec<Field>) -> Result<(ArrowWriter<Publication>, Arc<Schema>)> {
+pub(crate) fn writer(
+    file: Publication,
+    path: &Path,
+    fields: Vec<Field>,
+) -> Result<(ArrowWriter<Publication>, Arc<Schema>)> {
     let schema = Arc::new(Schema::new(fields));
     let properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
         .set_max_row_group_row_count(Some(GROUP))
         .set_created_by(format!("outercore {}", env!("CARGO_PKG_VERSION")))
         .build();
-    let writer = ArrowWriter::try_new(file, schema.clone(), Some(properties)).map_err(|error| parquet_write_error(path, error))?;
+    let writer = ArrowWriter::try_new(file, schema.clone(), Some(properties))
+        .map_err(|error| parquet_write_error(path, error))?;
     Ok((writer, schema))
 }
 
@@ -49,15 +57,27 @@ pub(crate) fn finish(writer: ArrowWriter<Publication>, path: &Path) -> Result<()
 }
 
 /// Writes the file.
-pub(super) fn write(path: &Path, graph: &Graph, columns: &[Column], options: &WriteOptions<'_>) -> Result<()> {
+pub(super) fn write(
+    path: &Path,
+    graph: &Graph,
+    columns: &[Column],
+    options: &WriteOptions<'_>,
+) -> Result<()> {
     let file = Publication::begin(graph.disk(), path)?;
     let mut fields = vec![Field::new("id", id_type(graph), false)];
-    fields.extend(columns.iter().map(|column| Field::new(column.name, type_of(column, graph), true)));
+    fields
+        .extend(columns.iter().map(|column| Field::new(column.name, type_of(column, graph), true)));
     let (mut writer, schema) = writer(file, path, fields)?;
     for_each_batch(graph, columns, options, &mut |keys, cells| {
         let mut arrays = vec![key_array(keys)];
-        arrays.extend(cells.iter().zip(schema.fields().iter().skip(1)).map(|(cells, field)| array(cells, keys, field.data_type())));
-        let batch = RecordBatch::try_new(schema.clone(), arrays).map_err(|error| parquet_write_error(path, error.into()))?;
+        arrays.extend(
+            cells
+                .iter()
+                .zip(schema.fields().iter().skip(1))
+                .map(|(cells, field)| array(cells, keys, field.data_type())),
+        );
+        let batch = RecordBatch::try_new(schema.clone(), arrays)
+            .map_err(|error| parquet_write_error(path, error.into()))?;
         writer.write(&batch).map_err(|error| parquet_write_error(path, error))
     })?;
     finish(writer, path)
@@ -77,16 +97,19 @@ fn type_of(column: &Column, graph: &Graph) -> DataType {
 fn key_array(keys: &Keys) -> ArrayRef {
     match keys {
         Keys::Numbers(numbers) => Arc::new(UInt64Array::from(numbers.clone())),
-        Keys::Names { .. } => Arc::new(StringArray::from_iter_values((0..keys.len()).map(|row| keys.name(row)))),
+        Keys::Names { .. } => {
+            Arc::new(StringArray::from_iter_values((0..keys.len()).map(|row| keys.name(row))))
+        }
     }
 }
 
 fn array(cells: &Cells, keys: &Keys, kind: &DataType) -> ArrayRef {
     match cells {
-        // A U32 column's values, and that of an isolated vertex, fit: the type comes from the column.
-        Cells::Integers(values) if *kind == DataType::UInt32 => {
-            Arc::new(values.iter().map(|value| value.map(|value| value as u32)).collect::<UInt32Array>())
-        }
+        // A U32 column's values, and that of an isolated vertex, fit: the type comes from the
+        // column.
+        Cells::Integers(values) if *kind == DataType::UInt32 => Arc::new(
+            values.iter().map(|value| value.map(|value| value as u32)).collect::<UInt32Array>(),
+        ),
         Cells::Integers(values) => Arc::new(UInt64Array::from_iter(values.iter().copied())),
         Cells::Singles(values) => Arc::new(Float32Array::from_iter(values.iter().copied())),
         Cells::Doubles(values) => Arc::new(Float64Array::from_iter(values.iter().copied())),

@@ -22,7 +22,8 @@ fn column(name: &'static str, values: Values, isolated: Isolated, meaning: Meani
     Column { name, values, isolated, meaning, exceptions: Vec::new() }
 }
 
-/// A chain 10 -> 20 -> 30 with an edge back, and 40 without edges; values are listed by original id.
+/// A chain 10 -> 20 -> 30 with an edge back, and 40 without edges; values are listed by original
+/// id.
 fn chain(names: bool) -> Fixture {
     let id = |number: u64| if names { format!("v{number}") } else { number.to_string() };
     let text = format!("{} {}\n{} {}\n{} {}\n", id(10), id(20), id(20), id(30), id(30), id(20));
@@ -47,15 +48,30 @@ fn internal(graph: &Graph, id: u64, names: bool) -> u32 {
 fn columns(graph: &Graph, names: bool) -> Vec<Column> {
     let label = internal(graph, 20, names);
     vec![
-        column("level", Values::U32(by_id(graph, &[(10, 0), (20, 1), (30, u32::MAX)], names)), Isolated::Null, Meaning::Number),
+        column(
+            "level",
+            Values::U32(by_id(graph, &[(10, 0), (20, 1), (30, u32::MAX)], names)),
+            Isolated::Null,
+            Meaning::Number,
+        ),
         column(
             "score",
             Values::F64(by_id(graph, &[(10, 0.1), (20, 1e-9), (30, f64::INFINITY)], names)),
             Isolated::Value(0.25),
             Meaning::Number,
         ),
-        column("single", Values::F32(by_id(graph, &[(10, 0.1), (20, 2.0), (30, f32::NAN)], names)), Isolated::Null, Meaning::Number),
-        column("component", Values::U32(by_id(graph, &[(10, label), (20, label), (30, u32::MAX)], names)), Isolated::Own, Meaning::Vertex),
+        column(
+            "single",
+            Values::F32(by_id(graph, &[(10, 0.1), (20, 2.0), (30, f32::NAN)], names)),
+            Isolated::Null,
+            Meaning::Number,
+        ),
+        column(
+            "component",
+            Values::U32(by_id(graph, &[(10, label), (20, label), (30, u32::MAX)], names)),
+            Isolated::Own,
+            Meaning::Vertex,
+        ),
     ]
 }
 
@@ -66,7 +82,10 @@ fn write_text(fixture: &Fixture, name: &str, columns: &[Column]) -> String {
 }
 
 fn read_parquet(path: &PathBuf) -> Vec<RecordBatch> {
-    let reader = ParquetRecordBatchReaderBuilder::try_new(std::fs::File::open(path).unwrap()).unwrap().build().unwrap();
+    let reader = ParquetRecordBatchReaderBuilder::try_new(std::fs::File::open(path).unwrap())
+        .unwrap()
+        .build()
+        .unwrap();
     reader.map(|batch| batch.unwrap()).collect()
 }
 
@@ -74,14 +93,20 @@ fn read_parquet(path: &PathBuf) -> Vec<RecordBatch> {
 fn csv_of_numbers() {
     let fixture = chain(false);
     let text = write_text(&fixture, "r.csv", &columns(&fixture.graph, false));
-    assert_eq!(text, "id,level,score,single,component\n10,0,0.1,0.1,20\n20,1,1e-9,2.0,20\n30,,,,\n40,,0.25,,40\n");
+    assert_eq!(
+        text,
+        "id,level,score,single,component\n10,0,0.1,0.1,20\n20,1,1e-9,2.0,20\n30,,,,\n40,,0.25,,40\n"
+    );
 }
 
 #[test]
 fn csv_of_names() {
     let fixture = chain(true);
     let text = write_text(&fixture, "r.csv", &columns(&fixture.graph, true));
-    assert_eq!(text, "id,level,score,single,component\nv10,0,0.1,0.1,v20\nv20,1,1e-9,2.0,v20\nv30,,,,\nv40,,0.25,,v40\n");
+    assert_eq!(
+        text,
+        "id,level,score,single,component\nv10,0,0.1,0.1,v20\nv20,1,1e-9,2.0,v20\nv30,,,,\nv40,,0.25,,v40\n"
+    );
 }
 
 #[test]
@@ -101,7 +126,8 @@ fn parquet_has_types_and_nulls() {
         write_result(&path, &fixture.graph, &columns(&fixture.graph, names)).unwrap();
         let batches = read_parquet(&path);
         let schema = batches[0].schema();
-        let types: Vec<_> = schema.fields().iter().map(|field| field.data_type().to_string()).collect();
+        let types: Vec<_> =
+            schema.fields().iter().map(|field| field.data_type().to_string()).collect();
         let id = if names { "Utf8" } else { "UInt64" };
         assert_eq!(types, [id, "UInt32", "Float64", "Float32", id]);
         let show = |column: usize| -> Vec<String> {
@@ -122,20 +148,38 @@ fn npy_is_whole_or_real() {
     let read = |columns: &[Column]| {
         write_result(&path, &fixture.graph, columns).unwrap();
         let bytes = std::fs::read(&path).unwrap();
-        assert!(bytes.starts_with(b"\x93NUMPY\x01\x00") && bytes.len() == 128 + 4 * 8, "{}", bytes.len());
+        assert!(
+            bytes.starts_with(b"\x93NUMPY\x01\x00") && bytes.len() == 128 + 4 * 8,
+            "{}",
+            bytes.len()
+        );
         let kind = String::from_utf8_lossy(&bytes[10..128]).into_owned();
         assert!(kind.ends_with(" \n") && kind.contains("'shape': (4,)"));
-        let words: Vec<u64> = bytes[128..].chunks(8).map(|word| u64::from_le_bytes(word.try_into().unwrap())).collect();
+        let words: Vec<u64> = bytes[128..]
+            .chunks(8)
+            .map(|word| u64::from_le_bytes(word.try_into().unwrap()))
+            .collect();
         (kind.contains("<u8"), words)
     };
     let (whole, words) = read(&columns(&fixture.graph, false));
     let reals: Vec<f64> = words.into_iter().map(f64::from_bits).collect();
     assert!(!whole && reals[..2] == [0.0, 1.0] && reals[2..].iter().all(|value| value.is_nan()));
-    let core =
-        column("core", Values::U32(by_id(&fixture.graph, &[(10, 1), (20, 2), (30, 3)], false)), Isolated::Value(0.0), Meaning::Number);
+    let core = column(
+        "core",
+        Values::U32(by_id(&fixture.graph, &[(10, 1), (20, 2), (30, 3)], false)),
+        Isolated::Value(0.0),
+        Meaning::Number,
+    );
     assert_eq!(read(&[core]), (true, vec![1, 2, 3, 0]));
-    let large = column("x", Values::U64(by_id(&fixture.graph, &[(10, EXACT + 1)], false)), Isolated::Null, Meaning::Number);
-    assert!(write_result(&path, &fixture.graph, &[large]).unwrap_err().to_string().contains("2^53"));
+    let large = column(
+        "x",
+        Values::U64(by_id(&fixture.graph, &[(10, EXACT + 1)], false)),
+        Isolated::Null,
+        Meaning::Number,
+    );
+    assert!(
+        write_result(&path, &fixture.graph, &[large]).unwrap_err().to_string().contains("2^53")
+    );
 }
 
 /// The largest whole number that f64 has all below of.
@@ -146,9 +190,13 @@ fn nothing_is_left_when_stopped() {
     let fixture = chain(false);
     let path = fixture.dir.path().join("r.csv");
     let options = WriteOptions { cancelled: &|| true, ..WriteOptions::default() };
-    let error = write_result_with(&path, &fixture.graph, &columns(&fixture.graph, false), &options).unwrap_err();
+    let error = write_result_with(&path, &fixture.graph, &columns(&fixture.graph, false), &options)
+        .unwrap_err();
     assert!(matches!(error, GraphError::Cancelled));
-    let left: Vec<_> = std::fs::read_dir(fixture.dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    let left: Vec<_> = std::fs::read_dir(fixture.dir.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
     assert!(!left.iter().any(|name| name.to_string_lossy().contains("r.csv")), "{left:?}");
 }
 
@@ -156,7 +204,9 @@ fn nothing_is_left_when_stopped() {
 fn extensions_decide() {
     let dir = tempfile::tempdir().unwrap();
     assert_eq!(ResultFormat::of(&dir.path().join("a.CSV")).unwrap(), ResultFormat::Csv);
-    assert!(ResultFormat::of(&dir.path().join("a.txt")).unwrap_err().to_string().contains(".parquet"));
+    assert!(
+        ResultFormat::of(&dir.path().join("a.txt")).unwrap_err().to_string().contains(".parquet")
+    );
 }
 
 #[test]
@@ -166,7 +216,10 @@ fn awkward_names_are_quoted() {
         csv::put_name(&mut text, name);
         text.push(b';');
     }
-    assert_eq!(String::from_utf8(text).unwrap(), "plain;\"a,b\";\"say \"\"x\"\"\";\"\";\"two\nlines\";");
+    assert_eq!(
+        String::from_utf8(text).unwrap(),
+        "plain;\"a,b\";\"say \"\"x\"\"\";\"\";\"two\nlines\";"
+    );
 }
 
 #[test]
@@ -179,7 +232,13 @@ fn the_best_rows_come_first() {
         Meaning::Number,
     );
     let rows = top_rows(&fixture.graph, &column, 10).unwrap();
-    assert_eq!(rows, [outercore_engine::TopRow(Key::Number(20), 5.0), outercore_engine::TopRow(Key::Number(10), 1.0)]);
+    assert_eq!(
+        rows,
+        [
+            outercore_engine::TopRow(Key::Number(20), 5.0),
+            outercore_engine::TopRow(Key::Number(10), 1.0)
+        ]
+    );
     assert_eq!(top_rows(&fixture.graph, &column, 1).unwrap().len(), 1);
 }
 
@@ -188,7 +247,13 @@ fn the_best_rows_come_first() {
 fn many_distinct_values_in_any_memory() {
     for names in [false, true] {
         let count = 150_000u64;
-        let id = |number: u64| if names { format!("v{:07}", number * 7) } else { (number * 7 + (number / 3)).to_string() };
+        let id = |number: u64| {
+            if names {
+                format!("v{:07}", number * 7)
+            } else {
+                (number * 7 + (number / 3)).to_string()
+            }
+        };
         let mut text = String::new();
         for number in 0..count {
             text.push_str(&format!("{} {}\n", id(number), id((number * number + 1) % count)));
@@ -209,7 +274,9 @@ fn many_distinct_values_in_any_memory() {
             })
             .unwrap();
         let mut next = vec![0u32; count as usize];
-        (0..count as usize).for_each(|row| next[order[row] as usize] = order[(row + 77_777) % count as usize] as u32);
+        (0..count as usize).for_each(|row| {
+            next[order[row] as usize] = order[(row + 77_777) % count as usize] as u32
+        });
         let columns = [column("next", Values::U32(huge(&next)), Isolated::Null, Meaning::Vertex)];
         for memory in [0, 100_000, 64 << 20] {
             let path = fixture.dir.path().join("r.csv");
@@ -234,10 +301,15 @@ fn graphalytics_has_its_own_words_for_no_value() {
         write_result(&path, &fixture.graph, std::slice::from_ref(column)).unwrap();
         std::fs::read_to_string(&path).unwrap()
     };
-    assert_eq!(written(&columns[0]), "10 0\n20 1\n30 9223372036854775807\n40 9223372036854775807\n");
+    assert_eq!(
+        written(&columns[0]),
+        "10 0\n20 1\n30 9223372036854775807\n40 9223372036854775807\n"
+    );
     assert_eq!(written(&columns[1]), "10 0.1\n20 1e-9\n30 infinity\n40 0.25\n");
     assert_eq!(written(&columns[3]).lines().take(2).collect::<Vec<_>>(), ["10 20", "20 20"]);
     let named = chain(true);
-    let refused = write_result(&path, &named.graph, &[]).and_then(|()| write_result(&path, &named.graph, &columns)).unwrap_err();
+    let refused = write_result(&path, &named.graph, &[])
+        .and_then(|()| write_result(&path, &named.graph, &columns))
+        .unwrap_err();
     assert!(refused.to_string().contains("strings"), "{refused}");
 }

@@ -5,7 +5,8 @@ use std::{cmp::Reverse, collections::BinaryHeap};
 use outercore_engine::{Cell, Column, EngineError, TopRow};
 use outercore_graph::{Graph, Result};
 
-/// A score that can be compared; larger is better, the smaller internal id (the hub) first among equals.
+/// A score that can be compared; larger is better, the smaller internal id (the hub) first among
+/// equals.
 #[derive(PartialEq)]
 struct Ranked(f64, Reverse<u64>);
 
@@ -23,7 +24,8 @@ impl Ord for Ranked {
     }
 }
 
-/// The `count` largest values of `column` with their vertices, best first. Isolated vertices are never among the best.
+/// The `count` largest values of `column` with their vertices, best first. Isolated vertices are
+/// never among the best.
 pub fn top_rows(graph: &Graph, column: &Column, count: usize) -> Result<Vec<TopRow>> {
     let mut best: BinaryHeap<Reverse<Ranked>> = BinaryHeap::new();
     let scan = column.for_each(|vertex, cell| {
@@ -41,5 +43,8 @@ pub fn top_rows(graph: &Graph, column: &Column, count: usize) -> Result<Vec<TopR
         }
     });
     scan.map_err(EngineError::into_graph)?;
-    best.into_sorted_vec().into_iter().map(|Reverse(Ranked(value, Reverse(vertex)))| Ok(TopRow(graph.key_of(vertex)?, value))).collect()
+    best.into_sorted_vec()
+        .into_iter()
+        .map(|Reverse(Ranked(value, Reverse(vertex)))| Ok(TopRow(graph.key_of(vertex)?, value)))
+        .collect()
 }

@@ -1,4 +1,5 @@
-//! NumPy arrays as slices. The arrays are borrowed for as long as the work takes; nothing is copied but the batches that leave.
+//! NumPy arrays as slices. The arrays are borrowed for as long as the work takes; nothing is copied
+//! but the batches that leave.
 
 use std::ops::Range;
 
@@ -112,8 +113,14 @@ impl NumberSlice<'_> {
         with_slice!(self, values => unsigned(values[index]))
     }
 
-    /// Writes the numbers of `range` to end `side` of the edges, which are as many. The error is the place in `range` of a negative one.
-    pub fn put(self, range: Range<usize>, edges: &mut [[u64; 2]], side: usize) -> Result<(), usize> {
+    /// Writes the numbers of `range` to end `side` of the edges, which are as many. The error is
+    /// the place in `range` of a negative one.
+    pub fn put(
+        self,
+        range: Range<usize>,
+        edges: &mut [[u64; 2]],
+        side: usize,
+    ) -> Result<(), usize> {
         with_slice!(self, values => put(&values[range], edges, side))
     }
 
@@ -179,7 +186,9 @@ impl RealSlice<'_> {
         match self {
             RealSlice::F32(values) => values.iter().all(|&value| value == 1.0),
             RealSlice::F64(values) => values.iter().all(|&value| value == 1.0),
-            RealSlice::Whole(numbers) => with_slice!(numbers, values => values.iter().all(|&value| value == 1)),
+            RealSlice::Whole(numbers) => {
+                with_slice!(numbers, values => values.iter().all(|&value| value == 1))
+            }
         }
     }
 
@@ -188,7 +197,9 @@ impl RealSlice<'_> {
         match self {
             RealSlice::F32(values) => values[range].iter().map(|&value| value.into()).collect(),
             RealSlice::F64(values) => values[range].to_vec(),
-            RealSlice::Whole(numbers) => with_slice!(numbers, values => values[range].iter().map(|&value| value as f64).collect()),
+            RealSlice::Whole(numbers) => {
+                with_slice!(numbers, values => values[range].iter().map(|&value| value as f64).collect())
+            }
         }
     }
 }

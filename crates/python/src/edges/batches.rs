@@ -1,6 +1,8 @@
-//! An iterable of Arrow tables or record batches (a `LazyFrame`'s batches, a list of data frames) as one stream.
+//! An iterable of Arrow tables or record batches (a `LazyFrame`'s batches, a list of data frames)
+//! as one stream.
 //!
-//! As with pairs, the thread that called fetches the tables; what is in them is read by the build's threads.
+//! As with pairs, the thread that called fetches the tables; what is in them is read by the build's
+//! threads.
 
 use arrow::{
     array::{RecordBatch, RecordBatchReader},
@@ -24,7 +26,8 @@ impl<'py> BatchFeed<'py> {
     /// Looks at the first table; returns the feed and that table.
     pub fn begin(tables: &Bound<'py, PyAny>) -> PyResult<(Self, Reader)> {
         let mut tables = tables.try_iter()?;
-        let first = tables.next().ok_or_else(|| PyValueError::new_err("there is no table in it"))??;
+        let first =
+            tables.next().ok_or_else(|| PyValueError::new_err("there is no table in it"))??;
         let reader = first.extract::<AnyRecordBatch>()?.into_reader()?;
         Ok((Self { tables, schema: reader.schema() }, reader))
     }
@@ -39,7 +42,11 @@ impl<'py> BatchFeed<'py> {
         let Some(table) = self.tables.next() else { return Ok(None) };
         let reader = table?.extract::<AnyRecordBatch>()?.into_reader()?;
         let same = reader.schema().fields() == self.schema.fields();
-        if same { Ok(Some(reader)) } else { Err(PyValueError::new_err("the tables do not all have the same columns")) }
+        if same {
+            Ok(Some(reader))
+        } else {
+            Err(PyValueError::new_err("the tables do not all have the same columns"))
+        }
     }
 }
 

@@ -1,7 +1,8 @@
 //! Edges as arrays of ends, or as the compressed rows or columns of a sparse matrix.
 //!
-//! The arrays stay where they are, and are read by several threads, as often as the build wants. Each reading adds up a digest of what it
-//! saw: arrays that another thread of the user's changes meanwhile are found out, instead of becoming a graph that never was.
+//! The arrays stay where they are, and are read by several threads, as often as the build wants.
+//! Each reading adds up a digest of what it saw: arrays that another thread of the user's changes
+//! meanwhile are found out, instead of becoming a graph that never was.
 
 use std::{
     ops::Range,
@@ -13,7 +14,10 @@ use std::{
 
 use outercore_graph::{
     GraphError, WeightKind,
-    input::{self, DeclaredVertices, EdgeBatch, EdgeSource, IdKind, InputOptions, Item, Progress, Sink, SourceInfo},
+    input::{
+        self, DeclaredVertices, EdgeBatch, EdgeSource, IdKind, InputOptions, Item, Progress, Sink,
+        SourceInfo,
+    },
 };
 
 use super::{
@@ -58,25 +62,38 @@ pub struct ArrayEdges<'a> {
 }
 
 impl<'a> ArrayEdges<'a> {
-    /// Edges with these ends and weights; `vertices` is the size of a square matrix, whose vertices all exist.
-    pub fn new(ends: Ends<'a>, weights: Option<RealSlice<'a>>, vertices: Option<u64>, options: &InputOptions) -> Result<Self, GraphError> {
+    /// Edges with these ends and weights; `vertices` is the size of a square matrix, whose vertices
+    /// all exist.
+    pub fn new(
+        ends: Ends<'a>,
+        weights: Option<RealSlice<'a>>,
+        vertices: Option<u64>,
+        options: &InputOptions,
+    ) -> Result<Self, GraphError> {
         let name = if vertices.is_some() { "sparse matrix" } else { "arrays" };
         if !options.vertices.is_empty() {
             return Err(GraphError::Usage("vertex files cannot be given with arrays".to_owned()));
         }
         if vertices.is_some() && options.ids == Some(IdKind::Names) {
-            return Err(GraphError::Usage("the ids of a matrix are its row numbers, not strings".to_owned()));
+            return Err(GraphError::Usage(
+                "the ids of a matrix are its row numbers, not strings".to_owned(),
+            ));
         }
         let weights = match options.weights {
             Some(WeightKind::None) => None,
-            // A matrix that is all ones says which edges there are, and nothing else, unless weights are asked for.
+            // A matrix that is all ones says which edges there are, and nothing else, unless
+            // weights are asked for.
             None => weights.filter(|weights| vertices.is_none() || !weights.all_ones()),
             Some(_) => weights,
         };
         let len = ends.len();
         ends.check(name, vertices)?;
         if weights.is_some_and(|weights| weights.len() != len) {
-            return Err(fault(name, format!("there are {} weights and {len} edges", weights.map_or(0, RealSlice::len)), ""));
+            return Err(fault(
+                name,
+                format!("there are {} weights and {len} edges", weights.map_or(0, RealSlice::len)),
+                "",
+            ));
         }
         let width = ends.width() + weights.map_or(0, RealSlice::width);
         let info = SourceInfo {
@@ -88,26 +105,46 @@ impl<'a> ArrayEdges<'a> {
             bytes: Some((len * width) as u64),
             declared_vertices: vertices.map(|count| DeclaredVertices::Range { first: 0, count }),
         };
-        Ok(Self { name, ends, weights, info, bound: vertices.unwrap_or(u64::MAX), digest: OnceLock::new() })
+        Ok(Self {
+            name,
+            ends,
+            weights,
+            info,
+            bound: vertices.unwrap_or(u64::MAX),
+            digest: OnceLock::new(),
+        })
     }
 
     /// The edges of `range`, and their digest.
     fn batch(&self, range: Range<usize>) -> Result<(EdgeBatch, u64), GraphError> {
-        let complain = |place: usize, what: String, advice: &str| row_fault(self.name, (range.start + place) as u64, &what, advice);
+        let complain = |place: usize, what: String, advice: &str| {
+            row_fault(self.name, (range.start + place) as u64, &what, advice)
+        };
         let mut edges = vec![[0; 2]; range.len()];
-        self.ends.put(range.clone(), &mut edges).map_err(|place| complain(place, "an id is negative".to_owned(), IDS))?;
+        self.ends
+            .put(range.clone(), &mut edges)
+            .map_err(|place| complain(place, "an id is negative".to_owned(), IDS))?;
         if self.bound != u64::MAX
             && let Some(place) = edges.iter().position(|edge| edge[0].max(edge[1]) >= self.bound)
         {
-            let what = format!("the index {} is outside of the matrix", edges[place][0].max(edges[place][1]));
+            let what = format!(
+                "the index {} is outside of the matrix",
+                edges[place][0].max(edges[place][1])
+            );
             return Err(complain(place, what, "make the matrix anew"));
         }
         let weights = self.weights.map(|weights| weights.read(range.clone()));
-        if let Some((place, what)) = weights.as_ref().and_then(|weights| misfit(weights, self.info.weights)) {
+        if let Some((place, what)) =
+            weights.as_ref().and_then(|weights| misfit(weights, self.info.weights))
+        {
             return Err(complain(place, what, WEIGHTS));
         }
         let digest = digest(&edges, weights.as_deref().unwrap_or(&[]));
-        let ends = if self.info.ids == IdKind::Names { names(&edges) } else { input::Ends::Numbers(edges) };
+        let ends = if self.info.ids == IdKind::Names {
+            names(&edges)
+        } else {
+            input::Ends::Numbers(edges)
+        };
         Ok((EdgeBatch { ends, weights }, digest))
     }
 }
@@ -115,7 +152,9 @@ impl<'a> ArrayEdges<'a> {
 /// The first weight that is not of the kind, and what to say of it.
 pub(super) fn misfit(weights: &[f64], kind: Option<WeightKind>) -> Option<(usize, String)> {
     let fits = |weight: f64| match kind {
-        Some(WeightKind::U32) => weight.trunc() == weight && (0.0..4_294_967_296.0).contains(&weight),
+        Some(WeightKind::U32) => {
+            weight.trunc() == weight && (0.0..4_294_967_296.0).contains(&weight)
+        }
         Some(WeightKind::F32) => (weight as f32).is_finite(),
         _ => weight.is_finite(),
     };
@@ -133,7 +172,10 @@ pub(super) fn misfit(weights: &[f64], kind: Option<WeightKind>) -> Option<(usize
 fn digest(edges: &[[u64; 2]], weights: &[f64]) -> u64 {
     let mix = |a: u64, b: u64| (a ^ b.rotate_left(32)).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ b;
     let ends = edges.iter().fold(0u64, |sum, edge| sum.wrapping_add(mix(edge[0], edge[1])));
-    weights.iter().zip(edges).fold(ends, |sum, (weight, edge)| sum.wrapping_add(mix(weight.to_bits(), edge[0])))
+    weights
+        .iter()
+        .zip(edges)
+        .fold(ends, |sum, (weight, edge)| sum.wrapping_add(mix(weight.to_bits(), edge[0])))
 }
 
 fn names(edges: &[[u64; 2]]) -> input::Ends {
@@ -168,11 +210,20 @@ impl Ends<'_> {
             Ends::Pairs { sources, targets } if sources.len() != targets.len() => {
                 broken(format!("there are {} sources and {} targets", sources.len(), targets.len()))
             }
-            Ends::Pairs { .. } if self.len() == 0 && vertices.is_none() => broken("there is no edge in them".to_owned()),
+            Ends::Pairs { .. } if self.len() == 0 && vertices.is_none() => {
+                broken("there is no edge in them".to_owned())
+            }
             Ends::Compressed { starts, others, .. } => {
-                let rows = starts.len().checked_sub(1).filter(|&rows| Some(rows as u64) == vertices);
-                let whole = rows.is_some_and(|rows| starts.get(0) == Some(0) && starts.get(rows) == Some(others.len() as u64));
-                if !whole || starts.descent().is_some() { broken("its indptr is damaged".to_owned()) } else { Ok(()) }
+                let rows =
+                    starts.len().checked_sub(1).filter(|&rows| Some(rows as u64) == vertices);
+                let whole = rows.is_some_and(|rows| {
+                    starts.get(0) == Some(0) && starts.get(rows) == Some(others.len() as u64)
+                });
+                if !whole || starts.descent().is_some() {
+                    broken("its indptr is damaged".to_owned())
+                } else {
+                    Ok(())
+                }
             }
             Ends::Pairs { .. } => Ok(()),
         }
@@ -213,7 +264,13 @@ impl EdgeSource for ArrayEdges<'_> {
         true
     }
 
-    fn read(&self, threads: usize, _memory: usize, progress: &dyn Progress, sink: Sink<'_>) -> Result<(), GraphError> {
+    fn read(
+        &self,
+        threads: usize,
+        _memory: usize,
+        progress: &dyn Progress,
+        sink: Sink<'_>,
+    ) -> Result<(), GraphError> {
         let len = self.ends.len();
         let (next, sum) = (AtomicUsize::new(0), AtomicU64::new(0));
         let error: Mutex<Option<(usize, GraphError)>> = Mutex::new(None);
@@ -237,7 +294,8 @@ impl EdgeSource for ArrayEdges<'_> {
                 };
                 match step() {
                     Ok(()) => progress.advance(count * bytes),
-                    // Earlier batches were handed out before, and end before this returns: the earliest error wins.
+                    // Earlier batches were handed out before, and end before this returns: the
+                    // earliest error wins.
                     Err(found) => {
                         let mut error = lock();
                         if error.as_ref().is_none_or(|(earliest, _)| start < *earliest) {

@@ -1,8 +1,10 @@
 //! Edges that live in Python, as sources for a build.
 //!
 //! - `arrays`: [`Numbers`] and [`Reals`], NumPy arrays as slices.
-//! - `matrix`: [`ArrayEdges`], edges as arrays of ends or as a sparse matrix, read where they are by several threads.
-//! - `pairs`: [`PairFeed`] and [`FedEdges`], edges of a Python iterable, fetched by the thread that called.
+//! - `matrix`: [`ArrayEdges`], edges as arrays of ends or as a sparse matrix, read where they are
+//!   by several threads.
+//! - `pairs`: [`PairFeed`] and [`FedEdges`], edges of a Python iterable, fetched by the thread that
+//!   called.
 //! - `batches`: [`BatchFeed`] and [`FedBatches`], an iterable of Arrow tables as one stream.
 
 mod arrays;
@@ -26,7 +28,8 @@ fn row_fault(name: &str, index: u64, what: &str, advice: &str) -> GraphError {
 
 /// A fault of the whole of what is called `name`.
 fn fault(name: &str, what: String, advice: &str) -> GraphError {
-    InputError { path: name.into(), line: None, offset: None, what, advice: advice.to_owned() }.into()
+    InputError { path: name.into(), line: None, offset: None, what, advice: advice.to_owned() }
+        .into()
 }
 
 /// What to do about an id that is no id.

@@ -1,14 +1,16 @@
-//! Edges of a Python iterable: pairs of ids, or triples with a weight. The first edge says whether ids are numbers or strings, and whether
-//! there are weights.
+//! Edges of a Python iterable: pairs of ids, or triples with a weight. The first edge says whether
+//! ids are numbers or strings, and whether there are weights.
 //!
-//! [`PairFeed`] is the half on the thread that called, which alone touches the iterable; [`FedEdges`] is the half that the build reads.
+//! [`PairFeed`] is the half on the thread that called, which alone touches the iterable;
+//! [`FedEdges`] is the half that the build reads.
 
 use crossbeam_channel::{Receiver, RecvTimeoutError};
 use outercore_engine::EngineError;
 use outercore_graph::{
     GraphError, Result, WeightKind,
     input::{
-        self, DeclaredVertices, EdgeBatch, EdgeSource, Ends, IdKind, InputOptions, Item, Names, Progress, Sink, SourceInfo, VertexBatch,
+        self, DeclaredVertices, EdgeBatch, EdgeSource, Ends, IdKind, InputOptions, Item, Names,
+        Progress, Sink, SourceInfo, VertexBatch,
     },
 };
 use pyo3::{
@@ -59,7 +61,8 @@ struct Batch {
 }
 
 impl<'py> PairFeed<'py> {
-    /// Looks at the first edge; returns the feed, its first batch, and what is known of all of them.
+    /// Looks at the first edge; returns the feed, its first batch, and what is known of all of
+    /// them.
     pub fn begin(
         edges: &Bound<'py, PyAny>,
         vertices: Option<&Bound<'py, PyAny>>,
@@ -99,7 +102,10 @@ impl<'py> PairFeed<'py> {
         let py = self.edges.py();
         let mut batch = Batch::default();
         let mut next = first.map(Ok);
-        while batch.pairs.len() < BATCH && batch.names.len() < 2 * BATCH && batch.names.bytes.len() < NAME_BYTES {
+        while batch.pairs.len() < BATCH
+            && batch.names.len() < 2 * BATCH
+            && batch.names.bytes.len() < NAME_BYTES
+        {
             let Some(edge) = next.take().or_else(|| self.edges.next()) else { break };
             let edge = edge?;
             self.shape.add(&edge, &mut batch).map_err(|error| error.at(py, NAME, self.taken))?;
@@ -112,8 +118,12 @@ impl<'py> PairFeed<'py> {
             let first = self.taken - batch.weights.len() as u64;
             return Err(raise(py, row_fault(NAME, first + place as u64, &what, WEIGHTS)));
         }
-        let ends = if self.shape.names { Ends::Names(batch.names) } else { Ends::Numbers(batch.pairs) };
-        Ok(Some(Item::Edges(EdgeBatch { ends, weights: self.shape.weights.map(|_| batch.weights) })))
+        let ends =
+            if self.shape.names { Ends::Names(batch.names) } else { Ends::Numbers(batch.pairs) };
+        Ok(Some(Item::Edges(EdgeBatch {
+            ends,
+            weights: self.shape.weights.map(|_| batch.weights),
+        })))
     }
 
     fn vertex_batch(&mut self) -> PyResult<Option<Item>> {
@@ -123,7 +133,11 @@ impl<'py> PairFeed<'py> {
         while numbers.len() < BATCH && names.len() < BATCH && names.bytes.len() < NAME_BYTES {
             let Some(vertex) = vertices.next() else { break };
             let vertex = vertex?;
-            let added = if self.shape.names { self.shape.name(&vertex, &mut names) } else { number(&vertex).map(|id| numbers.push(id)) };
+            let added = if self.shape.names {
+                self.shape.name(&vertex, &mut names)
+            } else {
+                number(&vertex).map(|id| numbers.push(id))
+            };
             added.map_err(|error| error.at(py, VERTEX_NAME, self.listed))?;
             self.listed += 1;
         }
@@ -162,7 +176,8 @@ impl Shape {
     fn of(first: &Bound<'_, PyAny>, options: &InputOptions) -> PyResult<Self> {
         let py = first.py();
         let parts = parts(first).map_err(|error| error.at(py, NAME, 0))?;
-        let string = |part: usize| Ok::<_, PyErr>(parts.get_item(part)?.is_instance_of::<PyString>());
+        let string =
+            |part: usize| Ok::<_, PyErr>(parts.get_item(part)?.is_instance_of::<PyString>());
         let strings = parts.len() >= 2 && string(0)? && string(1)?;
         let convert = options.ids == Some(IdKind::Names);
         let weights = match options.weights {
@@ -171,14 +186,23 @@ impl Shape {
             // The build finds the narrowest kind that holds them all.
             given => Some(given.unwrap_or(WeightKind::F64)),
         };
-        Ok(Self { names: convert || (strings && options.ids.is_none()), convert, parts: parts.len(), weights })
+        Ok(Self {
+            names: convert || (strings && options.ids.is_none()),
+            convert,
+            parts: parts.len(),
+            weights,
+        })
     }
 
     /// Adds an edge.
     fn add(&self, edge: &Bound<'_, PyAny>, batch: &mut Batch) -> std::result::Result<(), Misfit> {
         let parts = parts(edge)?;
         if parts.len() != self.parts || !(2..=3).contains(&self.parts) {
-            let expected = if self.parts == 3 { "a triple of source, target and weight" } else { "a pair of source and target" };
+            let expected = if self.parts == 3 {
+                "a triple of source, target and weight"
+            } else {
+                "a pair of source and target"
+            };
             return Err(Misfit::Row(
                 format!("this has {} parts, and not those of {expected}", parts.len()),
                 "give each edge the same parts",
@@ -194,15 +218,21 @@ impl Shape {
         if self.weights.is_some() {
             let weight = parts.get_borrowed_item(2)?;
             let number = weight.extract::<f64>();
-            batch.weights.push(number.map_err(|_| Misfit::Row(format!("the weight {} is not a number", shown(&weight)), WEIGHTS))?);
+            batch.weights.push(number.map_err(|_| {
+                Misfit::Row(format!("the weight {} is not a number", shown(&weight)), WEIGHTS)
+            })?);
         }
         Ok(())
     }
 
     fn name(&self, id: &Bound<'_, PyAny>, names: &mut Names) -> std::result::Result<(), Misfit> {
-        let wrong = |what: &str| Misfit::Row(format!("the id {} is {what}", shown(id)), "give all ids as strings");
+        let wrong = |what: &str| {
+            Misfit::Row(format!("the id {} is {what}", shown(id)), "give all ids as strings")
+        };
         match id.cast::<PyString>() {
-            Ok(name) => names.bytes.extend_from_slice(name.to_str().map_err(|_| wrong("not valid Unicode"))?.as_bytes()),
+            Ok(name) => names.bytes.extend_from_slice(
+                name.to_str().map_err(|_| wrong("not valid Unicode"))?.as_bytes(),
+            ),
             Err(_) if self.convert => names.bytes.extend_from_slice(id.str()?.to_str()?.as_bytes()),
             Err(_) => return Err(wrong("not a string, and others are")),
         }
@@ -219,8 +249,12 @@ fn parts<'py>(edge: &Bound<'py, PyAny>) -> std::result::Result<Bound<'py, PyTupl
     if let Ok(list) = edge.cast::<PyList>() {
         return Ok(list.to_tuple());
     }
-    let no_pair =
-        || Misfit::Row(format!("{} is not a pair of ids", shown(edge)), "give an iterable of (source, target) or (source, target, weight)");
+    let no_pair = || {
+        Misfit::Row(
+            format!("{} is not a pair of ids", shown(edge)),
+            "give an iterable of (source, target) or (source, target, weight)",
+        )
+    };
     if edge.is_instance_of::<PyString>() {
         return Err(no_pair());
     }
@@ -243,7 +277,11 @@ fn number(id: &Bound<'_, PyAny>) -> std::result::Result<u64, Misfit> {
 /// A value as Python shows it, not too long.
 fn shown(value: &Bound<'_, PyAny>) -> String {
     let text = value.repr().map(|text| text.to_string()).unwrap_or_default();
-    if text.chars().count() > 60 { text.chars().take(57).chain("...".chars()).collect() } else { text }
+    if text.chars().count() > 60 {
+        text.chars().take(57).chain("...".chars()).collect()
+    } else {
+        text
+    }
 }
 
 fn raise(py: Python<'_>, error: GraphError) -> PyErr {
@@ -268,12 +306,22 @@ impl EdgeSource for FedEdges {
         &self.info
     }
 
-    fn read(&self, _threads: usize, _memory: usize, progress: &dyn Progress, sink: Sink<'_>) -> Result<()> {
+    fn read(
+        &self,
+        _threads: usize,
+        _memory: usize,
+        progress: &dyn Progress,
+        sink: Sink<'_>,
+    ) -> Result<()> {
         loop {
             match self.receiver.recv_timeout(POLL) {
                 Ok(None) => return Ok(()),
                 Ok(Some(item)) => {
-                    let count = if let Item::Edges(EdgeBatch { ends, .. }) = &item { edges(ends) } else { 0 };
+                    let count = if let Item::Edges(EdgeBatch { ends, .. }) = &item {
+                        edges(ends)
+                    } else {
+                        0
+                    };
                     sink(item)?;
                     progress.advance(count);
                 }

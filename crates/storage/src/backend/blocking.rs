@@ -1,5 +1,5 @@
-//! Reads by a pool of threads, each one request at a time: as portable as it gets, and with large requests nearly as fast as
-//! io_uring, because the device's time dominates.
+//! Reads by a pool of threads, each one request at a time: as portable as it gets, and with large
+//! requests nearly as fast as io_uring, because the device's time dominates.
 
 use std::io;
 use std::os::fd::RawFd;
@@ -47,7 +47,8 @@ impl BlockingQueue {
     pub fn new(disk: &Disk, files: &[Arc<DiskFile>], depth: usize) -> Self {
         let (jobs, job_source) = unbounded();
         let (done_sink, done) = unbounded();
-        let shared = Shared { disk: disk.clone(), files: files.to_vec(), stop: AtomicBool::new(false) };
+        let shared =
+            Shared { disk: disk.clone(), files: files.to_vec(), stop: AtomicBool::new(false) };
         BlockingQueue {
             shared: Arc::new(shared),
             jobs: Some(jobs),
@@ -65,7 +66,8 @@ impl BlockingQueue {
         if self.workers.len() >= self.in_flight.min(self.depth).min(MAX_THREADS) {
             return;
         }
-        let (shared, jobs, done) = (Arc::clone(&self.shared), self.job_source.clone(), self.done_sink.clone());
+        let (shared, jobs, done) =
+            (Arc::clone(&self.shared), self.job_source.clone(), self.done_sink.clone());
         let builder = std::thread::Builder::new().name("outercore-read".into()).stack_size(STACK);
         match builder.spawn(move || work(&shared, &jobs, &done)) {
             Ok(worker) => self.workers.push(worker),
@@ -88,7 +90,8 @@ impl BlockingQueue {
 impl Queue for BlockingQueue {
     fn submit(&mut self, request: ReadRequest) {
         let files = &self.shared.files;
-        let job = Transfer::begin(request, &self.shared.disk, files.len(), |file| files[file].path());
+        let job =
+            Transfer::begin(request, &self.shared.disk, files.len(), |file| files[file].path());
         self.in_flight += 1;
         self.staff();
         if let Some(jobs) = &self.jobs {
@@ -135,7 +138,8 @@ impl Drop for BlockingQueue {
         self.shared.stop.store(true, Ordering::Relaxed);
         self.jobs = None;
         for worker in self.workers.drain(..) {
-            // A worker does not panic; if one did, its buffers are gone with it and there is nothing left to wait for.
+            // A worker does not panic; if one did, its buffers are gone with it and there is
+            // nothing left to wait for.
             let _ = worker.join();
         }
     }
@@ -169,6 +173,8 @@ fn run(shared: &Shared, (mut transfer, mut step): Job, done: &Sender<Completion>
 /// One read, which may be short.
 fn pread(fd: RawFd, target: &mut [u8], offset: u64) -> io::Result<usize> {
     // SAFETY: the pointer and length are those of a slice borrowed exclusively for the call.
-    let bytes = unsafe { libc::pread64(fd, target.as_mut_ptr().cast(), target.len(), offset as libc::off64_t) };
+    let bytes = unsafe {
+        libc::pread64(fd, target.as_mut_ptr().cast(), target.len(), offset as libc::off64_t)
+    };
     usize::try_from(bytes).map_err(|_| io::Error::last_os_error())
 }

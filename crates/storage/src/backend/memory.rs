@@ -1,4 +1,5 @@
-//! Reads from bytes in memory, for tests: no device, the same rules, and completions in an order that no caller may rely on.
+//! Reads from bytes in memory, for tests: no device, the same rules, and completions in an order
+//! that no caller may rely on.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -26,19 +27,29 @@ pub struct MemoryQueue {
 }
 
 impl MemoryQueue {
-    /// A queue over `files`; `seed` decides the order of completions among the oldest `depth` requests. Faults and counters
-    /// are the disk's.
+    /// A queue over `files`; `seed` decides the order of completions among the oldest `depth`
+    /// requests. Faults and counters are the disk's.
     pub fn new(disk: &Disk, files: &[Arc<Vec<u8>>], depth: usize, seed: u64) -> Self {
-        let named = |(at, bytes): (usize, &Arc<Vec<u8>>)| (PathBuf::from(format!("memory:{at}")), Arc::clone(bytes));
+        let named = |(at, bytes): (usize, &Arc<Vec<u8>>)| {
+            (PathBuf::from(format!("memory:{at}")), Arc::clone(bytes))
+        };
         let files = files.iter().enumerate().map(named).collect();
-        MemoryQueue { disk: disk.clone(), files, pending: Vec::new(), depth: depth.max(1), random: seed | 1 }
+        MemoryQueue {
+            disk: disk.clone(),
+            files,
+            pending: Vec::new(),
+            depth: depth.max(1),
+            random: seed | 1,
+        }
     }
 
-    /// Takes out one of the oldest requests that may finish now, at random; or tells until when there is none.
+    /// Takes out one of the oldest requests that may finish now, at random; or tells until when
+    /// there is none.
     fn pick(&mut self) -> std::result::Result<Pending, Option<Instant>> {
         let now = Instant::now();
         let oldest = &self.pending[..self.depth.min(self.pending.len())];
-        let ready: Vec<usize> = (0..oldest.len()).filter(|&at| oldest[at].due.is_none_or(|due| due <= now)).collect();
+        let ready: Vec<usize> =
+            (0..oldest.len()).filter(|&at| oldest[at].due.is_none_or(|due| due <= now)).collect();
         if ready.is_empty() {
             return Err(oldest.iter().filter_map(|pending| pending.due).min());
         }
@@ -70,7 +81,8 @@ impl MemoryQueue {
 
 /// Copies what the file has of the wanted bytes.
 fn read(transfer: &mut Transfer, path: &Path, bytes: &[u8]) -> Step {
-    let start = usize::try_from(transfer.offset()).map_or(bytes.len(), |offset| offset.min(bytes.len()));
+    let start =
+        usize::try_from(transfer.offset()).map_or(bytes.len(), |offset| offset.min(bytes.len()));
     let target = transfer.window();
     let count = target.len().min(bytes.len() - start);
     target[..count].copy_from_slice(&bytes[start..start + count]);
@@ -80,7 +92,8 @@ fn read(transfer: &mut Transfer, path: &Path, bytes: &[u8]) -> Step {
 impl Queue for MemoryQueue {
     fn submit(&mut self, request: ReadRequest) {
         let files = &self.files;
-        let (transfer, step) = Transfer::begin(request, &self.disk, files.len(), |file| &files[file].0);
+        let (transfer, step) =
+            Transfer::begin(request, &self.disk, files.len(), |file| &files[file].0);
         self.pending.push(Pending { transfer, step, due: None });
     }
 
@@ -92,7 +105,9 @@ impl Queue for MemoryQueue {
                 Err(_) if at_least == 0 => break,
                 Err(due) => {
                     let now = Instant::now();
-                    std::thread::sleep(due.map_or(Default::default(), |due| due.saturating_duration_since(now)));
+                    std::thread::sleep(
+                        due.map_or(Default::default(), |due| due.saturating_duration_since(now)),
+                    );
                 }
             }
         }

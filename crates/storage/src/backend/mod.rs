@@ -1,11 +1,15 @@
-//! Asynchronous direct reads: a [`Queue`] takes requests that own their buffers and hands them back filled.
+//! Asynchronous direct reads: a [`Queue`] takes requests that own their buffers and hands them back
+//! filled.
 //!
-//! - `uring`: the kernel's io_uring with registered files and buffers. The fastest, and the cheapest in processor time.
-//! - `blocking`: a pool of threads that read one request each, for kernels and containers that forbid io_uring.
+//! - `uring`: the kernel's io_uring with registered files and buffers. The fastest, and the
+//!   cheapest in processor time.
+//! - `blocking`: a pool of threads that read one request each, for kernels and containers that
+//!   forbid io_uring.
 //! - `memory`: bytes in memory, for tests, with completions in a scrambled order.
 //!
-//! All three follow one request through the same `transfer`, so that short reads, interruptions and planned faults are
-//! handled alike; and all three ask the fault plan exactly once for each request, in the order of submission.
+//! All three follow one request through the same `transfer`, so that short reads, interruptions and
+//! planned faults are handled alike; and all three ask the fault plan exactly once for each
+//! request, in the order of submission.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -25,7 +29,8 @@ pub use memory::MemoryQueue;
 pub use ring::probe_uring;
 pub use uring::UringQueue;
 
-/// The largest request a queue takes: its length must fit the kernel's signed 32-bit result with room to spare.
+/// The largest request a queue takes: its length must fit the kernel's signed 32-bit result with
+/// room to spare.
 pub const MAX_REQUEST: usize = 1 << 30;
 
 /// Which way to read.
@@ -44,7 +49,8 @@ pub enum IoBackend {
 pub struct ReadRequest {
     /// Index into the files the queue was opened with.
     pub file: usize,
-    /// Where in the file; a multiple of the device's sector (4096 is always right) for direct files.
+    /// Where in the file; a multiple of the device's sector (4096 is always right) for direct
+    /// files.
     pub offset: u64,
     /// Where the bytes go. The queue owns it until completion.
     pub buffer: Buffer,
@@ -58,7 +64,8 @@ pub struct ReadRequest {
 pub struct Completion {
     /// The request's tag.
     pub tag: u64,
-    /// The request's buffer; its first `len` bytes are the file's if `result` is `Ok`, otherwise undefined.
+    /// The request's buffer; its first `len` bytes are the file's if `result` is `Ok`, otherwise
+    /// undefined.
     pub buffer: Buffer,
     /// The request's length.
     pub len: usize,
@@ -68,19 +75,21 @@ pub struct Completion {
 
 /// Reads in flight. Completions come in any order.
 ///
-/// A queue may be sent to another thread while nothing is in flight; an io_uring queue refuses to be waited on by a thread
-/// other than the one that submitted what is still in flight.
+/// A queue may be sent to another thread while nothing is in flight; an io_uring queue refuses to
+/// be waited on by a thread other than the one that submitted what is still in flight.
 pub trait Queue: Send {
-    /// Takes a request. It is started at the latest by the next [`Queue::wait`]; requests beyond the depth are held back
-    /// and started in order as others finish.
+    /// Takes a request. It is started at the latest by the next [`Queue::wait`]; requests beyond
+    /// the depth are held back and started in order as others finish.
     ///
     /// # Panics
     ///
-    /// If the request is longer than its buffer or [`MAX_REQUEST`], or names a file the queue does not have.
+    /// If the request is longer than its buffer or [`MAX_REQUEST`], or names a file the queue does
+    /// not have.
     fn submit(&mut self, request: ReadRequest);
 
-    /// Appends completions to `out`, sleeping until at least `at_least` (or all that are in flight, if fewer) have been
-    /// appended. With 0, appends what has already finished. An error means the queue itself failed, not a read.
+    /// Appends completions to `out`, sleeping until at least `at_least` (or all that are in flight,
+    /// if fewer) have been appended. With 0, appends what has already finished. An error means the
+    /// queue itself failed, not a read.
     fn wait(&mut self, at_least: usize, out: &mut Vec<Completion>) -> Result<()>;
 
     /// Requests submitted and not yet handed back.
@@ -110,9 +119,14 @@ pub struct QueueOptions {
 }
 
 /// Opens a queue over `files`.
-pub fn open_queue(disk: &Disk, files: &[Arc<DiskFile>], options: &QueueOptions) -> Result<Box<dyn Queue>> {
+pub fn open_queue(
+    disk: &Disk,
+    files: &[Arc<DiskFile>],
+    options: &QueueOptions,
+) -> Result<Box<dyn Queue>> {
     let blocking = || Box::new(BlockingQueue::new(disk, files, options.depth)) as Box<dyn Queue>;
-    let uring = || -> Result<Box<dyn Queue>> { Ok(Box::new(UringQueue::new(disk, files, options)?)) };
+    let uring =
+        || -> Result<Box<dyn Queue>> { Ok(Box::new(UringQueue::new(disk, files, options)?)) };
     match options.backend {
         IoBackend::Uring => uring(),
         IoBackend::Blocking => Ok(blocking()),

@@ -1,4 +1,5 @@
-//! An io_uring and what is registered with it: the part that speaks to the kernel. What its answers mean is `uring`'s part.
+//! An io_uring and what is registered with it: the part that speaks to the kernel. What its answers
+//! mean is `uring`'s part.
 
 use std::io;
 use std::sync::{Arc, OnceLock};
@@ -20,10 +21,12 @@ const MAX_REGION: usize = 1 << 30;
 /// The kernel's table of registered buffers.
 const MAX_REGIONS: usize = 1024;
 
-/// Bytes of requests that are worth a system call of their own. Smaller requests are collected until they add up to it.
+/// Bytes of requests that are worth a system call of their own. Smaller requests are collected
+/// until they add up to it.
 const BATCH: usize = 64 << 10;
 
-/// How often the kernel may refuse to take requests, each time for a millisecond, before the queue is given up.
+/// How often the kernel may refuse to take requests, each time for a millisecond, before the queue
+/// is given up.
 const MAX_REFUSALS: u32 = 5000;
 
 /// Whether this process may use io_uring with what a queue needs.
@@ -35,7 +38,8 @@ pub fn probe_uring() -> bool {
         };
         let mut probe = Probe::new();
         let needed = [opcode::Read::CODE, opcode::ReadFixed::CODE, opcode::Timeout::CODE];
-        ring.submitter().register_probe(&mut probe).is_ok() && needed.iter().all(|&code| probe.is_supported(code))
+        ring.submitter().register_probe(&mut probe).is_ok()
+            && needed.iter().all(|&code| probe.is_supported(code))
     })
 }
 
@@ -50,7 +54,8 @@ enum Mode {
     Plain,
 }
 
-/// The best ring the kernel is willing to make. A deferred one starts disabled: the thread that enables it owns it.
+/// The best ring the kernel is willing to make. A deferred one starts disabled: the thread that
+/// enables it owns it.
 fn build(entries: u32) -> io::Result<(IoUring, Mode)> {
     let mut refusal = io::Error::from_raw_os_error(libc::ENOSYS);
     for mode in [Mode::Deferred, Mode::Cooperative, Mode::Plain] {
@@ -60,7 +65,9 @@ fn build(entries: u32) -> io::Result<(IoUring, Mode)> {
                 builder.setup_single_issuer().setup_defer_taskrun().setup_taskrun_flag();
                 builder.setup_r_disabled().setup_submit_all()
             }
-            Mode::Cooperative => builder.setup_coop_taskrun().setup_taskrun_flag().setup_submit_all(),
+            Mode::Cooperative => {
+                builder.setup_coop_taskrun().setup_taskrun_flag().setup_submit_all()
+            }
             Mode::Plain => &mut builder,
         };
         match builder.build(entries) {
@@ -100,10 +107,15 @@ pub(super) struct Ring {
 }
 
 impl Ring {
-    pub(super) fn new(files: &[Arc<DiskFile>], arenas: &[Arc<Arena>], depth: usize) -> io::Result<Ring> {
+    pub(super) fn new(
+        files: &[Arc<DiskFile>],
+        arenas: &[Arc<Arena>],
+        depth: usize,
+    ) -> io::Result<Ring> {
         let (ring, mode) = build(depth.clamp(1, MAX_DEPTH) as u32)?;
         let descriptors: Vec<i32> = files.iter().map(|file| file.fd()).collect();
-        let fixed_files = !files.is_empty() && ring.submitter().register_files(&descriptors).is_ok();
+        let fixed_files =
+            !files.is_empty() && ring.submitter().register_files(&descriptors).is_ok();
         let parts = parts(arenas);
         let regions = register(&ring, &parts);
         Ok(Ring {
@@ -142,21 +154,42 @@ impl Ring {
         };
         let files = if self.fixed_files { "registered" } else { "plain" };
         let (regions, wanted) = (self.regions.len(), self.wanted_regions);
-        format!("{completions} completions, {files} files, {regions} of {wanted} buffer regions registered")
+        format!(
+            "{completions} completions, {files} files, {regions} of {wanted} buffer regions registered"
+        )
     }
 
     /// Queues a read of `target`.
     ///
     /// # Safety
     ///
-    /// The memory at `target` must stay mapped, and nobody may touch it, until the completion with `user_data` has arrived.
-    pub(super) unsafe fn push_read(&mut self, file: usize, offset: u64, target: (*mut u8, usize), user_data: u64) -> io::Result<()> {
+    /// The memory at `target` must stay mapped, and nobody may touch it, until the completion with
+    /// `user_data` has arrived.
+    pub(super) unsafe fn push_read(
+        &mut self,
+        file: usize,
+        offset: u64,
+        target: (*mut u8, usize),
+        user_data: u64,
+    ) -> io::Result<()> {
         let (pointer, len) = target;
         let entry = match (self.region(pointer as usize, len), self.fixed_files) {
-            (Some(region), true) => opcode::ReadFixed::new(Fixed(file as u32), pointer, len as u32, region).offset(offset).build(),
-            (Some(region), false) => opcode::ReadFixed::new(Fd(self.descriptors[file]), pointer, len as u32, region).offset(offset).build(),
-            (None, true) => opcode::Read::new(Fixed(file as u32), pointer, len as u32).offset(offset).build(),
-            (None, false) => opcode::Read::new(Fd(self.descriptors[file]), pointer, len as u32).offset(offset).build(),
+            (Some(region), true) => {
+                opcode::ReadFixed::new(Fixed(file as u32), pointer, len as u32, region)
+                    .offset(offset)
+                    .build()
+            }
+            (Some(region), false) => {
+                opcode::ReadFixed::new(Fd(self.descriptors[file]), pointer, len as u32, region)
+                    .offset(offset)
+                    .build()
+            }
+            (None, true) => {
+                opcode::Read::new(Fixed(file as u32), pointer, len as u32).offset(offset).build()
+            }
+            (None, false) => opcode::Read::new(Fd(self.descriptors[file]), pointer, len as u32)
+                .offset(offset)
+                .build(),
         };
         self.unsent += len;
         // SAFETY: the caller's promise.
@@ -168,7 +201,11 @@ impl Ring {
     /// # Safety
     ///
     /// `time` must stay where it is until the completion with `user_data` has arrived.
-    pub(super) unsafe fn push_timeout(&mut self, time: *const Timespec, user_data: u64) -> io::Result<()> {
+    pub(super) unsafe fn push_timeout(
+        &mut self,
+        time: *const Timespec,
+        user_data: u64,
+    ) -> io::Result<()> {
         self.unsent += BATCH;
         // SAFETY: the caller's promise.
         unsafe { self.push(&opcode::Timeout::new(time).build().user_data(user_data)) }
@@ -197,8 +234,8 @@ impl Ring {
         if self.unsent >= BATCH { self.enter(0) } else { Ok(()) }
     }
 
-    /// Sends everything pushed, and sleeps until `wait` completions are there, or less if a signal comes or the kernel is
-    /// short of resources: callers look and ask again.
+    /// Sends everything pushed, and sleeps until `wait` completions are there, or less if a signal
+    /// comes or the kernel is short of resources: callers look and ask again.
     pub(super) fn enter(&mut self, wait: usize) -> io::Result<()> {
         let pending = {
             let queue = self.ring.submission();
@@ -249,7 +286,11 @@ fn parts(arenas: &[Arc<Arena>]) -> Vec<libc::iovec> {
 
 /// Registers as many parts as the limit of locked memory allows: all at once, or else one by one.
 fn register(ring: &IoUring, parts: &[libc::iovec]) -> Vec<Region> {
-    let region = |(index, part): (usize, &libc::iovec)| Region { start: part.iov_base as usize, len: part.iov_len, index: index as u16 };
+    let region = |(index, part): (usize, &libc::iovec)| Region {
+        start: part.iov_base as usize,
+        len: part.iov_len,
+        index: index as u16,
+    };
     if parts.is_empty() {
         return Vec::new();
     }

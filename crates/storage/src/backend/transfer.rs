@@ -1,4 +1,5 @@
-//! One request on its way, whatever carries it: which bytes to ask for next, and what an answer means.
+//! One request on its way, whatever carries it: which bytes to ask for next, and what an answer
+//! means.
 
 use std::io;
 use std::ops::Range;
@@ -12,7 +13,8 @@ use crate::disk::Disk;
 use crate::error::{Result, StorageError};
 use crate::fault::Fault;
 
-/// How often a request that the kernel refuses for want of resources is tried again (pauses grow to 128 ms: about 2 s).
+/// How often a request that the kernel refuses for want of resources is tried again (pauses grow to
+/// 128 ms: about 2 s).
 const MAX_REFUSALS: u32 = 20;
 
 /// The smallest unit a direct read may be cut at on common devices.
@@ -33,8 +35,8 @@ pub(super) struct Transfer {
     request: ReadRequest,
     /// Bytes at the buffer's front that are right.
     done: usize,
-    /// What the next read covers. It starts at the last page boundary before `done`, because a direct read may not start
-    /// in the middle of a sector and a short one may end there.
+    /// What the next read covers. It starts at the last page boundary before `done`, because a
+    /// direct read may not start in the middle of a sector and a short one may end there.
     window: Range<usize>,
     refusals: u32,
     /// Answered parts and their bytes, for the counters.
@@ -43,10 +45,18 @@ pub(super) struct Transfer {
 }
 
 impl Transfer {
-    /// Accepts a request, checked; the disk's fault plan decides what happens first. `files` is the number of files and
-    /// `path` gives a file's name.
-    pub(super) fn begin<'p>(request: ReadRequest, disk: &Disk, files: usize, path: impl Fn(usize) -> &'p Path) -> (Transfer, Step) {
-        assert!(request.len <= request.buffer.len().min(MAX_REQUEST), "a read longer than its buffer");
+    /// Accepts a request, checked; the disk's fault plan decides what happens first. `files` is the
+    /// number of files and `path` gives a file's name.
+    pub(super) fn begin<'p>(
+        request: ReadRequest,
+        disk: &Disk,
+        files: usize,
+        path: impl Fn(usize) -> &'p Path,
+    ) -> (Transfer, Step) {
+        assert!(
+            request.len <= request.buffer.len().min(MAX_REQUEST),
+            "a read longer than its buffer"
+        );
         assert!(request.file < files, "a read of file {} of {files}", request.file);
         let path = path(request.file);
         let window = 0..request.len;
@@ -56,8 +66,12 @@ impl Transfer {
         }
         let step = match disk.start_operation() {
             None => Step::Read,
-            Some(Fault::Error(errno)) => transfer.arrived(Err(io::Error::from_raw_os_error(errno)), path),
-            Some(Fault::Interrupted) => transfer.arrived(Err(io::ErrorKind::Interrupted.into()), path),
+            Some(Fault::Error(errno)) => {
+                transfer.arrived(Err(io::Error::from_raw_os_error(errno)), path)
+            }
+            Some(Fault::Interrupted) => {
+                transfer.arrived(Err(io::ErrorKind::Interrupted.into()), path)
+            }
             Some(Fault::Stall(time)) => Step::Pause(time),
             Some(Fault::Short) => {
                 transfer.window.end = Fault::half(transfer.request.len, SECTOR);
@@ -97,7 +111,11 @@ impl Transfer {
             return Step::Done(Ok(()));
         }
         if reached <= self.done {
-            return Step::Done(Err(StorageError::truncated(path, self.request.offset, self.request.len as u64)));
+            return Step::Done(Err(StorageError::truncated(
+                path,
+                self.request.offset,
+                self.request.len as u64,
+            )));
         }
         self.done = reached;
         self.window = reached / PAGE * PAGE..self.request.len;
@@ -109,7 +127,8 @@ impl Transfer {
         let interrupted = source.kind() == io::ErrorKind::Interrupted;
         if (passing || interrupted) && self.refusals < MAX_REFUSALS {
             self.refusals += 1;
-            // A first interruption is retried at once; whatever keeps coming back is given time, never spun on.
+            // A first interruption is retried at once; whatever keeps coming back is given time,
+            // never spun on.
             return match (interrupted, self.refusals) {
                 (true, 1) => Step::Read,
                 (_, n) => Step::Pause(Duration::from_millis(1 << (n - 1).min(7))),
@@ -188,11 +207,17 @@ mod tests {
                 }
             }
             assert!(waited > Duration::from_secs(1));
-            assert!(matches!(refusal(&mut transfer, errno), Step::Done(Err(StorageError::Io { .. }))));
+            assert!(matches!(
+                refusal(&mut transfer, errno),
+                Step::Done(Err(StorageError::Io { .. }))
+            ));
         }
         let mut transfer = transfer();
         assert!(matches!(refusal(&mut transfer, libc::EAGAIN), Step::Pause(_)));
         assert!(matches!(answer(&mut transfer, PAGE), Step::Read));
-        assert!(matches!(refusal(&mut transfer, libc::EINTR), Step::Read), "progress starts afresh");
+        assert!(
+            matches!(refusal(&mut transfer, libc::EINTR), Step::Read),
+            "progress starts afresh"
+        );
     }
 }

@@ -1,5 +1,6 @@
-//! Reads by io_uring. Each request has a slot; the slot's number and generation travel as the request's user data, so that an
-//! answer always finds its request, whatever was refused, interrupted or repeated in between.
+//! Reads by io_uring. Each request has a slot; the slot's number and generation travel as the
+//! request's user data, so that an answer always finds its request, whatever was refused,
+//! interrupted or repeated in between.
 
 use std::collections::VecDeque;
 use std::io;
@@ -45,8 +46,10 @@ impl UringQueue {
     /// A queue over `files`, with the options' arenas registered as far as limits allow.
     pub fn new(disk: &Disk, files: &[Arc<DiskFile>], options: &QueueOptions) -> Result<Self> {
         let depth = options.depth.clamp(1, MAX_DEPTH);
-        let ring = Ring::new(files, &options.registered, depth).map_err(|e| queue_error("set-up", e))?;
-        let slot = |_| Slot { transfer: None, generation: 0, pausing: false, alarm: Timespec::new() };
+        let ring =
+            Ring::new(files, &options.registered, depth).map_err(|e| queue_error("set-up", e))?;
+        let slot =
+            |_| Slot { transfer: None, generation: 0, pausing: false, alarm: Timespec::new() };
         Ok(UringQueue {
             disk: disk.clone(),
             files: files.to_vec(),
@@ -64,7 +67,8 @@ impl UringQueue {
         self.slots.len() - self.free.len()
     }
 
-    /// Makes the ring usable by this thread; a ring without requests is replaced if it belongs to another.
+    /// Makes the ring usable by this thread; a ring without requests is replaced if it belongs to
+    /// another.
     fn claim(&mut self) -> io::Result<()> {
         if self.ring.claim()? {
             return Ok(());
@@ -119,7 +123,8 @@ impl UringQueue {
         let (file, offset) = (transfer.file(), transfer.offset());
         let window = transfer.window();
         let target = (window.as_mut_ptr(), window.len());
-        // SAFETY: the slot keeps the buffer, untouched, until `answered` takes it out; dropping the queue waits for that.
+        // SAFETY: the slot keeps the buffer, untouched, until `answered` takes it out; dropping the
+        // queue waits for that.
         unsafe { self.ring.push_read(file, offset, target, name) }
     }
 
@@ -127,7 +132,8 @@ impl UringQueue {
         let slot = &mut self.slots[at];
         slot.pausing = true;
         slot.alarm = Timespec::from(time);
-        // SAFETY: slots do not move and live as long as the ring, and this one's alarm is not set again before the answer.
+        // SAFETY: slots do not move and live as long as the ring, and this one's alarm is not set
+        // again before the answer.
         unsafe { self.ring.push_timeout(&raw const slot.alarm, user_data(at, slot.generation)) }
     }
 
@@ -173,7 +179,8 @@ impl UringQueue {
             if missing == 0 {
                 return self.ring.enter(0);
             }
-            // With requests held back, each completion makes room for one: the device must not run dry in between.
+            // With requests held back, each completion makes room for one: the device must not run
+            // dry in between.
             let batch = if self.held.is_empty() { missing.min(self.active()) } else { 1 };
             self.ring.enter(batch)?;
         }
@@ -181,7 +188,8 @@ impl UringQueue {
 
     /// Waits until the kernel writes to none of the buffers.
     fn settle(&mut self) -> io::Result<()> {
-        let reading = |slots: &[Slot]| slots.iter().any(|slot| slot.transfer.is_some() && !slot.pausing);
+        let reading =
+            |slots: &[Slot]| slots.iter().any(|slot| slot.transfer.is_some() && !slot.pausing);
         while reading(&self.slots) {
             if !self.ring.claim()? {
                 return Err(io::Error::other("the ring belongs to another thread"));
@@ -201,7 +209,9 @@ impl UringQueue {
 impl Queue for UringQueue {
     fn submit(&mut self, request: ReadRequest) {
         let files = &self.files;
-        self.held.push_back(Transfer::begin(request, &self.disk, files.len(), |file| files[file].path()));
+        self.held.push_back(Transfer::begin(request, &self.disk, files.len(), |file| {
+            files[file].path()
+        }));
         if self.claim().is_ok() {
             self.start_held();
             // An error comes back, or has gone away, at the next wait.

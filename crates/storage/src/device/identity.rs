@@ -1,4 +1,5 @@
-//! Which device a folder is on: something to recognize it by, and to notice that it is another one now.
+//! Which device a folder is on: something to recognize it by, and to notice that it is another one
+//! now.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -9,10 +10,12 @@ use crate::error::{Result, StorageError};
 /// Descriptions of devices by the kernel are one short line each; the table of mounts is longer.
 const MAX_DESCRIPTION: u64 = 1 << 20;
 
-/// The block device that holds a folder: number, name, size in bytes and model, as far as the system tells. For file systems
-/// without one (in memory, over a network) the number, the type and the source of the mount.
+/// The block device that holds a folder: number, name, size in bytes and model, as far as the
+/// system tells. For file systems without one (in memory, over a network) the number, the type and
+/// the source of the mount.
 pub fn device_of(disk: &Disk, dir: &Path) -> Result<String> {
-    let metadata = std::fs::metadata(dir).map_err(|error| StorageError::io("lookup", dir, 0, error))?;
+    let metadata =
+        std::fs::metadata(dir).map_err(|error| StorageError::io("lookup", dir, 0, error))?;
     let number = metadata.dev();
     let number = format!("{}:{}", libc::major(number), libc::minor(number));
     let described = described_block(disk, &number).or_else(|| described_mount(disk, &number));
@@ -34,11 +37,14 @@ fn described_block(disk: &Disk, number: &str) -> Option<String> {
     // A partition's model is its disk's.
     let detail = |file: &str| {
         let whole = folder.parent();
-        text(disk, &folder.join(file)).or_else(|| whole.and_then(|whole| text(disk, &whole.join(file))))
+        text(disk, &folder.join(file))
+            .or_else(|| whole.and_then(|whole| text(disk, &whole.join(file))))
     };
     let mut words = vec![name];
     words.extend(sectors.map(|sectors| format!("{} bytes", sectors * 512)));
-    words.extend([detail("device/model"), detail("serial"), detail("device/serial")].into_iter().flatten());
+    words.extend(
+        [detail("device/model"), detail("serial"), detail("device/serial")].into_iter().flatten(),
+    );
     Some(words.join(" "))
 }
 
@@ -48,6 +54,7 @@ fn described_mount(disk: &Disk, number: &str) -> Option<String> {
         // Mount, parent, number, root, place, options, optional fields, "-", type, source, ...
         let (place, system) = line.split_once(" - ")?;
         let mut words = system.split(' ');
-        (place.split(' ').nth(2) == Some(number)).then(|| Some(format!("{} {}", words.next()?, words.next()?)))?
+        (place.split(' ').nth(2) == Some(number))
+            .then(|| Some(format!("{} {}", words.next()?, words.next()?)))?
     })
 }

@@ -27,7 +27,8 @@ const ORDINARY: usize = 4 << 20;
 
 const KIB: usize = 1 << 10;
 
-/// What is timed in huge pages: the order, the request sizes and the depths. Streams are usually fastest in the first row.
+/// What is timed in huge pages: the order, the request sizes and the depths. Streams are usually
+/// fastest in the first row.
 const GRID: [(Pattern, &[usize], &[usize]); 3] = [
     (Pattern::Sequential, &[512 * KIB, 768 * KIB, 1024 * KIB, 2048 * KIB], &[1, 2, 4, 8, 16]),
     (Pattern::Sequential, &[64 * KIB, 128 * KIB, 256 * KIB], &[1, 4, 16]),
@@ -75,32 +76,55 @@ pub struct Load {
 pub fn measure(disk: &Disk, dir: &Path, options: &MeasureOptions) -> Result<DeviceProfile> {
     let device = device_of(disk, dir)?;
     let file = Arc::new(incompressible_file(disk, dir, options.bytes)?);
-    let load =
-        |pattern, request_bytes, depth| Load { pattern, request_bytes, depth, time: options.point, backend: options.backend, start: 0 };
+    let load = |pattern, request_bytes, depth| Load {
+        pattern,
+        request_bytes,
+        depth,
+        time: options.point,
+        backend: options.backend,
+        start: 0,
+    };
     let huge = touched_arena(BUFFERS, HugePages::Auto)?;
     let mut table = Vec::new();
     for (pattern, sizes, depths) in GRID {
-        for (&size, &depth) in sizes.iter().flat_map(|size| depths.iter().map(move |depth| (size, depth))) {
+        for (&size, &depth) in
+            sizes.iter().flat_map(|size| depths.iter().map(move |depth| (size, depth)))
+        {
             table.push(time_reads(disk, &file, &huge, &load(pattern, size, depth))?);
         }
     }
     let streams = table.iter().filter(|point| point.pattern == Pattern::Sequential);
     if let Some(best) = streams.max_by(|a, b| a.bytes_per_second.total_cmp(&b.bytes_per_second)) {
-        let load = Load { time: options.best, ..load(best.pattern, best.request_bytes as usize, best.depth) };
+        let load = Load {
+            time: options.best,
+            ..load(best.pattern, best.request_bytes as usize, best.depth)
+        };
         table.push(time_reads(disk, &file, &huge, &load)?);
     }
     drop(huge);
     let ordinary = touched_arena(ORDINARY, HugePages::Off)?;
     for depth in [1, 4] {
-        table.push(time_reads(disk, &file, &ordinary, &load(Pattern::Sequential, 1024 * KIB, depth))?);
+        table.push(time_reads(
+            disk,
+            &file,
+            &ordinary,
+            &load(Pattern::Sequential, 1024 * KIB, depth),
+        )?);
     }
-    let nothing = || StorageError::io("measurement", dir, 0, std::io::Error::other("no read was answered in time"));
+    let nothing = || {
+        StorageError::io(
+            "measurement",
+            dir,
+            0,
+            std::io::Error::other("no read was answered in time"),
+        )
+    };
     let profile = DeviceProfile::of_table(table).ok_or_else(nothing)?;
     Ok(DeviceProfile { measured: utc(SystemTime::now()), device, ..profile })
 }
 
-/// A file that has no name any more, filled with bytes that no device can compress or share. Smaller than `bytes` if that
-/// would take more than a quarter of the space left.
+/// A file that has no name any more, filled with bytes that no device can compress or share.
+/// Smaller than `bytes` if that would take more than a quarter of the space left.
 pub fn incompressible_file(disk: &Disk, dir: &Path, bytes: u64) -> Result<DiskFile> {
     let path = dir.join(format!(".outercore-measure-{}", std::process::id()));
     let affordable = disk.free_space(dir)? / 4;
@@ -116,7 +140,9 @@ pub fn incompressible_file(disk: &Disk, dir: &Path, bytes: u64) -> Result<DiskFi
     let mut buffer = arena.buffer(0, WRITE_UNIT);
     let mut random = Random(bytes ^ 0x9E37_79B9_7F4A_7C15);
     for offset in (0..bytes).step_by(WRITE_UNIT) {
-        buffer.chunks_exact_mut(8).for_each(|word| word.copy_from_slice(&random.next().to_le_bytes()));
+        buffer
+            .chunks_exact_mut(8)
+            .for_each(|word| word.copy_from_slice(&random.next().to_le_bytes()));
         file.write_at(&buffer, offset)?;
     }
     file.sync()?;
@@ -124,8 +150,17 @@ pub fn incompressible_file(disk: &Disk, dir: &Path, bytes: u64) -> Result<DiskFi
 }
 
 /// Times one load on a file. The arena must have room for all requests in flight.
-pub fn time_reads(disk: &Disk, file: &Arc<DiskFile>, arena: &Arc<Arena>, load: &Load) -> Result<DevicePoint> {
-    let options = QueueOptions { backend: load.backend, depth: load.depth, registered: vec![Arc::clone(arena)] };
+pub fn time_reads(
+    disk: &Disk,
+    file: &Arc<DiskFile>,
+    arena: &Arc<Arena>,
+    load: &Load,
+) -> Result<DevicePoint> {
+    let options = QueueOptions {
+        backend: load.backend,
+        depth: load.depth,
+        registered: vec![Arc::clone(arena)],
+    };
     let mut queue = open_queue(disk, &[Arc::clone(file)], &options)?;
     let mut offsets = Offsets::new(load, file.len()?);
     let mut done = Vec::new();
@@ -202,7 +237,8 @@ impl Offsets {
     }
 }
 
-/// A xorshift generator: its output does not repeat within any file, and is made faster than a device writes it.
+/// A xorshift generator: its output does not repeat within any file, and is made faster than a
+/// device writes it.
 struct Random(u64);
 
 impl Random {
@@ -218,10 +254,12 @@ impl Random {
 pub(super) fn utc(time: SystemTime) -> String {
     let seconds = time.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let (days, second) = (seconds / 86400, seconds % 86400);
-    // Years are counted from March, so that the day that is sometimes there is the last; eras have 400 years.
+    // Years are counted from March, so that the day that is sometimes there is the last; eras have
+    // 400 years.
     let shifted = days + 719_468;
     let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146_096) / 365;
+    let year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146_096) / 365;
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let month_from_march = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;

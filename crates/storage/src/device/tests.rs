@@ -62,7 +62,10 @@ fn a_profile_holds_for_the_folders_below() {
     let (folder, disk) = (tempfile::tempdir().unwrap(), Disk::new());
     let below = folder.path().join("a/b");
     std::fs::create_dir_all(&below).unwrap();
-    let here = DeviceProfile { device: device_of(&disk, folder.path()).unwrap(), ..DeviceProfile::default() };
+    let here = DeviceProfile {
+        device: device_of(&disk, folder.path()).unwrap(),
+        ..DeviceProfile::default()
+    };
     store_profile(&disk, folder.path(), &here).unwrap();
     assert_eq!(find_profile(&disk, &below).unwrap(), Some(here.clone()));
     let nearer = DeviceProfile { random_4k_iops: 7.0, ..here };
@@ -93,7 +96,10 @@ fn a_profile_adds_up() {
     assert_eq!(DeviceProfile::of_table(table[..2].to_vec()), None);
     assert_eq!(DeviceProfile::of_table(table[2..].to_vec()), None);
     let json = serde_json::to_string(&profile).unwrap();
-    assert!(json.contains("\"pattern\":\"sequential\"") && json.contains("\"pattern\":\"random\""), "{json}");
+    assert!(
+        json.contains("\"pattern\":\"sequential\"") && json.contains("\"pattern\":\"random\""),
+        "{json}"
+    );
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! One open file. Direct files move whole aligned pages; what is not aligned is read through a scratch.
+//! One open file. Direct files move whole aligned pages; what is not aligned is read through a
+//! scratch.
 
 use super::{Disk, MAX_INTERRUPTIONS};
 use crate::PAGE;
@@ -17,7 +18,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// The largest scratch of an unaligned read.
 const SCRATCH: usize = 1 << 20;
 
-/// Sets the way a file is accessed: past the page cache if wanted and possible, and waiting in either case.
+/// Sets the way a file is accessed: past the page cache if wanted and possible, and waiting in
+/// either case.
 pub(super) fn set_direct(file: &File, wanted: bool) -> io::Result<bool> {
     let fd = file.as_raw_fd();
     if wanted {
@@ -80,24 +82,27 @@ impl DiskFile {
         self.disk.run("resizing", &self.path, || self.file.set_len(len))
     }
 
-    /// Whether requests of multiples of `granule` bytes can be made: a direct file takes multiples of its device's logical block. Finds out by reading one.
+    /// Whether requests of multiples of `granule` bytes can be made: a direct file takes multiples
+    /// of its device's logical block. Finds out by reading one.
     pub fn takes(&self, granule: usize) -> Result<bool> {
         if granule >= PAGE || !self.is_direct() {
             return Ok(true);
         }
         let mut scratch = Scratch::new(PAGE);
-        self.disk.run("read", &self.path, || match self.file.read_at(&mut scratch[..granule], granule as u64) {
-            Ok(bytes) => {
-                self.disk.counters().count_read(bytes);
-                Ok(true)
+        self.disk.run("read", &self.path, || {
+            match self.file.read_at(&mut scratch[..granule], granule as u64) {
+                Ok(bytes) => {
+                    self.disk.counters().count_read(bytes);
+                    Ok(true)
+                }
+                Err(error) if error.raw_os_error() == Some(libc::EINVAL) => Ok(false),
+                Err(error) => Err(error),
             }
-            Err(error) if error.raw_os_error() == Some(libc::EINVAL) => Ok(false),
-            Err(error) => Err(error),
         })
     }
 
-    /// Makes the content durable. After a failure the content must be considered lost: the call is never repeated, because a
-    /// second one would succeed without having written anything.
+    /// Makes the content durable. After a failure the content must be considered lost: the call is
+    /// never repeated, because a second one would succeed without having written anything.
     pub fn sync(&self) -> Result<()> {
         self.disk.run_once("sync", &self.path, || self.file.sync_data())
     }
@@ -116,20 +121,27 @@ impl DiskFile {
         Ok(())
     }
 
-    /// Reads some bytes into the front of the buffer and returns how many: 0 only at the end of the file.
+    /// Reads some bytes into the front of the buffer and returns how many: 0 only at the end of the
+    /// file.
     pub fn read_some_at(&self, buffer: &mut [u8], offset: u64) -> Result<usize> {
         self.read_part(buffer, offset, &mut None)
     }
 
     /// One read request, through the scratch if it has to be.
-    fn read_part(&self, buffer: &mut [u8], offset: u64, scratch: &mut Option<Scratch>) -> Result<usize> {
+    fn read_part(
+        &self,
+        buffer: &mut [u8],
+        offset: u64,
+        scratch: &mut Option<Scratch>,
+    ) -> Result<usize> {
         if !self.is_direct() {
             return self.request_read(buffer, offset, 1);
         }
         if is_aligned(buffer.as_ptr(), offset) && buffer.len() >= PAGE {
             let whole = buffer.len() / PAGE * PAGE;
             let read = self.request_read(&mut buffer[..whole], offset, PAGE)?;
-            // Part of a page means the end of the file, most likely. Stay aligned, so that the next request is still possible.
+            // Part of a page means the end of the file, most likely. Stay aligned, so that the next
+            // request is still possible.
             return Ok(if read > PAGE { read / PAGE * PAGE } else { read });
         }
         let skip = (offset % PAGE as u64) as usize;
@@ -145,23 +157,31 @@ impl DiskFile {
     /// One `pread`, repeated when interrupted.
     fn request_read(&self, buffer: &mut [u8], offset: u64, granule: usize) -> Result<usize> {
         let failed = |error| StorageError::io("read", &self.path, offset, error);
-        let read = self.request(buffer.len(), granule, failed, |len| self.file.read_at(&mut buffer[..len], offset))?;
+        let read = self.request(buffer.len(), granule, failed, |len| {
+            self.file.read_at(&mut buffer[..len], offset)
+        })?;
         self.disk.counters().count_read(read);
         Ok(read)
     }
 
-    /// Writes the whole buffer. On a direct file, memory, offset and length must be multiples of a page.
+    /// Writes the whole buffer. On a direct file, memory, offset and length must be multiples of a
+    /// page.
     pub fn write_at(&self, buffer: &[u8], offset: u64) -> Result<()> {
         let direct = self.is_direct();
-        debug_assert!(!direct || (is_aligned(buffer.as_ptr(), offset) && buffer.len().is_multiple_of(PAGE)));
+        debug_assert!(
+            !direct || (is_aligned(buffer.as_ptr(), offset) && buffer.len().is_multiple_of(PAGE))
+        );
         let granule = if direct { PAGE } else { 1 };
         let (mut done, mut idle) = (0, 0);
         while done < buffer.len() {
             let (rest, at) = (&buffer[done..], offset + done as u64);
-            let failed = |error| StorageError::write("write", &self.path, at, rest.len() as u64, error);
-            let wrote = self.request(rest.len(), granule, failed, |len| self.file.write_at(&rest[..len], at))?;
+            let failed =
+                |error| StorageError::write("write", &self.path, at, rest.len() as u64, error);
+            let wrote = self
+                .request(rest.len(), granule, failed, |len| self.file.write_at(&rest[..len], at))?;
             self.disk.counters().count_write(wrote);
-            // What ends inside of a page is written again from the start of that page, but not forever.
+            // What ends inside of a page is written again from the start of that page, but not
+            // forever.
             let progress = wrote / granule * granule;
             idle = if progress == 0 { idle + 1 } else { 0 };
             if idle > 16 {
@@ -172,8 +192,9 @@ impl DiskFile {
         Ok(())
     }
 
-    /// One request under the plan, repeated when interrupted. A file system that accepts direct access when a file is opened
-    /// and refuses it at the first request is used through the page cache from then on.
+    /// One request under the plan, repeated when interrupted. A file system that accepts direct
+    /// access when a file is opened and refuses it at the first request is used through the page
+    /// cache from then on.
     fn request(
         &self,
         len: usize,
@@ -217,7 +238,8 @@ struct Scratch {
 impl Scratch {
     fn new(len: usize) -> Self {
         let layout = Layout::from_size_align(len, PAGE).expect("a scratch is at most 1 MiB");
-        // SAFETY: the layout has a size that is not zero: a read of at least one byte touches at least one page.
+        // SAFETY: the layout has a size that is not zero: a read of at least one byte touches at
+        // least one page.
         let start = unsafe { alloc_zeroed(layout) };
         Self { start: NonNull::new(start).unwrap_or_else(|| handle_alloc_error(layout)), layout }
     }

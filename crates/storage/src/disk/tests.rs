@@ -29,11 +29,21 @@ fn any_range_can_be_read_in_either_way() {
     let arena = Arena::new(LEN + PAGE, HugePages::Auto).unwrap();
     let mut memory = arena.buffer(0, LEN + PAGE);
     for file in [disk.open(&path).unwrap(), disk.open_buffered(&path).unwrap()] {
-        for (skew, offset, len) in
-            [(0, 0, PAGE), (0, PAGE, 4 * PAGE), (0, 0, LEN), (3, 0, LEN), (0, 1, PAGE), (0, 4095, 2), (9, LEN - 1, 1), (0, 7, 0)]
-        {
+        for (skew, offset, len) in [
+            (0, 0, PAGE),
+            (0, PAGE, 4 * PAGE),
+            (0, 0, LEN),
+            (3, 0, LEN),
+            (0, 1, PAGE),
+            (0, 4095, 2),
+            (9, LEN - 1, 1),
+            (0, 7, 0),
+        ] {
             file.read_at(&mut memory[skew..skew + len], offset as u64).unwrap();
-            assert!(memory[skew..skew + len] == content[offset..offset + len], "{skew} {offset} {len}");
+            assert!(
+                memory[skew..skew + len] == content[offset..offset + len],
+                "{skew} {offset} {len}"
+            );
         }
         for (offset, len) in [(0, LEN + 1), (LEN, 1), (LEN + PAGE, PAGE), (5 * PAGE, PAGE)] {
             let error = file.read_at(&mut memory[..len], offset as u64).unwrap_err();
@@ -71,8 +81,14 @@ fn writes_count_and_last() {
     file.set_len(PAGE as u64).unwrap();
     assert!(!file.is_empty().unwrap());
     let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-    assert_eq!((count(&disk.counters().bytes_written), count(&disk.counters().write_requests)), (4 * PAGE as u64, 1));
-    assert_eq!((count(&disk.counters().bytes_read), count(&disk.counters().read_requests)), (PAGE as u64, 1));
+    assert_eq!(
+        (count(&disk.counters().bytes_written), count(&disk.counters().write_requests)),
+        (4 * PAGE as u64, 1)
+    );
+    assert_eq!(
+        (count(&disk.counters().bytes_read), count(&disk.counters().read_requests)),
+        (PAGE as u64, 1)
+    );
 }
 
 #[test]
@@ -174,9 +190,11 @@ fn everything(disk: &Disk, dir: &Path) -> Result<bool> {
     direct.read_at(&mut memory, 0)?;
     let mut tail = vec![0; 3 * PAGE];
     direct.read_at(&mut tail, 4 * PAGE as u64 + 5)?;
-    let right = memory[..] == bytes(8 * PAGE) && tail == bytes(8 * PAGE)[4 * PAGE + 5..7 * PAGE + 5];
+    let right =
+        memory[..] == bytes(8 * PAGE) && tail == bytes(8 * PAGE)[4 * PAGE + 5..7 * PAGE + 5];
     let right = right && disk.read_all(&dir.join("d/buffered"), 1 << 20)? == bytes(LEN);
-    let right = right && direct.len()? == 8 * PAGE as u64 && disk.exists(&b)? && disk.free_space(&b)? > 0;
+    let right =
+        right && direct.len()? == 8 * PAGE as u64 && disk.exists(&b)? && disk.free_space(&b)? > 0;
     file.set_len(0)?;
     disk.remove_file(&b.join("direct"))?;
     let right = right && disk.list(&b)?.is_empty();
@@ -198,16 +216,27 @@ fn every_operation_can_fail_in_every_way() {
             assert!(attempt(FaultPlan::nth(n, fault)).0.unwrap(), "{n} {fault:?}");
         }
         let error = attempt(FaultPlan::nth(n, Fault::Error(libc::EIO))).0.unwrap_err();
-        assert!(matches!(&error, StorageError::Io { source, .. } if source.raw_os_error() == Some(libc::EIO)), "{n} {error}");
+        assert!(
+            matches!(&error, StorageError::Io { source, .. } if source.raw_os_error() == Some(libc::EIO)),
+            "{n} {error}"
+        );
         let error = attempt(FaultPlan::nth(n, Fault::Error(libc::ENOSPC))).0.unwrap_err();
-        assert!(matches!(error, StorageError::Full { .. } | StorageError::Io { operation: "read", .. }), "{n} {error}");
+        assert!(
+            matches!(error, StorageError::Full { .. } | StorageError::Io { operation: "read", .. }),
+            "{n} {error}"
+        );
         match attempt(FaultPlan::nth(n, Fault::Interrupted)).0 {
             Ok(right) => assert!(right, "{n}"),
-            Err(error) => assert!(matches!(error, StorageError::Io { operation: "sync", .. }), "{n} {error}"),
+            Err(error) => {
+                assert!(matches!(error, StorageError::Io { operation: "sync", .. }), "{n} {error}")
+            }
         }
     }
     assert!(attempt(FaultPlan::from(0, Fault::Short)).0.unwrap());
-    assert!(matches!(attempt(FaultPlan::from(0, Fault::Interrupted)).0, Err(StorageError::Interrupted)));
+    assert!(matches!(
+        attempt(FaultPlan::from(0, Fault::Interrupted)).0,
+        Err(StorageError::Interrupted)
+    ));
 }
 
 #[test]

@@ -14,7 +14,13 @@ fn paths(dir: &Path, files: usize) -> (Vec<PathBuf>, PathBuf) {
 }
 
 /// Writes `content` in parts of different sizes, after three bytes and alignment to 100.
-fn write(disk: &Disk, dir: &Path, files: usize, buffer: usize, content: &[u8]) -> Result<SectionSummary> {
+fn write(
+    disk: &Disk,
+    dir: &Path,
+    files: usize,
+    buffer: usize,
+    content: &[u8],
+) -> Result<SectionSummary> {
     let (files, sums) = paths(dir, files);
     let mut writer = SectionWriter::create(disk, &files, 2 * PAGE as u64, &sums, buffer)?;
     writer.write(b"abc")?;
@@ -46,13 +52,21 @@ fn check(disk: &Disk, dir: &Path, files: usize, summary: SectionSummary, content
 
 #[test]
 fn what_was_written_can_be_read() {
-    for (files, buffer, len) in
-        [(1, 4096, 0), (1, 1, 3996), (1, 8192, 3997), (2, 4096, 50_000), (3, 20_000, 200_000), (1, 1 << 20, 5 << 20)]
-    {
+    for (files, buffer, len) in [
+        (1, 4096, 0),
+        (1, 1, 3996),
+        (1, 8192, 3997),
+        (2, 4096, 50_000),
+        (3, 20_000, 200_000),
+        (1, 1 << 20, 5 << 20),
+    ] {
         let dir = tempfile::tempdir().unwrap();
         let (disk, content) = (Disk::new(), bytes(len));
         let summary = write(&disk, dir.path(), files, buffer, &content).unwrap();
-        assert_eq!((summary.bytes, summary.pages), (100 + len as u64, (100 + len as u64).div_ceil(4096)));
+        assert_eq!(
+            (summary.bytes, summary.pages),
+            (100 + len as u64, (100 + len as u64).div_ceil(4096))
+        );
         check(&disk, dir.path(), files, summary, &content);
     }
 }
@@ -64,7 +78,10 @@ fn a_section_may_be_empty_or_large() {
     let disk = Disk::new();
     let writer = SectionWriter::create(&disk, &files, 1 << 20, &sums, 1 << 20).unwrap();
     assert_eq!(writer.finish().unwrap(), SectionSummary { bytes: 0, pages: 0, sums_crc: 0 });
-    assert!(matches!(SectionWriter::create(&disk, &files, 1 << 20, &sums, 1 << 20), Err(StorageError::Io { .. })));
+    assert!(matches!(
+        SectionWriter::create(&disk, &files, 1 << 20, &sums, 1 << 20),
+        Err(StorageError::Io { .. })
+    ));
 
     // So many pages that the checksums do not fit into their buffer.
     let (dir, len) = (tempfile::tempdir().unwrap(), 80 << 20);
@@ -102,8 +119,20 @@ fn every_operation_may_fail() {
     let operations = attempt(FaultPlan::count_only()).1;
     assert!(operations > 10);
     for n in 0..operations {
-        assert!(matches!(attempt(FaultPlan::nth(n, Fault::Error(libc::EIO))).0, Err(StorageError::Io { .. })), "{n}");
-        assert!(matches!(attempt(FaultPlan::from(n, Fault::Error(libc::ENOSPC))).0, Err(StorageError::Full { .. })), "{n}");
+        assert!(
+            matches!(
+                attempt(FaultPlan::nth(n, Fault::Error(libc::EIO))).0,
+                Err(StorageError::Io { .. })
+            ),
+            "{n}"
+        );
+        assert!(
+            matches!(
+                attempt(FaultPlan::from(n, Fault::Error(libc::ENOSPC))).0,
+                Err(StorageError::Full { .. })
+            ),
+            "{n}"
+        );
         attempt(FaultPlan::nth(n, Fault::Short)).0.unwrap();
         attempt(FaultPlan::nth(n, Fault::Stall(Duration::from_millis(1)))).0.unwrap();
         match attempt(FaultPlan::nth(n, Fault::Interrupted)).0 {
@@ -120,8 +149,14 @@ fn an_error_stays() {
     let dir = tempfile::tempdir().unwrap();
     let (files, sums) = paths(dir.path(), 1);
     let plan = Arc::new(FaultPlan::nth(2, Fault::Error(libc::EIO)));
-    let mut writer = SectionWriter::create(&Disk::with_faults(plan), &files, 1 << 20, &sums, 4096).unwrap();
-    let first = (0..100).find_map(|_| writer.write(&[0; 4096]).err()).expect("the first write of a page fails");
+    let mut writer =
+        SectionWriter::create(&Disk::with_faults(plan), &files, 1 << 20, &sums, 4096).unwrap();
+    let first = (0..100)
+        .find_map(|_| writer.write(&[0; 4096]).err())
+        .expect("the first write of a page fails");
     assert_eq!(writer.write(&[0]).unwrap_err().to_string(), first.to_string());
-    assert_eq!(writer.align_to(512).and(Err::<(), _>(first)).unwrap_err().to_string(), writer.finish().unwrap_err().to_string());
+    assert_eq!(
+        writer.align_to(512).and(Err::<(), _>(first)).unwrap_err().to_string(),
+        writer.finish().unwrap_err().to_string()
+    );
 }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use outercore_storage::backend::MemoryQueue;
 use outercore_storage::{
-    Arena, Completion, Disk, DiskFile, HugePages, IoBackend, Queue, QueueOptions, ReadRequest, open_queue, probe_uring,
+    Arena, Completion, Disk, DiskFile, HugePages, IoBackend, Queue, QueueOptions, ReadRequest,
+    open_queue, probe_uring,
 };
 
 pub const SLOT: usize = 256 << 10;
@@ -65,7 +66,11 @@ impl Fixture {
     }
 
     pub fn path(&self, kind: Kind, file: usize) -> PathBuf {
-        if kind == Kind::Memory { format!("memory:{file}").into() } else { self.folder.path().join(file.to_string()) }
+        if kind == Kind::Memory {
+            format!("memory:{file}").into()
+        } else {
+            self.folder.path().join(file.to_string())
+        }
     }
 
     pub fn files(&self, buffered: bool) -> Vec<Arc<DiskFile>> {
@@ -77,13 +82,20 @@ impl Fixture {
         (0..LENGTHS.len()).map(open).collect()
     }
 
-    pub fn queue(&self, kind: Kind, disk: &Disk, arena: &Arc<Arena>, depth: usize) -> Box<dyn Queue> {
+    pub fn queue(
+        &self,
+        kind: Kind,
+        disk: &Disk,
+        arena: &Arc<Arena>,
+        depth: usize,
+    ) -> Box<dyn Queue> {
         let backend = match kind {
             Kind::Memory => return Box::new(MemoryQueue::new(disk, &self.contents, depth, 7)),
             Kind::Blocking => IoBackend::Blocking,
             _ => IoBackend::Uring,
         };
-        let registered = if kind == Kind::UringPlainBuffers { vec![] } else { vec![Arc::clone(arena)] };
+        let registered =
+            if kind == Kind::UringPlainBuffers { vec![] } else { vec![Arc::clone(arena)] };
         let files = self.files(kind == Kind::UringBufferedFiles);
         open_queue(disk, &files, &QueueOptions { backend, depth, registered }).unwrap()
     }
@@ -114,7 +126,13 @@ pub fn arena(slots: usize) -> Arc<Arena> {
 pub fn submit(queue: &mut dyn Queue, arena: &Arc<Arena>, slot: usize, wanted: Wanted, tag: usize) {
     let mut buffer = arena.buffer(slot * SLOT, SLOT);
     buffer[..wanted.len].fill(0xEE);
-    queue.submit(ReadRequest { file: wanted.file, offset: wanted.offset as u64, buffer, len: wanted.len, tag: tag as u64 });
+    queue.submit(ReadRequest {
+        file: wanted.file,
+        offset: wanted.offset as u64,
+        buffer,
+        len: wanted.len,
+        tag: tag as u64,
+    });
 }
 
 /// Whether a completion has the file's bytes.

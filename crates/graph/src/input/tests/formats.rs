@@ -12,18 +12,30 @@ fn matrix_market_entries() {
     let sample = Sample::new("m.mtx", general);
     let source = sample.open(&InputOptions::default()).unwrap();
     let info = source.info();
-    assert_eq!((info.format, info.directed, info.weights), ("mtx", Some(true), Some(WeightKind::F64)));
+    assert_eq!(
+        (info.format, info.directed, info.weights),
+        ("mtx", Some(true), Some(WeightKind::F64))
+    );
     assert_eq!(info.declared_vertices, Some(DeclaredVertices::Range { first: 1, count: 3 }));
-    assert_eq!(drain(source.as_ref(), 2, 1 << 20).unwrap().weighted, [([1, 2], 0.5), ([3, 1], -2.0)]);
+    assert_eq!(
+        drain(source.as_ref(), 2, 1 << 20).unwrap().weighted,
+        [([1, 2], 0.5), ([3, 1], -2.0)]
+    );
     assert_eq!(sample.read(&options(None, Some(WeightKind::None))).unwrap().weighted, []);
     let pattern = "%%matrixmarket MATRIX Coordinate Pattern Symmetric\r\n2 2 2\r\n1 1\r\n2 1\r\n";
     let sample = Sample::new("m.txt", pattern);
     assert_eq!(sample.open(&InputOptions::default()).unwrap().info().directed, Some(false));
     assert_eq!(sample.read(&InputOptions::default()).unwrap().edges, [[1, 1], [2, 1]]);
     assert_eq!(sample.read(&directed(true)).unwrap().edges, [[1, 1], [1, 2], [2, 1]]);
-    assert!(matches!(sample.open(&options(None, Some(WeightKind::F32))), Err(GraphError::Usage(_))));
+    assert!(matches!(
+        sample.open(&options(None, Some(WeightKind::F32))),
+        Err(GraphError::Usage(_))
+    ));
     let integer = "%%MatrixMarket matrix coordinate integer symmetric\n2 2 1\n2 1 7\n";
-    assert_eq!(Sample::new("m.mtx", integer).read(&directed(true)).unwrap().weighted, [([1, 2], 7.0), ([2, 1], 7.0)]);
+    assert_eq!(
+        Sample::new("m.mtx", integer).read(&directed(true)).unwrap().weighted,
+        [([1, 2], 7.0), ([2, 1], 7.0)]
+    );
     let empty = "%%MatrixMarket matrix coordinate pattern general\n5 5 0\n";
     assert_eq!(read("m.mtx", empty).unwrap(), Read::default());
 }
@@ -45,7 +57,10 @@ fn matrix_market_faults() {
         (banner.to_owned(), Some(1)),
         ("%%MatrixMarket matrix array real general\n1 1\n1\n".to_owned(), Some(1)),
         ("%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 1 1\n".to_owned(), Some(1)),
-        ("%%MatrixMarket matrix coordinate real skew-symmetric\n1 1 1\n1 1 1\n".to_owned(), Some(1)),
+        (
+            "%%MatrixMarket matrix coordinate real skew-symmetric\n1 1 1\n1 1 1\n".to_owned(),
+            Some(1),
+        ),
         ("%%MatrixMarket matrix coordinate real\n".to_owned(), Some(1)),
         ("%%MatrixMarket matrix coordinate real general\n2 2 1\n1 2\n".to_owned(), Some(3)),
         ("%%MatrixMarket matrix coordinate real general\n2 2 1\n1 2 nan\n".to_owned(), Some(3)),
@@ -62,9 +77,15 @@ fn dimacs_arcs_and_edges() {
     let sample = Sample::new("r.gr", roads);
     let source = sample.open(&InputOptions::default()).unwrap();
     let info = source.info();
-    assert_eq!((info.format, info.directed, info.weights), ("dimacs", Some(true), Some(WeightKind::U32)));
+    assert_eq!(
+        (info.format, info.directed, info.weights),
+        ("dimacs", Some(true), Some(WeightKind::U32))
+    );
     assert_eq!(info.declared_vertices, Some(DeclaredVertices::Range { first: 1, count: 4 }));
-    assert_eq!(drain(source.as_ref(), 2, 1 << 20).unwrap().weighted, [([1, 2], 803.0), ([2, 1], 803.0), ([3, 4], 0.0)]);
+    assert_eq!(
+        drain(source.as_ref(), 2, 1 << 20).unwrap().weighted,
+        [([1, 2], 803.0), ([2, 1], 803.0), ([3, 4], 0.0)]
+    );
     assert_eq!(sample.read(&options(None, Some(WeightKind::None))).unwrap().edges.len(), 3);
     let edges = Sample::new("g.col", "c x\np edge 3 2\nn 1 5\ne 1 2\ne 3 2\n");
     let source = edges.open(&InputOptions::default()).unwrap();
@@ -94,12 +115,19 @@ fn graphalytics_takes_what_is_beside() {
     sample.add("g.v", "1\n2\n3\n4\n");
     let source = sample.open(&InputOptions::default()).unwrap();
     let info = source.info();
-    assert_eq!((info.format, info.directed, info.weights), ("graphalytics", None, Some(WeightKind::F64)));
+    assert_eq!(
+        (info.format, info.directed, info.weights),
+        ("graphalytics", None, Some(WeightKind::F64))
+    );
     let read = drain(source.as_ref(), 2, 1 << 20).unwrap();
     assert_eq!((read.weighted.len(), read.vertices), (2, vec![1, 2, 3, 4]));
     sample.add("g.properties", "graph.g.directed = false\ngraph.g.edge-properties.names = weight\ngraph.g.edge-properties.types = real\n");
     assert_eq!(sample.open(&InputOptions::default()).unwrap().info().directed, Some(false));
-    assert!(complaint(read_files(&[&sample.folder.path().join("g.v")], &InputOptions::default())).what.contains("vertex file"));
+    assert!(
+        complaint(read_files(&[&sample.folder.path().join("g.v")], &InputOptions::default()))
+            .what
+            .contains("vertex file")
+    );
     let alone = Sample::new("h.e", "1 2\n");
     assert_eq!(alone.read(&InputOptions::default()).unwrap().edges, [[1, 2]]);
     let said = InputOptions { format: Format::Graphalytics, ..InputOptions::default() };
@@ -124,7 +152,10 @@ fn pairs() {
     assert!(complaint(read("p.u32", b"")).what.contains("no edges"));
     let sample = Sample::new("p.u32", &bytes);
     assert!(matches!(sample.open(&options(Some(IdKind::Names), None)), Err(GraphError::Usage(_))));
-    assert!(matches!(sample.open(&options(None, Some(WeightKind::U32))), Err(GraphError::Usage(_))));
+    assert!(matches!(
+        sample.open(&options(None, Some(WeightKind::U32))),
+        Err(GraphError::Usage(_))
+    ));
 }
 
 #[test]
@@ -132,13 +163,18 @@ fn julia_graphs() {
     let sample = Sample::new("g.jlg", "4,2,u,graph,2,Int64,simplegraph\n1,2\n1,3\n");
     let source = sample.open(&InputOptions::default()).unwrap();
     assert_eq!(source.info().directed, Some(false));
-    assert_eq!(source.info().declared_vertices, Some(DeclaredVertices::Range { first: 1, count: 4 }));
+    assert_eq!(
+        source.info().declared_vertices,
+        Some(DeclaredVertices::Range { first: 1, count: 4 })
+    );
     assert_eq!(drain(source.as_ref(), 1, 1 << 20).unwrap().edges, [[1, 2], [1, 3]]);
 }
 
 #[test]
 fn what_is_not_read_is_refused() {
-    for name in ["g.parquet", "g.graph", "g.gml", "g.graphml", "g.json", "g.tntp", "g.sg", "g.parquet.gz"] {
+    for name in
+        ["g.parquet", "g.graph", "g.gml", "g.graphml", "g.json", "g.tntp", "g.sg", "g.parquet.gz"]
+    {
         let error = complaint(read(name, "1 2\n"));
         assert!(error.what.contains("not read"), "{error}");
     }

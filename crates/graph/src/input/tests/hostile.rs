@@ -16,13 +16,35 @@ fn faulty_line(text: impl AsRef<[u8]>) -> Option<u64> {
 #[test]
 fn ids_that_are_none() {
     let far = "9".repeat(400);
-    for bad in ["18446744073709551616", &far, "+1", "-1", "-0", "1e3", "1.0", "0x10", "\u{661}\u{662}", "1_000", "1a", "\"1", "１"] {
+    for bad in [
+        "18446744073709551616",
+        &far,
+        "+1",
+        "-1",
+        "-0",
+        "1e3",
+        "1.0",
+        "0x10",
+        "\u{661}\u{662}",
+        "1_000",
+        "1a",
+        "\"1",
+        "１",
+    ] {
         assert_eq!(faulty_line(format!("1 2\n{bad} 5\n7 8\n")), Some(2), "{bad}");
         assert_eq!(faulty_line(format!("1 2\n5 {bad}\n")), Some(2), "{bad}");
         assert_eq!(faulty_line(format!("1 2\n5 {bad}")), Some(2), "{bad}");
     }
     assert_eq!(faulty_line("1 99999999999999999999999\n"), Some(1));
-    for good in ["2147483648", "4294967295", "4294967296", "9223372036854775808", "18446744073709551615", "007", "1099511627776"] {
+    for good in [
+        "2147483648",
+        "4294967295",
+        "4294967296",
+        "9223372036854775808",
+        "18446744073709551615",
+        "007",
+        "1099511627776",
+    ] {
         let read = Sample::new("e.txt", format!("{good} 1\n")).read(&numbers()).unwrap();
         assert_eq!(read.edges, [[good.parse().unwrap(), 1]]);
     }
@@ -39,7 +61,10 @@ fn lines_that_are_none() {
     assert_eq!(faulty_line("1;2;0,5\n1;2;3\n"), Some(1));
     for text in ["1 2\r3 4\r", "1 2\r3 4\n5 6\n", "# c\r1 2\r"] {
         let error = complaint(read("e.txt", text));
-        assert!(error.what.contains("carriage return") && error.line == Some(1), "{text:?}: {error}");
+        assert!(
+            error.what.contains("carriage return") && error.line == Some(1),
+            "{text:?}: {error}"
+        );
     }
     // Mixed line ends are no fault.
     assert_eq!(read("e.txt", "1 2\r\n3 4\n5 6\r\r\n").unwrap().edges.len(), 3);
@@ -47,7 +72,9 @@ fn lines_that_are_none() {
 
 #[test]
 fn bytes_that_are_no_text() {
-    for (content, offset) in [(&b"1 2\n3\x004\n"[..], 5), (b"\0\0\0\0", 0), (b"1 2\n3 4\n\0", 8), (b"# \0\n1 2\n", 2)] {
+    for (content, offset) in
+        [(&b"1 2\n3\x004\n"[..], 5), (b"\0\0\0\0", 0), (b"1 2\n3 4\n\0", 8), (b"# \0\n1 2\n", 2)]
+    {
         for name in ["e.txt", "e.csv", "e"] {
             let error = complaint(read(name, content));
             assert_eq!(error.offset, Some(offset), "{error}");
@@ -94,7 +121,10 @@ fn lines_that_never_end() {
                 assert_eq!(error.line, Some(2), "{start:?} {fill:?}: {error}");
                 assert!(error.what.contains("longer than 1 MiB"), "{error}");
             }
-            let error = complaint(Sample::new("e.txt", text + "\n7 8\n").read(&options(Some(IdKind::Names), Some(WeightKind::None))));
+            let error = complaint(
+                Sample::new("e.txt", text + "\n7 8\n")
+                    .read(&options(Some(IdKind::Names), Some(WeightKind::None))),
+            );
             assert_eq!(error.line, Some(2), "{start:?} {fill:?}: {error}");
         }
     }
@@ -106,7 +136,10 @@ fn lines_that_never_end() {
 #[test]
 fn many_columns_many_comments_many_copies() {
     let wide = format!("1 2{}\n", " 3".repeat(998));
-    assert_eq!(Sample::new("e", wide).read(&options(None, Some(WeightKind::None))).unwrap().edges, [[1, 2]]);
+    assert_eq!(
+        Sample::new("e", wide).read(&options(None, Some(WeightKind::None))).unwrap().edges,
+        [[1, 2]]
+    );
     let comments = format!("{}\n1,2\n", "# c\n\n".repeat(600_000));
     assert_eq!(read("e.txt", comments).unwrap().edges, [[1, 2]]);
     let copies = read("e.txt", "5 5\n".repeat(1_000_000)).unwrap();
@@ -116,15 +149,28 @@ fn many_columns_many_comments_many_copies() {
 #[test]
 fn things_that_are_no_files() {
     let folder = tempfile::tempdir().unwrap();
-    assert!(complaint(read_files(&[folder.path()], &InputOptions::default())).what.contains("folder"));
+    assert!(
+        complaint(read_files(&[folder.path()], &InputOptions::default())).what.contains("folder")
+    );
     let missing = folder.path().join("none\n\u{1b}[31m.txt");
     let error = complaint(read_files(&[&missing], &InputOptions::default()));
     assert!(error.what.contains("no such file") && error.path == missing, "{error}");
     complaint(read_files(&[&folder.path().join("x/y")], &InputOptions::default()));
-    assert!(complaint(read_files(&[Path::new("/dev/zero")], &InputOptions::default())).what.contains("binary"));
-    assert!(complaint(read_files(&[Path::new("/dev/null")], &InputOptions::default())).what.contains("no edges"));
+    assert!(
+        complaint(read_files(&[Path::new("/dev/zero")], &InputOptions::default()))
+            .what
+            .contains("binary")
+    );
+    assert!(
+        complaint(read_files(&[Path::new("/dev/null")], &InputOptions::default()))
+            .what
+            .contains("no edges")
+    );
     let twice = [Input::from("-"), Input::from("-")];
-    assert!(matches!(open(&Disk::new(), &twice, &InputOptions::default()), Err(GraphError::Usage(_))));
+    assert!(matches!(
+        open(&Disk::new(), &twice, &InputOptions::default()),
+        Err(GraphError::Usage(_))
+    ));
     assert!(matches!(open(&Disk::new(), &[], &InputOptions::default()), Err(GraphError::Usage(_))));
     use std::os::unix::{ffi::OsStrExt, fs::PermissionsExt};
     let odd = folder.path().join(std::ffi::OsStr::from_bytes(b"\xff\xfe.txt"));
@@ -145,7 +191,11 @@ fn every_failing_operation_is_an_error() {
     let text = "1 2\n".repeat(100_000);
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::none());
     std::io::Write::write_all(&mut gzip, text.as_bytes()).unwrap();
-    for content in [text.clone().into_bytes(), gzip.finish().unwrap(), zstd::encode_all(text.as_bytes(), 1).unwrap()] {
+    for content in [
+        text.clone().into_bytes(),
+        gzip.finish().unwrap(),
+        zstd::encode_all(text.as_bytes(), 1).unwrap(),
+    ] {
         let sample = Sample::new("e.txt", content);
         let attempt = |plan: FaultPlan| {
             let plan = std::sync::Arc::new(plan);
@@ -165,7 +215,9 @@ fn every_failing_operation_is_an_error() {
                 (Ok(read), _) => assert_eq!(read, good),
                 (Err(error), _) => assert!(matches!(error, GraphError::Storage(_)), "{error}"),
             }
-            assert!(n == operations || attempt(FaultPlan::from(n, Fault::Error(libc::EIO))).0.is_err());
+            assert!(
+                n == operations || attempt(FaultPlan::from(n, Fault::Error(libc::EIO))).0.is_err()
+            );
         }
     }
 }

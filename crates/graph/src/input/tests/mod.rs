@@ -14,7 +14,10 @@ use std::{
 
 use outercore_storage::Disk;
 
-use super::{DeclaredVertices, EdgeSource, Ends, Format, IdKind, Input, InputOptions, Item, NoProgress, VertexBatch, WeightKind, open};
+use super::{
+    DeclaredVertices, EdgeSource, Ends, Format, IdKind, Input, InputOptions, Item, NoProgress,
+    VertexBatch, WeightKind, open,
+};
 use crate::error::{GraphError, InputError};
 
 /// What was read, sorted.
@@ -32,7 +35,9 @@ impl Read {
     fn take(&mut self, item: Item) {
         match item {
             Item::Vertices(VertexBatch::Numbers(ids)) => self.vertices.extend(ids),
-            Item::Vertices(VertexBatch::Names(names)) => self.named_vertices.extend((0..names.len()).map(|index| text(names.get(index)))),
+            Item::Vertices(VertexBatch::Names(names)) => {
+                self.named_vertices.extend((0..names.len()).map(|index| text(names.get(index))))
+            }
             Item::Edges(batch) => match batch.ends {
                 Ends::Numbers(pairs) => {
                     assert!(pairs.len() <= 1 << 16);
@@ -43,7 +48,8 @@ impl Read {
                     self.edges.extend(pairs);
                 }
                 Ends::Names(names) => {
-                    let pairs = (0..names.len() / 2).map(|edge| [text(names.get(2 * edge)), text(names.get(2 * edge + 1))]);
+                    let pairs = (0..names.len() / 2)
+                        .map(|edge| [text(names.get(2 * edge)), text(names.get(2 * edge + 1))]);
                     let pairs: Vec<_> = pairs.collect();
                     if let Some(weights) = batch.weights {
                         assert_eq!(weights.len(), pairs.len());

@@ -20,15 +20,17 @@ fn styles() -> impl Strategy<Value = Style> {
     let separators = prop::sample::select(vec![" ", "\t", ",", ";", ", ", "   "]);
     let ends = prop::sample::select(vec!["\n", "\r\n"]);
     let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
-    (separators, ends, flags).prop_map(|(separator, end, (finished, header, comments, bom, quoted))| Style {
-        separator,
-        end,
-        finished,
-        header,
-        comments,
-        bom,
-        quoted: quoted && separator.contains([',', ';']),
-    })
+    (separators, ends, flags).prop_map(
+        |(separator, end, (finished, header, comments, bom, quoted))| Style {
+            separator,
+            end,
+            finished,
+            header,
+            comments,
+            bom,
+            quoted: quoted && separator.contains([',', ';']),
+        },
+    )
 }
 
 fn write(style: &Style, rows: &[Vec<String>]) -> String {
@@ -41,7 +43,13 @@ fn write(style: &Style, rows: &[Vec<String>]) -> String {
         text += style.end;
     }
     for (index, row) in rows.iter().enumerate() {
-        let quote = |column: &String| if style.quoted { format!("\"{}\"", column.replace('"', "\"\"")) } else { column.clone() };
+        let quote = |column: &String| {
+            if style.quoted {
+                format!("\"{}\"", column.replace('"', "\"\""))
+            } else {
+                column.clone()
+            }
+        };
         text += &row.iter().map(quote).collect::<Vec<_>>().join(style.separator);
         if style.comments && index % 3 == 0 {
             text += &format!("{}// {index}", style.end);

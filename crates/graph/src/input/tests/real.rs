@@ -15,7 +15,12 @@ fn data(name: &str) -> Option<PathBuf> {
 /// Reads a file by its content alone, unless a format is given.
 fn read_data(name: &str, format: Format) -> Option<Read> {
     let path = data(name)?;
-    let source = open(&Disk::new(), &[Input::from(&path)], &InputOptions { format, ..InputOptions::default() }).unwrap();
+    let source = open(
+        &Disk::new(),
+        &[Input::from(&path)],
+        &InputOptions { format, ..InputOptions::default() },
+    )
+    .unwrap();
     Some(drain(source.as_ref(), 2, 200 << 20).unwrap())
 }
 
@@ -42,7 +47,10 @@ fn numbers_of_edges_are_the_published_ones() {
 fn road_weights_are_in_their_range() {
     if let Some(read) = read_data("road/USA-road-d.NY.gr.gz", Format::Auto) {
         let weights = read.weighted.iter().map(|(_, weight)| *weight);
-        assert_eq!((weights.clone().fold(f64::MAX, f64::min), weights.fold(0.0, f64::max)), (1.0, 36_946.0));
+        assert_eq!(
+            (weights.clone().fold(f64::MAX, f64::min), weights.fold(0.0, f64::max)),
+            (1.0, 36_946.0)
+        );
     }
 }
 
@@ -60,7 +68,8 @@ fn one_graph_in_every_form() {
     assert_eq!(from_one, gr.edges);
     assert_eq!(from_one, mtx.edges);
     assert_eq!(gr.weighted.len(), 256);
-    let shifted: Vec<_> = wel.weighted.iter().map(|(edge, weight)| ([edge[0] + 1, edge[1] + 1], *weight)).collect();
+    let shifted: Vec<_> =
+        wel.weighted.iter().map(|(edge, weight)| ([edge[0] + 1, edge[1] + 1], *weight)).collect();
     assert_eq!(shifted, gr.weighted);
     assert_eq!(weighted.weighted.len(), 256);
 }
@@ -68,7 +77,9 @@ fn one_graph_in_every_form() {
 #[test]
 fn graphalytics_examples() {
     for (name, vertices, edges) in [("directed", 10, 17), ("undirected", 9, 12)] {
-        if let Some(read) = read_data(&format!("ldbc-validation/example/example-{name}.e"), Format::Auto) {
+        if let Some(read) =
+            read_data(&format!("ldbc-validation/example/example-{name}.e"), Format::Auto)
+        {
             assert_eq!((read.vertices.len(), read.weighted.len()), (vertices, edges));
         }
     }

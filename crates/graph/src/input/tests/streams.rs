@@ -37,7 +37,10 @@ fn compression_is_found_by_content() {
         assert_eq!(read("e.txt", &content).unwrap().edges, edges);
     }
     let (head, tail) = text.as_bytes().split_at(text.len() / 3);
-    assert_eq!(read("e.gz", [gzip(head), gzip(b""), gzip(tail), vec![0; 700]].concat()).unwrap().edges, edges);
+    assert_eq!(
+        read("e.gz", [gzip(head), gzip(b""), gzip(tail), vec![0; 700]].concat()).unwrap().edges,
+        edges
+    );
     assert_eq!(read("e.zst", [zstd(head), zstd(tail)].concat()).unwrap().edges, edges);
     assert_eq!(read("e.gz", &text).unwrap().edges, edges);
     let pairs: Vec<u8> = edges.iter().flatten().flat_map(|id| (*id as u32).to_le_bytes()).collect();
@@ -79,7 +82,9 @@ fn zstd_windows_are_bounded_by_memory() {
     let source = sample.open(&InputOptions::default()).unwrap();
     assert_eq!(source.least_memory(), 1 << 27);
     match drain(source.as_ref(), 1, 64 << 20) {
-        Err(GraphError::Memory { needed, budget, .. }) => assert_eq!((needed, budget), (1 << 27, 64 << 20)),
+        Err(GraphError::Memory { needed, budget, .. }) => {
+            assert_eq!((needed, budget), (1 << 27, 64 << 20))
+        }
         other => panic!("{other:?}"),
     }
     assert_eq!(drain(source.as_ref(), 1, 1 << 27).unwrap().edges, [[1, 2], [3, 4]]);
@@ -92,7 +97,11 @@ fn chunks_meet_without_loss() {
     let source = sample.open(&InputOptions::default()).unwrap();
     for threads in [1, 2, 5] {
         for memory in [0, 3 << 20, 64 << 20] {
-            assert_eq!(drain(source.as_ref(), threads, memory).unwrap().edges, edges, "{threads} {memory}");
+            assert_eq!(
+                drain(source.as_ref(), threads, memory).unwrap().edges,
+                edges,
+                "{threads} {memory}"
+            );
         }
     }
     let packed = Sample::new("e.gz", gzip(text.as_bytes()));
@@ -118,7 +127,9 @@ fn the_first_error_is_reported() {
         // Later ones, too.
         (bad..lines.len()).step_by(50_000).for_each(|line| lines[line] = "1 x");
         let text = lines.join("\n").replace('\t', " ");
-        for (name, content) in [("e.txt", text.clone().into_bytes()), ("e.gz", gzip(text.as_bytes()))] {
+        for (name, content) in
+            [("e.txt", text.clone().into_bytes()), ("e.gz", gzip(text.as_bytes()))]
+        {
             let sample = Sample::new(name, content);
             let source = sample.open(&options(Some(IdKind::Numbers), None)).unwrap();
             for (threads, memory) in [(1, 0), (4, 0), (2, 64 << 20)] {
@@ -166,7 +177,12 @@ fn changed_files_are_noticed() {
         let done = AtomicBool::new(false);
         let result = source.read(2, 0, &NoProgress, &|_| {
             if !done.swap(true, Relaxed) {
-                std::fs::OpenOptions::new().append(true).open(&sample.path).unwrap().write_all(b"1 2\n").unwrap();
+                std::fs::OpenOptions::new()
+                    .append(true)
+                    .open(&sample.path)
+                    .unwrap()
+                    .write_all(b"1 2\n")
+                    .unwrap();
             }
             Ok(())
         });
@@ -206,7 +222,9 @@ impl Progress for Counter {
 fn progress_adds_up_and_cancels() {
     let (text, _) = many(200_000);
     let header = format!("source\ttarget\n{text}");
-    for (name, content) in [("e.txt", header.clone().into_bytes()), ("e.gz", gzip(header.as_bytes()))] {
+    for (name, content) in
+        [("e.txt", header.clone().into_bytes()), ("e.gz", gzip(header.as_bytes()))]
+    {
         let sample = Sample::new(name, &content);
         let source = sample.open(&InputOptions::default()).unwrap();
         assert_eq!(source.info().bytes, Some(content.len() as u64));

@@ -29,14 +29,21 @@ fn all_separators_and_line_ends() {
 
 #[test]
 fn comments_blank_lines_and_blanks_are_skipped() {
-    let text = "# c\n% d\n// e\n\n   \n1\t2\n#3 4\n 2 3 \n\r\n\t# x\n30000000000 18446744073709551615";
+    let text =
+        "# c\n% d\n// e\n\n   \n1\t2\n#3 4\n 2 3 \n\r\n\t# x\n30000000000 18446744073709551615";
     assert_eq!(read("edges.txt", text).unwrap().edges, EDGES);
     assert_eq!(read("e.txt", "# c\n% d\n1\t2\n").unwrap().edges, [[1, 2]]);
 }
 
 #[test]
 fn headers_are_skipped() {
-    for header in ["source,target", "u,v", ":START_ID,:END_ID", "FromNodeId,ToNodeId", "\"source\",\"target\""] {
+    for header in [
+        "source,target",
+        "u,v",
+        ":START_ID,:END_ID",
+        "FromNodeId,ToNodeId",
+        "\"source\",\"target\"",
+    ] {
         let text = format!("# {header}\n{header}\n1,2\n2,3\n");
         assert_eq!(read("e.csv", &text).unwrap().edges, [[1, 2], [2, 3]], "{header}");
     }
@@ -45,7 +52,10 @@ fn headers_are_skipped() {
     assert_eq!(weighted.weighted, [([1, 2], 0.5)]);
     let names = read("e.csv", "src,dst,dist\na,b,8\nc,d,9\n").unwrap();
     assert_eq!(names.named_weighted.len(), 2);
-    assert_eq!(read("e.csv", "from,to\nalice,bob\n").unwrap().named, [["alice".to_owned(), "bob".to_owned()]]);
+    assert_eq!(
+        read("e.csv", "from,to\nalice,bob\n").unwrap().named,
+        [["alice".to_owned(), "bob".to_owned()]]
+    );
     // The first line of names is not lost only because it looks different.
     assert_eq!(read("e.csv", "alice,bob\n1,2\nbob,carol\n").unwrap().named.len(), 3);
     // Nor is a first line that is a mistake rather than a header.
@@ -58,7 +68,8 @@ fn headers_are_skipped() {
 
 #[test]
 fn ids_are_found_out() {
-    let kind = |text: &str| Sample::new("e.txt", text).open(&InputOptions::default()).unwrap().info().ids;
+    let kind =
+        |text: &str| Sample::new("e.txt", text).open(&InputOptions::default()).unwrap().info().ids;
     assert_eq!(kind("1 2\n"), IdKind::Numbers);
     assert_eq!(kind("1 2\na 3\n"), IdKind::Names);
     assert_eq!(kind("# nothing\n"), IdKind::Numbers);
@@ -89,7 +100,10 @@ fn names_of_every_kind() {
     assert_eq!(named("e.txt", "жук слон\r\n"), [pair("жук", "слон")]);
     assert_eq!(named("e.csv", "http://a/?x=1,http://b\n"), [pair("http://a/?x=1", "http://b")]);
     let weighted = read("e.txt", "alice bob 2.5\nbob carol -1\n").unwrap();
-    assert_eq!(weighted.named_weighted, [(pair("alice", "bob"), 2.5), (pair("bob", "carol"), -1.0)]);
+    assert_eq!(
+        weighted.named_weighted,
+        [(pair("alice", "bob"), 2.5), (pair("bob", "carol"), -1.0)]
+    );
     for (text, line) in [("a,b\nc,\n", 2), ("a,b\nc\n", 2), ("a,b\n\"c,d\n", 2), ("a,b\n,d\n", 2)] {
         assert_eq!(complaint(read("e.csv", text)).line, Some(line), "{text:?}");
     }
@@ -99,7 +113,9 @@ fn names_of_every_kind() {
 
 #[test]
 fn weights_are_found_out() {
-    let weights = |text: &str| Sample::new("e.txt", text).open(&InputOptions::default()).unwrap().info().weights;
+    let weights = |text: &str| {
+        Sample::new("e.txt", text).open(&InputOptions::default()).unwrap().info().weights
+    };
     assert_eq!(weights("1 2\n"), None);
     assert_eq!(weights("1 2 3\n2 3 4294967295\n"), Some(WeightKind::U32));
     assert_eq!(weights("1 2 3\n2 3 4294967296\n"), Some(WeightKind::F64));
@@ -121,7 +137,11 @@ fn weights_are_validated() {
         }
     }
     for bad in ["-1", "4294967296", "1.0", "1e3"] {
-        assert_eq!(complaint(with(&format!("1 2 1\n1 2 {bad}\n"), WeightKind::U32)).line, Some(2), "{bad}");
+        assert_eq!(
+            complaint(with(&format!("1 2 1\n1 2 {bad}\n"), WeightKind::U32)).line,
+            Some(2),
+            "{bad}"
+        );
     }
     assert_eq!(complaint(with("1 2 1\n1 2 1e39\n", WeightKind::F32)).line, Some(2));
     assert_eq!(with("1 2 1e39\n", WeightKind::F64).unwrap().weighted, [([1, 2], 1e39)]);
@@ -151,19 +171,30 @@ fn columns_beyond_the_third() {
 
 #[test]
 fn directions_in_comments() {
-    let directed = |text: &str| Sample::new("e.txt", text).open(&InputOptions::default()).unwrap().info().directed;
+    let directed = |text: &str| {
+        Sample::new("e.txt", text).open(&InputOptions::default()).unwrap().info().directed
+    };
     assert_eq!(directed("# Undirected graph: x.txt\n1 2\n"), Some(false));
-    assert_eq!(directed("# Directed graph (each unordered pair of nodes is saved once): x\n1 2\n"), Some(true));
+    assert_eq!(
+        directed("# Directed graph (each unordered pair of nodes is saved once): x\n1 2\n"),
+        Some(true)
+    );
     assert_eq!(directed("# my graph\n1 2\n"), None);
     assert_eq!(directed("% sym weighted\n1 2\n"), Some(false));
     let said = InputOptions { directed: Some(true), ..InputOptions::default() };
-    assert_eq!(Sample::new("e.txt", "% sym\n1 2\n").open(&said).unwrap().info().directed, Some(true));
+    assert_eq!(
+        Sample::new("e.txt", "% sym\n1 2\n").open(&said).unwrap().info().directed,
+        Some(true)
+    );
 }
 
 #[test]
 fn csv_is_separated_by_commas_even_in_one_line() {
     let csv = InputOptions { format: Format::Csv, ..InputOptions::default() };
-    assert_eq!(Sample::new("e", "a b,c d\n").read(&csv).unwrap().named, [["a b".to_owned(), "c d".to_owned()]]);
+    assert_eq!(
+        Sample::new("e", "a b,c d\n").read(&csv).unwrap().named,
+        [["a b".to_owned(), "c d".to_owned()]]
+    );
     assert_eq!(Sample::new("e", "1;2\n").read(&csv).unwrap().edges, [[1, 2]]);
     assert_eq!(complaint(Sample::new("e", "1 2\n").read(&csv)).line, Some(1));
     assert_eq!(read("e.csv", "\"1\",\"2\"\n\"3\",\"4\"\n").unwrap().edges, [[1, 2], [3, 4]]);
@@ -174,13 +205,19 @@ fn vertex_files() {
     let sample = Sample::new("e.txt", "1 2\n");
     let options = |path| InputOptions { vertices: vec![path], ..InputOptions::default() };
     let numbers = options(sample.add("v.txt", "# all\n1\n2\n99\n"));
-    assert_eq!(sample.open(&numbers).unwrap().info().declared_vertices, Some(DeclaredVertices::Listed));
+    assert_eq!(
+        sample.open(&numbers).unwrap().info().declared_vertices,
+        Some(DeclaredVertices::Listed)
+    );
     assert_eq!(sample.read(&numbers).unwrap().vertices, [1, 2, 99]);
     let table = options(sample.add("v.csv", "id,age\n5,30\n"));
     assert_eq!(sample.read(&table).unwrap().vertices, [5]);
     let names = options(sample.add("n.txt", "1\nNew York\n"));
     let read = sample.read(&names).unwrap();
-    assert_eq!((read.named.len(), read.named_vertices), (1, vec!["1".to_owned(), "New York".to_owned()]));
+    assert_eq!(
+        (read.named.len(), read.named_vertices),
+        (1, vec!["1".to_owned(), "New York".to_owned()])
+    );
     let wrong = InputOptions { ids: Some(IdKind::Numbers), ..names };
     assert_eq!(complaint(sample.read(&wrong)).line, Some(2));
     let lonely = Sample::new("e.txt", "");
@@ -191,7 +228,11 @@ fn vertex_files() {
 #[test]
 fn several_files() {
     let sample = Sample::new("a.txt", "1 2\n");
-    let (csv, other, pairs) = (sample.add("b.csv", "3,4\n5,6"), sample.add("c.txt", "a b\n"), sample.add("d.u32", [0u8; 8]));
+    let (csv, other, pairs) = (
+        sample.add("b.csv", "3,4\n5,6"),
+        sample.add("c.txt", "a b\n"),
+        sample.add("d.u32", [0u8; 8]),
+    );
     let weighted = sample.add("w.txt", "1 2 3\n");
     let all = |paths: &[&Path]| read_files(paths, &InputOptions::default());
     assert_eq!(all(&[&sample.path, &csv]).unwrap().edges, [[1, 2], [3, 4], [5, 6]]);
@@ -199,7 +240,9 @@ fn several_files() {
     assert_eq!(complaint(all(&[&sample.path, &pairs])).path, pairs);
     assert_eq!(complaint(all(&[&sample.path, &weighted])).path, weighted);
     // So many that their beginnings are not kept.
-    let many: Vec<PathBuf> = (0..20).map(|index| sample.add(&format!("{index}.csv"), format!("source,target\n{index},1\n"))).collect();
+    let many: Vec<PathBuf> = (0..20)
+        .map(|index| sample.add(&format!("{index}.csv"), format!("source,target\n{index},1\n")))
+        .collect();
     let many: Vec<&Path> = many.iter().map(PathBuf::as_path).collect();
     assert_eq!(all(&many).unwrap().edges.len(), 20);
     let empty = sample.add("empty.txt", "");
