@@ -78,7 +78,7 @@ impl OutLists {
 /// Every edge, where values are on storage.
 pub struct EdgeScan {
     way: Way,
-    /// Bounds of the stripes.
+    /// Bounds of the intervals.
     bounds: Vec<u64>,
 }
 
@@ -107,11 +107,11 @@ impl EdgeScan {
         }
         Ok(Self {
             way: Way::Lists(OutLists::open(session, sections)?),
-            bounds: graph.grid()?.stripes,
+            bounds: graph.grid()?.intervals.clone(),
         })
     }
 
-    /// The bounds of the stripes.
+    /// The bounds of the intervals.
     pub fn bounds(&self) -> &[u64] {
         &self.bounds
     }
@@ -127,9 +127,9 @@ impl EdgeScan {
     ) -> Result<Vec<S>> {
         match &self.way {
             Way::Chunks(scan) => scan.for_each(session, wanted, state, |state, seen| {
-                let (segment, stripe) = (seen.piece.segment, seen.stripe);
+                let (segment, interval) = (seen.piece.segment, seen.interval);
                 seen.piece.for_each(|source, target| {
-                    visit(state, segment + source as u64, stripe + target as u64)
+                    visit(state, segment + source as u64, interval + target as u64)
                 });
                 Ok(())
             }),

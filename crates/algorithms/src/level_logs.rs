@@ -3,7 +3,7 @@
 
 use std::sync::{Mutex, atomic::Ordering::Relaxed};
 
-use outercore_engine::{EngineError, HugeVec, Result, external::run::folder, session::Session};
+use outercore_engine::{EngineError, HugeVec, Result, session::Session};
 use outercore_graph::Graph;
 use outercore_storage::{Extent, Spill};
 
@@ -18,8 +18,8 @@ pub const LOGS: u64 = 3 << 20;
 /// What a search found. Of several parents of a vertex the smallest counts.
 pub struct LevelLogs {
     spill: Spill,
-    /// Bounds of the stripes, and of the windows, which are some of them.
-    stripes: Vec<u64>,
+    /// Bounds of the intervals, and of the windows, which are some of them.
+    intervals: Vec<u64>,
     windows: Vec<u64>,
     /// How many blocks each window's log had after each level.
     ends: Vec<Vec<usize>>,
@@ -35,22 +35,33 @@ pub struct Batches(Vec<Vec<u8>>);
 impl LevelLogs {
     /// Empty logs; when they are read, windows take at most `room` bytes.
     pub fn new(graph: &Graph, room: u64) -> Result<Self> {
-        let stripes = graph.grid()?.stripes;
-        let windows = crate::components::windows(&stripes, room / 16);
-        let spill =
-            Spill::create(graph.disk(), &folder(graph), windows.len().max(2) - 1, BATCH * 8)
-                .map_err(EngineError::from)?;
-        Ok(Self { spill, stripes, windows, ends: Vec::new(), counted: 0, failed: Mutex::new(None) })
+        let intervals = graph.grid()?.intervals.clone();
+        let windows = crate::components::windows(&intervals, room / 16);
+        let spill = Spill::create(
+            graph.disk(),
+            &graph.scratch_folder(),
+            windows.len().max(2) - 1,
+            BATCH * 8,
+        )
+        .map_err(EngineError::from)?;
+        Ok(Self {
+            spill,
+            intervals,
+            windows,
+            ends: Vec::new(),
+            counted: 0,
+            failed: Mutex::new(None),
+        })
     }
 
-    /// The bounds of the stripes.
-    pub fn stripes(&self) -> &[u64] {
-        &self.stripes
+    /// The bounds of the intervals.
+    pub fn intervals(&self) -> &[u64] {
+        &self.intervals
     }
 
-    /// The most vertices of a stripe.
+    /// The most vertices of a interval.
     pub fn widest(&self) -> usize {
-        widest(&self.stripes)
+        widest(&self.intervals)
     }
 
     /// A worker's share of a level.
@@ -100,9 +111,9 @@ impl LevelLogs {
         Ok(())
     }
 
-    /// Shows the levels and the parents of each stripe, with its number: the logs are read window
+    /// Shows the levels and the parents of each interval, with its number: the logs are read window
     /// by window.
-    pub fn for_each_stripe(
+    pub fn for_each_interval(
         &self,
         session: &Session,
         mut visit: impl FnMut(usize, &[u32], &[u32]) -> Result<()>,
@@ -114,14 +125,14 @@ impl LevelLogs {
             levels.fill(UNREACHED);
             parents.fill(UNREACHED);
             self.replay(session, window, pair[0], &mut levels, &mut parents)?;
-            for (stripe, bounds) in self
-                .stripes
+            for (interval, bounds) in self
+                .intervals
                 .windows(2)
                 .enumerate()
                 .filter(|(_, bounds)| bounds[0] >= pair[0] && bounds[0] < pair[1])
             {
                 let place = (bounds[0] - pair[0]) as usize..(bounds[1] - pair[0]) as usize;
-                visit(stripe, &levels[place.clone()], &parents[place])?;
+                visit(interval, &levels[place.clone()], &parents[place])?;
             }
         }
         Ok(())

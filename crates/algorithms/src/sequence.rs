@@ -4,7 +4,6 @@ use outercore_engine::{
     Pod, Result,
     external::{
         array::{Block, DiskArray},
-        run::folder,
         stored::Stored,
     },
     session::Session,
@@ -43,7 +42,7 @@ impl<'s, T: Pod + Copy> Sequence<'s, T> {
         let vertices = graph.connected();
         let mut bounds: Vec<u64> = (0..vertices).step_by(BLOCK as usize).collect();
         bounds.push(vertices);
-        let array = DiskArray::create(graph.disk(), &folder(graph), &bounds)?;
+        let array = DiskArray::create(graph.disk(), &graph.scratch_folder(), &bounds)?;
         Ok(Self {
             session,
             array,

@@ -21,7 +21,7 @@ fn graph(folder: &std::path::Path, edge_factor: u64) -> Graph {
     outercore_graph::build(&Disk::new(), &source, &path, &options, &outercore_graph::build::Silent)
         .unwrap();
     let graph = Graph::open(&Disk::new(), &path).unwrap();
-    assert!(graph.grid().unwrap().stripes.len() > 32);
+    assert!(graph.grid().unwrap().intervals.len() > 32);
     graph
 }
 
@@ -130,7 +130,7 @@ fn values_that_nobody_looks_at_are_not_kept() {
     let (forgetful, compared) = (of(None), of(Some(1e-300)));
     assert_eq!(values(&forgetful, 0), values(&compared, 0));
     assert_eq!(forgetful.report.summary.get("residual"), compared.report.summary.get("residual"));
-    let (ranks, stripes) = (graph.connected() * 8, graph.grid().unwrap().stripes.len() as u64);
+    let (ranks, stripes) = (graph.connected() * 8, graph.grid().unwrap().intervals.len() as u64);
     let spared = compared.report.bytes_written - forgetful.report.bytes_written;
     assert!(
         (4 * ranks..4 * (ranks + stripes * 4096)).contains(&spared),

@@ -23,7 +23,7 @@ fn graph(folder: &std::path::Path, layout: Layout) -> Graph {
     outercore_graph::build(&Disk::new(), &source, &path, &options, &outercore_graph::Silent)
         .unwrap();
     let graph = Graph::open(&Disk::new(), &path).unwrap();
-    assert!(graph.grid().unwrap().stripes.len() > 32);
+    assert!(graph.grid().unwrap().intervals.len() > 32);
     graph
 }
 

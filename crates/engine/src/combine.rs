@@ -43,7 +43,7 @@ impl<T: Copy> Lookup<T> for &[T] {
 }
 
 /// Combines the messages of a piece all of whose sources send. The first signal is that of the
-/// first vertex of [`Piece::sources`]; `sums` has one for each vertex of the stripe.
+/// first vertex of [`Piece::sources`]; `sums` has one for each vertex of the interval.
 pub fn combine_all<P: VertexProgram, S: Lookup<P::Signal>>(
     program: &P,
     piece: &Piece,

@@ -221,7 +221,7 @@ fn old_grids_are_read() {
 fn a_stripe_that_is_smaller_than_its_graph_has_one_owner() {
     let folder = tempfile::tempdir().unwrap();
     let (graph, _) = large(folder.path());
-    assert!(graph.grid().unwrap().stripes.len() > 4, "the graph has several stripes");
+    assert!(graph.grid().unwrap().intervals.len() > 4, "the graph has several stripes");
     assert_eq!(scan(&graph, 1, 0, 1).0, scan(&graph, 3, 0, 1).0);
 }
 

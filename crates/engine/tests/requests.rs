@@ -530,21 +530,21 @@ fn the_partition_changes_the_stripes_and_not_the_edges() {
             expected(vertices, &edges, false, |_| true)
         );
         let grid = graph.grid().unwrap();
-        let words = |stripe: u32| {
+        let words = |interval: u32| {
             grid.tiles
                 .iter()
-                .filter(|tile| tile.stripe == stripe)
+                .filter(|tile| tile.interval == interval)
                 .map(Tile::words)
                 .max()
                 .unwrap_or(0)
         };
-        let widths: Vec<u64> = grid.stripes.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        let widths: Vec<u64> = grid.intervals.windows(2).map(|pair| pair[1] - pair[0]).collect();
         let largest = (0..widths.len() as u32).map(words).max().unwrap();
         (widths, largest)
     });
     let [(balanced, most_balanced), (uniform, most_uniform)] = cuts;
     assert!(balanced.len() > 8 && uniform.len() > 8, "{balanced:?} {uniform:?}");
-    // What is sorted together ends stripes, too; between these ends widths are equal.
+    // What is sorted together ends intervals, too; between these ends widths are equal.
     let width = *uniform.iter().max().unwrap();
     let ends: Vec<u64> = uniform
         .iter()

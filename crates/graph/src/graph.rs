@@ -29,6 +29,8 @@ struct Inner {
     files: Vec<Arc<StripedFile>>,
     /// The id tables that were used so far, with their checksums.
     tables: Mutex<BTreeMap<&'static str, Arc<Table>>>,
+    /// The grid's directory, once it was read.
+    grid: Mutex<Option<Arc<GridDirectory>>>,
     _lock: DirLock,
 }
 
@@ -67,6 +69,7 @@ impl Graph {
             manifest,
             files,
             tables: Mutex::default(),
+            grid: Mutex::default(),
             _lock: lock,
         })))
     }
@@ -183,10 +186,20 @@ impl Graph {
         self.section(name)?.read_all(self.disk())
     }
 
-    /// Reads the directory of the grid, verified.
-    pub fn grid(&self) -> Result<GridDirectory> {
+    /// The directory of the grid; it is read and verified once.
+    pub fn grid(&self) -> Result<Arc<GridDirectory>> {
+        let mut known = self.0.grid.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(directory) = &*known {
+            return Ok(directory.clone());
+        }
+        let directory = Arc::new(self.read_grid()?);
+        *known = Some(directory.clone());
+        Ok(directory)
+    }
+
+    fn read_grid(&self) -> Result<GridDirectory> {
         let words = |name: &str| -> Result<Vec<u8>> { self.read_section(name) };
-        let stripes = words("grid.stripes")?
+        let intervals = words("grid.stripes")?
             .chunks_exact(8)
             .map(|bytes| u64::from_le_bytes(bytes.try_into().expect("eight bytes")))
             .collect();
@@ -201,7 +214,13 @@ impl Graph {
         }
         let chunks =
             words("grid.chunks")?.chunks_exact(16).map(bytemuck::pod_read_unaligned).collect();
-        Ok(GridDirectory { stripes, tiles, chunks })
+        Ok(GridDirectory { intervals, tiles, chunks })
+    }
+
+    /// The folder in which scratch files are made: beside the graph.
+    pub fn scratch_folder(&self) -> PathBuf {
+        let parent = self.path().parent().filter(|folder| !folder.as_os_str().is_empty());
+        parent.map_or_else(|| PathBuf::from("."), PathBuf::from)
     }
 
     /// The original id of internal id `vertex`.

@@ -122,7 +122,7 @@ pub enum Order {
     Original,
 }
 
-/// How the targets of the grid are cut into stripes (Graphene, FAST'17, section 4.1).
+/// How the targets of the grid are cut into intervals (Graphene, FAST'17, section 4.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum GridPartition {

@@ -313,7 +313,7 @@ fn what_passes_read() {
         );
         let grid = graph.grid().unwrap();
         assert!(
-            grid.stripes.last() == Some(&graph.connected())
+            grid.intervals.last() == Some(&graph.connected())
                 && grid.tiles.is_empty() == (layout == Layout::Row)
         );
         let shares = graph.manifest().shares();

@@ -184,9 +184,9 @@ impl Search<'_> {
             |_, _| true,
             |_| self.nothing(),
             |found, seen| {
-                let (segment, stripe) = (seen.piece.segment, seen.stripe);
+                let (segment, interval) = (seen.piece.segment, seen.interval);
                 seen.piece.for_each(|source, target| {
-                    let (source, target) = (segment + source as u64, stripe + target as u64);
+                    let (source, target) = (segment + source as u64, interval + target as u64);
                     if self.current.contains(source) && self.unvisited.contains(target) {
                         self.take(found, level, target, source);
                     }

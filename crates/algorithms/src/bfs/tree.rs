@@ -6,7 +6,6 @@ use outercore_engine::{
     HugeVec, Result, Values,
     external::{
         array::{Block, DiskArray},
-        run::folder,
         stored::Stored,
     },
     session::Session,
@@ -102,19 +101,19 @@ impl Tree {
     }
 }
 
-/// Levels and parents, stored by stripe.
+/// Levels and parents, stored by interval.
 fn stored(session: &Session, logs: &LevelLogs) -> Result<(Values, Values)> {
-    let (disk, folder) = (session.graph.disk(), folder(session.graph));
-    let array = || DiskArray::create(disk, &folder, logs.stripes());
+    let (disk, folder) = (session.graph.disk(), session.graph.scratch_folder());
+    let array = || DiskArray::create(disk, &folder, logs.intervals());
     let (levels, parents) = (array()?, array()?);
     let mut block = Block::new(logs.widest())?;
-    logs.for_each_stripe(session, |stripe, found_levels, found_parents| {
+    logs.for_each_interval(session, |interval, found_levels, found_parents| {
         for (array, values) in [(&levels, found_levels), (&parents, found_parents)] {
             block.items(values.len()).copy_from_slice(values);
-            array.store(&session.counters, stripe, values.len(), &mut block)?;
+            array.store(&session.counters, interval, values.len(), &mut block)?;
         }
         Ok(())
     })?;
-    let column = |array| Stored::new(array, logs.stripes().to_vec()).map(u32::stored);
+    let column = |array| Stored::new(array, logs.intervals().to_vec()).map(u32::stored);
     Ok((column(levels)?, column(parents)?))
 }

@@ -17,7 +17,6 @@ use outercore_engine::{
     RunConfig, RunProgress,
     external::{
         array::{Block, DiskArray},
-        run::folder,
         stored::Stored,
     },
     session::Session,
@@ -31,7 +30,7 @@ use crate::{
     finish::{Done, Summary, open, outcome},
 };
 
-/// Bytes of the smallest window: the widest stripe.
+/// Bytes of the smallest window: the widest interval.
 pub const SMALLEST: u64 = 4 << 17;
 /// Pairs of ids that a worker gathers for a window before they go to its log.
 const BATCH: usize = 1 << 12;
@@ -89,10 +88,10 @@ impl Window<'_> {
     }
 }
 
-/// The logs of edges for windows to come, by stripe of the larger end.
+/// The logs of edges for windows to come, by interval of the larger end.
 struct Logs<'l> {
     spill: &'l Spill,
-    /// The window of each stripe, and the stripes' bounds.
+    /// The window of each interval, and the intervals' bounds.
     windows: &'l [u64],
 }
 
@@ -141,9 +140,9 @@ impl Logs<'_> {
 struct Run<'r> {
     session: &'r Session<'r>,
     scan: EdgeScan,
-    /// Stored parents, by stripe.
+    /// Stored parents, by interval.
     forest: DiskArray<u32>,
-    /// Bounds of the windows, which are bounds of stripes.
+    /// Bounds of the windows, which are bounds of intervals.
     windows: Vec<u64>,
     logs: Spill,
 }
@@ -207,7 +206,7 @@ pub fn union_find(
 ) -> Result<(Stored<u32>, u64)> {
     let bounds = scan.bounds().to_vec();
     let windows = cut(&bounds, room / 4);
-    let (disk, folder) = (graph.disk(), folder(graph));
+    let (disk, folder) = (graph.disk(), graph.scratch_folder());
     let logs = Spill::create(disk, &folder, windows.len().max(2) - 1, BATCH * 8)
         .map_err(outercore_engine::EngineError::from)?;
     let run =
@@ -230,7 +229,7 @@ fn count_roots(labels: &Stored<u32>) -> Result<u64> {
     Ok(roots)
 }
 
-/// Windows of at most `most` vertices, a stripe at the least.
+/// Windows of at most `most` vertices, a interval at the least.
 pub fn cut(bounds: &[u64], most: u64) -> Vec<u64> {
     let mut windows = vec![0];
     for pair in bounds.windows(2) {
@@ -340,8 +339,8 @@ impl Run<'_> {
             1,
             |_| (0u64, Ok(())),
             |(roots, failed): &mut (u64, Result<()>), range| {
-                for stripe in range.start as usize + from..range.end as usize + from {
-                    let vertices = bounds[stripe]..bounds[stripe + 1];
+                for interval in range.start as usize + from..range.end as usize + from {
+                    let vertices = bounds[interval]..bounds[interval + 1];
                     let len = (vertices.end - vertices.start) as usize;
                     let stored = Block::new(len).and_then(|mut block| {
                         for (entry, vertex) in block.items(len).iter_mut().zip(vertices) {
@@ -349,7 +348,7 @@ impl Run<'_> {
                             *roots += u64::from(root == vertex);
                             *entry = root as u32;
                         }
-                        self.forest.store(&self.session.counters, stripe, len, &mut block)
+                        self.forest.store(&self.session.counters, interval, len, &mut block)
                     });
                     if failed.is_ok() {
                         *failed = stored;
@@ -367,15 +366,17 @@ impl Run<'_> {
             return Stored::new(self.forest, bounds);
         }
         let counters = &self.session.counters;
-        let labels =
-            Stored::new(DiskArray::create(graph.disk(), &folder(graph), &bounds)?, bounds.clone())?;
+        let labels = Stored::new(
+            DiskArray::create(graph.disk(), &graph.scratch_folder(), &bounds)?,
+            bounds.clone(),
+        )?;
         let mut block = Block::new(labels.widest())?;
-        for (window, stripe) in (0..bounds.len() - 1).map(|stripe| {
-            (self.windows.partition_point(|&bound| bound <= bounds[stripe]) - 1, stripe)
+        for (window, interval) in (0..bounds.len() - 1).map(|interval| {
+            (self.windows.partition_point(|&bound| bound <= bounds[interval]) - 1, interval)
         }) {
             let (first, len) =
-                (self.windows[window], (bounds[stripe + 1] - bounds[stripe]) as usize);
-            self.forest.load(counters, stripe, len, &mut block)?;
+                (self.windows[window], (bounds[interval + 1] - bounds[interval]) as usize);
+            self.forest.load(counters, interval, len, &mut block)?;
             let mut below: Vec<u64> =
                 block.items(len).iter().map(|&id| u64::from(id)).filter(|&id| id < first).collect();
             below.sort_unstable();
@@ -385,7 +386,7 @@ impl Run<'_> {
             for id in block.items(len) {
                 *id = known.get(&u64::from(*id)).copied().unwrap_or(*id);
             }
-            labels.array().store(counters, stripe, len, &mut block)?;
+            labels.array().store(counters, interval, len, &mut block)?;
         }
         Ok(labels)
     }

@@ -254,10 +254,10 @@ fn link_all(session: &Session, edges: &Edges, parents: &[AtomicU32]) -> Result<(
         session,
         &mut nothing,
         |_| (),
-        |(), _, stripe, piece| {
-            let (segment, stripe) = (piece.segment as u32, stripe as u32);
+        |(), _, interval, piece| {
+            let (segment, interval) = (piece.segment as u32, interval as u32);
             piece.for_each(|source, target| {
-                link(parents, segment + source as u32, stripe + target as u32)
+                link(parents, segment + source as u32, interval + target as u32)
             });
         },
     )?;

@@ -9,7 +9,6 @@ use outercore_engine::{
     HugeVec, Result, RunConfig,
     external::{
         array::{Block, DiskArray},
-        run::folder,
         stored::Stored,
     },
     session::Session,
@@ -73,7 +72,7 @@ pub fn run(
         Window::new(widest, session.config)?,
         Window::new(if windows.len() > 2 { widest } else { 0 }, session.config)?,
     );
-    let array = || DiskArray::create(graph.disk(), &folder(graph), &bounds);
+    let array = || DiskArray::create(graph.disk(), &graph.scratch_folder(), &bounds);
     let streaming = Streaming { session, scan, stored: [array()?, array()?], bounds };
     streaming.begin()?;
     let mut scans = 0;
@@ -106,7 +105,7 @@ impl Streaming<'_> {
         let mut block = Block::new(
             self.bounds.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0) as usize,
         )?;
-        for (stripe, pair) in self.bounds.windows(2).enumerate() {
+        for (interval, pair) in self.bounds.windows(2).enumerate() {
             let len = (pair[1] - pair[0]) as usize;
             block
                 .items(len)
@@ -114,13 +113,13 @@ impl Streaming<'_> {
                 .zip(pair[0]..)
                 .for_each(|(label, vertex)| *label = vertex as u32);
             self.stored.iter().try_for_each(|array| {
-                array.store(&self.session.counters, stripe, len, &mut block)
+                array.store(&self.session.counters, interval, len, &mut block)
             })?;
         }
         Ok(())
     }
 
-    fn stripes(&self, first: u64, end: u64) -> impl Iterator<Item = (usize, u64, usize)> + '_ {
+    fn intervals(&self, first: u64, end: u64) -> impl Iterator<Item = (usize, u64, usize)> + '_ {
         let from = self.bounds.partition_point(|&bound| bound < first);
         let pairs = self
             .bounds
@@ -128,17 +127,17 @@ impl Streaming<'_> {
             .enumerate()
             .skip(from)
             .take_while(move |(_, pair)| pair[0] < end);
-        pairs.map(|(stripe, pair)| (stripe, pair[0], (pair[1] - pair[0]) as usize))
+        pairs.map(|(interval, pair)| (interval, pair[0], (pair[1] - pair[0]) as usize))
     }
 
     fn load(&self, window: &mut Window, bounds: &[u64]) -> Result<()> {
         (window.first, window.end) = (bounds[0], bounds[1]);
         let mut block = Block::new(1 << 17)?;
-        for (stripe, first, len) in self.stripes(window.first, window.end) {
+        for (interval, first, len) in self.intervals(window.first, window.end) {
             let at = (first - window.first) as usize;
-            self.stored[0].load(&self.session.counters, stripe, len, &mut block)?;
+            self.stored[0].load(&self.session.counters, interval, len, &mut block)?;
             window.labels[at..at + len].copy_from_slice(block.items(len));
-            self.stored[1].load(&self.session.counters, stripe, len, &mut block)?;
+            self.stored[1].load(&self.session.counters, interval, len, &mut block)?;
             block
                 .items(len)
                 .iter()
@@ -151,14 +150,14 @@ impl Streaming<'_> {
     /// Stores what this scan has found.
     fn store(&self, window: &Window, arrays: &[DiskArray<u32>]) -> Result<()> {
         let mut block = Block::new(1 << 17)?;
-        for (stripe, first, len) in self.stripes(window.first, window.end) {
+        for (interval, first, len) in self.intervals(window.first, window.end) {
             block
                 .items(len)
                 .iter_mut()
                 .zip(first..)
                 .for_each(|(label, vertex)| *label = window.next(vertex).load(Relaxed));
             arrays.iter().try_for_each(|array| {
-                array.store(&self.session.counters, stripe, len, &mut block)
+                array.store(&self.session.counters, interval, len, &mut block)
             })?;
         }
         Ok(())

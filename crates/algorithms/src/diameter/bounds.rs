@@ -1,5 +1,5 @@
 //! [`Bounds`]: what searches say of the eccentricities of the vertices of one component. In memory,
-//! or on scratch by stripe.
+//! or on scratch by interval.
 
 use std::{
     ops::Range,
@@ -10,7 +10,6 @@ use outercore_engine::{
     HugeVec, Result, Values,
     external::{
         array::{Block, DiskArray},
-        run::folder,
         stored::Stored,
     },
     frontier::Frontier,
@@ -101,23 +100,28 @@ impl Bounds {
                 Arrays::Memory(arrays)
             }
             Levels::Logs { logs, .. } => {
-                let stripes = logs.stripes().to_vec();
-                let array =
-                    || DiskArray::create(session.graph.disk(), &folder(session.graph), &stripes);
+                let intervals = logs.intervals().to_vec();
+                let array = || {
+                    DiskArray::create(
+                        session.graph.disk(),
+                        &session.graph.scratch_folder(),
+                        &intervals,
+                    )
+                };
                 let arrays = [array()?, array()?];
                 let mut block = Block::new(logs.widest())?;
-                for (stripe, pair) in stripes.windows(2).enumerate() {
+                for (interval, pair) in intervals.windows(2).enumerate() {
                     let len = (pair[1] - pair[0]) as usize;
                     block
                         .items(len)
                         .iter_mut()
                         .zip(pair[0]..)
                         .for_each(|(item, vertex)| *item = first(vertex));
-                    arrays[0].store(&session.counters, stripe, len, &mut block)?;
+                    arrays[0].store(&session.counters, interval, len, &mut block)?;
                     block.items(len).fill(u32::MAX);
-                    arrays[1].store(&session.counters, stripe, len, &mut block)?;
+                    arrays[1].store(&session.counters, interval, len, &mut block)?;
                 }
-                Arrays::Stored(arrays, stripes)
+                Arrays::Stored(arrays, intervals)
             }
         };
         Ok(Self { members, arrays, diameter: 0 })
@@ -135,26 +139,26 @@ impl Bounds {
             (Arrays::Memory(arrays), Levels::Memory(levels)) => {
                 Ok(self.narrow_in_memory(session, arrays, levels, reach.depth))
             }
-            (Arrays::Stored(arrays, stripes), Levels::Logs { logs, .. }) => {
+            (Arrays::Stored(arrays, intervals), Levels::Logs { logs, .. }) => {
                 let mut candidates = Candidates::NONE;
                 let (mut lower, mut upper) =
                     (Block::new(logs.widest())?, Block::new(logs.widest())?);
-                logs.for_each_stripe(session, |stripe, levels, _| {
-                    let (range, len) = (stripes[stripe]..stripes[stripe + 1], levels.len());
+                logs.for_each_interval(session, |interval, levels, _| {
+                    let (range, len) = (intervals[interval]..intervals[interval + 1], levels.len());
                     if range.is_empty() || !self.members.any(range.start, range.end - 1) {
                         return Ok(());
                     }
-                    arrays[0].load(&session.counters, stripe, len, &mut lower)?;
-                    arrays[1].load(&session.counters, stripe, len, &mut upper)?;
-                    self.narrow_stripe(
+                    arrays[0].load(&session.counters, interval, len, &mut lower)?;
+                    arrays[1].load(&session.counters, interval, len, &mut upper)?;
+                    self.narrow_interval(
                         range,
                         levels,
                         (lower.items(len), upper.items(len)),
                         reach.depth,
                         &mut candidates,
                     );
-                    arrays[0].store(&session.counters, stripe, len, &mut lower)?;
-                    arrays[1].store(&session.counters, stripe, len, &mut upper)
+                    arrays[0].store(&session.counters, interval, len, &mut lower)?;
+                    arrays[1].store(&session.counters, interval, len, &mut upper)
                 })?;
                 Ok(candidates)
             }
@@ -190,7 +194,7 @@ impl Bounds {
         parts.into_iter().fold(Candidates::NONE, Candidates::merge)
     }
 
-    fn narrow_stripe(
+    fn narrow_interval(
         &self,
         range: Range<u64>,
         levels: &[u32],
@@ -210,9 +214,9 @@ impl Bounds {
     pub fn columns(self) -> Result<[Values; 2]> {
         match self.arrays {
             Arrays::Memory(arrays) => Ok(arrays.map(|array| Values::U32(array.into_plain()))),
-            Arrays::Stored([lower, upper], stripes) => Ok([
-                u32::stored(Stored::new(lower, stripes.clone())?),
-                u32::stored(Stored::new(upper, stripes)?),
+            Arrays::Stored([lower, upper], intervals) => Ok([
+                u32::stored(Stored::new(lower, intervals.clone())?),
+                u32::stored(Stored::new(upper, intervals)?),
             ]),
         }
     }

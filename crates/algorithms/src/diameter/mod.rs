@@ -119,9 +119,9 @@ impl Diameter {
             items.push(PlanItem { name: "levels, frontiers", bytes: vertices * search / 8 });
             items.push(PlanItem { name: "bounds", bytes: vertices * bounds / 8 });
             if external {
-                let arrays = 3 * DiskArray::<u32>::memory(vertices, grid.stripes.len() as u64);
+                let arrays = 3 * DiskArray::<u32>::memory(vertices, grid.intervals.len() as u64);
                 items.push(PlanItem {
-                    name: "logs, stripes at hand",
+                    name: "logs, intervals at hand",
                     bytes: Search::LOGS + arrays + grid.widest() as u64 * 32,
                 });
                 if !graph.has_whole_grid() {

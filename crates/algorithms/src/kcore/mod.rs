@@ -110,7 +110,7 @@ impl Algorithm for KCore {
             plan.method =
                 format!("on the undirected simple view, built on scratch first; {}", plan.method);
             plan.disk_bytes += graph.manifest().arcs * 40;
-            // The view's stripes may be wider than the graph's, and its edges are more.
+            // The view's intervals may be wider than the graph's, and its edges are more.
             let viewed = plan.smallest_budget_bytes
                 + config.threads as u64 * (2 << 20)
                 + 2 * graph.grid()?.bytes();

@@ -13,7 +13,6 @@ use outercore_engine::{
     edges::{rows::Rows, stream::IoIterator},
     external::{
         array::{Block, DiskArray},
-        run::folder,
         stored::Stored,
     },
     frontier::Frontier,
@@ -32,7 +31,7 @@ const BATCH: usize = 1 << 12;
 const REMEMBERED: usize = 1 << 14;
 /// Bytes of memory for each worker: what it remembers, and batches for a few windows.
 pub const WORKER: u64 = (REMEMBERED * 16 + 8 * BATCH * ENTRY) as u64;
-/// Bytes of the smallest window: the widest stripe.
+/// Bytes of the smallest window: the widest interval.
 pub const SMALLEST: u64 = 8 << 17;
 
 /// What is known of a window while it is on storage.
@@ -48,7 +47,7 @@ pub struct Search<'s> {
     rows: &'s Rows,
     lengths: Lengths,
     delta: f64,
-    stripes: Vec<u64>,
+    intervals: Vec<u64>,
     windows: Vec<u64>,
     stored: DiskArray<u64>,
     logs: Spill,
@@ -100,16 +99,17 @@ impl<'s> Search<'s> {
         room: u64,
     ) -> Result<Self> {
         let (graph, huge) = (session.graph, session.config.huge_pages);
-        let stripes = graph.grid()?.stripes;
-        let windows = crate::components::windows(&stripes, room / 8);
-        let (disk, folder, count) = (graph.disk(), folder(graph), windows.len().max(2) - 1);
+        let intervals = graph.grid()?.intervals.clone();
+        let windows = crate::components::windows(&intervals, room / 8);
+        let (disk, folder, count) =
+            (graph.disk(), graph.scratch_folder(), windows.len().max(2) - 1);
         Ok(Self {
             session,
             rows,
             lengths,
             delta,
-            stored: DiskArray::create(disk, &folder, &stripes)?,
-            stripes,
+            stored: DiskArray::create(disk, &folder, &intervals)?,
+            intervals,
             windows,
             logs: Spill::create(disk, &folder, count, BATCH * ENTRY).map_err(EngineError::from)?,
             sent: (0..count).map(|_| AtomicU64::new(u64::MAX)).collect(),
@@ -158,7 +158,7 @@ impl<'s> Search<'s> {
 
     /// The distances, as a column's values.
     pub fn into_values(self, graph: &Graph, config: &RunConfig) -> Result<Values> {
-        let stored = Stored::new(self.stored, self.stripes)?;
+        let stored = Stored::new(self.stored, self.intervals)?;
         let values = FinalValues::Stored(stored);
         if self.lengths.whole() {
             Ok(values.into_values())
@@ -170,12 +170,12 @@ impl<'s> Search<'s> {
     /// Every distance is that of an unreached vertex.
     fn begin(&self) -> Result<()> {
         let mut block = Block::new(
-            self.stripes.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0) as usize,
+            self.intervals.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0) as usize,
         )?;
-        for (stripe, pair) in self.stripes.windows(2).enumerate() {
+        for (interval, pair) in self.intervals.windows(2).enumerate() {
             let len = (pair[1] - pair[0]) as usize;
             block.items(len).fill(self.lengths.unreached());
-            self.stored.store(&self.session.counters, stripe, len, &mut block)?;
+            self.stored.store(&self.session.counters, interval, len, &mut block)?;
         }
         Ok(())
     }
@@ -206,14 +206,14 @@ impl<'s> Search<'s> {
             .find(|&index| self.notes[index].nearest.min(self.sent[index].load(Relaxed)) < bound)
     }
 
-    /// Stripes of a window: number, first vertex, vertices.
-    fn stripes(&self, first: u64, end: u64) -> Vec<(usize, u64, usize)> {
+    /// Intervals of a window: number, first vertex, vertices.
+    fn intervals(&self, first: u64, end: u64) -> Vec<(usize, u64, usize)> {
         let pairs = self
-            .stripes
+            .intervals
             .windows(2)
             .enumerate()
             .filter(|(_, pair)| pair[0] >= first && pair[0] < end);
-        pairs.map(|(stripe, pair)| (stripe, pair[0], (pair[1] - pair[0]) as usize)).collect()
+        pairs.map(|(interval, pair)| (interval, pair[0], (pair[1] - pair[0]) as usize)).collect()
     }
 
     /// Puts a window into memory, and its log's distances into it; returns the bytes that moved.
@@ -228,8 +228,8 @@ impl<'s> Search<'s> {
             (window.index, window.first, window.end) =
                 (index, self.windows[index], self.windows[index + 1]);
             let mut block = Block::new(1 << 17)?;
-            for (stripe, first, len) in self.stripes(window.first, window.end) {
-                self.stored.load(&self.session.counters, stripe, len, &mut block)?;
+            for (interval, first, len) in self.intervals(window.first, window.end) {
+                self.stored.load(&self.session.counters, interval, len, &mut block)?;
                 block
                     .items(len)
                     .iter()
@@ -263,13 +263,13 @@ impl<'s> Search<'s> {
 
     fn store(&self, window: &Window) -> Result<()> {
         let mut block = Block::new(1 << 17)?;
-        for (stripe, first, len) in self.stripes(window.first, window.end) {
+        for (interval, first, len) in self.intervals(window.first, window.end) {
             block
                 .items(len)
                 .iter_mut()
                 .zip(first..)
                 .for_each(|(length, vertex)| *length = window.distance(vertex).load(Relaxed));
-            self.stored.store(&self.session.counters, stripe, len, &mut block)?;
+            self.stored.store(&self.session.counters, interval, len, &mut block)?;
         }
         Ok(())
     }

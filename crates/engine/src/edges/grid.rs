@@ -1,5 +1,5 @@
 //! [`Grid`]: full scans of the grid. Tiles are handed to workers in the order of segments, each
-//! stripe to one worker at a time, each stripe's tiles in order: destinations need no atomics, and
+//! interval to one worker at a time, each interval's tiles in order: destinations need no atomics, and
 //! every sum has one order, whatever the threads or the device do.
 //!
 //! Some chunks are pinned: they stay in memory after their first reading. They are spread evenly
@@ -22,7 +22,7 @@ use crate::{
 
 /// The grid of a graph, ready to be scanned.
 pub struct Grid {
-    directory: GridDirectory,
+    directory: Arc<GridDirectory>,
     words: OpenSection,
     /// Tiles in the order of a scan.
     order: Vec<u32>,
@@ -34,7 +34,7 @@ pub struct Grid {
 }
 
 /// What the workers of one scan share: who may take which tile, and the destinations of each
-/// stripe.
+/// interval.
 struct Schedule<'s, M> {
     state: Mutex<Tiles<'s, M>>,
     freed: Condvar,
@@ -44,12 +44,12 @@ struct Tiles<'s, M> {
     /// Everything before this position of the order is taken.
     first: usize,
     taken: Vec<bool>,
-    /// Each stripe's destinations; `None` while a worker has them.
-    stripes: Vec<Option<&'s mut [M]>>,
+    /// Each interval's destinations; `None` while a worker has them.
+    intervals: Vec<Option<&'s mut [M]>>,
     failed: bool,
 }
 
-/// A tile that a worker has taken; consecutive tiles of one stripe may follow each other in a
+/// A tile that a worker has taken; consecutive tiles of one interval may follow each other in a
 /// worker's window.
 struct Claim {
     tile: u32,
@@ -72,7 +72,7 @@ impl Grid {
     pub fn open(
         session: &Session,
         words: OpenSection,
-        directory: GridDirectory,
+        directory: Arc<GridDirectory>,
         cache: u64,
     ) -> Result<Self> {
         let mut order: Vec<u32> = (0..directory.tiles.len() as u32).collect();
@@ -143,7 +143,7 @@ impl Grid {
     }
 
     /// Scans all edges. `inbox` holds a value for each vertex; `visit` gets a worker's state, the
-    /// inbox of the piece's stripe, the stripe's first vertex, and the piece.
+    /// inbox of the piece's interval, the interval's first vertex, and the piece.
     pub fn scan<M: Send, S: Send>(
         &self,
         session: &Session,
@@ -151,15 +151,15 @@ impl Grid {
         state: impl Fn(usize) -> S + Sync,
         visit: impl Fn(&mut S, &mut [M], u64, &Piece) + Sync,
     ) -> Result<Vec<S>> {
-        let mut stripes = Vec::with_capacity(self.directory.stripes.len());
+        let mut intervals = Vec::with_capacity(self.directory.intervals.len());
         let mut rest = inbox;
-        for bounds in self.directory.stripes.windows(2) {
-            let (stripe, after) = rest.split_at_mut((bounds[1] - bounds[0]) as usize);
-            stripes.push(Some(stripe));
+        for bounds in self.directory.intervals.windows(2) {
+            let (interval, after) = rest.split_at_mut((bounds[1] - bounds[0]) as usize);
+            intervals.push(Some(interval));
             rest = after;
         }
         let tiles =
-            Tiles { first: 0, taken: vec![false; self.order.len()], stripes, failed: false };
+            Tiles { first: 0, taken: vec![false; self.order.len()], intervals, failed: false };
         let schedule = Schedule { state: Mutex::new(tiles), freed: Condvar::new() };
         let results = session.workers.map(|index| {
             let mut state = state(index);
@@ -186,8 +186,8 @@ impl Grid {
 }
 
 impl<'s, M> Schedule<'s, M> {
-    /// Takes the next tile whose stripe is free, or one that `held` names (its worker has the
-    /// stripe already). With `wait`, sleeps until there is one; `None`: nothing now, or with
+    /// Takes the next tile whose interval is free, or one that `held` names (its worker has the
+    /// interval already). With `wait`, sleeps until there is one; `None`: nothing now, or with
     /// `wait`, nothing any more.
     fn claim(&self, grid: &Grid, held: &mut Vec<Held<'s, M>>, wait: bool) -> Result<Option<u32>> {
         let mut tiles = self.state.lock().expect("no holder panics");
@@ -201,21 +201,21 @@ impl<'s, M> Schedule<'s, M> {
             if tiles.first == grid.order.len() {
                 return Ok(None);
             }
-            // Stripes whose earlier tile is still untaken cannot occur: a stripe's tiles stand in
-            // order, and a free stripe's first untaken tile comes first.
+            // Intervals whose earlier tile is still untaken cannot occur: a interval's tiles stand in
+            // order, and a free interval's first untaken tile comes first.
             for position in tiles.first..grid.order.len().min(tiles.first + 4096) {
                 if tiles.taken[position] {
                     continue;
                 }
                 let tile = grid.order[position];
-                let stripe = grid.directory.tiles[tile as usize].stripe;
-                if let Some(mine) = held.iter_mut().find(|held| held.stripe == stripe) {
+                let interval = grid.directory.tiles[tile as usize].interval;
+                if let Some(mine) = held.iter_mut().find(|held| held.interval == interval) {
                     mine.tiles += 1;
                     tiles.taken[position] = true;
                     return Ok(Some(tile));
                 }
-                if let Some(inbox) = tiles.stripes[stripe as usize].take() {
-                    held.push(Held { stripe, inbox, tiles: 1 });
+                if let Some(inbox) = tiles.intervals[interval as usize].take() {
+                    held.push(Held { interval, inbox, tiles: 1 });
                     tiles.taken[position] = true;
                     return Ok(Some(tile));
                 }
@@ -227,8 +227,8 @@ impl<'s, M> Schedule<'s, M> {
         }
     }
 
-    fn release(&self, stripe: u32, inbox: &'s mut [M]) {
-        self.state.lock().expect("no holder panics").stripes[stripe as usize] = Some(inbox);
+    fn release(&self, interval: u32, inbox: &'s mut [M]) {
+        self.state.lock().expect("no holder panics").intervals[interval as usize] = Some(inbox);
         self.freed.notify_all();
     }
 
@@ -238,9 +238,9 @@ impl<'s, M> Schedule<'s, M> {
     }
 }
 
-/// A stripe that a worker has, and how many of its tiles are in the worker's window.
+/// A interval that a worker has, and how many of its tiles are in the worker's window.
 struct Held<'s, M> {
-    stripe: u32,
+    interval: u32,
     inbox: &'s mut [M],
     tiles: u32,
 }
@@ -389,8 +389,8 @@ impl<M> Worker<'_, '_, '_, M> {
         let held = self
             .held
             .iter_mut()
-            .find(|held| held.stripe == tile.stripe)
-            .expect("a claimed tile's stripe is held");
+            .find(|held| held.interval == tile.interval)
+            .expect("a claimed tile's interval is held");
         let sources = chunk_sources(
             &grid.directory,
             slot.tile as usize,
@@ -403,28 +403,28 @@ impl<M> Worker<'_, '_, '_, M> {
             tile.code(),
             &bytes[..len],
         );
-        visit(state, held.inbox, grid.directory.stripes[tile.stripe as usize], &piece);
+        visit(state, held.inbox, grid.directory.intervals[tile.interval as usize], &piece);
         self.session.counters.edges.fetch_add(piece.words(), Relaxed);
         if let Some(buffer) = fresh {
             self.reader.free.push_back(buffer);
         }
         if slot.last {
-            self.finish_tile(tile.stripe);
+            self.finish_tile(tile.interval);
         }
         Ok(())
     }
 
-    /// Gives the stripe back when none of its tiles is left in the window.
-    fn finish_tile(&mut self, stripe: u32) {
+    /// Gives the interval back when none of its tiles is left in the window.
+    fn finish_tile(&mut self, interval: u32) {
         let at = self
             .held
             .iter()
-            .position(|held| held.stripe == stripe)
-            .expect("a claimed tile's stripe is held");
+            .position(|held| held.interval == interval)
+            .expect("a claimed tile's interval is held");
         self.held[at].tiles -= 1;
         if self.held[at].tiles == 0 {
             let held = self.held.swap_remove(at);
-            self.schedule.release(held.stripe, held.inbox);
+            self.schedule.release(held.interval, held.inbox);
         }
     }
 

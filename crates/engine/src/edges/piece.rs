@@ -27,7 +27,7 @@ pub fn chunk_sources(
     let next = directory
         .tiles
         .get(number + 1)
-        .filter(|next| (next.stripe, next.segment) == (tile.stripe, tile.segment));
+        .filter(|next| (next.interval, next.segment) == (tile.interval, tile.segment));
     let end = (vertices - (u64::from(tile.segment) << SEGMENT_BITS)).min(1 << SEGMENT_BITS) - 1;
     (
         first,
@@ -77,7 +77,7 @@ impl<'a> Piece<'a> {
     }
 
     /// Hands every edge to `visit`: the source within the segment, and the destination within the
-    /// stripe.
+    /// interval.
     #[inline(always)]
     pub fn for_each(&self, visit: impl FnMut(usize, usize)) {
         self.decode_from(self.first(), usize::MAX, |_| {}, visit);

@@ -23,7 +23,7 @@ impl<P: VertexProgram> External<'_, P> {
         let served = iteration > 0 && last.ahead;
         match self.session.config.cross_iteration {
             _ if !partial => Pass { up: true, whole: true, ahead: false },
-            // In a pass down everything before a stripe was served already, and what is read serves
+            // In a pass down everything before a interval was served already, and what is read serves
             // the pass after it.
             CrossIteration::On => Pass { up: !served || !last.up, whole: !served, ahead: more },
             _ => Pass { up: !served, whole: !served, ahead: !served && more },
@@ -61,8 +61,8 @@ impl<P: VertexProgram> External<'_, P> {
         if pass.whole && most.on_demand_seconds < most.full_seconds {
             let wanted = |chunk: &Chunk| sending.any(chunk.sources.0, chunk.sources.1);
             let mut scan = between;
-            for chunk in
-                (0..self.columns.stripes()).flat_map(|stripe| self.columns.chunks(stripe, wanted))
+            for chunk in (0..self.columns.intervals())
+                .flat_map(|interval| self.columns.chunks(interval, wanted))
             {
                 scan.bytes += chunk.padded() as u64;
                 scan.requests += 1;

@@ -1,37 +1,37 @@
-//! [`Columns`]: the grid as a fully-external run reads it, one destination stripe after the other,
+//! [`Columns`]: the grid as a fully-external run reads it, one destination interval after the other,
 //! and what each chunk may serve.
 //!
-//! Stripes are updated in order, up or down. When stripe `j` is at hand, sources that were updated
+//! Intervals are updated in order, up or down. When interval `j` is at hand, sources that were updated
 //! well before it already have their next values: a chunk all of whose sources are such can serve
 //! the next iteration in the same reading (GraphSD, ICPP'22, Algorithm 3). "Well before" leaves a
-//! lag of some stripes, the same for any number of workers, so that they need not wait for each
+//! lag of some intervals, the same for any number of workers, so that they need not wait for each
 //! other and every sum has one order.
 
-use std::{collections::VecDeque, ops::Range};
+use std::{collections::VecDeque, ops::Range, sync::Arc};
 
 use outercore_graph::format::{CHUNK_BYTES, GridDirectory, SEGMENT_BITS, Tile, WordCode};
 use outercore_storage::PAGE;
 
 use crate::edges::piece::{Piece, chunk_sources};
 
-/// Where a chunk's sources lie, seen from its stripe.
+/// Where a chunk's sources lie, seen from its interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Side {
-    /// All in stripes well before it.
+    /// All in intervals well before it.
     Before,
     /// Near it, on both sides, or beyond the hubs.
     Near,
-    /// All in stripes well after it.
+    /// All in intervals well after it.
     After,
 }
 
-/// A chunk of a stripe.
+/// A chunk of a interval.
 #[derive(Clone, Copy, Debug)]
 pub struct Chunk {
     /// Its number in the directory.
     pub number: usize,
-    /// Its stripe.
-    pub stripe: usize,
+    /// Its interval.
+    pub interval: usize,
     /// The first vertex of its source segment.
     pub segment: u64,
     /// Its first and last source.
@@ -58,11 +58,11 @@ impl Chunk {
     }
 }
 
-/// The grid's directory, by stripe.
+/// The grid's directory, by interval.
 pub struct Columns {
     /// The directory.
-    pub directory: GridDirectory,
-    /// The first tile of each stripe; one more than stripes.
+    pub directory: Arc<GridDirectory>,
+    /// The first tile of each interval; one more than intervals.
     tiles: Vec<usize>,
     vertices: u64,
     /// Vertices below this are hubs: both of their signals, this iteration's and the next one's,
@@ -73,20 +73,20 @@ pub struct Columns {
 
 impl Columns {
     /// Prepares the directory of a graph with `vertices` connected vertices.
-    pub fn new(directory: GridDirectory, vertices: u64, hubs: u64) -> Self {
-        let stripes = directory.stripes.len() - 1;
-        let tiles = (0..=stripes)
-            .map(|stripe| {
-                directory.tiles.partition_point(|tile: &Tile| (tile.stripe as usize) < stripe)
+    pub fn new(directory: Arc<GridDirectory>, vertices: u64, hubs: u64) -> Self {
+        let intervals = directory.intervals.len() - 1;
+        let tiles = (0..=intervals)
+            .map(|interval| {
+                directory.tiles.partition_point(|tile: &Tile| (tile.interval as usize) < interval)
             })
             .collect();
         Self { lag: directory.lag(), directory, tiles, vertices, hubs }
     }
 
-    /// Neighboring stripes that one worker has at a time, at most `most`: narrow ones go together,
+    /// Neighboring intervals that one worker has at a time, at most `most`: narrow ones go together,
     /// so that all of their sources' signals come out of memory once for all of them.
     pub fn batches(&self, most: usize) -> Vec<Range<usize>> {
-        batches(&self.directory.stripes, most, self.directory.widest())
+        batches(&self.directory.intervals, most, self.directory.widest())
     }
 
     /// The same batches, now from one end and now from the other, so that bytes of the sides that
@@ -96,14 +96,14 @@ impl Columns {
         batches: Vec<Range<usize>>,
         reads: impl Fn(Side) -> bool,
     ) -> Vec<Range<usize>> {
-        let bytes = |stripe| {
-            self.chunks(stripe, |chunk| reads(chunk.side))
+        let bytes = |interval| {
+            self.chunks(interval, |chunk| reads(chunk.side))
                 .iter()
                 .map(|chunk| chunk.len as f64)
                 .sum::<f64>()
         };
         let vertices = |batch: &Range<usize>| {
-            (self.directory.stripes[batch.end] - self.directory.stripes[batch.start]) as f64
+            (self.directory.intervals[batch.end] - self.directory.intervals[batch.start]) as f64
         };
         let mut rest: VecDeque<_> = batches
             .into_iter()
@@ -123,24 +123,24 @@ impl Columns {
         mixed
     }
 
-    /// The stripe of a vertex.
-    pub fn stripe_of(&self, vertex: u64) -> usize {
-        self.directory.stripes.partition_point(|&bound| bound <= vertex) - 1
+    /// The interval of a vertex.
+    pub fn interval_of(&self, vertex: u64) -> usize {
+        self.directory.intervals.partition_point(|&bound| bound <= vertex) - 1
     }
 
-    /// How many stripes there are.
-    pub fn stripes(&self) -> usize {
+    /// How many intervals there are.
+    pub fn intervals(&self) -> usize {
         self.tiles.len() - 1
     }
 
-    /// The vertices of stripe `index`.
+    /// The vertices of interval `index`.
     pub fn vertices(&self, index: usize) -> Range<u64> {
-        self.directory.stripe(index as u32)
+        self.directory.interval(index as u32)
     }
 
-    /// How many stripes have hubs alone.
-    pub fn hub_stripes(&self) -> usize {
-        self.directory.stripes[1..].partition_point(|&end| end <= self.hubs)
+    /// How many intervals have hubs alone.
+    pub fn hub_intervals(&self) -> usize {
+        self.directory.intervals[1..].partition_point(|&end| end <= self.hubs)
     }
 
     /// How many vertices there are.
@@ -148,13 +148,13 @@ impl Columns {
         self.vertices
     }
 
-    /// Stripes that must have been updated before stripe `index` may use next signals: those before
+    /// Intervals that must have been updated before interval `index` may use next signals: those before
     /// the first number, or from the second one on.
     pub fn settled(&self, index: usize) -> (usize, usize) {
-        (index.saturating_sub(self.lag), (index + 1 + self.lag).min(self.stripes()))
+        (index.saturating_sub(self.lag), (index + 1 + self.lag).min(self.intervals()))
     }
 
-    /// The chunks of stripe `index` in the order of their sides, within a side in that of their
+    /// The chunks of interval `index` in the order of their sides, within a side in that of their
     /// sources.
     pub fn chunks(&self, index: usize, wanted: impl Fn(&Chunk) -> bool) -> Vec<Chunk> {
         let mut all = Vec::new();
@@ -169,7 +169,7 @@ impl Columns {
         all
     }
 
-    fn chunk(&self, stripe: usize, tile: usize, index: u64) -> Chunk {
+    fn chunk(&self, interval: usize, tile: usize, index: u64) -> Chunk {
         let sources = chunk_sources(&self.directory, tile, index, self.vertices);
         let tile = &self.directory.tiles[tile];
         let number = (tile.first_chunk + index) as usize;
@@ -179,13 +179,13 @@ impl Columns {
         debug_assert!(len as u64 <= CHUNK_BYTES);
         Chunk {
             number,
-            stripe,
+            interval,
             segment,
             sources: (first, last),
             offset,
             len,
             code: tile.code(),
-            side: self.side(stripe, first, last),
+            side: self.side(interval, first, last),
         }
     }
 
@@ -199,9 +199,9 @@ impl Columns {
         )
     }
 
-    fn side(&self, stripe: usize, first: u64, last: u64) -> Side {
-        let (before, after) = self.settled(stripe);
-        let bounds = &self.directory.stripes;
+    fn side(&self, interval: usize, first: u64, last: u64) -> Side {
+        let (before, after) = self.settled(interval);
+        let bounds = &self.directory.intervals;
         if last >= self.hubs {
             Side::Near
         } else if last < bounds[before] {
@@ -231,7 +231,7 @@ impl Columns {
     }
 }
 
-/// Neighboring stripes, as many as `most` together, as long as an array of `widest` has room for
+/// Neighboring intervals, as many as `most` together, as long as an array of `widest` has room for
 /// them (a power of two each, so that words of any destination are in bounds).
 fn batches(bounds: &[u64], most: usize, widest: usize) -> Vec<Range<usize>> {
     let (mut batches, mut start) = (Vec::new(), 0);
@@ -258,24 +258,24 @@ mod tests {
     #[test]
     fn edges_and_vertices_run_out_together() {
         let code = WordCode { bits: 8, low_bits: 10, kind: WordKind::Gaps };
-        let tile = |stripe: u32, words| {
+        let tile = |interval: u32, words| {
             Tile {
                 segment: 0,
-                stripe,
+                interval,
                 offset: 0,
                 packed: 0,
                 first_edge: 0,
-                first_chunk: stripe.into(),
+                first_chunk: interval.into(),
             }
             .with_words(words, code)
         };
         let words = [4000, 4000, 500, 100, 100, 100];
         let directory = GridDirectory {
-            stripes: vec![0, 10, 20, 120, 420, 720, 1020],
-            tiles: (0..).zip(words).map(|(stripe, words)| tile(stripe, words)).collect(),
+            intervals: vec![0, 10, 20, 120, 420, 720, 1020],
+            tiles: (0..).zip(words).map(|(interval, words)| tile(interval, words)).collect(),
             chunks: words.iter().map(|_| ChunkEntry { source: 0, edge: 0 }).collect(),
         };
-        let columns = Columns::new(directory, 1020, 1020);
+        let columns = Columns::new(Arc::new(directory), 1020, 1020);
         let order = |batches| {
             columns
                 .mixed(batches, |_| true)
@@ -293,13 +293,16 @@ mod tests {
         assert_eq!(
             columns.mixed(columns.batches(1), |side| side == Side::After).len(),
             6,
-            "stripes of which nothing is read are there too"
+            "intervals of which nothing is read are there too"
         );
-        assert_eq!([0, 9, 10, 419, 1019].map(|vertex| columns.stripe_of(vertex)), [0, 0, 1, 3, 5]);
+        assert_eq!(
+            [0, 9, 10, 419, 1019].map(|vertex| columns.interval_of(vertex)),
+            [0, 0, 1, 3, 5]
+        );
     }
 
     #[test]
-    fn narrow_stripes_go_together() {
+    fn narrow_intervals_go_together() {
         let bounds = [0, 10, 30, 70, 150, 310, 1000, 1500, 1503, 1504];
         assert_eq!(batches(&bounds, 3, 1000), [0..3, 3..5, 5..6, 6..9]);
         assert_eq!(batches(&bounds, 1, 1000).len(), 9);

@@ -1,5 +1,5 @@
-//! [`StoredDegrees`]: degrees on scratch, or in memory where there is room, each stripe's in as few
-//! bytes as its largest takes: vertices are ordered by degree, so most stripes need one.
+//! [`StoredDegrees`]: degrees on scratch, or in memory where there is room, each interval's in as few
+//! bytes as its largest takes: vertices are ordered by degree, so most intervals need one.
 
 use std::{
     path::Path,
@@ -12,19 +12,19 @@ use outercore_storage::{Disk, PAGE};
 use super::array::{Block, DiskArray};
 use crate::{edges::degrees::Degrees, error::Result, session::Counters};
 
-/// The degrees of all vertices, by stripe.
+/// The degrees of all vertices, by interval.
 pub struct StoredDegrees {
     array: DiskArray<u32>,
-    /// Bytes of a degree, by stripe.
+    /// Bytes of a degree, by interval.
     widths: Vec<AtomicU8>,
 }
 
 impl StoredDegrees {
-    /// Stripe `s` has the vertices `bounds[s]..bounds[s + 1]`. It must be stored before it is
+    /// Interval `s` has the vertices `bounds[s]..bounds[s + 1]`. It must be stored before it is
     /// loaded. With `in_memory`, nothing goes to scratch.
     pub fn create(disk: &Disk, folder: &Path, bounds: &[u64], in_memory: bool) -> Result<Self> {
         let widths = (1..bounds.len()).map(|_| AtomicU8::new(0)).collect();
-        // What a stripe's degrees do not take of its block is never touched, and costs nothing.
+        // What a interval's degrees do not take of its block is never touched, and costs nothing.
         Ok(Self {
             array: DiskArray::create_near(
                 disk,
@@ -37,15 +37,15 @@ impl StoredDegrees {
     }
 
     /// Bytes of memory for all of a graph's degrees.
-    pub fn memory(graph: &Graph, stripes: usize) -> Result<u64> {
-        Ok(Degrees::narrow_bytes(graph)? + (stripes * 2 * PAGE) as u64)
+    pub fn memory(graph: &Graph, intervals: usize) -> Result<u64> {
+        Ok(Degrees::narrow_bytes(graph)? + (intervals * 2 * PAGE) as u64)
     }
 
-    /// Writes the degrees of a stripe of `len` vertices; `block` has them before and after.
+    /// Writes the degrees of a interval of `len` vertices; `block` has them before and after.
     pub fn store(
         &self,
         counters: &Counters,
-        stripe: usize,
+        interval: usize,
         len: usize,
         block: &mut Block<u32>,
     ) -> Result<()> {
@@ -54,23 +54,23 @@ impl StoredDegrees {
             Some(0x100..=0xffff) => 2,
             _ => 4,
         };
-        self.widths[stripe].store(width as u8, Relaxed);
+        self.widths[interval].store(width as u8, Relaxed);
         pack(block.items(len), width);
-        self.array.store(counters, stripe, (len * width).div_ceil(4), block)?;
+        self.array.store(counters, interval, (len * width).div_ceil(4), block)?;
         unpack(block.items(len), width);
         Ok(())
     }
 
-    /// Reads the degrees of a stripe of `len` vertices.
+    /// Reads the degrees of a interval of `len` vertices.
     pub fn load(
         &self,
         counters: &Counters,
-        stripe: usize,
+        interval: usize,
         len: usize,
         block: &mut Block<u32>,
     ) -> Result<()> {
-        let width = self.widths[stripe].load(Relaxed) as usize;
-        self.array.load(counters, stripe, (len * width).div_ceil(4), block)?;
+        let width = self.widths[interval].load(Relaxed) as usize;
+        self.array.load(counters, interval, (len * width).div_ceil(4), block)?;
         unpack(block.items(len), width);
         Ok(())
     }
@@ -145,7 +145,7 @@ mod tests {
         };
         let mut block = Block::new(9_001).unwrap();
         let mut written = Vec::new();
-        for (stripe, pair) in bounds.windows(2).enumerate() {
+        for (interval, pair) in bounds.windows(2).enumerate() {
             let len = (pair[1] - pair[0]) as usize;
             let counters = Counters::default();
             block
@@ -153,7 +153,7 @@ mod tests {
                 .iter_mut()
                 .zip(pair[0]..)
                 .for_each(|(slot, vertex)| *slot = degree(vertex));
-            stored.store(&counters, stripe, len, &mut block).unwrap();
+            stored.store(&counters, interval, len, &mut block).unwrap();
             assert!(
                 block
                     .items(len)
@@ -165,16 +165,16 @@ mod tests {
             written.push(counters.bytes_written.load(Relaxed));
         }
         assert_eq!(written, [36_864, 20_480, 12_288, 0]);
-        for (stripe, pair) in bounds.windows(2).enumerate() {
+        for (interval, pair) in bounds.windows(2).enumerate() {
             let len = (pair[1] - pair[0]) as usize;
-            stored.load(&Counters::default(), stripe, len, &mut block).unwrap();
+            stored.load(&Counters::default(), interval, len, &mut block).unwrap();
             assert!(
                 block
                     .items(len)
                     .iter()
                     .zip(pair[0]..)
                     .all(|(&slot, vertex)| slot == degree(vertex)),
-                "stripe {stripe}"
+                "interval {interval}"
             );
         }
     }

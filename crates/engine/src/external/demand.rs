@@ -1,5 +1,5 @@
 //! On-demand iterations of fully-external runs: the lists of active vertices are read from the
-//! rows, and what they send waits in passing buffers, one for each stripe, until the stripe comes
+//! rows, and what they send waits in passing buffers, one for each interval, until the interval comes
 //! in (vertex passing, Seraph, FAST'24, section 3.3). A buffer that is full goes to a log on
 //! scratch.
 //!
@@ -16,7 +16,6 @@ use outercore_storage::{Pod, Spill, bytes_of, extend_from_bytes};
 
 use super::{
     kept::{Kept, Shelf},
-    run::folder,
     signals::Signals,
 };
 use crate::{
@@ -35,7 +34,7 @@ use crate::{
     session::{Counters, OpenSection, Session},
 };
 
-/// Bytes of all passing buffers together, unless there are so many stripes that each has
+/// Bytes of all passing buffers together, unless there are so many intervals that each has
 /// [`SMALLEST`].
 const PASSING: usize = 4 << 20;
 /// Bytes of a passing buffer.
@@ -69,9 +68,9 @@ pub struct Gather<'g, S: Pod> {
     pub edges: u64,
 }
 
-/// Messages on their way, by stripe.
+/// Messages on their way, by interval.
 struct Passing<M: Monoid> {
-    /// Bounds of the stripes.
+    /// Bounds of the intervals.
     bounds: Vec<u64>,
     buffers: Vec<Mutex<Waiting<M>>>,
     logs: Spill,
@@ -79,7 +78,7 @@ struct Passing<M: Monoid> {
     most: usize,
 }
 
-/// Messages to the vertices of one stripe, in the order in which they were sent.
+/// Messages to the vertices of one interval, in the order in which they were sent.
 struct Waiting<M> {
     targets: Vec<u32>,
     messages: Vec<M>,
@@ -97,7 +96,7 @@ struct Outbox<'o, M: Monoid> {
 
 /// Bytes that on-demand iterations take beside what every fully-external run has.
 pub fn bytes<P: VertexProgram>(graph: &Graph, prefix: &str, threads: usize) -> Result<u64> {
-    let stripes = graph.grid()?.stripes.len();
+    let intervals = graph.grid()?.intervals.len();
     let index = graph.connected() / 8 + 16;
     let sums = ["index", "adjacency"]
         .map(|part| OpenSection::sums_bytes_of(graph, &format!("{prefix}.{part}")));
@@ -106,13 +105,13 @@ pub fn bytes<P: VertexProgram>(graph: &Graph, prefix: &str, threads: usize) -> R
         + Kept::least_bytes(graph.connected())
         + index
         + sums.iter().sum::<u64>()
-        + (stripes * block_bytes(stripes) * 5 / 4 + outbox) as u64
+        + (intervals * block_bytes(intervals) * 5 / 4 + outbox) as u64
         + (1 << 20))
 }
 
 /// Bytes of one passing buffer where there are so many.
-fn block_bytes(stripes: usize) -> usize {
-    (PASSING / stripes.max(1)).clamp(SMALLEST, LARGEST) / SMALLEST * SMALLEST
+fn block_bytes(intervals: usize) -> usize {
+    (PASSING / intervals.max(1)).clamp(SMALLEST, LARGEST) / SMALLEST * SMALLEST
 }
 
 impl<M: Monoid> Demand<M> {
@@ -212,21 +211,21 @@ impl<M: Monoid> Demand<M> {
         Ok(())
     }
 
-    /// Whether something was sent to a stripe.
-    pub fn waits(&self, stripe: usize) -> bool {
-        let waiting = self.passing.buffers[stripe].lock().expect("no holder panics");
+    /// Whether something was sent to a interval.
+    pub fn waits(&self, interval: usize) -> bool {
+        let waiting = self.passing.buffers[interval].lock().expect("no holder panics");
         waiting.spilled || !waiting.targets.is_empty()
     }
 
-    /// Hands out what was sent to a stripe: vertex, counted from the stripe's first, and message.
+    /// Hands out what was sent to a interval: vertex, counted from the interval's first, and message.
     /// Returns whether there was any.
     pub fn receive(
         &self,
         session: &Session,
-        stripe: usize,
+        interval: usize,
         take: impl FnMut(usize, M),
     ) -> Result<bool> {
-        self.passing.take(session, stripe, take)
+        self.passing.take(session, interval, take)
     }
 }
 
@@ -251,11 +250,11 @@ impl<M: Monoid> Outbox<'_, M> {
         });
         let mut rest = self.messages.as_slice();
         while let Some(&(target, _)) = rest.first() {
-            let stripe = self.passing.bounds.partition_point(|&bound| bound <= target) - 1;
+            let interval = self.passing.bounds.partition_point(|&bound| bound <= target) - 1;
             let (own, after) = rest.split_at(
-                rest.partition_point(|&(target, _)| target < self.passing.bounds[stripe + 1]),
+                rest.partition_point(|&(target, _)| target < self.passing.bounds[interval + 1]),
             );
-            if let Err(error) = self.passing.pass(self.counters, stripe, own) {
+            if let Err(error) = self.passing.pass(self.counters, interval, own) {
                 self.failed.get_or_insert(error);
             }
             rest = after;
@@ -266,11 +265,11 @@ impl<M: Monoid> Outbox<'_, M> {
 
 impl<M: Monoid> Passing<M> {
     fn new(graph: &Graph, bounds: &[u64]) -> Result<Self> {
-        let stripes = bounds.len() - 1;
-        let block = block_bytes(stripes);
+        let intervals = bounds.len() - 1;
+        let block = block_bytes(intervals);
         Ok(Self {
             bounds: bounds.to_vec(),
-            buffers: (0..stripes)
+            buffers: (0..intervals)
                 .map(|_| {
                     Mutex::new(Waiting {
                         targets: Vec::new(),
@@ -279,24 +278,24 @@ impl<M: Monoid> Passing<M> {
                     })
                 })
                 .collect(),
-            logs: Spill::create(graph.disk(), &folder(graph), stripes, block)
+            logs: Spill::create(graph.disk(), &graph.scratch_folder(), intervals, block)
                 .map_err(EngineError::from)?,
             most: block / (4 + size_of::<M>()),
         })
     }
 
-    fn pass(&self, counters: &Counters, stripe: usize, mut messages: &[(u64, M)]) -> Result<()> {
-        let mut waiting = self.buffers[stripe].lock().expect("no holder panics");
+    fn pass(&self, counters: &Counters, interval: usize, mut messages: &[(u64, M)]) -> Result<()> {
+        let mut waiting = self.buffers[interval].lock().expect("no holder panics");
         while !messages.is_empty() {
             let (now, after) =
                 messages.split_at(messages.len().min(self.most - waiting.targets.len()));
             waiting
                 .targets
-                .extend(now.iter().map(|&(target, _)| (target - self.bounds[stripe]) as u32));
+                .extend(now.iter().map(|&(target, _)| (target - self.bounds[interval]) as u32));
             waiting.messages.extend(now.iter().map(|&(_, message)| message));
             if waiting.targets.len() == self.most {
                 let block = [bytes_of(&waiting.targets), bytes_of(&waiting.messages)].concat();
-                self.logs.append(stripe, &block).map_err(EngineError::from)?;
+                self.logs.append(interval, &block).map_err(EngineError::from)?;
                 counters.bytes_written.fetch_add(block.len() as u64, Relaxed);
                 waiting.spilled = true;
                 waiting.targets.clear();
@@ -310,10 +309,10 @@ impl<M: Monoid> Passing<M> {
     fn take(
         &self,
         session: &Session,
-        stripe: usize,
+        interval: usize,
         mut take: impl FnMut(usize, M),
     ) -> Result<bool> {
-        let extents = self.logs.take(stripe);
+        let extents = self.logs.take(interval);
         let (mut reader, mut block) = (
             self.logs.reader(),
             Waiting { targets: Vec::new(), messages: Vec::new(), spilled: false },
@@ -336,7 +335,7 @@ impl<M: Monoid> Passing<M> {
         }
         let any = !extents.is_empty();
         self.logs.free(extents);
-        let mut waiting = self.buffers[stripe].lock().expect("no holder panics");
+        let mut waiting = self.buffers[interval].lock().expect("no holder panics");
         waiting.spilled = false;
         let Waiting { targets, messages, .. } = &mut *waiting;
         let any = any || !targets.is_empty();

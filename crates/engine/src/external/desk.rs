@@ -1,4 +1,4 @@
-//! [`Desk`]: a worker's arrays for the stripes at hand.
+//! [`Desk`]: a worker's arrays for the intervals at hand.
 
 use outercore_storage::{HugePages, HugeVec};
 
@@ -11,12 +11,12 @@ use crate::{
     program::VertexProgram, session::Counters,
 };
 
-/// A worker's arrays. Those of sums are for all stripes of a batch, side by side; the others for
-/// one stripe at a time.
+/// A worker's arrays. Those of sums are for all intervals of a batch, side by side; the others for
+/// one interval at a time.
 pub struct Desk<P: VertexProgram> {
     /// The totals of this iteration.
     total: HugeVec<P::Message>,
-    /// Where the stripe at hand begins among the sums.
+    /// Where the interval at hand begins among the sums.
     base: usize,
     /// The sums along edges that serve two iterations: each adds to both at one place. None from
     /// one batch to the next.
@@ -29,7 +29,7 @@ pub struct Desk<P: VertexProgram> {
 }
 
 impl<P: VertexProgram> Desk<P> {
-    /// Arrays for stripes of at most `widest` vertices, alone or together; with `two`, for passes
+    /// Arrays for intervals of at most `widest` vertices, alone or together; with `two`, for passes
     /// that serve two iterations; with `windows`, for several windows of signals.
     pub fn new(widest: usize, two: bool, windows: bool, huge: HugePages) -> Result<Self> {
         let mut both = HugeVec::zeroed(if two { widest } else { 0 }, huge)?;
@@ -58,21 +58,21 @@ impl<P: VertexProgram> Desk<P> {
         2 * Block::<P::Message>::bytes(widest)
     }
 
-    /// The stripe at hand becomes the one whose sums begin at `base`.
+    /// The interval at hand becomes the one whose sums begin at `base`.
     pub fn turn_to(&mut self, base: usize) {
         self.base = base;
     }
 
-    /// Stores the total of the stripe at hand, which has `len` vertices, to be loaded again.
+    /// Stores the total of the interval at hand, which has `len` vertices, to be loaded again.
     pub fn store_total(
         &mut self,
         counters: &Counters,
         sums: &DiskArray<P::Message>,
-        stripe: usize,
+        interval: usize,
         len: usize,
     ) -> Result<()> {
         let total = &self.total[self.base..][..len];
-        sums.write(counters, stripe, len, &mut self.partial, |items| items.copy_from_slice(total))
+        sums.write(counters, interval, len, &mut self.partial, |items| items.copy_from_slice(total))
     }
 
     /// Loads a total.
@@ -80,21 +80,21 @@ impl<P: VertexProgram> Desk<P> {
         &mut self,
         counters: &Counters,
         sums: &DiskArray<P::Message>,
-        stripe: usize,
+        interval: usize,
         len: usize,
     ) -> Result<()> {
         let total = &mut self.total[self.base..][..len];
-        sums.read(counters, stripe, len, &mut self.partial, |items| total.copy_from_slice(items))
+        sums.read(counters, interval, len, &mut self.partial, |items| total.copy_from_slice(items))
     }
 
-    /// Completes the total of the stripe at hand, at the end of a pass: by what the pass before has
+    /// Completes the total of the interval at hand, at the end of a pass: by what the pass before has
     /// summed for this iteration (`sums`), and by what this one has along edges that serve two. Of
     /// the latter, the sums of index `now` are this iteration's; the others take the place of what
     /// the pass before had.
     pub fn complete(
         &mut self,
         counters: &Counters,
-        (sums, stripe): (&DiskArray<P::Message>, usize),
+        (sums, interval): (&DiskArray<P::Message>, usize),
         len: usize,
         (pass, now): (Pass, usize),
     ) -> Result<()> {
@@ -112,13 +112,13 @@ impl<P: VertexProgram> Desk<P> {
         };
         match (pass.ahead, pass.whole) {
             (false, true) => Ok(()),
-            (false, false) => sums.read(counters, stripe, len, partial, |items| {
+            (false, false) => sums.read(counters, interval, len, partial, |items| {
                 total.iter_mut().zip(items).for_each(|(total, item)| total.combine(*item))
             }),
-            (true, true) => sums.write(counters, stripe, len, partial, |items| {
+            (true, true) => sums.write(counters, interval, len, partial, |items| {
                 total.iter_mut().zip(items).for_each(|(total, item)| total.combine(take(item)))
             }),
-            (true, false) => sums.update(counters, stripe, len, partial, |items| {
+            (true, false) => sums.update(counters, interval, len, partial, |items| {
                 for (total, item) in total.iter_mut().zip(items) {
                     total.combine(*item);
                     total.combine(take(item));
@@ -127,7 +127,7 @@ impl<P: VertexProgram> Desk<P> {
         }
     }
 
-    /// The total of the stripe at hand, and of those behind it.
+    /// The total of the interval at hand, and of those behind it.
     pub fn total(&self) -> &[P::Message] {
         &self.total[self.base..]
     }
@@ -137,14 +137,14 @@ impl<P: VertexProgram> Desk<P> {
         &mut self.total[self.base..]
     }
 
-    /// The totals of a stripe of `len` vertices, with no message yet.
+    /// The totals of a interval of `len` vertices, with no message yet.
     pub fn empty_total(&mut self, len: usize) -> &mut [P::Message] {
         let total = &mut self.total_mut()[..len];
         total.fill(P::Message::IDENTITY);
         total
     }
 
-    /// The total of the stripe at hand, room for its values if they are not in memory, its degrees,
+    /// The total of the interval at hand, room for its values if they are not in memory, its degrees,
     /// and room for its signals; it has `len` vertices.
     #[allow(clippy::type_complexity)]
     pub fn columns(

@@ -1,5 +1,5 @@
-//! Selective pre-computation (Seraph, FAST'24, section 3.4): lists are read stripe by stripe; a
-//! stripe that comes in first takes what was passed to it so far, so that some of its vertices are
+//! Selective pre-computation (Seraph, FAST'24, section 3.4): lists are read interval by interval; a
+//! interval that comes in first takes what was passed to it so far, so that some of its vertices are
 //! known to be active in the next iteration; those near a vertex that is active now are computed
 //! with it. Their bits move from the next bitmap to the current one.
 //!
@@ -53,7 +53,7 @@ impl<P: Monotone> Early<P> {
 
 impl<P: VertexProgram> External<'_, P> {
     /// Reads the lists of who sends, and of who will send and is near, and passes what they send
-    /// on; stripe by stripe.
+    /// on; interval by interval.
     pub(super) fn gather_early(
         &self,
         early: &Early<P>,
@@ -63,22 +63,22 @@ impl<P: VertexProgram> External<'_, P> {
         desks: &mut [Mutex<Desk<P>>],
     ) -> Result<()> {
         let shared = self.in_place(step, &self.nobody);
-        for stripe in 0..self.columns.stripes() {
-            let range = self.columns.vertices(stripe);
+        for interval in 0..self.columns.intervals() {
+            let range = self.columns.vertices(interval);
             if range.is_empty()
-                || !(early.all && demand.waits(stripe)
+                || !(early.all && demand.waits(interval)
                     || step.sending.any(range.start, range.end - 1))
             {
                 continue;
             }
-            if demand.waits(stripe) {
+            if demand.waits(interval) {
                 let part = Mutex::new(&mut signals[range.start as usize..range.end as usize]);
                 let desk = desks[0].get_mut().expect("no holder panics");
                 let total = desk.empty_total((range.end - range.start) as usize);
-                demand.receive(self.session, stripe, |target, message| {
+                demand.receive(self.session, interval, |target, message| {
                     total[target].combine(message)
                 })?;
-                self.apply(&shared, stripe, true, desk, Some(&part))?;
+                self.apply(&shared, interval, true, desk, Some(&part))?;
             }
             hurry(step.sending, step.next_sending, range.clone(), early.all);
             let share = Gather {

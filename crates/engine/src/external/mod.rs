@@ -1,14 +1,14 @@
-//! Fully-external runs: what a vertex keeps is on scratch, and a stripe at a time is in memory.
+//! Fully-external runs: what a vertex keeps is on scratch, and a interval at a time is in memory.
 //!
 //! - [`run`]: iterations of a program; [`needs`]: what they need; `choice`: passes or lists;
-//!   `stripes`: what happens to a stripe.
+//!   `intervals`: what happens to a interval.
 //! - `pass`: one pass over the grid, for one iteration or for two.
 //! - `pull`: lists instead of the grid, for weights and for signals against the direction of edges.
-//! - `demand`: the lists of active vertices instead, and what they send to stripes that are not in
+//! - `demand`: the lists of active vertices instead, and what they send to intervals that are not in
 //!   memory.
 //! - [`early`]: vertices of the next iteration that are computed in this one.
 //! - `kept`: lists that serve the next iteration too.
-//! - `columns`: the grid, stripe by stripe, and which chunks may serve two iterations.
+//! - `columns`: the grid, interval by interval, and which chunks may serve two iterations.
 //! - [`scan`]: the grid's chunks, for algorithms of their own.
 //! - `stream`: chunks on their way to a worker.
 //! - `sub_blocks`: chunks that stay in memory between passes.
@@ -23,6 +23,7 @@ mod degrees;
 mod demand;
 mod desk;
 pub mod early;
+mod intervals;
 mod kept;
 pub mod needs;
 mod pass;
@@ -32,7 +33,6 @@ pub mod scan;
 mod signals;
 pub mod stored;
 mod stream;
-mod stripes;
 mod sub_blocks;
 
 use outercore_graph::{Direction, Graph, WeightKind};
@@ -57,10 +57,10 @@ pub fn suits<P: VertexProgram>(program: &P, graph: &Graph) -> bool {
 /// What a fully-external run does, in words.
 pub fn method<P: VertexProgram>(program: &P, graph: &Graph) -> &'static str {
     if fits_grid(program, graph) && !graph.has_whole_grid() {
-        "the lists of active vertices, whose messages wait for their stripe, then passes over the rest of the grid"
+        "the lists of active vertices, whose messages wait for their interval, then passes over the rest of the grid"
     } else if fits_grid(program, graph) {
-        "passes over the grid, a stripe of vertices at a time"
+        "passes over the grid, a interval of vertices at a time"
     } else {
-        "passes over the lists along which signals come, a stripe of vertices at a time"
+        "passes over the lists along which signals come, a interval of vertices at a time"
     }
 }

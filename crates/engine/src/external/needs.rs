@@ -29,9 +29,9 @@ pub fn least<P: VertexProgram>(
     early: Option<&Early<P>>,
 ) -> Result<Vec<PlanItem>> {
     let directory = graph.grid()?;
-    let (vertices, stripes) = (graph.connected(), directory.stripes.len() as u64 - 1);
+    let (vertices, intervals) = (graph.connected(), directory.intervals.len() as u64 - 1);
     let sums = [size_of::<P::Value>(), 4, size_of::<P::Signal>(), size_of::<P::Message>()]
-        .map(|size| vertices * size as u64 / PAGE as u64 * 4 + stripes * 12);
+        .map(|size| vertices * size as u64 / PAGE as u64 * 4 + intervals * 12);
     let mut needs = vec![
         PlanItem {
             name: if early.is_some() { "signals" } else { "window of signals" },
@@ -39,7 +39,7 @@ pub fn least<P: VertexProgram>(
         },
         PlanItem { name: "frontiers", bytes: 2 * Frontier::bytes(vertices) },
         PlanItem {
-            name: "stripes at hand",
+            name: "intervals at hand",
             bytes: config.threads as u64 * Desk::<P>::bytes(directory.widest()),
         },
         PlanItem {
@@ -63,7 +63,7 @@ pub fn signal_bytes<P: VertexProgram>(graph: &Graph) -> u64 {
     graph.connected() * size_of::<P::Signal>() as u64
 }
 
-/// Bytes of the fewest signals that are in memory at a time: a sixteenth, or those of a stripe;
+/// Bytes of the fewest signals that are in memory at a time: a sixteenth, or those of a interval;
 /// all, where some are made early.
 pub fn smallest_window<P: VertexProgram>(graph: &Graph, early: Option<&Early<P>>) -> Result<u64> {
     if early.is_some() {
@@ -152,9 +152,9 @@ pub fn near<P: VertexProgram>(
     {
         return Ok(None);
     }
-    let stripes = graph.grid()?.stripes.clone();
+    let intervals = graph.grid()?.intervals.clone();
     let kept = |bytes: fn(usize) -> u64| {
-        stripes.windows(2).map(|pair| bytes((pair[1] - pair[0]) as usize)).sum()
+        intervals.windows(2).map(|pair| bytes((pair[1] - pair[0]) as usize)).sum()
     };
     Ok(Some(vec![
         PlanItem {
@@ -162,12 +162,12 @@ pub fn near<P: VertexProgram>(
             bytes: 2 * signal_bytes::<P>(graph) - smallest_window::<P>(graph, None)?,
         },
         PlanItem {
-            name: "next stripes at hand",
+            name: "next intervals at hand",
             bytes: config.threads as u64 * Desk::<P>::two_bytes(graph.grid()?.widest()),
         },
         PlanItem { name: "next messages", bytes: kept(DiskArray::<P::Message>::kept_bytes) },
         PlanItem { name: "values", bytes: kept(DiskArray::<P::Value>::kept_bytes) },
-        PlanItem { name: "degrees", bytes: StoredDegrees::memory(graph, stripes.len())? },
+        PlanItem { name: "degrees", bytes: StoredDegrees::memory(graph, intervals.len())? },
     ]))
 }
 
@@ -176,7 +176,7 @@ pub fn near<P: VertexProgram>(
 pub fn share(graph: &Graph) -> Result<f64> {
     let columns = Columns::new(graph.grid()?, graph.connected(), graph.connected());
     let (mut near, mut all) = (0, 0);
-    for chunk in (0..columns.stripes()).flat_map(|stripe| columns.chunks(stripe, |_| true)) {
+    for chunk in (0..columns.intervals()).flat_map(|interval| columns.chunks(interval, |_| true)) {
         near += if chunk.side == Side::Near { chunk.padded() } else { 0 };
         all += chunk.padded();
     }

@@ -1,6 +1,6 @@
-//! One pass over the grid: every stripe's chunks are read, its messages combined, its vertices
+//! One pass over the grid: every interval's chunks are read, its messages combined, its vertices
 //! applied, its next signals made. Where the pass says so, chunks whose sources are settled serve
-//! the next iteration too. Stripes go to the workers in batches of neighbors.
+//! the next iteration too. Intervals go to the workers in batches of neighbors.
 
 use std::{
     collections::VecDeque,
@@ -25,15 +25,15 @@ use crate::{
     session::{OpenSection, Reader},
 };
 
-/// Most stripes of a batch.
+/// Most intervals of a batch.
 const MOST_TOGETHER: usize = 8;
 
 /// What a pass reads and in which order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pass {
-    /// Stripes in ascending order.
+    /// Intervals in ascending order.
     pub up: bool,
-    /// All sides are read; otherwise one was served by the pass before: the sources after a stripe
+    /// All sides are read; otherwise one was served by the pass before: the sources after a interval
     /// in an ascending pass, those before it in a descending one.
     pub whole: bool,
     /// Settled sources serve the next iteration too.
@@ -49,26 +49,26 @@ impl Pass {
         self.ahead && side == if self.up { Side::Before } else { Side::After }
     }
 
-    /// The place of a stripe among those that are settled one after the other.
-    fn position(self, stripe: usize, stripes: usize) -> usize {
-        if self.up { stripe } else { stripes - 1 - stripe }
+    /// The place of a interval among those that are settled one after the other.
+    fn position(self, interval: usize, intervals: usize) -> usize {
+        if self.up { interval } else { intervals - 1 - interval }
     }
 
-    /// When a chunk's turn comes among those of its batch. Those that must wait for other stripes
+    /// When a chunk's turn comes among those of its batch. Those that must wait for other intervals
     /// come last, the nearest of them at the very end. Within a side all go by their sources,
-    /// whatever stripe they lead to, so that the stripes of a batch find the same signals in a
+    /// whatever interval they lead to, so that the intervals of a batch find the same signals in a
     /// processor's cache.
     fn turn(self, chunk: &Chunk) -> (usize, u64) {
         let (side, first) = (chunk.side as usize, chunk.sources.0);
         if self.up { (Side::After as usize - side, first) } else { (side, u64::MAX - first) }
     }
 
-    /// How many stripes must be settled before a chunk's turn.
+    /// How many intervals must be settled before a chunk's turn.
     fn needs(self, chunk: &Chunk, columns: &Columns) -> usize {
         match (self.serves_next(chunk.side), self.up) {
             (false, _) => 0,
-            (true, true) => columns.stripe_of(chunk.sources.1) + 1,
-            (true, false) => columns.stripes() - columns.stripe_of(chunk.sources.0),
+            (true, true) => columns.interval_of(chunk.sources.1) + 1,
+            (true, false) => columns.intervals() - columns.interval_of(chunk.sources.0),
         }
     }
 
@@ -76,10 +76,10 @@ impl Pass {
     /// and those of many vertices go side by side: the device has more to do for the ones, the
     /// processors for the others.
     pub fn order(self, columns: &Columns, workers: usize) -> Vec<Range<usize>> {
-        // Stripes of hubs have few sources before them: there is nothing to share.
+        // Intervals of hubs have few sources before them: there is nothing to share.
         let far = self.whole || !self.up;
         let mut batches = columns.batches(if far {
-            (columns.stripes() / (8 * workers)).clamp(1, MOST_TOGETHER)
+            (columns.intervals() / (8 * workers)).clamp(1, MOST_TOGETHER)
         } else {
             1
         });
@@ -106,11 +106,11 @@ pub struct Shared<'p, P: VertexProgram> {
     /// Messages for this iteration that the last pass made, and for the next one; or those of
     /// earlier windows.
     pub partial: Option<&'p DiskArray<P::Message>>,
-    /// Whether those who are known to send in the next iteration still do when their stripe is
+    /// Whether those who are known to send in the next iteration still do when their interval is
     /// applied again.
     pub keeps: bool,
     pub settled: Settled,
-    /// The batches of stripes in the order of this pass.
+    /// The batches of intervals in the order of this pass.
     pub order: Vec<Range<usize>>,
     pub next: AtomicUsize,
 }
@@ -122,16 +122,16 @@ impl<P: VertexProgram> Shared<'_, P> {
     }
 }
 
-/// Stripes that a worker has, and their chunks in the order in which they are combined.
+/// Intervals that a worker has, and their chunks in the order in which they are combined.
 struct Batch {
-    stripes: Range<usize>,
-    /// With each: how many of the batch's stripes must be closed before.
+    intervals: Range<usize>,
+    /// With each: how many of the batch's intervals must be closed before.
     chunks: Vec<(usize, Chunk)>,
 }
 
-/// A stripe of the batch at hand.
+/// A interval of the batch at hand.
 struct Open {
-    stripe: usize,
+    interval: usize,
     /// Where its sums begin.
     base: usize,
     len: usize,
@@ -163,7 +163,7 @@ impl<'w, 'p, P: VertexProgram> Worker<'w, 'p, P> {
         Self { run, shared, desk, stream, batches: VecDeque::new(), edges: 0 }
     }
 
-    /// Works until no stripe is left.
+    /// Works until no interval is left.
     pub fn run(mut self) -> Result<()> {
         let result = self.work();
         self.desk.turn_to(0);
@@ -199,7 +199,7 @@ impl<'w, 'p, P: VertexProgram> Worker<'w, 'p, P> {
     /// Takes the next batch; `false`: there is none.
     fn claim(&mut self) -> bool {
         let shared = self.shared;
-        let Some(stripes) = shared.order.get(shared.next.fetch_add(1, Relaxed)) else {
+        let Some(intervals) = shared.order.get(shared.next.fetch_add(1, Relaxed)) else {
             return false;
         };
         let all = self.run.session.config.read == ReadPolicy::Full || shared.everyone;
@@ -213,28 +213,28 @@ impl<'w, 'p, P: VertexProgram> Worker<'w, 'p, P> {
                 || (first <= last && shared.sending.any(first, last));
             shared.pass.reads(chunk.side) && first <= last && wanted
         };
-        let (pass, all) = (shared.pass, shared.columns.stripes());
-        let begun = pass.position(stripes.start, all).min(pass.position(stripes.end - 1, all));
-        let chunks = stripes.clone().flat_map(|stripe| shared.columns.chunks(stripe, wanted));
+        let (pass, all) = (shared.pass, shared.columns.intervals());
+        let begun = pass.position(intervals.start, all).min(pass.position(intervals.end - 1, all));
+        let chunks = intervals.clone().flat_map(|interval| shared.columns.chunks(interval, wanted));
         let mut chunks: Vec<(usize, Chunk)> = chunks
             .map(|chunk| match pass.needs(&chunk, shared.columns) > begun {
-                true => (pass.position(chunk.stripe, all) - begun, chunk),
+                true => (pass.position(chunk.interval, all) - begun, chunk),
                 false => (0, chunk),
             })
             .collect();
         chunks.sort_by_key(|(closed, chunk)| (*closed, pass.turn(chunk)));
         self.stream.want(chunks.iter().map(|(_, chunk)| *chunk));
-        self.batches.push_back(Batch { stripes: stripes.clone(), chunks });
+        self.batches.push_back(Batch { intervals: intervals.clone(), chunks });
         true
     }
 
-    /// Combines the messages of a batch, and hands every stripe's to its vertices.
+    /// Combines the messages of a batch, and hands every interval's to its vertices.
     fn batch(&mut self, batch: &Batch) -> Result<()> {
-        let first = batch.stripes.start;
-        let (mut open, mut base) = (Vec::with_capacity(batch.stripes.len()), 0);
-        for stripe in batch.stripes.clone() {
-            let any = batch.chunks.iter().any(|(_, chunk)| chunk.stripe == stripe);
-            open.push(self.open(stripe, base, any)?);
+        let first = batch.intervals.start;
+        let (mut open, mut base) = (Vec::with_capacity(batch.intervals.len()), 0);
+        for interval in batch.intervals.clone() {
+            let any = batch.chunks.iter().any(|(_, chunk)| chunk.interval == interval);
+            open.push(self.open(interval, base, any)?);
             base += open[open.len() - 1].len;
         }
         let (up, count) = (self.shared.pass.up, open.len());
@@ -245,45 +245,46 @@ impl<'w, 'p, P: VertexProgram> Worker<'w, 'p, P> {
                 self.close(&open[in_turn(closed)])?;
                 closed += 1;
             }
-            let stripe = &mut open[chunk.stripe - first];
-            self.desk.turn_to(stripe.base);
-            stripe.touched |= self.combine()?;
+            let interval = &mut open[chunk.interval - first];
+            self.desk.turn_to(interval.base);
+            interval.touched |= self.combine()?;
             self.fill()?;
         }
         (closed..count).try_for_each(|at| self.close(&open[in_turn(at)]))
     }
 
-    /// Turns to a stripe whose sums begin at `base`: its total becomes what earlier windows sent to
+    /// Turns to a interval whose sums begin at `base`: its total becomes what earlier windows sent to
     /// it. `any`: there are chunks.
-    fn open(&mut self, stripe: usize, base: usize, any: bool) -> Result<Open> {
+    fn open(&mut self, interval: usize, base: usize, any: bool) -> Result<Open> {
         let shared = self.shared;
-        let range = shared.columns.vertices(stripe);
+        let range = shared.columns.vertices(interval);
         self.desk.turn_to(base);
         // Sums of earlier windows stay where they are until something joins them.
-        let resumed = (any || shared.window.last) && self.run.resume(shared, stripe, self.desk)?;
+        let resumed =
+            (any || shared.window.last) && self.run.resume(shared, interval, self.desk)?;
         let touched = !shared.pass.whole || (resumed && shared.window.last);
-        Ok(Open { stripe, base, len: (range.end - range.start) as usize, touched })
+        Ok(Open { interval, base, len: (range.end - range.start) as usize, touched })
     }
 
-    /// What a stripe was sent reaches its vertices.
-    fn close(&mut self, stripe: &Open) -> Result<()> {
-        let &Open { stripe, base, len, touched } = stripe;
+    /// What a interval was sent reaches its vertices.
+    fn close(&mut self, interval: &Open) -> Result<()> {
+        let &Open { interval, base, len, touched } = interval;
         let shared = self.shared;
         self.desk.turn_to(base);
         if let Some(partial) = shared.partial {
             self.desk.complete(
                 &self.run.session.counters,
-                (partial, stripe),
+                (partial, interval),
                 len,
                 (shared.pass, shared.signals.hubs.now()),
             )?;
         }
-        let all_send = self.run.finish(shared, stripe, touched, self.desk)?;
-        shared.settled.mark(shared.pass.position(stripe, shared.columns.stripes()), all_send);
+        let all_send = self.run.finish(shared, interval, touched, self.desk)?;
+        shared.settled.mark(shared.pass.position(interval, shared.columns.intervals()), all_send);
         Ok(())
     }
 
-    /// Combines the messages of the next chunk, which is one of the stripe at hand: its chunks were
+    /// Combines the messages of the next chunk, which is one of the interval at hand: its chunks were
     /// wanted before those of others. Returns whether there was any.
     fn combine(&mut self) -> Result<bool> {
         let Self { run, shared, desk, stream, edges, .. } = self;
@@ -297,7 +298,7 @@ impl<'w, 'p, P: VertexProgram> Worker<'w, 'p, P> {
                 (chunk.sources, &shared.window.vertices, shared.signals);
             if shared.pass.serves_next(chunk.side) {
                 let all_send = shared.settled.wait(shared.pass.needs(chunk, shared.columns))?;
-                // SAFETY: the chunk's sources are hubs, in stripes that are settled, which was just
+                // SAFETY: the chunk's sources are hubs, in intervals that are settled, which was just
                 // waited for.
                 let pairs = unsafe { signals.hubs.settled(first, last) };
                 let active = desk.combine_twice(program, shared, &piece, pairs, all_send);
@@ -322,7 +323,7 @@ impl<'w, 'p, P: VertexProgram> Worker<'w, 'p, P> {
             // What is read in every pass is worth twice what is read in every second one.
             Ok(if chunk.side == Side::Near { 2 * active } else { active })
         })?;
-        debug_assert!(shown, "the chunks of the stripe at hand were wanted");
+        debug_assert!(shown, "the chunks of the interval at hand were wanted");
         Ok(any)
     }
 }

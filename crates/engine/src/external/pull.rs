@@ -1,5 +1,5 @@
 //! Iterations in which every vertex takes what its neighbors send: for edges that the grid does not
-//! have, those with weights and those against their direction. The lists of a stripe's vertices, of
+//! have, those with weights and those against their direction. The lists of a interval's vertices, of
 //! the direction from which signals come, are read in order, and a vertex's messages are combined
 //! in the order of its list.
 
@@ -83,9 +83,9 @@ impl Pull {
         shared: &Shared<P>,
         desks: &mut [Mutex<Desk<P>>],
     ) -> Result<()> {
-        run.each_stripe(desks, |worker, stripe, desk| {
-            let range = shared.columns.vertices(stripe);
-            let mut touched = run.resume(shared, stripe, desk)?;
+        run.each_interval(desks, |worker, interval, desk| {
+            let range = shared.columns.vertices(interval);
+            let mut touched = run.resume(shared, interval, desk)?;
             let total = desk.total_mut();
             let window = &shared.window.vertices;
             IoIterator::new(run.session, &self.rows).within(range.clone()).for_each_here(
@@ -103,7 +103,7 @@ impl Pull {
                     }
                 },
             )?;
-            run.finish(shared, stripe, touched, desk).map(drop)
+            run.finish(shared, interval, touched, desk).map(drop)
         })
     }
 }

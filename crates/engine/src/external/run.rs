@@ -1,17 +1,14 @@
 //! [`execute`]: iterations of a [`VertexProgram`] with its values on storage.
 //!
-//! A stripe at a time is in memory: its chunks are read, its messages combined, its values loaded,
+//! A interval at a time is in memory: its chunks are read, its messages combined, its values loaded,
 //! applied and stored, and its next signals made at once, so that values and degrees are read once
 //! in an iteration. Resident for each vertex: two bits and a signal, for each hub a second one;
 //! where not even one fits, a window of signals at a time, and what each window sends waits on
 //! scratch for the others.
 
-use std::{
-    path::PathBuf,
-    sync::{Mutex, atomic::AtomicUsize},
-};
+use std::sync::{Mutex, atomic::AtomicUsize};
 
-use outercore_graph::{Graph, format::CHUNK_BYTES};
+use outercore_graph::format::CHUNK_BYTES;
 use outercore_storage::{HugePages, HugeVec};
 
 use super::{
@@ -36,7 +33,7 @@ use crate::{
     session::{OpenSection, Session},
 };
 
-/// What is known of a stripe between passes.
+/// What is known of a interval between passes.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Note {
     pub aggregate: f64,
@@ -90,7 +87,7 @@ pub struct External<'r, P: VertexProgram> {
 
 /// What a finished run leaves.
 pub struct Ended<V: outercore_storage::Pod> {
-    /// The final values, by stripe.
+    /// The final values, by interval.
     pub values: Stored<V>,
     /// Iterations.
     pub iterations: u64,
@@ -126,7 +123,7 @@ impl Shares {
         let signal = size_of::<P::Signal>() as u64;
         room -= if selects { demand::bytes::<P>(graph, "out", config.threads)? } else { 0 };
         let least = smallest_window(graph, early)?;
-        let windows = Window::cut(&directory.stripes, (least + room) / signal.max(1));
+        let windows = Window::cut(&directory.intervals, (least + room) / signal.max(1));
         let one = windows.len() == 1;
         room -= if one { signal_bytes::<P>(graph) - least } else { room };
         // Lists, hubs' signals and chunks share what is left.
@@ -135,10 +132,10 @@ impl Shares {
         let two = config.threads as u64 * Desk::<P>::two_bytes(directory.widest());
         let cross = one && crosses(program, graph, config) && two <= room;
         room -= if cross { two } else { 0 };
-        // Hubs end where a stripe does.
+        // Hubs end where a interval does.
         let most = if cross { room / signal } else { 0 };
         let hubs = directory
-            .stripes
+            .intervals
             .iter()
             .copied()
             .take_while(|&bound| bound <= most)
@@ -169,7 +166,7 @@ pub fn execute<'r, P: VertexProgram>(
     let by_lists = sections.len() > 0;
     let shares =
         Shares::of(program, session, early.as_ref(), by_lists && in_passes.is_none(), room)?;
-    let bounds = graph.grid()?.stripes;
+    let bounds = graph.grid()?.intervals.clone();
     let lists = if by_lists {
         Some(Demand::new(session, sections.collect(), &bounds, shares.lists)?)
     } else {
@@ -178,8 +175,8 @@ pub fn execute<'r, P: VertexProgram>(
     // Complete lists leave nothing for a pass.
     let (rows, demand) = if in_passes == Some("row") { (lists, None) } else { (None, lists) };
     let columns = Columns::new(graph.grid()?, graph.connected(), shares.hubs);
-    let (disk, folder) = (graph.disk(), folder(graph));
-    let stripes = columns.stripes();
+    let (disk, folder) = (graph.disk(), graph.scratch_folder());
+    let intervals = columns.intervals();
     // What moves most bytes for each of its own stays in memory first: what is written and read
     // again in an iteration, then what is read.
     let keeps = session.config.preset != Preset::Streaming;
@@ -191,7 +188,7 @@ pub fn execute<'r, P: VertexProgram>(
         None
     };
     let values = DiskArray::create_near(disk, &folder, &bounds, &mut near)?;
-    let near_degrees = StoredDegrees::memory(graph, stripes)?;
+    let near_degrees = StoredDegrees::memory(graph, intervals)?;
     let degrees_near = keeps && near_degrees <= near;
     let rest = if keeps { near - if degrees_near { near_degrees } else { 0 } } else { shares.rest };
     // Copies of chunks are blocks of the heap, with what goes with that.
@@ -210,23 +207,14 @@ pub fn execute<'r, P: VertexProgram>(
         early,
         sub_blocks: (on_grid && session.config.sub_blocks && left >= 2 * CHUNK_BYTES)
             .then(|| SubBlocks::new(left)),
-        notes: (0..stripes).map(|_| Mutex::default()).collect(),
-        whole: Window { stripes: 0..stripes, vertices: 0..graph.connected(), last: true },
+        notes: (0..intervals).map(|_| Mutex::default()).collect(),
+        whole: Window { intervals: 0..intervals, vertices: 0..graph.connected(), last: true },
         nobody: HubSignals::new(0, HugePages::Off)?,
         columns,
     };
     let (iterations, residual, load_seconds) =
         run.iterate(&degrees, shares.hubs, partial.as_ref(), scans)?;
     Ok(Ended { values: Stored::new(run.values, bounds)?, iterations, residual, load_seconds })
-}
-
-/// Where scratch goes: beside the graph.
-pub fn folder(graph: &Graph) -> PathBuf {
-    graph
-        .path()
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty())
-        .map_or_else(|| PathBuf::from("."), PathBuf::from)
 }
 
 /// What one iteration goes by.
@@ -370,7 +358,7 @@ impl<'r, P: VertexProgram> External<'r, P> {
         demand.gather(self.program, self.session, &share)
     }
 
-    /// One iteration by a pass over all stripes, or by one for each window of signals.
+    /// One iteration by a pass over all intervals, or by one for each window of signals.
     fn by_passes(
         &self,
         step: &Step<P>,
@@ -422,7 +410,7 @@ impl<'r, P: VertexProgram> External<'r, P> {
             everyone: step.sending.count() == step.sending.len(),
             partial: step.partial,
             keeps: self.early.is_some(),
-            settled: Settled::new(self.columns.stripes()),
+            settled: Settled::new(self.columns.intervals()),
             order: step.pass.order(&self.columns, self.session.workers.count()),
             next: AtomicUsize::new(0),
         }

@@ -23,8 +23,8 @@ pub struct ChunkScan {
 
 /// What a scan shows: the edges of one chunk.
 pub struct Seen<'a> {
-    /// The first vertex of the stripe that the edges lead into.
-    pub stripe: u64,
+    /// The first vertex of the interval that the edges lead into.
+    pub interval: u64,
     /// The edges.
     pub piece: Piece<'a>,
 }
@@ -35,13 +35,13 @@ impl ChunkScan {
         Ok(Self { words, columns: Columns::new(graph.grid()?, graph.connected(), 0) })
     }
 
-    /// The bounds of the stripes.
+    /// The bounds of the intervals.
     pub fn bounds(&self) -> &[u64] {
-        &self.columns.directory.stripes
+        &self.columns.directory.intervals
     }
 
     /// Shows every chunk for which `wanted` says so of its sources (first and last) and its
-    /// stripe's vertices (first and last).
+    /// interval's vertices (first and last).
     pub fn for_each<S: Send>(
         &self,
         session: &Session,
@@ -67,7 +67,7 @@ impl ChunkScan {
         error::all(results)
     }
 
-    /// All that one worker does: stripe after stripe, the reads of the next one behind those of the
+    /// All that one worker does: interval after interval, the reads of the next one behind those of the
     /// one at hand.
     fn work(
         &self,
@@ -76,24 +76,24 @@ impl ChunkScan {
         wanted: &impl Fn((u64, u64), (u64, u64)) -> bool,
         visit: &mut impl FnMut(Seen) -> Result<()>,
     ) -> Result<()> {
-        // The first vertex of each chunk's stripe, in the order of the chunks.
-        let mut stripes = VecDeque::new();
+        // The first vertex of each chunk's interval, in the order of the chunks.
+        let mut intervals = VecDeque::new();
         loop {
             while stream.ask()? {
                 let index = next.fetch_add(1, Relaxed);
-                if index >= self.columns.stripes() {
+                if index >= self.columns.intervals() {
                     break;
                 }
                 let range = self.columns.vertices(index);
                 let chunks = self
                     .columns
                     .chunks(index, |chunk| wanted(chunk.sources, (range.start, range.end - 1)));
-                stripes.extend(std::iter::repeat_n(range.start, chunks.len()));
+                intervals.extend(std::iter::repeat_n(range.start, chunks.len()));
                 stream.want(chunks);
             }
             let shown = stream.next(|chunk, words| {
-                let stripe = stripes.pop_front().expect("every chunk has a stripe");
-                visit(Seen { stripe, piece: self.columns.piece(chunk, words) }).map(|()| 0)
+                let interval = intervals.pop_front().expect("every chunk has a interval");
+                visit(Seen { interval, piece: self.columns.piece(chunk, words) }).map(|()| 0)
             })?;
             if !shown {
                 return Ok(());

@@ -1,6 +1,6 @@
 //! Signals of a fully-external run: this iteration's in memory, for all vertices or for a window of
 //! them at a time; the next one's beside them for the hubs, and on scratch for the rest; and the
-//! order in which stripes become settled.
+//! order in which intervals become settled.
 
 use std::{
     marker::PhantomData,
@@ -19,8 +19,8 @@ use crate::{
 /// Vertices whose signals are in memory at the same time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// Their stripes.
-    pub stripes: Range<usize>,
+    /// Their intervals.
+    pub intervals: Range<usize>,
     /// The vertices.
     pub vertices: Range<u64>,
     /// Whether it is an iteration's last.
@@ -28,16 +28,16 @@ pub struct Window {
 }
 
 impl Window {
-    /// Cuts the stripes with these bounds into windows of at most `most` vertices, or of one
-    /// stripe.
+    /// Cuts the intervals with these bounds into windows of at most `most` vertices, or of one
+    /// interval.
     pub fn cut(bounds: &[u64], most: u64) -> Vec<Window> {
         let (mut windows, mut begun) = (Vec::new(), 0);
-        for stripe in 0..bounds.len() - 1 {
-            let last = stripe + 2 == bounds.len();
-            if last || bounds[stripe + 2] - bounds[begun] > most {
-                let vertices = bounds[begun]..bounds[stripe + 1];
-                windows.push(Window { stripes: begun..stripe + 1, vertices, last });
-                begun = stripe + 1;
+        for interval in 0..bounds.len() - 1 {
+            let last = interval + 2 == bounds.len();
+            if last || bounds[interval + 2] - bounds[begun] > most {
+                let vertices = bounds[begun]..bounds[interval + 1];
+                windows.push(Window { intervals: begun..interval + 1, vertices, last });
+                begun = interval + 1;
             }
         }
         windows
@@ -45,7 +45,7 @@ impl Window {
 }
 
 /// The hubs' signals, this iteration's and the next one's side by side: an edge that serves both
-/// finds them at one place. Each stripe writes its own next ones once, then the stripe is marked as
+/// finds them at one place. Each interval writes its own next ones once, then the interval is marked as
 /// settled; others read them only after that.
 pub struct HubSignals<T: Pod> {
     /// Owns what `base` points to, and is not used otherwise.
@@ -60,7 +60,7 @@ pub struct HubSignals<T: Pod> {
 unsafe impl<T: Pod + Send> Send for HubSignals<T> {}
 // SAFETY: this iteration's items change only through `turn`, which borrows exclusively. For the
 // next one's, `publish` and `settled` are ordered by `Settled`: a range is written by the one
-// worker that has its stripe, before that stripe is marked under a mutex; readers have seen the
+// worker that has its interval, before that interval is marked under a mutex; readers have seen the
 // mark under the same mutex. So no item is written while another thread reads or writes it.
 unsafe impl<T: Pod + Send + Sync> Sync for HubSignals<T> {}
 
@@ -90,7 +90,7 @@ impl<T: Pod + Copy> HubSignals<T> {
     /// Writes the next signals of the vertices from `first` on.
     ///
     /// # Safety
-    /// The caller is the only one that has these vertices' stripe, and the stripe is not settled
+    /// The caller is the only one that has these vertices' interval, and the interval is not settled
     /// yet in this pass.
     pub unsafe fn publish(&self, first: u64, signals: &[T]) {
         assert!(first + signals.len() as u64 <= self.len, "only hubs' signals are kept");
@@ -112,7 +112,7 @@ impl<T: Pod + Copy> HubSignals<T> {
     /// Both signals of the hubs `first..=last`.
     ///
     /// # Safety
-    /// Their stripes are settled in this pass, as this thread has seen through [`Settled::wait`].
+    /// Their intervals are settled in this pass, as this thread has seen through [`Settled::wait`].
     #[inline(always)]
     pub unsafe fn settled(&self, first: u64, last: u64) -> &[[T; 2]] {
         assert!(first <= last && last < self.len, "only hubs' signals are kept");
@@ -215,7 +215,7 @@ impl<T: Pod + Copy> Lookup<T> for Mixed<'_, T> {
     fn prefetch(self, _: usize) {}
 }
 
-/// How many stripes, in the order of a pass, are settled without a gap, and whether all of their
+/// How many intervals, in the order of a pass, are settled without a gap, and whether all of their
 /// vertices send.
 pub struct Settled {
     state: Mutex<State>,
@@ -230,11 +230,11 @@ struct State {
 }
 
 impl Settled {
-    /// None of `stripes` is.
-    pub fn new(stripes: usize) -> Self {
+    /// None of `intervals` is.
+    pub fn new(intervals: usize) -> Self {
         Self {
             state: Mutex::new(State {
-                done: vec![false; stripes],
+                done: vec![false; intervals],
                 front: 0,
                 all_send: true,
                 failed: false,
@@ -243,7 +243,7 @@ impl Settled {
         }
     }
 
-    /// The stripe at `position` of the pass is settled; `all_send`: each of its vertices sends in
+    /// The interval at `position` of the pass is settled; `all_send`: each of its vertices sends in
     /// the next iteration.
     pub fn mark(&self, position: usize, all_send: bool) {
         let mut state = self.state.lock().expect("no holder panics");
@@ -255,7 +255,7 @@ impl Settled {
         self.changed.notify_all();
     }
 
-    /// Waits until the first `count` stripes of the pass are settled; returns whether all vertices
+    /// Waits until the first `count` intervals of the pass are settled; returns whether all vertices
     /// of all that are send in the next iteration. Fails when another worker has failed.
     pub fn wait(&self, count: usize) -> Result<bool> {
         let mut state = self.state.lock().expect("no holder panics");
@@ -282,10 +282,10 @@ mod tests {
             (HubSignals::<u64>::new(40, HugePages::Off).unwrap(), Settled::new(4));
         std::thread::scope(|scope| {
             scope.spawn(|| {
-                for stripe in [1u64, 0, 3, 2] {
-                    // SAFETY: this thread alone has the stripes.
-                    unsafe { signals.publish(stripe * 10, &[stripe + 1; 10]) };
-                    settled.mark(stripe as usize, stripe != 3);
+                for interval in [1u64, 0, 3, 2] {
+                    // SAFETY: this thread alone has the intervals.
+                    unsafe { signals.publish(interval * 10, &[interval + 1; 10]) };
+                    settled.mark(interval as usize, interval != 3);
                 }
             });
             scope.spawn(|| {
@@ -296,14 +296,14 @@ mod tests {
                     "whatever others publish"
                 );
                 settled.wait(2).unwrap();
-                // SAFETY: stripes 0 and 1 are settled.
+                // SAFETY: intervals 0 and 1 are settled.
                 assert!(
                     unsafe { signals.settled(0, 19) }
                         .iter()
                         .zip(0..)
                         .all(|(&pair, vertex)| pair == [0, vertex / 10 + 1])
                 );
-                assert!(!settled.wait(4).unwrap(), "not all of stripe 3 send");
+                assert!(!settled.wait(4).unwrap(), "not all of interval 3 send");
             });
         });
         settled.fail();

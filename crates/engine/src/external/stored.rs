@@ -5,10 +5,7 @@ use std::sync::Mutex;
 use outercore_graph::Graph;
 use outercore_storage::Pod;
 
-use super::{
-    array::{Block, DiskArray},
-    run::folder,
-};
+use super::array::{Block, DiskArray};
 use crate::{error::Result, session::Counters};
 
 /// An array of results on scratch, in blocks. It goes with its last user.
@@ -69,7 +66,7 @@ impl<T: Pod + Copy> Stored<T> {
         graph: &Graph,
         mut make: impl FnMut(&T) -> U,
     ) -> Result<Stored<U>> {
-        let array = DiskArray::create(graph.disk(), &folder(graph), &self.bounds)?;
+        let array = DiskArray::create(graph.disk(), &graph.scratch_folder(), &self.bounds)?;
         let mut block = Block::new(self.widest())?;
         let (counters, mut index) = (Counters::default(), 0);
         self.for_each(|_, items| {

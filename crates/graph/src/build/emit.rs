@@ -1,7 +1,7 @@
 //! Sorting the buckets, several at a time, and writing them in order.
 //!
 //! A worker reads a bucket, sorts it by vertex and neighbor, encodes its rows, waits for its turn,
-//! writes; then sorts by source within stripes, encodes tiles, waits for its turn again, writes.
+//! writes; then sorts by source within intervals, encodes tiles, waits for its turn again, writes.
 //! Edges in row format, where they have lists of their own, come first.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use super::{
     BuildProgress,
     buckets::{Bucket, Buckets},
-    grid::{EncodedTiles, GridWriter, StripeCut, TileCode},
+    grid::{EncodedTiles, GridWriter, IntervalCut, TileCode},
     parallel,
     partition::{Partition, RecordCode},
     radix::{self, Record},
@@ -40,9 +40,9 @@ pub struct Emission<'a> {
     pub heads: bool,
     /// Which edges are in row format; `None`: all are in the grid.
     pub cells: Option<&'a Cells>,
-    /// Where the stripes of the grid end.
-    pub cut: StripeCut,
-    /// Stripes around a stripe whose sources have tiles of their own.
+    /// Where the intervals of the grid end.
+    pub cut: IntervalCut,
+    /// Intervals around a interval whose sources have tiles of their own.
     pub lag: u64,
     /// Threads.
     pub threads: usize,

@@ -1,4 +1,4 @@
-//! Writing the grid: a bucket's records, sorted by source within each stripe, become tiles of
+//! Writing the grid: a bucket's records, sorted by source within each interval, become tiles of
 //! words.
 
 use super::{
@@ -22,8 +22,8 @@ use crate::{
 /// bucket's first.
 #[derive(Default)]
 pub struct EncodedTiles {
-    /// Ends of the bucket's stripes.
-    stripe_ends: Vec<u64>,
+    /// Ends of the bucket's intervals.
+    interval_ends: Vec<u64>,
     tiles: Vec<Tile>,
     chunks: Vec<Chunk>,
     words: Vec<u8>,
@@ -36,9 +36,9 @@ pub struct EncodedTiles {
 pub struct TileCode<'c> {
     /// Bits of a source in a record.
     pub other_bits: u32,
-    /// Where a stripe ends.
-    pub cut: StripeCut,
-    /// Stripes on either side of a stripe whose sources have tiles of their own.
+    /// Where a interval ends.
+    pub cut: IntervalCut,
+    /// Intervals on either side of a interval whose sources have tiles of their own.
     pub lag: u64,
     /// How weights are stored.
     pub weights: WeightCode,
@@ -64,41 +64,41 @@ impl TileCode<'_> {
     }
 }
 
-/// Where a stripe of the grid ends.
+/// Where a interval of the grid ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StripeCut {
+pub enum IntervalCut {
     /// After about so many edges.
     Edges(u64),
     /// At multiples of so many vertices, whatever their edges (and where a bucket ends).
     Vertices(u64),
 }
 
-impl StripeCut {
-    /// The cut of a graph: enough stripes for many workers, enough edges in each that a 7-bit
-    /// source delta rarely overflows; or as many stripes, of equal width.
+impl IntervalCut {
+    /// The cut of a graph: enough intervals for many workers, enough edges in each that a 7-bit
+    /// source delta rarely overflows; or as many intervals, of equal width.
     pub fn new(partition: GridPartition, edges: u64, connected: u64) -> Self {
-        let stripe_edges = (edges / 64).clamp(1 << 16, 1 << 22).max(connected / 16);
+        let interval_edges = (edges / 64).clamp(1 << 16, 1 << 22).max(connected / 16);
         match partition {
-            GridPartition::Balanced => StripeCut::Edges(stripe_edges),
-            GridPartition::Uniform => StripeCut::Vertices(
+            GridPartition::Balanced => IntervalCut::Edges(interval_edges),
+            GridPartition::Uniform => IntervalCut::Vertices(
                 connected
-                    .div_ceil(edges.div_ceil(stripe_edges).max(1))
+                    .div_ceil(edges.div_ceil(interval_edges).max(1))
                     .clamp(1, STRIPE_VERTICES as u64),
             ),
         }
     }
 
-    /// About what [`GridDirectory::lag`] will be, which is known only when all stripes are cut.
+    /// About what [`GridDirectory::lag`] will be, which is known only when all intervals are cut.
     pub fn lag(self, edges: u64, connected: u64) -> u64 {
-        let stripes = match self {
-            // Stripes of few edges, as wide as they may be, and those before them, which have three
+        let intervals = match self {
+            // Intervals of few edges, as wide as they may be, and those before them, which have three
             // quarters of the edges or so.
-            StripeCut::Edges(most) => {
+            IntervalCut::Edges(most) => {
                 edges / most.max(1) * 3 / 4 + connected / STRIPE_VERTICES as u64
             }
-            StripeCut::Vertices(width) => connected / width,
+            IntervalCut::Vertices(width) => connected / width,
         };
-        GridDirectory::lag_of(stripes)
+        GridDirectory::lag_of(intervals)
     }
 }
 
@@ -181,7 +181,7 @@ impl EncodedTiles {
         code: &TileCode,
     ) {
         let TileCode { other_bits, cut, .. } = *code;
-        self.stripe_ends.clear();
+        self.interval_ends.clear();
         self.tiles.clear();
         self.chunks.clear();
         self.words.clear();
@@ -191,7 +191,7 @@ impl EncodedTiles {
         self.edges = 0;
         let (mut start, mut at) = (0usize, 0usize);
         while start < degrees.len() {
-            let (end, edges) = stripe_end(degrees, start, bucket.first, cut);
+            let (end, edges) = interval_end(degrees, start, bucket.first, cut);
             let tiled = code.keep_tiled(&mut records[at..at + edges], bucket.first);
             let (sorted, _) = radix::sort(
                 &mut records[at..at + tiled],
@@ -199,20 +199,20 @@ impl EncodedTiles {
                 0,
                 other_bits,
             );
-            self.stripe(sorted, (start as u64, (end - start) as u64), bucket.first, code);
-            self.stripe_ends.push(bucket.first + end as u64);
+            self.interval(sorted, (start as u64, (end - start) as u64), bucket.first, code);
+            self.interval_ends.push(bucket.first + end as u64);
             (start, at) = (end, at + edges);
         }
     }
 
-    /// One stripe, whose records are sorted by source: its first vertex, counted from `base`, and
+    /// One interval, whose records are sorted by source: its first vertex, counted from `base`, and
     /// how many it has are `targets`.
     ///
-    /// A segment's edges are one tile, or up to three: those from sources well before the stripe,
-    /// from those around it, and from those well after it. A run that updates stripes in order
+    /// A segment's edges are one tile, or up to three: those from sources well before the interval,
+    /// from those around it, and from those well after it. A run that updates intervals in order
     /// finds the signals of the first and the last ones settled (or not), all of them: what holds
     /// for each edge of a tile can be known only for its sources together.
-    fn stripe<R: Record>(
+    fn interval<R: Record>(
         &mut self,
         records: &[R],
         targets: (u64, u64),
@@ -221,7 +221,7 @@ impl EncodedTiles {
     ) {
         let mask = (1u64 << code.other_bits) - 1;
         let (first, margin) = (base + targets.0, code.lag * targets.1);
-        // Stripes become wider with falling degrees.
+        // Intervals become wider with falling degrees.
         let (lower, upper) =
             (first.saturating_sub(margin), first + targets.1 + margin + margin / 4);
         let upto = |source: u64| records.partition_point(|record| (record.key() & mask) < source);
@@ -291,8 +291,9 @@ impl EncodedTiles {
             Words { bytes, chunks, code: best, place, count: 0, edges: 0, pending: (0, 0) };
         records.iter().for_each(|record| words.edge(place_of(record, targets, code.other_bits)));
         let (count, edges) = words.finish();
-        let (segment, stripe) = ((from >> SEGMENT_BITS) as u32, self.stripe_ends.len() as u32);
-        let tile = Tile { segment, stripe, offset, first_edge: self.edges, first_chunk, packed: 0 };
+        let (segment, interval) = ((from >> SEGMENT_BITS) as u32, self.interval_ends.len() as u32);
+        let tile =
+            Tile { segment, interval, offset, first_edge: self.edges, first_chunk, packed: 0 };
         self.tiles.push(tile.with_words(count, best));
         self.edges += edges;
         if !code.weights.is_none() {
@@ -303,7 +304,7 @@ impl EncodedTiles {
     }
 }
 
-/// The place of an edge within its segment and stripe, whose first vertex and number of vertices
+/// The place of an edge within its segment and interval, whose first vertex and number of vertices
 /// are `targets`.
 #[inline(always)]
 fn place_of<R: Record>(record: &R, (first, width): (u64, u64), other_bits: u32) -> u64 {
@@ -328,20 +329,22 @@ fn best_code<R: Record>(
     WordCode::best(targets.1, &lengths)
 }
 
-/// Fewest edges well before or after a stripe that become a tile of their own: below that, requests
+/// Fewest edges well before or after a interval that become a tile of their own: below that, requests
 /// cost more than bytes.
 const FEWEST_EDGES: usize = 1 << 14;
 
-/// Most vertices of a stripe that this builder makes: half of what the words allow. Their 8-byte
+/// Most vertices of a interval that this builder makes: half of what the words allow. Their 8-byte
 /// sums are 512 KiB, which a second-level cache holds.
 const STRIPE_VERTICES: usize = 1 << (STRIPE_BITS - 1);
 
-/// Where the stripe that begins at `start` (of a bucket whose first vertex is `first`) ends, and
+/// Where the interval that begins at `start` (of a bucket whose first vertex is `first`) ends, and
 /// how many edges it has.
-fn stripe_end(degrees: &[u64], start: usize, first: u64, cut: StripeCut) -> (usize, usize) {
+fn interval_end(degrees: &[u64], start: usize, first: u64, cut: IntervalCut) -> (usize, usize) {
     let (most_edges, most_vertices) = match cut {
-        StripeCut::Edges(edges) => (edges, STRIPE_VERTICES),
-        StripeCut::Vertices(width) => (u64::MAX, (width - (first + start as u64) % width) as usize),
+        IntervalCut::Edges(edges) => (edges, STRIPE_VERTICES),
+        IntervalCut::Vertices(width) => {
+            (u64::MAX, (width - (first + start as u64) % width) as usize)
+        }
     };
     let (mut end, mut edges) = (start, 0);
     while end < degrees.len()
@@ -370,9 +373,9 @@ pub struct GridWriter {
     weights: Option<Section>,
     tiles: Section,
     chunks: Section,
-    stripes: Section,
+    intervals: Section,
     last_bound: u64,
-    stripe_count: u32,
+    interval_count: u32,
     edges: u64,
     chunk_count: u64,
     total_words: u64,
@@ -381,8 +384,8 @@ pub struct GridWriter {
 impl GridWriter {
     /// Begins the sections.
     pub fn create(folders: &Folders, weights: WeightCode) -> Result<Self> {
-        let mut stripes = folders.section("grid.stripes", false)?;
-        stripes.write(&0u64.to_le_bytes())?;
+        let mut intervals = folders.section("grid.stripes", false)?;
+        intervals.write(&0u64.to_le_bytes())?;
         Ok(Self {
             words: folders.section("grid.words", true)?,
             weights: if weights.is_none() {
@@ -392,9 +395,9 @@ impl GridWriter {
             },
             tiles: folders.section("grid.tiles", false)?,
             chunks: folders.section("grid.chunks", false)?,
-            stripes,
+            intervals,
             last_bound: 0,
-            stripe_count: 0,
+            interval_count: 0,
             edges: 0,
             chunk_count: 0,
             total_words: 0,
@@ -403,12 +406,12 @@ impl GridWriter {
 
     /// Appends the next bucket.
     pub fn append(&mut self, tiles: &mut EncodedTiles) -> Result<()> {
-        // A vertex with several buckets keeps its stripe: the later buckets add tiles to it.
-        let continued = tiles.stripe_ends.first() == Some(&self.last_bound);
-        let base_stripe = self.stripe_count - u32::from(continued);
-        for &end in &tiles.stripe_ends[usize::from(continued)..] {
-            self.stripes.write(&end.to_le_bytes())?;
-            self.stripe_count += 1;
+        // A vertex with several buckets keeps its interval: the later buckets add tiles to it.
+        let continued = tiles.interval_ends.first() == Some(&self.last_bound);
+        let base_interval = self.interval_count - u32::from(continued);
+        for &end in &tiles.interval_ends[usize::from(continued)..] {
+            self.intervals.write(&end.to_le_bytes())?;
+            self.interval_count += 1;
             self.last_bound = end;
         }
         // A bucket without tiles leaves no gap: the words end where the last tile does.
@@ -418,7 +421,7 @@ impl GridWriter {
         let base = self.words.position();
         for tile in &mut tiles.tiles {
             tile.offset += base;
-            tile.stripe += base_stripe;
+            tile.interval += base_interval;
             tile.first_edge += self.edges;
             tile.first_chunk += self.chunk_count;
             self.total_words += tile.words();
@@ -440,7 +443,7 @@ impl GridWriter {
             self.words.finish()?,
             self.tiles.finish()?,
             self.chunks.finish()?,
-            self.stripes.finish()?,
+            self.intervals.finish()?,
         ];
         if let Some(weights) = self.weights {
             sections.push(weights.finish()?);
@@ -453,12 +456,12 @@ impl GridWriter {
 mod tests {
     use super::*;
 
-    /// The ends of all stripes of a bucket, and the edges of each.
-    fn stripes(degrees: &[u64], first: u64, cut: StripeCut) -> Vec<(usize, usize)> {
+    /// The ends of all intervals of a bucket, and the edges of each.
+    fn intervals(degrees: &[u64], first: u64, cut: IntervalCut) -> Vec<(usize, usize)> {
         let mut start = 0;
         std::iter::from_fn(|| {
             (start < degrees.len()).then(|| {
-                let (end, edges) = stripe_end(degrees, start, first, cut);
+                let (end, edges) = interval_end(degrees, start, first, cut);
                 start = end;
                 (end, edges)
             })
@@ -467,26 +470,26 @@ mod tests {
     }
 
     #[test]
-    fn balanced_stripes_have_equal_edges_and_uniform_ones_equal_widths() {
+    fn balanced_intervals_have_equal_edges_and_uniform_ones_equal_widths() {
         // A skewed bucket: the first vertices have most of the edges.
         let degrees: Vec<u64> = (0..1000u64).map(|vertex| 100_000 / (vertex + 1)).collect();
         let total: u64 = degrees.iter().sum();
-        let balanced = stripes(&degrees, 24, StripeCut::Edges(100_000));
+        let balanced = intervals(&degrees, 24, IntervalCut::Edges(100_000));
         assert!(balanced.iter().all(|&(_, edges)| edges <= 100_000));
         assert_eq!(balanced.len() as u64, total.div_ceil(100_000));
-        let uniform = stripes(&degrees, 24, StripeCut::Vertices(100));
+        let uniform = intervals(&degrees, 24, IntervalCut::Vertices(100));
         assert_eq!(
             uniform.iter().map(|&(end, _)| end).collect::<Vec<_>>(),
             [76, 176, 276, 376, 476, 576, 676, 776, 876, 976, 1000]
         );
         assert!(uniform[0].1 as u64 * 2 > total, "the first has more than half of the edges");
         assert_eq!(
-            StripeCut::new(GridPartition::Balanced, 1 << 28, 1 << 24),
-            StripeCut::Edges(1 << 22)
+            IntervalCut::new(GridPartition::Balanced, 1 << 28, 1 << 24),
+            IntervalCut::Edges(1 << 22)
         );
         assert_eq!(
-            StripeCut::new(GridPartition::Uniform, 1 << 28, 1 << 20),
-            StripeCut::Vertices(1 << 14)
+            IntervalCut::new(GridPartition::Uniform, 1 << 28, 1 << 20),
+            IntervalCut::Vertices(1 << 14)
         );
     }
 }

@@ -74,7 +74,7 @@ pub struct BuildOptions {
     pub order: Order,
     /// Set vertices without edges apart, so that no run keeps state for them.
     pub isolated_apart: bool,
-    /// How the targets of the grid are cut into stripes.
+    /// How the targets of the grid are cut into intervals.
     pub partition: GridPartition,
     /// How the edges lie that passes over all of them read.
     pub layout: Layout,

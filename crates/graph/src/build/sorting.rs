@@ -5,7 +5,7 @@ use super::{
     Builder, Shape,
     buckets::Buckets,
     emit::{Emission, Writers},
-    grid::{GridSummary, GridWriter, StripeCut},
+    grid::{GridSummary, GridWriter, IntervalCut},
     partition::{Partition, RecordCode},
     radix::Record,
     rows::{RowsSummary, RowsWriter},
@@ -58,7 +58,7 @@ impl Sorting<'_> {
         };
         let row_format = if shape.directed { None } else { self.row_format()? };
         let grid = Some(GridWriter::create(self.builder.folders, shape.weights)?);
-        let cut = StripeCut::new(options.partition, shape.edges, shape.connected);
+        let cut = IntervalCut::new(options.partition, shape.edges, shape.connected);
         let first =
             self.emission(&by_target, true, cut).run::<R>(Writers { rows, row_format, grid })?;
         let target = first.rows.map(RowsWriter::finish).transpose()?;
@@ -73,7 +73,7 @@ impl Sorting<'_> {
             row_format: self.row_format()?,
             grid: None,
         };
-        let second = self.emission(by_source, false, StripeCut::Edges(0)).run::<R>(writers)?;
+        let second = self.emission(by_source, false, IntervalCut::Edges(0)).run::<R>(writers)?;
         let source = second.rows.map(RowsWriter::finish).transpose()?;
         Ok(Written {
             target,
@@ -87,7 +87,7 @@ impl Sorting<'_> {
         &'e self,
         partition: &'e Partition,
         heads: bool,
-        cut: StripeCut,
+        cut: IntervalCut,
     ) -> Emission<'e> {
         let options = self.builder.options;
         Emission {

@@ -10,7 +10,7 @@ use crate::{
     scan::weight,
 };
 
-/// Stripes cover the vertices, tiles lie inside the words, and their edges inside the graph.
+/// Intervals cover the vertices, tiles lie inside the words, and their edges inside the graph.
 /// Returns what edges there are.
 pub fn check_grid(graph: &Graph, progress: &dyn BuildProgress) -> Result<(Digest, Vec<Fault>)> {
     let (directory, words) = (graph.grid()?, graph.table("grid.words")?);
@@ -51,13 +51,13 @@ pub fn check_grid(graph: &Graph, progress: &dyn BuildProgress) -> Result<(Digest
 /// What is wrong with the directory.
 fn shape(graph: &Graph, grid: &GridDirectory, bytes: u64) -> Vec<&'static str> {
     let mut faults = Vec::new();
-    if grid.stripes.first() != Some(&0)
-        || grid.stripes.last() != Some(&graph.connected())
-        || !grid.stripes.is_sorted()
+    if grid.intervals.first() != Some(&0)
+        || grid.intervals.last() != Some(&graph.connected())
+        || !grid.intervals.is_sorted()
     {
-        faults.push("the stripes do not cover the vertices");
+        faults.push("the intervals do not cover the vertices");
     }
-    let stripes = grid.stripes.len() as u64 - 1;
+    let intervals = grid.intervals.len() as u64 - 1;
     let end = |tile: &Tile| tile.offset.saturating_add(tile.code().bytes(tile.words()));
     let last = grid.tiles.iter().map(end).max().unwrap_or(0);
     // Some graphs have zeros up to the next page after the last tile: no reader minds.
@@ -65,7 +65,7 @@ fn shape(graph: &Graph, grid: &GridDirectory, bytes: u64) -> Vec<&'static str> {
         faults.push("the tiles do not end where the words do");
     }
     let inside = |tile: &Tile| {
-        u64::from(tile.stripe) < stripes
+        u64::from(tile.interval) < intervals
             && tile.first_chunk.saturating_add(tile.chunks()) <= grid.chunks.len() as u64
     };
     if !grid.tiles.iter().all(|tile| inside(tile) && tile.code().is_sound()) {
@@ -121,17 +121,17 @@ impl Tiles<'_> {
         Ok(Ok(()))
     }
 
-    /// The next edges of a tile, sources within its segment and targets within its stripe.
+    /// The next edges of a tile, sources within its segment and targets within its interval.
     fn add(&mut self, tile: &Tile, edges: &[(u64, u64)]) -> Result<Verdict<()>> {
         let (first, targets) =
-            (u64::from(tile.segment) << SEGMENT_BITS, self.directory.stripe(tile.stripe));
+            (u64::from(tile.segment) << SEGMENT_BITS, self.directory.interval(tile.interval));
         let sources = (self.graph.connected().saturating_sub(first)).min(1 << SEGMENT_BITS);
         let width = targets.end - targets.start;
         if let Some((source, target)) =
             edges.iter().find(|&&(source, target)| source >= sources || target >= width)
         {
             return Ok(Err(format!(
-                "an edge from {source} of its segment to {target} of its stripe is outside of the graph"
+                "an edge from {source} of its segment to {target} of its interval is outside of the graph"
             )));
         }
         let manifest = self.graph.manifest();

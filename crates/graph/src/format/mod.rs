@@ -3,7 +3,7 @@
 //! - [`manifest`]: [`Manifest`], the root of a graph, and how it is written and trusted.
 //! - `shape`: whether a manifest agrees with itself.
 //! - [`cells`]: which edges are in row format, and which in grid format.
-//! - [`tiles`]: the directory of the grid: stripes, tiles and chunks; [`words`]: what edges become
+//! - [`tiles`]: the directory of the grid: intervals, tiles and chunks; [`words`]: what edges become
 //!   in it.
 
 pub mod cells;
@@ -26,7 +26,7 @@ pub const MANIFEST: &str = "manifest.json";
 /// Vertices in a source segment of the grid (log 2): 16 MiB of 4-byte signals, which a last-level
 /// cache holds.
 pub const SEGMENT_BITS: u32 = 22;
-/// Most vertices in a destination stripe of the grid (log 2): the most bits of a destination in a
+/// Most vertices in a destination interval of the grid (log 2): the most bits of a destination in a
 /// word.
 pub const STRIPE_BITS: u32 = 17;
 /// Words in a whole chunk: whole pages, whatever the bits of a word.

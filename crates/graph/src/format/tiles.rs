@@ -1,21 +1,21 @@
-//! The directory of the grid: where each stripe, tile and chunk lies.
+//! The directory of the grid: where each interval, tile and chunk lies.
 //!
-//! Sections: `grid.stripes` holds the stripes' bounds (u64 each, one more than stripes);
-//! `grid.tiles` holds [`Tile`]s of 40 bytes in stripe-major order; `grid.chunks` holds [`Chunk`]s
+//! Sections: `grid.stripes` holds the intervals' bounds (u64 each, one more than intervals);
+//! `grid.tiles` holds [`Tile`]s of 40 bytes in interval-major order; `grid.chunks` holds [`Chunk`]s
 //! of 16 bytes, in the order of the tiles. Little-endian throughout.
 
 use bytemuck::{Pod, Zeroable};
 
 use super::{CHUNK_WORDS, WordCode, WordKind};
 
-/// Edges from one segment into one stripe: all of them, or those of consecutive sources.
+/// Edges from one segment into one interval: all of them, or those of consecutive sources.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod, Zeroable, PartialEq, Eq)]
 pub struct Tile {
     /// The source segment.
     pub segment: u32,
-    /// The destination stripe.
-    pub stripe: u32,
+    /// The destination interval.
+    pub interval: u32,
     /// Where the words begin in `grid.words`, a multiple of the page.
     pub offset: u64,
     /// Words, skips included (48 bits); then the bits of a word, and those of a destination with
@@ -87,39 +87,39 @@ impl Tile {
 /// The whole directory, in memory.
 #[derive(Clone, Debug, Default)]
 pub struct GridDirectory {
-    /// Bounds of the stripes.
-    pub stripes: Vec<u64>,
-    /// Every tile that has edges, stripe-major.
+    /// Bounds of the intervals.
+    pub intervals: Vec<u64>,
+    /// Every tile that has edges, interval-major.
     pub tiles: Vec<Tile>,
     /// Every chunk, in the order of the tiles.
     pub chunks: Vec<Chunk>,
 }
 
 impl GridDirectory {
-    /// The vertices of stripe `index`.
-    pub fn stripe(&self, index: u32) -> std::ops::Range<u64> {
-        self.stripes[index as usize]..self.stripes[index as usize + 1]
+    /// The vertices of interval `index`.
+    pub fn interval(&self, index: u32) -> std::ops::Range<u64> {
+        self.intervals[index as usize]..self.intervals[index as usize + 1]
     }
 
-    /// Stripes that lie between two that are updated in order before the later one may count on the
+    /// Intervals that lie between two that are updated in order before the later one may count on the
     /// earlier: the same for any number of workers, so that they need not wait for each other and
     /// every sum has one order.
     pub fn lag(&self) -> usize {
-        Self::lag_of(self.stripes.len() as u64 - 1) as usize
+        Self::lag_of(self.intervals.len() as u64 - 1) as usize
     }
 
-    /// That of so many stripes.
-    pub(crate) fn lag_of(stripes: u64) -> u64 {
-        (stripes / 64).max(1)
+    /// That of so many intervals.
+    pub(crate) fn lag_of(intervals: u64) -> u64 {
+        (intervals / 64).max(1)
     }
 
-    /// The most vertices of a stripe.
+    /// The most vertices of a interval.
     pub fn widest(&self) -> usize {
-        self.stripes.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0) as usize
+        self.intervals.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0) as usize
     }
 
     /// Bytes that the directory holds.
     pub fn bytes(&self) -> u64 {
-        (self.stripes.len() * 8 + self.tiles.len() * 40 + self.chunks.len() * 16) as u64
+        (self.intervals.len() * 8 + self.tiles.len() * 40 + self.chunks.len() * 16) as u64
     }
 }

@@ -16,7 +16,7 @@ pub enum WordKind {
 pub struct WordCode {
     /// Bits of a word: one of [`WordCode::LENGTHS`].
     pub bits: u32,
-    /// Bits of a destination within the stripe.
+    /// Bits of a destination within the interval.
     pub low_bits: u32,
     /// What they mean.
     pub kind: WordKind,
@@ -74,12 +74,12 @@ impl WordCode {
         sound && (self.kind == WordKind::Gaps || (self.low_bits >= 8 && self.low_bits < self.bits))
     }
 
-    /// Bits of a destination within a stripe of `width` vertices.
+    /// Bits of a destination within a interval of `width` vertices.
     pub const fn low_bits_of(width: u64) -> u32 {
         64 - width.saturating_sub(1).leading_zeros()
     }
 
-    /// The best code for a stripe of `width` vertices. `lengths` counts the edges by the length of
+    /// The best code for a interval of `width` vertices. `lengths` counts the edges by the length of
     /// their gap in bits.
     pub fn best(width: u64, lengths: &[u64; 64]) -> Self {
         let edges: u64 = lengths.iter().sum();

@@ -1,4 +1,4 @@
-//! What happens to one stripe at a time: first values, messages that reach vertices, signals that
+//! What happens to one interval at a time: first values, messages that reach vertices, signals that
 //! they make.
 
 use std::{
@@ -26,24 +26,24 @@ use crate::{
     session::{OpenSection, Session},
 };
 
-/// Where a stripe's signals lie in memory.
+/// Where a interval's signals lie in memory.
 type Place<'s, T> = Mutex<&'s mut [T]>;
 
-/// Where the signals of stripes lie that are in memory and not hubs'.
+/// Where the signals of intervals lie that are in memory and not hubs'.
 struct Places<'s, T> {
-    /// The first stripe that has a place.
+    /// The first interval that has a place.
     first: usize,
     places: Vec<Place<'s, T>>,
 }
 
 impl<'s, T> Places<'s, T> {
-    fn get(&self, stripe: usize) -> Option<&Place<'s, T>> {
-        self.places.get(stripe.checked_sub(self.first)?)
+    fn get(&self, interval: usize) -> Option<&Place<'s, T>> {
+        self.places.get(interval.checked_sub(self.first)?)
     }
 }
 
 impl<P: VertexProgram> External<'_, P> {
-    /// What was passed reaches the vertices, stripe by stripe.
+    /// What was passed reaches the vertices, interval by interval.
     pub(super) fn receive(
         &self,
         demand: &Demand<P::Message>,
@@ -52,13 +52,14 @@ impl<P: VertexProgram> External<'_, P> {
         desks: &mut [Mutex<Desk<P>>],
     ) -> Result<()> {
         let parts = self.parts(signals);
-        self.each_stripe(desks, |_, stripe, desk| {
-            let range = self.columns.vertices(stripe);
+        self.each_interval(desks, |_, interval, desk| {
+            let range = self.columns.vertices(interval);
             let total = desk.empty_total((range.end - range.start) as usize);
-            let touched = demand
-                .receive(self.session, stripe, |target, message| total[target].combine(message))?;
+            let touched = demand.receive(self.session, interval, |target, message| {
+                total[target].combine(message)
+            })?;
             // Nobody reads signals any more in this iteration: the next ones take their places.
-            self.apply(shared, stripe, touched, desk, parts.get(stripe)).map(drop)
+            self.apply(shared, interval, touched, desk, parts.get(interval)).map(drop)
         })
     }
 
@@ -88,8 +89,8 @@ impl<P: VertexProgram> External<'_, P> {
         crate::error::all(results).map(drop)
     }
 
-    /// Hands every stripe to a worker.
-    pub(super) fn each_stripe(
+    /// Hands every interval to a worker.
+    pub(super) fn each_interval(
         &self,
         desks: &mut [Mutex<Desk<P>>],
         work: impl Fn(usize, usize, &mut Desk<P>) -> Result<()> + Sync,
@@ -97,11 +98,11 @@ impl<P: VertexProgram> External<'_, P> {
         let next = AtomicUsize::new(0);
         self.each_worker(desks, |index, desk| {
             loop {
-                let stripe = next.fetch_add(1, Relaxed);
-                if stripe >= self.columns.stripes() || self.session.stopped() {
+                let interval = next.fetch_add(1, Relaxed);
+                if interval >= self.columns.intervals() || self.session.stopped() {
                     return Ok(());
                 }
-                work(index, stripe, desk)?;
+                work(index, interval, desk)?;
             }
         })
     }
@@ -133,12 +134,12 @@ impl<P: VertexProgram> External<'_, P> {
             Start::Vertices(vertices) => vertices.contains(&vertex),
         };
         let parts = self.parts(signals);
-        self.each_stripe(desks, |index, stripe, desk| {
-            let range = self.columns.vertices(stripe);
+        self.each_interval(desks, |index, interval, desk| {
+            let range = self.columns.vertices(interval);
             let len = (range.end - range.start) as usize;
             load_degrees(self.session, index, degrees, range.start, desk.degrees.items(len))?;
-            self.degrees.store(&self.session.counters, stripe, len, &mut desk.degrees)?;
-            self.wake(stripe, desk, (hubs, parts.get(stripe)), sending, true, |vertex, _| {
+            self.degrees.store(&self.session.counters, interval, len, &mut desk.degrees)?;
+            self.wake(interval, desk, (hubs, parts.get(interval)), sending, true, |vertex, _| {
                 starts(vertex)
             })
         })?;
@@ -146,24 +147,24 @@ impl<P: VertexProgram> External<'_, P> {
         Ok(self.notes.iter().map(|note| note.lock().expect("no holder panics").active).sum())
     }
 
-    /// The signals in memory of the stripes beyond the hubs; none where they are a window's.
+    /// The signals in memory of the intervals beyond the hubs; none where they are a window's.
     fn parts<'s>(&self, signals: &'s mut [P::Signal]) -> Places<'s, P::Signal> {
-        let first = self.columns.hub_stripes();
+        let first = self.columns.hub_intervals();
         self.split(
             signals,
-            first..if self.windows.len() == 1 { self.columns.stripes() } else { first },
+            first..if self.windows.len() == 1 { self.columns.intervals() } else { first },
         )
     }
 
-    /// The signals of these stripes, one by one.
+    /// The signals of these intervals, one by one.
     fn split<'s>(
         &self,
         mut signals: &'s mut [P::Signal],
-        stripes: Range<usize>,
+        intervals: Range<usize>,
     ) -> Places<'s, P::Signal> {
-        let (first, mut places) = (stripes.start, Vec::new());
-        for stripe in stripes {
-            let range = self.columns.vertices(stripe);
+        let (first, mut places) = (intervals.start, Vec::new());
+        for interval in intervals {
+            let range = self.columns.vertices(interval);
             let (part, after) = signals.split_at_mut((range.end - range.start) as usize);
             signals = after;
             places.push(Mutex::new(part));
@@ -171,18 +172,18 @@ impl<P: VertexProgram> External<'_, P> {
         Places { first, places }
     }
 
-    /// The vertices of a stripe that `is_active` names make their signals; degrees are at hand, and
+    /// The vertices of a interval that `is_active` names make their signals; degrees are at hand, and
     /// values come to be if they are `new`.
     fn wake(
         &self,
-        stripe: usize,
+        interval: usize,
         desk: &mut Desk<P>,
         target: (&HubSignals<P::Signal>, Option<&Place<P::Signal>>),
         sending: &Frontier,
         new: bool,
         mut is_active: impl FnMut(u64, &mut P::Value) -> bool,
     ) -> Result<()> {
-        let range = self.columns.vertices(stripe);
+        let range = self.columns.vertices(interval);
         let len = (range.end - range.start) as usize;
         let mut note = Note { key: u64::MAX, ..Note::default() };
         let (counters, degrees, signals) =
@@ -208,21 +209,21 @@ impl<P: VertexProgram> External<'_, P> {
         };
         let begin = |values: &mut [P::Value]| self.program.init_range(range.start, degrees, values);
         let sent = if !new {
-            self.values.update(counters, stripe, len, &mut desk.values, make)?
+            self.values.update(counters, interval, len, &mut desk.values, make)?
         } else if self.program.forgets(0) {
             begin(desk.values.items(len)).map(|()| make(desk.values.items(len)))?
         } else {
-            self.values.write(counters, stripe, len, &mut desk.values, |values| {
+            self.values.write(counters, interval, len, &mut desk.values, |values| {
                 begin(values).map(|()| make(values))
             })??
         };
-        note.tail = self.put(stripe, sent, desk, target)?;
-        *self.notes[stripe].lock().expect("no holder panics") = note;
+        note.tail = self.put(interval, sent, desk, target)?;
+        *self.notes[interval].lock().expect("no holder panics") = note;
         Ok(())
     }
 
     /// The same for up to 64 vertices from `first` on: their degrees, values and signals. Returns a
-    /// bit for each that sends, and what is known of the stripe after them.
+    /// bit for each that sends, and what is known of the interval after them.
     // A function of its own, by value: additions in memory would wait for each other.
     #[inline(never)]
     fn wake_some<'v>(
@@ -248,30 +249,33 @@ impl<P: VertexProgram> External<'_, P> {
         (bits, note)
     }
 
-    /// Signals that a stripe has made, for the next iteration, go where they belong; returns
+    /// Signals that a interval has made, for the next iteration, go where they belong; returns
     /// whether that is scratch.
     fn put(
         &self,
-        stripe: usize,
+        interval: usize,
         sent: u64,
         desk: &mut Desk<P>,
         (hubs, place): (&HubSignals<P::Signal>, Option<&Place<P::Signal>>),
     ) -> Result<bool> {
-        let range = self.columns.vertices(stripe);
+        let range = self.columns.vertices(interval);
         let len = (range.end - range.start) as usize;
         if sent == 0 {
             return Ok(false);
         }
         if let Some(place) = place {
-            place.lock().expect("a stripe has one worker").copy_from_slice(desk.signals.items(len));
+            place
+                .lock()
+                .expect("a interval has one worker")
+                .copy_from_slice(desk.signals.items(len));
             return Ok(false);
         }
         if range.end <= hubs.len() {
-            // SAFETY: this worker has the stripe, and marks it as settled only later.
+            // SAFETY: this worker has the interval, and marks it as settled only later.
             unsafe { hubs.publish(range.start, desk.signals.items(len)) };
             return Ok(false);
         }
-        self.tail.store(&self.session.counters, stripe, len, &mut desk.signals)?;
+        self.tail.store(&self.session.counters, interval, len, &mut desk.signals)?;
         Ok(true)
     }
 
@@ -290,10 +294,10 @@ impl<P: VertexProgram> External<'_, P> {
         context.phase = key;
         let context = &*context;
         let parts = self.parts(signals);
-        self.each_stripe(desks, |_, stripe, desk| {
-            let range = self.columns.vertices(stripe);
+        self.each_interval(desks, |_, interval, desk| {
+            let range = self.columns.vertices(interval);
             {
-                let mut note = self.notes[stripe].lock().expect("a stripe has one worker");
+                let mut note = self.notes[interval].lock().expect("a interval has one worker");
                 if note.key > key {
                     (note.active, note.edges) = (0, 0);
                     sending.replace(range, |_| false);
@@ -301,11 +305,11 @@ impl<P: VertexProgram> External<'_, P> {
                 }
             }
             let len = (range.end - range.start) as usize;
-            self.degrees.load(&self.session.counters, stripe, len, &mut desk.degrees)?;
+            self.degrees.load(&self.session.counters, interval, len, &mut desk.degrees)?;
             self.wake(
-                stripe,
+                interval,
                 desk,
-                (&self.nobody, parts.get(stripe)),
+                (&self.nobody, parts.get(interval)),
                 sending,
                 false,
                 |vertex, value| self.program.wake(context, vertex, value),
@@ -315,20 +319,20 @@ impl<P: VertexProgram> External<'_, P> {
         Ok(self.notes.iter().map(|note| note.lock().expect("no holder panics").active).sum())
     }
 
-    /// The messages of a stripe reach its vertices, which make their next signals: in `place`, or
+    /// The messages of a interval reach its vertices, which make their next signals: in `place`, or
     /// where a pass keeps them. Returns whether all of them will send.
     pub fn apply(
         &self,
         shared: &Shared<P>,
-        stripe: usize,
+        interval: usize,
         touched: bool,
         desk: &mut Desk<P>,
         place: Option<&Place<P::Signal>>,
     ) -> Result<bool> {
-        let range = self.columns.vertices(stripe);
+        let range = self.columns.vertices(interval);
         let len = (range.end - range.start) as usize;
         let always = self.program.applies_always();
-        let mut note = self.notes[stripe].lock().expect("a stripe has one worker");
+        let mut note = self.notes[interval].lock().expect("a interval has one worker");
         if !always
             && (!touched
                 || desk.total()[..len].iter().all(|message| *message == P::Message::IDENTITY))
@@ -342,14 +346,14 @@ impl<P: VertexProgram> External<'_, P> {
             *note = Note { residual: 0.0, active, edges, tail: false, ..*note };
             return Ok(active == len as u64);
         }
-        self.degrees.load(&self.session.counters, stripe, len, &mut desk.degrees)?;
+        self.degrees.load(&self.session.counters, interval, len, &mut desk.degrees)?;
         if shared.keeps {
             // Those of vertices that are known to send already.
             match place {
                 Some(place) => desk
                     .signals
                     .items(len)
-                    .copy_from_slice(&place.lock().expect("a stripe has one worker")),
+                    .copy_from_slice(&place.lock().expect("a interval has one worker")),
                 None => desk
                     .signals
                     .items(len)
@@ -390,18 +394,18 @@ impl<P: VertexProgram> External<'_, P> {
                 // Memory that is read before it is first written is mapped twice, and every other
                 // processor interrupted for it.
                 let sent = reach(values.items(len));
-                self.values.store(counters, stripe, len, values)?;
+                self.values.store(counters, interval, len, values)?;
                 sent
             }
-            (false, false) => self.values.update(counters, stripe, len, values, reach)?,
+            (false, false) => self.values.update(counters, interval, len, values, reach)?,
         };
-        let tail = self.put(stripe, sent, desk, (shared.signals.hubs, place))?;
+        let tail = self.put(interval, sent, desk, (shared.signals.hubs, place))?;
         *note = Note { tail, summed: note.summed, ..made };
         Ok(sent == len as u64)
     }
 
     /// The same for up to 64 vertices from `first` on: their messages and degrees, values and
-    /// signals. Returns a bit for each that sends, and what is known of the stripe after them.
+    /// signals. Returns a bit for each that sends, and what is known of the interval after them.
     // A function of its own, by value: additions in memory would wait for each other.
     #[inline(never)]
     #[allow(clippy::type_complexity)]
@@ -509,8 +513,8 @@ impl<P: VertexProgram> External<'_, P> {
         desks: &mut [Mutex<Desk<P>>],
     ) -> Result<()> {
         let parts = self.parts(signals);
-        self.each_stripe(desks, |_, stripe, desk| {
-            parts.get(stripe).map_or(Ok(()), |part| self.fetch(stripe, desk, part))
+        self.each_interval(desks, |_, interval, desk| {
+            parts.get(interval).map_or(Ok(()), |part| self.fetch(interval, desk, part))
         })
     }
 
@@ -524,39 +528,41 @@ impl<P: VertexProgram> External<'_, P> {
         if self.windows.len() == 1 {
             return Ok(());
         }
-        let parts = self.split(signals, window.stripes.clone());
-        self.each_stripe(desks, |_, stripe, desk| {
-            parts.get(stripe).map_or(Ok(()), |part| self.fetch(stripe, desk, part))
+        let parts = self.split(signals, window.intervals.clone());
+        self.each_interval(desks, |_, interval, desk| {
+            parts.get(interval).map_or(Ok(()), |part| self.fetch(interval, desk, part))
         })
     }
 
-    /// Brings the signals of a stripe back, if it made any.
-    fn fetch(&self, stripe: usize, desk: &mut Desk<P>, part: &Place<P::Signal>) -> Result<()> {
-        if self.notes[stripe].lock().expect("no holder panics").tail {
-            let range = self.columns.vertices(stripe);
+    /// Brings the signals of a interval back, if it made any.
+    fn fetch(&self, interval: usize, desk: &mut Desk<P>, part: &Place<P::Signal>) -> Result<()> {
+        if self.notes[interval].lock().expect("no holder panics").tail {
+            let range = self.columns.vertices(interval);
             let len = (range.end - range.start) as usize;
-            self.tail.load(&self.session.counters, stripe, len, &mut desk.signals)?;
-            part.lock().expect("a stripe has one worker").copy_from_slice(desk.signals.items(len));
+            self.tail.load(&self.session.counters, interval, len, &mut desk.signals)?;
+            part.lock()
+                .expect("a interval has one worker")
+                .copy_from_slice(desk.signals.items(len));
         }
         Ok(())
     }
 
-    /// The messages that earlier windows of this iteration brought a stripe become its total;
+    /// The messages that earlier windows of this iteration brought a interval become its total;
     /// `false`: there was none.
     pub(super) fn resume(
         &self,
         shared: &Shared<P>,
-        stripe: usize,
+        interval: usize,
         desk: &mut Desk<P>,
     ) -> Result<bool> {
-        let range = self.columns.vertices(stripe);
+        let range = self.columns.vertices(interval);
         let len = (range.end - range.start) as usize;
-        let summed = self.notes[stripe].lock().expect("no holder panics").summed;
+        let summed = self.notes[interval].lock().expect("no holder panics").summed;
         if summed {
             desk.load_total(
                 &self.session.counters,
                 shared.partial.expect("windows have a place for sums"),
-                stripe,
+                interval,
                 len,
             )?;
         } else {
@@ -565,36 +571,36 @@ impl<P: VertexProgram> External<'_, P> {
         Ok(summed)
     }
 
-    /// The total of a stripe waits for the next window, or after the last one reaches the vertices.
+    /// The total of a interval waits for the next window, or after the last one reaches the vertices.
     /// Returns whether all of these will send.
     pub(super) fn finish(
         &self,
         shared: &Shared<P>,
-        stripe: usize,
+        interval: usize,
         touched: bool,
         desk: &mut Desk<P>,
     ) -> Result<bool> {
         if shared.window.last {
-            self.notes[stripe].lock().expect("no holder panics").summed = false;
+            self.notes[interval].lock().expect("no holder panics").summed = false;
             let total = desk.total_mut();
             let passed = match &self.rows {
-                Some(rows) => rows.receive(self.session, stripe, |target, message| {
+                Some(rows) => rows.receive(self.session, interval, |target, message| {
                     total[target].combine(message)
                 })?,
                 None => false,
             };
-            return self.apply(shared, stripe, touched || passed, desk, None);
+            return self.apply(shared, interval, touched || passed, desk, None);
         }
         if touched {
-            let range = self.columns.vertices(stripe);
+            let range = self.columns.vertices(interval);
             let partial = shared.partial.expect("windows have a place for sums");
             desk.store_total(
                 &self.session.counters,
                 partial,
-                stripe,
+                interval,
                 (range.end - range.start) as usize,
             )?;
-            self.notes[stripe].lock().expect("no holder panics").summed = true;
+            self.notes[interval].lock().expect("no holder panics").summed = true;
         }
         Ok(false)
     }
