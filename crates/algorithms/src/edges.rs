@@ -6,8 +6,7 @@ use std::sync::Mutex;
 
 use outercore_engine::{
     Result,
-    edges::{rows::Rows, stream::IoIterator},
-    external::scan::ChunkScan,
+    edges::{grid::Grid, rows::Rows, stream::IoIterator},
     session::{OpenSection, Session},
 };
 use outercore_graph::{Direction, Graph};
@@ -83,7 +82,7 @@ pub struct EdgeScan {
 }
 
 enum Way {
-    Chunks(Box<ChunkScan>),
+    Grid(Box<Grid>),
     Lists(OutLists),
 }
 
@@ -101,9 +100,9 @@ impl EdgeScan {
     /// Prepares scans of sections that are opened.
     pub fn open(graph: &Graph, session: &Session, mut sections: Vec<OpenSection>) -> Result<Self> {
         if graph.has_whole_grid() {
-            let scan = ChunkScan::new(graph, sections.remove(0))?;
-            let bounds = scan.bounds().to_vec();
-            return Ok(Self { way: Way::Chunks(Box::new(scan)), bounds });
+            let grid = Grid::open(session, sections.remove(0), 0)?;
+            let bounds = grid.bounds().to_vec();
+            return Ok(Self { way: Way::Grid(Box::new(grid)), bounds });
         }
         Ok(Self {
             way: Way::Lists(OutLists::open(session, sections)?),
@@ -126,12 +125,8 @@ impl EdgeScan {
         visit: impl Fn(&mut S, u64, u64) + Sync,
     ) -> Result<Vec<S>> {
         match &self.way {
-            Way::Chunks(scan) => scan.for_each(session, wanted, state, |state, seen| {
-                let (segment, interval) = (seen.piece.segment, seen.interval);
-                seen.piece.for_each(|source, target| {
-                    visit(state, segment + source as u64, interval + target as u64)
-                });
-                Ok(())
+            Way::Grid(grid) => grid.for_each(session, wanted, state, |state, block| {
+                block.edges(|source, target| visit(state, source, target))
             }),
             Way::Lists(lists) => {
                 let targets = (0, session.graph.connected().saturating_sub(1));

@@ -15,11 +15,10 @@ use outercore_storage::HugeVec;
 
 use crate::{
     budget::{Needs, pass_over},
-    combine::combine_all,
     config::{MemoryModel, ReadPolicy, RunConfig, RunProgress},
     costs::{self, Lists, Scan},
     edges::{
-        grid::Grid,
+        grid::{Grid, combine::combine_all},
         rows::{Rows, load_table},
         stream::IoIterator,
     },
@@ -279,7 +278,6 @@ fn execute_with<'a, P: VertexProgram>(
             Some(Grid::open(
                 &session,
                 sections.next().expect("the section was opened"),
-                graph.grid()?,
                 cache / total,
             )?)
         } else {
@@ -517,12 +515,12 @@ impl<'r, P: VertexProgram> Run<'r, P> {
             self.session,
             &mut self.inbox,
             |_| (),
-            |(), inbox, _, piece| {
-                let base = piece.segment as usize;
+            |(), inbox, block| {
+                let base = block.segment as usize;
                 if everyone {
-                    combine_all(program, piece, &signals[base + piece.first()..], inbox);
+                    combine_all(program, block, &signals[base + block.first()..], inbox);
                 } else {
-                    piece.for_each(|source, target| {
+                    block.for_each(|source, target| {
                         if sending.contains((base + source) as u64) {
                             inbox[target].combine(program.carry(signals[base + source], 1.0));
                         }

@@ -17,7 +17,6 @@
 //! - [`error`]: [`EngineError`], what else it can end with.
 
 pub mod budget;
-mod combine;
 pub mod config;
 pub mod costs;
 pub mod edges;

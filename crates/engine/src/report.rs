@@ -113,7 +113,9 @@ pub struct CacheReport {
     pub page_hits: u64,
     /// Lists served from pinned memory.
     pub static_hits: u64,
-    /// Grid chunks served from memory.
+    /// Grid chunks served from memory where they stay.
+    pub pinned_hits: u64,
+    /// Grid chunks served from the sub-block buffer (GraphSD).
     pub sub_block_hits: u64,
 }
 

@@ -79,8 +79,10 @@ pub struct Counters {
     pub edges: AtomicU64,
     /// Pages of rows served from memory.
     pub page_hits: AtomicU64,
-    /// Grid chunks served from memory.
-    pub chunk_hits: AtomicU64,
+    /// Grid chunks served from memory where they stay.
+    pub pinned_hits: AtomicU64,
+    /// Grid chunks served from the sub-block buffer.
+    pub sub_block_hits: AtomicU64,
     /// Bytes that were used although their page's checksum could not be computed: blocks smaller
     /// than a page.
     pub unverified_bytes: AtomicU64,
@@ -313,7 +315,8 @@ impl<'a> Session<'a> {
         CacheReport {
             page_hits: self.counters.page_hits.load(Relaxed),
             static_hits: 0,
-            sub_block_hits: self.counters.chunk_hits.load(Relaxed),
+            pinned_hits: self.counters.pinned_hits.load(Relaxed),
+            sub_block_hits: self.counters.sub_block_hits.load(Relaxed),
         }
     }
 

@@ -33,7 +33,7 @@ fn graph(folder: &Path, vertices: u64, edges: &[Edge]) -> Graph {
 fn scan(graph: &Graph, threads: usize, cache: u64, scans: usize) -> (Vec<Edge>, Vec<u64>) {
     let config = config(threads);
     let (session, mut sections) = Session::open(graph, &config, &Silent, &["grid.words"]).unwrap();
-    let grid = Grid::open(&session, sections.remove(0), graph.grid().unwrap(), cache).unwrap();
+    let grid = Grid::open(&session, sections.remove(0), cache).unwrap();
     let (mut found, mut bytes) = (Vec::new(), Vec::new());
     for _ in 0..scans {
         let before = session.counters.bytes_read.load(Relaxed);
@@ -43,10 +43,10 @@ fn scan(graph: &Graph, threads: usize, cache: u64, scans: usize) -> (Vec<Edge>, 
                 &session,
                 &mut inbox,
                 |_| Vec::new(),
-                |edges: &mut Vec<Edge>, inbox, stripe, piece| {
-                    piece.for_each(|source, target| {
+                |edges: &mut Vec<Edge>, inbox, block| {
+                    block.for_each(|source, target| {
                         inbox[target] += 1;
-                        edges.push((piece.segment + source as u64, stripe + target as u64));
+                        edges.push((block.segment + source as u64, block.interval + target as u64));
                     });
                 },
             )
@@ -161,6 +161,27 @@ fn pinned_chunks_are_not_read_again() {
         "half of the chunks stay: {half:?} of {whole:?}"
     );
     assert_eq!(scan(&graph, 2, whole[0] * 2, 2).1, [whole[0], 0]);
+}
+
+#[test]
+fn hits_of_pinned_chunks_are_not_those_of_sub_blocks() {
+    let folder = tempfile::tempdir().unwrap();
+    let (graph, _) = large(folder.path());
+    let chunks = graph.grid().unwrap().chunks.len() as u64;
+    let config = config(2);
+    let (session, mut sections) = Session::open(&graph, &config, &Silent, &["grid.words"]).unwrap();
+    let grid = Grid::open(&session, sections.remove(0), 1 << 30).unwrap();
+    for scans in 0..3 {
+        let mut inbox = vec![(); graph.connected() as usize];
+        grid.scan(&session, &mut inbox, |_| (), |(), _, _| ()).unwrap();
+        grid.for_each(&session, |_, _| true, |_| (), |(), _| ()).unwrap();
+        let cache = session.cache();
+        assert_eq!(
+            (cache.pinned_hits, cache.sub_block_hits),
+            ((2 * scans + 1) * chunks, 0),
+            "only the first reading is no hit"
+        );
+    }
 }
 
 /// Words of every length are decoded, four at a time and at the ends of tiles, and dense tiles take

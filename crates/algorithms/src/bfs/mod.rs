@@ -16,9 +16,8 @@ use outercore_engine::{
     Column, Figure, Isolated, Meaning, MemoryModel, Outcome, Plan, ReadPolicy, Result, RunConfig,
     RunProgress,
     budget::Needs,
-    edges::{degrees::Degrees, heads::Heads, rows::Rows, stream::IoIterator},
+    edges::{degrees::Degrees, grid::Grid, heads::Heads, rows::Rows, stream::IoIterator},
     execute::plan_monotone,
-    external::scan::ChunkScan,
     frontier::Frontier,
     plan::PlanItem,
     session::Session,
@@ -99,7 +98,7 @@ struct Search<'s> {
     session: &'s Session<'s>,
     out: &'s Rows,
     incoming: Option<(&'s Rows, Heads)>,
-    scan: Option<ChunkScan>,
+    scan: Option<Grid>,
     tree: Tree,
     current: Frontier,
     next: Frontier,
@@ -178,20 +177,17 @@ impl Search<'_> {
     }
 
     /// All edges, of which those from the frontier count.
-    fn scan(&self, level: u32, scan: &ChunkScan) -> Result<Vec<Found>> {
-        scan.for_each(
+    fn scan(&self, level: u32, grid: &Grid) -> Result<Vec<Found>> {
+        grid.for_each(
             self.session,
             |_, _| true,
             |_| self.nothing(),
-            |found, seen| {
-                let (segment, interval) = (seen.piece.segment, seen.interval);
-                seen.piece.for_each(|source, target| {
-                    let (source, target) = (segment + source as u64, interval + target as u64);
+            |found, block| {
+                block.edges(|source, target| {
                     if self.current.contains(source) && self.unvisited.contains(target) {
                         self.take(found, level, target, source);
                     }
-                });
-                Ok(())
+                })
             },
         )
     }
@@ -343,7 +339,7 @@ impl Algorithm for Bfs {
             None => None,
         };
         let scan = if full {
-            Some(ChunkScan::new(graph, sections.next().expect("the section was opened"))?)
+            Some(Grid::open(&session, sections.next().expect("the section was opened"), 0)?)
         } else {
             None
         };

@@ -202,7 +202,7 @@ impl Edges {
     /// Those of the sections of [`EdgeScan::sections`], opened.
     pub(crate) fn open(session: &Session, mut sections: Vec<OpenSection>) -> Result<Self> {
         if session.graph.has_whole_grid() {
-            let grid = Grid::open(session, sections.remove(0), session.graph.grid()?, 0)?;
+            let grid = Grid::open(session, sections.remove(0), 0)?;
             return Ok(Edges::Grid(Box::new(grid)));
         }
         Ok(Edges::Lists(OutLists::open(session, sections)?))
@@ -254,12 +254,7 @@ fn link_all(session: &Session, edges: &Edges, parents: &[AtomicU32]) -> Result<(
         session,
         &mut nothing,
         |_| (),
-        |(), _, interval, piece| {
-            let (segment, interval) = (piece.segment as u32, interval as u32);
-            piece.for_each(|source, target| {
-                link(parents, segment + source as u32, interval + target as u32)
-            });
-        },
+        |(), _, block| block.edges(|source, target| link(parents, source as u32, target as u32)),
     )?;
     Ok(())
 }

@@ -7,7 +7,7 @@ use std::{collections::VecDeque, ops::Range, sync::atomic::Ordering::Relaxed};
 use outercore_graph::{GraphError, format::INDEX_GROUP};
 use outercore_storage::{Buffer, PAGE};
 
-use super::{cache::PrefixCache, rows::Rows, stream::List, wanted::Group};
+use super::{cache::prefix::PrefixCache, rows::Rows, stream::List, wanted::Group};
 use crate::{
     error::Result,
     reader::Reader,

@@ -10,7 +10,7 @@ use outercore_graph::{Direction, Graph, format::INDEX_GROUP};
 use outercore_storage::{HugePages, HugeVec, PAGE};
 
 use crate::{
-    edges::{cache::PrefixCache, degrees::Degrees},
+    edges::{cache::prefix::PrefixCache, degrees::Degrees},
     error::{EngineError, Result},
     session::{OpenSection, Session},
 };

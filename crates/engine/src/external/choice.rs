@@ -1,10 +1,11 @@
 //! What the next pass reads, and whether lists are read instead: by cost, from the device's profile
 //! (GraphSD, ICPP'22, section 4.1).
 
-use super::{columns::Chunk, pass::Pass, run::External};
+use super::{pass::Pass, run::External};
 use crate::{
     config::{CrossIteration, ReadPolicy},
     costs::Scan,
+    edges::grid::index::Chunk,
     frontier::Frontier,
     program::VertexProgram,
     report::Costs,

@@ -7,8 +7,11 @@ use super::{
     pass::{Pass, Shared},
 };
 use crate::{
-    combine::combine_both, edges::piece::Piece, error::Result, monoid::Monoid,
-    program::VertexProgram, session::Counters,
+    edges::grid::{EdgeBlock, combine::combine_both},
+    error::Result,
+    monoid::Monoid,
+    program::VertexProgram,
+    session::Counters,
 };
 
 /// A worker's arrays. Those of sums are for all intervals of a batch, side by side; the others for
@@ -159,26 +162,26 @@ impl<P: VertexProgram> Desk<P> {
         )
     }
 
-    /// Combines the messages of a piece for this iteration and for the next one, whose signals
+    /// Combines the messages of a block for this iteration and for the next one, whose signals
     /// these are; with `all_send`, all sources are known to send in the next one. Returns how many
     /// edges are active now.
     pub fn combine_twice(
         &mut self,
         program: &P,
         shared: &Shared<P>,
-        piece: &Piece,
+        block: &EdgeBlock,
         pairs: &[[P::Signal; 2]],
         all_send: bool,
     ) -> u64 {
-        let (first, last) = piece.sources();
+        let (first, last) = block.sources();
         let both = &mut self.both[self.base..];
         if shared.all_send(first, last) && (all_send || shared.next_sending.all(first, last)) {
-            combine_both(program, piece, pairs, both);
-            return piece.words();
+            combine_both(program, block, pairs, both);
+            return block.words();
         }
         let (now, mut active) = (shared.signals.hubs.now(), 0);
-        piece.for_each(|source, target| {
-            let (vertex, pair) = (piece.segment + source as u64, pairs[source - piece.first()]);
+        block.for_each(|source, target| {
+            let (vertex, pair) = (block.segment + source as u64, pairs[source - block.first()]);
             if shared.sending.contains(vertex) {
                 active += 1;
                 both[target][now].combine(program.carry(pair[now], 1.0));
@@ -190,14 +193,14 @@ impl<P: VertexProgram> Desk<P> {
         active
     }
 
-    /// Combines the messages of those of a piece's sources that send and are in the window. Returns
+    /// Combines the messages of those of a block's sources that send and are in the window. Returns
     /// how many edges they have.
     // Not inlined, for the reason of the loops in `combine`.
     #[inline(never)]
-    pub fn combine_some(&mut self, program: &P, shared: &Shared<P>, piece: &Piece) -> u64 {
+    pub fn combine_some(&mut self, program: &P, shared: &Shared<P>, block: &EdgeBlock) -> u64 {
         let (sums, window, mut active) = (&mut self.total[self.base..], &shared.window.vertices, 0);
-        piece.for_each(|source, target| {
-            let vertex = piece.segment + source as u64;
+        block.for_each(|source, target| {
+            let vertex = block.segment + source as u64;
             if shared.sending.contains(vertex) && window.contains(&vertex) {
                 active += 1;
                 sums[target].combine(program.carry(shared.signals.of(vertex), 1.0));

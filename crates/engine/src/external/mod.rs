@@ -8,17 +8,12 @@
 //!   memory.
 //! - [`early`]: vertices of the next iteration that are computed in this one.
 //! - `kept`: lists that serve the next iteration too.
-//! - `columns`: the grid, interval by interval, and which chunks may serve two iterations.
-//! - [`scan`]: the grid's chunks, for algorithms of their own.
-//! - `stream`: chunks on their way to a worker.
-//! - `sub_blocks`: chunks that stay in memory between passes.
 //! - `signals`: what vertices send, and when it may be used.
 //! - `degrees`: degrees on scratch.
 //! - [`array`]: [`array::DiskArray`], an array on scratch; [`stored`]: results on scratch.
 
 pub mod array;
 mod choice;
-mod columns;
 mod degrees;
 mod demand;
 mod desk;
@@ -29,11 +24,8 @@ pub mod needs;
 mod pass;
 mod pull;
 pub mod run;
-pub mod scan;
 mod signals;
 pub mod stored;
-mod stream;
-mod sub_blocks;
 
 use outercore_graph::{Direction, Graph, WeightKind};
 

@@ -5,7 +5,6 @@ use outercore_storage::PAGE;
 
 use super::{
     array::DiskArray,
-    columns::{Columns, Side},
     degrees::StoredDegrees,
     demand::{self, Demand},
     desk::Desk,
@@ -15,6 +14,7 @@ use super::{
 };
 use crate::{
     config::{Preset, ReadPolicy, RunConfig},
+    edges::grid::index::{GridIndex, Side},
     error::{EngineError, Result},
     frontier::Frontier,
     plan::PlanItem,
@@ -174,7 +174,7 @@ pub fn near<P: VertexProgram>(
 /// The share of the grid's bytes that a pass reads where every pass serves two iterations and all
 /// signals are in memory.
 pub fn share(graph: &Graph) -> Result<f64> {
-    let columns = Columns::new(graph.grid()?, graph.connected(), graph.connected());
+    let columns = GridIndex::new(graph.grid()?, graph.connected(), graph.connected());
     let (mut near, mut all) = (0, 0);
     for chunk in (0..columns.intervals()).flat_map(|interval| columns.chunks(interval, |_| true)) {
         near += if chunk.side == Side::Near { chunk.padded() } else { 0 };

@@ -10,15 +10,17 @@ use std::{
 
 use super::{
     array::DiskArray,
-    columns::{Chunk, Columns, Side},
     desk::Desk,
     run::External,
     signals::{Mixed, Settled, Signals, Window},
-    stream::ChunkStream,
 };
 use crate::{
-    combine::combine_all,
     config::ReadPolicy,
+    edges::grid::{
+        chunk_stream::{ChunkCache, ChunkStream},
+        combine::combine_all,
+        index::{Chunk, GridIndex, Side},
+    },
     error::{EngineError, Result},
     frontier::Frontier,
     program::{Context, VertexProgram},
@@ -64,7 +66,7 @@ impl Pass {
     }
 
     /// How many intervals must be settled before a chunk's turn.
-    fn needs(self, chunk: &Chunk, columns: &Columns) -> usize {
+    fn needs(self, chunk: &Chunk, columns: &GridIndex) -> usize {
         match (self.serves_next(chunk.side), self.up) {
             (false, _) => 0,
             (true, true) => columns.interval_of(chunk.sources.1) + 1,
@@ -75,7 +77,7 @@ impl Pass {
     /// The order in which `workers` take batches. Where none waits for another, those of many edges
     /// and those of many vertices go side by side: the device has more to do for the ones, the
     /// processors for the others.
-    pub fn order(self, columns: &Columns, workers: usize) -> Vec<Range<usize>> {
+    pub fn order(self, columns: &GridIndex, workers: usize) -> Vec<Range<usize>> {
         // Intervals of hubs have few sources before them: there is nothing to share.
         let far = self.whole || !self.up;
         let mut batches = columns.batches(if far {
@@ -94,7 +96,7 @@ impl Pass {
 pub struct Shared<'p, P: VertexProgram> {
     pub pass: Pass,
     pub context: &'p Context,
-    pub columns: &'p Columns,
+    pub columns: &'p GridIndex,
     /// Whose signals these are.
     pub window: &'p Window,
     /// This iteration's signals, and the hubs' of the next one.
@@ -159,7 +161,8 @@ impl<'w, 'p, P: VertexProgram> Worker<'w, 'p, P> {
         reader: &'w mut Reader,
         desk: &'w mut Desk<P>,
     ) -> Self {
-        let stream = ChunkStream::new(run.session, words, reader, run.sub_blocks.as_ref());
+        let cache = run.sub_blocks.as_ref().map(|chunks| chunks as &dyn ChunkCache);
+        let stream = ChunkStream::new(run.session, words, reader, cache);
         Self { run, shared, desk, stream, batches: VecDeque::new(), edges: 0 }
     }
 
@@ -188,7 +191,7 @@ impl<'w, 'p, P: VertexProgram> Worker<'w, 'p, P> {
 
     /// Keeps reads in flight: those of the batch at hand, then those of the one or two after it.
     fn fill(&mut self) -> Result<()> {
-        while self.stream.ask()? {
+        while self.stream.request()? {
             if self.batches.len() >= 2 || !self.claim() {
                 break;
             }
@@ -223,7 +226,7 @@ impl<'w, 'p, P: VertexProgram> Worker<'w, 'p, P> {
             })
             .collect();
         chunks.sort_by_key(|(closed, chunk)| (*closed, pass.turn(chunk)));
-        self.stream.want(chunks.iter().map(|(_, chunk)| *chunk));
+        self.stream.plan(chunks.iter().map(|(_, chunk)| *chunk));
         self.batches.push_back(Batch { intervals: intervals.clone(), chunks });
         true
     }
@@ -291,9 +294,9 @@ impl<'w, 'p, P: VertexProgram> Worker<'w, 'p, P> {
         let (desk, shared) = (&mut **desk, *shared);
         let (program, mut any) = (run.program, false);
         let shown = stream.next(|chunk, words| {
-            let piece = shared.columns.piece(chunk, words);
+            let block = shared.columns.block(chunk, words);
             *edges +=
-                if shared.window.vertices.contains(&chunk.sources.0) { piece.words() } else { 0 };
+                if shared.window.vertices.contains(&chunk.sources.0) { block.words() } else { 0 };
             let ((first, last), window, signals) =
                 (chunk.sources, &shared.window.vertices, shared.signals);
             if shared.pass.serves_next(chunk.side) {
@@ -301,23 +304,23 @@ impl<'w, 'p, P: VertexProgram> Worker<'w, 'p, P> {
                 // SAFETY: the chunk's sources are hubs, in intervals that are settled, which was just
                 // waited for.
                 let pairs = unsafe { signals.hubs.settled(first, last) };
-                let active = desk.combine_twice(program, shared, &piece, pairs, all_send);
+                let active = desk.combine_twice(program, shared, &block, pairs, all_send);
                 any = active > 0;
                 return Ok(active);
             }
             let active =
                 if !(window.start <= first && last < window.end && shared.all_send(first, last)) {
-                    desk.combine_some(program, shared, &piece)
+                    desk.combine_some(program, shared, &block)
                 } else {
                     let sums = desk.total_mut();
                     if last < signals.hubs.len() {
-                        combine_all(program, &piece, signals.hubs.this(first, last), sums);
+                        combine_all(program, &block, signals.hubs.this(first, last), sums);
                     } else if first >= signals.hubs.len() {
-                        combine_all(program, &piece, signals.others(first), sums);
+                        combine_all(program, &block, signals.others(first), sums);
                     } else {
-                        combine_all(program, &piece, Mixed { signals, first }, sums);
+                        combine_all(program, &block, Mixed { signals, first }, sums);
                     }
-                    piece.words()
+                    block.words()
                 };
             any = active > 0;
             // What is read in every pass is worth twice what is read in every second one.

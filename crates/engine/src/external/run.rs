@@ -13,7 +13,6 @@ use outercore_storage::{HugePages, HugeVec};
 
 use super::{
     array::DiskArray,
-    columns::Columns,
     degrees::StoredDegrees,
     demand::{self, Demand, Gather},
     desk::Desk,
@@ -23,10 +22,10 @@ use super::{
     pull::Pull,
     signals::{HubSignals, Settled, Signals, Window},
     stored::Stored,
-    sub_blocks::SubBlocks,
 };
 use crate::{
     config::Preset,
+    edges::{cache::sub_block_buffer::SubBlockBuffer, grid::index::GridIndex},
     error::Result,
     frontier::Frontier,
     program::{Context, VertexProgram},
@@ -61,7 +60,7 @@ pub struct External<'r, P: VertexProgram> {
     pub(super) program: &'r P,
     pub(super) session: &'r Session<'r>,
     pub(super) edges: Edges,
-    pub(super) columns: Columns,
+    pub(super) columns: GridIndex,
     /// Whose signals are in memory together.
     pub(super) windows: Vec<Window>,
     pub(super) values: DiskArray<P::Value>,
@@ -77,7 +76,7 @@ pub struct External<'r, P: VertexProgram> {
     /// Which vertices are computed early.
     early: Option<Early<P>>,
     /// Chunks that stay, where there is room.
-    pub(super) sub_blocks: Option<SubBlocks>,
+    pub(super) sub_blocks: Option<SubBlockBuffer>,
     pub(super) notes: Vec<Mutex<Note>>,
     /// A window of all vertices.
     whole: Window,
@@ -174,7 +173,7 @@ pub fn execute<'r, P: VertexProgram>(
     };
     // Complete lists leave nothing for a pass.
     let (rows, demand) = if in_passes == Some("row") { (lists, None) } else { (None, lists) };
-    let columns = Columns::new(graph.grid()?, graph.connected(), shares.hubs);
+    let columns = GridIndex::new(graph.grid()?, graph.connected(), shares.hubs);
     let (disk, folder) = (graph.disk(), graph.scratch_folder());
     let intervals = columns.intervals();
     // What moves most bytes for each of its own stays in memory first: what is written and read
@@ -206,7 +205,7 @@ pub fn execute<'r, P: VertexProgram>(
         rows,
         early,
         sub_blocks: (on_grid && session.config.sub_blocks && left >= 2 * CHUNK_BYTES)
-            .then(|| SubBlocks::new(left)),
+            .then(|| SubBlockBuffer::new(left)),
         notes: (0..intervals).map(|_| Mutex::default()).collect(),
         whole: Window { intervals: 0..intervals, vertices: 0..graph.connected(), last: true },
         nobody: HubSignals::new(0, HugePages::Off)?,

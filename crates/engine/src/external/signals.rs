@@ -12,7 +12,7 @@ use std::{
 use outercore_storage::{HugePages, HugeVec, Pod, memory::prefetch};
 
 use crate::{
-    combine::Lookup,
+    edges::grid::combine::Lookup,
     error::{EngineError, Result},
 };
 

@@ -1,46 +1,17 @@
-//! [`Piece`]: the words of a chunk, on their way to being edges.
+//! [`EdgeBlock`]: the edges of a chunk, decoded from its words.
 
-use outercore_graph::format::{GridDirectory, SEGMENT_BITS, Tile, WordCode, WordKind};
+use outercore_graph::format::{WordCode, WordKind};
 
 /// How far ahead of the edge at hand signals are brought near, in bytes: far enough for main
 /// memory, within the next page.
 const AHEAD: usize = 2048;
 
-/// The first and the last source that chunk `index` of tile `number` may have, within its segment,
-/// in a graph of so many vertices.
-pub fn chunk_sources(
-    directory: &GridDirectory,
-    number: usize,
-    index: u64,
-    vertices: u64,
-) -> (u64, u64) {
-    let tile = &directory.tiles[number];
-    let source =
-        |tile: &Tile, index: u64| directory.chunks[(tile.first_chunk + index) as usize].source;
-    let first = source(tile, index);
-    if index + 1 < tile.chunks() {
-        // The next chunk counts from this one's last source.
-        return (first, source(tile, index + 1));
-    }
-    // The next tile of the same segment begins after this one's last source, unless it begins anew:
-    // a vertex of very many edges has several series of tiles.
-    let next = directory
-        .tiles
-        .get(number + 1)
-        .filter(|next| (next.interval, next.segment) == (tile.interval, tile.segment));
-    let end = (vertices - (u64::from(tile.segment) << SEGMENT_BITS)).min(1 << SEGMENT_BITS) - 1;
-    (
-        first,
-        next.map(|next| source(next, 0))
-            .filter(|&source| source > first)
-            .map_or(end, |source| source - 1),
-    )
-}
-
-/// A piece of a tile: at most one chunk.
-pub struct Piece<'a> {
+/// Edges from one segment of sources into one interval of targets: those of a chunk.
+pub struct EdgeBlock<'a> {
     /// The first source of the segment.
     pub segment: u64,
+    /// The first vertex of the interval.
+    pub interval: u64,
     /// The source, within the segment, to which the first delta or gap is added.
     source: u64,
     /// The last source that there may be, within the segment.
@@ -49,11 +20,16 @@ pub struct Piece<'a> {
     bytes: &'a [u8],
 }
 
-impl<'a> Piece<'a> {
-    /// The piece with these words, of a segment that begins at `segment`; its sources are in
-    /// `sources`, within that.
-    pub(crate) fn new(segment: u64, sources: (u64, u64), code: WordCode, bytes: &'a [u8]) -> Self {
-        Self { segment, source: sources.0, last: sources.1, code, bytes }
+impl<'a> EdgeBlock<'a> {
+    /// The block with these words. Its segment and its interval begin at the first two vertices;
+    /// its sources are in `sources`, within the segment.
+    pub(crate) fn new(
+        (segment, interval): (u64, u64),
+        sources: (u64, u64),
+        code: WordCode,
+        bytes: &'a [u8],
+    ) -> Self {
+        Self { segment, interval, source: sources.0, last: sources.1, code, bytes }
     }
 
     /// The first source that there may be, within the segment.
@@ -74,6 +50,13 @@ impl<'a> Piece<'a> {
     /// Destinations are below this.
     pub fn targets(&self) -> usize {
         1 << self.code.low_bits
+    }
+
+    /// Hands every edge to `visit`: source and destination.
+    #[inline(always)]
+    pub fn edges(&self, mut visit: impl FnMut(u64, u64)) {
+        let (segment, interval) = (self.segment, self.interval);
+        self.for_each(|source, target| visit(segment + source as u64, interval + target as u64));
     }
 
     /// Hands every edge to `visit`: the source within the segment, and the destination within the
@@ -306,13 +289,13 @@ mod tests {
             for count in [0, 1, 3, 4, 5, 8, 11, 64, 67] {
                 let (words, edges) = example(code, count);
                 let bytes = pack(code, &words);
-                let piece = Piece::new(1 << 22, (5, 4000), code, &bytes);
+                let block = EdgeBlock::new((1 << 22, 0), (5, 4000), code, &bytes);
                 let mut seen = Vec::new();
-                piece.for_each(|source, target| seen.push((source, target)));
+                block.for_each(|source, target| seen.push((source, target)));
                 assert_eq!(seen, edges, "{code:?}, {count} words");
                 let (mut near, mut counted) = (0, Vec::new());
                 let len = edges.last().map_or(1, |&(source, _)| source - 4);
-                piece.for_each_near(
+                block.for_each_near(
                     len,
                     8,
                     |_| near += 1,
@@ -324,7 +307,7 @@ mod tests {
                     "{code:?}, {count} words"
                 );
                 assert_eq!(
-                    (piece.words(), piece.targets()),
+                    (block.words(), block.targets()),
                     (u64::from(count), 1 << code.low_bits)
                 );
             }
@@ -351,13 +334,13 @@ mod tests {
             };
             let last = if code.low_bits == 12 { 8 } else { 10 };
             let bytes = pack(code, words);
-            let piece = Piece::new(0, (0, 100), code, &bytes);
+            let block = EdgeBlock::new((0, 0), (0, 100), code, &bytes);
             let shown = std::panic::catch_unwind(|| {
-                piece.for_each_near(last, 8, |_| {}, |source, _| assert!(source < last, "shown"))
+                block.for_each_near(last, 8, |_| {}, |source, _| assert!(source < last, "shown"))
             });
             let cause = shown.expect_err("there is no such source");
             assert_eq!(cause.downcast_ref::<&str>(), Some(&"no such source"));
-            piece.for_each_near(last + 1, 8, |_| {}, |source, _| assert!(source <= last));
+            block.for_each_near(last + 1, 8, |_| {}, |source, _| assert!(source <= last));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! [`SubBlocks`]: chunks of the grid that stay in memory from one pass to the next, those with the
+//! [`SubBlockBuffer`]: chunks of the grid that stay in memory from one pass to the next, those with the
 //! most active edges (GraphSD, ICPP'22, section 4.3).
 //!
 //! Memory: what it is given. A chunk that comes in while there is no room takes the place of those
@@ -6,11 +6,16 @@
 
 use std::{
     collections::{BTreeSet, HashMap},
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, atomic::AtomicU64},
+};
+
+use crate::{
+    edges::grid::chunk_stream::{ChunkCache, Held},
+    session::Counters,
 };
 
 /// Chunks in memory.
-pub struct SubBlocks {
+pub struct SubBlockBuffer {
     most: u64,
     state: Mutex<State>,
 }
@@ -26,25 +31,25 @@ struct State {
 /// Bytes that a chunk takes beside its words: its entries, and the rest of its last page.
 const ENTRY: u64 = 8 << 10;
 
-impl SubBlocks {
+impl SubBlockBuffer {
     /// Room for `most` bytes.
     pub fn new(most: u64) -> Self {
         Self { most, state: Mutex::default() }
     }
+}
 
-    /// A chunk's words, if they are here.
-    pub fn get(&self, chunk: usize) -> Option<Arc<[u8]>> {
-        self.state
-            .lock()
-            .expect("no holder panics")
-            .held
-            .get(&chunk)
-            .map(|(_, words)| words.clone())
+impl ChunkCache for SubBlockBuffer {
+    fn get(&self, chunk: usize) -> Option<Held<'_>> {
+        let state = self.state.lock().expect("no holder panics");
+        state.held.get(&chunk).map(|(_, words)| Held::Shared(words.clone()))
     }
 
-    /// Notes a chunk's priority in this pass, and keeps its words if there is room or others are
-    /// worth less.
-    pub fn offer(&self, chunk: usize, priority: u64, words: &[u8]) {
+    fn hits<'c>(&self, counters: &'c Counters) -> &'c AtomicU64 {
+        &counters.sub_block_hits
+    }
+
+    /// Notes the priority, and keeps the words if there is room or others are worth less.
+    fn offer(&self, chunk: usize, priority: u64, words: &[u8]) {
         let needed = words.len() as u64 + ENTRY;
         let mut state = self.state.lock().expect("no holder panics");
         if let Some((known, _)) = state.held.get_mut(&chunk) {
@@ -86,7 +91,7 @@ mod tests {
     #[test]
     fn the_lowest_priority_goes_first_and_only_for_a_higher_one() {
         let words = vec![7; 92 << 10];
-        let blocks = SubBlocks::new(300 << 10);
+        let blocks = SubBlockBuffer::new(300 << 10);
         for (chunk, priority) in [(1, 10), (2, 30), (3, 20)] {
             blocks.offer(chunk, priority, &words);
         }
@@ -100,9 +105,9 @@ mod tests {
         blocks.offer(5, 5, &words);
         assert_eq!(held(), [3, 4, 5], "priorities follow the passes");
         blocks.offer(6, 1000, &vec![0; 400 << 10]);
-        assert_eq!(held(), [3, 4, 5], "what does not fit at all drives nobody out");
+        assert_eq!(held(), [3, 4, 5], "what does not fit at all drives nothing out");
         blocks.offer(7, 0, &[]);
-        assert_eq!(held(), [3, 4, 5], "nobody is active in it");
+        assert_eq!(held(), [3, 4, 5], "no vertex is active in it");
         assert_eq!(&*blocks.get(5).unwrap(), &words[..]);
     }
 }

@@ -1,18 +1,17 @@
-//! [`Columns`]: the grid as a fully-external run reads it, one destination interval after the other,
-//! and what each chunk may serve.
+//! [`GridIndex`]: the grid, interval by interval, and what each chunk may serve.
 //!
-//! Intervals are updated in order, up or down. When interval `j` is at hand, sources that were updated
-//! well before it already have their next values: a chunk all of whose sources are such can serve
-//! the next iteration in the same reading (GraphSD, ICPP'22, Algorithm 3). "Well before" leaves a
-//! lag of some intervals, the same for any number of workers, so that they need not wait for each
-//! other and every sum has one order.
+//! Intervals are updated in order, up or down. When interval `j` is at hand, sources that were
+//! updated well before it already have their next values: a chunk all of whose sources are such can
+//! serve the next iteration in the same reading (GraphSD, ICPP'22, Algorithm 3). "Well before"
+//! leaves a lag of some intervals, the same for any number of workers, so that they need not wait
+//! for each other and every sum has one order.
 
 use std::{collections::VecDeque, ops::Range, sync::Arc};
 
 use outercore_graph::format::{CHUNK_BYTES, GridDirectory, SEGMENT_BITS, Tile, WordCode};
 use outercore_storage::PAGE;
 
-use crate::edges::piece::{Piece, chunk_sources};
+use super::edge_block::EdgeBlock;
 
 /// Where a chunk's sources lie, seen from its interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -25,7 +24,7 @@ pub enum Side {
     After,
 }
 
-/// A chunk of a interval.
+/// A chunk of an interval.
 #[derive(Clone, Copy, Debug)]
 pub struct Chunk {
     /// Its number in the directory.
@@ -59,7 +58,7 @@ impl Chunk {
 }
 
 /// The grid's directory, by interval.
-pub struct Columns {
+pub struct GridIndex {
     /// The directory.
     pub directory: Arc<GridDirectory>,
     /// The first tile of each interval; one more than intervals.
@@ -71,7 +70,7 @@ pub struct Columns {
     lag: usize,
 }
 
-impl Columns {
+impl GridIndex {
     /// Prepares the directory of a graph with `vertices` connected vertices.
     pub fn new(directory: Arc<GridDirectory>, vertices: u64, hubs: u64) -> Self {
         let intervals = directory.intervals.len() - 1;
@@ -148,8 +147,8 @@ impl Columns {
         self.vertices
     }
 
-    /// Intervals that must have been updated before interval `index` may use next signals: those before
-    /// the first number, or from the second one on.
+    /// Intervals that must have been updated before interval `index` may use next signals: those
+    /// before the first number, or from the second one on.
     pub fn settled(&self, index: usize) -> (usize, usize) {
         (index.saturating_sub(self.lag), (index + 1 + self.lag).min(self.intervals()))
     }
@@ -159,11 +158,7 @@ impl Columns {
     pub fn chunks(&self, index: usize, wanted: impl Fn(&Chunk) -> bool) -> Vec<Chunk> {
         let mut all = Vec::new();
         for tile in self.tiles[index]..self.tiles[index + 1] {
-            all.extend(
-                (0..self.directory.tiles[tile].chunks())
-                    .map(|chunk| self.chunk(index, tile, chunk))
-                    .filter(&wanted),
-            );
+            all.extend(self.tile(tile).filter(&wanted));
         }
         all.sort_by_key(|chunk| chunk.side);
         all
@@ -190,9 +185,9 @@ impl Columns {
     }
 
     /// The edges of a chunk, whose words are these.
-    pub fn piece<'a>(&self, chunk: &Chunk, words: &'a [u8]) -> Piece<'a> {
-        Piece::new(
-            chunk.segment,
+    pub fn block<'a>(&self, chunk: &Chunk, words: &'a [u8]) -> EdgeBlock<'a> {
+        EdgeBlock::new(
+            (chunk.segment, self.directory.intervals[chunk.interval]),
             (chunk.sources.0 - chunk.segment, chunk.sources.1 - chunk.segment),
             chunk.code,
             words,
@@ -213,22 +208,62 @@ impl Columns {
         }
     }
 
+    /// The chunks of a tile.
+    pub fn tile(&self, number: usize) -> impl Iterator<Item = Chunk> {
+        let tile = &self.directory.tiles[number];
+        (0..tile.chunks()).map(move |chunk| self.chunk(tile.interval as usize, number, chunk))
+    }
+
+    /// Number and padded bytes of the chunks of a tile.
+    pub fn sizes(&self, tile: usize) -> impl Iterator<Item = (usize, u64)> + Clone {
+        let tile = &self.directory.tiles[tile];
+        (0..tile.chunks()).map(|chunk| {
+            let len = tile.chunk_bytes(chunk).1.next_multiple_of(PAGE);
+            ((tile.first_chunk + chunk) as usize, len as u64)
+        })
+    }
+
     /// Words of all chunks.
     pub fn words(&self) -> u64 {
         self.directory.tiles.iter().map(Tile::words).sum()
     }
 
-    /// Bytes of all chunks.
+    /// Padded bytes of all chunks.
     pub fn bytes(&self) -> u64 {
-        self.directory
-            .tiles
-            .iter()
-            .flat_map(|tile| {
-                (0..tile.chunks())
-                    .map(|chunk| tile.chunk_bytes(chunk).1.next_multiple_of(PAGE) as u64)
-            })
-            .sum()
+        let tiles = 0..self.directory.tiles.len();
+        tiles.flat_map(|tile| self.sizes(tile)).map(|(_, len)| len).sum()
     }
+}
+
+/// The first and the last source that chunk `index` of tile `number` may have, within its segment,
+/// in a graph of so many vertices.
+fn chunk_sources(
+    directory: &GridDirectory,
+    number: usize,
+    index: u64,
+    vertices: u64,
+) -> (u64, u64) {
+    let tile = &directory.tiles[number];
+    let source =
+        |tile: &Tile, index: u64| directory.chunks[(tile.first_chunk + index) as usize].source;
+    let first = source(tile, index);
+    if index + 1 < tile.chunks() {
+        // The next chunk counts from this one's last source.
+        return (first, source(tile, index + 1));
+    }
+    // The next tile of the same segment begins after this one's last source, unless it begins anew:
+    // a vertex of very many edges has several series of tiles.
+    let next = directory
+        .tiles
+        .get(number + 1)
+        .filter(|next| (next.interval, next.segment) == (tile.interval, tile.segment));
+    let end = (vertices - (u64::from(tile.segment) << SEGMENT_BITS)).min(1 << SEGMENT_BITS) - 1;
+    (
+        first,
+        next.map(|next| source(next, 0))
+            .filter(|&source| source > first)
+            .map_or(end, |source| source - 1),
+    )
 }
 
 /// Neighboring intervals, as many as `most` together, as long as an array of `widest` has room for
@@ -275,15 +310,11 @@ mod tests {
             tiles: (0..).zip(words).map(|(interval, words)| tile(interval, words)).collect(),
             chunks: words.iter().map(|_| ChunkEntry { source: 0, edge: 0 }).collect(),
         };
-        let columns = Columns::new(Arc::new(directory), 1020, 1020);
+        let index = GridIndex::new(Arc::new(directory), 1020, 1020);
         let order = |batches| {
-            columns
-                .mixed(batches, |_| true)
-                .into_iter()
-                .map(|batch| batch.start)
-                .collect::<Vec<_>>()
+            index.mixed(batches, |_| true).into_iter().map(|batch| batch.start).collect::<Vec<_>>()
         };
-        let batches = columns.batches(1);
+        let batches = index.batches(1);
         assert_eq!(order(batches.clone()), [0, 5, 4, 1, 3, 2], "each from the end that is behind");
         assert_eq!(
             order(batches.into_iter().rev().collect()),
@@ -291,14 +322,11 @@ mod tests {
             "whichever end comes first"
         );
         assert_eq!(
-            columns.mixed(columns.batches(1), |side| side == Side::After).len(),
+            index.mixed(index.batches(1), |side| side == Side::After).len(),
             6,
             "intervals of which nothing is read are there too"
         );
-        assert_eq!(
-            [0, 9, 10, 419, 1019].map(|vertex| columns.interval_of(vertex)),
-            [0, 0, 1, 3, 5]
-        );
+        assert_eq!([0, 9, 10, 419, 1019].map(|vertex| index.interval_of(vertex)), [0, 0, 1, 3, 5]);
     }
 
     #[test]

@@ -1,11 +1,12 @@
-//! The inner loops of programs: the messages of a piece's edges are combined at their targets.
+//! The inner loops of programs: the messages of a block's edges are combined at their targets.
 //!
 //! Functions of their own, not inlined: amid their callers the compiler keeps a loop's variables in
 //! memory, and each edge waits for the one before.
 
 use outercore_storage::memory::prefetch;
 
-use crate::{edges::piece::Piece, monoid::Monoid, program::VertexProgram};
+use super::edge_block::EdgeBlock;
+use crate::{monoid::Monoid, program::VertexProgram};
 
 /// Signals that are looked up by their place.
 pub trait Lookup<T>: Copy {
@@ -42,23 +43,23 @@ impl<T: Copy> Lookup<T> for &[T] {
     }
 }
 
-/// Combines the messages of a piece all of whose sources send. The first signal is that of the
-/// first vertex of [`Piece::sources`]; `sums` has one for each vertex of the interval.
+/// Combines the messages of a block all of whose sources send. The first signal is that of the
+/// first vertex of [`EdgeBlock::sources`]; `sums` has one for each vertex of the interval.
 pub fn combine_all<P: VertexProgram, S: Lookup<P::Signal>>(
     program: &P,
-    piece: &Piece,
+    block: &EdgeBlock,
     signals: S,
     sums: &mut [P::Message],
 ) {
-    if piece.targets() > sums.len() {
-        return all::<P, S, false>(program, piece, signals, sums);
+    if block.targets() > sums.len() {
+        return all::<P, S, false>(program, block, signals, sums);
     }
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("bmi2") {
         // SAFETY: the processor has it.
-        return unsafe { all_by_bmi2(program, piece, signals, sums) };
+        return unsafe { all_by_bmi2(program, block, signals, sums) };
     }
-    all::<P, S, true>(program, piece, signals, sums);
+    all::<P, S, true>(program, block, signals, sums);
 }
 
 /// With shifts by a number in any register, of which each word takes one.
@@ -70,39 +71,39 @@ pub fn combine_all<P: VertexProgram, S: Lookup<P::Signal>>(
 #[target_feature(enable = "bmi2")]
 unsafe fn all_by_bmi2<P: VertexProgram, S: Lookup<P::Signal>>(
     program: &P,
-    piece: &Piece,
+    block: &EdgeBlock,
     signals: S,
     sums: &mut [P::Message],
 ) {
-    all_edges::<P, S, true>(program, piece, signals, sums);
+    all_edges::<P, S, true>(program, block, signals, sums);
 }
 
 #[inline(never)]
 fn all<P: VertexProgram, S: Lookup<P::Signal>, const FITS: bool>(
     program: &P,
-    piece: &Piece,
+    block: &EdgeBlock,
     signals: S,
     sums: &mut [P::Message],
 ) {
-    all_edges::<P, S, FITS>(program, piece, signals, sums);
+    all_edges::<P, S, FITS>(program, block, signals, sums);
 }
 
 #[inline(always)]
 fn all_edges<P: VertexProgram, S: Lookup<P::Signal>, const FITS: bool>(
     program: &P,
-    piece: &Piece,
+    block: &EdgeBlock,
     signals: S,
     sums: &mut [P::Message],
 ) {
-    assert!(!FITS || piece.targets() <= sums.len());
-    piece.for_each_near(
+    assert!(!FITS || block.targets() <= sums.len());
+    block.for_each_near(
         signals.len(),
         S::STRIDE,
         |source| signals.prefetch(source),
         |source, target| {
-            // SAFETY: the piece shows no source that is not below `signals.len()`.
+            // SAFETY: the block shows no source that is not below `signals.len()`.
             let message = program.carry(unsafe { signals.at(source) }, 1.0);
-            // SAFETY: the piece shows targets below `targets()`; where not all of those are in
+            // SAFETY: the block shows targets below `targets()`; where not all of those are in
             // bounds, this one is compared.
             unsafe { item::<_, FITS>(sums, target) }.combine(message);
         },
@@ -113,19 +114,19 @@ fn all_edges<P: VertexProgram, S: Lookup<P::Signal>, const FITS: bool>(
 /// sums of a target.
 pub fn combine_both<P: VertexProgram>(
     program: &P,
-    piece: &Piece,
+    block: &EdgeBlock,
     signals: &[[P::Signal; 2]],
     sums: &mut [[P::Message; 2]],
 ) {
-    if piece.targets() > sums.len() {
-        return both::<P, false>(program, piece, signals, sums);
+    if block.targets() > sums.len() {
+        return both::<P, false>(program, block, signals, sums);
     }
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("bmi2") {
         // SAFETY: the processor has it.
-        return unsafe { both_by_bmi2(program, piece, signals, sums) };
+        return unsafe { both_by_bmi2(program, block, signals, sums) };
     }
-    both::<P, true>(program, piece, signals, sums);
+    both::<P, true>(program, block, signals, sums);
 }
 
 /// # Safety
@@ -135,37 +136,37 @@ pub fn combine_both<P: VertexProgram>(
 #[target_feature(enable = "bmi2")]
 unsafe fn both_by_bmi2<P: VertexProgram>(
     program: &P,
-    piece: &Piece,
+    block: &EdgeBlock,
     signals: &[[P::Signal; 2]],
     sums: &mut [[P::Message; 2]],
 ) {
-    both_edges::<P, true>(program, piece, signals, sums);
+    both_edges::<P, true>(program, block, signals, sums);
 }
 
 #[inline(never)]
 fn both<P: VertexProgram, const FITS: bool>(
     program: &P,
-    piece: &Piece,
+    block: &EdgeBlock,
     signals: &[[P::Signal; 2]],
     sums: &mut [[P::Message; 2]],
 ) {
-    both_edges::<P, FITS>(program, piece, signals, sums);
+    both_edges::<P, FITS>(program, block, signals, sums);
 }
 
 #[inline(always)]
 fn both_edges<P: VertexProgram, const FITS: bool>(
     program: &P,
-    piece: &Piece,
+    block: &EdgeBlock,
     signals: &[[P::Signal; 2]],
     sums: &mut [[P::Message; 2]],
 ) {
-    assert!(!FITS || piece.targets() <= sums.len());
-    piece.for_each_near(
+    assert!(!FITS || block.targets() <= sums.len());
+    block.for_each_near(
         signals.len(),
         size_of::<[P::Signal; 2]>(),
         |source| signals.prefetch(source),
         |source, target| {
-            // SAFETY: the piece shows sources below `signals.len()`, and targets below `targets()`,
+            // SAFETY: the block shows sources below `signals.len()`, and targets below `targets()`,
             // which are compared where not all of them are in bounds.
             let ([one, other], sums) =
                 unsafe { (signals.at(source), item::<_, FITS>(sums, target)) };
@@ -248,11 +249,11 @@ mod tests {
             bytes.extend(word.to_le_bytes());
             last = place;
         }
-        let piece = Piece::new(0, (3, 110), code, &bytes);
+        let block = EdgeBlock::new((0, 0), (3, 110), code, &bytes);
         for len in [300, 512, 600] {
             let (mut once, mut twice) = (vec![Sum(0.0); len], vec![[Sum(0.0); 2]; len]);
-            combine_all(&Adds, &piece, &signals[..], &mut once);
-            combine_both(&Adds, &piece, &pairs, &mut twice);
+            combine_all(&Adds, &block, &signals[..], &mut once);
+            combine_both(&Adds, &block, &pairs, &mut twice);
             for (target, (once, twice)) in once.iter().zip(&twice).enumerate() {
                 let expected = expected.get(target).copied().unwrap_or(0.0);
                 assert_eq!(
@@ -264,7 +265,7 @@ mod tests {
         }
         for len in [297, 0] {
             std::panic::catch_unwind(|| {
-                combine_all(&Adds, &piece, &signals[..], &mut vec![Sum(0.0); len])
+                combine_all(&Adds, &block, &signals[..], &mut vec![Sum(0.0); len])
             })
             .expect_err("a target is out of bounds");
         }

@@ -1,0 +1,83 @@
+//! [`PinnedChunks`]: chunks of the grid that stay in memory after their first reading. They are
+//! spread evenly over a scan, so that reading and computing overlap all along.
+
+use std::sync::{Arc, OnceLock, atomic::AtomicU64};
+
+use outercore_storage::{Arena, Buffer, HugePages, PAGE};
+
+use crate::{
+    edges::grid::chunk_stream::{ChunkCache, Held},
+    error::Result,
+    session::Counters,
+};
+
+/// Stands for a chunk that is not pinned.
+const NOWHERE: u64 = u64::MAX;
+
+/// Chunks in memory, each from its first reading on.
+pub struct PinnedChunks {
+    /// Where a chunk lies in the arena.
+    places: Vec<u64>,
+    chunks: Vec<OnceLock<Buffer>>,
+    arena: Arc<Arena>,
+}
+
+impl PinnedChunks {
+    /// Chooses what stays of `count` chunks, at most `bytes`: an even share of every stretch of a
+    /// scan. `sizes` gives number and padded bytes of each chunk in the order of the scan. `None`:
+    /// nothing stays.
+    pub fn choose(
+        sizes: impl Iterator<Item = (usize, u64)> + Clone,
+        count: usize,
+        bytes: u64,
+        huge: HugePages,
+    ) -> Result<Option<Self>> {
+        let total: u64 = sizes.clone().map(|(_, len)| len).sum();
+        if total == 0 || bytes < PAGE as u64 {
+            return Ok(None);
+        }
+        let share = (bytes as f64 / total as f64).min(1.0);
+        let (mut places, mut seen, mut used) = (vec![NOWHERE; count], 0, 0);
+        for (chunk, len) in sizes {
+            seen += len;
+            if used + len <= bytes && (used + len) as f64 <= seen as f64 * share + len as f64 * 0.5
+            {
+                places[chunk] = used;
+                used += len;
+            }
+        }
+        if used == 0 {
+            return Ok(None);
+        }
+        let chunks = (0..count).map(|_| OnceLock::new()).collect();
+        Ok(Some(Self { places, chunks, arena: Arena::new(used as usize, huge)? }))
+    }
+
+    /// Whether a chunk stays once it was read.
+    pub fn has(&self, chunk: usize) -> bool {
+        self.places[chunk] != NOWHERE
+    }
+}
+
+impl ChunkCache for PinnedChunks {
+    fn get(&self, chunk: usize) -> Option<Held<'_>> {
+        self.chunks[chunk].get().map(|buffer| Held::Pinned(buffer))
+    }
+
+    fn offer(&self, chunk: usize, _: u64, words: &[u8]) {
+        if !self.has(chunk) || self.chunks[chunk].get().is_some() {
+            return;
+        }
+        // Copied, not read into: the device is fast into the buffers, whose memory is there, in
+        // huge pages, and known to it.
+        let place = self.places[chunk] as usize;
+        let mut kept = self.arena.buffer(place, words.len().next_multiple_of(PAGE));
+        kept[..words.len()].copy_from_slice(words);
+        // A scan gives each chunk to one worker: no other can have set it.
+        let _ = self.chunks[chunk].set(kept);
+    }
+
+    fn hits<'c>(&self, counters: &'c Counters) -> &'c AtomicU64 {
+        &counters.pinned_hits
+    }
+}
