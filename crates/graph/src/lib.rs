@@ -1,9 +1,10 @@
 //! The graph at rest: reading edge lists, building the on-disk graph, opening and checking it.
 //!
-//! - [`types`]: original ids, directions, weights, orders.
+//! - [`types`]: original ids, directions, weights.
 //! - [`format`]: the on-disk format: manifest, sections, tiles.
 //! - [`input`]: edge lists in every supported format, as batches of edges.
 //! - [`graph`]: [`Graph`], an opened graph.
+//! - [`order`]: the orders that vertices can have on disk.
 //! - [`build`]: edges to a graph, inside a memory budget.
 //! - [`scan`]: the rows from front to back.
 //! - [`check`]: every checksum and invariant.
@@ -18,6 +19,7 @@ pub mod format;
 pub mod generate;
 pub mod graph;
 pub mod input;
+pub mod order;
 pub mod scan;
 pub mod types;
 pub mod view;
@@ -26,5 +28,6 @@ pub use build::{BuildOptions, BuildProgress, Silent, build};
 pub use check::{Fault, check};
 pub use error::{GraphError, InputError, Result};
 pub use graph::{Graph, SectionFile};
+pub use order::Order;
 pub use scan::EdgeRows;
-pub use types::{Direction, GridPartition, Key, Keys, Layout, Order, WeightKind};
+pub use types::{Direction, GridPartition, Key, Keys, Layout, WeightKind};

@@ -111,17 +111,6 @@ pub enum WeightKind {
     F64,
 }
 
-/// The order of the vertices on disk.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Order {
-    /// Descending total degree, ties by original id.
-    #[default]
-    Degree,
-    /// Ascending original id.
-    Original,
-}
-
 /// How the targets of the grid are cut into intervals (Graphene, FAST'17, section 4.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -16,7 +16,7 @@ use crate::{
     input::{
         DeclaredVertices, EdgeBatch, EdgeSource, Ends, IdKind, Item, Progress, Sink, SourceInfo,
     },
-    types::Order,
+    order::Order,
 };
 
 /// A graph in its undirected simple view: itself, or a derived one.

@@ -13,9 +13,9 @@ use outercore_storage::{Disk, HugePages, HugeVec};
 
 use super::{
     BuildProgress,
+    access::SourceAccess,
     dictionary::NumberHints,
     names::NameSpool,
-    numbering::Again,
     sample::Sample,
     spool::{BLOCK_EDGES, Spool},
     weights::WeightSurvey,
@@ -126,11 +126,11 @@ struct Intake<'a> {
 pub fn ingest(
     disk: &Disk,
     scratch: &std::path::Path,
-    again: &Again,
+    access: &SourceAccess,
     memory: u64,
     weighted: bool,
 ) -> Result<Ingested> {
-    let Again { source, threads, parse, progress } = *again;
+    let SourceAccess { source, threads, parse, progress } = *access;
     let info = source.info();
     let names = matches!(info.ids, IdKind::Names);
     let lists = matches!(info.declared_vertices, Some(DeclaredVertices::Listed));

@@ -8,6 +8,7 @@
 //! it came and twice as a packed record (once in an undirected graph counted by arcs); ids that are
 //! not dense add two more rounds. Memory is the budget's, whatever E and V.
 
+mod access;
 mod buckets;
 mod cells;
 mod dictionary;
@@ -36,9 +37,10 @@ use std::path::{Path, PathBuf};
 use outercore_storage::Disk;
 
 use self::{
+    access::SourceAccess,
     cells::CellCounts,
     ingest::ingest,
-    numbering::{Again, Numbered, Partitions},
+    numbering::{Numbered, Partitions},
     partition::{Partition, RecordCode, block_bytes},
     radix::Weighted,
     sections::Folders,
@@ -50,7 +52,8 @@ use crate::{
     error::{GraphError, Result},
     format::{Cells, Hybrid, IdTable, Manifest, SectionEntry, VERSION},
     input::EdgeSource,
-    types::{GridPartition, Layout, Order, WeightKind, bytes_for},
+    order::Order,
+    types::{GridPartition, Layout, WeightKind, bytes_for},
 };
 
 /// What the user asks of a build.
@@ -239,8 +242,9 @@ impl Builder<'_> {
                 what: "decompressing this input".to_owned(),
             });
         }
-        let again = Again { source, threads: self.options.threads, parse, progress: self.progress };
-        let ingested = ingest(self.disk, self.scratch, &again, share, weighted)?;
+        let access =
+            SourceAccess { source, threads: self.options.threads, parse, progress: self.progress };
+        let ingested = ingest(self.disk, self.scratch, &access, share, weighted)?;
         let kind = wanted.or(match has {
             WeightKind::F32 => Some(WeightKind::F32),
             _ => None,
@@ -257,9 +261,9 @@ impl Builder<'_> {
             connected: numbered.connected,
         };
         if weights.is_none() {
-            self.sort::<u64>(numbered, shape, &again)
+            self.sort::<u64>(numbered, shape, &access)
         } else {
-            self.sort::<Weighted>(numbered, shape, &again)
+            self.sort::<Weighted>(numbered, shape, &access)
         }
     }
 
@@ -295,11 +299,11 @@ impl Builder<'_> {
         &self,
         numbered: Numbered,
         shape: Shape,
-        again: &Again,
+        access: &SourceAccess,
     ) -> Result<Manifest> {
         let code = RecordCode::new(shape.connected, &numbered.buckets, shape.weights);
         let Partitions { by_target, by_source, cells } =
-            self.partition(&numbered, &shape, code, again)?;
+            self.partition(&numbered, &shape, code, access)?;
         let Numbered { buckets, sections, ids, id_bytes, spool, map, .. } = numbered;
         drop((spool, map));
         self.progress.stage("sorting", Some(shape.edges * 2));
@@ -336,7 +340,7 @@ impl Builder<'_> {
         numbered: &Numbered,
         shape: &Shape,
         code: RecordCode,
-        again: &Again,
+        access: &SourceAccess,
     ) -> Result<Partitions> {
         let buckets = numbered.buckets.list().len();
         let sides = if shape.directed { 2 } else { 1 };
@@ -362,7 +366,7 @@ impl Builder<'_> {
                 .then(|| CellCounts::new(shape.connected)),
         };
         self.progress.stage("partitioning", Some(shape.edges));
-        numbered.partition(again, &to, shape.weights)?;
+        numbered.partition(access, &to, shape.weights)?;
         Ok(to)
     }
 

@@ -9,7 +9,8 @@ use std::sync::{
 use outercore_storage::{HugePages, HugeVec};
 
 use super::{
-    BuildProgress, Builder,
+    Builder,
+    access::SourceAccess,
     buckets::Buckets,
     cells::{CellCounts, Tally},
     dictionary::{Dictionary, Ranked},
@@ -26,8 +27,9 @@ use super::{
 use crate::{
     error::Result,
     format::{IdTable, SectionEntry},
-    input::{EdgeBatch, EdgeSource, Ends, Item, NoProgress},
-    types::{Order, bytes_for},
+    input::{EdgeBatch, Ends, Item, NoProgress},
+    order::Order,
+    types::bytes_for,
 };
 
 /// Edges whose ends have, or are about to get, internal ids.
@@ -59,8 +61,13 @@ impl Numbered {
 
     /// Hands every edge to the bucket of its target and to that of its source; in an undirected
     /// graph to `to.by_target` from both ends.
-    pub fn partition(&self, again: &Again, to: &Partitions, weights: WeightCode) -> Result<()> {
-        let progress = again.progress;
+    pub fn partition(
+        &self,
+        access: &SourceAccess,
+        to: &Partitions,
+        weights: WeightCode,
+    ) -> Result<()> {
+        let progress = access.progress;
         let (writers, finish) = (|| to.writers(), Writers::finish);
         if let Some(spool) = &self.spool {
             let visit = |writers: &mut Writers, block: &EdgeBlock| {
@@ -68,11 +75,11 @@ impl Numbered {
                 progress.advance(block.pairs.len() as u64);
                 progress.check()
             };
-            return spool.read(again.threads, writers, visit, finish);
+            return spool.read(access.threads, writers, visit, finish);
         }
         // The source's threads are its own: each batch takes a writer that is at rest.
         let rest: Mutex<Vec<Writers>> = Mutex::default();
-        again.source.read(again.threads, again.parse, &NoProgress, &|item| {
+        access.source.read(access.threads, access.parse, &NoProgress, &|item| {
             progress.check()?;
             let Item::Edges(EdgeBatch { ends: Ends::Numbers(pairs), weights: batch }) = item else {
                 return Ok(());
@@ -159,19 +166,6 @@ impl Writers<'_> {
         self.targets.finish()?;
         self.sources.map_or(Ok(()), PartitionWriter::finish)
     }
-}
-
-/// What it takes to read the source, once or once more.
-#[derive(Clone, Copy)]
-pub struct Again<'a> {
-    /// The source.
-    pub source: &'a dyn EdgeSource,
-    /// Threads.
-    pub threads: usize,
-    /// Memory for parsing.
-    pub parse: usize,
-    /// Told of each batch.
-    pub progress: &'a dyn BuildProgress,
 }
 
 /// Edges whose ends are looked up together.

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::types::Order;
+use crate::order::Order;
 
 /// Entry of the map for an id that is no vertex.
 pub const ABSENT: u32 = u32::MAX;

@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 use super::{Cells, Hybrid, MANIFEST, VERSION};
 use crate::{
     error::{GraphError, Result},
-    types::{Layout, Order, WeightKind},
+    order::Order,
+    types::{Layout, WeightKind},
 };
 
 /// One section: a logical file, whole or striped.

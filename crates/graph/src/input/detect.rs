@@ -1,7 +1,9 @@
 //! Which format an input is: by its first bytes, its extension and its first lines. What is known
 //! to be something else is refused, because most things can be misread as lines of text.
 
-use super::{Format, dimacs, fault, graphalytics, matrix_market, source::Source, text};
+use super::{
+    Format, dimacs, fault, graphalytics, head::refuse_binary, matrix_market, source::Source,
+};
 use crate::error::Result;
 
 /// Extensions of formats that are not read here, with their names.
@@ -95,7 +97,7 @@ pub(super) fn format(source: &Source, said: Format) -> Result<Format> {
             "convert it to text or CSV, or give --format text if it has edges in lines all the same",
         );
     }
-    text::refuse_binary(source)?;
+    refuse_binary(source)?;
     if graphalytics::recognize(source) {
         Ok(Format::Graphalytics)
     } else if dimacs::recognize(source) {

@@ -3,13 +3,13 @@
 
 use super::{
     DeclaredVertices, IdKind, InputOptions, SourceInfo, WeightKind,
-    chunks::Cut,
     fields::{self, Comments, Separator, show},
+    head::{head_lines, refuse_binary},
     line::NumberLines,
     options::{present, weight_name},
-    reader::{Part, Reader, describe, stored},
+    reader::{Reader, describe, stored},
+    record::{Cut, Part},
     source::Source,
-    text,
 };
 use crate::error::{GraphError, InputError, Result};
 
@@ -25,7 +25,7 @@ struct Problem {
 
 /// Whether the first lines are comments and a problem line.
 pub(super) fn recognize(source: &Source) -> bool {
-    let mut lines = text::head_lines(source).map(|(line, _)| line);
+    let mut lines = head_lines(source).map(|(line, _)| line);
     lines.find(|line| !line.is_empty() && !Comments::Dimacs.has(line)).is_some_and(|line| {
         let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
         words.next() == Some(b"p")
@@ -97,7 +97,7 @@ fn part(source: Source, problem: &Problem, weights: WeightKind) -> Part {
 }
 
 fn problem(source: &Source) -> Result<Problem> {
-    text::refuse_binary(source)?;
+    refuse_binary(source)?;
     let fault = |line: u64, what: String, advice: &str| -> GraphError {
         InputError {
             path: source.path.clone(),
@@ -109,7 +109,7 @@ fn problem(source: &Source) -> Result<Problem> {
         .into()
     };
     let advice = "a DIMACS graph begins with comments `c ...` and a line `p sp VERTICES ARCS`, `p edge VERTICES EDGES` or `p col ...`";
-    let mut lines = text::head_lines(source).zip(1..);
+    let mut lines = head_lines(source).zip(1..);
     let Some(((line, begin), number)) =
         lines.find(|((line, _), _)| !line.is_empty() && !Comments::Dimacs.has(line))
     else {

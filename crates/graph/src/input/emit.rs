@@ -1,6 +1,7 @@
 //! Gathering decoded records into batches for the sink. Each worker has an [`Emitter`] of its own.
 
-use super::{EdgeBatch, Ends, Item, Names, Sink, VertexBatch, chunks::Stop};
+use super::{EdgeBatch, Ends, Item, Names, Sink, VertexBatch};
+use crate::error::Result;
 
 /// Batches being filled by one worker.
 pub(super) struct Emitter<'a> {
@@ -75,19 +76,19 @@ impl<'a> Emitter<'a> {
 
     /// Hands the batch over if it is whole.
     #[inline(always)]
-    pub(super) fn check(&mut self) -> Result<(), Stop> {
+    pub(super) fn check(&mut self) -> Result<()> {
         if self.pairs.len() >= self.limit { self.whole() } else { Ok(()) }
     }
 
     #[cold]
-    fn whole(&mut self) -> Result<(), Stop> {
+    fn whole(&mut self) -> Result<()> {
         self.flush()?;
         self.prepare(self.weighted);
         Ok(())
     }
 
     /// Adds edges that lie in memory already.
-    pub(super) fn batch(&mut self, pairs: Vec<[u64; 2]>) -> Result<(), Stop> {
+    pub(super) fn batch(&mut self, pairs: Vec<[u64; 2]>) -> Result<()> {
         self.edges += pairs.len() as u64;
         self.send(Item::Edges(EdgeBatch { ends: Ends::Numbers(pairs), weights: None }))
     }
@@ -103,7 +104,7 @@ impl<'a> Emitter<'a> {
         source: &[u8],
         target: &[u8],
         weight: Option<f64>,
-    ) -> Result<(), Stop> {
+    ) -> Result<()> {
         append(&mut self.names, source);
         append(&mut self.names, target);
         if let Some(weight) = weight {
@@ -115,13 +116,13 @@ impl<'a> Emitter<'a> {
     }
 
     /// Adds a vertex.
-    pub(super) fn vertex(&mut self, id: u64) -> Result<(), Stop> {
+    pub(super) fn vertex(&mut self, id: u64) -> Result<()> {
         self.vertices.push(id);
         if self.vertices.len() >= self.limit { self.flush() } else { Ok(()) }
     }
 
     /// Adds a named vertex.
-    pub(super) fn named_vertex(&mut self, name: &[u8]) -> Result<(), Stop> {
+    pub(super) fn named_vertex(&mut self, name: &[u8]) -> Result<()> {
         append(&mut self.vertex_names, name);
         let whole = self.vertex_names.len() >= self.limit
             || self.vertex_names.bytes.len() >= self.name_bytes;
@@ -129,7 +130,7 @@ impl<'a> Emitter<'a> {
     }
 
     /// Hands everything over.
-    pub(super) fn flush(&mut self) -> Result<(), Stop> {
+    pub(super) fn flush(&mut self) -> Result<()> {
         self.edges = self.emitted();
         let weights = self.weighted.then(|| std::mem::take(&mut self.weights));
         if !self.pairs.is_empty() {
@@ -150,8 +151,8 @@ impl<'a> Emitter<'a> {
         Ok(())
     }
 
-    fn send(&self, item: Item) -> Result<(), Stop> {
-        (self.sink)(item).map_err(Stop::Other)
+    fn send(&self, item: Item) -> Result<()> {
+        (self.sink)(item)
     }
 }
 

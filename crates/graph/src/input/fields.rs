@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use super::{WeightKind, chunks::Fault};
+use super::{WeightKind, record::Fault};
 
 /// The longest line that is read.
 pub(super) const MAX_LINE: usize = 1 << 20;

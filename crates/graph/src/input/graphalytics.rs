@@ -9,7 +9,7 @@ use super::{
     InputOptions, WeightKind, fault,
     reader::{Reader, describe},
     source::Source,
-    text,
+    text, vertices,
 };
 use crate::error::Result;
 
@@ -64,7 +64,7 @@ pub(super) fn plan(
     reader.info.description = format!("{description}, {} ids{rest}", reader.info.ids.name());
     reader.info.format = "graphalytics";
     reader.info.directed = said.directed;
-    reader.with_vertices(listed)
+    vertices::add(reader, listed)
 }
 
 /// The file of the same name with another extension, perhaps compressed.

@@ -3,9 +3,9 @@
 
 use super::{
     WeightKind,
-    chunks::{Chunk, Decoder, Fault, Stop},
     emit::Emitter,
     fields::{self, Comments, MAX_LINE, Separator, complaint, show},
+    record::{Chunk, Decoder, Fault, Stop},
 };
 
 /// How lines of numbers are to be read.

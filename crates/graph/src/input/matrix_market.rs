@@ -3,13 +3,13 @@
 
 use super::{
     DeclaredVertices, IdKind, InputOptions, SourceInfo, WeightKind,
-    chunks::Cut,
     fields::{self, Comments, Separator, show},
+    head::{head_lines, refuse_binary},
     line::NumberLines,
     options::{join, present, weight_name},
-    reader::{Part, Reader, describe, stored},
+    reader::{Reader, describe, stored},
+    record::{Cut, Part},
     source::{ENOUGH_LINES, Source},
-    text,
 };
 use crate::error::{GraphError, InputError, Result};
 
@@ -101,7 +101,7 @@ fn part(source: Source, header: &Header, weights: WeightKind, mirrored: bool) ->
 }
 
 fn header(source: &Source) -> Result<Header> {
-    text::refuse_binary(source)?;
+    refuse_binary(source)?;
     let fault = |line: u64, what: String, advice: &str| -> GraphError {
         InputError {
             path: source.path.clone(),
@@ -112,7 +112,7 @@ fn header(source: &Source) -> Result<Header> {
         }
         .into()
     };
-    let mut lines = text::head_lines(source).zip(1..);
+    let mut lines = head_lines(source).zip(1..);
     let ((banner, _), _) = lines.next().unwrap_or(((b"", 0), 1));
     let words: Vec<String> =
         banner.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).map(lower).collect();
@@ -218,7 +218,7 @@ fn check_room(source: &Source, entries: u64, begin: u64) -> std::result::Result<
 
 /// Whether some of the first values are not unsigned integers below 2^32.
 fn has_other_values(source: &Source, after: u64) -> bool {
-    let entries = text::head_lines(source).skip(after as usize).map(|(line, _)| line);
+    let entries = head_lines(source).skip(after as usize).map(|(line, _)| line);
     let entries =
         entries.filter(|line| !line.is_empty() && !Comments::Percent.has(line)).take(ENOUGH_LINES);
     let value =

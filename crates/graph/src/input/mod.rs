@@ -5,9 +5,11 @@
 //!
 //! - `source`: the file, pipe or standard input, looked into once; `compressed` undoes gzip and
 //!   zstd.
-//! - `detect`: which format it is, by magic bytes, extension and content.
+//! - `detect`: which format it is, by magic bytes, extension and content; `head`: what the first
+//!   lines of a text say.
 //! - `text`, `matrix_market`, `dimacs`, `graphalytics`, `pairs`: what the format declares, and how
 //!   its records are read.
+//! - `record`: what a part of an input, a chunk of it and a decoder are.
 //! - `chunks`: cuts the bytes into chunks of whole records and decodes them on several threads;
 //!   finds the first error.
 //! - `line` (lines of numbers, the hot path), `names` (lines of strings), `vertices`, `pairs`:
@@ -25,12 +27,14 @@ mod dimacs;
 mod emit;
 mod fields;
 mod graphalytics;
+mod head;
 mod line;
 mod matrix_market;
 mod names;
 mod options;
 mod pairs;
 mod reader;
+mod record;
 mod source;
 mod text;
 mod vertices;
@@ -264,7 +268,7 @@ pub fn open(disk: &Disk, inputs: &[Input], options: &InputOptions) -> Result<Box
         Format::PairsU32 => pairs::plan(sources, options, pairs::Width::U32)?,
         Format::PairsU64 => pairs::plan(sources, options, pairs::Width::U64)?,
     };
-    reader = reader.with_vertices(vertices)?;
+    reader = vertices::add(reader, vertices)?;
     reader.info.directed = options.directed.or(reader.info.directed);
     Ok(Box::new(reader))
 }

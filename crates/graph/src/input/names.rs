@@ -2,9 +2,9 @@
 
 use super::{
     WeightKind,
-    chunks::{Chunk, Decoder, Fault, Stop},
     emit::Emitter,
     fields::{self, Comments, Separator, complaint, show},
+    record::{Chunk, Decoder, Fault, Stop},
 };
 
 /// How lines of names are to be read.
@@ -47,7 +47,7 @@ impl NameLines {
                 .ok_or_else(|| complaint("the weight (column 3) is missing".to_owned(), advice))?;
             weight = Some(fields::weight(&given, self.weights)?);
         }
-        out.named(&source, &target, weight)
+        Ok(out.named(&source, &target, weight)?)
     }
 }
 

@@ -2,10 +2,10 @@
 
 use super::{
     Format, IdKind, InputOptions, SourceInfo, WeightKind,
-    chunks::{Chunk, Cut, Decoder, Stop},
     emit::Emitter,
     options::weight_name,
-    reader::{Part, Reader, describe, stored},
+    reader::{Reader, describe, stored},
+    record::{Chunk, Cut, Decoder, Part, Stop},
     source::Source,
 };
 use crate::error::{GraphError, Result};

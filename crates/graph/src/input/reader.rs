@@ -1,55 +1,18 @@
 //! The one [`EdgeSource`]: parts read one after the other, each by all threads.
 
 use super::{
-    DeclaredVertices, EdgeSource, Progress, Sink, SourceInfo,
-    chunks::{self, Cut, Decoder, Job},
+    EdgeSource, Progress, Sink, SourceInfo,
+    chunks::{self, Job},
     fault,
+    record::Part,
     source::Source,
-    vertices,
 };
-use crate::error::{GraphError, Result};
+use crate::error::Result;
 
 /// A whole input, planned.
 pub(super) struct Reader {
     pub(super) info: SourceInfo,
     pub(super) parts: Vec<Part>,
-}
-
-/// One file of edges or vertices, and how it is to be read.
-pub(super) struct Part {
-    pub(super) source: Source,
-    /// Where the records begin.
-    pub(super) begin: u64,
-    /// Lines before that.
-    pub(super) lines: u64,
-    pub(super) cut: Cut,
-    pub(super) decoder: Box<dyn Decoder>,
-    /// The edges that the file declares.
-    pub(super) expected: Option<u64>,
-}
-
-impl Reader {
-    /// Adds vertex files.
-    pub(super) fn with_vertices(mut self, sources: Vec<Source>) -> Result<Self> {
-        if sources.is_empty() {
-            return Ok(self);
-        }
-        if let Some(DeclaredVertices::Range { .. }) = self.info.declared_vertices {
-            let what = format!(
-                "a vertex file does not fit the format {}, which declares its vertices itself",
-                self.info.format
-            );
-            return Err(GraphError::Usage(what));
-        }
-        self.info.declared_vertices = Some(DeclaredVertices::Listed);
-        self.info.bytes =
-            self.info.bytes.zip(stored(&sources)).map(|(edges, vertices)| edges + vertices);
-        for source in sources {
-            let part = vertices::part(source, self.info.ids)?;
-            self.parts.push(part);
-        }
-        Ok(self)
-    }
 }
 
 impl EdgeSource for Reader {

@@ -1,16 +1,16 @@
 //! Vertex files: one id in each line. Whatever follows the id is ignored, as is a header.
 
 use super::{
-    IdKind,
-    chunks::{Chunk, Decoder, Stop},
+    DeclaredVertices, IdKind,
     emit::Emitter,
     fields::{self, Separator, complaint, show},
-    names, text,
+    head::{Lines, refuse_binary},
+    names,
+    reader::{Reader, stored},
+    record::{Chunk, Cut, Decoder, Part, Stop},
+    source::Source,
 };
-use crate::{
-    error::Result,
-    input::{chunks::Cut, reader::Part, source::Source},
-};
+use crate::error::{GraphError, Result};
 
 /// How vertex files are to be read.
 struct VertexLines {
@@ -25,26 +25,41 @@ impl Decoder for VertexLines {
             let id = column.map_err(|what| complaint(what.to_owned(), ""))?.unwrap_or_default();
             if self.names {
                 names::check(&id)?;
-                return out.named_vertex(&id);
+                return Ok(out.named_vertex(&id)?);
             }
             let number = fields::number(&id).ok_or_else(|| {
                 let what =
                     format!("the vertex id {} is not an unsigned integer below 2^64", show(&id));
                 complaint(what, "give --ids string if ids are names")
             })?;
-            out.vertex(number)
+            Ok(out.vertex(number)?)
         })
     }
 }
 
-/// Whether all ids of the head are numbers.
-pub(super) fn are_numbers(source: &Source) -> bool {
-    text::Lines::of(source, 1).is_numeric(1)
+/// Adds vertex files to an input of edges.
+pub(super) fn add(mut reader: Reader, sources: Vec<Source>) -> Result<Reader> {
+    if sources.is_empty() {
+        return Ok(reader);
+    }
+    let info = &mut reader.info;
+    if let Some(DeclaredVertices::Range { .. }) = info.declared_vertices {
+        return Err(GraphError::Usage(format!(
+            "a vertex file does not fit the format {}, which declares its vertices itself",
+            info.format
+        )));
+    }
+    info.declared_vertices = Some(DeclaredVertices::Listed);
+    info.bytes = info.bytes.zip(stored(&sources)).map(|(edges, vertices)| edges + vertices);
+    for source in sources {
+        reader.parts.push(part(source, reader.info.ids)?);
+    }
+    Ok(reader)
 }
 
 /// A vertex file as a part of an input with ids of the kind.
-pub(super) fn part(mut source: Source, ids: IdKind) -> Result<Part> {
-    let lines = text::Lines::of(&source, 1);
+fn part(mut source: Source, ids: IdKind) -> Result<Part> {
+    let lines = Lines::of(&source, 1);
     let names = ids == IdKind::Names;
     let header = lines.has_header(1);
     // A name may have spaces in it where nothing else stands in its line.
@@ -52,7 +67,7 @@ pub(super) fn part(mut source: Source, ids: IdKind) -> Result<Part> {
         if names && lines.separator == Separator::Blank { Separator::Tab } else { lines.separator };
     let decoder = VertexLines { separator, names };
     let (begin, before) = lines.begin(header);
-    text::refuse_binary(&source)?;
+    refuse_binary(&source)?;
     source.forget_head();
     Ok(Part {
         source,
