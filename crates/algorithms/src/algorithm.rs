@@ -1,6 +1,8 @@
 //! What the faces call: an algorithm with its parameters, which can be planned and run.
 
-use outercore_engine::{Outcome, Plan, Result, RunConfig, RunProgress};
+use outercore_engine::{
+    Job, Outcome, Plan, Result, RunConfig, RunProgress, Silent, plan::Prepared,
+};
 use outercore_graph::{Graph, Key};
 
 /// How a start vertex is named.
@@ -31,15 +33,28 @@ impl std::str::FromStr for Source {
 pub trait Algorithm: Send + Sync {
     /// Its name on the command line.
     fn name(&self) -> &'static str;
-    /// What a run would do.
-    fn plan(&self, graph: &Graph, config: &RunConfig) -> Result<Plan>;
     /// Whether a run gives a value for each vertex.
     fn has_columns(&self) -> bool {
         true
     }
-    /// Runs it.
-    fn run(&self, graph: &Graph, config: &RunConfig, progress: &dyn RunProgress)
-    -> Result<Outcome>;
+    /// A plan that runs.
+    fn prepare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
+        let plan = self.plan(job.graph, job.config)?;
+        Ok(Prepared::new(plan, move || self.run(job.graph, job.config, job.progress)))
+    }
+    /// What a run would do.
+    fn plan(&self, graph: &Graph, config: &RunConfig) -> Result<Plan> {
+        Ok(self.prepare(Job { graph, config, progress: &Silent })?.into_plan())
+    }
+    /// Plans and runs it.
+    fn run(
+        &self,
+        graph: &Graph,
+        config: &RunConfig,
+        progress: &dyn RunProgress,
+    ) -> Result<Outcome> {
+        self.prepare(Job { graph, config, progress })?.run()
+    }
 }
 
 /// The parameters that a face collects; each algorithm takes those it has, and refuses those it has

@@ -37,7 +37,8 @@ pub fn utility(read: u64, useful: u64) -> f64 {
 pub fn outcome(done: &Done, summary: Summary, columns: Vec<Column>, ranked: bool) -> Outcome {
     let session = done.session;
     let counters = &session.counters;
-    let (read, useful) = (counters.bytes_read.load(Relaxed), counters.useful_bytes.load(Relaxed));
+    let disk = session.disk().counters();
+    let (read, useful) = (disk.bytes_read.load(Relaxed), counters.useful_bytes.load(Relaxed));
     let report = RunReport {
         schema: 1,
         algorithm: done.plan.algorithm,
@@ -50,7 +51,7 @@ pub fn outcome(done: &Done, summary: Summary, columns: Vec<Column>, ranked: bool
         vertices: session.graph.vertices(),
         edges: session.graph.edges(),
         memory_budget_bytes: session.config.memory,
-        peak_rss_bytes: outercore_engine::session::peak_rss_bytes(),
+        peak_rss_bytes: outercore_storage::memory::peak_rss_bytes(),
         memory_model: done.plan.memory_model,
         io_backend: session.backend(),
         huge_pages: session.huge_buffers(),
@@ -59,10 +60,10 @@ pub fn outcome(done: &Done, summary: Summary, columns: Vec<Column>, ranked: bool
         load_seconds: done.load_seconds,
         iterations: done.iterations,
         bytes_read: read,
-        bytes_written: counters.bytes_written.load(Relaxed),
+        bytes_written: disk.bytes_written.load(Relaxed),
         useful_bytes_read: useful.min(read),
         io_utility: utility(read, useful),
-        requests: counters.requests.load(Relaxed),
+        requests: disk.read_requests.load(Relaxed),
         io: session.io_report(),
         edges_processed: counters.edges.load(Relaxed),
         cache: session.cache(),

@@ -21,7 +21,9 @@ use std::{
 
 use outercore_engine::{
     Column, Figure, HugePages, HugeVec, Isolated, Meaning, MemoryModel, Outcome, Plan, Result,
-    RunConfig, RunProgress, Values, budget::Needs, frontier::Frontier, plan::PlanItem,
+    RunConfig, RunProgress, Values,
+    frontier::Frontier,
+    plan::{Needs, PlanItem},
     session::Session,
 };
 use outercore_graph::Graph;
@@ -158,6 +160,7 @@ impl LabelPropagation {
             external: Some(items(MemoryModel::FullyExternal)),
             edges: lists::edge_sections(graph, self.name())?,
             scans: Some(self.iterations),
+            ..Needs::default()
         }
         .plan(graph, config)?;
         if plan.memory_model == MemoryModel::FullyExternal {

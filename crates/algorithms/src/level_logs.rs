@@ -4,7 +4,6 @@
 use std::sync::{Mutex, atomic::Ordering::Relaxed};
 
 use outercore_engine::{EngineError, HugeVec, Result, session::Session};
-use outercore_graph::Graph;
 use outercore_storage::{Extent, Spill};
 
 /// Neither level nor parent.
@@ -23,8 +22,6 @@ pub struct LevelLogs {
     windows: Vec<u64>,
     /// How many blocks each window's log had after each level.
     ends: Vec<Vec<usize>>,
-    /// Bytes that the run's counters know of.
-    counted: u64,
     /// The first error of a worker.
     failed: Mutex<Option<EngineError>>,
 }
@@ -34,24 +31,18 @@ pub struct Batches(Vec<Vec<u8>>);
 
 impl LevelLogs {
     /// Empty logs; when they are read, windows take at most `room` bytes.
-    pub fn new(graph: &Graph, room: u64) -> Result<Self> {
+    pub fn new(session: &Session, room: u64) -> Result<Self> {
+        let graph = session.graph;
         let intervals = graph.grid()?.intervals.clone();
         let windows = crate::components::windows(&intervals, room / 16);
         let spill = Spill::create(
-            graph.disk(),
+            session.disk(),
             &graph.scratch_folder(),
             windows.len().max(2) - 1,
             BATCH * 8,
         )
         .map_err(EngineError::from)?;
-        Ok(Self {
-            spill,
-            intervals,
-            windows,
-            ends: Vec::new(),
-            counted: 0,
-            failed: Mutex::new(None),
-        })
+        Ok(Self { spill, intervals, windows, ends: Vec::new(), failed: Mutex::new(None) })
     }
 
     /// The bounds of the intervals.
@@ -98,16 +89,13 @@ impl LevelLogs {
     }
 
     /// Ends a level, of which workers have nothing left.
-    pub fn end_level(&mut self, session: &Session) -> Result<()> {
+    pub fn end_level(&mut self) -> Result<()> {
         if let Some(error) = self.failed.lock().expect("no holder panics").take() {
             return Err(error);
         }
         self.ends.push(
             (0..self.windows.len() - 1).map(|window| self.spill.extents(window).len()).collect(),
         );
-        let written = self.spill.written_bytes();
-        session.counters.bytes_written.fetch_add(written - self.counted, Relaxed);
-        self.counted = written;
         Ok(())
     }
 
@@ -152,9 +140,7 @@ impl LevelLogs {
         for (level, ends) in self.ends.iter().enumerate() {
             for &extent in &extents[begun..ends[window]] {
                 let bytes = reader.read(extent).map_err(EngineError::from)?;
-                session.counters.bytes_read.fetch_add(bytes.len() as u64, Relaxed);
                 session.counters.useful_bytes.fetch_add(bytes.len() as u64, Relaxed);
-                session.counters.requests.fetch_add(1, Relaxed);
                 for entry in bytes.chunks_exact(8) {
                     let entry = u64::from_le_bytes(entry.try_into().expect("eight bytes"));
                     let at = ((entry >> 32) - first) as usize;

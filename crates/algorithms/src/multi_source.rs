@@ -7,17 +7,17 @@ use std::{
 };
 
 use outercore_engine::{
-    Column, EngineError, Figure, Isolated, Meaning, Outcome, Plan, Pod, Result, RunConfig,
-    RunProgress,
-    execute::{execute, plan},
+    Column, EngineError, Isolated, Job, Pod, Result,
+    execute::Iterations,
     monoid::{Lanes, Monoid},
+    plan::{Planner, Prepared},
     program::{Context, Start, VertexProgram},
 };
 use outercore_graph::Graph;
 
 use crate::{
     algorithm::{Algorithm, Source},
-    finish::{Done, Summary, locate, outcome},
+    finish::locate,
 };
 
 /// Hop counts from many vertices.
@@ -110,54 +110,31 @@ impl Algorithm for MultiSource {
         "multi-source"
     }
 
-    fn plan(&self, graph: &Graph, config: &RunConfig) -> Result<Plan> {
-        Ok(plan(&Program::new(graph, &self.sources)?, self.name(), graph, config, None)?.0)
-    }
-
-    fn run(
-        &self,
-        graph: &Graph,
-        config: &RunConfig,
-        progress: &dyn RunProgress,
-    ) -> Result<Outcome> {
+    fn prepare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
+        let Job { graph, config, .. } = job;
         let program = Program::new(graph, &self.sources)?;
-        let finished = execute(&program, self.name(), graph, config, progress, None)?;
-        let reached = finished.values.map(graph, config.huge_pages, |value| {
-            value.seen.0[0].count_ones() + value.seen.0[1].count_ones()
-        })?;
-        let distances = finished.values.map(graph, config.huge_pages, |value| value.distances)?;
-        let sources = program.sources.len() as u64;
-        let mut summary = Summary::new();
-        summary.insert("sources", Figure::Integer(sources));
-        summary.insert("reached_pairs", Figure::Integer(program.pairs.load(Relaxed) + sources));
-        summary.insert("distance_sum", Figure::Integer(program.distances.load(Relaxed)));
-        // Without edges, a source reaches itself and nothing else.
-        let alone = program.sources.iter().filter(|&&source| source >= graph.connected());
-        let mut own = BTreeMap::new();
-        alone.for_each(|&source| *own.entry(source).or_insert(0.0) += 1.0);
-        let exceptions = own.into_iter().collect();
-        let columns = vec![
-            Column {
-                name: "reached",
-                values: reached,
-                isolated: Isolated::Value(0.0),
-                meaning: Meaning::Number,
-                exceptions,
-            },
-            Column {
-                name: "distance_sum",
-                values: distances,
-                isolated: Isolated::Value(0.0),
-                meaning: Meaning::Number,
-                exceptions: Vec::new(),
-            },
-        ];
-        let done = Done {
-            session: &finished.session,
-            plan: &finished.plan,
-            iterations: finished.iterations,
-            load_seconds: finished.load_seconds,
-        };
-        Ok(outcome(&done, summary, columns, false))
+        let mut planner = Planner::new(self.name(), job);
+        let iterations = Iterations::declare(&mut planner, &program, None)?;
+        Ok(planner.decide()?.prepared(move |session| {
+            let ended = iterations.run(session, &program)?;
+            let lanes = |lanes: Lanes| lanes.0[0].count_ones() + lanes.0[1].count_ones();
+            let reached = |value: &Reached| lanes(value.seen);
+            let reached = ended.values.map(graph, config.huge_pages, reached)?;
+            let distances = ended.values.map(graph, config.huge_pages, |value| value.distances)?;
+            // Without edges, a source reaches itself and nothing else.
+            let alone = program.sources.iter().filter(|&&source| source >= graph.connected());
+            let mut own = BTreeMap::new();
+            alone.for_each(|&source| *own.entry(source).or_insert(0.0) += 1.0);
+            let sources = program.sources.len() as u64;
+            let column = |name, values| Column::new(name, values).isolated(Isolated::Value(0.0));
+            Ok(session
+                .results(ended.iterations)
+                .figure("sources", sources)
+                .figure("reached_pairs", program.pairs.load(Relaxed) + sources)
+                .figure("distance_sum", program.distances.load(Relaxed))
+                .column(column("reached", reached).except(own))
+                .column(column("distance_sum", distances))
+                .outcome())
+        }))
     }
 }

@@ -11,17 +11,15 @@
 use std::sync::Mutex;
 
 use outercore_engine::{
-    Column, Figure, Isolated, Meaning, Outcome, Plan, Result, RunConfig, RunProgress,
-    execute::{execute, plan},
+    Column, Isolated, Job, Result,
+    execute::Iterations,
     monoid::Sum,
+    plan::{Planner, Prepared},
     program::{Context, Start, VertexProgram},
 };
 use outercore_graph::Graph;
 
-use crate::{
-    algorithm::Algorithm,
-    finish::{Done, Summary, outcome, top},
-};
+use crate::algorithm::Algorithm;
 
 /// PageRank and its parameters.
 #[derive(Clone, Debug)]
@@ -143,41 +141,23 @@ impl Algorithm for PageRank {
         "pagerank"
     }
 
-    fn plan(&self, graph: &Graph, config: &RunConfig) -> Result<Plan> {
+    fn prepare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
+        let program = Program::new(self, job.graph);
+        let mut planner = Planner::new(self.name(), job);
         let scans = self.tolerance.is_none().then_some(self.iterations);
-        Ok(plan(&Program::new(self, graph), self.name(), graph, config, scans)?.0)
-    }
-
-    fn run(
-        &self,
-        graph: &Graph,
-        config: &RunConfig,
-        progress: &dyn RunProgress,
-    ) -> Result<Outcome> {
-        let program = Program::new(self, graph);
-        let finished =
-            execute(&program, self.name(), graph, config, progress, Some(self.iterations))?;
-        let isolated = program.isolated_rank.lock().map(|rank| *rank).expect("no holder panics");
-        let mut sum = isolated * program.isolated;
-        finished.values.for_each(|_, rank| sum += rank)?;
-        let column = Column {
-            name: "score",
-            values: finished.values.into_values(),
-            isolated: Isolated::Value(isolated),
-            meaning: Meaning::Number,
-            exceptions: Vec::new(),
-        };
-        let mut summary = Summary::new();
-        summary.insert("residual", Figure::Float(finished.residual));
-        summary.insert("sum", Figure::Float(sum));
-        let done = Done {
-            session: &finished.session,
-            plan: &finished.plan,
-            iterations: finished.iterations,
-            load_seconds: finished.load_seconds,
-        };
-        let mut result = outcome(&done, summary, vec![column], true);
-        result.report.summary.insert("top", top(graph, &result.columns[0], self.top)?);
-        Ok(result)
+        let iterations = Iterations::declare(&mut planner, &program, scans)?;
+        Ok(planner.decide()?.prepared(move |session| {
+            let ended = iterations.run(session, &program)?;
+            let isolated = *program.isolated_rank.lock().expect("no holder panics");
+            let mut sum = isolated * program.isolated;
+            ended.values.for_each(|_, rank| sum += rank)?;
+            let scores = Column::new("score", ended.values.into_values());
+            let results = session
+                .results(ended.iterations)
+                .figure("residual", ended.residual)
+                .figure("sum", sum)
+                .column(scores.isolated(Isolated::Value(isolated)));
+            Ok(results.ranked(self.top)?.outcome())
+        }))
     }
 }

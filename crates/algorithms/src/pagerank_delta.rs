@@ -17,17 +17,15 @@ use std::sync::{
 };
 
 use outercore_engine::{
-    Column, Figure, Isolated, Meaning, Outcome, Plan, Pod, Result, RunConfig, RunProgress,
-    execute::{execute, plan},
+    Column, Isolated, Job, Pod, Result,
+    execute::Iterations,
     monoid::Sum,
+    plan::{Planner, Prepared},
     program::{Context, Start, VertexProgram},
 };
 use outercore_graph::Graph;
 
-use crate::{
-    algorithm::Algorithm,
-    finish::{Done, Summary, outcome, top},
-};
+use crate::algorithm::Algorithm;
 
 /// PageRank by differences, and its parameters.
 #[derive(Clone, Debug)]
@@ -181,44 +179,24 @@ impl Algorithm for PageRankDelta {
         "pagerank-delta"
     }
 
-    fn plan(&self, graph: &Graph, config: &RunConfig) -> Result<Plan> {
-        Ok(plan(&Program::new(self, graph), self.name(), graph, config, None)?.0)
-    }
-
-    fn run(
-        &self,
-        graph: &Graph,
-        config: &RunConfig,
-        progress: &dyn RunProgress,
-    ) -> Result<Outcome> {
-        let program = Program::new(self, graph);
-        let finished = execute(&program, self.name(), graph, config, progress, None)?;
-        let (rank, difference) =
-            program.alone.lock().map(|state| *state).expect("no holder panics");
-        let mut sum = (rank + difference) * program.isolated;
-        finished.values.for_each(|_, state| sum += state.rank + state.difference)?;
-        let column = Column {
-            name: "score",
-            values: finished
-                .values
-                .map(graph, config.huge_pages, |state| state.rank + state.difference)?,
-            isolated: Isolated::Value(rank + difference),
-            meaning: Meaning::Number,
-            exceptions: Vec::new(),
-        };
-        let mut summary = Summary::new();
-        summary.insert(
-            "residual",
-            Figure::Float(finished.residual + program.isolated * difference.abs()),
-        );
-        summary.insert("sum", Figure::Float(sum));
-        summary.insert("top", top(graph, &column, self.top)?);
-        let done = Done {
-            session: &finished.session,
-            plan: &finished.plan,
-            iterations: finished.iterations,
-            load_seconds: finished.load_seconds,
-        };
-        Ok(outcome(&done, summary, vec![column], true))
+    fn prepare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
+        let program = Program::new(self, job.graph);
+        let mut planner = Planner::new(self.name(), job);
+        let iterations = Iterations::declare(&mut planner, &program, None)?;
+        Ok(planner.decide()?.prepared(move |session| {
+            let ended = iterations.run(session, &program)?;
+            let (rank, difference) = *program.alone.lock().expect("no holder panics");
+            let mut sum = (rank + difference) * program.isolated;
+            ended.values.for_each(|_, state| sum += state.rank + state.difference)?;
+            let score = |state: &State| state.rank + state.difference;
+            let scores = ended.values.map(job.graph, job.config.huge_pages, score)?;
+            let scores = Column::new("score", scores);
+            let results = session
+                .results(ended.iterations)
+                .figure("residual", ended.residual + program.isolated * difference.abs())
+                .figure("sum", sum)
+                .column(scores.isolated(Isolated::Value(rank + difference)));
+            Ok(results.ranked(self.top)?.outcome())
+        }))
     }
 }

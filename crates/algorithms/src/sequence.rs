@@ -42,7 +42,7 @@ impl<'s, T: Pod + Copy> Sequence<'s, T> {
         let vertices = graph.connected();
         let mut bounds: Vec<u64> = (0..vertices).step_by(BLOCK as usize).collect();
         bounds.push(vertices);
-        let array = DiskArray::create(graph.disk(), &graph.scratch_folder(), &bounds)?;
+        let array = DiskArray::create(session.disk(), &graph.scratch_folder(), &bounds)?;
         Ok(Self {
             session,
             array,

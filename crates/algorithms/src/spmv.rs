@@ -2,17 +2,14 @@
 //! x all ones; weight 1 where there are none.
 
 use outercore_engine::{
-    Column, Figure, Isolated, Meaning, Outcome, Plan, Result, RunConfig, RunProgress,
-    execute::{execute, plan},
+    Column, Isolated, Job, Result,
+    execute::Iterations,
     monoid::Sum,
+    plan::{Planner, Prepared},
     program::{Context, Start, VertexProgram},
 };
-use outercore_graph::Graph;
 
-use crate::{
-    algorithm::Algorithm,
-    finish::{Done, Summary, outcome},
-};
+use crate::algorithm::Algorithm;
 
 /// The product of the transposed adjacency matrix and a vector of ones.
 #[derive(Clone, Debug, Default)]
@@ -67,34 +64,19 @@ impl Algorithm for Spmv {
         "spmv"
     }
 
-    fn plan(&self, graph: &Graph, config: &RunConfig) -> Result<Plan> {
-        Ok(plan(&Program, self.name(), graph, config, Some(1))?.0)
-    }
-
-    fn run(
-        &self,
-        graph: &Graph,
-        config: &RunConfig,
-        progress: &dyn RunProgress,
-    ) -> Result<Outcome> {
-        let finished = execute(&Program, self.name(), graph, config, progress, Some(1))?;
-        let mut squares = 0.0;
-        finished.values.for_each(|_, value| squares += value * value)?;
-        let mut summary = Summary::new();
-        summary.insert("norm", Figure::Float(squares.sqrt()));
-        let column = Column {
-            name: "value",
-            values: finished.values.into_values(),
-            isolated: Isolated::Value(0.0),
-            meaning: Meaning::Number,
-            exceptions: Vec::new(),
-        };
-        let done = Done {
-            session: &finished.session,
-            plan: &finished.plan,
-            iterations: finished.iterations,
-            load_seconds: finished.load_seconds,
-        };
-        Ok(outcome(&done, summary, vec![column], false))
+    fn prepare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
+        let mut planner = Planner::new(self.name(), job);
+        let iterations = Iterations::declare(&mut planner, &Program, Some(1))?;
+        Ok(planner.decide()?.prepared(move |session| {
+            let ended = iterations.run(session, &Program)?;
+            let mut squares = 0.0;
+            ended.values.for_each(|_, value| squares += value * value)?;
+            let values = Column::new("value", ended.values.into_values());
+            Ok(session
+                .results(ended.iterations)
+                .figure("norm", squares.sqrt())
+                .column(values.isolated(Isolated::Value(0.0)))
+                .outcome())
+        }))
     }
 }

@@ -14,7 +14,7 @@ use std::sync::{
 };
 
 use outercore_engine::{
-    Figure, MemoryModel, Outcome, Plan, Result, RunConfig, RunProgress, budget::Needs,
+    Figure, MemoryModel, Outcome, Plan, Result, RunConfig, RunProgress, plan::Needs,
     plan::PlanItem, session::Session,
 };
 use outercore_graph::Graph;
@@ -100,6 +100,7 @@ impl Counted {
             external: Some(with_index(MemoryModel::FullyExternal)),
             edges: edges.clone(),
             scans: None,
+            ..Needs::default()
         }
         .plan(graph, config)?;
         let sizes = Sizes::within(graph, counting, room, least);

@@ -14,8 +14,7 @@ use outercore_graph::{Direction, Graph, WeightKind};
 use outercore_storage::HugeVec;
 
 use crate::{
-    budget::{Needs, pass_over},
-    config::{MemoryModel, ReadPolicy, RunConfig, RunProgress},
+    config::{ReadPolicy, RunConfig, RunProgress, Silent},
     costs::{self, Lists, Scan},
     edges::{
         grid::{Grid, combine::combine_all},
@@ -23,10 +22,11 @@ use crate::{
         stream::IoIterator,
     },
     error::{EngineError, Result},
-    external::{self, early::Early, run::Ended},
+    external::{self, early::Early},
     frontier::Frontier,
+    job::Job,
     monoid::Monoid,
-    plan::{Plan, PlanItem},
+    plan::{Plan, Planner},
     program::{Context, Monotone, Start, VertexProgram},
     report::Costs,
     session::Session,
@@ -41,7 +41,7 @@ const PART: u64 = 1 << 14;
 /// range's lock: about four times what a interval's owner pays.
 const COMBINED: f64 = 16e-9;
 
-/// A finished run of a program.
+/// A finished run of a program, with its session.
 pub struct Finished<'a, V: outercore_storage::Pod> {
     /// The final values.
     pub values: FinalValues<V>,
@@ -57,10 +57,123 @@ pub struct Finished<'a, V: outercore_storage::Pod> {
     pub load_seconds: f64,
 }
 
+/// What a program leaves.
+pub struct Ended<V: outercore_storage::Pod> {
+    /// The final values.
+    pub values: FinalValues<V>,
+    /// Iterations.
+    pub iterations: u64,
+    /// The last iteration's residual.
+    pub residual: f64,
+}
+
 /// How edges of one direction are reached.
 struct Channel {
     rows: Option<Rows>,
     grid: Option<Grid>,
+}
+
+/// A program and how it is to run, as a resource of a plan.
+pub struct Iterations<P> {
+    /// The number of iterations, where it is known.
+    scans: Option<u64>,
+    early: Option<Early<P>>,
+}
+
+impl<P: VertexProgram> Iterations<P> {
+    /// Declares what `program` needs; `scans` is the number of iterations, where it is known.
+    pub fn declare(planner: &mut Planner, program: &P, scans: Option<u64>) -> Result<Self> {
+        let this = Self { scans, early: None };
+        this.price(planner, program)?;
+        Ok(this)
+    }
+
+    /// The same for a program whose vertices may be computed early, if that was asked for.
+    pub fn declare_monotone(planner: &mut Planner, program: &P) -> Result<Self>
+    where
+        P: Monotone,
+    {
+        let this = Self { scans: None, early: Early::new(planner.job().config.early()) };
+        this.price(planner, program)?;
+        Ok(this)
+    }
+
+    fn price(&self, planner: &mut Planner, program: &P) -> Result<()> {
+        let Job { graph, config, .. } = planner.job();
+        let (vertices, routes) = (graph.connected(), routes(program, graph, config)?);
+        let values = [
+            ("values", size_of::<P::Value>()),
+            ("signals", size_of::<P::Signal>()),
+            ("messages", size_of::<P::Message>()),
+        ];
+        for (name, size) in values {
+            planner.in_turn(name, vertices * size as u64);
+        }
+        planner.in_turn("frontiers", 3 * Frontier::bytes(vertices));
+        for route in &routes {
+            match route.rows {
+                Some(_) => planner.in_turn("row index", Rows::index_bytes(graph)),
+                None => planner.in_turn("degrees", vertices * 4),
+            }
+            route.edges().into_iter().for_each(|section| planner.edges(section));
+        }
+        planner.scans(self.scans);
+        planner.method(if routes.iter().all(|route| route.rows.is_none()) {
+            "full scans of the grid"
+        } else {
+            "iterations over a frontier; the cheaper of grid and rows for each"
+        });
+        if self.early.is_some() {
+            planner.computes_early();
+        }
+        let resident: Vec<String> = routes.iter().flat_map(Route::sections).collect();
+        let external = external::needs::declare(planner, program, self.early.as_ref())?;
+        planner.sections(move |decision| match &external {
+            Some(external) if decision.is_external() || decision.in_passes => {
+                external.names(decision.room)
+            }
+            _ => Ok(resident.clone()),
+        });
+        Ok(())
+    }
+
+    /// Runs the program to its end in a session whose plan it is part of.
+    pub fn run(&self, session: &Session, program: &P) -> Result<Ended<P::Value>> {
+        let decision = session.decision();
+        if decision.is_external() || decision.in_passes {
+            return external::run::execute(program, session, (self.scans, self.early));
+        }
+        let routes = routes(program, session.graph, session.config)?;
+        let total = routes.iter().map(Route::ways).sum::<u64>();
+        let (mut channels, mut degrees) = (Vec::new(), None);
+        for route in &routes {
+            let open =
+                |names: Vec<String>| names.iter().map(|name| session.section(name)).collect();
+            let rows = match route.rows {
+                Some(rows) => {
+                    let sections = open(Rows::sections(rows, route.weights));
+                    Some(Rows::load(session, sections, decision.room / total)?)
+                }
+                None => {
+                    let section = session.section(&route.degrees());
+                    let len = session.graph.connected() as usize;
+                    degrees.get_or_insert(load_table(session, &section, len)?);
+                    None
+                }
+            };
+            let grid = if route.grid {
+                let words = session.section("grid.words");
+                Some(Grid::open(session, words, decision.room / total)?)
+            } else {
+                None
+            };
+            channels.push(Channel { rows, grid });
+        }
+        session.loaded();
+        let run = Run::new(program, session, &channels, degrees.as_deref())?;
+        let (values, iterations, residual) = run.iterate()?;
+        Ok(Ended { values: FinalValues::Memory(values), iterations, residual })
+    }
 }
 
 /// What a program needs: the plan, and the bytes that may cache edges.
@@ -71,7 +184,10 @@ pub fn plan<P: VertexProgram>(
     config: &RunConfig,
     scans: Option<u64>,
 ) -> Result<(Plan, u64)> {
-    plan_with(program, name, graph, config, (scans, None))
+    let mut planner = Planner::new(name, Job { graph, config, progress: &Silent });
+    Iterations::declare(&mut planner, program, scans)?;
+    let decided = planner.decide()?;
+    Ok((decided.plan, decided.decision.room))
 }
 
 /// The same for a program whose vertices may be computed early, if `config` says so.
@@ -81,76 +197,10 @@ pub fn plan_monotone<P: Monotone>(
     graph: &Graph,
     config: &RunConfig,
 ) -> Result<(Plan, u64)> {
-    plan_with(program, name, graph, config, (None, Early::new(config.early())))
-}
-
-fn plan_with<P: VertexProgram>(
-    program: &P,
-    name: &'static str,
-    graph: &Graph,
-    config: &RunConfig,
-    (scans, early): (Option<u64>, Option<Early<P>>),
-) -> Result<(Plan, u64)> {
-    let vertices = graph.connected();
-    let sets = routes(program, graph, config)?;
-    let item = |name, bytes_each: usize| PlanItem { name, bytes: vertices * bytes_each as u64 };
-    let mut resident = vec![
-        item("values", size_of::<P::Value>()),
-        item("signals", size_of::<P::Signal>()),
-        item("messages", size_of::<P::Message>()),
-    ];
-    resident.push(PlanItem { name: "frontiers", bytes: 3 * Frontier::bytes(vertices) });
-    let mut edges = Vec::new();
-    for route in &sets {
-        if route.rows.is_some() {
-            resident.push(PlanItem { name: "row index", bytes: Rows::index_bytes(graph) });
-        } else {
-            resident.push(item("degrees", 4));
-        }
-        if route.grid {
-            edges.push("grid.words".to_owned());
-        }
-        if let Some(direction) = route.rows {
-            edges.extend(Rows::sections(direction, route.weights).into_iter().skip(2));
-        }
-    }
-    let method = if sets.iter().all(|route| route.rows.is_none()) {
-        "full scans of the grid"
-    } else {
-        "iterations over a frontier; the cheaper of grid and rows for each"
-    };
-    let external = if external::suits(program, graph) {
-        Some(external::needs::least(program, graph, config, early.as_ref())?)
-    } else {
-        None
-    };
-    let needs =
-        Needs { algorithm: name, method: method.to_owned(), resident, external, edges, scans };
-    let (mut plan, mut room) = if early.is_some() {
-        needs.plan_early(graph, config)?
-    } else {
-        needs.plan(graph, config)?
-    };
-    if plan.memory_model == MemoryModel::FullyExternal {
-        plan.method = external::method(program, graph).to_owned();
-        plan.disk_bytes = external::needs::disk_bytes::<P>(graph);
-    } else if plan.memory_model == MemoryModel::SemiExternal
-        && let Some(near) = external::needs::near(program, graph, config)?
-    {
-        let (whole, share) = (plan.bytes_per_scan + room, external::needs::share(graph)?);
-        let kept: u64 = near.iter().map(|item| item.bytes).sum();
-        let arrays = [external::needs::least(program, graph, config, None)?, near].concat();
-        if pass_over(&mut plan, &mut room, graph, config, arrays, share) {
-            // The run itself decides what stays in memory; the plan has seen to it that everything
-            // does.
-            room += kept;
-            plan.method = "passes over the grid, up and down in turn, in which half of the edges serve two iterations".to_owned();
-            plan.expected_bytes_read =
-                scans.map(|scans| whole + plan.bytes_per_scan * scans.saturating_sub(1));
-            plan.in_passes = true;
-        }
-    }
-    Ok((plan, room))
+    let mut planner = Planner::new(name, Job { graph, config, progress: &Silent });
+    Iterations::declare_monotone(&mut planner, program)?;
+    let decided = planner.decide()?;
+    Ok((decided.plan, decided.decision.room))
 }
 
 /// The sections by which one direction's edges are reached.
@@ -159,6 +209,36 @@ struct Route {
     rows: Option<Direction>,
     degrees: Direction,
     weights: bool,
+}
+
+impl Route {
+    fn degrees(&self) -> String {
+        format!("{}.degrees", self.degrees.name())
+    }
+
+    /// The sections that a run opens.
+    fn sections(&self) -> Vec<String> {
+        let mut names = match self.rows {
+            Some(rows) => Rows::sections(rows, self.weights),
+            None => vec![self.degrees()],
+        };
+        names.extend(self.grid.then(|| "grid.words".to_owned()));
+        names
+    }
+
+    /// Those of them that have edges.
+    fn edges(&self) -> Vec<String> {
+        let mut names: Vec<String> =
+            self.grid.then(|| "grid.words".to_owned()).into_iter().collect();
+        let rows = self.rows.map(|rows| Rows::sections(rows, self.weights));
+        names.extend(rows.into_iter().flatten().skip(2));
+        names
+    }
+
+    /// The ways that share what is left of the budget.
+    fn ways(&self) -> u64 {
+        u64::from(self.grid) + u64::from(self.rows.is_some())
+    }
 }
 
 fn routes<P: VertexProgram>(program: &P, graph: &Graph, config: &RunConfig) -> Result<Vec<Route>> {
@@ -198,7 +278,9 @@ pub fn execute<'a, P: VertexProgram>(
     progress: &'a dyn RunProgress,
     scans: Option<u64>,
 ) -> Result<Finished<'a, P::Value>> {
-    execute_with(program, name, graph, config, progress, (scans, None))
+    let mut planner = Planner::new(name, Job { graph, config, progress });
+    let iterations = Iterations::declare(&mut planner, program, scans)?;
+    finish(planner, &iterations, program)
 }
 
 /// The same for a program whose vertices may be computed early, if `config` says so.
@@ -209,93 +291,22 @@ pub fn execute_monotone<'a, P: Monotone>(
     config: &'a RunConfig,
     progress: &'a dyn RunProgress,
 ) -> Result<Finished<'a, P::Value>> {
-    execute_with(program, name, graph, config, progress, (None, Early::new(config.early())))
+    let mut planner = Planner::new(name, Job { graph, config, progress });
+    let iterations = Iterations::declare_monotone(&mut planner, program)?;
+    finish(planner, &iterations, program)
 }
 
-fn execute_with<'a, P: VertexProgram>(
+fn finish<'a, P: VertexProgram>(
+    planner: Planner<'a>,
+    iterations: &Iterations<P>,
     program: &P,
-    name: &'static str,
-    graph: &'a Graph,
-    config: &'a RunConfig,
-    progress: &'a dyn RunProgress,
-    (scans, early): (Option<u64>, Option<Early<P>>),
 ) -> Result<Finished<'a, P::Value>> {
-    let (plan, cache) = plan_with(program, name, graph, config, (scans, early))?;
-    if plan.memory_model == MemoryModel::FullyExternal || plan.in_passes {
-        let names = external::needs::sections(program, graph, config, early.as_ref(), cache)?;
-        let (session, sections) = Session::open(
-            graph,
-            config,
-            progress,
-            &names.iter().map(String::as_str).collect::<Vec<_>>(),
-        )?;
-        let ended = external::run::execute(program, &session, sections, cache, (scans, early))?;
-        let Ended { values, iterations, residual, load_seconds } = ended;
-        return Ok(Finished {
-            values: FinalValues::Stored(values),
-            session,
-            plan,
-            iterations,
-            residual,
-            load_seconds,
-        });
-    }
-    let routes = routes(program, graph, config)?;
-    let mut names: Vec<String> = Vec::new();
-    for route in &routes {
-        match route.rows {
-            Some(direction) => names.extend(Rows::sections(direction, route.weights)),
-            None => names.push(format!("{}.degrees", route.degrees.name())),
-        }
-        if route.grid {
-            names.push("grid.words".to_owned());
-        }
-    }
-    let (session, sections) = Session::open(
-        graph,
-        config,
-        progress,
-        &names.iter().map(String::as_str).collect::<Vec<_>>(),
-    )?;
-    let mut sections = sections.into_iter();
-    let total: u64 =
-        routes.iter().map(|route| u64::from(route.grid) + u64::from(route.rows.is_some())).sum();
-    let mut channels = Vec::new();
-    let mut degrees = None;
-    for route in &routes {
-        let rows = match route.rows {
-            Some(direction) => {
-                let count = Rows::sections(direction, route.weights).len();
-                Some(Rows::load(&session, sections.by_ref().take(count).collect(), cache / total)?)
-            }
-            None => {
-                let section = sections.next().expect("the section was opened");
-                degrees.get_or_insert(load_table(&session, &section, graph.connected() as usize)?);
-                None
-            }
-        };
-        let grid = if route.grid {
-            Some(Grid::open(
-                &session,
-                sections.next().expect("the section was opened"),
-                cache / total,
-            )?)
-        } else {
-            None
-        };
-        channels.push(Channel { rows, grid });
-    }
-    let load_seconds = session.seconds();
-    let run = Run::new(program, &session, &channels, degrees.as_deref())?;
-    let (values, iterations, residual) = run.iterate()?;
-    Ok(Finished {
-        values: FinalValues::Memory(values),
-        session,
-        plan,
-        iterations,
-        residual,
-        load_seconds,
-    })
+    let decided = planner.decide()?;
+    let plan = decided.plan.clone();
+    let session = decided.start()?;
+    let Ended { values, iterations, residual } = iterations.run(&session, program)?;
+    let load_seconds = session.load_seconds();
+    Ok(Finished { values, session, plan, iterations, residual, load_seconds })
 }
 
 struct Run<'r, P: VertexProgram> {

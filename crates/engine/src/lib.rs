@@ -16,7 +16,6 @@
 //! - [`values`]: per-vertex values, in memory or on scratch.
 //! - [`error`]: [`EngineError`], what else it can end with.
 
-pub mod budget;
 pub mod config;
 pub mod costs;
 pub mod edges;
@@ -24,16 +23,15 @@ pub mod error;
 pub mod execute;
 pub mod external;
 pub mod frontier;
+mod job;
 pub mod limits;
-pub mod meter;
 pub mod monoid;
+mod outcome;
 pub mod plan;
 pub mod program;
-pub mod reader;
 pub mod report;
 pub mod session;
 pub mod values;
-pub mod workers;
 
 pub use outercore_storage::{HugePages, HugeVec, Pod, backend::IoBackend};
 
@@ -42,6 +40,8 @@ pub use config::{
     RunProgress, Silent,
 };
 pub use error::{EngineError, Result};
+pub use job::Job;
+pub use outcome::Results;
 pub use plan::{Plan, human_bytes};
 pub use report::{
     Cell, Column, Figure, IoReport, Isolated, IterationReport, Meaning, Outcome, RunReport, TopRow,

@@ -77,6 +77,12 @@ impl Disk {
         Self(Arc::new(Inner { counters: IoCounters::default(), faults: Some(faults) }))
     }
 
+    /// The same access with counters of its own, at zero; faults are shared.
+    pub fn counted_apart(&self) -> Self {
+        let faults = self.0.faults.clone();
+        Self(Arc::new(Inner { counters: IoCounters::default(), faults }))
+    }
+
     /// What was moved so far.
     pub fn counters(&self) -> &IoCounters {
         &self.0.counters

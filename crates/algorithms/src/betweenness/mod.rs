@@ -356,12 +356,12 @@ struct Totals {
 
 impl Totals {
     fn add<V: Pod>(&mut self, finished: &Finished<V>) {
-        let counters = &finished.session.counters;
+        let (counters, disk) = (&finished.session.counters, finished.session.disk().counters());
         self.iterations += finished.iterations;
-        self.bytes_read += counters.bytes_read.load(Relaxed);
+        self.bytes_read += disk.bytes_read.load(Relaxed);
         self.useful_bytes += counters.useful_bytes.load(Relaxed);
-        self.bytes_written += counters.bytes_written.load(Relaxed);
-        self.requests += counters.requests.load(Relaxed);
+        self.bytes_written += disk.bytes_written.load(Relaxed);
+        self.requests += disk.read_requests.load(Relaxed);
         self.edges += counters.edges.load(Relaxed);
         let busy = finished.session.workers.busy_seconds();
         self.busy.resize(busy.len(), 0.0);

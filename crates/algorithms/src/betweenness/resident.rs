@@ -18,12 +18,12 @@ use std::{
 
 use outercore_engine::{
     HugeVec, Plan, Pod, Result, RunConfig,
-    budget::Needs,
     edges::{
         rows::Rows,
         stream::{IoIterator, List},
     },
     error::all,
+    plan::Needs,
     plan::PlanItem,
     session::{OpenSection, Session},
 };
@@ -162,6 +162,7 @@ fn plan(graph: &Graph, config: &RunConfig, lanes: usize) -> Result<(Plan, u64)> 
         external: None,
         edges: lists::edge_sections(graph, "betweenness")?,
         scans: None,
+        ..Needs::default()
     }
     .plan(graph, config)
 }

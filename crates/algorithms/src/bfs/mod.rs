@@ -15,10 +15,10 @@ mod tree;
 use outercore_engine::{
     Column, Figure, Isolated, Meaning, MemoryModel, Outcome, Plan, ReadPolicy, Result, RunConfig,
     RunProgress,
-    budget::Needs,
     edges::{degrees::Degrees, grid::Grid, heads::Heads, rows::Rows, stream::IoIterator},
     execute::plan_monotone,
     frontier::Frontier,
+    plan::Needs,
     plan::PlanItem,
     session::Session,
 };
@@ -89,6 +89,7 @@ impl Bfs {
             external: Some(external),
             edges,
             scans: None,
+            ..Needs::default()
         })
     }
 }
@@ -119,7 +120,7 @@ impl Search<'_> {
     fn run(&mut self, source: u64) -> Result<(u64, u64, u64)> {
         let mut first = self.nothing();
         self.tree.found(&mut first.batches, 0, source, source);
-        self.tree.end_level(self.session, [first.batches])?;
+        self.tree.end_level([first.batches])?;
         self.current.insert(source);
         self.unvisited.remove(source);
         let mut frontier = (1, u64::from(self.out.degrees.get(source)));
@@ -142,7 +143,7 @@ impl Search<'_> {
             };
             let (vertices, edges) =
                 found.iter().fold((0, 0), |sum, part| (sum.0 + part.vertices, sum.1 + part.edges));
-            self.tree.end_level(self.session, found.into_iter().map(|part| part.batches))?;
+            self.tree.end_level(found.into_iter().map(|part| part.batches))?;
             self.unvisited.remove_all(&self.next);
             std::mem::swap(&mut self.current, &mut self.next);
             self.next.clear();
@@ -351,7 +352,7 @@ impl Algorithm for Bfs {
             out: &out,
             incoming: heads.map(|heads| (incoming.as_ref().unwrap_or(&out), heads)),
             scan,
-            tree: if external { Tree::logs(graph, room)? } else { Tree::memory(&session)? },
+            tree: if external { Tree::logs(&session, room)? } else { Tree::memory(&session)? },
             current: Frontier::new(len, huge)?,
             next: Frontier::new(len, huge)?,
             unvisited,

@@ -11,7 +11,6 @@ use outercore_engine::{
     session::Session,
     values::Number,
 };
-use outercore_graph::Graph;
 
 use crate::level_logs::{self, LevelLogs, UNREACHED};
 
@@ -54,8 +53,8 @@ impl Tree {
     }
 
     /// An empty tree in logs; when it is read, windows take at most `room` bytes.
-    pub fn logs(graph: &Graph, room: u64) -> Result<Self> {
-        Ok(Tree::Logs(Box::new(LevelLogs::new(graph, room)?)))
+    pub fn logs(session: &Session, room: u64) -> Result<Self> {
+        Ok(Tree::Logs(Box::new(LevelLogs::new(session, room)?)))
     }
 
     /// A worker's share of a level.
@@ -80,14 +79,10 @@ impl Tree {
     }
 
     /// Ends a level with what the workers still have.
-    pub fn end_level(
-        &mut self,
-        session: &Session,
-        batches: impl IntoIterator<Item = Batches>,
-    ) -> Result<()> {
+    pub fn end_level(&mut self, batches: impl IntoIterator<Item = Batches>) -> Result<()> {
         let Tree::Logs(logs) = self else { return Ok(()) };
         batches.into_iter().flatten().for_each(|batches| logs.take(batches));
-        logs.end_level(session)
+        logs.end_level()
     }
 
     /// Levels and parents as columns.
@@ -103,7 +98,7 @@ impl Tree {
 
 /// Levels and parents, stored by interval.
 fn stored(session: &Session, logs: &LevelLogs) -> Result<(Values, Values)> {
-    let (disk, folder) = (session.graph.disk(), session.graph.scratch_folder());
+    let (disk, folder) = (session.disk(), session.graph.scratch_folder());
     let array = || DiskArray::create(disk, &folder, logs.intervals());
     let (levels, parents) = (array()?, array()?);
     let mut block = Block::new(logs.widest())?;

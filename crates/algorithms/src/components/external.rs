@@ -206,7 +206,7 @@ pub fn union_find(
 ) -> Result<(Stored<u32>, u64)> {
     let bounds = scan.bounds().to_vec();
     let windows = cut(&bounds, room / 4);
-    let (disk, folder) = (graph.disk(), graph.scratch_folder());
+    let (disk, folder) = (session.disk(), graph.scratch_folder());
     let logs = Spill::create(disk, &folder, windows.len().max(2) - 1, BATCH * 8)
         .map_err(outercore_engine::EngineError::from)?;
     let run =
@@ -309,7 +309,7 @@ impl Run<'_> {
         let mut reader = self.logs.reader();
         for extent in self.logs.extents(index) {
             let bytes = reader.read(extent).map_err(outercore_engine::EngineError::from)?;
-            self.session.counters.bytes_read.fetch_add(bytes.len() as u64, Relaxed);
+            self.session.counters.useful_bytes.fetch_add(bytes.len() as u64, Relaxed);
             for pair in bytes.chunks_exact(8) {
                 let id = |at: usize| {
                     u64::from(u32::from_le_bytes([
@@ -367,7 +367,7 @@ impl Run<'_> {
         }
         let counters = &self.session.counters;
         let labels = Stored::new(
-            DiskArray::create(graph.disk(), &graph.scratch_folder(), &bounds)?,
+            DiskArray::create(self.session.disk(), &graph.scratch_folder(), &bounds)?,
             bounds.clone(),
         )?;
         let mut block = Block::new(labels.widest())?;

@@ -20,9 +20,9 @@ use outercore_engine::HugeVec;
 use outercore_engine::{
     Column, EngineError, Figure, Isolated, Meaning, MemoryModel, Outcome, Plan, Precompute, Preset,
     Result, RunConfig, RunProgress, Values,
-    budget::Needs,
     edges::grid::Grid,
     execute::plan_monotone,
+    plan::Needs,
     plan::PlanItem,
     session::{OpenSection, Session},
 };
@@ -53,6 +53,7 @@ impl Components {
             external: Some(external),
             edges: vec![EdgeScan::edge_section(graph).to_owned()],
             scans: Some(1),
+            ..Needs::default()
         }
     }
 

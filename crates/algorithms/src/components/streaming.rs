@@ -72,7 +72,7 @@ pub fn run(
         Window::new(widest, session.config)?,
         Window::new(if windows.len() > 2 { widest } else { 0 }, session.config)?,
     );
-    let array = || DiskArray::create(graph.disk(), &graph.scratch_folder(), &bounds);
+    let array = || DiskArray::create(session.disk(), &graph.scratch_folder(), &bounds);
     let streaming = Streaming { session, scan, stored: [array()?, array()?], bounds };
     streaming.begin()?;
     let mut scans = 0;

@@ -102,11 +102,7 @@ impl Bounds {
             Levels::Logs { logs, .. } => {
                 let intervals = logs.intervals().to_vec();
                 let array = || {
-                    DiskArray::create(
-                        session.graph.disk(),
-                        &session.graph.scratch_folder(),
-                        &intervals,
-                    )
+                    DiskArray::create(session.disk(), &session.graph.scratch_folder(), &intervals)
                 };
                 let arrays = [array()?, array()?];
                 let mut block = Block::new(logs.widest())?;

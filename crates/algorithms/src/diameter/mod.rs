@@ -14,9 +14,9 @@ mod search;
 use outercore_engine::{
     Column, Figure, FinalValues, Isolated, Meaning, MemoryModel, Outcome, Plan, Result, RunConfig,
     RunProgress, Values,
-    budget::Needs,
     external::array::DiskArray,
     frontier::Frontier,
+    plan::Needs,
     plan::PlanItem,
     session::{OpenSection, Session},
 };
@@ -145,6 +145,7 @@ impl Diameter {
             external: Some(items(MemoryModel::FullyExternal)),
             edges: lists::edge_sections(graph, self.name())?,
             scans: None,
+            ..Needs::default()
         }
         .plan(graph, config)
         .map(|(mut plan, room)| {

@@ -102,10 +102,7 @@ impl<'s> Search<'s> {
         }
         let (len, huge) = (session.graph.connected(), session.config.huge_pages);
         let levels = if slides {
-            Levels::Logs {
-                logs: Box::new(LevelLogs::new(session.graph, room / 2)?),
-                room: room / 2,
-            }
+            Levels::Logs { logs: Box::new(LevelLogs::new(session, room / 2)?), room: room / 2 }
         } else {
             Levels::Memory(HugeVec::zeroed(len as usize, huge)?)
         };
@@ -132,7 +129,7 @@ impl<'s> Search<'s> {
         self.take(&mut first, source, 0);
         std::mem::swap(&mut self.current, &mut self.next);
         self.levels.logged(first.batches);
-        self.levels.end_level(session)?;
+        self.levels.end_level()?;
         let mut reach = Reach { vertices: 1, depth: 0, farthest: source };
         let mut frontier = Found { vertices: 1, edges: self.edges_of(source), batches: None };
         let (mut unexplored, mut pulling) = (self.edges, false);
@@ -201,7 +198,7 @@ impl<'s> Search<'s> {
                 }
             }
         }
-        self.levels.end_level(self.session)?;
+        self.levels.end_level()?;
         Ok(sum)
     }
 
@@ -264,7 +261,7 @@ impl Levels {
                     |(), range| forget(range),
                 );
             }
-            Levels::Logs { logs, room } => **logs = LevelLogs::new(session.graph, *room)?,
+            Levels::Logs { logs, room } => **logs = LevelLogs::new(session, *room)?,
         }
         Ok(())
     }
@@ -283,10 +280,10 @@ impl Levels {
         }
     }
 
-    fn end_level(&mut self, session: &Session) -> Result<()> {
+    fn end_level(&mut self) -> Result<()> {
         match self {
             Levels::Memory(_) => Ok(()),
-            Levels::Logs { logs, .. } => logs.end_level(session),
+            Levels::Logs { logs, .. } => logs.end_level(),
         }
     }
 }

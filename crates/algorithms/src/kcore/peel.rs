@@ -11,9 +11,9 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use outercore_engine::{
     HugeVec, MemoryModel, Result, RunConfig, RunProgress, Values,
-    budget::Needs,
     edges::{degrees::Degrees, rows::Rows, stream::IoIterator},
     frontier::Frontier,
+    plan::Needs,
     plan::PlanItem,
     session::Session,
 };
@@ -48,6 +48,7 @@ pub fn needs(name: &'static str, graph: &Graph) -> Result<Needs> {
         ]),
         edges: row_sections(graph, Direction::Out, false)?.split_off(2),
         scans: Some(1),
+        ..Needs::default()
     })
 }
 

@@ -102,7 +102,7 @@ impl<'s> Search<'s> {
         let intervals = graph.grid()?.intervals.clone();
         let windows = crate::components::windows(&intervals, room / 8);
         let (disk, folder, count) =
-            (graph.disk(), graph.scratch_folder(), windows.len().max(2) - 1);
+            (session.disk(), graph.scratch_folder(), windows.len().max(2) - 1);
         Ok(Self {
             session,
             rows,
@@ -138,9 +138,9 @@ impl<'s> Search<'s> {
             let (mut active, mut lists, mut brought) = (0, 0, 0);
             while let Some(index) = self.next_window(window.index, bound) {
                 brought += self.bring(&mut window, index)?;
-                let before = self.session.counters.bytes_read.load(Relaxed);
+                let before = self.session.bytes_read();
                 active += self.settle(&window, bound)?;
-                lists += self.session.counters.bytes_read.load(Relaxed) - before;
+                lists += self.session.bytes_read() - before;
             }
             // Distances that move to and fro cost more than lists that are read again.
             if brought > 2 * lists {
@@ -243,9 +243,7 @@ impl<'s> Search<'s> {
         for &extent in &extents {
             let bytes = reader.read(extent).map_err(EngineError::from)?;
             moved += bytes.len() as u64;
-            self.session.counters.bytes_read.fetch_add(bytes.len() as u64, Relaxed);
             self.session.counters.useful_bytes.fetch_add(bytes.len() as u64, Relaxed);
-            self.session.counters.requests.fetch_add(1, Relaxed);
             for entry in bytes.chunks_exact(ENTRY) {
                 let number = |at: usize| {
                     u64::from_le_bytes(entry[at..at + 8].try_into().expect("eight bytes"))
@@ -345,7 +343,6 @@ impl<'s> Search<'s> {
                 sent.fetch_min(nearest, Relaxed);
             }
         }
-        self.session.counters.bytes_written.fetch_max(self.logs.written_bytes(), Relaxed);
         Ok(())
     }
 

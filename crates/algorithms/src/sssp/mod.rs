@@ -13,7 +13,6 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use outercore_engine::{
     Column, EngineError, Figure, HugeVec, Isolated, Meaning, MemoryModel, Outcome, Plan, Result,
     RunConfig, RunProgress, Values,
-    budget::Needs,
     edges::{
         degrees::Degrees,
         rows::{Rows, mean_weight},
@@ -21,6 +20,7 @@ use outercore_engine::{
     },
     execute::weight_value,
     frontier::Frontier,
+    plan::Needs,
     plan::PlanItem,
     report::Cell,
     session::Session,
@@ -61,6 +61,7 @@ impl Sssp {
             ]),
             edges: row_sections(graph, Direction::Out, true)?.split_off(2),
             scans: None,
+            ..Needs::default()
         })
     }
 

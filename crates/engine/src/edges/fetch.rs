@@ -10,7 +10,7 @@ use outercore_storage::{Buffer, PAGE};
 use super::{cache::prefix::PrefixCache, rows::Rows, stream::List, wanted::Group};
 use crate::{
     error::Result,
-    reader::Reader,
+    session::Reader,
     session::{OpenSection, QUEUE_DEPTH, Session},
 };
 
@@ -81,8 +81,7 @@ impl<'s> Lane<'s> {
         };
         let (first, last) = (edges.start * self.width, edges.end * self.width - 1);
         // A section's file ends with a whole page.
-        first & !mask(first)
-            ..((last | mask(last)) + 1).min(self.section.section.pages() * PAGE_BYTES)
+        first & !mask(first)..((last | mask(last)) + 1).min(self.section.pages() * PAGE_BYTES)
     }
 
     /// The blocks of that.
@@ -318,7 +317,7 @@ impl<'s, 'r> Fetch<'s, 'r> {
             return Ok(());
         }
         let what = "a list that was read in part of a page is not ascending, or names a vertex that does not exist".to_owned();
-        Err(GraphError::Corrupt { path: neighbors.section.section.path().to_owned(), what }.into())
+        Err(GraphError::Corrupt { path: neighbors.section.path().to_owned(), what }.into())
     }
 
     /// Hands the lists of some vertices over that are in memory, all of them.

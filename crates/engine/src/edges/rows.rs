@@ -93,13 +93,12 @@ impl Rows {
         let weights = next().ok();
         let manifest = session.graph.manifest();
         let huge = session.config.huge_pages;
-        let total =
-            adjacency.section.bytes + weights.as_ref().map_or(0, |weights| weights.section.bytes);
+        let total = adjacency.bytes + weights.as_ref().map_or(0, |weights| weights.bytes);
         let share = |section: &OpenSection| -> Result<PrefixCache> {
-            let bytes = (u128::from(cache) * u128::from(section.section.bytes)
-                / u128::from(total.max(1))) as u64;
+            let bytes =
+                (u128::from(cache) * u128::from(section.bytes) / u128::from(total.max(1))) as u64;
             PrefixCache::new(
-                (bytes / PrefixCache::PAGE_COST).min(section.section.pages()),
+                (bytes / PrefixCache::PAGE_COST).min(section.pages()),
                 huge.for_streams(),
             )
         };
@@ -209,14 +208,11 @@ pub fn load_range<T: outercore_storage::Pod + bytemuck::Pod>(
     range: Range<u64>,
 ) -> Result<HugeVec<T>> {
     let size = size_of::<T>() as u64;
-    if section.section.bytes < range.end * size {
-        let what =
-            format!("it has {} bytes where {} are needed", section.section.bytes, range.end * size);
-        return Err(outercore_graph::GraphError::Corrupt {
-            path: section.section.path().to_owned(),
-            what,
-        }
-        .into());
+    if section.bytes < range.end * size {
+        let what = format!("it has {} bytes where {} are needed", section.bytes, range.end * size);
+        return Err(
+            outercore_graph::GraphError::Corrupt { path: section.path().to_owned(), what }.into()
+        );
     }
     let mut table: HugeVec<T> =
         HugeVec::zeroed((range.end - range.start) as usize, session.config.huge_pages)?;

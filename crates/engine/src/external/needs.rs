@@ -9,15 +9,17 @@ use super::{
     demand::{self, Demand},
     desk::Desk,
     early::Early,
-    fits_grid,
+    fits_grid, method,
     pull::Route,
+    suits,
 };
 use crate::{
     config::{Preset, ReadPolicy, RunConfig},
     edges::grid::index::{GridIndex, Side},
     error::{EngineError, Result},
     frontier::Frontier,
-    plan::PlanItem,
+    job::Job,
+    plan::{Passes, PlanItem, Planner},
     program::{Start, VertexProgram},
 };
 
@@ -96,39 +98,94 @@ pub fn crosses<P: VertexProgram>(program: &P, graph: &Graph, config: &RunConfig)
         && graph.has_whole_grid()
 }
 
-/// The sections that a run opens, which has `room` bytes beside its least.
-pub fn sections<P: VertexProgram>(
+/// The sections of a run.
+pub struct Sections {
+    /// The degrees of the sources.
+    pub degrees: String,
+    /// The lists along which signals come; `None`: the words of the grid.
+    pub pull: Option<Vec<String>>,
+    /// The lists of active vertices, and the bytes that reading them takes; 0 where they are
+    /// counted already.
+    lists: Option<(Vec<String>, u64)>,
+    /// Whether those lists were asked for, and the budget.
+    asked: Option<u64>,
+}
+
+impl Sections {
+    /// Those of a run of `program`.
+    pub fn of<P: VertexProgram>(
+        program: &P,
+        graph: &Graph,
+        config: &RunConfig,
+        early: Option<&Early<P>>,
+    ) -> Result<Self> {
+        if let Some(route) = lists(program, graph) {
+            let degrees = format!("{}.degrees", route.degrees.name());
+            return Ok(Self { degrees, pull: Some(route.sections()), lists: None, asked: None });
+        }
+        let lists = if let Some(prefix) = lists_of_passes(graph, early) {
+            Some((Demand::<P::Message>::sections(prefix), 0))
+        } else if !program.is_selective() || config.read == ReadPolicy::Full {
+            None
+        } else {
+            let needed = demand::bytes::<P>(graph, "out", config.threads)?;
+            Some((Demand::<P::Message>::sections("out"), needed))
+        };
+        let asked = (config.read == ReadPolicy::OnDemand).then_some(config.memory);
+        Ok(Self { degrees: "out.degrees".to_owned(), pull: None, lists, asked })
+    }
+
+    /// The lists of active vertices, where `room` bytes beside the least are enough for them.
+    pub fn lists(&self, room: u64) -> Result<Option<&[String]>> {
+        match (&self.lists, self.asked) {
+            (Some((names, needed)), _) if *needed <= room => Ok(Some(names)),
+            (Some((_, needed)), Some(budget)) => Err(EngineError::Memory {
+                needed: budget - room + needed,
+                budget,
+                what: "reading on demand, fully externally".to_owned(),
+            }),
+            _ => Ok(None),
+        }
+    }
+
+    /// All that a run opens which has `room` bytes beside its least.
+    pub fn names(&self, room: u64) -> Result<Vec<String>> {
+        let mut names = vec![self.degrees.clone()];
+        match &self.pull {
+            Some(lists) => names.extend_from_slice(lists),
+            None => names.push("grid.words".to_owned()),
+        }
+        names.extend(self.lists(room)?.into_iter().flatten().cloned());
+        Ok(names)
+    }
+}
+
+/// Declares what a run of `program` needs whose values are on storage; `None`: there is no such
+/// run.
+pub fn declare<P: VertexProgram>(
+    planner: &mut Planner,
     program: &P,
-    graph: &Graph,
-    config: &RunConfig,
     early: Option<&Early<P>>,
-    room: u64,
-) -> Result<Vec<String>> {
-    if let Some(route) = lists(program, graph) {
-        let mut names = vec![format!("{}.degrees", route.degrees.name())];
-        names.extend(route.sections());
-        return Ok(names);
+) -> Result<Option<Sections>> {
+    let Job { graph, config, .. } = planner.job();
+    if !suits(program, graph) {
+        planner.in_turn_external(None);
+        return Ok(None);
     }
-    let mut names = vec!["out.degrees".to_owned(), "grid.words".to_owned()];
-    if let Some(prefix) = lists_of_passes(graph, early) {
-        names.extend(Demand::<P::Message>::sections(prefix));
-        return Ok(names);
-    }
-    if !program.is_selective() || config.read == ReadPolicy::Full {
-        return Ok(names);
-    }
-    let needed = demand::bytes::<P>(graph, "out", config.threads)?;
-    if needed <= room {
-        names.extend(Demand::<P::Message>::sections("out"));
-    } else if config.read == ReadPolicy::OnDemand {
-        let what = "reading on demand, fully externally".to_owned();
-        return Err(EngineError::Memory {
-            needed: config.memory - room + needed,
-            budget: config.memory,
-            what,
+    let least_items = least(program, graph, config, early)?;
+    if let Some(near) = near(program, graph, config)? {
+        planner.may_pass(Passes {
+            method: "passes over the grid, up and down in turn, in which half of the edges serve \
+                     two iterations",
+            kept: near.iter().map(|item| item.bytes).sum(),
+            arrays: [least(program, graph, config, None)?, near].concat(),
+            share,
         });
     }
-    Ok(names)
+    planner.in_turn_external(Some(least_items));
+    planner.external_method(method(program, graph));
+    planner.scratch(disk_bytes::<P>(graph));
+    Ok(Some(Sections::of(program, graph, config, early)?))
 }
 
 /// Bytes of scratch that a run takes.

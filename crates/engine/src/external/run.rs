@@ -17,7 +17,7 @@ use super::{
     demand::{self, Demand, Gather},
     desk::Desk,
     early::Early,
-    needs::{crosses, lists, lists_of_passes, signal_bytes, smallest_window},
+    needs::{Sections, crosses, lists_of_passes, signal_bytes, smallest_window},
     pass::{Pass, Shared, Worker},
     pull::Pull,
     signals::{HubSignals, Settled, Signals, Window},
@@ -27,9 +27,11 @@ use crate::{
     config::Preset,
     edges::{cache::sub_block_buffer::SubBlockBuffer, grid::index::GridIndex},
     error::Result,
+    execute::Ended,
     frontier::Frontier,
     program::{Context, VertexProgram},
     session::{OpenSection, Session},
+    values::FinalValues,
 };
 
 /// What is known of a interval between passes.
@@ -84,18 +86,6 @@ pub struct External<'r, P: VertexProgram> {
     pub(super) nobody: HubSignals<P::Signal>,
 }
 
-/// What a finished run leaves.
-pub struct Ended<V: outercore_storage::Pod> {
-    /// The final values, by interval.
-    pub values: Stored<V>,
-    /// Iterations.
-    pub iterations: u64,
-    /// The last iteration's residual.
-    pub residual: f64,
-    /// Seconds of loading.
-    pub load_seconds: f64,
-}
-
 /// What the bytes beside the least are for, given out in this order.
 struct Shares {
     windows: Vec<Window>,
@@ -144,37 +134,35 @@ impl Shares {
     }
 }
 
-/// Runs `program` to its end. `sections` are those of [`sections`](super::needs::sections), opened;
-/// `room` bytes are left beside the least. `scans` is the number of iterations, where it is known.
+/// Runs `program` to its end, in a session whose plan has declared it. `scans` is the number of
+/// iterations, where it is known.
 pub fn execute<'r, P: VertexProgram>(
     program: &'r P,
     session: &'r Session<'r>,
-    sections: Vec<OpenSection>,
-    room: u64,
     (scans, early): (Option<u64>, Option<Early<P>>),
 ) -> Result<Ended<P::Value>> {
-    let mut sections = sections.into_iter();
-    let degrees = sections.next().expect("opened");
-    let graph = session.graph;
-    let edges = match lists(program, graph) {
-        Some(_) => Edges::Lists(Box::new(Pull::new(session, sections.by_ref().collect())?)),
-        None => Edges::Grid(sections.next().expect("opened")),
+    let (graph, room) = (session.graph, session.decision().room);
+    let sections = Sections::of(program, graph, session.config, early.as_ref())?;
+    let open = |names: &[String]| names.iter().map(|name| session.section(name)).collect();
+    let degrees = session.section(&sections.degrees);
+    let edges = match &sections.pull {
+        Some(lists) => Edges::Lists(Box::new(Pull::new(session, open(lists))?)),
+        None => Edges::Grid(session.section("grid.words")),
     };
     let on_grid = matches!(edges, Edges::Grid(_));
     let in_passes = lists_of_passes(graph, early.as_ref());
-    let by_lists = sections.len() > 0;
-    let shares =
-        Shares::of(program, session, early.as_ref(), by_lists && in_passes.is_none(), room)?;
+    let lists = sections.lists(room)?;
+    let selects = lists.is_some() && in_passes.is_none();
+    let shares = Shares::of(program, session, early.as_ref(), selects, room)?;
     let bounds = graph.grid()?.intervals.clone();
-    let lists = if by_lists {
-        Some(Demand::new(session, sections.collect(), &bounds, shares.lists)?)
-    } else {
-        None
+    let lists = match lists {
+        Some(names) => Some(Demand::new(session, open(names), &bounds, shares.lists)?),
+        None => None,
     };
     // Complete lists leave nothing for a pass.
     let (rows, demand) = if in_passes == Some("row") { (lists, None) } else { (None, lists) };
     let columns = GridIndex::new(graph.grid()?, graph.connected(), shares.hubs);
-    let (disk, folder) = (graph.disk(), graph.scratch_folder());
+    let (disk, folder) = (session.disk(), graph.scratch_folder());
     let intervals = columns.intervals();
     // What moves most bytes for each of its own stays in memory first: what is written and read
     // again in an iteration, then what is read.
@@ -211,9 +199,12 @@ pub fn execute<'r, P: VertexProgram>(
         nobody: HubSignals::new(0, HugePages::Off)?,
         columns,
     };
-    let (iterations, residual, load_seconds) =
-        run.iterate(&degrees, shares.hubs, partial.as_ref(), scans)?;
-    Ok(Ended { values: Stored::new(run.values, bounds)?, iterations, residual, load_seconds })
+    let (iterations, residual) = run.iterate(&degrees, shares.hubs, partial.as_ref(), scans)?;
+    Ok(Ended {
+        values: FinalValues::Stored(Stored::new(run.values, bounds)?),
+        iterations,
+        residual,
+    })
 }
 
 /// What one iteration goes by.
@@ -232,7 +223,7 @@ impl<'r, P: VertexProgram> External<'r, P> {
         hubs: u64,
         partial: Option<&DiskArray<P::Message>>,
         scans: Option<u64>,
-    ) -> Result<(u64, f64, f64)> {
+    ) -> Result<(u64, f64)> {
         let (session, program, huge) = (self.session, self.program, self.session.config.huge_pages);
         let len = session.graph.connected();
         let widest = self
@@ -248,7 +239,7 @@ impl<'r, P: VertexProgram> External<'r, P> {
         let mut desks = self.desks(hubs > 0)?;
         let mut active = self.begin(degrees, &hub_signals, &mut signals, &sending, &mut desks)?;
         hub_signals.turn();
-        let load_seconds = session.seconds();
+        session.loaded();
         let (mut context, mut residual) = (Context::default(), 0.0);
         let mut pass = Pass { up: true, whole: true, ahead: false };
         loop {
@@ -303,7 +294,7 @@ impl<'r, P: VertexProgram> External<'r, P> {
                 break;
             }
         }
-        Ok((context.iteration, residual, load_seconds))
+        Ok((context.iteration, residual))
     }
 
     /// One iteration by the lists of active vertices.

@@ -1,11 +1,7 @@
 //! [`Reader`]: a worker's queue and the memory that it reads into: either buffers of one size, for
 //! scans, or a [`Pool`] from which on-demand requests take what they need.
 
-use std::{
-    collections::VecDeque,
-    sync::{Arc, atomic::Ordering::Relaxed},
-    time::Instant,
-};
+use std::{collections::VecDeque, sync::Arc, time::Instant};
 
 use outercore_storage::{
     Arena, Buffer, PAGE, StorageError,
@@ -15,7 +11,7 @@ use outercore_storage::{
 use crate::{
     edges::stream::Scratch,
     error::{EngineError, Result},
-    meter::Meter,
+    session::meter::Meter,
     session::{Counters, OpenSection},
 };
 
@@ -128,6 +124,11 @@ impl Reader {
         }
     }
 
+    /// The name of the backend that reads.
+    pub(crate) fn backend(&self) -> &'static str {
+        self.queue.name()
+    }
+
     /// Cuts the pool into buffers, if that is not done.
     pub(crate) fn with_buffers(&mut self) {
         if self.free.is_empty() {
@@ -153,21 +154,19 @@ impl Reader {
     /// buffer comes back once, when all have arrived.
     pub fn submit(
         &mut self,
-        counters: &Counters,
+        _: &Counters,
         section: &OpenSection,
         offset: u64,
         len: usize,
         buffer: Buffer,
         tag: u64,
     ) -> Result<()> {
-        let pieces: Vec<_> = section.section.file.pieces(offset, len).collect();
-        counters.bytes_read.fetch_add(len as u64, Relaxed);
-        counters.requests.fetch_add(pieces.len() as u64, Relaxed);
+        let pieces: Vec<_> = section.file.pieces(offset, len).collect();
         self.meter.started(pieces.len());
         match pieces[..] {
             [] => return Err(EngineError::Usage("an empty request".to_owned())),
             [(file, offset, _, _)] => self.queue.submit(ReadRequest {
-                file: section.first_file + file,
+                file: section.first_file() + file,
                 offset,
                 buffer,
                 len,
@@ -207,7 +206,7 @@ impl Reader {
             rest = after;
             let tag = PIECE | (slot as u64) << 16 | index as u64;
             self.queue.submit(ReadRequest {
-                file: section.first_file + file,
+                file: section.first_file() + file,
                 offset,
                 buffer,
                 len,

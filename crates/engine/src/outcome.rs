@@ -1,0 +1,160 @@
+//! From a finished run to its [`Outcome`]: the summary, the columns, and the report.
+
+use std::{collections::BTreeMap, sync::atomic::Ordering::Relaxed};
+
+use outercore_graph::{Graph, Key};
+
+use crate::{
+    error::Result,
+    report::{Cell, Column, Figure, Isolated, Meaning, Outcome, Planned, RunReport, TopRow},
+    session::Session,
+    values::Values,
+};
+
+/// The results of a run while they are put together.
+pub struct Results<'s> {
+    session: &'s Session<'s>,
+    iterations: u64,
+    summary: BTreeMap<&'static str, Figure>,
+    columns: Vec<Column>,
+    ranked: bool,
+}
+
+impl Session<'_> {
+    /// The results of a run of so many iterations.
+    pub fn results(&self, iterations: u64) -> Results<'_> {
+        Results {
+            session: self,
+            iterations,
+            summary: BTreeMap::new(),
+            columns: Vec::new(),
+            ranked: false,
+        }
+    }
+}
+
+impl Results<'_> {
+    /// Adds a figure to the summary.
+    pub fn figure(mut self, name: &'static str, figure: impl Into<Figure>) -> Self {
+        self.summary.insert(name, figure.into());
+        self
+    }
+
+    /// Adds a value for each vertex.
+    pub fn column(mut self, column: Column) -> Self {
+        self.columns.push(column);
+        self
+    }
+
+    /// The first column's largest values are worth showing: `count` of them go into the summary.
+    pub fn ranked(mut self, count: usize) -> Result<Self> {
+        let top = top(self.session.graph, &self.columns[0], count)?;
+        self.ranked = true;
+        Ok(self.figure("top", top))
+    }
+
+    /// The outcome.
+    pub fn outcome(self) -> Outcome {
+        let Self { session, iterations, summary, columns, ranked } = self;
+        let plan = session.plan().expect("results are those of a planned run");
+        let (disk, counters) = (session.disk().counters(), &session.counters);
+        let read = disk.bytes_read.load(Relaxed);
+        let useful = counters.useful_bytes.load(Relaxed).min(read);
+        let name = session.graph.path().file_name();
+        let report = RunReport {
+            schema: 1,
+            algorithm: plan.algorithm,
+            graph: name.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
+            vertices: session.graph.vertices(),
+            edges: session.graph.edges(),
+            memory_budget_bytes: session.config.memory,
+            peak_rss_bytes: outercore_storage::memory::peak_rss_bytes(),
+            memory_model: plan.memory_model,
+            io_backend: session.backend(),
+            huge_pages: session.huge_buffers(),
+            threads: session.workers.count(),
+            seconds: session.seconds(),
+            load_seconds: session.load_seconds(),
+            iterations,
+            bytes_read: read,
+            bytes_written: disk.bytes_written.load(Relaxed),
+            useful_bytes_read: useful,
+            io_utility: if read == 0 { 1.0 } else { useful as f64 / read as f64 },
+            requests: disk.read_requests.load(Relaxed),
+            io: session.io_report(),
+            edges_processed: counters.edges.load(Relaxed),
+            cache: session.cache(),
+            summary,
+            planned: Planned::of(plan),
+            per_iteration: session.take_iterations(),
+        };
+        Outcome { report, columns, ranked }
+    }
+}
+
+impl Column {
+    /// Numbers; isolated vertices have none.
+    pub fn new(name: &'static str, values: Values) -> Self {
+        let (isolated, meaning) = (Isolated::Null, Meaning::Number);
+        Self { name, values, isolated, meaning, exceptions: Vec::new() }
+    }
+
+    /// Vertices, by internal id.
+    pub fn of_vertices(name: &'static str, values: Values) -> Self {
+        Self { meaning: Meaning::Vertex, ..Self::new(name, values) }
+    }
+
+    /// What isolated vertices have.
+    pub fn isolated(self, isolated: Isolated) -> Self {
+        Self { isolated, ..self }
+    }
+
+    /// Isolated vertices with a value of their own, by internal id.
+    pub fn except(self, exceptions: impl IntoIterator<Item = (u64, f64)>) -> Self {
+        Self { exceptions: exceptions.into_iter().collect(), ..self }
+    }
+}
+
+/// The `count` largest values of a column, ties by internal id.
+fn top(graph: &Graph, column: &Column, count: usize) -> Result<Figure> {
+    let mut best: Vec<(f64, u64)> = Vec::with_capacity(count + 1);
+    column.for_each(|vertex, cell| {
+        let value = match cell {
+            Cell::Float(value) => value,
+            Cell::Integer(value) => value as f64,
+            Cell::Null => return,
+        };
+        if best.len() == count && best.last().is_none_or(|&(worst, _)| value <= worst) {
+            return;
+        }
+        let at = best.partition_point(|&(other, _)| other >= value);
+        best.insert(at, (value, vertex));
+        best.truncate(count);
+    })?;
+    let rows = best.into_iter().map(|(value, vertex)| Ok(TopRow(graph.key_of(vertex)?, value)));
+    Ok(Figure::Top(rows.collect::<Result<_>>()?))
+}
+
+impl From<u64> for Figure {
+    fn from(number: u64) -> Self {
+        Figure::Integer(number)
+    }
+}
+
+impl From<f64> for Figure {
+    fn from(number: f64) -> Self {
+        Figure::Float(number)
+    }
+}
+
+impl From<bool> for Figure {
+    fn from(yes: bool) -> Self {
+        Figure::Bool(yes)
+    }
+}
+
+impl From<Key> for Figure {
+    fn from(key: Key) -> Self {
+        Figure::Key(key)
+    }
+}

@@ -1,0 +1,313 @@
+//! From the budget to the plan: what must be in memory, what may be, and which model that makes.
+
+use outercore_graph::Graph;
+
+use crate::{
+    config::{MemoryModel, Precompute, RunConfig},
+    error::{EngineError, Result},
+    plan::{Plan, PlanItem},
+    session::{OpenSection, buffers_bytes, smallest_budget},
+};
+
+/// The program's own code, heap and stacks, and what rounding to huge pages adds.
+const PROCESS: u64 = 26 << 20;
+
+/// The same in a fully-external run, whose arrays are many and small.
+const EXTERNAL_PROCESS: u64 = 10 << 20;
+
+/// What stays free beside everything that is counted.
+const MARGIN: u64 = 4 << 20;
+
+const PAGE: u64 = outercore_storage::PAGE as u64;
+
+/// What a run needs; a [`Plan`] is made of it.
+#[derive(Default)]
+pub struct Needs {
+    /// The algorithm.
+    pub algorithm: &'static str,
+    /// How it goes about it.
+    pub method: String,
+    /// How it does with the values of the vertices on storage, where that differs.
+    pub external_method: Option<String>,
+    /// Vertex state and indexes, which must be resident.
+    pub resident: Vec<PlanItem>,
+    /// The least that must be resident when everything else is on storage; `None`: the algorithm
+    /// has no fully-external run.
+    pub external: Option<Vec<PlanItem>>,
+    /// Sections that are read, and may be kept.
+    pub edges: Vec<String>,
+    /// Whether every scan reads all of `edges`, and how many scans there will be; `None`: it
+    /// depends.
+    pub scans: Option<u64>,
+    /// Bytes of scratch of a fully-external run.
+    pub disk_bytes: u64,
+    /// Whether vertices are computed early, which fully-external runs do.
+    pub early: bool,
+    /// What a semi-external run may do instead of scanning.
+    pub passes: Option<Passes>,
+}
+
+/// Passes over the grid, interval by interval, with everything in memory that a fully-external run
+/// has on scratch.
+pub struct Passes {
+    /// How, in words.
+    pub method: &'static str,
+    /// What must be in memory.
+    pub arrays: Vec<PlanItem>,
+    /// The part of `arrays` that the run itself decides to keep, in bytes.
+    pub kept: u64,
+    /// The share of the edges that a pass reads.
+    pub share: fn(&Graph) -> Result<f64>,
+}
+
+/// What every run has in memory beside its buffers.
+fn always(graph: &Graph, config: &RunConfig, edge_pages: u64, process: u64) -> [PlanItem; 2] {
+    [
+        PlanItem { name: "program", bytes: process + config.threads as u64 * (1 << 20) },
+        PlanItem {
+            name: "checksums",
+            bytes: OpenSection::sums_bytes(edge_pages) + graph.connected() / 400,
+        },
+    ]
+}
+
+/// What every run has in memory.
+fn base(graph: &Graph, config: &RunConfig, edge_pages: u64, process: u64) -> Vec<PlanItem> {
+    let [program, checksums] = always(graph, config, edge_pages, process);
+    vec![
+        program,
+        PlanItem { name: "I/O buffers", bytes: buffers_bytes(config.threads, config.memory) },
+        checksums,
+    ]
+}
+
+impl Passes {
+    /// Changes a semi-external plan to passes if that leaves less to be read. `room` is what the
+    /// plan has left; returns what is left then.
+    fn over(
+        self,
+        plan: &mut Plan,
+        room: u64,
+        graph: &Graph,
+        config: &RunConfig,
+    ) -> Result<Option<u64>> {
+        let whole = plan.bytes_per_scan + room;
+        let edge_pages = whole / (PAGE + 1);
+        let mut memory = base(graph, config, edge_pages, EXTERNAL_PROCESS);
+        memory.extend(self.arrays);
+        let used = memory.iter().map(|item| item.bytes).sum::<u64>() + MARGIN;
+        let left = config.memory.saturating_sub(used).min(whole / 2);
+        // Chunks take three quarters of what is left (the heap has its part), and half of those
+        // are read by one pass, half by the next.
+        let bytes_per_pass =
+            ((whole as f64 * (self.share)(graph)?) as u64).saturating_sub(left / 8 * 3);
+        if used > config.memory || bytes_per_pass >= plan.bytes_per_scan {
+            return Ok(None);
+        }
+        memory.push(PlanItem { name: "edges", bytes: left });
+        plan.memory = memory;
+        plan.bytes_per_scan = bytes_per_pass;
+        plan.method = self.method.to_owned();
+        plan.in_passes = true;
+        // The run itself decides what stays in memory; the plan has seen to it that all does.
+        Ok(Some(left + self.kept))
+    }
+}
+
+/// The smallest budgets that work.
+struct Budgets {
+    /// With vertex state in memory.
+    resident: u64,
+    /// With all edges in memory, too.
+    whole: u64,
+    /// With vertex state on storage.
+    external: Option<u64>,
+}
+
+impl Needs {
+    /// Decides the model. Returns the plan and the bytes that are left: for caching edges, or in a
+    /// fully-external run for windows too.
+    pub fn plan(self, graph: &Graph, config: &RunConfig) -> Result<(Plan, u64)> {
+        let (plan, room, _) = self.decided(graph, config)?;
+        Ok((plan, room))
+    }
+
+    /// Decides the model. Returns the plan, the bytes that are left, and whether the run is one of
+    /// passes.
+    pub(super) fn decided(
+        mut self,
+        graph: &Graph,
+        config: &RunConfig,
+    ) -> Result<(Plan, u64, bool)> {
+        let asked = self.asked(config)?;
+        let (passes, external_method) = (self.passes.take(), self.external_method.take());
+        let (scans, disk_bytes) = (self.scans, self.disk_bytes);
+        let (mut plan, mut room) = self.decide(graph, config, asked)?;
+        let whole = plan.bytes_per_scan + room;
+        match (plan.memory_model, passes) {
+            (MemoryModel::FullyExternal, _) => {
+                plan.disk_bytes = disk_bytes;
+                plan.method = external_method.unwrap_or(plan.method);
+            }
+            (MemoryModel::SemiExternal, Some(passes)) => {
+                if let Some(left) = passes.over(&mut plan, room, graph, config)? {
+                    room = left;
+                    let expected = |scans: u64| whole + plan.bytes_per_scan * (scans.max(1) - 1);
+                    plan.expected_bytes_read = scans.map(expected);
+                }
+            }
+            _ => {}
+        }
+        let in_passes = plan.in_passes;
+        Ok((plan, room, in_passes))
+    }
+
+    /// The model that was asked for. Refuses pre-computation where it is not possible.
+    fn asked(&self, config: &RunConfig) -> Result<Option<MemoryModel>> {
+        let wanted = config.precompute.filter(|&precompute| precompute != Precompute::Off);
+        if let (false, Some(precompute)) = (self.early, wanted) {
+            return Err(EngineError::Usage(format!(
+                "--precompute {}: {} does not allow it: a message that comes early, or twice, \
+                 would change its answer; leave --precompute out",
+                precompute.name(),
+                self.algorithm
+            )));
+        }
+        if !self.early {
+            return Ok(config.model);
+        }
+        let early = config.early().unwrap_or(Precompute::Off).name();
+        if self.external.is_none()
+            || config.model.is_some_and(|model| model != MemoryModel::FullyExternal)
+        {
+            let both = if self.external.is_none() {
+                " and a graph whose edges are kept in both directions"
+            } else {
+                ""
+            };
+            return Err(EngineError::Usage(format!(
+                "--precompute {early} is for fully-external runs; leave it out, or give --model \
+                 fully-external{both}"
+            )));
+        }
+        Ok(Some(MemoryModel::FullyExternal))
+    }
+
+    fn decide(
+        self,
+        graph: &Graph,
+        config: &RunConfig,
+        asked: Option<MemoryModel>,
+    ) -> Result<(Plan, u64)> {
+        let pages = |name: &String| {
+            let section = graph.manifest().section(name);
+            section.map_or(0, |section| section.bytes.div_ceil(PAGE))
+        };
+        let edge_pages: u64 = self.edges.iter().map(pages).sum();
+        let edge_bytes = edge_pages * (PAGE + 1);
+        let budgets = self.budgets(graph, config, edge_pages);
+        let (model, reason) = self.model(config.memory, asked, &budgets)?;
+        let external = model == MemoryModel::FullyExternal;
+        let process = if external { EXTERNAL_PROCESS } else { PROCESS };
+        let mut memory = base(graph, config, edge_pages, process);
+        memory.extend(if external { self.external.unwrap_or_default() } else { self.resident });
+        let used: u64 = memory.iter().map(|item| item.bytes).sum();
+        // A semi-external run that was asked for keeps no more than half of the edges, so that it
+        // is one.
+        let most = match (asked, model) {
+            (_, MemoryModel::FullyExternal) => u64::MAX,
+            (Some(MemoryModel::SemiExternal), _) => edge_bytes / 2,
+            _ => edge_bytes,
+        };
+        let room = most.min((config.memory - used).saturating_sub(MARGIN));
+        let name = if external { "windows, edges" } else { "edges" };
+        memory.push(PlanItem { name, bytes: room });
+        let bytes_per_scan = if external { edge_bytes } else { edge_bytes - room };
+        let expected = |scans: u64| edge_bytes + bytes_per_scan * scans.saturating_sub(1);
+        let plan = Plan {
+            algorithm: self.algorithm,
+            memory_model: model,
+            reason: reason.to_owned(),
+            method: self.method,
+            memory_budget_bytes: config.memory,
+            memory,
+            smallest_budget_bytes: budgets.smallest(asked),
+            in_memory_budget_bytes: budgets.whole,
+            bytes_per_scan,
+            expected_bytes_read: self.scans.map(expected),
+            disk_bytes: 0,
+            in_passes: false,
+        };
+        Ok((plan, room))
+    }
+
+    fn budgets(&self, graph: &Graph, config: &RunConfig, edge_pages: u64) -> Budgets {
+        let budget = |process, items: &[PlanItem], more: u64| {
+            let always = always(graph, config, edge_pages, process);
+            let items = always.iter().chain(items).map(|item| item.bytes).sum::<u64>();
+            smallest_budget(config.threads, items + more)
+        };
+        let edge_bytes = edge_pages * (PAGE + 1);
+        Budgets {
+            resident: budget(PROCESS, &self.resident, 0),
+            whole: budget(PROCESS, &self.resident, edge_bytes + MARGIN),
+            external: self.external.as_deref().map(|items| budget(EXTERNAL_PROCESS, items, 0)),
+        }
+    }
+
+    /// The model that was asked for, or the first that fits, and why.
+    fn model(
+        &self,
+        memory: u64,
+        asked: Option<MemoryModel>,
+        budgets: &Budgets,
+    ) -> Result<(MemoryModel, &'static str)> {
+        use MemoryModel::{FullyExternal, InMemory, SemiExternal};
+        let too_small = |needed: u64, what: &str| {
+            Err(EngineError::Memory {
+                needed,
+                budget: memory,
+                what: format!("{} {what}", self.algorithm),
+            })
+        };
+        let decided = match asked {
+            Some(FullyExternal) if budgets.external.is_none() => {
+                return Err(EngineError::Usage(format!(
+                    "{} has no fully-external run in this version; leave --model out",
+                    self.algorithm
+                )));
+            }
+            Some(model) => (model, "as asked"),
+            None if memory >= budgets.whole => (InMemory, "vertices and edges fit the budget"),
+            None if memory >= budgets.resident => {
+                (SemiExternal, "vertex state fits the budget, edges do not")
+            }
+            None if budgets.external.is_some() => {
+                (FullyExternal, "not even vertex state fits the budget")
+            }
+            None => (SemiExternal, ""),
+        };
+        match decided.0 {
+            InMemory if memory < budgets.whole => too_small(budgets.whole, "in memory"),
+            SemiExternal if memory < budgets.resident => {
+                too_small(budgets.resident, "semi-externally")
+            }
+            FullyExternal if budgets.external.is_some_and(|least| memory < least) => {
+                too_small(budgets.external.unwrap_or_default(), "fully externally")
+            }
+            _ => Ok(decided),
+        }
+    }
+}
+
+impl Budgets {
+    /// That of the model that was asked for, or of the one that needs least.
+    fn smallest(&self, asked: Option<MemoryModel>) -> u64 {
+        match asked {
+            Some(MemoryModel::InMemory) => self.whole,
+            Some(MemoryModel::SemiExternal) => self.resident,
+            Some(MemoryModel::FullyExternal) => self.external.unwrap_or(self.resident),
+            None => self.external.unwrap_or(self.resident).min(self.resident),
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! What a run needs, declared once: the planner prices it, the session opens it, the run gets it.
+//!
+//! A [`Resource`] names its memory and its sections in `declare`, and is opened in `open`. The price
+//! stands beside the allocation. A [`Planner`] collects resources and decides the memory model. What
+//! the budget leaves is shared out by weight among the resources that cache edges.
+
+use super::{
+    Plan, PlanItem,
+    budget::{Needs, Passes},
+};
+use crate::{config::MemoryModel, error::Result, job::Job, report::Outcome, session::Session};
+
+/// Something that a run needs.
+pub trait Resource {
+    /// What the run gets.
+    type Opened;
+    /// States its memory in each model, the sections that it reads, and whether it caches edges.
+    fn declare<'a>(&self, planner: &mut Planner<'a>) -> Result<()>;
+    /// Opens it in a session whose plan it is part of.
+    fn open(&self, session: &Session) -> Result<Self::Opened>;
+}
+
+/// What was decided of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Decision {
+    /// The memory model.
+    pub model: MemoryModel,
+    /// Bytes that are left beside what was declared: for caches of edges, or, fully externally, for
+    /// windows of vertices too.
+    pub room: u64,
+    /// Whether a semi-external run passes over the grid interval by interval, so that one reading
+    /// serves two iterations.
+    pub in_passes: bool,
+    /// The sum of the weights by which `room` is shared out.
+    pub shares: u64,
+}
+
+impl Decision {
+    /// Whether the values of the vertices are on storage.
+    pub fn is_external(&self) -> bool {
+        self.model == MemoryModel::FullyExternal
+    }
+
+    /// The bytes of `room` that a resource of this weight has.
+    pub fn share(&self, weight: u64) -> u64 {
+        self.room / self.shares.max(1) * weight
+    }
+}
+
+/// Names of sections, which may depend on what was decided.
+type SectionsOf<'a> = Box<dyn Fn(&Decision) -> Result<Vec<String>> + 'a>;
+
+/// Collects what a run needs.
+pub struct Planner<'a> {
+    job: Job<'a>,
+    needs: Needs,
+    sections: Vec<SectionsOf<'a>>,
+    /// Weights of caches when vertex state is in memory, and fully externally.
+    shares: [u64; 2],
+}
+
+impl<'a> Planner<'a> {
+    /// A plan of this algorithm.
+    pub fn new(algorithm: &'static str, job: Job<'a>) -> Self {
+        let needs = Needs { algorithm, external: Some(Vec::new()), ..Needs::default() };
+        Self { job, needs, sections: Vec::new(), shares: [0; 2] }
+    }
+
+    /// What the run is given.
+    pub fn job(&self) -> Job<'a> {
+        self.job
+    }
+
+    /// Adds a resource.
+    pub fn declare<R: Resource>(&mut self, resource: R) -> Result<R> {
+        resource.declare(self)?;
+        Ok(resource)
+    }
+
+    /// Sets memory aside: `resident` bytes while the values of the vertices are in memory,
+    /// `external` bytes while they are on storage.
+    pub fn memory(&mut self, name: &'static str, [resident, external]: [u64; 2]) {
+        let items = [Some(&mut self.needs.resident), self.needs.external.as_mut()];
+        for (items, bytes) in items.into_iter().zip([resident, external]) {
+            items.into_iter().filter(|_| bytes > 0).for_each(|items| {
+                items.push(PlanItem { name, bytes });
+            });
+        }
+    }
+
+    /// Sets memory aside for one of several programs that run one after the other: of each name
+    /// the most that one of them takes.
+    pub(crate) fn in_turn(&mut self, name: &'static str, bytes: u64) {
+        match self.needs.resident.iter_mut().find(|item| item.name == name) {
+            Some(item) => item.bytes = item.bytes.max(bytes),
+            None => self.needs.resident.push(PlanItem { name, bytes }),
+        }
+    }
+
+    /// The same for a fully-external run; `None`: the program has none.
+    pub(crate) fn in_turn_external(&mut self, items: Option<Vec<PlanItem>>) {
+        let (Some(all), Some(items)) = (&mut self.needs.external, items) else {
+            self.needs.external = None;
+            return;
+        };
+        for item in items {
+            match all.iter_mut().find(|other| other.name == item.name) {
+                Some(other) => other.bytes = other.bytes.max(item.bytes),
+                None => all.push(item),
+            }
+        }
+    }
+
+    /// Opens these sections.
+    pub fn sections(&mut self, names: impl Fn(&Decision) -> Result<Vec<String>> + 'a) {
+        self.sections.push(Box::new(names));
+    }
+
+    /// Every full scan reads this section, and what is left of the budget may keep it.
+    pub fn edges(&mut self, section: String) {
+        if !self.needs.edges.contains(&section) {
+            self.needs.edges.push(section);
+        }
+    }
+
+    /// Takes part in sharing out what is left, with this weight while the values of the vertices are
+    /// in memory, and while they are on storage.
+    pub fn caches(&mut self, [resident, external]: [u64; 2]) {
+        self.shares = [self.shares[0] + resident, self.shares[1] + external];
+    }
+
+    /// The number of full scans, where it is known.
+    pub fn scans(&mut self, scans: Option<u64>) {
+        self.needs.scans = scans;
+    }
+
+    /// A fully-external run takes these bytes of scratch.
+    pub fn scratch(&mut self, bytes: u64) {
+        self.needs.disk_bytes += bytes;
+    }
+
+    /// How a run goes about it.
+    pub fn method(&mut self, method: impl Into<String>) {
+        self.needs.method = method.into();
+    }
+
+    /// How a fully-external run goes about it.
+    pub fn external_method(&mut self, method: impl Into<String>) {
+        self.needs.external_method = Some(method.into());
+    }
+
+    /// There is no fully-external run.
+    pub fn never_external(&mut self) {
+        self.needs.external = None;
+    }
+
+    /// Vertices are computed early: such runs are fully external.
+    pub(crate) fn computes_early(&mut self) {
+        self.needs.early = true;
+    }
+
+    /// A semi-external run may pass over the grid instead.
+    pub(crate) fn may_pass(&mut self, passes: Passes) {
+        self.needs.passes = Some(passes);
+    }
+
+    /// Decides the memory model, or says how much memory would be enough.
+    pub fn decide(self) -> Result<Decided<'a>> {
+        let (plan, room, in_passes) = self.needs.decided(self.job.graph, self.job.config)?;
+        let external = plan.memory_model == MemoryModel::FullyExternal;
+        let shares = self.shares[usize::from(external)];
+        let decision = Decision { model: plan.memory_model, room, in_passes, shares };
+        let mut sections: Vec<String> = Vec::new();
+        for names in &self.sections {
+            for name in names(&decision)? {
+                if !sections.contains(&name) {
+                    sections.push(name);
+                }
+            }
+        }
+        Ok(Decided { job: self.job, plan, decision, sections })
+    }
+}
+
+/// A plan, and what opens it.
+pub struct Decided<'a> {
+    /// What the run is given.
+    pub job: Job<'a>,
+    /// The decision in words and figures.
+    pub plan: Plan,
+    /// The decision.
+    pub decision: Decision,
+    /// The sections that the session opens.
+    pub(crate) sections: Vec<String>,
+}
+
+impl<'a> Decided<'a> {
+    /// Opens the session.
+    pub fn start(self) -> Result<Session<'a>> {
+        Session::start(self)
+    }
+
+    /// A plan that runs by this.
+    pub fn prepared(self, run: impl FnOnce(&Session<'a>) -> Result<Outcome> + 'a) -> Prepared<'a> {
+        let plan = self.plan.clone();
+        Prepared::new(plan, move || run(&self.start()?))
+    }
+}
+
+/// A plan that runs, once.
+pub struct Prepared<'a> {
+    plan: Plan,
+    run: Box<dyn FnOnce() -> Result<Outcome> + 'a>,
+}
+
+impl<'a> Prepared<'a> {
+    /// A run with this plan.
+    pub fn new(plan: Plan, run: impl FnOnce() -> Result<Outcome> + 'a) -> Self {
+        Self { plan, run: Box::new(run) }
+    }
+
+    /// What the run will do.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// The plan alone.
+    pub fn into_plan(self) -> Plan {
+        self.plan
+    }
+
+    /// Runs it.
+    pub fn run(self) -> Result<Outcome> {
+        (self.run)()
+    }
+}

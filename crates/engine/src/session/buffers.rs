@@ -1,0 +1,68 @@
+//! Buffers of the workers: how many, how large, and what budget has room for them.
+
+use crate::{config::RunConfig, session::section::OpenSection};
+
+/// Bytes of a buffer: the largest request.
+pub const BUFFER_BYTES: usize = outercore_graph::format::CHUNK_BYTES as usize;
+/// The smallest buffer.
+const SMALLEST_BUFFER: usize = 32 << 10;
+/// Most buffers of a worker: requests that it keeps in flight in a scan.
+pub const DEPTH: usize = 6;
+/// The same in a small budget, where memory is worth more than what the last requests add to a
+/// device's speed.
+const SHALLOW: usize = 3;
+/// A small budget, in bytes.
+const SMALL: u64 = 64 << 20;
+/// Requests that a worker keeps in flight when they are small: a device answers random reads at its
+/// full rate only when many are asked for.
+pub const QUEUE_DEPTH: usize = 64;
+
+/// Bytes of all workers' buffers. Above a small budget each byte goes to buffers until there are
+/// enough, so that what is left for everything else never falls as the budget grows.
+pub fn buffers_bytes(threads: usize, memory: u64) -> u64 {
+    let of = |depth| ((threads * depth * BUFFER_BYTES) as u64).next_multiple_of(2 << 20);
+    (of(SHALLOW) + memory.saturating_sub(SMALL)).min(of(DEPTH))
+}
+
+/// The smallest budget that has so many bytes beside the buffers.
+pub fn smallest_budget(threads: usize, bytes: u64) -> u64 {
+    let shallow = bytes + buffers_bytes(threads, 0);
+    if shallow <= SMALL { shallow } else { bytes + buffers_bytes(threads, u64::MAX / 2) }
+}
+
+/// Buffers of a worker.
+pub(super) fn depth(config: &RunConfig) -> usize {
+    let threads = config.threads.max(1);
+    (buffers_bytes(threads, config.memory) / (threads * BUFFER_BYTES) as u64).min(DEPTH as u64)
+        as usize
+}
+
+/// The largest request is no longer than the largest section: a small graph has small buffers,
+/// which are made in no time.
+pub(super) fn buffer_bytes(sections: &[OpenSection]) -> usize {
+    let largest = sections.iter().map(|section| section.pages()).max().unwrap_or(0) as usize;
+    (largest * outercore_storage::PAGE).clamp(SMALLEST_BUFFER, BUFFER_BYTES)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_larger_budget_never_has_less_beside_the_buffers() {
+        for threads in [1, 2, 3, 16] {
+            let beside = |memory: u64| memory.saturating_sub(buffers_bytes(threads, memory));
+            for budget in ((30 << 20)..(200 << 20)).step_by(100_003) {
+                assert!(beside(budget + 100_003) >= beside(budget), "{budget}");
+                let depth = depth(&RunConfig { threads, memory: budget, ..RunConfig::default() });
+                assert!(
+                    (SHALLOW..=DEPTH).contains(&depth)
+                        && (depth * threads * BUFFER_BYTES) as u64
+                            <= buffers_bytes(threads, budget)
+                );
+                let smallest = smallest_budget(threads, budget);
+                assert!(beside(smallest) >= budget && beside(smallest - 1) < budget, "{budget}");
+            }
+        }
+    }
+}

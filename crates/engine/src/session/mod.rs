@@ -1,0 +1,399 @@
+//! [`Session`]: everything that lasts as long as a run: the graph, the workers, a queue and a buffer
+//! pool for each, the sections by name, the plan, and the counts.
+//!
+//! - `buffers`: the workers' buffers, and what budget has room for them.
+//! - `section`: sections whose pages are verified as they are read.
+//! - `reader`: a worker's means of reading; `meter`: what reading looked like over time.
+//! - `workers`: the threads. `counters`: what is counted beside the disk's own counts.
+
+pub(crate) mod buffers;
+mod counters;
+pub(crate) mod meter;
+mod reader;
+mod section;
+mod workers;
+
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{
+            AtomicBool, AtomicU64,
+            Ordering::{Relaxed, SeqCst},
+        },
+    },
+    time::{Duration, Instant},
+};
+
+use outercore_graph::Graph;
+use outercore_storage::{
+    Arena, Disk, DiskFile,
+    backend::{QueueOptions, open_queue},
+    device::find_profile,
+    memory,
+};
+
+pub use self::{
+    buffers::{BUFFER_BYTES, DEPTH, QUEUE_DEPTH, buffers_bytes, smallest_budget},
+    counters::Counters,
+    reader::{Pool, Reader},
+    section::OpenSection,
+    workers::Workers,
+};
+use crate::{
+    config::{MemoryModel, RunConfig, RunProgress},
+    error::{EngineError, Result},
+    job::Job,
+    limits::Limits,
+    plan::{Decided, Decision, Plan},
+    report::{CacheReport, Costs, IoReport, IterationReport, Throughput},
+};
+use meter::Timeline;
+
+/// A run under way.
+pub struct Session<'a> {
+    /// The graph.
+    pub graph: &'a Graph,
+    /// What the user asked.
+    pub config: &'a RunConfig,
+    /// The threads.
+    pub workers: Workers,
+    /// The counts.
+    pub counters: Arc<Counters>,
+    /// Set when the run must end.
+    pub stop: AtomicBool,
+    progress: &'a dyn RunProgress,
+    plan: Option<Plan>,
+    decision: Decision,
+    /// Counts all that this run reads and writes.
+    disk: Disk,
+    sections: Vec<OpenSection>,
+    readers: Vec<Mutex<Reader>>,
+    backend: &'static str,
+    buffer_bytes: usize,
+    huge: bool,
+    limits: Limits,
+    begun: Instant,
+    /// Nanoseconds of loading.
+    loading: AtomicU64,
+    cpu_begun: Duration,
+    iterations: Mutex<Vec<IterationReport>>,
+}
+
+impl<'a> Session<'a> {
+    /// Opens what a plan has decided.
+    pub(crate) fn start(decided: Decided<'a>) -> Result<Self> {
+        let Decided { job, plan, decision, sections } = decided;
+        Self::of(job, decision, Some(plan), &sections)
+    }
+
+    /// Opens `sections` without a plan. Returns them in the same order.
+    pub fn open(
+        graph: &'a Graph,
+        config: &'a RunConfig,
+        progress: &'a dyn RunProgress,
+        sections: &[&str],
+    ) -> Result<(Self, Vec<OpenSection>)> {
+        let names: Vec<String> = sections.iter().map(|&name| name.to_owned()).collect();
+        let model = MemoryModel::SemiExternal;
+        let decision = Decision { model, room: 0, in_passes: false, shares: 0 };
+        let session = Self::of(Job { graph, config, progress }, decision, None, &names)?;
+        let sections = session.sections.clone();
+        Ok((session, sections))
+    }
+
+    fn of(job: Job<'a>, decision: Decision, plan: Option<Plan>, names: &[String]) -> Result<Self> {
+        let (begun, cpu_begun) = (Instant::now(), memory::process_time());
+        let Job { graph, config, progress } = job;
+        memory::give_back_freed_memory();
+        let (mut files, mut sections) = (Vec::new(), Vec::new());
+        for name in names {
+            sections.push(OpenSection::open(graph, name, &mut files)?);
+        }
+        let (workers, disk) = (Workers::new(config.threads.max(1)), graph.disk().counted_apart());
+        let buffer_bytes = buffers::buffer_bytes(&sections);
+        let arena = arena(config, &workers, buffer_bytes)?;
+        let readers = readers(config, &disk, &files, (&arena, buffer_bytes), begun)?;
+        let backend = readers.first().map_or("none", Reader::backend);
+        Ok(Self {
+            graph,
+            config,
+            workers,
+            counters: Arc::default(),
+            stop: AtomicBool::new(false),
+            progress,
+            plan,
+            decision,
+            disk,
+            limits: limits(graph, config, buffer_bytes, &sections)?,
+            sections,
+            readers: readers.into_iter().map(Mutex::new).collect(),
+            backend,
+            buffer_bytes,
+            huge: arena.is_huge(),
+            begun,
+            loading: AtomicU64::new(0),
+            cpu_begun,
+            iterations: Mutex::default(),
+        })
+    }
+
+    /// What was decided of this run.
+    pub fn decision(&self) -> &Decision {
+        &self.decision
+    }
+
+    /// The plan, where there is one.
+    pub fn plan(&self) -> Option<&Plan> {
+        self.plan.as_ref()
+    }
+
+    /// The disk that scratch files are made with: it counts what this run reads and writes.
+    pub fn disk(&self) -> &Disk {
+        &self.disk
+    }
+
+    /// A section that the plan has declared.
+    ///
+    /// # Panics
+    /// If it has not.
+    pub fn section(&self, name: &str) -> OpenSection {
+        let found = self.sections.iter().find(|section| section.name == name);
+        found.unwrap_or_else(|| panic!("section {name} was not declared")).clone()
+    }
+
+    /// Bytes asked of the devices so far.
+    pub fn bytes_read(&self) -> u64 {
+        self.disk.counters().bytes_read.load(Relaxed)
+    }
+
+    /// Notes that everything is loaded.
+    pub fn loaded(&self) {
+        self.loading.store(self.begun.elapsed().as_nanos() as u64, SeqCst);
+    }
+
+    /// Seconds of loading.
+    pub fn load_seconds(&self) -> f64 {
+        self.loading.load(SeqCst) as f64 / 1e9
+    }
+
+    /// The reader of worker `index`, with its buffers, for the length of a step.
+    pub fn reader(&self, index: usize) -> std::sync::MutexGuard<'_, Reader> {
+        let mut reader = self.locked(index);
+        reader.with_buffers();
+        reader
+    }
+
+    /// The reader of worker `index`, with a pool in the place of its buffers, for the length of a
+    /// step.
+    pub(crate) fn pooled_reader(&self, index: usize) -> std::sync::MutexGuard<'_, Reader> {
+        let mut reader = self.locked(index);
+        reader.with_pool();
+        reader
+    }
+
+    fn locked(&self, index: usize) -> std::sync::MutexGuard<'_, Reader> {
+        self.readers[index].lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// How on-demand requests are made.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// An error when the user wants to stop.
+    pub fn check(&self) -> Result<()> {
+        if self.progress.cancelled() { Err(EngineError::Cancelled) } else { Ok(()) }
+    }
+
+    /// Whether some worker failed or the user wants to stop.
+    pub fn stopped(&self) -> bool {
+        self.stop.load(Relaxed) || self.progress.cancelled()
+    }
+
+    /// Notes the end of an iteration.
+    pub fn end_iteration(&self, mark: &Mark, active: u64, read_mode: &'static str) {
+        self.end_predicted(mark, active, read_mode, None);
+    }
+
+    /// The same with what was predicted of the iteration.
+    pub fn end_predicted(
+        &self,
+        mark: &Mark,
+        active: u64,
+        read_mode: &'static str,
+        predicted: Option<Costs>,
+    ) {
+        let mut iterations = self.iterations.lock().expect("no holder panics");
+        let report = IterationReport {
+            iteration: iterations.len() as u64,
+            active,
+            read_mode,
+            seconds: mark.begun.elapsed().as_secs_f64(),
+            bytes_read: self.bytes_read() - mark.bytes,
+            edges: self.counters.edges.load(Relaxed) - mark.edges,
+            predicted,
+        };
+        self.progress.iteration(&report);
+        iterations.push(report);
+        if iterations.len() == 1 {
+            self.note_huge_pages();
+        }
+    }
+
+    /// What a run keeps is there after its first iteration, and may be gone before its report.
+    /// Asking the kernel takes milliseconds, so not every iteration does.
+    fn note_huge_pages(&self) {
+        self.counters.huge_page_bytes.fetch_max(memory::huge_page_bytes(), Relaxed);
+    }
+
+    /// Notes the beginning of an iteration.
+    pub fn mark(&self) -> Mark {
+        Mark {
+            begun: Instant::now(),
+            bytes: self.bytes_read(),
+            edges: self.counters.edges.load(Relaxed),
+        }
+    }
+
+    /// Seconds since the session was opened.
+    pub fn seconds(&self) -> f64 {
+        self.begun.elapsed().as_secs_f64()
+    }
+
+    /// The backend's name.
+    pub fn backend(&self) -> &'static str {
+        self.backend
+    }
+
+    /// Bytes of a buffer: at most [`BUFFER_BYTES`].
+    pub fn buffer_bytes(&self) -> usize {
+        self.buffer_bytes
+    }
+
+    /// Whether buffers lie in huge pages.
+    pub fn huge_buffers(&self) -> bool {
+        self.huge
+    }
+
+    /// The iterations so far.
+    pub fn take_iterations(&self) -> Vec<IterationReport> {
+        std::mem::take(&mut *self.iterations.lock().expect("no holder panics"))
+    }
+
+    /// Cache hits so far.
+    pub fn cache(&self) -> CacheReport {
+        CacheReport {
+            page_hits: self.counters.page_hits.load(Relaxed),
+            static_hits: 0,
+            pinned_hits: self.counters.pinned_hits.load(Relaxed),
+            sub_block_hits: self.counters.sub_block_hits.load(Relaxed),
+        }
+    }
+
+    /// How the run read, beside the totals.
+    pub fn io_report(&self) -> IoReport {
+        let counters = &self.counters;
+        self.note_huge_pages();
+        let meters: Vec<_> =
+            (0..self.readers.len()).map(|index| self.locked(index).meter().clone()).collect();
+        let mut timeline = Timeline::default();
+        meters.iter().for_each(|meter| timeline.merge(meter.timeline()));
+        let requests = self.disk.counters().read_requests.load(Relaxed);
+        let cpu_seconds = memory::process_time().saturating_sub(self.cpu_begun).as_secs_f64();
+        let prepare_seconds = counters.prepare_nanos.load(Relaxed) as f64 / 1e9;
+        IoReport {
+            scheduling: self.config.io_scheduling,
+            limits: self.limits,
+            mean_request_bytes: if requests == 0 {
+                0.0
+            } else {
+                self.bytes_read() as f64 / requests as f64
+            },
+            mean_queue_depth: meters.iter().map(|meter| meter.mean_depth()).sum(),
+            prepare_seconds,
+            prepare_share: prepare_seconds / cpu_seconds.max(1e-9),
+            cpu_seconds,
+            unverified_bytes: counters.unverified_bytes.load(Relaxed),
+            huge_page_bytes: counters.huge_page_bytes.load(Relaxed),
+            stealing: self.config.stealing,
+            stolen: counters.stolen.load(Relaxed),
+            worker_busy_seconds: self.workers.busy_seconds(),
+            throughput: Throughput {
+                bucket_seconds: timeline.width,
+                bytes_per_second: timeline
+                    .bytes
+                    .iter()
+                    .map(|&bytes| (bytes as f64 / timeline.width).round())
+                    .collect(),
+            },
+        }
+    }
+}
+
+/// The state of the counts when an iteration began.
+pub struct Mark {
+    begun: Instant,
+    bytes: u64,
+    edges: u64,
+}
+
+/// Memory for all buffers. Each worker's come to be where it runs, all at a time: the system may take
+/// milliseconds to find a huge page.
+fn arena(config: &RunConfig, workers: &Workers, buffer_bytes: usize) -> Result<Arc<Arena>> {
+    let each = buffers::depth(config) * buffer_bytes;
+    let arena = Arena::new(workers.count() * each, config.huge_pages)?;
+    workers.map(|index| {
+        let mut buffers = arena.buffer(index * each, each);
+        buffers.chunks_mut(outercore_storage::PAGE).for_each(|page| page[0] = 0);
+    });
+    Ok(arena)
+}
+
+/// A reader for each worker.
+fn readers(
+    config: &RunConfig,
+    disk: &Disk,
+    files: &[Arc<DiskFile>],
+    (arena, buffer_bytes): (&Arc<Arena>, usize),
+    begun: Instant,
+) -> Result<Vec<Reader>> {
+    let (depth, registered) = (buffers::depth(config), vec![arena.clone()]);
+    let options = QueueOptions { backend: config.io, depth: QUEUE_DEPTH, registered };
+    let reader = |index: usize| -> Result<Reader> {
+        let queue = open_queue(disk, files, &options)?;
+        let start = index * depth * buffer_bytes;
+        Ok(Reader::new(queue, arena.clone(), start, (depth, buffer_bytes), begun))
+    };
+    (0..config.threads.max(1)).map(reader).collect()
+}
+
+/// How on-demand requests are made: what was asked for, then what the device's profile says, then
+/// what suits most devices.
+fn limits(
+    graph: &Graph,
+    config: &RunConfig,
+    buffer_bytes: usize,
+    sections: &[OpenSection],
+) -> Result<Limits> {
+    let files = || sections.iter().flat_map(|section| section.file.files());
+    for file in files().filter(|_| config.block < outercore_storage::PAGE as u64) {
+        if !file.takes(config.block as usize)? {
+            let place = file.path().display();
+            return Err(EngineError::Usage(format!(
+                "--block {}: the device of {place} reads larger blocks only; give --block 4096",
+                config.block
+            )));
+        }
+    }
+    // The lists are where the stripes are. A profile that cannot be read is as good as none.
+    let place = graph
+        .manifest()
+        .stripes
+        .first()
+        .map_or(graph.path(), |stripe| std::path::Path::new(stripe));
+    let profile = find_profile(graph.disk(), place).unwrap_or_else(|error| {
+        tracing::warn!(%error, "no device profile");
+        None
+    });
+    Ok(Limits::new(config, profile.as_ref(), buffer_bytes as u64))
+}
