@@ -22,6 +22,7 @@ use crate::{
         stream::IoIterator,
     },
     error::{EngineError, Result},
+    exchange::InMemory,
     external::{self, early::Early},
     frontier::Frontier,
     job::Job,
@@ -546,26 +547,27 @@ impl<'r, P: VertexProgram> Run<'r, P> {
         let (program, signals, sending) = (self.program, &*self.signals, &self.sending);
         let kind = self.session.graph.weights();
         let weighted = rows.weight_width > 0;
-        let ranges = Ranges::new(&mut self.inbox);
+        let exchange = InMemory::new(&mut self.inbox);
         let stream = IoIterator::new(self.session, rows).ordered(!P::Message::EXACT);
-        let states = stream.for_each(
+        let senders = stream.for_each(
             edges,
             |group| sending.word(group),
-            |_| ranges.outbox(),
-            |outbox, vertex, list| {
+            |_| exchange.sender(),
+            |sender, vertex, list| {
                 let signal = signals[vertex as usize];
                 if weighted {
                     list.weighted().for_each(|(target, weight)| {
-                        outbox.push(target, program.carry(signal, weight_value(kind, weight)))
+                        let message = program.carry(signal, weight_value(kind, weight));
+                        exchange.send(sender, target, message);
                     });
                 } else {
-                    list.neighbors()
-                        .for_each(|target| outbox.push(target, program.carry(signal, 1.0)));
+                    list.neighbors().for_each(|target| {
+                        exchange.send(sender, target, program.carry(signal, 1.0))
+                    });
                 }
             },
         )?;
-        states.into_iter().for_each(|mut outbox| outbox.flush_all());
-        Ok(())
+        exchange.collect(senders)
     }
 
     /// Every vertex that has a message, or every vertex, applies. Returns the residual.
@@ -626,59 +628,5 @@ impl<'v, T> Parts<'v, T> {
 
     fn take(&self, range: std::ops::Range<u64>) -> std::sync::MutexGuard<'_, &'v mut [T]> {
         self.0[(range.start / PART) as usize].lock().expect("each part has one worker")
-    }
-}
-
-/// The inbox cut into ranges, each under a lock: workers combine whole batches.
-struct Ranges<'v, M> {
-    ranges: Vec<Mutex<&'v mut [M]>>,
-    bits: u32,
-}
-
-/// Messages on their way, gathered by range.
-struct Outbox<'o, 'v, M> {
-    ranges: &'o Ranges<'v, M>,
-    batches: Vec<Vec<(u64, M)>>,
-}
-
-/// Messages of a batch.
-const BATCH: usize = 1 << 10;
-
-impl<'v, M: Monoid> Ranges<'v, M> {
-    fn new(inbox: &'v mut [M]) -> Self {
-        let bits = (64 - (inbox.len() as u64 / 64).leading_zeros()).max(12);
-        Self { ranges: inbox.chunks_mut(1 << bits).map(Mutex::new).collect(), bits }
-    }
-
-    fn outbox(&self) -> Outbox<'_, 'v, M> {
-        Outbox { ranges: self, batches: vec![Vec::new(); self.ranges.len()] }
-    }
-}
-
-impl<M: Monoid> Outbox<'_, '_, M> {
-    #[inline(always)]
-    fn push(&mut self, target: u64, message: M) {
-        let range = (target >> self.ranges.bits) as usize;
-        let batch = &mut self.batches[range];
-        batch.push((target, message));
-        if batch.len() == BATCH {
-            self.flush(range);
-        }
-    }
-
-    fn flush(&mut self, range: usize) {
-        let mut inbox = self.ranges.ranges[range].lock().expect("no holder panics");
-        let mask = (1u64 << self.ranges.bits) - 1;
-        for (target, message) in self.batches[range].drain(..) {
-            inbox[(target & mask) as usize].combine(message);
-        }
-    }
-
-    fn flush_all(&mut self) {
-        (0..self.batches.len())
-            .filter(|&range| !self.batches[range].is_empty())
-            .collect::<Vec<_>>()
-            .into_iter()
-            .for_each(|range| self.flush(range));
     }
 }

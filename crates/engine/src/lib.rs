@@ -4,7 +4,7 @@
 //! - [`config`]: [`RunConfig`], what the user asks of a run.
 //! - [`budget`]: from the budget to the plan; [`plan`]: [`Plan`], what a run will do, and why.
 //! - [`program`]: what an author writes; [`monoid`]: what messages are.
-//! - [`execute`]: iterations of a program.
+//! - [`execute`]: iterations of a program; [`exchange`]: what vertices send to each other.
 //! - [`external`]: iterations with the vertices on storage.
 //! - [`frontier`]: [`frontier::Frontier`], the active set.
 //! - [`edges`]: edges on their way from storage to the workers.
@@ -20,6 +20,7 @@ pub mod config;
 pub mod costs;
 pub mod edges;
 pub mod error;
+pub mod exchange;
 pub mod execute;
 pub mod external;
 pub mod frontier;

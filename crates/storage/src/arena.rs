@@ -333,15 +333,13 @@ pub fn bytes_of<T: Pod + Copy>(items: &[T]) -> &[u8] {
     unsafe { std::slice::from_raw_parts(items.as_ptr().cast(), size_of_val(items)) }
 }
 
-/// Appends the items that `bytes` are, which [`bytes_of`] made; what is left over of an item is
+/// The items whose bytes these are, as [`bytes_of`] made them; what is left over of an item is
 /// ignored.
-pub fn extend_from_bytes<T: Pod + Copy>(items: &mut Vec<T>, bytes: &[u8]) {
+#[inline(always)]
+pub fn items_of<T: Pod + Copy>(bytes: &[u8]) -> impl Iterator<Item = T> + '_ {
+    let items = bytes.chunks_exact(size_of::<T>());
     // SAFETY: the bytes are that long, and any bytes are an item (`Pod`); they need not be aligned.
-    items.extend(
-        bytes
-            .chunks_exact(size_of::<T>())
-            .map(|item| unsafe { item.as_ptr().cast::<T>().read_unaligned() }),
-    );
+    items.map(|item| unsafe { item.as_ptr().cast::<T>().read_unaligned() })
 }
 
 /// An array of fixed length in a mapping of its own, in huge pages where it is large enough to gain
@@ -441,10 +439,10 @@ mod tests {
 
     #[test]
     fn items_are_their_bytes_wherever_these_lie() {
-        let (numbers, mut again) = ([1.5f64, -0.0, f64::INFINITY], vec![7.0]);
+        let numbers = [1.5f64, -0.0, f64::INFINITY];
         let bytes = [&[9], bytes_of(&numbers), &[1, 2]].concat();
-        extend_from_bytes(&mut again, &bytes[1..]);
-        assert_eq!(again, [7.0, 1.5, -0.0, f64::INFINITY]);
+        let again: Vec<f64> = items_of(&bytes[1..]).collect();
+        assert_eq!(bytes_of(&again), bytes_of(&numbers));
     }
 
     #[test]

@@ -31,7 +31,7 @@ pub mod spill;
 pub mod stripe;
 pub mod writer;
 
-pub use arena::{Arena, Buffer, HugePages, HugeVec, Pod, bytes_of, extend_from_bytes};
+pub use arena::{Arena, Buffer, HugePages, HugeVec, Pod, bytes_of, items_of};
 pub use backend::{
     Completion, IoBackend, Queue, QueueOptions, ReadRequest, open_queue, probe_uring,
 };

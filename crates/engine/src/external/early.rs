@@ -75,8 +75,8 @@ impl<P: VertexProgram> External<'_, P> {
                 let part = Mutex::new(&mut signals[range.start as usize..range.end as usize]);
                 let desk = desks[0].get_mut().expect("no holder panics");
                 let total = desk.empty_total((range.end - range.start) as usize);
-                demand.receive(self.session, interval, |target, message| {
-                    total[target].combine(message)
+                demand.receive(interval, |target, message| {
+                    total[(target - range.start) as usize].combine(message)
                 })?;
                 self.apply(&shared, interval, true, desk, Some(&part))?;
             }

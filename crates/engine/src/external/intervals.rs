@@ -55,8 +55,8 @@ impl<P: VertexProgram> External<'_, P> {
         self.each_interval(desks, |_, interval, desk| {
             let range = self.columns.vertices(interval);
             let total = desk.empty_total((range.end - range.start) as usize);
-            let touched = demand.receive(self.session, interval, |target, message| {
-                total[target].combine(message)
+            let touched = demand.receive(interval, |target, message| {
+                total[(target - range.start) as usize].combine(message)
             })?;
             // Nobody reads signals any more in this iteration: the next ones take their places.
             self.apply(shared, interval, touched, desk, parts.get(interval)).map(drop)
@@ -582,10 +582,10 @@ impl<P: VertexProgram> External<'_, P> {
     ) -> Result<bool> {
         if shared.window.last {
             self.notes[interval].lock().expect("no holder panics").summed = false;
-            let total = desk.total_mut();
+            let (total, first) = (desk.total_mut(), self.columns.vertices(interval).start);
             let passed = match &self.rows {
-                Some(rows) => rows.receive(self.session, interval, |target, message| {
-                    total[target].combine(message)
+                Some(rows) => rows.receive(interval, |target, message| {
+                    total[(target - first) as usize].combine(message)
                 })?,
                 None => false,
             };

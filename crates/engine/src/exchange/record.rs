@@ -1,0 +1,77 @@
+//! [`Record`]: what is sent to a vertex, and how it may become less on its way.
+
+use std::slice::from_ref;
+
+use outercore_storage::{Pod, bytes_of, items_of};
+
+use crate::monoid::Monoid;
+
+/// What is sent to a vertex.
+///
+/// There are two ways to write less. Records that merge are gathered for all intervals together,
+/// sorted by vertex and merged. Of the others a sender may remember the last ones, and drop what
+/// adds nothing to one of them.
+pub trait Record: Pod + Copy + Send + Sync {
+    /// Whether records to one vertex merge.
+    const MERGES: bool = false;
+    /// Bytes that name the vertex on scratch, counted from the first vertex of its interval: 4, or
+    /// 8 where an interval may have more than 2^32 vertices.
+    const VERTEX_BYTES: usize = 4;
+    /// How many records a sender remembers: a power of two, or 0.
+    const REMEMBERED: usize = 0;
+
+    /// Merges a record that was sent later to the same vertex into this one.
+    #[inline(always)]
+    fn merge(&mut self, _later: Self) {}
+
+    /// Whether `later`, sent to the same vertex, adds nothing to this one.
+    #[inline(always)]
+    fn covers(&self, _later: &Self) -> bool {
+        false
+    }
+
+    /// Where a sender remembers this record. Records that cover each other have the same place.
+    #[inline(always)]
+    fn place(&self, vertex: u64) -> u64 {
+        vertex
+    }
+
+    /// The key of this record, where the smallest key that waits for an interval is asked for; not
+    /// for records that merge.
+    #[inline(always)]
+    fn key(&self) -> Option<u64> {
+        None
+    }
+}
+
+impl<M: Monoid> Record for M {
+    const MERGES: bool = true;
+
+    #[inline(always)]
+    fn merge(&mut self, later: Self) {
+        self.combine(later);
+    }
+}
+
+/// Bytes of a record on scratch.
+pub(super) const fn record_bytes<R: Record>() -> usize {
+    R::VERTEX_BYTES + size_of::<R>()
+}
+
+/// Appends a record to the vertex number `at` of its interval.
+#[inline(always)]
+pub(super) fn put<R: Record>(block: &mut Vec<u8>, at: u64, record: R) {
+    block.extend_from_slice(&at.to_le_bytes()[..R::VERTEX_BYTES]);
+    block.extend_from_slice(bytes_of(from_ref(&record)));
+}
+
+/// Shows the records of a block of an interval: vertex and record.
+#[inline(always)]
+pub(super) fn for_each<R: Record>(block: &[u8], first: u64, mut show: impl FnMut(u64, R)) {
+    for entry in block.chunks_exact(record_bytes::<R>()) {
+        let (vertex, record) = entry.split_at(R::VERTEX_BYTES);
+        let mut at = [0; 8];
+        at[..R::VERTEX_BYTES].copy_from_slice(vertex);
+        items_of(record).for_each(|record| show(first + u64::from_le_bytes(at), record));
+    }
+}

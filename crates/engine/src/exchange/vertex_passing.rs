@@ -1,0 +1,286 @@
+//! [`Exchange`]: records on their way to vertices that are on storage. They wait until the interval
+//! of their vertex comes into memory (vertex passing, Seraph, FAST'24, section 3.3).
+//!
+//! ```text
+//! sender of a worker           for all workers               scratch
+//! records that merge:
+//!   one batch, sorted, merged  -> a buffer for each interval -> log of the interval
+//! other records:
+//!   a batch for each interval, less what is remembered       -> log of the interval
+//! ```
+//!
+//! A buffer or batch that is full goes to the log. Records to one vertex arrive in the order in
+//! which one sender sent them; between senders there is no order.
+//!
+//! Intervals here are those of the grid or windows of several of them.
+
+use std::{
+    marker::PhantomData,
+    path::Path,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+};
+
+use outercore_storage::Disk;
+
+use super::{
+    log::Log,
+    record::{Record, for_each, put, record_bytes},
+};
+use crate::{
+    error::Result,
+    session::{Counters, Session},
+};
+
+/// Bytes of the buffers of all intervals together, unless there are so many that each has
+/// [`SMALLEST`].
+const BUFFERS: usize = 4 << 20;
+/// Bytes of the buffer of an interval, at most and at least.
+const LARGEST: usize = 64 << 10;
+const SMALLEST: usize = 4 << 10;
+/// Records that merge: how many a sender gathers before it sorts them.
+const GATHERED: usize = 1 << 14;
+/// Other records: how many a sender gathers for an interval before they go to its log.
+const BATCH: usize = 1 << 12;
+
+/// Records on their way to vertices, by interval.
+pub struct Exchange<R: Record> {
+    /// Bounds of the intervals.
+    bounds: Vec<u64>,
+    log: Log,
+    /// Bytes of a full buffer or batch: whole records.
+    block: usize,
+    /// The buffers of records that merge; there are none for others.
+    buffers: Vec<Mutex<Vec<u8>>>,
+    /// The smallest key that waits for each interval.
+    smallest: Vec<AtomicU64>,
+    records: PhantomData<fn(R)>,
+}
+
+/// A worker's records that nothing but it knows of, until they are collected.
+#[must_use = "what is not collected does not arrive"]
+pub struct Sender<R> {
+    /// Records that merge.
+    gathered: Vec<(u64, R)>,
+    /// Other records, by interval, as they are in the log.
+    batches: Vec<Vec<u8>>,
+    /// The smallest key that was sent to each interval.
+    smallest: Vec<u64>,
+    /// The last record at each place.
+    remembered: Vec<(u64, R)>,
+}
+
+/// Bytes of the buffer of an interval where there are so many.
+fn buffer_bytes(intervals: usize) -> usize {
+    (BUFFERS / intervals.max(1)).clamp(SMALLEST, LARGEST) / SMALLEST * SMALLEST
+}
+
+impl<R: Record> Exchange<R> {
+    /// Bytes of memory of the buffers.
+    pub fn buffers_bytes(intervals: usize) -> u64 {
+        if R::MERGES { (intervals * buffer_bytes(intervals) * 5 / 4) as u64 } else { 0 }
+    }
+
+    /// Bytes of memory of a sender that has sent to so many intervals.
+    pub fn sender_bytes(intervals: usize) -> u64 {
+        let item = size_of::<(u64, R)>();
+        // Sorting takes half as much again.
+        let merging = GATHERED * item * 2;
+        let other = R::REMEMBERED * item + intervals * BATCH * record_bytes::<R>();
+        (if R::MERGES { merging } else { other }) as u64
+    }
+
+    /// An exchange between the intervals with these bounds; its log is in the graph's scratch
+    /// folder.
+    pub fn new(session: &Session, bounds: &[u64]) -> Result<Self> {
+        let each = record_bytes::<R>();
+        let buffered = buffer_bytes(bounds.len().saturating_sub(1)) / each * each;
+        let block = if R::MERGES { buffered } else { BATCH * each };
+        let place = (session.disk(), &*session.graph.scratch_folder());
+        Self::create(session.counters.clone(), place, bounds, block)
+    }
+
+    pub(super) fn create(
+        counters: Arc<Counters>,
+        place: (&Disk, &Path),
+        bounds: &[u64],
+        block: usize,
+    ) -> Result<Self> {
+        let intervals = bounds.len().max(2) - 1;
+        let buffers = if R::MERGES { intervals } else { 0 };
+        Ok(Self {
+            bounds: bounds.to_vec(),
+            log: Log::create(counters, place, intervals, block)?,
+            block,
+            buffers: (0..buffers).map(|_| Mutex::default()).collect(),
+            smallest: (0..intervals).map(|_| AtomicU64::new(u64::MAX)).collect(),
+            records: PhantomData,
+        })
+    }
+
+    /// Bytes and blocks that go to the logs, at most, when so many records are sent.
+    pub fn logged(&self, records: u64) -> (u64, f64) {
+        let bytes = (records * record_bytes::<R>() as u64).saturating_sub(BUFFERS as u64);
+        (bytes, bytes as f64 / self.block as f64)
+    }
+
+    /// What a worker sends with.
+    pub fn sender(&self) -> Sender<R> {
+        let batches = if R::MERGES { 0 } else { self.smallest.len() };
+        Sender {
+            gathered: Vec::with_capacity(if R::MERGES { GATHERED } else { 0 }),
+            batches: vec![Vec::new(); batches],
+            smallest: vec![u64::MAX; batches],
+            remembered: Vec::new(),
+        }
+    }
+
+    /// Sends a record to a vertex.
+    #[inline(always)]
+    pub fn send(&self, sender: &mut Sender<R>, vertex: u64, record: R) {
+        if R::MERGES {
+            if sender.gathered.len() == GATHERED {
+                self.merge(sender);
+            }
+            sender.gathered.push((vertex, record));
+            return;
+        }
+        if R::REMEMBERED > 0 {
+            if sender.remembered.is_empty() {
+                sender.remembered.resize(R::REMEMBERED, (u64::MAX, record));
+            }
+            let place = record.place(vertex) as usize % R::REMEMBERED;
+            let slot = &mut sender.remembered[place];
+            if slot.0 == vertex && slot.1.covers(&record) {
+                return;
+            }
+            *slot = (vertex, record);
+        }
+        let interval = self.interval_of(vertex);
+        if let Some(key) = record.key() {
+            sender.smallest[interval] = sender.smallest[interval].min(key);
+        }
+        let batch = &mut sender.batches[interval];
+        put(batch, vertex - self.bounds[interval], record);
+        if batch.len() == self.block {
+            self.log.append(interval, batch);
+            batch.clear();
+        }
+    }
+
+    /// Takes what the senders still have. Returns the first error since the last call.
+    pub fn collect(&self, senders: impl IntoIterator<Item = Sender<R>>) -> Result<()> {
+        for mut sender in senders {
+            self.merge(&mut sender);
+            for (interval, batch) in sender.batches.iter().enumerate() {
+                self.log.append(interval, batch);
+            }
+            for (known, key) in self.smallest.iter().zip(sender.smallest) {
+                known.fetch_min(key, Relaxed);
+            }
+        }
+        self.log.check()
+    }
+
+    /// Whether records wait for an interval.
+    pub fn pending(&self, interval: usize) -> bool {
+        let buffered =
+            |buffer: &Mutex<Vec<u8>>| !buffer.lock().expect("no holder panics").is_empty();
+        self.buffers.get(interval).is_some_and(buffered) || self.log.pending(interval)
+    }
+
+    /// The smallest key of the records that were collected for an interval and wait there;
+    /// `u64::MAX`: there is none.
+    pub fn smallest_key(&self, interval: usize) -> u64 {
+        self.smallest[interval].load(Relaxed)
+    }
+
+    /// Hands out the records of an interval, which then wait no more: vertex and record. Returns
+    /// how many there were. `take` may send records that do not merge.
+    pub fn drain(&self, interval: usize, mut take: impl FnMut(u64, R)) -> Result<u64> {
+        self.smallest[interval].store(u64::MAX, Relaxed);
+        let (first, mut bytes) = (self.bounds[interval], 0);
+        self.log.take(interval, |block| {
+            bytes += block.len();
+            for_each(block, first, &mut take);
+        })?;
+        if let Some(buffer) = self.buffers.get(interval) {
+            let mut buffer = buffer.lock().expect("no holder panics");
+            bytes += buffer.len();
+            for_each(&buffer, first, &mut take);
+            buffer.clear();
+        }
+        Ok((bytes / record_bytes::<R>()) as u64)
+    }
+
+    /// Shows the records of an interval, which stay: epoch, vertex and record. Of records that
+    /// merge, those of epochs that have ended.
+    pub fn replay(&self, interval: usize, mut show: impl FnMut(usize, u64, R)) -> Result<()> {
+        let first = self.bounds[interval];
+        self.log.replay(interval, |epoch, block| {
+            for_each(block, first, |vertex, record| show(epoch, vertex, record));
+        })
+    }
+
+    /// Ends an epoch, of which all senders were collected.
+    pub fn end_epoch(&mut self) -> Result<()> {
+        for (interval, buffer) in self.buffers.iter_mut().enumerate() {
+            let buffer = buffer.get_mut().expect("no holder panics");
+            self.log.append(interval, buffer);
+            buffer.clear();
+        }
+        self.log.end_epoch();
+        self.log.check()
+    }
+
+    #[inline(always)]
+    fn interval_of(&self, vertex: u64) -> usize {
+        if self.bounds.len() == 2 {
+            return 0;
+        }
+        self.bounds.partition_point(|&bound| bound <= vertex) - 1
+    }
+
+    /// Sorts gathered records by vertex, keeping the order of those to one vertex, merges them, and
+    /// passes them on.
+    fn merge(&self, sender: &mut Sender<R>) {
+        sender.gathered.sort_by_key(|&(vertex, _)| vertex);
+        sender.gathered.dedup_by(|later, first| {
+            let same = later.0 == first.0;
+            if same {
+                first.1.merge(later.1);
+            }
+            same
+        });
+        let mut rest = sender.gathered.as_slice();
+        while let Some(&(vertex, _)) = rest.first() {
+            let interval = self.interval_of(vertex);
+            let end = self.bounds[interval + 1];
+            let (own, after) = rest.split_at(rest.partition_point(|&(vertex, _)| vertex < end));
+            self.pass(interval, own);
+            rest = after;
+        }
+        sender.gathered.clear();
+    }
+
+    /// Puts records into the buffer of their interval.
+    fn pass(&self, interval: usize, mut records: &[(u64, R)]) {
+        let (first, each) = (self.bounds[interval], record_bytes::<R>());
+        let mut buffer = self.buffers[interval].lock().expect("no holder panics");
+        if buffer.capacity() == 0 {
+            buffer.reserve_exact(self.block);
+        }
+        while !records.is_empty() {
+            let room = (self.block - buffer.len()) / each;
+            let (now, after) = records.split_at(records.len().min(room));
+            now.iter().for_each(|&(vertex, record)| put(&mut buffer, vertex - first, record));
+            if buffer.len() == self.block {
+                self.log.append(interval, &buffer);
+                buffer.clear();
+            }
+            records = after;
+        }
+    }
+}
