@@ -5,7 +5,9 @@
 
 use outercore_engine::{
     Column, Figure, HugeVec, Isolated, Meaning, MemoryModel, Outcome, Plan, Result, RunConfig,
-    RunProgress, Values, session::Session, values::Number,
+    RunProgress, Values,
+    session::Session,
+    state::{Appender, Scratch},
 };
 use outercore_graph::Graph;
 
@@ -14,7 +16,6 @@ use crate::{
     finish::{Done, Summary, open, outcome},
     intersect::Counting,
     lists::{self, Kept, Lists},
-    sequence::Sequence,
     triangles::{Counted, Found},
 };
 
@@ -44,7 +45,8 @@ impl Clustering {
             if external { 0 } else { vertices as usize },
             session.config.huge_pages,
         )?;
-        let mut scratch = if external { Some(Sequence::new(session)?) } else { None };
+        let mut scratch =
+            if external { Some(Appender::new(&Scratch::of(session), vertices)?) } else { None };
         let (mut sum, mut first, mut shares) = (0.0, 0, Vec::with_capacity(PART as usize));
         while first < vertices {
             let range = lists.degrees_from(first)?;
@@ -74,8 +76,8 @@ impl Clustering {
         Ok((
             sum,
             match scratch {
-                Some(scratch) => f64::stored(scratch.into_stored()?),
-                None => Values::F64(memory),
+                Some(scratch) => scratch.finish().into(),
+                None => memory.into(),
             },
         ))
     }

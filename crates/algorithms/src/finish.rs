@@ -4,10 +4,8 @@
 use std::{collections::BTreeMap, sync::atomic::Ordering::Relaxed};
 
 use outercore_engine::{
-    Column, EngineError, Figure, Outcome, Plan, Result, RunReport, TopRow,
-    edges::rows::Rows,
-    report::{Cell, Planned},
-    session::Session,
+    Cell, Column, EngineError, Figure, Outcome, Plan, Result, RunReport, TopRow, edges::rows::Rows,
+    report::Planned, session::Session,
 };
 use outercore_graph::{Direction, Graph};
 

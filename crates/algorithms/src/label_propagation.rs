@@ -21,10 +21,11 @@ use std::{
 
 use outercore_engine::{
     Column, Figure, HugePages, HugeVec, Isolated, Meaning, MemoryModel, Outcome, Plan, Result,
-    RunConfig, RunProgress, Values,
+    RunConfig, RunProgress,
     frontier::Frontier,
     plan::{Needs, PlanItem},
     session::Session,
+    state::{Appender, Scratch},
 };
 use outercore_graph::Graph;
 
@@ -32,7 +33,6 @@ use crate::{
     algorithm::Algorithm,
     finish::{Done, Summary, fits_32_bits, open, outcome},
     lists::{self, Kept, Lists},
-    sequence::Sequence,
 };
 
 /// Communities after some rounds.
@@ -164,7 +164,7 @@ impl LabelPropagation {
         }
         .plan(graph, config)?;
         if plan.memory_model == MemoryModel::FullyExternal {
-            plan.disk_bytes = Sequence::<u32>::disk_bytes(vertices);
+            plan.disk_bytes = Appender::<u32>::disk_bytes(vertices);
         }
         let entries = entries(plan.memory_model);
         Ok((plan, entries, room))
@@ -233,21 +233,21 @@ impl LabelPropagation {
 }
 
 /// The new labels of a round.
-enum New<'s> {
+enum New {
     /// All of them.
     Array(HugeVec<AtomicU32>),
     /// Those of a batch, and the others on scratch.
-    Scratch(HugeVec<AtomicU32>, Sequence<'s, u32>),
+    Scratch(HugeVec<AtomicU32>, Appender<u32>),
 }
 
-impl<'s> New<'s> {
+impl New {
     /// Room for them, where batches have so many entries.
-    fn room(session: &'s Session<'s>, entries: u64, model: MemoryModel) -> Result<Self> {
+    fn room(session: &Session, entries: u64, model: MemoryModel) -> Result<Self> {
         let huge = session.config.huge_pages;
         if model == MemoryModel::FullyExternal {
             return Ok(New::Scratch(
                 HugeVec::zeroed(lists::batch_vertices(entries) as usize, huge)?,
-                Sequence::new(session)?,
+                Appender::new(&Scratch::of(session), session.graph.connected())?,
             ));
         }
         Ok(New::Array(HugeVec::zeroed(session.graph.connected() as usize, huge)?))
@@ -256,7 +256,7 @@ impl<'s> New<'s> {
     /// Bytes of all labels, old and new, and of what names them in the end.
     fn labels_bytes(vertices: u64, entries: u64, model: MemoryModel) -> u64 {
         if model == MemoryModel::FullyExternal {
-            let scratch = lists::batch_vertices(entries) * 4 + Sequence::<u32>::bytes(vertices);
+            let scratch = lists::batch_vertices(entries) * 4 + Appender::<u32>::bytes(vertices);
             vertices * 4 + scratch.max(window(vertices, model) * 4 + Frontier::bytes(vertices))
         } else {
             vertices * 8
@@ -373,7 +373,7 @@ impl Algorithm for LabelPropagation {
         summary.insert("largest", Figure::Integer(largest.max(u64::from(isolated > 0))));
         let column = Column {
             name: "label",
-            values: Values::U32(labels.into_plain()),
+            values: labels.into_plain().into(),
             isolated: Isolated::Own,
             meaning: Meaning::Vertex,
             exceptions: Vec::new(),

@@ -3,7 +3,7 @@
 
 use std::sync::{Mutex, atomic::Ordering::Relaxed};
 
-use outercore_engine::{EngineError, HugeVec, Result, session::Session};
+use outercore_engine::{EngineError, HugeVec, Result, session::Session, state::cut};
 use outercore_storage::{Extent, Spill};
 
 /// Neither level nor parent.
@@ -34,7 +34,7 @@ impl LevelLogs {
     pub fn new(session: &Session, room: u64) -> Result<Self> {
         let graph = session.graph;
         let intervals = graph.grid()?.intervals.clone();
-        let windows = crate::components::windows(&intervals, room / 16);
+        let windows = cut(&intervals, room / 16);
         let spill = Spill::create(
             session.disk(),
             &graph.scratch_folder(),

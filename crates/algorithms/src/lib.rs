@@ -29,7 +29,6 @@ mod lists;
 pub mod multi_source;
 pub mod pagerank;
 pub mod pagerank_delta;
-mod sequence;
 pub mod spmv;
 pub mod sssp;
 pub mod triangles;

@@ -7,7 +7,7 @@ use std::{
 };
 
 use outercore_engine::{
-    Column, EngineError, Isolated, Job, Pod, Result,
+    Column, EngineError, Isolated, Job, Pod, Result, Values,
     execute::Iterations,
     monoid::{Lanes, Monoid},
     plan::{Planner, Prepared},
@@ -111,7 +111,7 @@ impl Algorithm for MultiSource {
     }
 
     fn prepare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
-        let Job { graph, config, .. } = job;
+        let graph = job.graph;
         let program = Program::new(graph, &self.sources)?;
         let mut planner = Planner::new(self.name(), job);
         let iterations = Iterations::declare(&mut planner, &program, None)?;
@@ -119,21 +119,22 @@ impl Algorithm for MultiSource {
             let ended = iterations.run(session, &program)?;
             let lanes = |lanes: Lanes| lanes.0[0].count_ones() + lanes.0[1].count_ones();
             let reached = |value: &Reached| lanes(value.seen);
-            let reached = ended.values.map(graph, config.huge_pages, reached)?;
-            let distances = ended.values.map(graph, config.huge_pages, |value| value.distances)?;
+            let reached = ended.values.map(reached)?;
+            let distances = ended.values.map(|value| value.distances)?;
             // Without edges, a source reaches itself and nothing else.
             let alone = program.sources.iter().filter(|&&source| source >= graph.connected());
             let mut own = BTreeMap::new();
             alone.for_each(|&source| *own.entry(source).or_insert(0.0) += 1.0);
             let sources = program.sources.len() as u64;
-            let column = |name, values| Column::new(name, values).isolated(Isolated::Value(0.0));
+            let column =
+                |name, values: Values| Column::new(name, values).isolated(Isolated::Value(0.0));
             Ok(session
                 .results(ended.iterations)
                 .figure("sources", sources)
                 .figure("reached_pairs", program.pairs.load(Relaxed) + sources)
                 .figure("distance_sum", program.distances.load(Relaxed))
-                .column(column("reached", reached).except(own))
-                .column(column("distance_sum", distances))
+                .column(column("reached", reached.into()).except(own))
+                .column(column("distance_sum", distances.into()))
                 .outcome())
         }))
     }

@@ -151,7 +151,7 @@ impl Algorithm for PageRank {
             let isolated = *program.isolated_rank.lock().expect("no holder panics");
             let mut sum = isolated * program.isolated;
             ended.values.for_each(|_, rank| sum += rank)?;
-            let scores = Column::new("score", ended.values.into_values());
+            let scores = Column::new("score", ended.values);
             let results = session
                 .results(ended.iterations)
                 .figure("residual", ended.residual)

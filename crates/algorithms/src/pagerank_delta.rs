@@ -189,7 +189,7 @@ impl Algorithm for PageRankDelta {
             let mut sum = (rank + difference) * program.isolated;
             ended.values.for_each(|_, state| sum += state.rank + state.difference)?;
             let score = |state: &State| state.rank + state.difference;
-            let scores = ended.values.map(job.graph, job.config.huge_pages, score)?;
+            let scores = ended.values.map(score)?;
             let scores = Column::new("score", scores);
             let results = session
                 .results(ended.iterations)

@@ -71,7 +71,7 @@ impl Algorithm for Spmv {
             let ended = iterations.run(session, &Program)?;
             let mut squares = 0.0;
             ended.values.for_each(|_, value| squares += value * value)?;
-            let values = Column::new("value", ended.values.into_values());
+            let values = Column::new("value", ended.values);
             Ok(session
                 .results(ended.iterations)
                 .figure("norm", squares.sqrt())

@@ -15,7 +15,7 @@ use std::sync::{
 
 use outercore_engine::{
     Figure, MemoryModel, Outcome, Plan, Result, RunConfig, RunProgress, plan::Needs,
-    plan::PlanItem, session::Session,
+    plan::PlanItem, session::Session, state::Appender,
 };
 use outercore_graph::Graph;
 
@@ -25,7 +25,6 @@ use crate::{
     finish::{Done, Summary, fits_32_bits, open, outcome},
     intersect::{Counter, Counting, Window},
     lists::{self, Kept, Lists},
-    sequence::Sequence,
 };
 
 /// The number of triangles.
@@ -114,7 +113,7 @@ impl Counted {
         let windows = Sizes::most(graph).div_ceil(sizes.blocks).max(1);
         plan.expected_bytes_read = Some(bytes + bytes * (windows + 1) / 2);
         if counting.by_vertex() && plan.memory_model == MemoryModel::FullyExternal {
-            plan.disk_bytes = Sequence::<f64>::disk_bytes(vertices);
+            plan.disk_bytes = Appender::<f64>::disk_bytes(vertices);
         }
         Ok(Self { plan, sizes, counting, widths })
     }

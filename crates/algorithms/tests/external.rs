@@ -5,8 +5,7 @@ mod answers;
 
 use outercore_algorithms::{Request, Source, by_name};
 use outercore_engine::{
-    CrossIteration, MemoryModel, Outcome, Preset, ReadPolicy, RunConfig, Silent,
-    report::{Cell, RunReport},
+    Cell, CrossIteration, MemoryModel, Outcome, Preset, ReadPolicy, RunConfig, RunReport, Silent,
 };
 use outercore_graph::{BuildOptions, Graph, generate::Rmat};
 use outercore_storage::{Disk, HugePages};

@@ -4,9 +4,7 @@
 use std::path::Path;
 
 use outercore_algorithms::{NAMES, Request, Source, by_name};
-use outercore_engine::{
-    Figure, MemoryModel, Outcome, Preset, ReadPolicy, RunConfig, Silent, report::Cell,
-};
+use outercore_engine::{Cell, Figure, MemoryModel, Outcome, Preset, ReadPolicy, RunConfig, Silent};
 use outercore_graph::{
     BuildOptions, Graph, Key, Layout,
     generate::{GeneratedWeights, Rmat},

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use outercore_algorithms::{NAMES, Request, Source};
 use outercore_engine::{
-    EngineError, Figure, IoBackend, MemoryModel, Outcome, ReadPolicy, RunConfig, report::Cell,
+    Cell, EngineError, Figure, IoBackend, MemoryModel, Outcome, ReadPolicy, RunConfig,
 };
 use outercore_graph::{Direction, Graph, Order, WeightKind};
 

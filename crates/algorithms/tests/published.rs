@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use outercore_algorithms::{NAMES, Request, Source};
-use outercore_engine::{Column, Figure, MemoryModel, Outcome, ReadPolicy, RunConfig, report::Cell};
+use outercore_engine::{Cell, Column, Figure, MemoryModel, Outcome, ReadPolicy, RunConfig};
 use outercore_graph::input::{self, Input, InputOptions};
 use outercore_graph::{BuildOptions, Graph, Key, Keys};
 use outercore_storage::Disk;

@@ -4,7 +4,7 @@
 
 use outercore_algorithms::{Request, Source, by_name};
 use outercore_engine::{
-    CrossIteration, MemoryModel, Outcome, Precompute, Preset, RunConfig, Silent, report::Cell,
+    Cell, CrossIteration, MemoryModel, Outcome, Precompute, Preset, RunConfig, Silent,
 };
 use outercore_graph::{BuildOptions, Graph, Key, Layout, generate::Rmat};
 use outercore_storage::{Disk, HugePages};

@@ -31,7 +31,7 @@ use crate::{
     program::{Context, Monotone, Start, VertexProgram},
     report::Costs,
     session::Session,
-    values::FinalValues,
+    state::VertexArray,
 };
 
 /// Vertices of a part in vertex-parallel steps: a fixed size, so that sums are grouped alike
@@ -45,7 +45,7 @@ const COMBINED: f64 = 16e-9;
 /// A finished run of a program, with its session.
 pub struct Finished<'a, V: outercore_storage::Pod> {
     /// The final values.
-    pub values: FinalValues<V>,
+    pub values: VertexArray<V>,
     /// The session, for the report.
     pub session: Session<'a>,
     /// The plan that ran.
@@ -61,7 +61,7 @@ pub struct Finished<'a, V: outercore_storage::Pod> {
 /// What a program leaves.
 pub struct Ended<V: outercore_storage::Pod> {
     /// The final values.
-    pub values: FinalValues<V>,
+    pub values: VertexArray<V>,
     /// Iterations.
     pub iterations: u64,
     /// The last iteration's residual.
@@ -173,7 +173,7 @@ impl<P: VertexProgram> Iterations<P> {
         session.loaded();
         let run = Run::new(program, session, &channels, degrees.as_deref())?;
         let (values, iterations, residual) = run.iterate()?;
-        Ok(Ended { values: FinalValues::Memory(values), iterations, residual })
+        Ok(Ended { values: values.into(), iterations, residual })
     }
 }
 

@@ -12,8 +12,8 @@
 //!   threads; [`reader`]: a worker's means of reading.
 //! - [`costs`]: what an iteration is predicted to take; [`limits`]: how on-demand requests are
 //!   made; [`meter`]: what reading looked like over time.
-//! - [`report`]: [`Outcome`], [`Column`] and [`RunReport`], what a run gives back.
-//! - [`values`]: per-vertex values, in memory or on scratch.
+//! - [`outcome`]: [`Outcome`], what a run gives back; [`report`]: [`RunReport`], what it did.
+//! - [`state`]: what vertices keep: [`VertexArray`], in memory or on scratch, and [`Column`].
 //! - [`error`]: [`EngineError`], what else it can end with.
 
 pub mod config;
@@ -27,12 +27,12 @@ pub mod frontier;
 mod job;
 pub mod limits;
 pub mod monoid;
-mod outcome;
+pub mod outcome;
 pub mod plan;
 pub mod program;
 pub mod report;
 pub mod session;
-pub mod values;
+pub mod state;
 
 pub use outercore_storage::{HugePages, HugeVec, Pod, backend::IoBackend};
 
@@ -42,9 +42,9 @@ pub use config::{
 };
 pub use error::{EngineError, Result};
 pub use job::Job;
-pub use outcome::Results;
+pub use outcome::{Outcome, Results};
 pub use plan::{Plan, human_bytes};
-pub use report::{
-    Cell, Column, Figure, IoReport, Isolated, IterationReport, Meaning, Outcome, RunReport, TopRow,
+pub use report::{Figure, IoReport, IterationReport, RunReport, TopRow};
+pub use state::{
+    Cell, Column, Isolated, Meaning, Number, NumberKind, Scratch, Values, VertexArray,
 };
-pub use values::{FinalValues, NumberKind, Values};

@@ -6,10 +6,20 @@ use outercore_graph::{Graph, Key};
 
 use crate::{
     error::Result,
-    report::{Cell, Column, Figure, Isolated, Meaning, Outcome, Planned, RunReport, TopRow},
+    report::{Figure, Planned, RunReport, TopRow},
     session::Session,
-    values::Values,
+    state::{Cell, Column},
 };
+
+/// The result of a run.
+pub struct Outcome {
+    /// What it did.
+    pub report: RunReport,
+    /// Per-vertex results; the first is the algorithm's main value.
+    pub columns: Vec<Column>,
+    /// Whether the largest values of the first column are worth showing.
+    pub ranked: bool,
+}
 
 /// The results of a run while they are put together.
 pub struct Results<'s> {
@@ -89,29 +99,6 @@ impl Results<'_> {
             per_iteration: session.take_iterations(),
         };
         Outcome { report, columns, ranked }
-    }
-}
-
-impl Column {
-    /// Numbers; isolated vertices have none.
-    pub fn new(name: &'static str, values: Values) -> Self {
-        let (isolated, meaning) = (Isolated::Null, Meaning::Number);
-        Self { name, values, isolated, meaning, exceptions: Vec::new() }
-    }
-
-    /// Vertices, by internal id.
-    pub fn of_vertices(name: &'static str, values: Values) -> Self {
-        Self { meaning: Meaning::Vertex, ..Self::new(name, values) }
-    }
-
-    /// What isolated vertices have.
-    pub fn isolated(self, isolated: Isolated) -> Self {
-        Self { isolated, ..self }
-    }
-
-    /// Isolated vertices with a value of their own, by internal id.
-    pub fn except(self, exceptions: impl IntoIterator<Item = (u64, f64)>) -> Self {
-        Self { exceptions: exceptions.into_iter().collect(), ..self }
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a run gives back: per-vertex columns, and a report of what it did.
+//! [`RunReport`]: what a run did.
 
 use std::collections::BTreeMap;
 
@@ -9,63 +9,7 @@ use crate::{
     config::{IoScheduling, MemoryModel},
     limits::Limits,
     plan::Plan,
-    values::Values,
 };
-
-/// The result of a run.
-pub struct Outcome {
-    /// What it did.
-    pub report: RunReport,
-    /// Per-vertex results; the first is the algorithm's main value.
-    pub columns: Vec<Column>,
-    /// Whether the largest values of the first column are worth showing.
-    pub ranked: bool,
-}
-
-/// One value for each vertex.
-pub struct Column {
-    /// Its name in files.
-    pub name: &'static str,
-    /// The values of the connected vertices, by internal id.
-    pub values: Values,
-    /// What the isolated vertices have.
-    pub isolated: Isolated,
-    /// What a value is.
-    pub meaning: Meaning,
-    /// Isolated vertices with a value of their own: sources. (internal id, value)
-    pub exceptions: Vec<(u64, f64)>,
-}
-
-/// The value of every isolated vertex.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Isolated {
-    /// None.
-    Null,
-    /// This one.
-    Value(f64),
-    /// The vertex itself.
-    Own,
-}
-
-/// What a value is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Meaning {
-    /// A number.
-    Number,
-    /// An internal id, to be shown as that vertex's original id.
-    Vertex,
-}
-
-/// A value of one vertex.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Cell {
-    /// None.
-    Null,
-    /// A whole number, or an internal id.
-    Integer(u64),
-    /// A real number.
-    Float(f64),
-}
 
 /// A figure of a summary.
 #[derive(Clone, Debug, PartialEq, Serialize)]

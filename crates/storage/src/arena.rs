@@ -402,7 +402,19 @@ impl HugeVec<AtomicU64> {
     }
 }
 
+impl HugeVec<u32> {
+    /// The same numbers, to be shared.
+    pub fn into_shared(self) -> HugeVec<AtomicU32> {
+        self.cast()
+    }
+}
+
 impl HugeVec<u64> {
+    /// The same numbers, to be shared.
+    pub fn into_shared(self) -> HugeVec<AtomicU64> {
+        self.cast()
+    }
+
     /// The numbers whose bits these are.
     pub fn into_floats(self) -> HugeVec<f64> {
         self.cast()

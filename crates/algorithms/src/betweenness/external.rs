@@ -2,9 +2,8 @@
 //! to each other, and the scores travel with it from batch to batch.
 
 use outercore_engine::{
-    EngineError, FinalValues, MemoryModel, Plan, Pod, Result, RunConfig, RunProgress,
+    MemoryModel, Plan, Pod, Result, RunConfig, RunProgress, VertexArray,
     execute::{Finished, execute, plan},
-    external::stored::Stored,
     monoid::Sums,
     program::{Context, Start, VertexProgram},
 };
@@ -48,11 +47,11 @@ struct Forward<'s, const L: usize> {
     /// One for each lane; `u64::MAX`: none.
     sources: [u64; L],
     /// The scores of the batches before.
-    before: Option<&'s Stored<f64>>,
+    before: Option<&'s VertexArray<f64>>,
 }
 
 impl<'s, const L: usize> Forward<'s, L> {
-    fn of(batch: &[u64], before: Option<&'s Stored<f64>>) -> Self {
+    fn of(batch: &[u64], before: Option<&'s VertexArray<f64>>) -> Self {
         const {
             assert!(
                 !L.is_multiple_of(2),
@@ -126,7 +125,7 @@ impl<const L: usize> VertexProgram for Forward<'_, L> {
 
 /// Gathers dependencies, from the deepest level to the sources.
 struct Backward<'s, const L: usize> {
-    counted: Option<&'s Stored<Entry<L>>>,
+    counted: Option<&'s VertexArray<Entry<L>>>,
     deepest: u32,
 }
 
@@ -257,8 +256,8 @@ pub fn scores(
     progress: &dyn RunProgress,
     sources: &[u64],
     totals: &mut Totals,
-) -> Result<Stored<f64>> {
-    let mut scores: Option<Stored<f64>> = None;
+) -> Result<VertexArray<f64>> {
+    let mut scores: Option<VertexArray<f64>> = None;
     let mut left = sources;
     loop {
         let (lanes, _) = choose(graph, config, left.len())?;
@@ -283,19 +282,16 @@ fn add<const L: usize>(
     graph: &Graph,
     config: &RunConfig,
     progress: &dyn RunProgress,
-    before: Option<&Stored<f64>>,
+    before: Option<&VertexArray<f64>>,
     totals: &mut Totals,
-) -> Result<Stored<f64>> {
+) -> Result<VertexArray<f64>> {
     let config = fully(config);
     let forward =
         execute(&Forward::<L>::of(batch, before), "betweenness", graph, &config, progress, None)?;
     totals.add(&forward);
-    let counted = stored(forward)?;
+    let counted = forward.values;
     let mut deepest = 0;
-    counted.for_each(|_, entries| {
-        deepest = entries.iter().flat_map(|entry| entry.depth).fold(deepest, u32::max);
-        Ok(())
-    })?;
+    counted.for_each(|_, entry| deepest = entry.depth.into_iter().fold(deepest, u32::max))?;
     let entries = if deepest < 3 {
         counted
     } else {
@@ -308,14 +304,7 @@ fn add<const L: usize>(
             None,
         )?;
         totals.add(&backward);
-        stored(backward)?
+        backward.values
     };
-    entries.map(graph, Entry::total)
-}
-
-fn stored<V: Pod>(finished: Finished<V>) -> Result<Stored<V>> {
-    match finished.values {
-        FinalValues::Stored(stored) => Ok(stored),
-        FinalValues::Memory(_) => Err(EngineError::Usage("the model was asked for".to_owned())),
-    }
+    entries.map(Entry::total)
 }

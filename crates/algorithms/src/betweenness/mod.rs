@@ -14,13 +14,12 @@ mod resident;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use outercore_engine::{
-    Column, EngineError, Figure, FinalValues, HugeVec, Isolated, Meaning, MemoryModel, Outcome,
-    Plan, Pod, Result, RunConfig, RunProgress, Values,
+    Column, EngineError, Figure, HugeVec, Isolated, Meaning, MemoryModel, Outcome, Plan, Pod,
+    Result, RunConfig, RunProgress, Values,
     execute::{Finished, execute, plan},
     monoid::{Monoid, Sums},
     plan::PlanItem,
     program::{Context, Start, VertexProgram},
-    values::Number,
 };
 use outercore_graph::{Direction, Graph};
 use outercore_storage::memory::process_time;
@@ -323,15 +322,14 @@ impl Betweenness {
         let forward = execute(&program, "betweenness", graph, &first, progress, None)?;
         totals.add(&forward);
         // Its buffers go before the second program makes its own.
-        let Finished { values: FinalValues::Memory(counted), .. } = forward else {
-            unreachable!("the program runs with its values in memory")
-        };
+        let Finished { values: counted, .. } = forward;
+        let counted = counted.resident().expect("the program runs with its values in memory");
         let deepest = counted.iter().flat_map(|value| value.depth).max().unwrap_or(0);
         if deepest < 3 {
             return Ok(());
         }
         let sources = program.sources;
-        let program = Backward { counted: &counted, deepest, sending: AtomicU32::new(deepest) };
+        let program = Backward { counted, deepest, sending: AtomicU32::new(deepest) };
         let backward = execute(&program, "betweenness", graph, &second, progress, None)?;
         totals.add(&backward);
         backward.values.for_each(|vertex, dependency| {
@@ -407,7 +405,7 @@ impl Algorithm for Betweenness {
         let half = |score: f64| if graph.directed() { score } else { score / 2.0 };
         let in_memory = |mut scores: HugeVec<f64>| {
             scores.iter_mut().for_each(|score| *score = half(*score));
-            Values::F64(scores)
+            Values::from(scores)
         };
         let finish = |values| self.finish(graph, sources.len(), values);
         // Of programs, one more, empty, run carries the report.
@@ -449,12 +447,9 @@ impl Algorithm for Betweenness {
             }
             Way::External => {
                 let scores = external::scores(graph, config, progress, &with_edges, &mut totals)?;
-                let scores = if graph.directed() {
-                    scores
-                } else {
-                    scores.map(graph, |&score| half(score))?
-                };
-                let (summary, column) = finish(f64::stored(scores))?;
+                let scores =
+                    if graph.directed() { scores } else { scores.map(|&score| half(score))? };
+                let (summary, column) = finish(scores.into())?;
                 report(
                     &external::idle(graph, &external::fully(config), progress)?,
                     &totals,

@@ -5,7 +5,7 @@
 //! come in any order; the levels and parents are those of every other way.
 
 use outercore_engine::{
-    Column, Figure, Isolated, Meaning, Outcome, Result, RunConfig, RunProgress,
+    Column, Figure, Isolated, Meaning, Outcome, Result, RunConfig, RunProgress, Values,
     execute::{Finished, execute_monotone},
     monoid::Min,
     program::{Context, Monotone, Start, VertexProgram},
@@ -79,9 +79,9 @@ pub fn run(
     summary.insert("level_sum", Figure::Integer(level_sum));
     let Finished { values, session, plan, iterations, load_seconds, .. } = finished;
     let part = |take: fn(u64) -> u64| {
-        values.map(graph, config.huge_pages, move |&value| {
-            if value == NOWHERE { u32::MAX } else { take(value) as u32 }
-        })
+        values
+            .map(move |&value| if value == NOWHERE { u32::MAX } else { take(value) as u32 })
+            .map(Values::from)
     };
     let (levels, parents) =
         (part(|value| value >> 32)?, part(|value| value & u64::from(u32::MAX))?);

@@ -4,12 +4,8 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use outercore_engine::{
     HugeVec, Result, Values,
-    external::{
-        array::{Block, DiskArray},
-        stored::Stored,
-    },
     session::Session,
-    values::Number,
+    state::{Block, Scratch, VertexArray},
 };
 
 use crate::level_logs::{self, LevelLogs, UNREACHED};
@@ -89,7 +85,7 @@ impl Tree {
     pub fn columns(self, session: &Session) -> Result<(Values, Values)> {
         match self {
             Tree::Memory { levels, parents } => {
-                Ok((Values::U32(levels.into_plain()), Values::U32(parents.into_plain())))
+                Ok((levels.into_plain().into(), parents.into_plain().into()))
             }
             Tree::Logs(logs) => stored(session, &logs),
         }
@@ -98,17 +94,16 @@ impl Tree {
 
 /// Levels and parents, stored by interval.
 fn stored(session: &Session, logs: &LevelLogs) -> Result<(Values, Values)> {
-    let (disk, folder) = (session.disk(), session.graph.scratch_folder());
-    let array = || DiskArray::create(disk, &folder, logs.intervals());
+    let scratch = Scratch::of(session);
+    let array = || VertexArray::<u32>::on_scratch(&scratch, logs.intervals());
     let (levels, parents) = (array()?, array()?);
     let mut block = Block::new(logs.widest())?;
     logs.for_each_interval(session, |interval, found_levels, found_parents| {
         for (array, values) in [(&levels, found_levels), (&parents, found_parents)] {
             block.items(values.len()).copy_from_slice(values);
-            array.store(&session.counters, interval, values.len(), &mut block)?;
+            array.store(interval, &mut block)?;
         }
         Ok(())
     })?;
-    let column = |array| Stored::new(array, logs.intervals().to_vec()).map(u32::stored);
-    Ok((column(levels)?, column(parents)?))
+    Ok((levels.into(), parents.into()))
 }

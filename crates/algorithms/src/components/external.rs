@@ -13,13 +13,10 @@ use std::{
 };
 
 use outercore_engine::{
-    Column, Figure, FinalValues, HugeVec, Isolated, Meaning, Outcome, Plan, Preset, Result,
-    RunConfig, RunProgress,
-    external::{
-        array::{Block, DiskArray},
-        stored::Stored,
-    },
+    Column, Figure, HugeVec, Isolated, Meaning, Outcome, Plan, Preset, Result, RunConfig,
+    RunProgress,
     session::Session,
+    state::{Block, Scratch, VertexArray, cut},
 };
 use outercore_graph::Graph;
 use outercore_storage::Spill;
@@ -141,7 +138,7 @@ struct Run<'r> {
     session: &'r Session<'r>,
     scan: EdgeScan,
     /// Stored parents, by interval.
-    forest: DiskArray<u32>,
+    forest: VertexArray<u32>,
     /// Bounds of the windows, which are bounds of intervals.
     windows: Vec<u64>,
     logs: Spill,
@@ -169,7 +166,7 @@ pub fn run(
         (labels, roots, 1)
     };
     let done = Done { session: &session, plan, iterations: scans, load_seconds };
-    found(&done, graph, FinalValues::Stored(labels), roots, room)
+    found(&done, graph, labels, roots, room)
 }
 
 /// The results of a run that left these labels; `most` bytes may be taken to find out how large the
@@ -177,7 +174,7 @@ pub fn run(
 pub fn found(
     done: &Done,
     graph: &Graph,
-    labels: FinalValues<u32>,
+    labels: VertexArray<u32>,
     roots: u64,
     most: u64,
 ) -> Result<Outcome> {
@@ -187,7 +184,7 @@ pub fn found(
     summary.insert("largest", Figure::Integer(largest));
     let column = Column {
         name: "component",
-        values: labels.into_values(),
+        values: labels.into(),
         isolated: Isolated::Own,
         meaning: Meaning::Vertex,
         exceptions: Vec::new(),
@@ -203,22 +200,27 @@ pub fn union_find(
     session: &Session,
     scan: EdgeScan,
     room: u64,
-) -> Result<(Stored<u32>, u64)> {
+) -> Result<(VertexArray<u32>, u64)> {
     let bounds = scan.bounds().to_vec();
     let windows = cut(&bounds, room / 4);
     let (disk, folder) = (session.disk(), graph.scratch_folder());
     let logs = Spill::create(disk, &folder, windows.len().max(2) - 1, BATCH * 8)
         .map_err(outercore_engine::EngineError::from)?;
-    let run =
-        Run { session, scan, forest: DiskArray::create(disk, &folder, &bounds)?, windows, logs };
+    let run = Run {
+        session,
+        scan,
+        forest: VertexArray::on_scratch(&Scratch::of(session), bounds)?,
+        windows,
+        logs,
+    };
     let roots = run.join(config)?;
-    Ok((run.label(graph)?, roots))
+    Ok((run.label()?, roots))
 }
 
 /// Vertices that are their own label.
-fn count_roots(labels: &Stored<u32>) -> Result<u64> {
+fn count_roots(labels: &VertexArray<u32>) -> Result<u64> {
     let mut roots = 0;
-    labels.for_each(|first, labels| {
+    labels.for_each_interval(|first, labels| {
         roots += labels
             .iter()
             .zip(first..)
@@ -227,18 +229,6 @@ fn count_roots(labels: &Stored<u32>) -> Result<u64> {
         Ok(())
     })?;
     Ok(roots)
-}
-
-/// Windows of at most `most` vertices, a interval at the least.
-pub fn cut(bounds: &[u64], most: u64) -> Vec<u64> {
-    let mut windows = vec![0];
-    for pair in bounds.windows(2) {
-        if pair[1] - windows[windows.len() - 1] > most && pair[0] > windows[windows.len() - 1] {
-            windows.push(pair[0]);
-        }
-    }
-    windows.extend(bounds.last().filter(|&&last| last > 0));
-    windows
 }
 
 impl Run<'_> {
@@ -348,7 +338,7 @@ impl Run<'_> {
                             *roots += u64::from(root == vertex);
                             *entry = root as u32;
                         }
-                        self.forest.store(&self.session.counters, interval, len, &mut block)
+                        self.forest.store(interval, &mut block)
                     });
                     if failed.is_ok() {
                         *failed = stored;
@@ -360,23 +350,19 @@ impl Run<'_> {
     }
 
     /// From the first window to the last: every vertex gets the label of what it hangs from.
-    fn label(self, graph: &Graph) -> Result<Stored<u32>> {
-        let bounds = self.scan.bounds().to_vec();
+    fn label(self) -> Result<VertexArray<u32>> {
         if self.windows.len() <= 2 {
-            return Stored::new(self.forest, bounds);
+            return Ok(self.forest);
         }
-        let counters = &self.session.counters;
-        let labels = Stored::new(
-            DiskArray::create(self.session.disk(), &graph.scratch_folder(), &bounds)?,
-            bounds.clone(),
-        )?;
+        let bounds = self.scan.bounds();
+        let labels = VertexArray::on_scratch(&Scratch::of(self.session), bounds)?;
         let mut block = Block::new(labels.widest())?;
         for (window, interval) in (0..bounds.len() - 1).map(|interval| {
             (self.windows.partition_point(|&bound| bound <= bounds[interval]) - 1, interval)
         }) {
             let (first, len) =
                 (self.windows[window], (bounds[interval + 1] - bounds[interval]) as usize);
-            self.forest.load(counters, interval, len, &mut block)?;
+            self.forest.load(interval, &mut block)?;
             let mut below: Vec<u64> =
                 block.items(len).iter().map(|&id| u64::from(id)).filter(|&id| id < first).collect();
             below.sort_unstable();
@@ -386,7 +372,7 @@ impl Run<'_> {
             for id in block.items(len) {
                 *id = known.get(&u64::from(*id)).copied().unwrap_or(*id);
             }
-            labels.array().store(counters, interval, len, &mut block)?;
+            labels.store(interval, &mut block)?;
         }
         Ok(labels)
     }
@@ -394,7 +380,7 @@ impl Run<'_> {
 
 /// The size of the largest component and its label, the smallest of several: labels are counted by
 /// ranges of as many as `most` bytes hold, until no range that is left can hold a larger one.
-pub fn largest(labels: &FinalValues<u32>, vertices: u64, most: u64) -> Result<(u64, u64)> {
+pub fn largest(labels: &VertexArray<u32>, vertices: u64, most: u64) -> Result<(u64, u64)> {
     let most = (most / 4).clamp(1 << 16, 1 << 20).min(vertices.max(1));
     let mut counts = vec![0u32; most as usize];
     let (mut largest, mut left, mut first) = ((0, 0), vertices, 0);

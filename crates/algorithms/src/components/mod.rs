@@ -11,7 +11,6 @@ mod program;
 mod sampled;
 mod streaming;
 
-pub use external::cut as windows;
 pub(crate) use external::{largest as largest_of, union_find};
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -19,7 +18,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use outercore_engine::HugeVec;
 use outercore_engine::{
     Column, EngineError, Figure, Isolated, Meaning, MemoryModel, Outcome, Plan, Precompute, Preset,
-    Result, RunConfig, RunProgress, Values,
+    Result, RunConfig, RunProgress,
     edges::grid::Grid,
     execute::plan_monotone,
     plan::Needs,
@@ -177,7 +176,7 @@ impl Algorithm for Components {
         }
         let column = Column {
             name: "component",
-            values: Values::U32(labels),
+            values: labels.into(),
             isolated: Isolated::Own,
             meaning: Meaning::Vertex,
             exceptions: Vec::new(),

@@ -8,13 +8,9 @@ use std::{
 
 use outercore_engine::{
     HugeVec, Result, Values,
-    external::{
-        array::{Block, DiskArray},
-        stored::Stored,
-    },
     frontier::Frontier,
     session::Session,
-    values::Number,
+    state::{Block, Scratch, VertexArray},
 };
 
 use super::search::{Levels, Reach};
@@ -31,7 +27,7 @@ pub struct Bounds {
 /// The bounds of each vertex: at least, at most.
 enum Arrays {
     Memory([HugeVec<AtomicU32>; 2]),
-    Stored([DiskArray<u32>; 2], Vec<u64>),
+    Stored([VertexArray<u32>; 2]),
 }
 
 /// Where to search next.
@@ -100,24 +96,12 @@ impl Bounds {
                 Arrays::Memory(arrays)
             }
             Levels::Logs { logs, .. } => {
-                let intervals = logs.intervals().to_vec();
-                let array = || {
-                    DiskArray::create(session.disk(), &session.graph.scratch_folder(), &intervals)
-                };
+                let scratch = Scratch::of(session);
+                let array = || VertexArray::on_scratch(&scratch, logs.intervals());
                 let arrays = [array()?, array()?];
-                let mut block = Block::new(logs.widest())?;
-                for (interval, pair) in intervals.windows(2).enumerate() {
-                    let len = (pair[1] - pair[0]) as usize;
-                    block
-                        .items(len)
-                        .iter_mut()
-                        .zip(pair[0]..)
-                        .for_each(|(item, vertex)| *item = first(vertex));
-                    arrays[0].store(&session.counters, interval, len, &mut block)?;
-                    block.items(len).fill(u32::MAX);
-                    arrays[1].store(&session.counters, interval, len, &mut block)?;
-                }
-                Arrays::Stored(arrays, intervals)
+                arrays[0].fill(first)?;
+                arrays[1].fill(|_| u32::MAX)?;
+                Arrays::Stored(arrays)
             }
         };
         Ok(Self { members, arrays, diameter: 0 })
@@ -135,7 +119,8 @@ impl Bounds {
             (Arrays::Memory(arrays), Levels::Memory(levels)) => {
                 Ok(self.narrow_in_memory(session, arrays, levels, reach.depth))
             }
-            (Arrays::Stored(arrays, intervals), Levels::Logs { logs, .. }) => {
+            (Arrays::Stored(arrays), Levels::Logs { logs, .. }) => {
+                let intervals = logs.intervals();
                 let mut candidates = Candidates::NONE;
                 let (mut lower, mut upper) =
                     (Block::new(logs.widest())?, Block::new(logs.widest())?);
@@ -144,8 +129,8 @@ impl Bounds {
                     if range.is_empty() || !self.members.any(range.start, range.end - 1) {
                         return Ok(());
                     }
-                    arrays[0].load(&session.counters, interval, len, &mut lower)?;
-                    arrays[1].load(&session.counters, interval, len, &mut upper)?;
+                    arrays[0].load(interval, &mut lower)?;
+                    arrays[1].load(interval, &mut upper)?;
                     self.narrow_interval(
                         range,
                         levels,
@@ -153,8 +138,8 @@ impl Bounds {
                         reach.depth,
                         &mut candidates,
                     );
-                    arrays[0].store(&session.counters, interval, len, &mut lower)?;
-                    arrays[1].store(&session.counters, interval, len, &mut upper)
+                    arrays[0].store(interval, &mut lower)?;
+                    arrays[1].store(interval, &mut upper)
                 })?;
                 Ok(candidates)
             }
@@ -207,13 +192,10 @@ impl Bounds {
     }
 
     /// The bounds as columns: at least, at most.
-    pub fn columns(self) -> Result<[Values; 2]> {
+    pub fn columns(self) -> [Values; 2] {
         match self.arrays {
-            Arrays::Memory(arrays) => Ok(arrays.map(|array| Values::U32(array.into_plain()))),
-            Arrays::Stored([lower, upper], intervals) => Ok([
-                u32::stored(Stored::new(lower, intervals.clone())?),
-                u32::stored(Stored::new(upper, intervals)?),
-            ]),
+            Arrays::Memory(arrays) => arrays.map(|array| array.into_plain().into()),
+            Arrays::Stored(arrays) => arrays.map(Values::from),
         }
     }
 }

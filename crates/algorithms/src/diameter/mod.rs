@@ -12,9 +12,8 @@ mod bounds;
 mod search;
 
 use outercore_engine::{
-    Column, Figure, FinalValues, Isolated, Meaning, MemoryModel, Outcome, Plan, Result, RunConfig,
-    RunProgress, Values,
-    external::array::DiskArray,
+    Column, Figure, Isolated, Meaning, MemoryModel, Outcome, Plan, Result, RunConfig, RunProgress,
+    Values, VertexArray,
     frontier::Frontier,
     plan::Needs,
     plan::PlanItem,
@@ -119,7 +118,7 @@ impl Diameter {
             items.push(PlanItem { name: "levels, frontiers", bytes: vertices * search / 8 });
             items.push(PlanItem { name: "bounds", bytes: vertices * bounds / 8 });
             if external {
-                let arrays = 3 * DiskArray::<u32>::memory(vertices, grid.intervals.len() as u64);
+                let arrays = 3 * VertexArray::<u32>::memory(vertices, grid.intervals.len() as u64);
                 items.push(PlanItem {
                     name: "logs, intervals at hand",
                     bytes: Search::LOGS + arrays + grid.widest() as u64 * 32,
@@ -173,17 +172,15 @@ fn largest(
         members.replace(0..len, |vertex| !search.unvisited.contains(vertex));
         return Ok((members, from));
     }
-    let labels = match search.levels {
+    let labels: VertexArray<u32> = match search.levels {
         Levels::Memory(_) => {
             let (names, _) =
                 components::forest(session, &components::Edges::open(session, edges)?)?;
-            FinalValues::Memory(names.into_plain())
+            names.into_plain().into()
         }
         Levels::Logs { .. } => {
             let scan = EdgeScan::open(session.graph, session, edges)?;
-            FinalValues::Stored(
-                components::union_find(session.graph, session.config, session, scan, room)?.0,
-            )
+            components::union_find(session.graph, session.config, session, scan, room)?.0
         }
     };
     let (_, largest) = components::largest_of(&labels, len, room)?;
@@ -255,7 +252,7 @@ impl Algorithm for Diameter {
             exceptions: Vec::new(),
         };
         let done = Done { session: &session, plan: &plan, iterations: run.searches, load_seconds };
-        let [lower, upper] = run.bounds.columns()?;
+        let [lower, upper] = run.bounds.columns();
         let columns =
             vec![column("eccentricity_at_least", lower), column("eccentricity_at_most", upper)];
         Ok(outcome(&done, summary, columns, false))

@@ -233,7 +233,7 @@ fn by_program<'a>(
             members.insert(vertex);
         }
     })?;
-    let cores = finished.values.map(graph, config.huge_pages, |value| (value - GONE) as u32)?;
+    let cores = finished.values.map(|value| (value - GONE) as u32)?.into();
     Ok(Peeled {
         plan: finished.plan,
         iterations: finished.iterations,

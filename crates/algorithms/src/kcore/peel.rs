@@ -10,7 +10,7 @@
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use outercore_engine::{
-    HugeVec, MemoryModel, Result, RunConfig, RunProgress, Values,
+    HugeVec, MemoryModel, Result, RunConfig, RunProgress,
     edges::{degrees::Degrees, rows::Rows, stream::IoIterator},
     frontier::Frontier,
     plan::Needs,
@@ -231,7 +231,7 @@ pub fn run<'a>(
         load_seconds,
         degeneracy: degeneracy.into(),
         members,
-        cores: Values::U32(cores),
+        cores: cores.into(),
         session,
     })
 }

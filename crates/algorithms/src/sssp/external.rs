@@ -9,16 +9,12 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use outercore_engine::{
-    EngineError, FinalValues, HugeVec, Result, RunConfig, Values,
+    EngineError, Result, Values,
     edges::{rows::Rows, stream::IoIterator},
-    external::{
-        array::{Block, DiskArray},
-        stored::Stored,
-    },
     frontier::Frontier,
     session::Session,
+    state::{Scratch, VertexArray, Window, cut},
 };
-use outercore_graph::Graph;
 use outercore_storage::Spill;
 
 use super::Lengths;
@@ -47,9 +43,10 @@ pub struct Search<'s> {
     rows: &'s Rows,
     lengths: Lengths,
     delta: f64,
-    intervals: Vec<u64>,
     windows: Vec<u64>,
-    stored: DiskArray<u64>,
+    /// The number of the window in memory; none has the largest number.
+    at_hand: usize,
+    stored: VertexArray<u64>,
     logs: Spill,
     /// The smallest distance in each log.
     sent: Vec<AtomicU64>,
@@ -59,34 +56,12 @@ pub struct Search<'s> {
     current: Frontier,
 }
 
-/// The window in memory.
-struct Window {
-    index: usize,
-    first: u64,
-    end: u64,
-    distances: HugeVec<AtomicU64>,
-}
-
 /// A worker's distances on their way to other windows.
 struct Outbox {
     batches: Vec<Vec<u8>>,
     nearest: Vec<u64>,
     remembered: Vec<(u64, u64)>,
     failed: Option<EngineError>,
-}
-
-impl Window {
-    #[inline(always)]
-    fn distance(&self, vertex: u64) -> &AtomicU64 {
-        &self.distances[(vertex - self.first) as usize]
-    }
-
-    /// Lowers a distance; `true`: it was higher.
-    #[inline(always)]
-    fn lower(&self, vertex: u64, to: u64) -> bool {
-        let distance = self.distance(vertex);
-        to < distance.load(Relaxed) && to < distance.fetch_min(to, Relaxed)
-    }
 }
 
 impl<'s> Search<'s> {
@@ -99,8 +74,9 @@ impl<'s> Search<'s> {
         room: u64,
     ) -> Result<Self> {
         let (graph, huge) = (session.graph, session.config.huge_pages);
-        let intervals = graph.grid()?.intervals.clone();
-        let windows = crate::components::windows(&intervals, room / 8);
+        let grid = graph.grid()?;
+        let intervals = grid.intervals.as_slice();
+        let windows = cut(intervals, room / 8);
         let (disk, folder, count) =
             (session.disk(), graph.scratch_folder(), windows.len().max(2) - 1);
         Ok(Self {
@@ -108,9 +84,9 @@ impl<'s> Search<'s> {
             rows,
             lengths,
             delta,
-            stored: DiskArray::create(disk, &folder, &intervals)?,
-            intervals,
+            stored: VertexArray::on_scratch(&Scratch::of(session), intervals)?,
             windows,
+            at_hand: usize::MAX,
             logs: Spill::create(disk, &folder, count, BATCH * ENTRY).map_err(EngineError::from)?,
             sent: (0..count).map(|_| AtomicU64::new(u64::MAX)).collect(),
             notes: vec![Note { nearest: u64::MAX }; count],
@@ -123,10 +99,10 @@ impl<'s> Search<'s> {
     /// distance is known.
     pub fn run(&mut self, source: Option<u64>) -> Result<u64> {
         let widest = self.windows.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);
-        let distances = HugeVec::zeroed(widest as usize, self.session.config.huge_pages)?;
-        let mut window = Window { index: usize::MAX, first: 0, end: 0, distances };
-        self.begin()?;
+        self.stored.fill(|_| self.lengths.unreached())?;
         let Some(source) = source else { return Ok(0) };
+        let huge = self.session.config.huge_pages;
+        let mut window = Window::of(&mut self.stored, widest, huge)?;
         let home = self.window_of(source);
         self.bring(&mut window, home)?;
         window.lower(source, 0);
@@ -136,7 +112,7 @@ impl<'s> Search<'s> {
         while let Some(nearest) = self.nearest() {
             let (mark, bound) = (self.session.mark(), self.lengths.plus(nearest, self.delta));
             let (mut active, mut lists, mut brought) = (0, 0, 0);
-            while let Some(index) = self.next_window(window.index, bound) {
+            while let Some(index) = self.next_window(bound) {
                 brought += self.bring(&mut window, index)?;
                 let before = self.session.bytes_read();
                 active += self.settle(&window, bound)?;
@@ -150,34 +126,17 @@ impl<'s> Search<'s> {
             self.session.check()?;
             rounds += 1;
         }
-        if window.index != usize::MAX {
-            self.store(&window)?;
-        }
+        window.give_back(&mut self.stored)?;
         Ok(rounds)
     }
 
     /// The distances, as a column's values.
-    pub fn into_values(self, graph: &Graph, config: &RunConfig) -> Result<Values> {
-        let stored = Stored::new(self.stored, self.intervals)?;
-        let values = FinalValues::Stored(stored);
+    pub fn into_values(self) -> Result<Values> {
         if self.lengths.whole() {
-            Ok(values.into_values())
+            Ok(self.stored.into())
         } else {
-            values.map(graph, config.huge_pages, |&bits| f64::from_bits(bits))
+            Ok(self.stored.map(|&bits| f64::from_bits(bits))?.into())
         }
-    }
-
-    /// Every distance is that of an unreached vertex.
-    fn begin(&self) -> Result<()> {
-        let mut block = Block::new(
-            self.intervals.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0) as usize,
-        )?;
-        for (interval, pair) in self.intervals.windows(2).enumerate() {
-            let len = (pair[1] - pair[0]) as usize;
-            block.items(len).fill(self.lengths.unreached());
-            self.stored.store(&self.session.counters, interval, len, &mut block)?;
-        }
-        Ok(())
     }
 
     #[inline(always)]
@@ -198,45 +157,18 @@ impl<'s> Search<'s> {
 
     /// A window with work within the bound: the one at hand, which costs no reading, or else the
     /// next in turn, so that what is sent to a window gathers until all others had theirs.
-    fn next_window(&self, at_hand: usize, bound: u64) -> Option<usize> {
+    fn next_window(&self, bound: u64) -> Option<usize> {
         let count = self.notes.len();
-        let first = if at_hand < count { at_hand } else { 0 };
+        let first = if self.at_hand < count { self.at_hand } else { 0 };
         (first..count)
             .chain(0..first)
             .find(|&index| self.notes[index].nearest.min(self.sent[index].load(Relaxed)) < bound)
     }
 
-    /// Intervals of a window: number, first vertex, vertices.
-    fn intervals(&self, first: u64, end: u64) -> Vec<(usize, u64, usize)> {
-        let pairs = self
-            .intervals
-            .windows(2)
-            .enumerate()
-            .filter(|(_, pair)| pair[0] >= first && pair[0] < end);
-        pairs.map(|(interval, pair)| (interval, pair[0], (pair[1] - pair[0]) as usize)).collect()
-    }
-
     /// Puts a window into memory, and its log's distances into it; returns the bytes that moved.
-    fn bring(&mut self, window: &mut Window, index: usize) -> Result<u64> {
-        let mut moved = 0;
-        if window.index != index {
-            moved +=
-                (self.windows[index + 1] - self.windows[index] + window.end - window.first) * 8;
-            if window.index != usize::MAX {
-                self.store(window)?;
-            }
-            (window.index, window.first, window.end) =
-                (index, self.windows[index], self.windows[index + 1]);
-            let mut block = Block::new(1 << 17)?;
-            for (interval, first, len) in self.intervals(window.first, window.end) {
-                self.stored.load(&self.session.counters, interval, len, &mut block)?;
-                block
-                    .items(len)
-                    .iter()
-                    .zip(first..)
-                    .for_each(|(&length, vertex)| window.distance(vertex).store(length, Relaxed));
-            }
-        }
+    fn bring(&mut self, window: &mut Window<u64>, index: usize) -> Result<u64> {
+        let mut moved = window.bring(&self.stored, self.windows[index]..self.windows[index + 1])?;
+        self.at_hand = index;
         self.sent[index].store(u64::MAX, Relaxed);
         let mut reader = self.logs.reader();
         let extents = self.logs.take(index);
@@ -259,26 +191,13 @@ impl<'s> Search<'s> {
         Ok(moved)
     }
 
-    fn store(&self, window: &Window) -> Result<()> {
-        let mut block = Block::new(1 << 17)?;
-        for (interval, first, len) in self.intervals(window.first, window.end) {
-            block
-                .items(len)
-                .iter_mut()
-                .zip(first..)
-                .for_each(|(length, vertex)| *length = window.distance(vertex).load(Relaxed));
-            self.stored.store(&self.session.counters, interval, len, &mut block)?;
-        }
-        Ok(())
-    }
-
     /// Relaxes the window's vertices within the bound until none is left; returns how many lists
     /// that took.
-    fn settle(&mut self, window: &Window, bound: u64) -> Result<u64> {
+    fn settle(&mut self, window: &Window<u64>, bound: u64) -> Result<u64> {
         let mut lists = 0;
         loop {
             let (vertices, edges, nearest) = self.take(window, bound);
-            self.notes[window.index].nearest = nearest;
+            self.notes[self.at_hand].nearest = nearest;
             if vertices == 0 {
                 return Ok(lists);
             }
@@ -290,13 +209,13 @@ impl<'s> Search<'s> {
 
     /// Moves the improved vertices of the window below `bound` to the frontier; returns how many,
     /// their edges, and the smallest distance of the others.
-    fn take(&self, window: &Window, bound: u64) -> (u64, u64, u64) {
+    fn take(&self, window: &Window<u64>, bound: u64) -> (u64, u64, u64) {
         let (mut vertices, mut edges, mut nearest) = (0, 0, u64::MAX);
         let found: Vec<u64> = self
             .improved
-            .iter(window.first..window.end)
+            .iter(window.vertices())
             .filter(|&vertex| {
-                let length = window.distance(vertex).load(Relaxed);
+                let length = window.cell(vertex).load(Relaxed);
                 nearest = if length < bound { nearest } else { nearest.min(length) };
                 length < bound
             })
@@ -315,16 +234,16 @@ impl<'s> Search<'s> {
         (vertices, edges, nearest)
     }
 
-    fn relax(&self, window: &Window, edges: u64) -> Result<()> {
+    fn relax(&self, window: &Window<u64>, edges: u64) -> Result<()> {
         let outboxes = IoIterator::new(self.session, self.rows).for_each(
             edges,
             |group| self.current.word(group),
             |_| self.outbox(),
             |outbox, vertex, list| {
-                let length = window.distance(vertex).load(Relaxed);
+                let length = window.cell(vertex).load(Relaxed);
                 for (target, weight) in list.weighted() {
                     let through = self.lengths.add(length, weight);
-                    if target >= window.first && target < window.end {
+                    if window.has(target) {
                         if window.lower(target, through) {
                             self.improved.insert(target);
                         }

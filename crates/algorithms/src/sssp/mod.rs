@@ -11,8 +11,8 @@ mod external;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use outercore_engine::{
-    Column, EngineError, Figure, HugeVec, Isolated, Meaning, MemoryModel, Outcome, Plan, Result,
-    RunConfig, RunProgress, Values,
+    Cell, Column, EngineError, Figure, HugeVec, Isolated, Meaning, MemoryModel, Outcome, Plan,
+    Result, RunConfig, RunProgress, Values,
     edges::{
         degrees::Degrees,
         rows::{Rows, mean_weight},
@@ -22,7 +22,6 @@ use outercore_engine::{
     frontier::Frontier,
     plan::Needs,
     plan::PlanItem,
-    report::Cell,
     session::Session,
 };
 use outercore_graph::{Direction, Graph, WeightKind};
@@ -292,7 +291,7 @@ impl Algorithm for Sssp {
             )?;
             let load_seconds = session.seconds();
             let rounds = search.run((!isolated).then_some(source))?;
-            (search.into_values(graph, config)?, rounds, load_seconds)
+            (search.into_values()?, rounds, load_seconds)
         } else {
             let mut search = Search::new(&session, &rows, lengths, delta)?;
             let load_seconds = session.seconds();
@@ -300,9 +299,9 @@ impl Algorithm for Sssp {
             let distances = search.distances.into_plain();
             (
                 if lengths.whole() {
-                    Values::U64(distances)
+                    Values::from(distances)
                 } else {
-                    Values::F64(distances.into_floats())
+                    Values::from(distances.into_floats())
                 },
                 rounds,
                 load_seconds,

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use outercore_algorithms::{Request, Source, by_name};
-use outercore_engine::{EngineError, RunConfig, report::Cell};
+use outercore_engine::{Cell, EngineError, RunConfig};
 use outercore_graph::{Graph, Key};
 use outercore_storage::Disk;
 

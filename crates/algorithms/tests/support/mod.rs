@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use outercore_engine::{Column, Meaning, Outcome, RunConfig, Silent, report::Cell};
+use outercore_engine::{Cell, Column, Meaning, Outcome, RunConfig, Silent};
 use outercore_graph::input::{self, Input, InputOptions};
 use outercore_graph::{BuildOptions, Graph, Key, Keys, Order, WeightKind};
 use outercore_storage::{Disk, HugePages};

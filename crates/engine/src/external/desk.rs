@@ -2,16 +2,13 @@
 
 use outercore_storage::{HugePages, HugeVec};
 
-use super::{
-    array::{Block, DiskArray},
-    pass::{Pass, Shared},
-};
+use super::pass::{Pass, Shared};
 use crate::{
     edges::grid::{EdgeBlock, combine::combine_both},
     error::Result,
     monoid::Monoid,
     program::VertexProgram,
-    session::Counters,
+    state::{Block, VertexArray},
 };
 
 /// A worker's arrays. Those of sums are for all intervals of a batch, side by side; the others for
@@ -66,28 +63,18 @@ impl<P: VertexProgram> Desk<P> {
         self.base = base;
     }
 
-    /// Stores the total of the interval at hand, which has `len` vertices, to be loaded again.
-    pub fn store_total(
-        &mut self,
-        counters: &Counters,
-        sums: &DiskArray<P::Message>,
-        interval: usize,
-        len: usize,
-    ) -> Result<()> {
-        let total = &self.total[self.base..][..len];
-        sums.write(counters, interval, len, &mut self.partial, |items| items.copy_from_slice(total))
+    /// Stores the total of the interval at hand, to be loaded again.
+    pub fn store_total(&mut self, sums: &VertexArray<P::Message>, interval: usize) -> Result<()> {
+        let total = &self.total[self.base..];
+        sums.write(interval, &mut self.partial, |items| {
+            items.copy_from_slice(&total[..items.len()])
+        })
     }
 
     /// Loads a total.
-    pub fn load_total(
-        &mut self,
-        counters: &Counters,
-        sums: &DiskArray<P::Message>,
-        interval: usize,
-        len: usize,
-    ) -> Result<()> {
-        let total = &mut self.total[self.base..][..len];
-        sums.read(counters, interval, len, &mut self.partial, |items| total.copy_from_slice(items))
+    pub fn load_total(&mut self, sums: &VertexArray<P::Message>, interval: usize) -> Result<()> {
+        let total = &mut self.total[self.base..];
+        sums.read(interval, &mut self.partial, |items| total[..items.len()].copy_from_slice(items))
     }
 
     /// Completes the total of the interval at hand, at the end of a pass: by what the pass before has
@@ -96,11 +83,10 @@ impl<P: VertexProgram> Desk<P> {
     /// the pass before had.
     pub fn complete(
         &mut self,
-        counters: &Counters,
-        (sums, interval): (&DiskArray<P::Message>, usize),
-        len: usize,
+        (sums, interval): (&VertexArray<P::Message>, usize),
         (pass, now): (Pass, usize),
     ) -> Result<()> {
+        let len = sums.items(interval);
         let Self { total, base, both, partial, .. } = self;
         let total = &mut total[*base..][..len];
         let mut twos =
@@ -115,13 +101,13 @@ impl<P: VertexProgram> Desk<P> {
         };
         match (pass.ahead, pass.whole) {
             (false, true) => Ok(()),
-            (false, false) => sums.read(counters, interval, len, partial, |items| {
+            (false, false) => sums.read(interval, partial, |items| {
                 total.iter_mut().zip(items).for_each(|(total, item)| total.combine(*item))
             }),
-            (true, true) => sums.write(counters, interval, len, partial, |items| {
+            (true, true) => sums.write(interval, partial, |items| {
                 total.iter_mut().zip(items).for_each(|(total, item)| total.combine(take(item)))
             }),
-            (true, false) => sums.update(counters, interval, len, partial, |items| {
+            (true, false) => sums.update(interval, partial, |items| {
                 for (total, item) in total.iter_mut().zip(items) {
                     total.combine(*item);
                     total.combine(take(item));

@@ -138,7 +138,7 @@ impl<P: VertexProgram> External<'_, P> {
             let range = self.columns.vertices(interval);
             let len = (range.end - range.start) as usize;
             load_degrees(self.session, index, degrees, range.start, desk.degrees.items(len))?;
-            self.degrees.store(&self.session.counters, interval, len, &mut desk.degrees)?;
+            self.degrees.store(interval, &mut desk.degrees)?;
             self.wake(interval, desk, (hubs, parts.get(interval)), sending, true, |vertex, _| {
                 starts(vertex)
             })
@@ -186,8 +186,7 @@ impl<P: VertexProgram> External<'_, P> {
         let range = self.columns.vertices(interval);
         let len = (range.end - range.start) as usize;
         let mut note = Note { key: u64::MAX, ..Note::default() };
-        let (counters, degrees, signals) =
-            (&self.session.counters, desk.degrees.items(len), desk.signals.items(len));
+        let (degrees, signals) = (desk.degrees.items(len), desk.signals.items(len));
         let mut make = |values: &mut [P::Value]| {
             sending.replace_words(range.clone(), |part| {
                 let at = (part.start - range.start) as usize..(part.end - range.start) as usize;
@@ -209,11 +208,11 @@ impl<P: VertexProgram> External<'_, P> {
         };
         let begin = |values: &mut [P::Value]| self.program.init_range(range.start, degrees, values);
         let sent = if !new {
-            self.values.update(counters, interval, len, &mut desk.values, make)?
+            self.values.update(interval, &mut desk.values, make)?
         } else if self.program.forgets(0) {
             begin(desk.values.items(len)).map(|()| make(desk.values.items(len)))?
         } else {
-            self.values.write(counters, interval, len, &mut desk.values, |values| {
+            self.values.write(interval, &mut desk.values, |values| {
                 begin(values).map(|()| make(values))
             })??
         };
@@ -275,7 +274,7 @@ impl<P: VertexProgram> External<'_, P> {
             unsafe { hubs.publish(range.start, desk.signals.items(len)) };
             return Ok(false);
         }
-        self.tail.store(&self.session.counters, interval, len, &mut desk.signals)?;
+        self.tail.store(interval, &mut desk.signals)?;
         Ok(true)
     }
 
@@ -304,8 +303,7 @@ impl<P: VertexProgram> External<'_, P> {
                     return Ok(());
                 }
             }
-            let len = (range.end - range.start) as usize;
-            self.degrees.load(&self.session.counters, interval, len, &mut desk.degrees)?;
+            self.degrees.load(interval, &mut desk.degrees)?;
             self.wake(
                 interval,
                 desk,
@@ -346,7 +344,7 @@ impl<P: VertexProgram> External<'_, P> {
             *note = Note { residual: 0.0, active, edges, tail: false, ..*note };
             return Ok(active == len as u64);
         }
-        self.degrees.load(&self.session.counters, interval, len, &mut desk.degrees)?;
+        self.degrees.load(interval, &mut desk.degrees)?;
         if shared.keeps {
             // Those of vertices that are known to send already.
             match place {
@@ -387,17 +385,17 @@ impl<P: VertexProgram> External<'_, P> {
                 bits
             })
         };
-        let (done, counters) = (shared.context.iteration, &self.session.counters);
+        let done = shared.context.iteration;
         let sent = match (self.program.forgets(done), self.program.forgets(done + 1)) {
             (_, true) => reach(values.items(len)),
             (true, false) => {
                 // Memory that is read before it is first written is mapped twice, and every other
                 // processor interrupted for it.
                 let sent = reach(values.items(len));
-                self.values.store(counters, interval, len, values)?;
+                self.values.store(interval, values)?;
                 sent
             }
-            (false, false) => self.values.update(counters, interval, len, values, reach)?,
+            (false, false) => self.values.update(interval, values, reach)?,
         };
         let tail = self.put(interval, sent, desk, (shared.signals.hubs, place))?;
         *note = Note { tail, summed: note.summed, ..made };
@@ -539,7 +537,7 @@ impl<P: VertexProgram> External<'_, P> {
         if self.notes[interval].lock().expect("no holder panics").tail {
             let range = self.columns.vertices(interval);
             let len = (range.end - range.start) as usize;
-            self.tail.load(&self.session.counters, interval, len, &mut desk.signals)?;
+            self.tail.load(interval, &mut desk.signals)?;
             part.lock()
                 .expect("a interval has one worker")
                 .copy_from_slice(desk.signals.items(len));
@@ -559,12 +557,8 @@ impl<P: VertexProgram> External<'_, P> {
         let len = (range.end - range.start) as usize;
         let summed = self.notes[interval].lock().expect("no holder panics").summed;
         if summed {
-            desk.load_total(
-                &self.session.counters,
-                shared.partial.expect("windows have a place for sums"),
-                interval,
-                len,
-            )?;
+            let partial = shared.partial.expect("windows have a place for sums");
+            desk.load_total(partial, interval)?;
         } else {
             desk.empty_total(len);
         }
@@ -592,14 +586,8 @@ impl<P: VertexProgram> External<'_, P> {
             return self.apply(shared, interval, touched || passed, desk, None);
         }
         if touched {
-            let range = self.columns.vertices(interval);
             let partial = shared.partial.expect("windows have a place for sums");
-            desk.store_total(
-                &self.session.counters,
-                partial,
-                interval,
-                (range.end - range.start) as usize,
-            )?;
+            desk.store_total(partial, interval)?;
             self.notes[interval].lock().expect("no holder panics").summed = true;
         }
         Ok(false)

@@ -9,12 +9,8 @@
 //! - [`early`]: vertices of the next iteration that are computed in this one.
 //! - `kept`: lists that serve the next iteration too.
 //! - `signals`: what vertices send, and when it may be used.
-//! - `degrees`: degrees on scratch.
-//! - [`array`]: [`array::DiskArray`], an array on scratch; [`stored`]: results on scratch.
 
-pub mod array;
 mod choice;
-mod degrees;
 mod demand;
 mod desk;
 pub mod early;
@@ -25,7 +21,6 @@ mod pass;
 mod pull;
 pub mod run;
 mod signals;
-pub mod stored;
 
 use outercore_graph::{Direction, Graph, WeightKind};
 

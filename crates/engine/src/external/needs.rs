@@ -4,8 +4,6 @@ use outercore_graph::Graph;
 use outercore_storage::PAGE;
 
 use super::{
-    array::DiskArray,
-    degrees::StoredDegrees,
     demand::{self, Demand},
     desk::Desk,
     early::Early,
@@ -21,6 +19,7 @@ use crate::{
     job::Job,
     plan::{Passes, PlanItem, Planner},
     program::{Start, VertexProgram},
+    state::{DegreesByInterval, VertexArray},
 };
 
 /// The least that must be resident.
@@ -222,9 +221,9 @@ pub fn near<P: VertexProgram>(
             name: "next intervals at hand",
             bytes: config.threads as u64 * Desk::<P>::two_bytes(graph.grid()?.widest()),
         },
-        PlanItem { name: "next messages", bytes: kept(DiskArray::<P::Message>::kept_bytes) },
-        PlanItem { name: "values", bytes: kept(DiskArray::<P::Value>::kept_bytes) },
-        PlanItem { name: "degrees", bytes: StoredDegrees::memory(graph, intervals.len())? },
+        PlanItem { name: "next messages", bytes: kept(VertexArray::<P::Message>::kept_bytes) },
+        PlanItem { name: "values", bytes: kept(VertexArray::<P::Value>::kept_bytes) },
+        PlanItem { name: "degrees", bytes: DegreesByInterval::memory(graph, intervals.len())? },
     ]))
 }
 

@@ -9,7 +9,6 @@ use std::{
 };
 
 use super::{
-    array::DiskArray,
     desk::Desk,
     run::External,
     signals::{Mixed, Settled, Signals, Window},
@@ -25,6 +24,7 @@ use crate::{
     frontier::Frontier,
     program::{Context, VertexProgram},
     session::{OpenSection, Reader},
+    state::VertexArray,
 };
 
 /// Most intervals of a batch.
@@ -107,7 +107,7 @@ pub struct Shared<'p, P: VertexProgram> {
     pub everyone: bool,
     /// Messages for this iteration that the last pass made, and for the next one; or those of
     /// earlier windows.
-    pub partial: Option<&'p DiskArray<P::Message>>,
+    pub partial: Option<&'p VertexArray<P::Message>>,
     /// Whether those who are known to send in the next iteration still do when their interval is
     /// applied again.
     pub keeps: bool,
@@ -271,16 +271,12 @@ impl<'w, 'p, P: VertexProgram> Worker<'w, 'p, P> {
 
     /// What a interval was sent reaches its vertices.
     fn close(&mut self, interval: &Open) -> Result<()> {
-        let &Open { interval, base, len, touched } = interval;
+        let &Open { interval, base, touched, .. } = interval;
         let shared = self.shared;
         self.desk.turn_to(base);
         if let Some(partial) = shared.partial {
-            self.desk.complete(
-                &self.run.session.counters,
-                (partial, interval),
-                len,
-                (shared.pass, shared.signals.hubs.now()),
-            )?;
+            let now = shared.signals.hubs.now();
+            self.desk.complete((partial, interval), (shared.pass, now))?;
         }
         let all_send = self.run.finish(shared, interval, touched, self.desk)?;
         shared.settled.mark(shared.pass.position(interval, shared.columns.intervals()), all_send);

@@ -6,14 +6,12 @@
 //! where not even one fits, a window of signals at a time, and what each window sends waits on
 //! scratch for the others.
 
-use std::sync::{Mutex, atomic::AtomicUsize};
+use std::sync::{Arc, Mutex, atomic::AtomicUsize};
 
 use outercore_graph::format::CHUNK_BYTES;
 use outercore_storage::{HugePages, HugeVec};
 
 use super::{
-    array::DiskArray,
-    degrees::StoredDegrees,
     demand::{self, Demand, Gather},
     desk::Desk,
     early::Early,
@@ -21,7 +19,6 @@ use super::{
     pass::{Pass, Shared, Worker},
     pull::Pull,
     signals::{HubSignals, Settled, Signals, Window},
-    stored::Stored,
 };
 use crate::{
     config::Preset,
@@ -31,7 +28,7 @@ use crate::{
     frontier::Frontier,
     program::{Context, VertexProgram},
     session::{OpenSection, Session},
-    values::FinalValues,
+    state::{DegreesByInterval, Scratch, VertexArray},
 };
 
 /// What is known of a interval between passes.
@@ -65,10 +62,10 @@ pub struct External<'r, P: VertexProgram> {
     pub(super) columns: GridIndex,
     /// Whose signals are in memory together.
     pub(super) windows: Vec<Window>,
-    pub(super) values: DiskArray<P::Value>,
-    pub(super) degrees: StoredDegrees,
+    pub(super) values: VertexArray<P::Value>,
+    pub(super) degrees: DegreesByInterval,
     /// The next signals of the vertices beyond the hubs.
-    pub(super) tail: DiskArray<P::Signal>,
+    pub(super) tail: VertexArray<P::Signal>,
     /// How lists are read, where that may be worth it.
     pub(super) demand: Option<Demand<P::Message>>,
     /// Whether lists are read in every iteration.
@@ -154,7 +151,7 @@ pub fn execute<'r, P: VertexProgram>(
     let lists = sections.lists(room)?;
     let selects = lists.is_some() && in_passes.is_none();
     let shares = Shares::of(program, session, early.as_ref(), selects, room)?;
-    let bounds = graph.grid()?.intervals.clone();
+    let bounds: Arc<[u64]> = graph.grid()?.intervals.as_slice().into();
     let lists = match lists {
         Some(names) => Some(Demand::new(session, open(names), &bounds, shares.lists)?),
         None => None,
@@ -162,7 +159,7 @@ pub fn execute<'r, P: VertexProgram>(
     // Complete lists leave nothing for a pass.
     let (rows, demand) = if in_passes == Some("row") { (lists, None) } else { (None, lists) };
     let columns = GridIndex::new(graph.grid()?, graph.connected(), shares.hubs);
-    let (disk, folder) = (session.disk(), graph.scratch_folder());
+    let scratch = Scratch::of(session);
     let intervals = columns.intervals();
     // What moves most bytes for each of its own stays in memory first: what is written and read
     // again in an iteration, then what is read.
@@ -170,12 +167,12 @@ pub fn execute<'r, P: VertexProgram>(
     let mut near = if keeps { shares.rest } else { 0 };
     let summed = shares.hubs > 0 || shares.windows.len() > 1;
     let partial = if summed {
-        Some(DiskArray::create_near(disk, &folder, &bounds, &mut near)?)
+        Some(VertexArray::create(&scratch, Arc::clone(&bounds), &mut near)?)
     } else {
         None
     };
-    let values = DiskArray::create_near(disk, &folder, &bounds, &mut near)?;
-    let near_degrees = StoredDegrees::memory(graph, intervals)?;
+    let values = VertexArray::create(&scratch, Arc::clone(&bounds), &mut near)?;
+    let near_degrees = DegreesByInterval::memory(graph, intervals)?;
     let degrees_near = keeps && near_degrees <= near;
     let rest = if keeps { near - if degrees_near { near_degrees } else { 0 } } else { shares.rest };
     // Copies of chunks are blocks of the heap, with what goes with that.
@@ -186,8 +183,8 @@ pub fn execute<'r, P: VertexProgram>(
         edges,
         windows: shares.windows,
         values,
-        degrees: StoredDegrees::create(disk, &folder, &bounds, degrees_near)?,
-        tail: DiskArray::create(disk, &folder, &bounds)?,
+        degrees: DegreesByInterval::create(&scratch, &bounds, degrees_near)?,
+        tail: VertexArray::on_scratch(&scratch, bounds)?,
         demand,
         only_lists: in_passes == Some("out"),
         rows,
@@ -200,11 +197,7 @@ pub fn execute<'r, P: VertexProgram>(
         columns,
     };
     let (iterations, residual) = run.iterate(&degrees, shares.hubs, partial.as_ref(), scans)?;
-    Ok(Ended {
-        values: FinalValues::Stored(Stored::new(run.values, bounds)?),
-        iterations,
-        residual,
-    })
+    Ok(Ended { values: run.values, iterations, residual })
 }
 
 /// What one iteration goes by.
@@ -213,7 +206,7 @@ pub(super) struct Step<'s, P: VertexProgram> {
     pub pass: Pass,
     pub sending: &'s Frontier,
     pub next_sending: &'s Frontier,
-    pub partial: Option<&'s DiskArray<P::Message>>,
+    pub partial: Option<&'s VertexArray<P::Message>>,
 }
 
 impl<'r, P: VertexProgram> External<'r, P> {
@@ -221,7 +214,7 @@ impl<'r, P: VertexProgram> External<'r, P> {
         &self,
         degrees: &OpenSection,
         hubs: u64,
-        partial: Option<&DiskArray<P::Message>>,
+        partial: Option<&VertexArray<P::Message>>,
         scans: Option<u64>,
     ) -> Result<(u64, f64)> {
         let (session, program, huge) = (self.session, self.program, self.session.config.huge_pages);

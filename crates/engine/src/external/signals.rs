@@ -14,6 +14,7 @@ use outercore_storage::{HugePages, HugeVec, Pod, memory::prefetch};
 use crate::{
     edges::grid::combine::Lookup,
     error::{EngineError, Result},
+    state::cut,
 };
 
 /// Vertices whose signals are in memory at the same time.
@@ -31,16 +32,19 @@ impl Window {
     /// Cuts the intervals with these bounds into windows of at most `most` vertices, or of one
     /// interval.
     pub fn cut(bounds: &[u64], most: u64) -> Vec<Window> {
-        let (mut windows, mut begun) = (Vec::new(), 0);
-        for interval in 0..bounds.len() - 1 {
-            let last = interval + 2 == bounds.len();
-            if last || bounds[interval + 2] - bounds[begun] > most {
-                let vertices = bounds[begun]..bounds[interval + 1];
-                windows.push(Window { intervals: begun..interval + 1, vertices, last });
-                begun = interval + 1;
-            }
-        }
-        windows
+        let (cuts, intervals) = (cut(bounds, most), bounds.len() - 1);
+        let first = |vertex| bounds[..intervals].partition_point(|&bound| bound < vertex);
+        let count = cuts.len().max(2) - 1;
+        let window = |index| {
+            let (begin, last) = (cuts[index], index + 1 == count);
+            let (end, after) = if last {
+                (bounds[intervals], intervals)
+            } else {
+                (cuts[index + 1], first(cuts[index + 1]))
+            };
+            Window { intervals: first(begin)..after, vertices: begin..end, last }
+        };
+        (0..count).map(window).collect()
     }
 }
 

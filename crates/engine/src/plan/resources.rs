@@ -8,7 +8,7 @@ use super::{
     Plan, PlanItem,
     budget::{Needs, Passes},
 };
-use crate::{config::MemoryModel, error::Result, job::Job, report::Outcome, session::Session};
+use crate::{config::MemoryModel, error::Result, job::Job, outcome::Outcome, session::Session};
 
 /// Something that a run needs.
 pub trait Resource {

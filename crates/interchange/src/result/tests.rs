@@ -5,17 +5,17 @@ use arrow::{
     array::{Array, RecordBatch},
     util::display::array_value_to_string,
 };
-use outercore_engine::{Isolated, Values};
+use outercore_engine::{Isolated, Values, VertexArray};
 use outercore_graph::Key;
 use outercore_storage::{HugePages, HugeVec, Pod};
 
 use super::*;
 use crate::testing::{Fixture, built};
 
-fn huge<T: Pod + Copy>(values: &[T]) -> HugeVec<T> {
+fn huge<T: Pod + Copy>(values: &[T]) -> VertexArray<T> {
     let mut huge = HugeVec::zeroed(values.len(), HugePages::Off).unwrap();
     huge.copy_from_slice(values);
-    huge
+    VertexArray::from(huge)
 }
 
 fn column(name: &'static str, values: Values, isolated: Isolated, meaning: Meaning) -> Column {
@@ -31,7 +31,11 @@ fn chain(names: bool) -> Fixture {
 }
 
 /// A column by original id for the connected vertices.
-fn by_id<T: Pod + Copy + Default>(graph: &Graph, values: &[(u64, T)], names: bool) -> HugeVec<T> {
+fn by_id<T: Pod + Copy + Default>(
+    graph: &Graph,
+    values: &[(u64, T)],
+    names: bool,
+) -> VertexArray<T> {
     let mut sorted = vec![T::default(); graph.connected() as usize];
     for &(id, value) in values {
         let key = if names { Key::Name(format!("v{id}")) } else { Key::Number(id) };

@@ -1,39 +1,32 @@
-//! [`StoredDegrees`]: degrees on scratch, or in memory where there is room, each interval's in as few
-//! bytes as its largest takes: vertices are ordered by degree, so most intervals need one.
+//! [`DegreesByInterval`]: degrees on scratch, or in memory where there is room, each interval's in as
+//! few bytes as its largest takes: vertices are ordered by degree, so most intervals need one.
 
-use std::{
-    path::Path,
-    sync::atomic::{AtomicU8, Ordering::Relaxed},
+use std::sync::{
+    Arc,
+    atomic::{AtomicU8, Ordering::Relaxed},
 };
 
 use outercore_graph::Graph;
-use outercore_storage::{Disk, PAGE};
+use outercore_storage::PAGE;
 
-use super::array::{Block, DiskArray};
-use crate::{edges::degrees::Degrees, error::Result, session::Counters};
+use super::{block::Block, scratch::Scratch, vertex_array::VertexArray};
+use crate::{edges::degrees::Degrees, error::Result};
 
 /// The degrees of all vertices, by interval.
-pub struct StoredDegrees {
-    array: DiskArray<u32>,
+pub(crate) struct DegreesByInterval {
+    array: VertexArray<u32>,
     /// Bytes of a degree, by interval.
     widths: Vec<AtomicU8>,
 }
 
-impl StoredDegrees {
-    /// Interval `s` has the vertices `bounds[s]..bounds[s + 1]`. It must be stored before it is
+impl DegreesByInterval {
+    /// Interval `i` has the vertices `bounds[i]..bounds[i + 1]`. It must be stored before it is
     /// loaded. With `in_memory`, nothing goes to scratch.
-    pub fn create(disk: &Disk, folder: &Path, bounds: &[u64], in_memory: bool) -> Result<Self> {
+    pub fn create(scratch: &Scratch, bounds: &Arc<[u64]>, in_memory: bool) -> Result<Self> {
         let widths = (1..bounds.len()).map(|_| AtomicU8::new(0)).collect();
-        // What a interval's degrees do not take of its block is never touched, and costs nothing.
-        Ok(Self {
-            array: DiskArray::create_near(
-                disk,
-                folder,
-                bounds,
-                &mut if in_memory { u64::MAX } else { 0 },
-            )?,
-            widths,
-        })
+        // What an interval's degrees do not take of its place is never touched, and costs nothing.
+        let mut room = if in_memory { u64::MAX } else { 0 };
+        Ok(Self { array: VertexArray::create(scratch, Arc::clone(bounds), &mut room)?, widths })
     }
 
     /// Bytes of memory for all of a graph's degrees.
@@ -41,14 +34,9 @@ impl StoredDegrees {
         Ok(Degrees::narrow_bytes(graph)? + (intervals * 2 * PAGE) as u64)
     }
 
-    /// Writes the degrees of a interval of `len` vertices; `block` has them before and after.
-    pub fn store(
-        &self,
-        counters: &Counters,
-        interval: usize,
-        len: usize,
-        block: &mut Block<u32>,
-    ) -> Result<()> {
+    /// Writes the degrees of an interval; `block` has them before and after.
+    pub fn store(&self, interval: usize, block: &mut Block<u32>) -> Result<()> {
+        let len = self.array.items(interval);
         let width = match block.items(len).iter().max() {
             Some(0..=0xff) | None => 1,
             Some(0x100..=0xffff) => 2,
@@ -56,21 +44,16 @@ impl StoredDegrees {
         };
         self.widths[interval].store(width as u8, Relaxed);
         pack(block.items(len), width);
-        self.array.store(counters, interval, (len * width).div_ceil(4), block)?;
+        self.array.store_front(interval, (len * width).div_ceil(4), block)?;
         unpack(block.items(len), width);
         Ok(())
     }
 
-    /// Reads the degrees of a interval of `len` vertices.
-    pub fn load(
-        &self,
-        counters: &Counters,
-        interval: usize,
-        len: usize,
-        block: &mut Block<u32>,
-    ) -> Result<()> {
+    /// Reads the degrees of an interval.
+    pub fn load(&self, interval: usize, block: &mut Block<u32>) -> Result<()> {
+        let len = self.array.items(interval);
         let width = self.widths[interval].load(Relaxed) as usize;
-        self.array.load(counters, interval, (len * width).div_ceil(4), block)?;
+        self.array.load_front(interval, (len * width).div_ceil(4), block)?;
         unpack(block.items(len), width);
         Ok(())
     }
@@ -132,50 +115,38 @@ fn spread<const WIDTH: usize>(degrees: &mut [u32]) {
 
 #[cfg(test)]
 mod tests {
+    use outercore_storage::Disk;
+
     use super::*;
 
     #[test]
     fn small_degrees_take_fewer_bytes_and_come_back() {
-        let folder = tempfile::tempdir().unwrap();
-        let bounds = [0u64, 9_000, 18_000, 27_001, 27_001];
-        let stored = StoredDegrees::create(&Disk::new(), folder.path(), &bounds, false).unwrap();
+        let (folder, disk) = (tempfile::tempdir().unwrap(), Disk::new());
+        let scratch = Scratch::new(&disk, folder.path().into(), Arc::default());
+        let written_so_far = || disk.counters().bytes_written.load(Relaxed);
+        let bounds: Arc<[u64]> = Arc::new([0, 9_000, 18_000, 27_001, 27_001]);
         let degree = |vertex: u64| {
             [u32::MAX - 5, 65_535, 255][(vertex / 9_000).min(2) as usize]
                 .saturating_sub(vertex as u32 % 200)
         };
         let mut block = Block::new(9_001).unwrap();
-        let mut written = Vec::new();
-        for (interval, pair) in bounds.windows(2).enumerate() {
-            let len = (pair[1] - pair[0]) as usize;
-            let counters = Counters::default();
-            block
-                .items(len)
-                .iter_mut()
-                .zip(pair[0]..)
-                .for_each(|(slot, vertex)| *slot = degree(vertex));
-            stored.store(&counters, interval, len, &mut block).unwrap();
-            assert!(
-                block
-                    .items(len)
-                    .iter()
-                    .zip(pair[0]..)
-                    .all(|(&slot, vertex)| slot == degree(vertex)),
-                "the block keeps them"
-            );
-            written.push(counters.bytes_written.load(Relaxed));
-        }
-        assert_eq!(written, [36_864, 20_480, 12_288, 0]);
-        for (interval, pair) in bounds.windows(2).enumerate() {
-            let len = (pair[1] - pair[0]) as usize;
-            stored.load(&Counters::default(), interval, len, &mut block).unwrap();
-            assert!(
-                block
-                    .items(len)
-                    .iter()
-                    .zip(pair[0]..)
-                    .all(|(&slot, vertex)| slot == degree(vertex)),
-                "interval {interval}"
-            );
+        for in_memory in [false, true] {
+            let stored = DegreesByInterval::create(&scratch, &bounds, in_memory).unwrap();
+            let mut written = Vec::new();
+            for (interval, pair) in bounds.windows(2).enumerate() {
+                let (before, len) = (written_so_far(), (pair[1] - pair[0]) as usize);
+                let expected: Vec<u32> = (pair[0]..pair[1]).map(degree).collect();
+                block.items(len).copy_from_slice(&expected);
+                stored.store(interval, &mut block).unwrap();
+                assert_eq!(block.items(len), expected, "the block keeps them");
+                written.push(written_so_far() - before);
+            }
+            assert_eq!(written, if in_memory { [0; 4] } else { [36_864, 20_480, 12_288, 0] });
+            for (interval, pair) in bounds.windows(2).enumerate() {
+                stored.load(interval, &mut block).unwrap();
+                let expected: Vec<u32> = (pair[0]..pair[1]).map(degree).collect();
+                assert_eq!(block.items(expected.len()), expected, "interval {interval}");
+            }
         }
     }
 }

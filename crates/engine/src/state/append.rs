@@ -1,0 +1,66 @@
+//! [`Appender`]: an array that is written in order, one item after the other.
+
+use outercore_storage::Pod;
+
+use super::{block::Block, scratch::Scratch, vertex_array::VertexArray};
+use crate::error::Result;
+
+/// Items of an interval.
+const INTERVAL: u64 = 1 << 16;
+
+/// An array with an item for each vertex, on its way to scratch.
+pub struct Appender<T: Pod> {
+    array: VertexArray<T>,
+    block: Block<T>,
+    /// Whole intervals that were written.
+    written: usize,
+    /// Items of the next one.
+    filled: usize,
+}
+
+impl<T: Pod + Copy> Appender<T> {
+    /// Bytes of memory, for so many vertices.
+    pub fn bytes(vertices: u64) -> u64 {
+        Block::<T>::bytes(vertices.min(INTERVAL) as usize)
+            + VertexArray::<T>::memory(vertices, vertices.div_ceil(INTERVAL))
+    }
+
+    /// Bytes of scratch, likewise.
+    pub fn disk_bytes(vertices: u64) -> u64 {
+        VertexArray::<T>::disk_bytes(vertices, vertices.div_ceil(INTERVAL))
+    }
+
+    /// An empty one, for so many vertices.
+    pub fn new(scratch: &Scratch, vertices: u64) -> Result<Self> {
+        let steps = (0..vertices).step_by(INTERVAL as usize);
+        let bounds: Vec<u64> = steps.chain([vertices]).collect();
+        let array = VertexArray::on_scratch(scratch, bounds)?;
+        Ok(Self { block: Block::new(array.widest())?, array, written: 0, filled: 0 })
+    }
+
+    /// Appends an item.
+    pub fn push(&mut self, item: T) -> Result<()> {
+        self.block.all()[self.filled] = item;
+        self.filled += 1;
+        if self.filled == self.array.items(self.written) {
+            self.array.store(self.written, &mut self.block)?;
+            (self.written, self.filled) = (self.written + 1, 0);
+        }
+        Ok(())
+    }
+
+    /// Shows all items, of which there is one for each vertex, in their order, interval by
+    /// interval; then it is empty.
+    pub fn drain(&mut self, mut visit: impl FnMut(u64, &[T])) -> Result<()> {
+        for interval in 0..std::mem::take(&mut self.written) {
+            let first = self.array.bounds()[interval];
+            self.array.read(interval, &mut self.block, |items| visit(first, items))?;
+        }
+        Ok(())
+    }
+
+    /// The items, of which there is one for each vertex.
+    pub fn finish(self) -> VertexArray<T> {
+        self.array
+    }
+}

@@ -1,0 +1,30 @@
+//! What vertices keep: arrays with an item for each connected vertex, in memory, with a part in
+//! memory, or on scratch, behind one interface.
+//!
+//! - `vertex_array`: [`VertexArray`], read and changed by interval; `walk`: all of it, in order.
+//! - `resident`: the intervals in memory; `scratch`: the others, with checksums; `block`: memory
+//!   for one interval on its way.
+//! - `window`: [`Window`], several intervals in memory with atomic cells.
+//! - `append`: [`Appender`], an array that is written in order.
+//! - `column`: [`Column`], an array as a result.
+//! - `degrees_by_interval`: degrees in as few bytes as those of an interval take.
+
+mod append;
+mod block;
+mod column;
+mod degrees_by_interval;
+mod resident;
+mod scratch;
+#[cfg(test)]
+mod tests;
+mod vertex_array;
+mod walk;
+mod window;
+
+pub use append::Appender;
+pub use block::Block;
+pub use column::{Cell, Column, Isolated, Meaning, Number, NumberKind, Values};
+pub(crate) use degrees_by_interval::DegreesByInterval;
+pub use scratch::Scratch;
+pub use vertex_array::VertexArray;
+pub use window::{AtomicItem, Window, cut};

@@ -1,0 +1,112 @@
+//! [`Resident`]: the intervals of an array that are in memory, in one piece.
+
+use std::{
+    ops::Range,
+    ptr::NonNull,
+    sync::{
+        Arc, RwLock,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use outercore_storage::{HugePages, HugeVec, Pod};
+
+use crate::error::Result;
+
+/// The first intervals of an array. Workers change different intervals at the same time; once all
+/// were shown together, none changes any more.
+pub(super) struct Resident<T: Pod> {
+    /// Owns what `base` points to, and is not used otherwise.
+    memory: HugeVec<T>,
+    base: NonNull<T>,
+    bounds: Arc<[u64]>,
+    /// Of each interval: whether it stays as it is.
+    shown: Vec<RwLock<bool>>,
+    all_shown: AtomicBool,
+}
+
+// SAFETY: it owns its items, like the `HugeVec` behind it.
+unsafe impl<T: Pod + Send> Send for Resident<T> {}
+// SAFETY: an interval's items are read under its lock or after it was marked as shown, and changed
+// under the lock, held alone, before it is marked.
+unsafe impl<T: Pod + Send + Sync> Sync for Resident<T> {}
+
+impl<T: Pod> Resident<T> {
+    /// Zeros for the first `count` of the intervals with these bounds.
+    pub fn zeroed(bounds: &Arc<[u64]>, count: usize, huge: HugePages) -> Result<Self> {
+        let items = if count == 0 { 0 } else { bounds[count] };
+        Ok(Self::new(HugeVec::zeroed(items as usize, huge)?, bounds, count))
+    }
+
+    /// These items, of the first `count` of the intervals with these bounds.
+    pub fn new(mut memory: HugeVec<T>, bounds: &Arc<[u64]>, count: usize) -> Self {
+        assert!(count == 0 || bounds[count] == memory.len() as u64, "the intervals' items");
+        assert!(bounds.is_sorted(), "bounds ascend");
+        Self {
+            base: NonNull::from(&mut *memory).cast(),
+            memory,
+            bounds: Arc::clone(bounds),
+            shown: (0..count).map(|_| RwLock::new(false)).collect(),
+            all_shown: AtomicBool::new(false),
+        }
+    }
+
+    /// How many intervals are in memory.
+    pub fn count(&self) -> usize {
+        self.shown.len()
+    }
+
+    /// Shows an interval.
+    pub fn read<R>(&self, interval: usize, see: impl FnOnce(&[T]) -> R) -> R {
+        let _shown = self.shown[interval].read().expect("no holder panics");
+        let items = self.items(interval);
+        // SAFETY: in bounds (`new`); nothing changes the interval while its lock is held.
+        see(unsafe { std::slice::from_raw_parts(self.base.as_ptr().add(items.start), items.len()) })
+    }
+
+    /// Changes an interval.
+    ///
+    /// # Panics
+    /// If all items have been shown.
+    pub fn update<R>(&self, interval: usize, change: impl FnOnce(&mut [T]) -> R) -> R {
+        let shown = self.shown[interval].write().expect("no holder panics");
+        assert!(!*shown, "an array that was shown whole stays as it is");
+        let items = self.items(interval);
+        // SAFETY: in bounds (`new`); the lock is held alone, intervals do not overlap, and no slice
+        // of all items was given away.
+        change(unsafe {
+            std::slice::from_raw_parts_mut(self.base.as_ptr().add(items.start), items.len())
+        })
+    }
+
+    /// All items, which stay as they are from now on.
+    #[inline(always)]
+    pub fn all(&self) -> &[T] {
+        if !self.all_shown.load(Ordering::Acquire) {
+            self.show();
+        }
+        // SAFETY: every interval is marked, so nothing changes any of them without an exclusive
+        // borrow.
+        unsafe { std::slice::from_raw_parts(self.base.as_ptr(), self.memory.len()) }
+    }
+
+    #[cold]
+    fn show(&self) {
+        self.shown.iter().for_each(|shown| *shown.write().expect("no holder panics") = true);
+        self.all_shown.store(true, Ordering::Release);
+    }
+
+    /// The pages that the memory asked for.
+    pub fn pages(&self) -> HugePages {
+        if self.memory.is_huge() { HugePages::Auto } else { HugePages::Off }
+    }
+
+    /// The items.
+    pub fn into_memory(self) -> HugeVec<T> {
+        self.memory
+    }
+
+    fn items(&self, interval: usize) -> Range<usize> {
+        self.bounds[interval] as usize..self.bounds[interval + 1] as usize
+    }
+}

@@ -1,0 +1,284 @@
+//! [`VertexArray`]: an item for each connected vertex, cut by intervals. As many of the first
+//! intervals as there is room for are in memory; the others are on scratch.
+
+use std::{
+    ops::Range,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+};
+
+use outercore_storage::{HugePages, HugeVec, PAGE, Pod};
+
+use super::{
+    block::Block,
+    resident::Resident,
+    scratch::{Scratch, ScratchFile},
+};
+use crate::error::Result;
+
+/// An item for each vertex. Workers may read and change different intervals at the same time.
+pub struct VertexArray<T: Pod> {
+    pub(super) bounds: Arc<[u64]>,
+    /// The first intervals.
+    pub(super) memory: Resident<T>,
+    /// The others, if there are any.
+    pub(super) rest: Option<Rest<T>>,
+}
+
+/// The intervals that are on scratch.
+pub(super) struct Rest<T: Pod> {
+    pub scratch: Scratch,
+    file: ScratchFile,
+    /// How often something was stored.
+    stores: AtomicU64,
+    /// The interval that was shown last.
+    at_hand: Mutex<Option<AtHand<T>>>,
+}
+
+struct AtHand<T: Pod> {
+    interval: usize,
+    /// How often something had been stored when it was loaded.
+    stores: u64,
+    block: Block<T>,
+}
+
+impl<T: Pod> From<HugeVec<T>> for VertexArray<T> {
+    /// An array in memory, of one interval.
+    fn from(memory: HugeVec<T>) -> Self {
+        let bounds: Arc<[u64]> = Arc::new([0, memory.len() as u64]);
+        Self { memory: Resident::new(memory, &bounds, 1), bounds, rest: None }
+    }
+}
+
+impl<T: Pod> VertexArray<T> {
+    /// An array whose interval `i` has the vertices `bounds[i]..bounds[i + 1]`. As many of the first
+    /// ones as `room` bytes hold stay in memory, which is taken from `room`. What is on scratch
+    /// must be written before it is read.
+    pub fn create(
+        scratch: &Scratch,
+        bounds: impl Into<Arc<[u64]>>,
+        room: &mut u64,
+    ) -> Result<Self> {
+        let (bounds, mut count) = (bounds.into(), 0);
+        for pair in bounds.windows(2) {
+            let bytes = Self::kept_bytes((pair[1] - pair[0]) as usize);
+            if bytes > *room {
+                break;
+            }
+            *room -= bytes;
+            count += 1;
+        }
+        let rest = if count + 1 < bounds.len() {
+            let file = ScratchFile::create(scratch, &bounds[count..], size_of::<T>())?;
+            let (scratch, stores) = (scratch.clone(), AtomicU64::new(0));
+            Some(Rest { scratch, file, stores, at_hand: Mutex::default() })
+        } else {
+            None
+        };
+        Ok(Self { memory: Resident::zeroed(&bounds, count, HugePages::Off)?, bounds, rest })
+    }
+
+    /// The same with everything on scratch.
+    pub fn on_scratch(scratch: &Scratch, bounds: impl Into<Arc<[u64]>>) -> Result<Self> {
+        Self::create(scratch, bounds, &mut 0)
+    }
+
+    /// Bytes of memory of an interval of `items` items that stays.
+    pub fn kept_bytes(items: usize) -> u64 {
+        ((items * size_of::<T>()).next_multiple_of(PAGE) + PAGE) as u64
+    }
+
+    /// Bytes of memory for an array of `items` items in `intervals` intervals on scratch.
+    pub fn memory(items: u64, intervals: u64) -> u64 {
+        (items * size_of::<T>() as u64 / PAGE as u64 + intervals) * 4 + intervals * 8
+    }
+
+    /// Bytes of scratch of such an array.
+    pub fn disk_bytes(items: u64, intervals: u64) -> u64 {
+        items * size_of::<T>() as u64 + intervals * PAGE as u64
+    }
+
+    /// The bounds of the intervals.
+    pub fn bounds(&self) -> &[u64] {
+        &self.bounds
+    }
+
+    /// How many items an interval has.
+    pub fn items(&self, interval: usize) -> usize {
+        (self.bounds[interval + 1] - self.bounds[interval]) as usize
+    }
+
+    /// The most items of an interval.
+    pub fn widest(&self) -> usize {
+        (0..self.intervals()).map(|interval| self.items(interval)).max().unwrap_or(0)
+    }
+
+    /// How many intervals there are.
+    pub fn intervals(&self) -> usize {
+        self.bounds.len().saturating_sub(1)
+    }
+
+    /// How many items there are.
+    pub fn len(&self) -> usize {
+        self.bounds.last().copied().unwrap_or(0) as usize
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// All items, where they are in memory. They stay as they are from then on.
+    #[inline(always)]
+    pub fn resident(&self) -> Option<&[T]> {
+        if self.rest.is_none() { Some(self.memory.all()) } else { None }
+    }
+
+    /// The intervals whose first vertices are among these.
+    pub fn within(&self, vertices: &Range<u64>) -> Range<usize> {
+        let starts = &self.bounds[..self.intervals()];
+        let first = |vertex| starts.partition_point(|&bound| bound < vertex);
+        first(vertices.start)..first(vertices.end)
+    }
+
+    /// Takes all items out of an array in memory; it has none until they are put back.
+    pub(super) fn take_memory(&mut self) -> Result<Option<HugeVec<T>>> {
+        if self.rest.is_some() {
+            return Ok(None);
+        }
+        let none = Resident::zeroed(&self.bounds, 0, HugePages::Off)?;
+        Ok(Some(std::mem::replace(&mut self.memory, none).into_memory()))
+    }
+
+    /// Puts them back.
+    pub(super) fn put_memory(&mut self, memory: HugeVec<T>) {
+        self.memory = Resident::new(memory, &self.bounds, self.intervals());
+    }
+
+    /// Changes a byte of an interval on scratch.
+    #[cfg(test)]
+    pub(super) fn damage(&self, interval: usize) {
+        let (rest, place) = self.in_file(interval).expect("it is on scratch");
+        rest.file.damage(place);
+    }
+
+    /// The interval's place in the file.
+    fn in_file(&self, interval: usize) -> Option<(&Rest<T>, usize)> {
+        let place = interval.checked_sub(self.memory.count())?;
+        Some((self.rest.as_ref().expect("an array has all of its intervals"), place))
+    }
+}
+
+impl<T: Pod + Copy> VertexArray<T> {
+    /// Shows the items of an interval, in `block` unless they are in memory.
+    pub fn read<R>(
+        &self,
+        interval: usize,
+        block: &mut Block<T>,
+        see: impl FnOnce(&[T]) -> R,
+    ) -> Result<R> {
+        if interval < self.memory.count() {
+            return Ok(self.memory.read(interval, see));
+        }
+        self.load(interval, block)?;
+        Ok(see(block.items(self.items(interval))))
+    }
+
+    /// Writes the items of an interval, all of which `make` makes; what it finds in their place
+    /// means nothing.
+    pub fn write<R>(
+        &self,
+        interval: usize,
+        block: &mut Block<T>,
+        make: impl FnOnce(&mut [T]) -> R,
+    ) -> Result<R> {
+        if interval < self.memory.count() {
+            return Ok(self.memory.update(interval, make));
+        }
+        let result = make(block.items(self.items(interval)));
+        self.store(interval, block)?;
+        Ok(result)
+    }
+
+    /// Changes the items of an interval.
+    pub fn update<R>(
+        &self,
+        interval: usize,
+        block: &mut Block<T>,
+        change: impl FnOnce(&mut [T]) -> R,
+    ) -> Result<R> {
+        if interval < self.memory.count() {
+            return Ok(self.memory.update(interval, change));
+        }
+        self.load(interval, block)?;
+        self.write(interval, block, change)
+    }
+
+    /// Copies the items of an interval into `block`.
+    pub fn load(&self, interval: usize, block: &mut Block<T>) -> Result<()> {
+        self.load_front(interval, self.items(interval), block)
+    }
+
+    /// Copies the items of an interval from `block`. What is behind them there, up to a page,
+    /// becomes zeros.
+    pub fn store(&self, interval: usize, block: &mut Block<T>) -> Result<()> {
+        self.store_front(interval, self.items(interval), block)
+    }
+
+    /// The same for its first `items` items, which are those that were stored.
+    pub(crate) fn load_front(
+        &self,
+        interval: usize,
+        items: usize,
+        block: &mut Block<T>,
+    ) -> Result<()> {
+        let Some((rest, place)) = self.in_file(interval) else {
+            let copy = |kept: &[T]| block.items(items).copy_from_slice(&kept[..items]);
+            return Ok(self.memory.read(interval, copy));
+        };
+        rest.file.read(place, block.pages(items))?;
+        let useful = (items * size_of::<T>()) as u64;
+        rest.scratch.counters.useful_bytes.fetch_add(useful, Relaxed);
+        Ok(())
+    }
+
+    /// The same for its first `items` items.
+    pub(crate) fn store_front(
+        &self,
+        interval: usize,
+        items: usize,
+        block: &mut Block<T>,
+    ) -> Result<()> {
+        let Some((rest, place)) = self.in_file(interval) else {
+            let copy = |kept: &mut [T]| kept[..items].copy_from_slice(block.items(items));
+            return Ok(self.memory.update(interval, copy));
+        };
+        let pages = block.pages(items);
+        pages[items * size_of::<T>()..].fill(0);
+        rest.stores.fetch_add(1, Relaxed);
+        rest.file.write(place, pages)
+    }
+
+    /// Shows an interval, with the number of its first item. Shown again, it is not read again.
+    pub(super) fn with<R>(&self, interval: usize, see: impl FnOnce(u64, &[T]) -> R) -> Result<R> {
+        let (first, items) = (self.bounds[interval], self.items(interval));
+        let Some((rest, _)) = self.in_file(interval) else {
+            return Ok(self.memory.read(interval, |items| see(first, items)));
+        };
+        let mut guard = rest.at_hand.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let stores = rest.stores.load(Relaxed);
+        let mut at_hand = match guard.take() {
+            Some(at_hand) => at_hand,
+            None => AtHand { interval: usize::MAX, stores, block: Block::new(self.widest())? },
+        };
+        if (at_hand.interval, at_hand.stores) != (interval, stores) {
+            self.load(interval, &mut at_hand.block)?;
+            (at_hand.interval, at_hand.stores) = (interval, stores);
+        }
+        let result = see(first, at_hand.block.items(items));
+        *guard = Some(at_hand);
+        Ok(result)
+    }
+}

@@ -1,0 +1,104 @@
+//! What is done with all items of a [`VertexArray`]: showing them in order, gathering some, making
+//! another array of them.
+
+use std::sync::Arc;
+
+use outercore_storage::{HugePages, HugeVec, Pod};
+
+use super::{block::Block, resident::Resident, vertex_array::VertexArray};
+use crate::error::Result;
+
+impl<T: Pod + Copy> VertexArray<T> {
+    /// Shows every interval in order, with the number of its first item.
+    pub fn for_each_interval(&self, mut visit: impl FnMut(u64, &[T]) -> Result<()>) -> Result<()> {
+        (0..self.intervals())
+            .try_for_each(|interval| self.with(interval, |first, items| visit(first, items))?)
+    }
+
+    /// Shows every item in order, with its vertex.
+    pub fn for_each(&self, mut visit: impl FnMut(u64, &T)) -> Result<()> {
+        self.for_each_interval(|first, items| {
+            (first..).zip(items).for_each(|(vertex, item)| visit(vertex, item));
+            Ok(())
+        })
+    }
+
+    /// Writes the item of every vertex.
+    pub fn fill(&self, mut make: impl FnMut(u64) -> T) -> Result<()> {
+        let mut block = Block::new(if self.rest.is_some() { self.widest() } else { 0 })?;
+        (0..self.intervals()).try_for_each(|interval| {
+            self.write(interval, &mut block, |items| {
+                items
+                    .iter_mut()
+                    .zip(self.bounds[interval]..)
+                    .for_each(|(item, vertex)| *item = make(vertex));
+            })
+        })
+    }
+
+    /// An array made of this one, item by item; in memory where this one is.
+    pub fn map<U: Pod + Copy>(&self, mut make: impl FnMut(&T) -> U) -> Result<VertexArray<U>> {
+        let made = self.like()?;
+        let mut block = Block::new(if made.rest.is_some() { self.widest() } else { 0 })?;
+        (0..self.intervals()).try_for_each(|interval| {
+            self.with(interval, |_, items| {
+                made.write(interval, &mut block, |made| {
+                    made.iter_mut().zip(items).for_each(|(made, item)| *made = make(item));
+                })
+            })?
+        })?;
+        Ok(made)
+    }
+
+    /// An array of other items, of which as many intervals are in memory.
+    fn like<U: Pod + Copy>(&self) -> Result<VertexArray<U>> {
+        let (bounds, kept) = (Arc::clone(&self.bounds), self.memory.count());
+        if let Some(rest) = &self.rest {
+            let bytes = |interval| VertexArray::<U>::kept_bytes(self.items(interval));
+            return VertexArray::create(&rest.scratch, bounds, &mut (0..kept).map(bytes).sum());
+        }
+        let memory = Resident::zeroed(&bounds, kept, self.memory.pages())?;
+        Ok(VertexArray { bounds, memory, rest: None })
+    }
+
+    /// The same items in memory.
+    pub fn into_memory(self) -> Result<HugeVec<T>> {
+        if self.rest.is_none() {
+            return Ok(self.memory.into_memory());
+        }
+        let mut memory: HugeVec<T> = HugeVec::zeroed(self.len(), HugePages::Off)?;
+        self.for_each_interval(|first, items| {
+            memory[first as usize..first as usize + items.len()].copy_from_slice(items);
+            Ok(())
+        })?;
+        Ok(memory)
+    }
+
+    /// Copies the items from `first` on, which are an interval.
+    pub fn copy(&self, first: u64, into: &mut [T]) -> Result<()> {
+        self.with(self.interval_of(first), |_, items| into.copy_from_slice(items))
+    }
+
+    /// The items with these numbers, in this order; each interval is read at most once.
+    pub fn gather(&self, numbers: &[u64]) -> Result<Vec<T>> {
+        let mut order: Vec<u32> = (0..numbers.len() as u32).collect();
+        order.sort_unstable_by_key(|&at| numbers[at as usize]);
+        let mut found: Vec<Option<T>> = vec![None; numbers.len()];
+        let mut rest = &order[..];
+        while let Some(&next) = rest.first() {
+            rest = self.with(self.interval_of(numbers[next as usize]), |first, items| {
+                let end = first + items.len() as u64;
+                let count = rest.partition_point(|&at| numbers[at as usize] < end);
+                rest[..count].iter().for_each(|&at| {
+                    found[at as usize] = Some(items[(numbers[at as usize] - first) as usize])
+                });
+                &rest[count..]
+            })?;
+        }
+        Ok(found.into_iter().flatten().collect())
+    }
+
+    fn interval_of(&self, vertex: u64) -> usize {
+        self.bounds.partition_point(|&bound| bound <= vertex) - 1
+    }
+}

@@ -1,0 +1,181 @@
+//! [`Window`]: several intervals of a [`VertexArray`] in memory, with atomic cells that workers
+//! change at the same time. Where the array is in memory its window has all of it, without a copy,
+//! so what is written for windows runs in memory too.
+
+use std::{
+    ops::Range,
+    sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed},
+};
+
+use outercore_storage::{HugePages, HugeVec, Pod};
+
+use super::{block::Block, vertex_array::VertexArray};
+use crate::error::Result;
+
+/// Cuts intervals with these bounds into windows of at most `most` vertices, or of one interval;
+/// returns the windows' bounds.
+pub fn cut(bounds: &[u64], most: u64) -> Vec<u64> {
+    let (mut windows, mut begun) = (vec![0], 0);
+    for pair in bounds.windows(2) {
+        if pair[1] - begun > most && pair[0] > begun {
+            windows.push(pair[0]);
+            begun = pair[0];
+        }
+    }
+    windows.extend(bounds.last().filter(|&&last| last > 0));
+    windows
+}
+
+/// An item that workers can change at the same time.
+pub trait AtomicItem: Pod + Copy + Ord {
+    /// Its cell.
+    type Cell: Pod + Send + Sync;
+    /// What a cell holds.
+    fn load(cell: &Self::Cell) -> Self;
+    /// Puts an item into a cell.
+    fn store(cell: &Self::Cell, item: Self);
+    /// Puts an item into a cell that holds a larger one; returns what it held.
+    fn fetch_min(cell: &Self::Cell, item: Self) -> Self;
+    /// Items as cells.
+    fn cells(items: HugeVec<Self>) -> HugeVec<Self::Cell>;
+    /// Cells as items.
+    fn items(cells: HugeVec<Self::Cell>) -> HugeVec<Self>;
+}
+
+macro_rules! atomic_item {
+    ($item:ty, $cell:ty) => {
+        impl AtomicItem for $item {
+            type Cell = $cell;
+            #[inline(always)]
+            fn load(cell: &$cell) -> $item {
+                cell.load(Relaxed)
+            }
+            #[inline(always)]
+            fn store(cell: &$cell, item: $item) {
+                cell.store(item, Relaxed);
+            }
+            #[inline(always)]
+            fn fetch_min(cell: &$cell, item: $item) -> $item {
+                cell.fetch_min(item, Relaxed)
+            }
+            fn cells(items: HugeVec<$item>) -> HugeVec<$cell> {
+                items.into_shared()
+            }
+            fn items(cells: HugeVec<$cell>) -> HugeVec<$item> {
+                cells.into_plain()
+            }
+        }
+    };
+}
+atomic_item!(u32, AtomicU32);
+atomic_item!(u64, AtomicU64);
+
+/// Some intervals of an array, side by side, in memory.
+pub struct Window<T: AtomicItem> {
+    cells: HugeVec<T::Cell>,
+    vertices: Range<u64>,
+    /// Memory on the way from or to scratch; `None`: the cells are the array itself.
+    block: Option<Block<T>>,
+}
+
+impl<T: AtomicItem> Window<T> {
+    /// Room for at most `most` vertices of `array`, still empty. Of an array in memory it takes
+    /// that memory, and has all vertices, until it is given back.
+    pub fn of(array: &mut VertexArray<T>, most: u64, huge: HugePages) -> Result<Self> {
+        if let Some(memory) = array.take_memory()? {
+            let vertices = 0..memory.len() as u64;
+            return Ok(Self { cells: T::cells(memory), vertices, block: None });
+        }
+        let block = Some(Block::new(array.widest())?);
+        Ok(Self { cells: HugeVec::zeroed(most as usize, huge)?, vertices: 0..0, block })
+    }
+
+    /// The bounds of windows of at most `most` vertices of `array`; of an array in memory one with
+    /// all.
+    pub fn windows(&self, array: &VertexArray<T>, most: u64) -> Vec<u64> {
+        cut(array.bounds(), if self.block.is_some() { most } else { u64::MAX })
+    }
+
+    /// Its vertices.
+    pub fn vertices(&self) -> Range<u64> {
+        self.vertices.clone()
+    }
+
+    /// Whether it has `vertex`.
+    #[inline(always)]
+    pub fn has(&self, vertex: u64) -> bool {
+        vertex >= self.vertices.start && vertex < self.vertices.end
+    }
+
+    /// The cells of its vertices, in order.
+    #[inline(always)]
+    pub fn cells(&self) -> &[T::Cell] {
+        &self.cells[..(self.vertices.end - self.vertices.start) as usize]
+    }
+
+    /// The cell of a vertex that it has.
+    #[inline(always)]
+    pub fn cell(&self, vertex: u64) -> &T::Cell {
+        &self.cells[(vertex - self.vertices.start) as usize]
+    }
+
+    /// Lowers a vertex's item; `true`: it was higher.
+    #[inline(always)]
+    pub fn lower(&self, vertex: u64, to: T) -> bool {
+        let cell = self.cell(vertex);
+        to < T::load(cell) && to < T::fetch_min(cell, to)
+    }
+
+    /// Has these vertices from now on, which are those of some intervals; what it holds of them
+    /// means nothing.
+    pub fn turn_to(&mut self, vertices: Range<u64>) {
+        assert!(vertices.end - vertices.start <= self.cells.len() as u64, "they fit the window");
+        self.vertices = vertices;
+    }
+
+    /// Has these vertices from now on, with their items from `array`. The ones that it had stay as
+    /// the array knows them.
+    pub fn load(&mut self, array: &VertexArray<T>, vertices: Range<u64>) -> Result<()> {
+        self.turn_to(vertices);
+        let Self { cells, vertices, block: Some(block) } = self else { return Ok(()) };
+        for interval in array.within(vertices) {
+            array.read(interval, block, |items| {
+                let at = (array.bounds()[interval] - vertices.start) as usize;
+                cells[at..].iter().zip(items).for_each(|(cell, &item)| T::store(cell, item));
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Stores the items in `array`.
+    pub fn store(&mut self, array: &VertexArray<T>) -> Result<()> {
+        let Self { cells, vertices, block: Some(block) } = self else { return Ok(()) };
+        for interval in array.within(vertices) {
+            array.write(interval, block, |items| {
+                let at = (array.bounds()[interval] - vertices.start) as usize;
+                items.iter_mut().zip(&cells[at..]).for_each(|(item, cell)| *item = T::load(cell));
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Stores what it has, and has these vertices from now on; returns the bytes that moved.
+    pub fn bring(&mut self, array: &VertexArray<T>, vertices: Range<u64>) -> Result<u64> {
+        if self.vertices == vertices {
+            return Ok(0);
+        }
+        let moved = vertices.end - vertices.start + self.vertices.end - self.vertices.start;
+        self.store(array)?;
+        self.load(array, vertices)?;
+        Ok(moved * size_of::<T>() as u64)
+    }
+
+    /// Gives an array in memory its items back; of another one, stores what it has.
+    pub fn give_back(mut self, array: &mut VertexArray<T>) -> Result<()> {
+        match self.block {
+            None => array.put_memory(T::items(self.cells)),
+            Some(_) => self.store(array)?,
+        }
+        Ok(())
+    }
+}
