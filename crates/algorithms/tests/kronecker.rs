@@ -2,10 +2,8 @@
 //! together 6 * t(A) * t(B), for any size of product. `make soak` takes the factors of scale 12,
 //! whose product has 268 million edges and three billion triangles.
 
-mod reference;
-mod support;
-
 use std::io::{BufWriter, Write};
+use std::path::Path;
 
 use outercore_algorithms::Request;
 use outercore_engine::{Figure, MemoryModel, RunConfig};
@@ -14,7 +12,7 @@ use outercore_graph::{
     input::{self, Format, Input, InputOptions},
 };
 use outercore_storage::Disk;
-use support::data;
+use outercore_testing::{config, data, values};
 
 /// A factor: its edges, each once, and the triangles that each edge is in.
 struct Factor {
@@ -51,17 +49,10 @@ impl Factor {
     }
 }
 
-#[test]
-fn products_have_the_triangles_of_their_factors() {
-    let scale = std::env::var("OUTERCORE_KRONECKER")
-        .map_or(10, |scale| scale.parse().expect("OUTERCORE_KRONECKER is a scale, 10 to 13"));
-    let Some(files) = data::archive("havoqgt/havoqgt-rmat17-kronS10-13.tar.zst") else { return };
-    let [a, b] =
-        ["A", "B"].map(|side| Factor::parse(&files[&format!("{side}_G500_S{scale}_tc.edges")]));
-    let folder = tempfile::tempdir().unwrap();
-    let (pairs, output) = (folder.path().join("pairs.u32"), folder.path().join("product.oc"));
-    // Each edge of A once, of B from both ends: each edge of the product once.
-    let mut file = BufWriter::new(std::fs::File::create(&pairs).unwrap());
+/// The product as pairs in a file: each edge of A once, of B from both ends, so that each edge of
+/// the product is there once.
+fn write(path: &Path, a: &Factor, b: &Factor) {
+    let mut file = BufWriter::new(std::fs::File::create(path).unwrap());
     for &[from, to, _] in &a.edges {
         for [source, target] in b.edges.iter().flat_map(|&[c, d, _]| [[c, d], [d, c]]) {
             for id in [from * b.vertices + source, to * b.vertices + target] {
@@ -70,6 +61,12 @@ fn products_have_the_triangles_of_their_factors() {
         }
     }
     file.into_inner().unwrap();
+}
+
+/// The product, built.
+fn product(folder: &Path, a: &Factor, b: &Factor) -> Graph {
+    let (pairs, output) = (folder.join("pairs.u32"), folder.join("product.oc"));
+    write(&pairs, a, b);
     let disk = Disk::new();
     let options =
         InputOptions { directed: Some(false), format: Format::PairsU32, ..InputOptions::default() };
@@ -80,24 +77,28 @@ fn products_have_the_triangles_of_their_factors() {
         .unwrap();
     std::fs::remove_file(&pairs).unwrap();
     let graph = Graph::open(&disk, &output).unwrap();
-    assert_eq!(
-        graph.edges(),
-        2 * a.edges.len() as u64 * b.edges.len() as u64,
-        "no edge is there twice, and none is a loop"
-    );
+    let edges = 2 * a.edges.len() as u64 * b.edges.len() as u64;
+    assert_eq!(graph.edges(), edges, "no edge is there twice, and none is a loop");
+    graph
+}
 
-    let config = RunConfig {
-        memory: 512 << 20,
-        model: Some(MemoryModel::SemiExternal),
-        threads: 2,
-        ..RunConfig::default()
-    };
-    let run = |name| support::run(&graph, name, &Request::default(), &config);
+#[test]
+fn products_have_the_triangles_of_their_factors() {
+    let scale = std::env::var("OUTERCORE_KRONECKER")
+        .map_or(10, |scale| scale.parse().expect("OUTERCORE_KRONECKER is a scale, 10 to 13"));
+    let Some(files) = data::archive("havoqgt/havoqgt-rmat17-kronS10-13.tar.zst") else { return };
+    let [a, b] =
+        ["A", "B"].map(|side| Factor::parse(&files[&format!("{side}_G500_S{scale}_tc.edges")]));
+    let folder = tempfile::tempdir().unwrap();
+    let graph = product(folder.path(), &a, &b);
+    let semi = Some(MemoryModel::SemiExternal);
+    let config = RunConfig { memory: 512 << 20, model: semi, ..config() };
+    let run = |name| outercore_testing::run(&graph, name, &Request::default(), &config);
     let expected = 6 * a.triangles() * b.triangles();
     assert_eq!(run("triangles").report.summary["triangles"], Figure::Integer(expected));
     // The coefficient of a vertex is its triangles among the pairs of its neighbors.
     let (of_a, of_b) = (a.counts(), b.counts());
-    let clustering = run("clustering");
+    let clustering = values(&run("clustering")).swap_remove(0);
     // At larger scales a sample: ids are looked up one by one.
     let step = if scale > 10 { 1000 } else { 10 };
     for vertex in (0..graph.connected()).step_by(step) {
@@ -107,7 +108,7 @@ fn products_have_the_triangles_of_their_factors() {
         let degree = (degree_a * degree_b) as f64;
         let expected =
             if degree < 2.0 { 0.0 } else { (twice_a * twice_b) as f64 / (degree * (degree - 1.0)) };
-        let found = support::number(clustering.columns[0].get(vertex)).unwrap();
+        let found = clustering[vertex as usize].number().unwrap();
         assert!((found - expected).abs() <= 1e-12, "vertex {id}: {found} instead of {expected}");
     }
 }

@@ -3,13 +3,13 @@
 
 use std::path::Path;
 
-use outercore_algorithms::{NAMES, Request, Source, by_name};
-use outercore_engine::{Cell, Figure, MemoryModel, Outcome, Preset, ReadPolicy, RunConfig, Silent};
+use outercore_algorithms::{NAMES, Request, Source};
+use outercore_engine::{Figure, MemoryModel, Outcome, Preset, ReadPolicy, RunConfig};
 use outercore_graph::{
     BuildOptions, Graph, Key, Layout,
     generate::{GeneratedWeights, Rmat},
 };
-use outercore_storage::{Disk, HugePages};
+use outercore_testing::{Value, config, generate, run, values};
 
 const LAYOUTS: [Layout; 3] = [Layout::Grid, Layout::Row, Layout::Hybrid];
 
@@ -25,27 +25,17 @@ fn graphs(folder: &Path, directed: bool, weights: GeneratedWeights, transpose: b
             layout,
             ..BuildOptions::default()
         };
-        let path = folder.join(format!("{}-{directed}-{transpose}.oc", layout.name()));
-        let source = Rmat { edge_factor: 4, weights, ..Rmat::new(14, 5) }.source().unwrap();
-        outercore_graph::build(&Disk::new(), &source, &path, &options, &outercore_graph::Silent)
-            .unwrap();
-        let graph = Graph::open(&Disk::new(), &path).unwrap();
+        let path = folder.join(layout.name());
+        let graph = generate(path, Rmat { edge_factor: 4, weights, ..Rmat::new(14, 5) }, options);
         let shares = graph.manifest().shares();
         assert_eq!(layout == Layout::Hybrid, shares.row_arcs > 0 && shares.grid_arcs > 0);
         graph
     })
 }
 
-fn ways() -> Vec<RunConfig> {
-    let way = |model, read| RunConfig {
-        memory: 256 << 20,
-        threads: 2,
-        model: Some(model),
-        read,
-        huge_pages: HugePages::Off,
-        ..RunConfig::default()
-    };
-    vec![
+fn ways() -> [RunConfig; 4] {
+    let way = |model, read| RunConfig { model: Some(model), read, ..config() };
+    [
         way(MemoryModel::InMemory, ReadPolicy::Full),
         way(MemoryModel::SemiExternal, ReadPolicy::Auto),
         way(MemoryModel::FullyExternal, ReadPolicy::Auto),
@@ -53,74 +43,50 @@ fn ways() -> Vec<RunConfig> {
     ]
 }
 
-fn request(name: &str, weighted: bool) -> Option<Request> {
-    let sources = || [1, 2, 3].map(|number| Source::Key(Key::Number(number))).to_vec();
-    Some(match name {
-        "sssp" if !weighted => return None,
-        "bfs" | "sssp" => Request { source: Some(Source::MaxDegree), ..Request::default() },
-        "betweenness" | "multi-source" => Request { sources: sources(), ..Request::default() },
-        "pagerank" => Request { iterations: Some(5), ..Request::default() },
-        "pagerank-delta" => Request { tolerance: Some(1e-6), ..Request::default() },
-        _ => Request::default(),
-    })
-}
-
-/// Every cell of every column: whole numbers and floating-point ones.
-fn values(outcome: &Outcome) -> Vec<Option<f64>> {
-    let mut values = Vec::new();
-    for column in &outcome.columns {
-        column
-            .for_each(|_, cell| {
-                values.push(match cell {
-                    Cell::Null => None,
-                    Cell::Integer(value) => Some(value as f64),
-                    Cell::Float(value) => Some(value),
-                });
-            })
-            .unwrap();
-    }
-    values
+fn request(name: &str) -> Request {
+    let sources = match name {
+        "bfs" | "sssp" => vec![Source::MaxDegree],
+        _ => [1, 2, 3].map(|number| Source::Key(Key::Number(number))).to_vec(),
+    };
+    let tolerance = (name == "pagerank-delta").then_some(1e-6);
+    Request { tolerance, ..outercore_testing::request(name, &sources) }
 }
 
 /// Sums of floating-point numbers may be grouped otherwise where edges are read otherwise.
-fn close(a: Option<f64>, b: Option<f64>) -> bool {
-    match (a, b) {
+fn close(a: &Value, b: &Value) -> bool {
+    match (a.number(), b.number()) {
         (Some(a), Some(b)) => a == b || (a - b).abs() <= 1e-4 * a.abs().max(b.abs()),
-        _ => a == b,
+        (a, b) => a == b,
     }
 }
 
+/// The same columns.
+fn assert_same(old: &Outcome, new: &Outcome, what: &str) {
+    let (old, new) = (values(old).concat(), values(new).concat());
+    let differs = old.iter().zip(&new).position(|(a, b)| !close(a, b));
+    assert!(old.len() == new.len() && differs.is_none(), "{what}: entry {differs:?}");
+}
+
+/// The figures of a summary that are not sums.
+fn whole(outcome: &Outcome) -> Vec<(&'static str, Figure)> {
+    let all = outcome.report.summary.clone().into_iter();
+    all.filter(|(_, figure)| matches!(figure, Figure::Integer(_) | Figure::Bool(_))).collect()
+}
+
 fn compare(graphs: &[Graph; 3], weighted: bool) {
-    for name in NAMES {
-        let Some(request) = request(name, weighted) else { continue };
-        let mut expected: Option<Outcome> = None;
-        for (graph, config) in
-            graphs.iter().flat_map(|graph| ways().into_iter().map(move |config| (graph, config)))
-        {
-            let what =
-                format!("{name}, {}, {:?}, {:?}", graph.layout().name(), config.model, config.read);
-            let outcome = by_name(name, &request)
-                .unwrap()
-                .run(graph, &config, &Silent)
-                .unwrap_or_else(|error| panic!("{what}: {error}"));
-            let Some(expected) = &expected else {
-                expected = Some(outcome);
-                continue;
-            };
-            let (old, new) = (values(expected), values(&outcome));
-            let differs = old.iter().zip(&new).position(|(&a, &b)| !close(a, b));
-            assert!(old.len() == new.len() && differs.is_none(), "{what}: entry {differs:?}");
-            let integers = |outcome: &Outcome| {
-                let all = outcome.report.summary.clone().into_iter();
-                all.filter(|(_, figure)| matches!(figure, Figure::Integer(_) | Figure::Bool(_)))
-                    .collect::<Vec<_>>()
-            };
-            // How far bounds are narrowed, and when a sum stops to change, may depend on the
-            // grouping of sums.
-            assert!(
-                *name == "pagerank-delta" || integers(expected) == integers(&outcome),
-                "{what}"
-            );
+    for name in NAMES.iter().filter(|name| weighted || **name != "sssp") {
+        let request = request(name);
+        let expected = run(&graphs[0], name, &request, &ways()[0]);
+        for graph in graphs {
+            for config in ways() {
+                let (layout, model, read) = (graph.layout().name(), config.model, config.read);
+                let what = format!("{name}, {layout}, {model:?}, {read:?}");
+                let outcome = run(graph, name, &request, &config);
+                assert_same(&expected, &outcome, &what);
+                // How far bounds are narrowed, and when a sum stops to change, may depend on the
+                // grouping of sums.
+                assert!(*name == "pagerank-delta" || whole(&expected) == whole(&outcome), "{what}");
+            }
         }
     }
 }
@@ -140,21 +106,17 @@ fn undirected_graphs_with_weights() {
     );
 }
 
-/// Without the transpose nobody can take what neighbors send: it is passed on from the lists.
+/// Without the transpose no vertex can take what its neighbors send: it is passed on from the
+/// lists.
 #[test]
 fn without_the_transpose() {
     let folder = tempfile::tempdir().unwrap();
     let graphs = graphs(folder.path(), true, GeneratedWeights::None, false);
     for name in ["pagerank", "pagerank-delta", "multi-source", "spmv"] {
-        let algorithm = by_name(name, &request(name, false).unwrap()).unwrap();
-        let [grid, row, hybrid] = graphs
-            .each_ref()
-            .map(|graph| values(&algorithm.run(graph, &ways()[2], &Silent).unwrap()));
+        let [grid, row, hybrid] =
+            graphs.each_ref().map(|graph| run(graph, name, &request(name), &ways()[2]));
         for other in [row, hybrid] {
-            assert!(
-                grid.len() == other.len() && grid.iter().zip(&other).all(|(&a, &b)| close(a, b)),
-                "{name}"
-            );
+            assert_same(&grid, &other, name);
         }
     }
 }

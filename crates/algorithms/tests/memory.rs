@@ -5,27 +5,16 @@
 //! Each run is a process of its own, because the peak of a process never falls.
 
 use std::path::Path;
-use std::process::Command;
 
-use outercore_algorithms::{NAMES, Request, Source, by_name};
+use outercore_algorithms::{NAMES, Source, by_name};
 use outercore_engine::{EngineError, MemoryModel, RunConfig, Silent};
 use outercore_graph::generate::{GeneratedWeights, Rmat};
 use outercore_graph::{BuildOptions, Graph, GraphError};
 use outercore_storage::{Disk, memory::peak_rss_bytes};
+use outercore_testing::{generate, in_a_child, request};
 
 /// What a child runs: `NAME THREADS BYTES MODEL GRAPH`.
 const TASK: &str = "OUTERCORE_TEST_RUN_MEMORY";
-
-fn request(name: &str) -> Request {
-    match name {
-        "bfs" | "sssp" => Request { source: Some(Source::MaxDegree), ..Request::default() },
-        "betweenness" | "multi-source" => {
-            Request { sources: vec![Source::MaxDegree], ..Request::default() }
-        }
-        "pagerank" | "label-propagation" => Request { iterations: Some(5), ..Request::default() },
-        _ => Request::default(),
-    }
-}
 
 /// Not a test: the process that is measured. Its last line is what came of it.
 #[test]
@@ -43,8 +32,8 @@ fn child() {
         ..RunConfig::default()
     };
     let graph = Graph::open(&Disk::new(), Path::new(path)).unwrap();
-    let result = by_name(name, &request(name)).unwrap().run(&graph, &config, &Silent);
-    match result {
+    let algorithm = by_name(name, &request(name, &[Source::MaxDegree])).unwrap();
+    match algorithm.run(&graph, &config, &Silent) {
         Ok(outcome) => {
             let mut values = 0;
             graph
@@ -68,93 +57,78 @@ fn child() {
 
 /// Runs in a child; returns what it says, its peak, and bytes read or the budget that it needs.
 fn run(name: &str, threads: usize, bytes: u64, model: &str, graph: &Path) -> (String, u64, u64) {
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    command
-        .args(["--exact", "child", "--nocapture", "--test-threads", "1"])
-        .env(TASK, format!("{name} {threads} {bytes} {model} {}", graph.display()));
-    let output = command.output().unwrap();
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(
-        output.status.success(),
-        "{name}, {threads} threads, {bytes} bytes, {model}: {text}{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    let line = text
-        .lines()
-        .find(|line| line.starts_with("ran ") || line.starts_with("refused "))
-        .unwrap_or_else(|| panic!("{text}"));
-    let words: Vec<&str> = line.split(' ').collect();
-    (words[0].to_owned(), words[1].parse().unwrap(), words[2].parse().unwrap())
+    let task = format!("{name} {threads} {bytes} {model} {}", graph.display());
+    let said = in_a_child(TASK, &task, &["ran", "refused"]);
+    (said.word, said.numbers[0], said.numbers[1])
+}
+
+/// Those that take long to run.
+const LONG: [&str; 6] =
+    ["kcore", "betweenness", "triangles", "clustering", "label-propagation", "diameter"];
+
+/// An algorithm on a graph of which the plan says what it needs.
+struct Case<'a> {
+    name: &'a str,
+    graph: &'a Path,
+    threads: usize,
+    /// What to print before a figure.
+    what: String,
+}
+
+impl Case<'_> {
+    /// Runs with so much; returns what is wrong with the peak.
+    fn keeps(&self, bytes: u64, model: &str) -> Option<String> {
+        let (came, peak, number) = run(self.name, self.threads, bytes, model, self.graph);
+        let mib = |bytes: u64| bytes as f64 / (1 << 20) as f64;
+        let what = &self.what;
+        let line = format!("{what}, {model}: {came} in {:.1} of {:.1} MiB", mib(peak), mib(bytes));
+        eprintln!("{line}");
+        assert_eq!(came, "ran", "{what} runs wherever its plan says so; now it needs {number}");
+        (peak >= bytes).then_some(line)
+    }
+
+    /// Less than the smallest budget is refused before any work.
+    fn refuses(&self, smallest: u64) {
+        let (came, peak, number) = run(self.name, self.threads, smallest - 1, "auto", self.graph);
+        let what = &self.what;
+        assert_eq!(came, "refused", "{what} takes less than the plan says");
+        assert!(number >= smallest, "{what}: {number} bytes are enough, {smallest} are planned");
+        assert!(peak < smallest, "{what}: refused after {peak} bytes");
+    }
 }
 
 /// Runs every algorithm at the edges of what its plan says.
 fn keeps(directed: bool) {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("graph.oc");
-    let source =
-        Rmat { weights: GeneratedWeights::Uniform { low: 0, high: 1 << 20 }, ..Rmat::new(18, 2) }
-            .source()
-            .unwrap();
-    let build = BuildOptions {
+    let weights = GeneratedWeights::Uniform { low: 0, high: 1 << 20 };
+    let options = BuildOptions {
         memory: 256 << 20,
         threads: 2,
         directed: Some(directed),
         simple: !directed,
         ..BuildOptions::default()
     };
-    outercore_graph::build(&Disk::new(), &source, &path, &build, &outercore_graph::Silent).unwrap();
-    let graph = Graph::open(&Disk::new(), &path).unwrap();
+    let path = folder.path().join("graph.oc");
+    let graph = generate(path.clone(), Rmat { weights, ..Rmat::new(18, 2) }, options);
     let mut over = Vec::new();
-    let mib = |bytes: u64| bytes as f64 / (1 << 20) as f64;
     for name in NAMES {
-        // Those that take long to run have the smallest budget and the largest one only.
-        let long =
-            ["kcore", "betweenness", "triangles", "clustering", "label-propagation", "diameter"]
-                .contains(name);
+        // Of those that take long, the smallest budget and the largest one only.
+        let long = LONG.contains(name);
         for threads in if long { 2..=2 } else { 1..=2 } {
             let generous = RunConfig { memory: 1 << 30, threads, ..RunConfig::default() };
-            let plan = by_name(name, &request(name)).unwrap().plan(&graph, &generous).unwrap();
+            let request = request(name, &[Source::MaxDegree]);
+            let plan = by_name(name, &request).unwrap().plan(&graph, &generous).unwrap();
             let (smallest, whole) = (plan.smallest_budget_bytes, plan.in_memory_budget_bytes);
-            let cases = [
-                (smallest, "auto"),
-                ((smallest + whole) / 2, "auto"),
-                (whole, "in-memory"),
-                (whole, "semi-external"),
-                (whole + (64 << 20), "auto"),
-            ];
-            let cases = if long { vec![cases[0], cases[4]] } else { cases.to_vec() };
-            let mut ran = 0;
-            for &(bytes, model) in &cases {
-                let (what, peak, number) = run(name, threads, bytes, model, &path);
-                eprintln!(
-                    "{name}, directed: {directed}, {threads} threads, {model}: {what} in {:.1} of {:.1} MiB",
-                    mib(peak),
-                    mib(bytes)
-                );
-                if peak >= bytes {
-                    over.push(format!(
-                        "{name}, directed: {directed}, {threads} threads, {model}: {what} in {:.1} of {:.1} MiB",
-                        mib(peak),
-                        mib(bytes)
-                    ));
-                }
-                if what == "refused" {
-                    assert!(
-                        number > bytes,
-                        "{name} refuses {bytes} bytes, although {number} are enough"
-                    );
-                } else {
-                    ran += 1;
-                }
+            let what = format!("{name}, directed: {directed}, {threads} threads");
+            let case = Case { name, graph: &path, threads, what };
+            over.extend(case.keeps(smallest, "auto"));
+            if !long {
+                over.extend(case.keeps((smallest + whole) / 2, "auto"));
+                over.extend(case.keeps(whole, "in-memory"));
+                over.extend(case.keeps(whole, "semi-external"));
             }
-            assert_eq!(ran, cases.len(), "{name} runs wherever its plan says so");
-            let (what, peak, number) = run(name, threads, smallest - 1, "auto", &path);
-            assert_eq!(what, "refused", "{name} takes less than the plan says");
-            assert!(
-                number >= smallest && peak < smallest,
-                "{name}: refused after {:.1} MiB",
-                mib(peak)
-            );
+            over.extend(case.keeps(whole + (64 << 20), "auto"));
+            case.refuses(smallest);
         }
     }
     assert!(over.is_empty(), "over the budget:\n{}", over.join("\n"));

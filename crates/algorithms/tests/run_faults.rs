@@ -2,20 +2,16 @@
 //! original id fails once, in every way: the answer is the right one, or there is an error that
 //! says what failed; never a wrong answer, a panic or a hang.
 
-mod answers;
-
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use outercore_algorithms::NAMES;
+use outercore_algorithms::{NAMES, Source};
 use outercore_engine::{EngineError, IoBackend, MemoryModel, ReadPolicy, RunConfig};
 use outercore_graph::{BuildOptions, GraphError};
-use outercore_storage::{Disk, Fault, FaultPlan, HugePages, StorageError};
-
-use answers::{
-    answer, building,
-    building::{Ids, Watchdog},
+use outercore_storage::{Disk, Fault, FaultPlan, StorageError};
+use outercore_testing::{
+    Ids, Watchdog, build_file, folder, names, options, random_text, request, run_opened,
 };
 
 /// A graph to run on.
@@ -26,21 +22,15 @@ struct Scene {
 
 impl Scene {
     fn new(ids: Ids, stripes: usize) -> Self {
-        let folder = building::folder();
-        let input = folder.path().join("edges.txt");
-        std::fs::write(&input, building::text(ids, 3000, 20_000, 4)).unwrap();
-        std::fs::create_dir(folder.path().join("place")).unwrap();
-        let stripes =
-            (0..stripes).map(|stripe| folder.path().join(format!("stripe-{stripe}"))).collect();
-        let scene = Self { folder, ids };
-        building::build(
-            &Disk::new(),
-            &input,
-            &scene.graph(),
-            &BuildOptions { stripes, ..building::options() },
-        )
-        .unwrap();
-        scene
+        let folder = folder();
+        let inside = |name: &str| folder.path().join(name);
+        std::fs::write(inside("edges.txt"), random_text(ids, 3000, 20_000, 4)).unwrap();
+        std::fs::create_dir(inside("place")).unwrap();
+        let stripes = (0..stripes).map(|stripe| inside(&format!("stripe-{stripe}"))).collect();
+        let options = BuildOptions { stripes, ..options() };
+        let graph = inside("place/graph.oc");
+        build_file(&Disk::new(), &inside("edges.txt"), &graph, &options).unwrap();
+        Self { folder, ids }
     }
 
     fn graph(&self) -> PathBuf {
@@ -57,65 +47,67 @@ impl Scene {
         plan: impl Fn(u64, Fault) -> FaultPlan,
     ) {
         let dog = Watchdog::new(Duration::from_secs(60));
-        for name in NAMES.iter().filter(|name| {
-            config.model != Some(MemoryModel::FullyExternal) || EXTERNAL.contains(name)
-        }) {
+        let external = config.model == Some(MemoryModel::FullyExternal);
+        for name in NAMES.iter().filter(|name| !external || EXTERNAL.contains(name)) {
+            let often = ["bfs", "sssp", "components", "pagerank"].contains(name);
+            let step = if often { step } else { 3 * step };
+            let question = Asked { scene: self, name, config };
             let counted = Arc::new(FaultPlan::count_only());
-            let expected =
-                answer(&Disk::with_faults(counted.clone()), &self.graph(), name, self.ids, config)
-                    .unwrap();
+            let expected = question.answer(&Disk::with_faults(counted.clone())).unwrap();
             assert!(!expected.is_empty());
-            let (mut right, mut failed) = (0, 0);
-            let step = if ["bfs", "sssp", "components", "pagerank"].contains(name) {
-                step
-            } else {
-                3 * step
-            };
-            for n in (0..counted.operations()).step_by(step) {
+            let (mut runs, mut failed, operations) = (0, 0, counted.operations());
+            for n in (0..operations).step_by(step) {
                 for &fault in faults {
-                    let what = format!(
-                        "{name}, operation {n} of {}, {fault:?}, {config:?}",
-                        counted.operations()
-                    );
+                    let what = format!("{name}, operation {n} of {operations}, {fault:?}");
                     dog.step(what.clone());
                     let disk = Disk::with_faults(Arc::new(plan(n, fault)));
-                    let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-                        answer(&disk, &self.graph(), name, self.ids, config)
-                    }));
-                    match result.unwrap_or_else(|_| panic!("{what}: panic")) {
-                        Ok(answer) => {
-                            right += 1;
-                            assert!(answer == expected, "{what}: a wrong answer");
-                        }
-                        Err(EngineError::Graph(GraphError::Storage(
-                            StorageError::Io { .. }
-                            | StorageError::Full { .. }
-                            | StorageError::Interrupted,
-                        ))) => failed += 1,
-                        Err(error) => panic!("{what}: this does not say what failed: {error}"),
+                    match question.disturbed(&disk, &what) {
+                        Some(answer) => assert!(answer == expected, "{what}: a wrong answer"),
+                        None => failed += 1,
                     }
+                    runs += 1;
                 }
             }
-            eprintln!(
-                "{name}: {} operations; {right} answers right, {failed} errors",
-                counted.operations()
-            );
+            eprintln!("{name}: {operations} operations, {runs} runs, {failed} errors");
             // Whatever a failed run left goes with the next one that works.
-            answer(&Disk::new(), &self.graph(), name, self.ids, config).unwrap();
-            assert_eq!(building::names(self.graph().parent().unwrap()), ["graph.oc"], "{name}");
+            question.answer(&Disk::new()).unwrap();
+            assert_eq!(names(self.graph().parent().unwrap()), ["graph.oc"], "{name}");
+        }
+    }
+}
+
+/// An algorithm to be disturbed.
+struct Asked<'a> {
+    scene: &'a Scene,
+    name: &'a str,
+    config: &'a RunConfig,
+}
+
+/// Every value of every vertex, by original id.
+type Answer = std::collections::BTreeMap<String, Vec<String>>;
+
+impl Asked<'_> {
+    fn answer(&self, disk: &Disk) -> Result<Answer, EngineError> {
+        let sources = [0, 1, 2].map(|vertex| Source::Key(self.scene.ids.key(vertex)));
+        let request = request(self.name, &sources);
+        run_opened(disk, &self.scene.graph(), self.name, &request, self.config)
+    }
+
+    /// The answer, or none after an error that says what failed.
+    fn disturbed(&self, disk: &Disk, what: &str) -> Option<Answer> {
+        let run = std::panic::AssertUnwindSafe(|| self.answer(disk));
+        match std::panic::catch_unwind(run).unwrap_or_else(|_| panic!("{what}: panic")) {
+            Ok(answer) => Some(answer),
+            Err(EngineError::Graph(GraphError::Storage(
+                StorageError::Io { .. } | StorageError::Full { .. } | StorageError::Interrupted,
+            ))) => None,
+            Err(error) => panic!("{what}: this does not say what failed: {error}"),
         }
     }
 }
 
 fn config(model: MemoryModel, io: IoBackend, threads: usize) -> RunConfig {
-    RunConfig {
-        memory: 128 << 20,
-        model: Some(model),
-        io,
-        threads,
-        huge_pages: HugePages::Off,
-        ..RunConfig::default()
-    }
+    RunConfig { memory: 128 << 20, model: Some(model), io, threads, ..outercore_testing::config() }
 }
 
 /// Algorithms that have a fully-external run on any graph.
@@ -136,7 +128,7 @@ const ONCE: [Fault; 3] = [Fault::Error(libc::EIO), Fault::Short, Fault::Interrup
 
 #[test]
 fn every_operation_with_io_uring() {
-    Scene::new(Ids::Dense, 0).disturb(
+    Scene::new(Ids::Zero, 0).disturb(
         &config(MemoryModel::SemiExternal, IoBackend::Uring, 1),
         &ONCE,
         1,
@@ -175,7 +167,7 @@ fn errors_that_stay() {
 /// Scratch is read and written between the edges.
 #[test]
 fn fully_external() {
-    Scene::new(Ids::Dense, 0).disturb(
+    Scene::new(Ids::Zero, 0).disturb(
         &config(MemoryModel::FullyExternal, IoBackend::Uring, 2),
         &ONCE,
         2,
@@ -186,7 +178,7 @@ fn fully_external() {
 /// Devices that answer late change nothing.
 #[test]
 fn slow_operations() {
-    let scene = Scene::new(Ids::Dense, 2);
+    let scene = Scene::new(Ids::Zero, 2);
     scene.disturb(
         &config(MemoryModel::SemiExternal, IoBackend::Uring, 2),
         &[Fault::Stall(Duration::from_millis(20))],

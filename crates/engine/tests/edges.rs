@@ -1,25 +1,19 @@
 //! Edges on their way to the workers: scans and streams hand over exactly what was built, and each
 //! technique saves the bytes or requests that it should.
 
-use std::{
-    collections::BTreeSet,
-    path::Path,
-    sync::{Mutex, atomic::Ordering::Relaxed},
-};
+use std::{collections::BTreeSet, path::Path, sync::atomic::Ordering::Relaxed};
 
-use outercore_engine::{
-    RunConfig, Silent,
-    edges::{grid::Grid, rows::Rows, stream::IoIterator},
-    frontier::Frontier,
-    session::Session,
-};
+use outercore_engine::{RunConfig, Silent, edges::grid::Grid, session::Session};
 use outercore_graph::{
-    Direction, Graph,
+    Graph,
     format::{WordCode, WordKind},
 };
-use outercore_storage::{Disk, HugePages};
+use outercore_storage::Disk;
 use proptest::prelude::*;
-use support::{Edge, all, build_graph, config};
+use support::{
+    Edge, all, build_graph, config, ends,
+    streams::{self, LARGE, PLAIN, Streamed, Way},
+};
 
 mod support;
 
@@ -59,91 +53,47 @@ fn scan(graph: &Graph, threads: usize, cache: u64, scans: usize) -> (Vec<Edge>, 
     (found, bytes)
 }
 
-/// What a stream handed over, and what it cost.
-struct Streamed {
-    edges: Vec<Edge>,
-    bytes: u64,
-    requests: u64,
-}
-
+/// The lists of the active vertices, streamed so many times with so many bytes of cache.
 fn stream(
     graph: &Graph,
     config: &RunConfig,
     active: impl Fn(u64) -> bool,
     cache: u64,
     times: usize,
-) -> Streamed {
-    let names = Rows::sections(Direction::Out, false);
-    let (session, sections) = Session::open(
-        graph,
-        config,
-        &Silent,
-        &names.iter().map(String::as_str).collect::<Vec<_>>(),
-    )
-    .unwrap();
-    let rows = Rows::load(&session, sections, cache).unwrap();
-    let frontier = Frontier::new(graph.connected(), HugePages::Auto).unwrap();
-    (0..graph.connected()).filter(|&vertex| active(vertex)).for_each(|vertex| {
-        frontier.insert(vertex);
-    });
-    let counters = &session.counters;
-    let mut streamed = Streamed { edges: Vec::new(), bytes: 0, requests: 0 };
-    for _ in 0..times {
-        let (bytes, requests) =
-            (counters.bytes_read.load(Relaxed), counters.requests.load(Relaxed));
-        let found = Mutex::new(Vec::new());
-        IoIterator::new(&session, &rows)
-            .for_each(
-                u64::MAX,
-                |group| frontier.word(group),
-                |_| (),
-                |(), vertex, list| {
-                    found
-                        .lock()
-                        .unwrap()
-                        .extend(list.neighbors().map(|neighbor| (vertex, neighbor)));
-                },
-            )
-            .unwrap();
-        streamed = Streamed {
-            edges: found.into_inner().unwrap(),
-            bytes: counters.bytes_read.load(Relaxed) - bytes,
-            requests: counters.requests.load(Relaxed) - requests,
-        };
-    }
-    streamed.edges.sort_unstable();
-    streamed
+) -> (Vec<Edge>, Streamed) {
+    let way = Way { cache, times, ..PLAIN };
+    let streamed = streams::stream(graph, config, active, way).unwrap();
+    (streamed.edges.iter().map(|(edge, _)| *edge).collect(), streamed)
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn what_is_built_is_what_is_read(vertices in 1u64..3000, picks in prop::collection::vec((any::<u32>(), any::<u32>()), 0..3000), threads in 1usize..4, every in 1u64..50) {
+    fn what_is_built_is_what_is_read(
+        vertices in 1u64..3000,
+        picks in prop::collection::vec((any::<u32>(), any::<u32>()), 0..3000),
+        threads in 1usize..4,
+        every in 1u64..50,
+    ) {
         let folder = tempfile::tempdir().unwrap();
-        // A third of the sources is one hub, so that lists of all lengths occur.
-        let edges: Vec<Edge> = picks.iter().map(|&(source, target)| (if source % 3 == 0 { 0 } else { u64::from(source) % vertices }, u64::from(target) % vertices)).collect();
+        let edges = ends(vertices, &picks);
         let graph = graph(folder.path(), vertices, &edges);
         let expected = all(vertices, &edges);
         prop_assert_eq!(&scan(&graph, threads, 0, 1).0, &expected);
         prop_assert_eq!(&scan(&graph, threads, 8 << 20, 2).0, &expected);
-        let some: Vec<Edge> = expected.iter().copied().filter(|(source, _)| source % every == 0).collect();
-        prop_assert_eq!(stream(&graph, &config(threads), |vertex| vertex % every == 0, 0, 1).edges, some.clone());
-        prop_assert_eq!(stream(&graph, &config(threads), |vertex| vertex % every == 0, 1 << 20, 2).edges, some);
+        let active = |vertex: u64| vertex.is_multiple_of(every);
+        let some: Vec<Edge> = expected.into_iter().filter(|&(source, _)| active(source)).collect();
+        for (cache, times) in [(0, 1), (1 << 20, 2)] {
+            prop_assert_eq!(&stream(&graph, &config(threads), active, cache, times).0, &some);
+        }
     }
 }
 
-/// 60,000 vertices of 40 neighbors each, and one hub of a million: several stripes and chunks, runs
-/// and pieces.
+/// A large graph, and its edges.
 fn large(folder: &Path) -> (Graph, Vec<Edge>) {
-    let vertices = 60_000u64;
-    let mut edges: Vec<Edge> = (0..vertices)
-        .flat_map(|vertex| {
-            (1..40u64).map(move |step| (vertex, (vertex + step * step * 37) % vertices))
-        })
-        .collect();
-    edges.extend((0..1_000_000).map(|index| (7, index * 31 % vertices)));
-    (graph(folder, vertices, &edges), all(vertices, &edges))
+    let (graph, edges) = streams::large(folder, 1_000_000, 0);
+    (graph, all(LARGE, &edges))
 }
 
 #[test]
@@ -253,18 +203,12 @@ fn merging_trades_bytes_for_requests() {
     let sparse = |vertex: u64| vertex % 97 == 5;
     let with_gap =
         |max_gap| stream(&graph, &RunConfig { max_gap: Some(max_gap), ..config(1) }, sparse, 0, 1);
-    let (apart, merged) = (with_gap(0), with_gap(64 << 10));
-    assert_eq!(apart.edges, merged.edges);
-    assert_eq!(
-        apart.edges,
-        expected.iter().copied().filter(|&(source, _)| sparse(source)).collect::<Vec<_>>()
-    );
-    assert!(
-        merged.requests * 4 < apart.requests,
-        "{} against {} requests",
-        merged.requests,
-        apart.requests
-    );
+    let ((edges, apart), (same, merged)) = (with_gap(0), with_gap(64 << 10));
+    assert_eq!(edges, same);
+    let lists = expected.into_iter().filter(|&(source, _)| sparse(source));
+    assert_eq!(edges, lists.collect::<Vec<_>>());
+    let (many, few) = (apart.requests, merged.requests);
+    assert!(few * 4 < many, "{few} against {many} requests");
     assert!(apart.bytes < merged.bytes, "{} against {} bytes", apart.bytes, merged.bytes);
 }
 
@@ -272,12 +216,12 @@ fn merging_trades_bytes_for_requests() {
 fn only_wanted_lists_are_read_and_the_front_only_once() {
     let folder = tempfile::tempdir().unwrap();
     let (graph, expected) = large(folder.path());
-    let everything = stream(&graph, &config(2), |_| true, 0, 1);
-    assert_eq!(everything.edges, expected);
-    let few = stream(&graph, &config(2), |vertex| vertex % 6000 == 1, 0, 1);
-    assert!(few.bytes * 20 < everything.bytes, "{} of {}", few.bytes, everything.bytes);
-    let cached = stream(&graph, &config(2), |_| true, everything.bytes / 2, 2);
-    assert_eq!(cached.edges, expected);
-    assert!(cached.bytes < everything.bytes * 7 / 10, "{} of {}", cached.bytes, everything.bytes);
-    assert_eq!(stream(&graph, &config(2), |_| true, everything.bytes * 2, 2).bytes, 0);
+    let (edges, all) = stream(&graph, &config(2), |_| true, 0, 1);
+    assert_eq!(edges, expected);
+    let (_, few) = stream(&graph, &config(2), |vertex| vertex % 6000 == 1, 0, 1);
+    assert!(few.bytes * 20 < all.bytes, "{} of {}", few.bytes, all.bytes);
+    let (edges, cached) = stream(&graph, &config(2), |_| true, all.bytes / 2, 2);
+    assert_eq!(edges, expected);
+    assert!(cached.bytes < all.bytes * 7 / 10, "{} of {}", cached.bytes, all.bytes);
+    assert_eq!(stream(&graph, &config(2), |_| true, all.bytes * 2, 2).1.bytes, 0);
 }

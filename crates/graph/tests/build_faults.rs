@@ -1,16 +1,15 @@
 //! Every operation of a build fails once, in every way: afterwards the graph is there, whole and
 //! with the same bytes, or the place is as it was.
 
-mod support;
-
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use outercore_graph::{BuildOptions, Layout, Silent};
 use outercore_storage::{Disk, Fault, FaultPlan};
-
-use support::{Ids, Watchdog, build, contents, essence, names, options};
+use outercore_testing::{
+    Ids, Watchdog, build_file, contents, essence, folder, names, options, random_text,
+};
 
 const FAULTS: [Fault; 4] =
     [Fault::Error(libc::EIO), Fault::Error(libc::ENOSPC), Fault::Short, Fault::Interrupted];
@@ -25,10 +24,9 @@ struct Scene {
 
 impl Scene {
     fn new(ids: Ids, stripes: usize, replaces: bool, options: BuildOptions) -> Self {
-        let folder = support::folder();
-        std::fs::write(folder.path().join("edges.txt"), support::text(ids, 200, 1500, 1)).unwrap();
-        std::fs::write(folder.path().join("old.txt"), support::text(Ids::Dense, 50, 100, 2))
-            .unwrap();
+        let folder = folder();
+        std::fs::write(folder.path().join("edges.txt"), random_text(ids, 200, 1500, 1)).unwrap();
+        std::fs::write(folder.path().join("old.txt"), random_text(Ids::Zero, 50, 100, 2)).unwrap();
         std::fs::create_dir(folder.path().join("place")).unwrap();
         let stripes =
             (0..stripes).map(|stripe| folder.path().join(format!("stripe-{stripe}"))).collect();
@@ -55,8 +53,13 @@ impl Scene {
             let _ = std::fs::remove_dir_all(stripe);
         }
         if self.replaces {
-            build(&Disk::new(), &self.folder.path().join("old.txt"), &self.output(), &self.options)
-                .unwrap();
+            build_file(
+                &Disk::new(),
+                &self.folder.path().join("old.txt"),
+                &self.output(),
+                &self.options,
+            )
+            .unwrap();
         }
     }
 
@@ -70,7 +73,7 @@ impl Scene {
     }
 
     fn attempt(&self, disk: &Disk) -> Result<(), outercore_graph::GraphError> {
-        build(disk, &self.input(), &self.output(), &self.options).map(|_| ())
+        build_file(disk, &self.input(), &self.output(), &self.options).map(|_| ())
     }
 
     /// No file but those of one graph.
@@ -126,7 +129,7 @@ fn disturb(scene: &Scene) {
                 || n % 16 == 0
                 || !scene.options.stripes.is_empty();
             if strays {
-                build(
+                build_file(
                     &Disk::new(),
                     &scene.input(),
                     &scene.output(),
@@ -185,7 +188,7 @@ fn unharmed(
 
 #[test]
 fn dense_ids() {
-    disturb(&Scene::new(Ids::Dense, 0, false, options()));
+    disturb(&Scene::new(Ids::Zero, 0, false, options()));
 }
 
 #[test]
@@ -195,12 +198,7 @@ fn sparse_ids() {
 
 #[test]
 fn the_hybrid_layout() {
-    disturb(&Scene::new(
-        Ids::Dense,
-        0,
-        false,
-        BuildOptions { layout: Layout::Hybrid, ..options() },
-    ));
+    disturb(&Scene::new(Ids::Zero, 0, false, BuildOptions { layout: Layout::Hybrid, ..options() }));
 }
 
 #[test]
@@ -215,12 +213,12 @@ fn names_as_ids() {
 
 #[test]
 fn striped() {
-    disturb(&Scene::new(Ids::Dense, 2, false, options()));
+    disturb(&Scene::new(Ids::Zero, 2, false, options()));
 }
 
 #[test]
 fn replacing() {
-    disturb(&Scene::new(Ids::Dense, 0, true, options()));
+    disturb(&Scene::new(Ids::Zero, 0, true, options()));
 }
 
 #[test]
@@ -234,7 +232,7 @@ fn replacing_striped() {
 fn from_some_operation_on_everything_fails() {
     let dog = Watchdog::new(Duration::from_secs(60));
     for (ids, stripes, replaces) in
-        [(Ids::Dense, 2, false), (Ids::Names, 0, true), (Ids::Sparse, 2, true)]
+        [(Ids::Zero, 2, false), (Ids::Names, 0, true), (Ids::Sparse, 2, true)]
     {
         let scene = Scene::new(ids, stripes, replaces, BuildOptions { threads: 2, ..options() });
         scene.prepare();
@@ -256,7 +254,7 @@ fn from_some_operation_on_everything_fails() {
                 Err(error) => unharmed(&scene, before.as_ref(), &format!("{what}: {error}")),
             }
             if n % 4 == 0 || n + 30 > plan.operations() {
-                build(
+                build_file(
                     &Disk::new(),
                     &scene.input(),
                     &scene.output(),
@@ -273,13 +271,13 @@ fn from_some_operation_on_everything_fails() {
 /// the grid is cut does.)
 #[test]
 fn threads_and_memory_leave_no_trace_in_rows() {
-    for ids in [Ids::Dense, Ids::Sparse, Ids::Names] {
-        let folder = support::folder();
+    for ids in [Ids::Zero, Ids::Sparse, Ids::Names] {
+        let folder = folder();
         let input = folder.path().join("edges.txt");
-        std::fs::write(&input, support::text(ids, 5000, 200_000, 3)).unwrap();
+        std::fs::write(&input, random_text(ids, 5000, 200_000, 3)).unwrap();
         let graph = |threads: usize, mib: u64| {
             let output = folder.path().join(format!("graph-{threads}-{mib}.oc"));
-            build(
+            build_file(
                 &Disk::new(),
                 &input,
                 &output,

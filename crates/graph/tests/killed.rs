@@ -1,16 +1,13 @@
 //! Builders that are killed at any moment: what opens afterwards is a whole graph, and the next
 //! build removes whatever they left.
 
-mod support;
-
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use outercore_graph::{BuildOptions, Graph, GraphError, Silent, check};
 use outercore_storage::Disk;
-
-use support::{Ids, Random, build, essence, names, options};
+use outercore_testing::{Ids, Random, build_file, essence, names, options, random_text};
 
 /// The folder that a child works in.
 const FOLDER: &str = "OUTERCORE_TEST_KILLED";
@@ -28,7 +25,7 @@ fn recipe(folder: &Path, force: bool) -> BuildOptions {
 #[test]
 fn child() {
     let Some(folder) = std::env::var_os(FOLDER).map(PathBuf::from) else { return };
-    build(
+    build_file(
         &Disk::new(),
         &folder.join("edges.txt"),
         &folder.join("place/graph.oc"),
@@ -73,8 +70,8 @@ fn kill(before: bool, rounds: u64) {
     let folder = folder.path();
     let (edges, old, graph) =
         (folder.join("edges.txt"), folder.join("old.txt"), folder.join("place/graph.oc"));
-    std::fs::write(&edges, support::text(Ids::Sparse, 30_000, 250_000, 1)).unwrap();
-    std::fs::write(&old, support::text(Ids::Dense, 300, 3000, 2)).unwrap();
+    std::fs::write(&edges, random_text(Ids::Sparse, 30_000, 250_000, 1)).unwrap();
+    std::fs::write(&old, random_text(Ids::Zero, 300, 3000, 2)).unwrap();
     std::fs::create_dir(folder.join("place")).unwrap();
     let undisturbed = |_| {
         let begun = Instant::now();
@@ -83,19 +80,20 @@ fn kill(before: bool, rounds: u64) {
     };
     let whole = (0..3).map(undisturbed).min().unwrap();
     let new = essence(&graph);
-    build(&Disk::new(), &old, &graph, &recipe(folder, true)).unwrap();
+    build_file(&Disk::new(), &old, &graph, &recipe(folder, true)).unwrap();
     let old_essence = essence(&graph);
-    let mut random = Random(7);
+    let mut random = Random::new(7);
     let (mut during, mut published) = (0, 0);
     for round in 0..rounds {
         if before {
-            build(&Disk::new(), &old, &graph, &recipe(folder, true)).unwrap();
+            build_file(&Disk::new(), &old, &graph, &recipe(folder, true)).unwrap();
             assert_tidy(folder);
         } else if graph.exists() {
             remove(&graph);
         }
         // The last rounds aim at the end, where the name changes.
-        let share = if round * 2 < rounds { random.below(1000) } else { 850 + random.below(200) };
+        let share =
+            if round * 2 < rounds { random.below(1000u64) } else { 850 + random.below(200) };
         let mut builder = spawn(folder);
         std::thread::sleep(whole.mul_f64(share as f64 / 1000.0));
         builder.kill().unwrap();
@@ -123,15 +121,16 @@ fn kill(before: bool, rounds: u64) {
         }
         // The leftovers of several killed builders may lie there together.
         if round % 3 == 0 {
-            build(&Disk::new(), &old, &graph, &recipe(folder, true)).unwrap();
+            build_file(&Disk::new(), &old, &graph, &recipe(folder, true)).unwrap();
             assert_tidy(folder);
         }
     }
     eprintln!(
-        "of {rounds} builders {during} were killed before their end, and {published} had published by then (a whole build takes {whole:?})"
+        "of {rounds} builders {during} were killed before their end, and {published} had published \
+         by then (a whole build takes {whole:?})"
     );
     assert!(during >= 3, "most builders ended before they were killed");
-    build(&Disk::new(), &edges, &graph, &recipe(folder, true)).unwrap();
+    build_file(&Disk::new(), &edges, &graph, &recipe(folder, true)).unwrap();
     assert!(essence(&graph) == new);
     assert_tidy(folder);
 }
@@ -151,9 +150,8 @@ fn killed_while_replacing() {
 fn living_builders_are_left_alone() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    std::fs::write(folder.join("edges.txt"), support::text(Ids::Sparse, 60_000, 600_000, 1))
-        .unwrap();
-    std::fs::write(folder.join("small.txt"), support::text(Ids::Dense, 30, 100, 2)).unwrap();
+    std::fs::write(folder.join("edges.txt"), random_text(Ids::Sparse, 60_000, 600_000, 1)).unwrap();
+    std::fs::write(folder.join("small.txt"), random_text(Ids::Zero, 30, 100, 2)).unwrap();
     std::fs::create_dir(folder.join("place")).unwrap();
     let mut builder = spawn(folder);
     let place = folder.join("place");
@@ -166,7 +164,7 @@ fn living_builders_are_left_alone() {
     let mut others = 0;
     while builder.try_wait().unwrap().is_none() {
         others += u32::from(
-            build(
+            build_file(
                 &Disk::new(),
                 &folder.join("small.txt"),
                 &place.join("graph.oc"),
@@ -177,7 +175,7 @@ fn living_builders_are_left_alone() {
     }
     assert!(builder.wait().unwrap().success(), "the builder was disturbed by {others} others");
     assert!(check(&Disk::new(), &place.join("graph.oc"), &Silent).unwrap().is_empty());
-    build(
+    build_file(
         &Disk::new(),
         &folder.join("small.txt"),
         &place.join("graph.oc"),

@@ -4,7 +4,6 @@
 #[allow(dead_code)]
 #[path = "golden/decode.rs"]
 mod decode;
-mod support;
 
 use std::path::{Path, PathBuf};
 

@@ -3,15 +3,13 @@
 //!
 //! Each build is a process of its own, because the peak of a process never falls.
 
-mod support;
-
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use outercore_graph::generate::{GeneratedWeights, Rmat, Uniform};
 use outercore_graph::input::{self, EdgeSource, Input, InputOptions};
 use outercore_graph::{BuildOptions, BuildProgress, GraphError, Layout, Order};
 use outercore_storage::{Disk, memory::peak_rss_bytes};
+use outercore_testing::{Random, in_a_child};
 
 /// What a child builds: `KIND|THREADS|MIB|FOLDER`.
 const TASK: &str = "OUTERCORE_TEST_MEMORY";
@@ -95,33 +93,12 @@ fn run(kind: &str, threads: usize, mib: u64, folder: &Path) -> (String, [u64; 3]
     for old in ["graph.oc", "stripe-0", "stripe-1"] {
         let _ = std::fs::remove_dir_all(folder.join(old));
     }
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    command
-        .args(["--exact", "child", "--nocapture", "--test-threads", "1"])
-        .env(TASK, format!("{kind}|{threads}|{mib}|{}", folder.display()));
-    let output = command.output().unwrap();
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(
-        output.status.success(),
-        "{kind}, {threads} threads, {mib} MiB: {text}{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    let line = text
-        .lines()
-        .find(|line| line.starts_with("built ") || line.starts_with("refused "))
-        .unwrap_or_else(|| panic!("{text}"));
-    let (seen, budget) =
-        (line.split(' ').nth(1).and_then(|peak| peak.parse::<u64>().ok()), mib << 20);
-    if seen.is_none_or(|peak| peak >= budget) {
-        eprintln!(
-            "{kind}, {threads} threads, {mib} MiB:\n{}",
-            String::from_utf8_lossy(&output.stderr)
-        );
+    let task = format!("{kind}|{threads}|{mib}|{}", folder.display());
+    let said = in_a_child(TASK, &task, &["built", "refused"]);
+    if said.numbers[0] >= mib << 20 {
+        eprintln!("{kind}, {threads} threads, {mib} MiB:\n{}", said.stderr);
     }
-    let mut words = line.split(' ');
-    let what = words.next().unwrap().to_owned();
-    let numbers: Vec<u64> = words.map(|word| word.parse().unwrap()).collect();
-    (what, numbers.try_into().unwrap())
+    (said.word, said.numbers.try_into().unwrap())
 }
 
 /// Builds within each of `budgets` (MiB): each is kept, and all builds have the same vertices and
@@ -175,8 +152,8 @@ fn a_graph_of_sixty_million_edges() {
 }
 
 /// Writes an edge list of about a million edges.
-fn write(path: &PathBuf, edge: impl Fn(&mut support::Random) -> String) {
-    let mut random = support::Random(1);
+fn write(path: &PathBuf, edge: impl Fn(&mut Random) -> String) {
+    let mut random = Random::new(1);
     let mut text = String::new();
     (0..1_000_000).for_each(|_| text += &edge(&mut random));
     std::fs::write(path, text).unwrap();
@@ -185,8 +162,8 @@ fn write(path: &PathBuf, edge: impl Fn(&mut support::Random) -> String) {
 #[test]
 fn ids_that_are_not_dense() {
     let folder = folder();
-    let vertex = |random: &mut support::Random| {
-        random.below(400_000).min(random.below(400_000)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    let vertex = |random: &mut Random| {
+        random.below(400_000u64).min(random.below(400_000)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
     };
     write(&folder.path().join("numbers.txt"), |random| {
         format!("{} {}\n", vertex(random), vertex(random))
@@ -204,7 +181,7 @@ fn ids_that_are_not_dense() {
 #[test]
 fn a_star_and_a_million_copies() {
     let folder = folder();
-    write(&folder.path().join("star.txt"), |random| format!("0 {}\n", random.below(1_000_000)));
+    write(&folder.path().join("star.txt"), |random| format!("0 {}\n", random.below(1_000_000u64)));
     write(&folder.path().join("copies.txt"), |_| "17 4\n".to_owned());
     keeps(&["star.txt", "copies.txt"], &[2, 4], &[64, 96], folder.path());
 }

@@ -1,4 +1,9 @@
-//! Graphs of edges in memory.
+//! Graphs of edges in memory, and their lists as they arrive.
+
+// Each test file is a program of its own and few need everything.
+#![allow(dead_code)]
+
+pub mod streams;
 
 use std::path::Path;
 
@@ -111,6 +116,12 @@ pub fn all(vertices: u64, edges: &[Edge]) -> Vec<Edge> {
         edges.iter().copied().chain((0..vertices).map(|vertex| (vertex, vertex))).collect();
     edges.sort_unstable();
     edges
+}
+
+/// Ends of edges: a third of the sources is one hub, so that lists of all lengths occur.
+pub fn ends(vertices: u64, picks: &[(u32, u32)]) -> Vec<Edge> {
+    let source = |pick: u32| if pick.is_multiple_of(3) { 0 } else { u64::from(pick) % vertices };
+    picks.iter().map(|&(a, b)| (source(a), u64::from(b) % vertices)).collect()
 }
 
 /// A run on so many threads.

@@ -1,0 +1,116 @@
+//! Streams of lists: what they hand over, and what that costs.
+
+use std::path::Path;
+use std::sync::{Mutex, atomic::Ordering::Relaxed};
+
+use outercore_engine::{
+    IoReport, Result, RunConfig, Silent,
+    edges::{rows::Rows, stream::IoIterator},
+    frontier::Frontier,
+    session::Session,
+};
+use outercore_graph::{Direction, Graph};
+use outercore_storage::HugePages;
+
+use super::{Edge, all, build_graph, weight};
+
+/// What a stream handed over, and what it cost.
+pub struct Streamed {
+    /// Edges with their weights, ascending unless they were asked for in order; 0 where weights
+    /// were not asked for.
+    pub edges: Vec<(Edge, u64)>,
+    /// Bytes that were read.
+    pub bytes: u64,
+    /// Of these, bytes of the lists.
+    pub useful: u64,
+    /// Requests that read them.
+    pub requests: u64,
+    /// What the session reports in the end.
+    pub io: IoReport,
+}
+
+/// How to stream.
+#[derive(Clone, Copy, Debug)]
+pub struct Way {
+    /// With weights.
+    pub weights: bool,
+    /// Ascending.
+    pub ordered: bool,
+    /// Bytes of memory for the front of the lists.
+    pub cache: u64,
+    /// How often; what is returned is of the last time.
+    pub times: usize,
+}
+
+/// Once, without anything.
+pub const PLAIN: Way = Way { weights: false, ordered: false, cache: 0, times: 1 };
+
+/// Streams the lists of the active vertices.
+pub fn stream(
+    graph: &Graph,
+    config: &RunConfig,
+    active: impl Fn(u64) -> bool,
+    way: Way,
+) -> Result<Streamed> {
+    let names = Rows::sections(Direction::Out, way.weights);
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let (session, sections) = Session::open(graph, config, &Silent, &names)?;
+    let rows = Rows::load(&session, sections, way.cache)?;
+    let frontier = Frontier::new(graph.connected(), HugePages::Auto)?;
+    (0..graph.connected()).filter(|&vertex| active(vertex)).for_each(|vertex| {
+        frontier.insert(vertex);
+    });
+    let count = || {
+        let counters = &session.counters;
+        [&counters.bytes_read, &counters.useful_bytes, &counters.requests]
+            .map(|counter| counter.load(Relaxed))
+    };
+    let mut streamed = None;
+    for _ in 0..way.times {
+        let before = count();
+        let found = Mutex::new(Vec::new());
+        IoIterator::new(&session, &rows).ordered(way.ordered).for_each(
+            u64::MAX,
+            |group| frontier.word(group),
+            |_| (),
+            |(), vertex, list| {
+                let edges = list.weighted().map(|(neighbor, weight)| ((vertex, neighbor), weight));
+                found.lock().unwrap().extend(edges);
+            },
+        )?;
+        let after = count();
+        let mut edges = found.into_inner().unwrap();
+        if !way.ordered {
+            edges.sort_unstable();
+        }
+        let [bytes, useful, requests] = [0, 1, 2].map(|at| after[at] - before[at]);
+        streamed = Some(Streamed { edges, bytes, useful, requests, io: session.io_report() });
+    }
+    Ok(streamed.expect("at least one time"))
+}
+
+/// The lists of the active vertices of a graph of [`build_graph`].
+pub fn expected(
+    vertices: u64,
+    edges: &[Edge],
+    weights: bool,
+    active: impl Fn(u64) -> bool,
+) -> Vec<(Edge, u64)> {
+    let some = all(vertices, edges).into_iter().filter(|&(source, _)| active(source));
+    some.map(|edge| (edge, if weights { weight(edge) } else { 0 })).collect()
+}
+
+/// The vertices of [`large`].
+pub const LARGE: u64 = 60_000;
+
+/// 60,000 vertices of 40 neighbors each, and one hub of `hub`: several stripes and chunks, runs
+/// and pieces, windows of small blocks, and a list that is longer than a request.
+pub fn large(folder: &Path, hub: u64, stripes: usize) -> (Graph, Vec<Edge>) {
+    let mut edges: Vec<Edge> = (0..LARGE)
+        .flat_map(|vertex| {
+            (1..40u64).map(move |step| (vertex, (vertex + step * step * 37) % LARGE))
+        })
+        .collect();
+    edges.extend((0..hub).map(|index| (7, index * 31 % LARGE)));
+    (build_graph(folder, LARGE, &edges, false, stripes), edges)
+}

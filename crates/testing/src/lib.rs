@@ -1,0 +1,37 @@
+//! What tests of several crates share. Not published, and used from folders `tests` alone: the unit
+//! tests of a crate see other types than the ones that this crate was compiled with.
+//!
+//! - Graphs: [`Edges`], a plain list of edges; [`shapes`], those that programs go wrong on;
+//!   [`Ids`], how vertices are called; [`Recipe`] and [`Built`], a list that is built.
+//! - Answers: [`reference`](mod@reference), a textbook algorithm for each problem; [`Question`],
+//!   [`Answer`], and [`reference::verify`], which compares them.
+//! - Runs (with the feature `runs`): `config`, `request`, `run`, `values`.
+//! - Surroundings: [`folder`], [`Random`], [`Watchdog`], [`in_a_child`], [`data`].
+//!
+//! What goes wrong here ends in a panic: that is how tests fail.
+
+mod answer;
+mod build;
+mod child;
+pub mod data;
+mod edges;
+mod folders;
+mod random;
+pub mod reference;
+#[cfg(feature = "runs")]
+mod runs;
+pub mod shapes;
+mod watchdog;
+
+pub use self::{
+    answer::{Answer, Question, Value, assert_close, distance, furthest},
+    build::{Built, Recipe, build, build_file, generate, options},
+    child::{Said, in_a_child},
+    edges::{Edges, Ids, random_text, text},
+    folders::{contents, essence, folder, names},
+    random::Random,
+    shapes::Shape,
+    watchdog::Watchdog,
+};
+#[cfg(feature = "runs")]
+pub use runs::{answer, config, external, request, run, run_opened, smallest, values};
