@@ -10,9 +10,8 @@ use std::{
 use outercore_storage::{DirLock, Disk, DiskFile, PAGE, PageSums, StorageError, StripedFile};
 
 use crate::{
-    build::sections::Folders,
     error::{GraphError, Result},
-    format::{GridDirectory, IdTable, Manifest, SectionEntry, Tile},
+    format::{GridDirectory, IdTable, Manifest, SectionEntry, Tile, section_files, sums_file},
     types::{Direction, Key, Keys, Layout, WeightKind},
 };
 
@@ -158,7 +157,7 @@ impl Graph {
             file: file.clone(),
             name: entry.name.clone(),
             bytes: entry.bytes,
-            sums: Folders::sums(self.path(), &entry.name),
+            sums: sums_file(self.path(), &entry.name),
             sums_crc: entry.sums_crc,
         })
     }
@@ -376,7 +375,7 @@ fn open_files(
     let padded = entry.bytes.next_multiple_of(PAGE as u64);
     StripedFile::open(
         disk,
-        &Folders::files(path, stripes, &entry.name),
+        &section_files(path, stripes, &entry.name),
         manifest.stripe_unit,
         padded,
     )

@@ -42,30 +42,60 @@ fn pattern(vertex: u64) -> usize {
     (((exponent - 6) as usize) << 6) | mantissa as usize
 }
 
-impl Buckets {
-    /// Cuts `0..degrees.len()` so that each bucket's total degree is at most `capacity`, where one
-    /// vertex alone does not exceed it.
-    pub fn cut(degrees: impl Iterator<Item = u64>, capacity: u64, most_vertices: u64) -> Self {
-        let mut bounds = vec![0u64];
-        let (mut vertex, mut sum, mut start) = (0u64, 0u64, 0u64);
-        let mut heavy = HashMap::new();
-        for degree in degrees {
-            if vertex > start && (sum + degree > capacity || vertex - start >= most_vertices) {
-                bounds.push(vertex);
-                (sum, start) = (0, vertex);
-            }
-            if degree > capacity {
-                heavy.insert(bounds.len() - 1, degree.div_ceil(capacity));
-            }
-            sum += degree;
-            vertex += 1;
+/// Cuts vertices into buckets while their degrees come in ascending order of internal id.
+pub struct BucketCut {
+    capacity: u64,
+    most_vertices: u64,
+    bounds: Vec<u64>,
+    /// Ranges of one vertex whose degree exceeds the capacity, and into how many buckets it goes.
+    heavy: HashMap<usize, u64>,
+    /// The next vertex, the first of the open range, and the degrees of those between.
+    vertex: u64,
+    start: u64,
+    sum: u64,
+}
+
+impl BucketCut {
+    /// Each bucket's total degree is to be at most `capacity`, where one vertex alone does not
+    /// exceed it.
+    pub fn new(capacity: u64, most_vertices: u64) -> Self {
+        Self {
+            capacity,
+            most_vertices,
+            bounds: vec![0],
+            heavy: HashMap::new(),
+            vertex: 0,
+            start: 0,
+            sum: 0,
         }
-        if vertex > start {
-            bounds.push(vertex);
-        }
-        Self::from_bounds(bounds, &heavy, vertex)
     }
 
+    /// The next vertex's degree.
+    #[inline(always)]
+    pub fn push(&mut self, degree: u64) {
+        let Self { capacity, vertex, start, .. } = *self;
+        let is_full = self.sum + degree > capacity || vertex - start >= self.most_vertices;
+        if vertex > start && is_full {
+            self.bounds.push(vertex);
+            (self.sum, self.start) = (0, vertex);
+        }
+        if degree > capacity {
+            self.heavy.insert(self.bounds.len() - 1, degree.div_ceil(capacity));
+        }
+        self.sum += degree;
+        self.vertex += 1;
+    }
+
+    /// The buckets of all vertices.
+    pub fn finish(mut self) -> Buckets {
+        if self.vertex > self.start {
+            self.bounds.push(self.vertex);
+        }
+        Buckets::from_bounds(self.bounds, &self.heavy, self.vertex)
+    }
+}
+
+impl Buckets {
     fn from_bounds(bounds: Vec<u64>, heavy: &HashMap<usize, u64>, vertices: u64) -> Self {
         let mut list = Vec::new();
         let ranges = bounds.len() - 1;
@@ -135,9 +165,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_edge_has_the_bucket_that_covers_it(degrees in prop::collection::vec(0u64..40, 1..400), capacity in 5u64..100) {
+        fn every_edge_has_the_bucket_that_covers_it(
+            degrees in prop::collection::vec(0u64..40, 1..400),
+            capacity in 5u64..100,
+        ) {
             let n = degrees.len() as u64;
-            let buckets = Buckets::cut(degrees.iter().copied(), capacity, 1 << 20);
+            let mut cut = BucketCut::new(capacity, 1 << 20);
+            degrees.iter().for_each(|&degree| cut.push(degree));
+            let buckets = cut.finish();
             for vertex in 0..n {
                 for other in [0, vertex / 2, n - 1] {
                     let bucket = buckets.list()[buckets.find(vertex, other)];

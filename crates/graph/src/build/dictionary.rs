@@ -41,8 +41,6 @@ pub struct Ranked {
     pub spool: Spool,
     /// Total degrees, by rank.
     pub degrees: RankFile,
-    /// How many vertices.
-    pub vertices: u64,
     /// How the ids are kept.
     pub ids: IdTable,
     /// The sections that hold them.
@@ -235,13 +233,7 @@ impl Dictionary<'_> {
         if let Some(ends) = keys.ends {
             sections.push(ends.finish()?);
         }
-        Ok(Ranked {
-            spool,
-            degrees: keys.degrees.finish()?,
-            vertices: keys.vertices,
-            ids,
-            sections,
-        })
+        Ok(Ranked { spool, degrees: keys.degrees.finish()?, ids, sections })
     }
 
     /// One partition: its keys in order, and its records on to their windows.

@@ -55,7 +55,7 @@ pub const ENCODED_BYTES: u64 = 9;
 
 /// The writers of an emission; nothing is encoded for those that are absent.
 #[derive(Default)]
-pub struct Writers {
+pub struct SectionWriters {
     /// Complete lists.
     pub rows: Option<RowsWriter>,
     /// The lists of the edges in row format.
@@ -81,8 +81,8 @@ impl Queues {
 
 impl Emission<'_> {
     /// Writes every bucket; returns the writers, to be finished.
-    pub fn run<R: Record>(&self, writers: Writers) -> Result<Writers> {
-        let Writers { rows, row_format, grid } = writers;
+    pub fn run<R: Record>(&self, writers: SectionWriters) -> Result<SectionWriters> {
+        let SectionWriters { rows, row_format, grid } = writers;
         let queues = Queues {
             rows: Turns::new(rows),
             row_format: row_format.map(Turns::new),
@@ -104,7 +104,7 @@ impl Emission<'_> {
         });
         result?;
         let Queues { rows, row_format, grid } = queues;
-        Ok(Writers {
+        Ok(SectionWriters {
             rows: rows.into_writer(),
             row_format: row_format.map(Turns::into_writer),
             grid: grid.map(Turns::into_writer),

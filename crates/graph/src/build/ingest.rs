@@ -16,6 +16,7 @@ use super::{
     access::SourceAccess,
     dictionary::NumberHints,
     names::NameSpool,
+    numbering::Domain,
     sample::Sample,
     spool::{BLOCK_EDGES, Spool},
     weights::WeightSurvey,
@@ -55,46 +56,6 @@ pub enum RawEnds {
     },
     /// Names.
     Names(NameSpool),
-}
-
-/// An array over the range of the ids.
-pub struct Domain {
-    /// The smallest id; entry `i` is id `first + i`.
-    pub first: u64,
-    /// Entries.
-    pub len: u64,
-    degrees: HugeVec<AtomicU32>,
-    /// One bit for each listed id.
-    listed: Option<HugeVec<AtomicU64>>,
-    range: Option<(u64, u64)>,
-}
-
-impl Domain {
-    /// The total degree of entry `index`.
-    pub fn degree(&self, index: u64) -> u32 {
-        self.degrees[(self.first + index) as usize].load(Relaxed)
-    }
-
-    /// Whether entry `index` is a vertex.
-    pub fn present(&self, index: u64) -> bool {
-        let id = self.first + index;
-        self.degree(index) > 0
-            || self.range.is_some_and(|(first, count)| id >= first && id - first < count)
-            || self
-                .listed
-                .as_ref()
-                .is_some_and(|bits| bits[(id / 64) as usize].load(Relaxed) >> (id % 64) & 1 == 1)
-    }
-
-    /// The array itself, to become the map of ids.
-    pub fn into_array(self) -> (u64, HugeVec<AtomicU32>) {
-        (self.first, self.degrees)
-    }
-
-    /// Replaces the degree of entry `index` by its internal id.
-    pub fn set(&self, index: u64, internal: u32) {
-        self.degrees[(self.first + index) as usize].store(internal, Relaxed);
-    }
 }
 
 /// Arrays over ids up to this are always allowed: they are small.

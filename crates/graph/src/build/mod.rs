@@ -1,8 +1,8 @@
 //! Building a graph: edges in any order become the on-disk format, inside a memory budget.
 //!
 //! `ingest` (spool the edges, count degrees) -> `dictionary` (ids that are not dense become ranks)
-//! -> `numbering` (ranks become internal ids, hubs first) -> `partition` (edges to buckets) ->
-//! `emit` (sort each bucket; write rows and tiles) -> `staging` (publish).
+//! -> `numbering` (ranks become internal ids, in the order asked for) -> `distribute` (edges to
+//! buckets) -> `emit` (sort each bucket; write rows and tiles) -> `staging` (publish).
 //!
 //! Cost for E edges: the input is read once; every edge is written to and read from scratch once as
 //! it came and twice as a packed record (once in an undirected graph counted by arcs); ids that are
@@ -12,20 +12,20 @@ mod access;
 mod buckets;
 mod cells;
 mod dictionary;
+mod distribute;
 mod emit;
 mod grid;
 mod ids;
 mod ingest;
 mod names;
 mod numbering;
-mod order;
 mod partition;
 mod radix;
 mod rankfile;
 mod relabel;
 mod rows;
 mod sample;
-pub(crate) mod sections;
+mod sections;
 mod sorting;
 mod spool;
 mod staging;
@@ -39,8 +39,9 @@ use outercore_storage::Disk;
 use self::{
     access::SourceAccess,
     cells::CellCounts,
+    distribute::Partitions,
     ingest::ingest,
-    numbering::{Numbered, Partitions},
+    numbering::Numbered,
     partition::{Partition, RecordCode, block_bytes},
     radix::Weighted,
     sections::Folders,

@@ -1,11 +1,14 @@
 //! Creating the sections of a graph under construction: where each file goes, and what the manifest
 //! will say of it.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use outercore_storage::{Disk, SectionWriter};
 
-use crate::{error::Result, format::SectionEntry};
+use crate::{
+    error::Result,
+    format::{SectionEntry, section_files, sums_file},
+};
 
 /// Where the files of a graph under construction go.
 #[derive(Clone, Debug)]
@@ -33,29 +36,15 @@ pub struct Section {
 }
 
 impl Folders {
-    /// The path of a section's checksums.
-    pub fn sums(folder: &Path, name: &str) -> PathBuf {
-        folder.join(format!("{name}.crc"))
-    }
-
-    /// The files of a section.
-    pub fn files(folder: &Path, stripes: &[PathBuf], name: &str) -> Vec<PathBuf> {
-        if stripes.is_empty() {
-            vec![folder.join(name)]
-        } else {
-            stripes.iter().map(|stripe| stripe.join(name)).collect()
-        }
-    }
-
     /// Begins a section; `bulk` ones are striped and have large buffers.
     pub fn section(&self, name: &str, bulk: bool) -> Result<Section> {
         let striped = bulk && !self.stripes.is_empty();
-        let files = Self::files(&self.folder, if striped { &self.stripes } else { &[] }, name);
+        let files = section_files(&self.folder, if striped { &self.stripes } else { &[] }, name);
         let writer = SectionWriter::create(
             &self.disk,
             &files,
             self.unit,
-            &Self::sums(&self.folder, name),
+            &sums_file(&self.folder, name),
             if bulk { BULK } else { SMALL },
         )?;
         Ok(Section { name: name.to_owned(), striped, writer })

@@ -4,7 +4,7 @@
 use super::{
     Builder, Shape,
     buckets::Buckets,
-    emit::{Emission, Writers},
+    emit::{Emission, SectionWriters},
     grid::{GridSummary, GridWriter, IntervalCut},
     partition::{Partition, RecordCode},
     radix::Record,
@@ -59,8 +59,11 @@ impl Sorting<'_> {
         let row_format = if shape.directed { None } else { self.row_format()? };
         let grid = Some(GridWriter::create(self.builder.folders, shape.weights)?);
         let cut = IntervalCut::new(options.partition, shape.edges, shape.connected);
-        let first =
-            self.emission(&by_target, true, cut).run::<R>(Writers { rows, row_format, grid })?;
+        let first = self.emission(&by_target, true, cut).run::<R>(SectionWriters {
+            rows,
+            row_format,
+            grid,
+        })?;
         let target = first.rows.map(RowsWriter::finish).transpose()?;
         let row_format = first.row_format.map(RowsWriter::finish).transpose()?;
         let grid = first.grid.expect("the grid was asked for").finish()?;
@@ -68,7 +71,7 @@ impl Sorting<'_> {
         let Some(by_source) = &by_source else {
             return Ok(Written { target, source: None, row_format, grid });
         };
-        let writers = Writers {
+        let writers = SectionWriters {
             rows: Some(self.rows("out", false)?),
             row_format: self.row_format()?,
             grid: None,

@@ -1,18 +1,21 @@
 //! The on-disk format, version 4; `docs/format.md` says the same in prose.
 //!
 //! - [`manifest`]: [`Manifest`], the root of a graph, and how it is written and trusted.
+//! - `files`: the names of its files.
 //! - `shape`: whether a manifest agrees with itself.
 //! - [`cells`]: which edges are in row format, and which in grid format.
 //! - [`tiles`]: the directory of the grid: intervals, tiles and chunks; [`words`]: what edges become
 //!   in it.
 
 pub mod cells;
+mod files;
 pub mod manifest;
 mod shape;
 pub mod tiles;
 pub mod words;
 
 pub use cells::{Cells, Hybrid, Ranges};
+pub(crate) use files::{section_files, sums_file};
 pub use manifest::{IdTable, Manifest, SectionEntry, Shares};
 pub use tiles::{Chunk, GridDirectory, Tile};
 pub use words::{WordCode, WordKind};

@@ -1,0 +1,153 @@
+//! Numbering: which ids are vertices, which internal id each has, and which buckets there are.
+
+mod dense;
+mod ranked;
+mod store;
+
+use outercore_storage::HugeVec;
+
+use self::{
+    dense::DenseVertices,
+    ranked::RankedVertices,
+    store::{InternalIds, Vertices},
+};
+pub use self::{dense::Domain, store::IdMap};
+use super::{
+    Builder,
+    buckets::{BucketCut, Buckets},
+    dictionary::{Dictionary, Ranked},
+    emit::ENCODED_BYTES,
+    ids::{IdWriter, write_ranks},
+    ingest::{Ingested, RawEnds},
+    rankfile::RankFile,
+    spool::Spool,
+};
+use crate::{
+    error::Result,
+    format::{IdTable, SectionEntry},
+    order::{DegreeCounts, Numbering},
+    types::bytes_for,
+};
+
+/// Edges whose ends have, or are about to get, internal ids.
+pub struct Numbered {
+    /// All vertices.
+    pub vertices: u64,
+    /// Vertices with edges.
+    pub connected: u64,
+    /// The edges; `None`: the source is read again.
+    pub spool: Option<Spool>,
+    /// The internal id of each raw id; `None`: the spool holds internal ids already.
+    pub map: Option<IdMap>,
+    /// The buckets.
+    pub buckets: Buckets,
+    /// How original ids are kept.
+    pub ids: IdTable,
+    /// Bytes of an entry of the id tables; 0: rank and internal id are the same.
+    pub id_bytes: u32,
+    /// The sections written so far.
+    pub sections: Vec<SectionEntry>,
+}
+
+impl Numbered {
+    /// Bytes that the map holds.
+    pub fn map_bytes(&self) -> u64 {
+        self.map.as_ref().map_or(0, HugeVec::bytes)
+    }
+}
+
+impl Builder<'_> {
+    /// Decides vertices, order and buckets, and writes the id tables.
+    pub(super) fn number(&self, ingested: Ingested) -> Result<Numbered> {
+        let weighted = ingested.weighted;
+        let dictionary = Dictionary {
+            disk: self.disk,
+            folders: self.folders,
+            scratch: self.scratch,
+            threads: self.options.threads,
+            memory: self.memory * 8 / 10,
+            budget: self.options.memory,
+            weighted,
+            progress: self.progress,
+        };
+        match ingested.ends {
+            RawEnds::Dense { spool, domain } => {
+                let least_degree = self.least_degree();
+                self.number_vertices(DenseVertices { domain, spool, least_degree }, weighted)
+            }
+            RawEnds::Numbers { spool, hints } => {
+                self.number_ranked(dictionary.rank_numbers(spool, hints)?, weighted)
+            }
+            RawEnds::Names(names) => self.number_ranked(dictionary.rank_names(names)?, weighted),
+        }
+    }
+
+    fn number_ranked(&self, ranked: Ranked, weighted: bool) -> Result<Numbered> {
+        let map = RankFile::create(self.disk, self.scratch, "map")?;
+        let least_degree = self.least_degree();
+        self.number_vertices(RankedVertices { ranked, map, least_degree }, weighted)
+    }
+
+    /// The degree of a vertex without edges, as numbering sees it: such a vertex is set apart, or
+    /// counts as if it had one.
+    fn least_degree(&self) -> u64 {
+        if self.options.isolated_apart { 0 } else { 1 }
+    }
+
+    fn number_vertices(&self, store: impl Vertices, weighted: bool) -> Result<Numbered> {
+        self.progress.stage("ordering vertices", None);
+        let mut counts = DegreeCounts::default();
+        store.for_each(|degree| counts.add(degree))?;
+        let (vertices, connected) = (counts.vertices(), counts.connected());
+        let order = self.options.order;
+        let mut cut = self.bucket_cut(connected, weighted);
+        order.each_degree(&counts, &store, |degree| cut.push(degree))?;
+        let buckets = cut.finish();
+        let mut numbering = Numbering::new(order, &counts);
+        let mut numbered = store.number(|degree| numbering.next(degree))?;
+        let (ids, mut sections) = numbered.write_keys(self, vertices)?;
+        let is_identity = order.is_by_original_id() && connected == vertices;
+        let id_bytes = if is_identity {
+            0
+        } else {
+            sections.extend(self.write_ids(vertices, &numbered)?);
+            bytes_for(vertices) as u32
+        };
+        let (spool, map) = numbered.into_edges(self)?;
+        Ok(Numbered { vertices, connected, spool, map, buckets, ids, id_bytes, sections })
+    }
+
+    /// The most edges that one worker sorts at a time.
+    fn capacity(&self, connected: u64, weighted: bool) -> u64 {
+        let record = if weighted { 16 } else { 8 };
+        let encoded = ENCODED_BYTES + bytes_for(connected) as u64 + if weighted { 16 } else { 0 };
+        (self.memory / self.options.threads as u64 / (2 * record + encoded)).max(1 << 12)
+    }
+
+    fn bucket_cut(&self, connected: u64, weighted: bool) -> BucketCut {
+        let capacity = self.capacity(connected, weighted);
+        let id_bits = 64 - connected.leading_zeros();
+        let most_vertices = (capacity / 4).max(1).min(1 << (63 - id_bits).min(40));
+        BucketCut::new(capacity, most_vertices)
+    }
+
+    /// Writes both id tables.
+    fn write_ids(&self, vertices: u64, ids: &impl InternalIds) -> Result<[SectionEntry; 2]> {
+        let walk = |visit: &mut dyn FnMut(u64)| {
+            ids.for_each(visit)?;
+            self.progress.check()
+        };
+        let mut writer = IdWriter::create(self.folders, vertices)?;
+        let mut written = Ok(());
+        walk(&mut |internal| {
+            if written.is_ok() {
+                written = writer.push(internal);
+            }
+        })?;
+        written?;
+        let by_rank = writer.finish()?;
+        let free = self.memory.saturating_sub(ids.held()) * 8 / 10;
+        let window = free.max(self.memory / 8) / bytes_for(vertices) as u64;
+        Ok([by_rank, write_ranks(self.folders, vertices, window, walk)?])
+    }
+}
