@@ -6,7 +6,7 @@ use std::sync::Mutex;
 
 use outercore_engine::{
     Result,
-    edges::{grid::Grid, rows::Rows, stream::IoIterator},
+    edges::{grid::Grid, io_iterator::IoIterator, rows::Rows},
     session::{OpenSection, Session},
 };
 use outercore_graph::{Direction, Graph};

@@ -12,7 +12,7 @@ use std::{
 
 use outercore_engine::{
     EngineError, HugePages, HugeVec, MemoryModel, Result,
-    edges::{rows::Rows, stream::IoIterator},
+    edges::{io_iterator::IoIterator, rows::Rows},
     session::{OpenSection, Session},
 };
 use outercore_graph::{Direction, Graph, Order};

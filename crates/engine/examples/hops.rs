@@ -2,7 +2,7 @@
 //! `cargo run --release --example hops -- GRAPH` The author says who is active and what to do with
 //! a list; the engine brings the lists, in the order in which the device delivers them.
 
-use outercore_engine::edges::{rows::Rows, stream::IoIterator};
+use outercore_engine::edges::{io_iterator::IoIterator, rows::Rows};
 use outercore_engine::{
     EngineError, HugePages, Result, RunConfig, Silent, frontier::Frontier, session::Session,
 };

@@ -8,7 +8,7 @@ use std::{error::Error, sync::atomic::Ordering::Relaxed, time::Instant};
 
 use outercore_engine::{
     IoScheduling, RunConfig, Silent,
-    edges::{rows::Rows, stream::IoIterator},
+    edges::{io_iterator::IoIterator, rows::Rows},
     session::Session,
 };
 use outercore_graph::Graph;

@@ -18,8 +18,8 @@ use crate::{
     costs::{self, Lists, Scan},
     edges::{
         grid::{Grid, combine::combine_all},
+        io_iterator::IoIterator,
         rows::{Rows, load_table},
-        stream::IoIterator,
     },
     error::{EngineError, Result},
     exchange::InMemory,
@@ -557,7 +557,7 @@ impl<'r, P: VertexProgram> Run<'r, P> {
                 let signal = signals[vertex as usize];
                 if weighted {
                     list.weighted().for_each(|(target, weight)| {
-                        let message = program.carry(signal, weight_value(kind, weight));
+                        let message = program.carry(signal, kind.value(weight));
                         exchange.send(sender, target, message);
                     });
                 } else {
@@ -604,17 +604,6 @@ impl<'r, P: VertexProgram> Run<'r, P> {
             },
         );
         sums.iter().map(|sum| f64::from_bits(sum.load(Relaxed))).sum()
-    }
-}
-
-/// The value of a stored weight.
-#[inline(always)]
-pub fn weight_value(kind: WeightKind, bits: u64) -> f64 {
-    match kind {
-        WeightKind::None => 1.0,
-        WeightKind::U32 => bits as f64,
-        WeightKind::F32 => f64::from(f32::from_bits(bits as u32)),
-        WeightKind::F64 => f64::from_bits(bits),
     }
 }
 

@@ -57,6 +57,8 @@ pub struct CacheReport {
     pub page_hits: u64,
     /// Lists served from pinned memory.
     pub static_hits: u64,
+    /// Lists served from those that the last iteration has read (GraphSD's SCIU).
+    pub retained_hits: u64,
     /// Grid chunks served from memory where they stay.
     pub pinned_hits: u64,
     /// Grid chunks served from the sub-block buffer (GraphSD).

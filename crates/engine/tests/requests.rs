@@ -12,10 +12,7 @@ use std::{
 
 use outercore_engine::{
     EngineError, IoBackend, IoScheduling, IterationReport, RunConfig, RunProgress,
-    edges::{
-        rows::Rows,
-        stream::{IoIterator, List},
-    },
+    edges::{io_iterator::IoIterator, list::List, rows::Rows},
     session::Session,
 };
 use outercore_graph::{Direction, Graph, GraphError};

@@ -34,7 +34,8 @@ struct Inner {
 }
 
 /// A section whose pages are verified as they are read.
-pub(crate) struct Table {
+pub struct Table {
+    /// The section.
     pub section: SectionFile,
     sums: PageSums,
 }
@@ -163,7 +164,7 @@ impl Graph {
     }
 
     /// A section with its checksums.
-    pub(crate) fn table(&self, name: &str) -> Result<Table> {
+    pub fn table(&self, name: &str) -> Result<Table> {
         let section = self.section(name)?;
         let sums = section.sums(self.disk())?;
         Ok(Table { section, sums })

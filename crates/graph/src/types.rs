@@ -111,6 +111,19 @@ pub enum WeightKind {
     F64,
 }
 
+impl WeightKind {
+    /// The value of a weight with these bits.
+    #[inline(always)]
+    pub fn value(self, bits: u64) -> f64 {
+        match self {
+            WeightKind::None => 1.0,
+            WeightKind::U32 => bits as f64,
+            WeightKind::F32 => f64::from(f32::from_bits(bits as u32)),
+            WeightKind::F64 => f64::from_bits(bits),
+        }
+    }
+}
+
 /// How the targets of the grid are cut into intervals (Graphene, FAST'17, section 4.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -18,10 +18,7 @@ use std::{
 
 use outercore_engine::{
     HugeVec, Plan, Pod, Result, RunConfig,
-    edges::{
-        rows::Rows,
-        stream::{IoIterator, List},
-    },
+    edges::{io_iterator::IoIterator, list::List, rows::Rows},
     error::all,
     plan::Needs,
     plan::PlanItem,

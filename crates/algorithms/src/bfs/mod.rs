@@ -15,7 +15,7 @@ mod tree;
 use outercore_engine::{
     Column, Figure, Isolated, Meaning, MemoryModel, Outcome, Plan, ReadPolicy, Result, RunConfig,
     RunProgress,
-    edges::{degrees::Degrees, grid::Grid, heads::Heads, rows::Rows, stream::IoIterator},
+    edges::{degrees::Degrees, grid::Grid, heads::Heads, io_iterator::IoIterator, rows::Rows},
     execute::plan_monotone,
     frontier::Frontier,
     plan::Needs,

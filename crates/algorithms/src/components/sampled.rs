@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicU32;
 
 use outercore_engine::{
     ReadPolicy, Result, RunConfig,
-    edges::{degrees::Degrees, heads::Heads, rows::Rows, stream::IoIterator},
+    edges::{degrees::Degrees, heads::Heads, io_iterator::IoIterator, rows::Rows},
     frontier::Frontier,
     session::{OpenSection, Session},
 };

@@ -9,7 +9,7 @@ use std::{
 
 use outercore_engine::{
     HugeVec, MemoryModel, Result,
-    edges::{rows::Rows, stream::IoIterator},
+    edges::{io_iterator::IoIterator, rows::Rows},
     frontier::Frontier,
     session::{OpenSection, Session},
 };

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use outercore_engine::{
     HugeVec, MemoryModel, Result, RunConfig, RunProgress,
-    edges::{degrees::Degrees, rows::Rows, stream::IoIterator},
+    edges::{degrees::Degrees, io_iterator::IoIterator, rows::Rows},
     frontier::Frontier,
     plan::Needs,
     plan::PlanItem,

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use outercore_engine::{
     EngineError, Result, Values,
-    edges::{rows::Rows, stream::IoIterator},
+    edges::{io_iterator::IoIterator, rows::Rows},
     frontier::Frontier,
     session::Session,
     state::{Scratch, VertexArray, Window, cut},

@@ -15,10 +15,9 @@ use outercore_engine::{
     Result, RunConfig, RunProgress, Values,
     edges::{
         degrees::Degrees,
+        io_iterator::IoIterator,
         rows::{Rows, mean_weight},
-        stream::IoIterator,
     },
-    execute::weight_value,
     frontier::Frontier,
     plan::Needs,
     plan::PlanItem,
@@ -102,7 +101,7 @@ impl Lengths {
         if self.whole() {
             length + weight
         } else {
-            (f64::from_bits(length) + weight_value(self.kind, weight)).to_bits()
+            (f64::from_bits(length) + self.kind.value(weight)).to_bits()
         }
     }
 

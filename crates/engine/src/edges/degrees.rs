@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use outercore_graph::{Direction, Graph, Order};
+use outercore_graph::{Direction, Graph};
 use outercore_storage::{HugePages, HugeVec};
 
 use super::rows::load_range;
@@ -43,7 +43,7 @@ impl Degrees {
     pub fn narrow(session: &Session, section: &OpenSection) -> Result<Self> {
         let vertices = session.graph.connected();
         let mut small: HugeVec<u8> = HugeVec::zeroed(vertices as usize, session.config.huge_pages)?;
-        // Where the order tells, everyone who may have a large degree is in the front.
+        // Where the order tells, every vertex that may have a large degree is in the front.
         let known = front(session.graph, u64::from(LARGE))?;
         let mut large = Vec::new();
         for first in (0..vertices).step_by(STEP as usize) {
@@ -118,7 +118,7 @@ impl Degrees {
 /// How many vertices at the front may have `degree` edges or more, both directions together, where
 /// the order by degree tells; `None`: it does not.
 pub fn front(graph: &Graph, degree: u64) -> Result<Option<u64>> {
-    if graph.manifest().order == Order::Original {
+    if !graph.manifest().order.is_by_degree() {
         return Ok(None);
     }
     let directions: Vec<_> = [Direction::Out, Direction::In]
@@ -126,18 +126,17 @@ pub fn front(graph: &Graph, degree: u64) -> Result<Option<u64>> {
         .filter_map(|direction| graph.rows(direction))
         .collect();
     let [first, second] = directions[..] else { return Ok(None) };
-    let mut sections = vec![graph.section(&format!("{}.degrees", first.name()))?];
+    let mut tables = vec![graph.table(&format!("{}.degrees", first.name()))?];
     if first != second {
-        sections.push(graph.section(&format!("{}.degrees", second.name()))?);
+        tables.push(graph.table(&format!("{}.degrees", second.name()))?);
     }
     let (mut low, mut high) = (0, graph.connected());
     while low < high {
         let middle = low.midpoint(high);
         let mut total = 0u64;
-        for section in &sections {
-            let mut bytes = [0; 4];
-            section.file.read_at(&mut bytes, middle * 4)?;
-            total += u64::from(u32::from_le_bytes(bytes));
+        for table in &tables {
+            let bytes = table.read(middle * 4, 4)?;
+            total += u64::from(u32::from_le_bytes(bytes.try_into().expect("four bytes")));
         }
         if total >= degree { low = middle + 1 } else { high = middle }
     }

@@ -3,18 +3,23 @@
 //! - [`grid`]: [`grid::Grid`], full scans, destination by destination.
 //! - [`degrees`]: [`degrees::Degrees`], how many edges each vertex has.
 //! - [`heads`]: [`heads::Heads`], the first neighbor of each vertex.
-//! - [`rows`]: [`rows::Rows`], the row index and the lists of single vertices.
-//! - [`stream`]: [`stream::IoIterator`], the lists of active vertices in the order in which storage
-//!   delivers them. `wanted` makes requests of vertices, `fetch` keeps them in flight, `shares`
-//!   divides the work.
+//! - [`rows`]: [`rows::Rows`], the lists of one direction; [`row_index`]: where each one lies.
+//! - [`io_iterator`]: [`io_iterator::IoIterator`], the lists of active vertices in the order in
+//!   which storage delivers them. `bitmap_io` (or `pluglist`) makes requests of vertices,
+//!   `list_reader` keeps them in flight, `work_stealing` divides the work.
+//! - [`list`]: [`list::List`], a vertex's neighbors.
 //! - `cache`: what was read and stays in memory.
 
+mod bitmap_io;
 pub(crate) mod cache;
 pub mod degrees;
-mod fetch;
 pub mod grid;
 pub mod heads;
+pub mod io_iterator;
+pub mod list;
+mod list_reader;
+mod pluglist;
+pub mod row_index;
 pub mod rows;
-mod shares;
-pub mod stream;
-mod wanted;
+mod stopwatch;
+mod work_stealing;

@@ -1,27 +1,23 @@
-//! [`Rows`]: where each vertex's list lies. Degrees are in memory (4 bytes a vertex); a list's
-//! offset is that of its group of 64 plus the degrees before it.
-//!
-//! Degrees and index are those of all vertices, or of a window of them that slides: then nothing
-//! here grows with the graph.
+//! [`Rows`]: the lists of one direction, and where each vertex's list lies.
 
-use std::ops::Range;
+use std::ops::{Deref, Range};
 
 use outercore_graph::{Direction, Graph, format::INDEX_GROUP};
-use outercore_storage::{HugePages, HugeVec, PAGE};
+use outercore_storage::{HugeVec, PAGE};
 
+use super::{
+    cache::prefix::{Prefix, PrefixCache},
+    degrees::Degrees,
+    row_index::RowIndex,
+};
 use crate::{
-    edges::{cache::prefix::PrefixCache, degrees::Degrees},
     error::{EngineError, Result},
     session::{OpenSection, Session},
 };
 
 /// The rows of one direction.
 pub struct Rows {
-    /// The degree of each vertex of the window, which is all of them unless the rows slide.
-    pub degrees: Degrees,
-    index: HugeVec<u64>,
-    /// The vertices whose degrees are in memory; begins a group.
-    window: Range<u64>,
+    index: RowIndex,
     /// Degrees and index on storage, where the window slides.
     tables: Option<[OpenSection; 2]>,
     /// Bytes of a neighbor.
@@ -30,8 +26,17 @@ pub struct Rows {
     pub weight_width: usize,
     pub(super) adjacency: OpenSection,
     pub(super) weights: Option<OpenSection>,
-    pub(super) cache: PrefixCache,
-    pub(super) weight_cache: PrefixCache,
+    /// Lists that stay in memory.
+    pub(super) prefix: Prefix,
+}
+
+/// Rows are looked up as their index is.
+impl Deref for Rows {
+    type Target = RowIndex;
+
+    fn deref(&self) -> &RowIndex {
+        &self.index
+    }
 }
 
 impl Rows {
@@ -75,9 +80,9 @@ impl Rows {
         let mut rows = Self::sliding(session, sections, cache)?;
         let [degrees, index] = rows.tables.take().expect("just made");
         let vertices = session.graph.connected();
-        rows.degrees = Degrees::narrow(session, &degrees)?;
-        rows.index = load_range(session, &index, 0..vertices.div_ceil(INDEX_GROUP) + 1)?;
-        rows.window = 0..vertices;
+        let degrees = Degrees::narrow(session, &degrees)?;
+        let offsets = load_range(session, &index, 0..vertices.div_ceil(INDEX_GROUP) + 1)?;
+        rows.index = RowIndex::new(degrees, offsets, 0..vertices);
         Ok(rows)
     }
 
@@ -94,29 +99,31 @@ impl Rows {
         let manifest = session.graph.manifest();
         let huge = session.config.huge_pages;
         let total = adjacency.bytes + weights.as_ref().map_or(0, |weights| weights.bytes);
-        let share = |section: &OpenSection| -> Result<PrefixCache> {
+        let share = |section: &OpenSection, width: u64| -> Result<PrefixCache> {
             let bytes =
                 (u128::from(cache) * u128::from(section.bytes) / u128::from(total.max(1))) as u64;
             PrefixCache::new(
                 (bytes / PrefixCache::PAGE_COST).min(section.pages()),
+                width,
                 huge.for_streams(),
             )
         };
-        let (cache, weight_cache) = (
-            share(&adjacency)?,
-            weights.as_ref().map_or_else(|| PrefixCache::new(0, HugePages::Off), share)?,
-        );
+        let (width, weight_width) = (manifest.neighbor_bytes, manifest.weight_bytes);
+        let prefix = Prefix {
+            neighbors: share(&adjacency, width.into())?,
+            weights: weights
+                .as_ref()
+                .map(|weights| share(weights, weight_width.into()))
+                .transpose()?,
+        };
         Ok(Self {
-            degrees: Degrees::none()?,
-            index: HugeVec::zeroed(1, HugePages::Off)?,
-            window: 0..0,
+            index: RowIndex::none()?,
             tables: Some([degrees, index]),
-            width: manifest.neighbor_bytes as usize,
-            weight_width: if weights.is_some() { manifest.weight_bytes as usize } else { 0 },
+            width: width as usize,
+            weight_width: if weights.is_some() { weight_width as usize } else { 0 },
             adjacency,
             weights,
-            cache,
-            weight_cache,
+            prefix,
         })
     }
 
@@ -131,59 +138,29 @@ impl Rows {
         let groups = window.start / INDEX_GROUP..window.end.div_ceil(INDEX_GROUP) + 1;
         // What is no longer needed goes first: the old window and the new one are never in memory
         // together.
-        self.degrees = Degrees::none()?;
-        self.index = HugeVec::zeroed(0, HugePages::Off)?;
-        self.degrees = Degrees::Wide(window.start, load_range(session, degrees, window.clone())?);
-        self.index = load_range(session, index, groups)?;
-        self.window = window;
+        self.index = RowIndex::none()?;
+        let degrees = Degrees::Wide(window.start, load_range(session, degrees, window.clone())?);
+        let offsets = load_range(session, index, groups)?;
+        self.index = RowIndex::new(degrees, offsets, window);
         Ok(())
-    }
-
-    /// The vertices whose degrees are in memory.
-    pub fn window(&self) -> Range<u64> {
-        self.window.clone()
-    }
-
-    /// The degree of a vertex of the window.
-    #[inline(always)]
-    pub fn degree(&self, vertex: u64) -> u32 {
-        self.degrees.get(vertex)
-    }
-
-    /// Edges before the end of the window: all of them, unless the rows slide.
-    pub fn edges(&self) -> u64 {
-        self.index[self.index.len() - 1]
     }
 
     /// Bytes of the lists that stay in memory once they have been read.
     pub fn held_bytes(&self) -> u64 {
-        self.cache.pages() * outercore_storage::PAGE as u64
-    }
-
-    /// Edges before group `group` of 64 vertices, which begins or ends in the window.
-    pub fn group_offset(&self, group: u64) -> u64 {
-        self.index[(group - self.window.start / INDEX_GROUP) as usize]
-    }
-
-    /// Edges before `vertex`'s.
-    #[inline(always)]
-    pub fn offset(&self, vertex: u64) -> u64 {
-        let group = vertex / INDEX_GROUP;
-        self.group_offset(group) + self.degrees.sum(group * INDEX_GROUP..vertex)
+        self.prefix.neighbors.len() * PAGE as u64
     }
 }
 
 /// The mean of the first weights of the rows: they belong to the hubs, and stand for all.
 pub fn mean_weight(graph: &Graph) -> Result<f64> {
-    let section = graph.section("out.weights")?;
+    let weights = graph.table("out.weights")?;
     let width = graph.manifest().weight_bytes as usize;
-    let len = section.bytes.min(1 << 16) as usize / width * width;
-    let mut bytes = vec![0; len];
-    section.file.read_at(&mut bytes, 0)?;
+    let len = weights.section.bytes.min(1 << 16) as usize / width * width;
+    let bytes = weights.read(0, len)?;
     let weights = bytes.chunks_exact(width).map(|weight| {
         let mut bits = [0; 8];
         bits[..width].copy_from_slice(weight);
-        crate::execute::weight_value(graph.weights(), u64::from_le_bytes(bits))
+        graph.weights().value(u64::from_le_bytes(bits))
     });
     Ok(weights.sum::<f64>() / (len / width).max(1) as f64)
 }

@@ -4,24 +4,22 @@
 //! Memory: a byte or so for each vertex for the degrees, an eighth for the index, and the exchange,
 //! which has a fixed size.
 
-use std::{ops::Range, sync::atomic::Ordering::Relaxed};
+use std::ops::Range;
 
 use outercore_graph::Graph;
 use outercore_storage::Pod;
 
-use super::{
-    kept::{Kept, Shelf},
-    signals::Signals,
-};
+use super::signals::Signals;
 use crate::{
     costs::{self, Lists, Scan},
     edges::{
+        cache::retained_lists::{RetainedLists, Turn},
         degrees::Degrees,
+        io_iterator::IoIterator,
         rows::Rows,
-        stream::{IoIterator, List},
     },
     error::Result,
-    exchange::{Exchange, Sender},
+    exchange::Exchange,
     frontier::Frontier,
     limits::Limits,
     monoid::Monoid,
@@ -41,7 +39,7 @@ pub struct Demand<M: Monoid> {
     rows: Rows,
     exchange: Exchange<M>,
     /// Lists that serve the next iteration too, where the order of messages does not matter.
-    kept: Option<Kept>,
+    retained: Option<RetainedLists>,
 }
 
 /// Who sends in a window of vertices.
@@ -63,7 +61,7 @@ pub fn bytes<P: VertexProgram>(graph: &Graph, prefix: &str, threads: usize) -> R
     let sums = ["index", "adjacency"]
         .map(|part| OpenSection::sums_bytes_of(graph, &format!("{prefix}.{part}")));
     Ok(Degrees::narrow_bytes(graph)?
-        + Kept::least_bytes(graph.connected())
+        + RetainedLists::least_bytes(graph.connected())
         + index
         + sums.iter().sum::<u64>()
         + Exchange::<P::Message>::buffers_bytes(intervals)
@@ -88,8 +86,9 @@ impl<M: Monoid> Demand<M> {
     ) -> Result<Self> {
         let rows = Rows::load_narrow(session, sections, 0)?;
         let keeps = M::EXACT && session.config.cross_iteration.in_lists();
-        let kept = if keeps { Some(Kept::new(session, keep, rows.width)?) } else { None };
-        Ok(Self { rows, exchange: Exchange::new(session, bounds)?, kept })
+        let retained =
+            if keeps { Some(RetainedLists::new(session, keep, rows.width)?) } else { None };
+        Ok(Self { rows, exchange: Exchange::new(session, bounds)?, retained })
     }
 
     /// What the next iteration is predicted to take: `lists` active vertices with `edges` edges
@@ -125,38 +124,25 @@ impl<M: Monoid> Demand<M> {
         share: &Gather<P::Signal>,
     ) -> Result<()> {
         let &Gather { ref window, signals, sending, edges } = share;
-        let sender = |_| (self.exchange.sender(), self.kept.as_ref().map(Kept::shelf));
-        let send = |(sender, shelf): &mut (Sender<M>, Option<Shelf>), vertex: u64, list: List| {
-            let signal = signals.of(vertex);
-            list.neighbors()
-                .for_each(|target| self.exchange.send(sender, target, program.carry(signal, 1.0)));
-            if let Some(shelf) =
-                shelf.as_mut().filter(|_| list.len() == self.rows.degree(vertex) as usize)
-            {
-                shelf.put(vertex, list);
-            }
-        };
-        let mut senders = Vec::new();
-        if let Some(kept) = &self.kept {
-            let shelves = kept.take();
-            senders = session.workers.over(shelves.len() as u64, 1, sender, |sender, range| {
-                for shelf in &shelves[range.start as usize..range.end as usize] {
-                    let edges =
-                        kept.serve(shelf, sending, |vertex, list| send(sender, vertex, list));
-                    session.counters.edges.fetch_add(edges, Relaxed);
-                }
-            });
+        let turn = self.retained.as_ref().map(|lists| lists.turn(session.workers.count()));
+        let mut stream =
+            IoIterator::new(session, &self.rows).ordered(!M::EXACT).within(window.clone());
+        if let Some(turn) = &turn {
+            stream = stream.behind(turn);
         }
-        let edges = edges.min(self.rows.edges());
-        let stream = IoIterator::new(session, &self.rows).ordered(!M::EXACT).within(window.clone());
-        let unserved =
-            |group| sending.word(group) & !self.kept.as_ref().map_or(0, |kept| kept.served(group));
-        senders.extend(stream.for_each(edges, unserved, sender, send)?);
-        let (senders, shelves): (Vec<_>, Vec<_>) = senders.into_iter().unzip();
+        let senders = stream.for_each(
+            edges.min(self.rows.edges()),
+            |group| sending.word(group),
+            |_| self.exchange.sender(),
+            |sender, vertex, list| {
+                let signal = signals.of(vertex);
+                list.neighbors().for_each(|target| {
+                    self.exchange.send(sender, target, program.carry(signal, 1.0))
+                });
+            },
+        )?;
         self.exchange.collect(senders)?;
-        if let Some(kept) = &self.kept {
-            shelves.into_iter().flatten().for_each(|shelf| kept.put_back(shelf));
-        }
+        turn.into_iter().for_each(Turn::end);
         Ok(())
     }
 

@@ -7,7 +7,6 @@
 //! - `demand`: the lists of active vertices instead, and what they send to intervals that are not in
 //!   memory.
 //! - [`early`]: vertices of the next iteration that are computed in this one.
-//! - `kept`: lists that serve the next iteration too.
 //! - `signals`: what vertices send, and when it may be used.
 
 mod choice;
@@ -15,7 +14,6 @@ mod demand;
 mod desk;
 pub mod early;
 mod intervals;
-mod kept;
 pub mod needs;
 mod pass;
 mod pull;

@@ -9,9 +9,8 @@ use outercore_graph::{Direction, Graph, WeightKind};
 
 use super::{desk::Desk, pass::Shared, run::External};
 use crate::{
-    edges::{degrees::Degrees, rows::Rows, stream::IoIterator},
+    edges::{degrees::Degrees, io_iterator::IoIterator, rows::Rows},
     error::Result,
-    execute::weight_value,
     monoid::Monoid,
     plan::PlanItem,
     program::VertexProgram,
@@ -96,10 +95,10 @@ impl Pull {
                         window.contains(&neighbor) && shared.sending.contains(neighbor)
                     }) {
                         touched = true;
-                        sum.combine(run.program.carry(
-                            shared.signals.of(neighbor),
-                            weight_value(self.weights, weight),
-                        ));
+                        sum.combine(
+                            run.program
+                                .carry(shared.signals.of(neighbor), self.weights.value(weight)),
+                        );
                     }
                 },
             )?;

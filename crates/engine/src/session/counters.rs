@@ -18,6 +18,8 @@ pub struct Counters {
     pub edges: AtomicU64,
     /// Pages of rows served from memory.
     pub page_hits: AtomicU64,
+    /// Lists served from those that the last iteration has read.
+    pub retained_hits: AtomicU64,
     /// Grid chunks served from memory where they stay.
     pub pinned_hits: AtomicU64,
     /// Grid chunks served from the sub-block buffer.

@@ -285,6 +285,7 @@ impl<'a> Session<'a> {
         CacheReport {
             page_hits: self.counters.page_hits.load(Relaxed),
             static_hits: 0,
+            retained_hits: self.counters.retained_hits.load(Relaxed),
             pinned_hits: self.counters.pinned_hits.load(Relaxed),
             sub_block_hits: self.counters.sub_block_hits.load(Relaxed),
         }

@@ -9,7 +9,6 @@ use outercore_storage::{
 };
 
 use crate::{
-    edges::stream::Scratch,
     error::{EngineError, Result},
     session::meter::Meter,
     session::{Counters, OpenSection},
@@ -90,7 +89,6 @@ pub struct Reader {
     /// memory that a processor has just read and still holds in its cache.
     pub free: VecDeque<Buffer>,
     pub(crate) pool: Pool,
-    pub(crate) scratch: Scratch,
     completions: Vec<Completion>,
     arrived: Vec<Completion>,
     /// Buffers of reads that failed.
@@ -114,7 +112,6 @@ impl Reader {
             queue,
             free: VecDeque::new(),
             pool: Pool::new(arena, start, count * bytes),
-            scratch: Scratch::default(),
             completions: Vec::new(),
             arrived: Vec::new(),
             failed: Vec::new(),

@@ -1,15 +1,131 @@
-//! [`PrefixCache`]: the front of a section, kept in memory page by page as it is read. Vertices are
-//! ordered by degree, so the front of the rows holds the lists of the hubs: the pages that are
-//! wanted most.
+//! [`Prefix`]: the front of the rows, kept in memory page by page as it is read. Vertices are
+//! ordered by degree, so the front holds the lists of the hubs: the pages that are wanted most.
 
-use std::sync::atomic::{
-    AtomicU8,
-    Ordering::{AcqRel, Acquire, Release},
+use std::{
+    ops::Range,
+    sync::atomic::{
+        AtomicU8, AtomicU64,
+        Ordering::{AcqRel, Acquire, Release},
+    },
 };
 
 use outercore_storage::{HugePages, HugeVec, PAGE};
 
-use crate::error::Result;
+use super::{ListCache, Section};
+use crate::{
+    edges::{
+        list::List,
+        row_index::{Group, RowIndex},
+    },
+    error::Result,
+    session::Counters,
+};
+
+/// Groups whose lists have at most so many pages are looked up as a whole.
+const FEW: u64 = 64;
+
+/// The front of the rows: of the neighbors, and of their weights if they are read.
+pub struct Prefix {
+    pub(in crate::edges) neighbors: PrefixCache,
+    pub(in crate::edges) weights: Option<PrefixCache>,
+}
+
+impl Prefix {
+    /// Whether there is room for anything.
+    pub fn is_empty(&self) -> bool {
+        self.neighbors.len() == 0 && self.weights.as_ref().is_none_or(|cache| cache.len() == 0)
+    }
+
+    fn section(&self, section: Section) -> Option<&PrefixCache> {
+        match section {
+            Section::Neighbors => Some(&self.neighbors),
+            Section::Weights => self.weights.as_ref(),
+        }
+    }
+
+    /// Some edges, if all of their pages are here.
+    #[inline]
+    fn list(&self, edges: &Range<u64>) -> Option<List<'_>> {
+        let (weights, weight_width) = match &self.weights {
+            Some(cache) => (cache.entries(edges)?, cache.width as usize),
+            None => (&[][..], 0),
+        };
+        let (neighbors, width) = (self.neighbors.entries(edges)?, self.neighbors.width as usize);
+        Some(List { neighbors, weights, width, weight_width })
+    }
+
+    /// All edges of a group, if they are here and few.
+    #[inline]
+    fn group(&self, edges: &Range<u64>) -> Option<List<'_>> {
+        let pages = self.neighbors.pages(edges);
+        if pages.end - pages.start <= FEW { self.list(edges) } else { None }
+    }
+}
+
+impl ListCache for Prefix {
+    fn held(&self, index: &RowIndex, (group, bits): Group) -> u64 {
+        let edges = index.group(group);
+        let caches = std::iter::once(&self.neighbors).chain(&self.weights);
+        if edges.is_empty()
+            || caches.into_iter().any(|cache| cache.pages(&edges).start >= cache.len())
+        {
+            return 0;
+        }
+        if self.group(&edges).is_some() {
+            return bits;
+        }
+        if !self.neighbors.has_some(&edges) {
+            return 0;
+        }
+        let mut held = 0;
+        index.for_lists((group, bits), |vertex, first, count| {
+            let is_here = self.list(&(first..first + count)).is_some();
+            held |= u64::from(is_here) << (vertex % 64);
+        });
+        held
+    }
+
+    fn show(
+        &self,
+        index: &RowIndex,
+        group: Group,
+        _: usize,
+        visit: &mut dyn FnMut(u64, List),
+    ) -> u64 {
+        let edges = index.group(group.0);
+        let (all, mut hits, mut last) = (self.group(&edges), 0, u64::MAX);
+        index.for_lists(group, |vertex, first, count| {
+            let own = first..first + count;
+            let pages = self.neighbors.pages(&own);
+            hits += pages.end - pages.start - u64::from(pages.start == last);
+            last = pages.end - 1;
+            let list = match &all {
+                Some(all) => all.part(first - edges.start, count),
+                None => self.list(&own).expect("a page that is here stays"),
+            };
+            visit(vertex, list);
+        });
+        hits
+    }
+
+    fn hits<'c>(&self, counters: &'c Counters) -> &'c AtomicU64 {
+        &counters.page_hits
+    }
+
+    fn kept_pages(&self, section: Section) -> u64 {
+        self.section(section).map_or(0, PrefixCache::len)
+    }
+
+    fn offer_pages(&self, section: Section, first: u64, bytes: &[u8]) {
+        if let Some(cache) = self.section(section) {
+            cache.put(first, bytes);
+        }
+    }
+
+    fn pages(&self, section: Section, pages: Range<u64>) -> Option<&[u8]> {
+        self.section(section)?.get(&pages)
+    }
+}
 
 const ABSENT: u8 = 0;
 const FILLING: u8 = 1;
@@ -19,6 +135,8 @@ const PRESENT: u8 = 2;
 pub struct PrefixCache {
     bytes: HugeVec<u8>,
     states: Vec<AtomicU8>,
+    /// Bytes of an entry.
+    width: u64,
 }
 
 // SAFETY: a page's bytes are written only by the thread that moved its state from ABSENT to
@@ -27,11 +145,12 @@ pub struct PrefixCache {
 unsafe impl Sync for PrefixCache {}
 
 impl PrefixCache {
-    /// Room for the first `pages` pages.
-    pub fn new(pages: u64, huge: HugePages) -> Result<Self> {
+    /// Room for the first `pages` pages of a section whose entries have `width` bytes.
+    pub fn new(pages: u64, width: u64, huge: HugePages) -> Result<Self> {
         Ok(Self {
             bytes: HugeVec::zeroed(pages as usize * PAGE, huge)?,
             states: (0..pages).map(|_| AtomicU8::new(ABSENT)).collect(),
+            width,
         })
     }
 
@@ -39,30 +158,44 @@ impl PrefixCache {
     pub const PAGE_COST: u64 = PAGE as u64 + 1;
 
     /// Pages.
-    pub fn pages(&self) -> u64 {
+    pub fn len(&self) -> u64 {
         self.states.len() as u64
     }
 
-    /// Whether all of the pages are present.
-    pub fn has(&self, first: u64, count: u64) -> bool {
-        first + count <= self.pages()
-            && self.states[first as usize..(first + count) as usize]
-                .iter()
-                .all(|state| state.load(Acquire) == PRESENT)
+    /// The pages that some entries lie in.
+    #[inline]
+    fn pages(&self, entries: &Range<u64>) -> Range<u64> {
+        entries.start * self.width / PAGE as u64..(entries.end * self.width).div_ceil(PAGE as u64)
     }
 
-    /// The bytes of pages that are present.
-    ///
-    /// # Panics
-    /// If one is not.
-    pub fn get(&self, first: u64, count: u64) -> &[u8] {
-        assert!(self.has(first, count), "only present pages are read");
-        &self.bytes[first as usize * PAGE..(first + count) as usize * PAGE]
+    /// The bytes of pages, if all of them are present.
+    #[inline]
+    fn get(&self, pages: &Range<u64>) -> Option<&[u8]> {
+        let states = self.states.get(pages.start as usize..pages.end as usize)?;
+        let present = states.iter().all(|state| state.load(Acquire) == PRESENT);
+        present.then(|| &self.bytes[pages.start as usize * PAGE..pages.end as usize * PAGE])
+    }
+
+    /// Whether some page of these entries is present.
+    fn has_some(&self, entries: &Range<u64>) -> bool {
+        let pages = self.pages(entries);
+        let end = pages.end.min(self.len()) as usize;
+        let states = self.states.get(pages.start as usize..end).unwrap_or_default();
+        states.iter().any(|state| state.load(Acquire) == PRESENT)
+    }
+
+    /// The bytes of entries, if all of their pages are present.
+    #[inline]
+    fn entries(&self, entries: &Range<u64>) -> Option<&[u8]> {
+        let pages = self.pages(entries);
+        let start = (entries.start * self.width - pages.start * PAGE as u64) as usize;
+        let len = ((entries.end - entries.start) * self.width) as usize;
+        Some(&self.get(&pages)?[start..start + len])
     }
 
     /// Keeps those of the pages that belong to the front and are not there yet.
     pub fn put(&self, first: u64, bytes: &[u8]) {
-        for (page, content) in (first..self.pages()).zip(bytes.chunks_exact(PAGE)) {
+        for (page, content) in (first..self.len()).zip(bytes.chunks_exact(PAGE)) {
             let state = &self.states[page as usize];
             if state.load(Acquire) == ABSENT
                 && state.compare_exchange(ABSENT, FILLING, AcqRel, Acquire).is_ok()
@@ -85,28 +218,31 @@ mod tests {
 
     #[test]
     fn keeps_the_front_and_nothing_else() {
-        let cache = PrefixCache::new(2, HugePages::Off).unwrap();
-        assert!(!cache.has(0, 1));
+        let cache = PrefixCache::new(2, 3, HugePages::Off).unwrap();
+        assert!(cache.get(&(0..1)).is_none());
         let bytes: Vec<u8> = (0..3 * PAGE).map(|index| (index / PAGE) as u8 + 1).collect();
         cache.put(1, &bytes);
-        assert!(cache.has(1, 1) && !cache.has(0, 2) && !cache.has(2, 1));
-        assert!(cache.get(1, 1).iter().all(|&byte| byte == 1));
+        let has = |pages| cache.get(&pages).is_some();
+        assert!(has(1..2) && !has(0..2) && !has(2..3));
+        assert!(cache.has_some(&(0..2000)) && !cache.has_some(&(0..1000)));
+        let all = |page, is| cache.get(&(page..page + 1)).unwrap().iter().all(|&byte| byte == is);
+        assert!(all(1, 1));
         cache.put(0, &bytes);
-        assert!(cache.get(0, 1).iter().all(|&byte| byte == 1));
-        assert!(
-            cache.get(1, 1).iter().all(|&byte| byte == 1),
-            "a page that is present stays as it is"
-        );
+        assert!(all(0, 1));
+        assert!(all(1, 1), "a page that is present stays as it is");
+        assert_eq!(cache.entries(&(2..5)), Some(&[1; 9][..]));
+        assert!(cache.entries(&(2700..2731)).is_none(), "the last one ends in a third page");
     }
 
     #[test]
     fn threads_fill_it_together() {
-        let cache = PrefixCache::new(64, HugePages::Off).unwrap();
+        let cache = PrefixCache::new(64, 4, HugePages::Off).unwrap();
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| (0..64u64).for_each(|page| cache.put(page, &[page as u8; PAGE])));
             }
         });
-        assert!((0..64).all(|page| cache.get(page, 1).iter().all(|&byte| byte == page as u8)));
+        let bytes = cache.get(&(0..64)).unwrap();
+        assert!(bytes.chunks(PAGE).zip(0..).all(|(page, is)| page == [is; PAGE]));
     }
 }

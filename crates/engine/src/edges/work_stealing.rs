@@ -1,4 +1,4 @@
-//! [`Shares`]: which worker reads the lists of which vertices. They are cut into ranges of about
+//! [`WorkShares`]: which worker reads the lists of which vertices. They are cut into ranges of about
 //! the same cost, which go to the workers by turns: each has a part of every region, of hubs and of
 //! others. With stealing, a worker that is done takes ranges of the share of which most is left
 //! (Graphene, FAST'17, section 4.2).
@@ -9,7 +9,7 @@ use std::{
 };
 
 /// The ranges of all workers: `cost` tells what the things before one of them cost together.
-pub struct Shares<C> {
+pub struct WorkShares<C> {
     /// How many ranges each worker has taken of its own, or others of it.
     taken: Vec<AtomicU64>,
     len: u64,
@@ -19,7 +19,7 @@ pub struct Shares<C> {
     stolen: AtomicU64,
 }
 
-impl<C: Fn(u64) -> u64> Shares<C> {
+impl<C: Fn(u64) -> u64> WorkShares<C> {
     /// `len` things in a row for so many workers, in so many ranges; some may be empty.
     pub fn new(len: u64, workers: u64, ranges: u64, stealing: bool, cost: C) -> Self {
         let taken = (0..workers.max(1)).map(|_| AtomicU64::new(0)).collect();
@@ -113,12 +113,12 @@ mod tests {
             [(0, 2, 4), (1, 3, 1), (100, 3, 7), (64, 2, 1), (20_000, 2, 128)]
         {
             for cost in [|at: u64| at, |at: u64| 100 - 100 / (at + 1), |_| 0] {
-                let all = Shares::new(len, workers, ranges, true, cost);
+                let all = WorkShares::new(len, workers, ranges, true, cost);
                 let mut taken: Vec<u64> = std::iter::from_fn(|| all.take(0)).flatten().collect();
                 taken.sort_unstable();
                 assert_eq!(taken, (0..len).collect::<Vec<_>>());
                 assert_eq!(all.stolen() > 0, workers > 1 && len > 0 && ranges > 1);
-                let own = Shares::new(len, workers, ranges, false, cost);
+                let own = WorkShares::new(len, workers, ranges, false, cost);
                 let mut taken: Vec<Range<u64>> = (0..workers as usize)
                     .flat_map(|worker| std::iter::from_fn(|| own.take(worker)).collect::<Vec<_>>())
                     .collect();
@@ -136,7 +136,7 @@ mod tests {
     fn shares_cost_about_the_same_whatever_is_where() {
         // The first ones cost most.
         let cost = |at: u64| 1_000_000 - 1_000_000 / (at / 100 + 1) + at;
-        let shares = Shares::new(100_000, 2, 64, false, cost);
+        let shares = WorkShares::new(100_000, 2, 64, false, cost);
         let of = |worker| {
             std::iter::from_fn(|| shares.take(worker))
                 .map(|range: Range<u64>| cost(range.end) - cost(range.start))
@@ -146,7 +146,7 @@ mod tests {
         assert_eq!(one + other, cost(100_000));
         // The first hundred are half of everything, and things are not cut.
         assert!(one.abs_diff(other) < 530_000, "{one} {other}");
-        let shares = Shares::new(100_000, 2, 64, false, |at| at * at);
+        let shares = WorkShares::new(100_000, 2, 64, false, |at| at * at);
         let of = |worker| {
             std::iter::from_fn(|| shares.take(worker))
                 .map(|range: Range<u64>| range.end * range.end - range.start * range.start)

@@ -1,0 +1,90 @@
+//! [`List`]: the neighbors of a vertex as they are stored, or some of them.
+
+/// A vertex's list, or a piece of it.
+#[derive(Clone, Copy)]
+pub struct List<'a> {
+    pub(super) neighbors: &'a [u8],
+    pub(super) weights: &'a [u8],
+    pub(super) width: usize,
+    pub(super) weight_width: usize,
+}
+
+impl<'a> List<'a> {
+    /// A list of such bytes, `width` for each neighbor, without weights.
+    pub(crate) fn of(neighbors: &'a [u8], width: usize) -> Self {
+        Self { neighbors, weights: &[], width, weight_width: 0 }
+    }
+
+    /// How many neighbors there are.
+    pub fn len(&self) -> usize {
+        self.neighbors.len() / self.width
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.neighbors.is_empty()
+    }
+
+    /// The neighbors as they are stored.
+    pub(crate) fn bytes(&self) -> &'a [u8] {
+        self.neighbors
+    }
+
+    /// `count` of the neighbors, from number `first` on.
+    #[inline(always)]
+    pub(super) fn part(&self, first: u64, count: u64) -> Self {
+        let part = |bytes: &'a [u8], width: usize| {
+            &bytes[first as usize * width..(first + count) as usize * width]
+        };
+        Self {
+            neighbors: part(self.neighbors, self.width),
+            weights: part(self.weights, self.weight_width),
+            ..*self
+        }
+    }
+
+    /// The neighbors, ascending.
+    #[inline(always)]
+    pub fn neighbors(&self) -> impl Iterator<Item = u64> + 'a {
+        let width = self.width;
+        self.neighbors.chunks_exact(width).map(number)
+    }
+
+    /// The neighbors with the bits of their weights (0 where weights were not asked for).
+    #[inline(always)]
+    pub fn weighted(&self) -> impl Iterator<Item = (u64, u64)> + 'a {
+        let (weights, weight_width) = (self.weights, self.weight_width);
+        self.neighbors().enumerate().map(move |(index, neighbor)| {
+            let weight = if weight_width == 0 {
+                0
+            } else {
+                number(&weights[index * weight_width..(index + 1) * weight_width])
+            };
+            (neighbor, weight)
+        })
+    }
+
+    /// What every list is, and what a computation may rely on: ascending, and of vertices that
+    /// exist.
+    pub(super) fn is_sound(&self, connected: u64) -> bool {
+        let mut before = 0;
+        self.neighbors().all(|neighbor| {
+            std::mem::replace(&mut before, neighbor) <= neighbor && neighbor < connected
+        })
+    }
+}
+
+#[inline(always)]
+fn number(bytes: &[u8]) -> u64 {
+    match *bytes {
+        [a, b, c] => u64::from(a) | u64::from(b) << 8 | u64::from(c) << 16,
+        [a, b] => u64::from(a) | u64::from(b) << 8,
+        [a] => u64::from(a),
+        [a, b, c, d] => u64::from(u32::from_le_bytes([a, b, c, d])),
+        _ => {
+            let mut number = [0; 8];
+            number[..bytes.len()].copy_from_slice(bytes);
+            u64::from_le_bytes(number)
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! [`RowIndex`]: where each vertex's list lies. Degrees are in memory; a list's offset is that of
+//! its group of 64 plus the degrees before it.
+//!
+//! Degrees and index are those of all vertices, or of a window of them that slides: then nothing
+//! here grows with the graph.
+
+use std::ops::Range;
+
+use outercore_graph::format::INDEX_GROUP;
+use outercore_storage::{HugePages, HugeVec};
+
+use super::degrees::Degrees;
+use crate::error::Result;
+
+/// 64 vertices by their number, and which of them are meant, as bits.
+pub type Group = (u64, u64);
+
+/// Degrees, and how many edges come before each group of vertices.
+pub struct RowIndex {
+    /// The degree of each vertex of the window.
+    pub degrees: Degrees,
+    offsets: HugeVec<u64>,
+    window: Range<u64>,
+}
+
+impl RowIndex {
+    /// That of no vertex.
+    pub(super) fn none() -> Result<Self> {
+        Ok(Self::new(Degrees::none()?, HugeVec::zeroed(1, HugePages::Off)?, 0..0))
+    }
+
+    /// That of the vertices of `window`, which begins a group; one offset more than groups.
+    pub(super) fn new(degrees: Degrees, offsets: HugeVec<u64>, window: Range<u64>) -> Self {
+        Self { degrees, offsets, window }
+    }
+
+    /// The vertices whose degrees are in memory.
+    pub fn window(&self) -> Range<u64> {
+        self.window.clone()
+    }
+
+    /// The degree of a vertex of the window.
+    #[inline(always)]
+    pub fn degree(&self, vertex: u64) -> u32 {
+        self.degrees.get(vertex)
+    }
+
+    /// Edges before the end of the window: all of them, unless it slides.
+    pub fn edges(&self) -> u64 {
+        self.offsets[self.offsets.len() - 1]
+    }
+
+    /// Edges before group `group` of 64 vertices, which begins or ends in the window.
+    pub fn group_offset(&self, group: u64) -> u64 {
+        self.offsets[(group - self.window.start / INDEX_GROUP) as usize]
+    }
+
+    /// The edges of a group.
+    #[inline]
+    pub(super) fn group(&self, group: u64) -> Range<u64> {
+        self.group_offset(group)..self.group_offset(group + 1)
+    }
+
+    /// Edges before `vertex`'s.
+    #[inline(always)]
+    pub fn offset(&self, vertex: u64) -> u64 {
+        let group = vertex / INDEX_GROUP;
+        self.group_offset(group) + self.degrees.sum(group * INDEX_GROUP..vertex)
+    }
+
+    /// Hands every vertex of a group to `visit` that has edges: the vertex, its first edge, and how
+    /// many.
+    #[inline(always)]
+    pub(super) fn for_lists(&self, (group, mut bits): Group, mut visit: impl FnMut(u64, u64, u64)) {
+        let mut edge = self.group_offset(group);
+        let mut vertex = group * INDEX_GROUP;
+        while bits != 0 {
+            let skip = u64::from(bits.trailing_zeros());
+            edge += self.degrees.sum(vertex..vertex + skip);
+            vertex += skip;
+            let degree = u64::from(self.degrees.get(vertex));
+            if degree > 0 {
+                visit(vertex, edge, degree);
+            }
+            edge += degree;
+            vertex += 1;
+            bits = (bits >> skip) >> 1;
+        }
+    }
+
+    /// From the first list of a group's vertices to the last one; `None`: all are empty.
+    pub(super) fn extent(&self, (group, mut bits): Group) -> Option<Range<u64>> {
+        let first = group * INDEX_GROUP;
+        let mut low = u64::from(bits.trailing_zeros());
+        while bits != 0 && self.degree(first + low) == 0 {
+            bits &= bits - 1;
+            low = u64::from(bits.trailing_zeros());
+        }
+        if bits == 0 {
+            return None;
+        }
+        // Ends with the lowest bit at the latest, whose list is not empty.
+        let mut high = u64::from(bits.ilog2());
+        while self.degree(first + high) == 0 {
+            bits &= !(1 << high);
+            high = u64::from(bits.ilog2());
+        }
+        let start = self.group_offset(group) + self.degrees.sum(first..first + low);
+        Some(start..start + self.degrees.sum(first + low..first + high + 1))
+    }
+}
