@@ -29,6 +29,5 @@ pub use check::{Fault, check};
 pub use error::{GraphError, InputError, Result};
 pub use graph::{Graph, SectionFile, Table};
 pub use order::Order;
-pub use order::Order;
 pub use scan::EdgeRows;
 pub use types::{Direction, GridPartition, Key, Keys, Layout, WeightKind};

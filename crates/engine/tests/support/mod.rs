@@ -5,6 +5,9 @@
 
 pub mod streams;
 
+// Each test file is a program of its own and few need everything.
+#![allow(dead_code)]
+
 use std::path::Path;
 
 use outercore_engine::RunConfig;
@@ -91,13 +94,19 @@ pub fn build_with(
     weights: bool,
     options: BuildOptions,
 ) -> Graph {
-    let options = BuildOptions {
-        memory: 64 << 20,
-        threads: 2,
-        order: Order::Original,
-        force: true,
-        ..options
-    };
+    let options = BuildOptions { order: Order::Original, ..options };
+    build_ordered(folder, vertices, edges, weights, options)
+}
+
+/// The same in the order that the options say.
+pub fn build_ordered(
+    folder: &Path,
+    vertices: u64,
+    edges: &[Edge],
+    weights: bool,
+    options: BuildOptions,
+) -> Graph {
+    let options = BuildOptions { memory: 64 << 20, threads: 2, force: true, ..options };
     let disk = Disk::new();
     build(
         &disk,
