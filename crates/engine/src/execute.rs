@@ -19,7 +19,8 @@ use crate::{
     edges::{
         grid::{Grid, combine::combine_all},
         io_iterator::IoIterator,
-        rows::{Rows, load_table},
+        rows::Rows,
+        table::load_table,
     },
     error::{EngineError, Result},
     exchange::InMemory,

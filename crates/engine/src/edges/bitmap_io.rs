@@ -1,5 +1,5 @@
-//! [`BitmapIo`]: the blocks that active vertices want, and the requests that fetch them (bitmap I/O;
-//! Graphene, FAST'17, section 3).
+//! [`BitmapIo`]: the blocks that active vertices want, and the requests that fetch them (Graphene,
+//! FAST'17, section 3).
 //!
 //! Blocks are marked in a window of a bitmap. Marking sorts and drops duplicates; near blocks merge
 //! over the whole window. A [`Pluglist`] may stand in the bitmap's place.
@@ -131,6 +131,8 @@ impl BitmapIo {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use proptest::prelude::*;
 
     use super::*;
@@ -150,11 +152,19 @@ mod tests {
         /// limits.
         #[test]
         fn every_wanted_block_is_in_one_request(
-            steps in prop::collection::vec((0u64..40, 1u64..30), 1..PLUG), max_gap in 0u64..20, max_run in 2u64..60, base in 0u64..1_000_000,
+            steps in prop::collection::vec((0u64..40, 1u64..30), 1..PLUG),
+            max_gap in 0u64..20, max_run in 2u64..60, base in 0u64..1_000_000,
         ) {
             let mut at = base;
-            let ranges: Vec<Range<u64>> = steps.into_iter().map(|(gap, len)| { at += gap; let start = at; at += len - 1; start..start + len }).collect();
-            let marked: std::collections::BTreeSet<u64> = ranges.iter().cloned().flatten().collect();
+            let ranges: Vec<Range<u64>> = steps
+                .into_iter()
+                .map(|(gap, len)| {
+                    let start = at + gap;
+                    at = start + len - 1;
+                    start..start + len
+                })
+                .collect();
+            let marked: BTreeSet<u64> = ranges.iter().cloned().flatten().collect();
             for scheduling in [IoScheduling::Bitmap, IoScheduling::Pluglist] {
                 let mut wanted = BitmapIo::new(scheduling, MergePolicy { max_gap, max_run });
                 for (index, range) in ranges.iter().enumerate() {
@@ -163,12 +173,16 @@ mod tests {
                 wanted.sort();
                 let found = requests(&wanted);
                 prop_assert!(found.windows(2).all(|pair| pair[0].end <= pair[1].start));
-                prop_assert!(found.iter().all(|run| !run.is_empty() && run.end - run.start <= max_run));
+                prop_assert!(found.iter().all(|run| (1..=max_run).contains(&(run.end - run.start))));
                 prop_assert!(found.iter().all(|run| marked.contains(&run.start)));
-                let covered: std::collections::BTreeSet<u64> = found.iter().cloned().flatten().collect();
+                let covered: BTreeSet<u64> = found.iter().cloned().flatten().collect();
                 prop_assert!(marked.is_subset(&covered));
                 // Whatever is read along lies in a gap that may be read along.
-                prop_assert!(covered.difference(&marked).all(|block| marked.range(..block).next_back().is_some_and(|before| block - before <= max_gap)));
+                let in_gap = |block: &u64| {
+                    let before = marked.range(..block).next_back();
+                    before.is_some_and(|before| block - before <= max_gap)
+                };
+                prop_assert!(covered.difference(&marked).all(in_gap));
                 prop_assert!(marked.iter().all(|&block| wanted.has(block)));
             }
         }

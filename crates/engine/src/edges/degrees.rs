@@ -5,7 +5,7 @@ use std::ops::Range;
 use outercore_graph::{Direction, Graph};
 use outercore_storage::{HugePages, HugeVec};
 
-use super::rows::load_range;
+use super::table::load_range;
 use crate::{
     error::Result,
     session::{OpenSection, Session},

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use outercore_graph::{Graph, format::INDEX_GROUP};
 use outercore_storage::{HugeVec, PAGE};
 
-use super::rows::load_table;
+use super::table::load_table;
 use crate::{
     error::Result,
     session::{OpenSection, Session},

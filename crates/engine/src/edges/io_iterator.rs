@@ -1,7 +1,8 @@
 //! [`IoIterator`]: the lists of active vertices, in the order in which storage delivers them
 //! (Graphene, FAST'17, section 2).
 //!
-//! The author says which vertices are active and what to do with a list. Everything between is here:
+//! The author says which vertices are active and what to do with a list. Everything between is
+//! here:
 //!
 //! ```text
 //! active vertices -> caches -> blocks (bitmap I/O) -> requests -> lists (list reader)

@@ -359,7 +359,9 @@ impl<'s, 'r> ListReader<'s, 'r> {
         if sound {
             return Ok(());
         }
-        let what = "a list that was read in part of a page is not ascending, or names a vertex that does not exist".to_owned();
+        let what = "a list that was read in part of a page is not ascending, or names a vertex \
+                    that does not exist"
+            .to_owned();
         Err(GraphError::Corrupt { path: neighbors.file.path().to_owned(), what }.into())
     }
 

@@ -7,6 +7,7 @@
 //! - [`io_iterator`]: [`io_iterator::IoIterator`], the lists of active vertices in the order in
 //!   which storage delivers them. `bitmap_io` (or `pluglist`) makes requests of vertices,
 //!   `list_reader` keeps them in flight, `work_stealing` divides the work.
+//! - `table`: sections of numbers, read into memory.
 //! - [`list`]: [`list::List`], a vertex's neighbors.
 //! - `cache`: what was read and stays in memory.
 
@@ -22,4 +23,5 @@ mod pluglist;
 pub mod row_index;
 pub mod rows;
 mod stopwatch;
+pub(crate) mod table;
 mod work_stealing;

@@ -1,7 +1,7 @@
-//! [`WorkShares`]: which worker reads the lists of which vertices. They are cut into ranges of about
-//! the same cost, which go to the workers by turns: each has a part of every region, of hubs and of
-//! others. With stealing, a worker that is done takes ranges of the share of which most is left
-//! (Graphene, FAST'17, section 4.2).
+//! [`WorkShares`]: which worker reads the lists of which vertices. They are cut into ranges of
+//! about the same cost, which go to the workers by turns: each has a part of every region, of hubs
+//! and of others. With stealing, a worker that is done takes ranges of the share of which most is
+//! left (Graphene, FAST'17, section 4.2).
 
 use std::{
     ops::Range,

@@ -1,5 +1,5 @@
-//! [`SubBlockBuffer`]: chunks of the grid that stay in memory from one pass to the next, those with the
-//! most active edges (GraphSD, ICPP'22, section 4.3).
+//! [`SubBlockBuffer`]: chunks of the grid that stay in memory from one pass to the next, those with
+//! the most active edges (GraphSD, ICPP'22, section 4.3).
 //!
 //! Memory: what it is given. A chunk that comes in while there is no room takes the place of those
 //! with fewer active edges, or of none.

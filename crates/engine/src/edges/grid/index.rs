@@ -82,8 +82,8 @@ impl GridIndex {
         Self { lag: directory.lag(), directory, tiles, vertices, hubs }
     }
 
-    /// Neighboring intervals that one worker has at a time, at most `most`: narrow ones go together,
-    /// so that all of their sources' signals come out of memory once for all of them.
+    /// Neighboring intervals that one worker has at a time, at most `most`: narrow ones go
+    /// together, so that all of their sources' signals come out of memory once for all of them.
     pub fn batches(&self, most: usize) -> Vec<Range<usize>> {
         batches(&self.directory.intervals, most, self.directory.widest())
     }

@@ -1,8 +1,8 @@
 //! [`Grid`]: full scans of the grid, in one of two orders.
 //!
-//! - By segment of sources, with an inbox for every interval in memory. Each interval belongs to one
-//!   worker at a time, and its tiles come in order: destinations need no atomics, and every sum has
-//!   one order, whatever the threads or the device do.
+//! - By segment of sources, with an inbox for every interval in memory. Each interval belongs to
+//!   one worker at a time, and its tiles come in order: destinations need no atomics, and every sum
+//!   has one order, whatever the threads or the device do.
 //! - By interval, in the order of the disk: every edge once, with nothing kept.
 
 use std::sync::{
