@@ -173,7 +173,8 @@ mod tests {
                 wanted.sort();
                 let found = requests(&wanted);
                 prop_assert!(found.windows(2).all(|pair| pair[0].end <= pair[1].start));
-                prop_assert!(found.iter().all(|run| (1..=max_run).contains(&(run.end - run.start))));
+                let fits = |run: &Range<u64>| (1..=max_run).contains(&(run.end - run.start));
+                prop_assert!(found.iter().all(fits));
                 prop_assert!(found.iter().all(|run| marked.contains(&run.start)));
                 let covered: BTreeSet<u64> = found.iter().cloned().flatten().collect();
                 prop_assert!(marked.is_subset(&covered));

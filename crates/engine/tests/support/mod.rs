@@ -5,9 +5,6 @@
 
 pub mod streams;
 
-// Each test file is a program of its own and few need everything.
-#![allow(dead_code)]
-
 use std::path::Path;
 
 use outercore_engine::RunConfig;

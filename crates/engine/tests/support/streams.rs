@@ -5,7 +5,7 @@ use std::sync::{Mutex, atomic::Ordering::Relaxed};
 
 use outercore_engine::{
     IoReport, Result, RunConfig, Silent,
-    edges::{rows::Rows, stream::IoIterator},
+    edges::{io_iterator::IoIterator, rows::Rows},
     frontier::Frontier,
     session::Session,
 };
