@@ -1,5 +1,5 @@
-//! Handing every edge to its buckets: raw ends become internal ids, and each edge goes to the bucket
-//! of its target and to that of its source.
+//! Handing every edge to its buckets: raw ends become internal ids, and each edge goes to the
+//! bucket of its target and to that of its source.
 
 use std::sync::{
     Mutex,
