@@ -1,7 +1,7 @@
 //! What the faces call: an algorithm with its parameters, which can be planned and run.
 
 use outercore_engine::{
-    Job, Outcome, Plan, Result, RunConfig, RunProgress, Silent, plan::Prepared,
+    Job, Outcome, Plan, Result, RunConfig, RunProgress, Silent, plan::Prepared, settings,
 };
 use outercore_graph::{Graph, Key};
 
@@ -57,26 +57,36 @@ pub trait Algorithm: Send + Sync {
     }
 }
 
-/// The parameters that a face collects; each algorithm takes those it has, and refuses those it has
-/// not.
-#[derive(Clone, Debug, Default)]
-pub struct Request {
-    /// Where a traversal starts.
-    pub source: Option<Source>,
-    /// Where a traversal from many vertices starts.
-    pub sources: Vec<Source>,
-    /// Exactly so many iterations.
-    pub iterations: Option<u64>,
-    /// Stop at an L1 change below this.
-    pub tolerance: Option<f64>,
-    /// PageRank's damping factor.
-    pub damping: Option<f64>,
-    /// The width of a window of distance.
-    pub delta: Option<f64>,
-    /// The k of one k-core.
-    pub k: Option<u64>,
-    /// Whether a diameter is to be proved.
-    pub exact: bool,
-    /// How many of the best rows a summary holds.
-    pub top: Option<usize>,
+impl settings::Value for Source {
+    const KIND: settings::Kind = settings::Kind::Text;
+
+    fn parse(_: &str, text: &str) -> std::result::Result<Self, String> {
+        let Ok(source) = text.parse();
+        Ok(source)
+    }
+}
+
+settings! {
+    /// The parameters that a face collects; each algorithm takes those it has, and refuses those it
+    /// has not.
+    pub struct Request {
+        /// Where a traversal starts: an original id, max-degree, or random:SEED.
+        source: Option<Source> = ("source", "ID", ""),
+        /// Where a traversal from many vertices starts.
+        sources: Vec<Source> = ("sources", "ID,ID,...", ""),
+        /// Exactly so many iterations.
+        iterations: Option<u64> = ("iterations", "N", ""),
+        /// Stop at an L1 change below this.
+        tolerance: Option<f64> = ("tolerance", "T", ""),
+        /// The damping factor of pagerank.
+        damping: Option<f64> = ("damping", "D", "0.85"),
+        /// The width of a window of distance in sssp.
+        delta: Option<f64> = ("delta", "D", ""),
+        /// The k of one k-core.
+        k: Option<u64> = ("k", "K", ""),
+        /// Prove the diameter, instead of giving bounds of it.
+        exact: bool = ("exact", "", ""),
+        /// Show the K best rows, where rows have a rank.
+        top: Option<usize> = ("top", "K", "10"),
+    }
 }

@@ -1,7 +1,7 @@
 //! Algorithms by name: what a face collected becomes an algorithm, and a parameter that it has not
 //! is refused.
 
-use outercore_engine::{EngineError, Result};
+use outercore_engine::{EngineError, Result, Settings};
 
 use crate::{
     Algorithm, Betweenness, Bfs, Clustering, Components, Diameter, KCore, LabelPropagation,
@@ -149,20 +149,8 @@ impl Given<'_> {
     }
 
     fn refuse_the_rest(&self) -> Result<()> {
-        let request = self.request;
-        let given = [
-            ("source", request.source.is_some()),
-            ("sources", !request.sources.is_empty()),
-            ("iterations", request.iterations.is_some()),
-            ("tolerance", request.tolerance.is_some()),
-            ("damping", request.damping.is_some()),
-            ("delta", request.delta.is_some()),
-            ("k", request.k.is_some()),
-            ("exact", request.exact),
-            ("top", request.top.is_some()),
-        ];
-        match given.iter().find(|(parameter, given)| *given && !self.taken.contains(parameter)) {
-            Some((parameter, _)) => {
+        match self.request.asked().iter().find(|parameter| !self.taken.contains(parameter)) {
+            Some(parameter) => {
                 Err(EngineError::Usage(format!("{} has no --{parameter}", self.name)))
             }
             None => Ok(()),

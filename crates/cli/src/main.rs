@@ -2,7 +2,7 @@
 //! in the libraries.
 //!
 //! - `commands`: one file for each verb.
-//! - `options`: what several verbs share; `size`: `512M`, `25%`.
+//! - `options`: what several verbs share; `switches`: the libraries' settings as options.
 //! - `progress`: bars on a terminal, or events as lines.
 //! - `failure`: which exit code an error is; `panics`: what a bug says of itself.
 //! - `signals`: Ctrl-C ends a run in order.
@@ -15,9 +15,15 @@ mod output;
 mod panics;
 mod progress;
 mod signals;
-mod size;
+mod switches;
 
 use clap::Parser;
+use tracing_subscriber::{
+    Layer,
+    filter::{LevelFilter, Targets},
+    layer::SubscriberExt,
+    util::SubscriberInitExt,
+};
 
 use crate::commands::Command;
 
@@ -50,17 +56,21 @@ Exit codes:
     8  in use by another process
   130  interrupted (143: terminated)";
 
+/// What the libraries log goes to standard error: `OUTERCORE_LOG=outercore_engine=debug`.
+fn log() {
+    let asked = std::env::var("OUTERCORE_LOG").ok().and_then(|asked| asked.parse().ok());
+    let targets = asked.unwrap_or(Targets::new().with_default(LevelFilter::WARN));
+    let lines = tracing_subscriber::fmt::layer()
+        .with_writer(std::io::stderr)
+        .without_time()
+        .with_target(false);
+    tracing_subscriber::registry().with(lines.with_filter(targets)).init();
+}
+
 fn main() {
     panics::install();
     signals::install();
-    let filter = tracing_subscriber::EnvFilter::try_from_env("OUTERCORE_LOG")
-        .unwrap_or_else(|_| "warn".into());
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .without_time()
-        .with_target(false)
-        .init();
+    log();
     let cli = Cli::parse();
     // A panic has been reported by the hook; what was under way is dropped, and so cleans up.
     let code = match std::panic::catch_unwind(|| cli.command.run()) {

@@ -1,7 +1,8 @@
 //! The graph in motion: programs, plans, iterations. The only crate where memory, disk and compute
 //! meet.
 //!
-//! - [`config`]: [`RunConfig`], what the user asks of a run.
+//! - [`config`]: [`RunConfig`], what a run is told; `switches`: what each switch can be;
+//!   `run_settings`: [`RunSettings`], what can be asked for by name, as both faces do.
 //! - [`budget`]: from the budget to the plan; [`plan`]: [`Plan`], what a run will do, and why.
 //! - [`program`]: what an author writes; [`monoid`]: what messages are.
 //! - [`execute`]: iterations of a program; [`exchange`]: what vertices send to each other.
@@ -31,20 +32,25 @@ pub mod outcome;
 pub mod plan;
 pub mod program;
 pub mod report;
+mod run_settings;
 pub mod session;
 pub mod state;
+mod switches;
 
-pub use outercore_storage::{HugePages, HugeVec, Pod, backend::IoBackend};
-
-pub use config::{
-    CrossIteration, IoScheduling, MemoryModel, Precompute, Preset, ReadPolicy, RunConfig,
-    RunProgress, Silent,
+pub use outercore_storage::{
+    Choice, HugePages, HugeVec, Named, Pod, Resources, Settings, backend::IoBackend, settings,
 };
+
+pub use config::{RunConfig, RunProgress, Silent};
 pub use error::{EngineError, Result};
 pub use job::Job;
 pub use outcome::{Outcome, Results};
 pub use plan::{Plan, human_bytes};
 pub use report::{Figure, IoReport, IterationReport, RunReport, TopRow};
+pub use run_settings::RunSettings;
 pub use state::{
     Cell, Column, Isolated, Meaning, Number, NumberKind, Scratch, Values, VertexArray,
+};
+pub use switches::{
+    BlockSize, CrossIteration, IoScheduling, MemoryModel, Precompute, Preset, ReadPolicy,
 };

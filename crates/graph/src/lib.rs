@@ -8,6 +8,7 @@
 //! - [`build`]: edges to a graph, inside a memory budget.
 //! - [`scan`]: the rows from front to back.
 //! - [`check`]: every checksum and invariant.
+//! - `info`: [`GraphInfo`], what a graph is, in figures.
 //! - [`generate`]: synthetic graphs.
 //! - [`view`]: the undirected simple view.
 //! - [`error`]: [`GraphError`] and [`InputError`].
@@ -18,16 +19,18 @@ pub mod error;
 pub mod format;
 pub mod generate;
 pub mod graph;
+mod info;
 pub mod input;
 pub mod order;
 pub mod scan;
 pub mod types;
 pub mod view;
 
-pub use build::{BuildOptions, BuildProgress, Silent, build};
+pub use build::{BuildOptions, BuildProgress, BuildSettings, Silent, build};
 pub use check::{Fault, check};
 pub use error::{GraphError, InputError, Result};
 pub use graph::{Graph, SectionFile, Table};
+pub use info::{GraphInfo, SectionInfo};
 pub use order::Order;
 pub use scan::EdgeRows;
 pub use types::{Direction, GridPartition, Key, Keys, Layout, WeightKind};

@@ -96,19 +96,20 @@ impl Direction {
     }
 }
 
-/// The type of the edges' weights, as the user sees it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum WeightKind {
-    /// No weights.
-    #[default]
-    None,
-    /// Unsigned integers below 2^32; stored in 1, 2 or 4 bytes, by the largest.
-    U32,
-    /// Single precision.
-    F32,
-    /// Double precision.
-    F64,
+outercore_storage::named! {
+    /// The type of the edges' weights, as the user sees it.
+    #[derive(Debug, Default)]
+    pub enum WeightKind: "type of weights" {
+        /// No weights.
+        #[default]
+        None = "none",
+        /// Unsigned integers below 2^32; stored in 1, 2 or 4 bytes, by the largest.
+        U32 = "u32",
+        /// Single precision.
+        F32 = "f32",
+        /// Double precision.
+        F64 = "f64",
+    }
 }
 
 impl WeightKind {
@@ -124,40 +125,33 @@ impl WeightKind {
     }
 }
 
-/// How the targets of the grid are cut into intervals (Graphene, FAST'17, section 4.1).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum GridPartition {
-    /// About equal edges in each.
-    #[default]
-    Balanced,
-    /// Equal ranges of vertices, as is conventional.
-    Uniform,
+outercore_storage::named! {
+    /// How the targets of the grid are cut into intervals (Graphene, FAST'17, section 4.1).
+    #[derive(Debug, Default)]
+    pub enum GridPartition: "partition" {
+        /// About equal edges in each interval.
+        #[default]
+        Balanced = "balanced",
+        /// Equal ranges of vertices, as is conventional.
+        Uniform = "uniform",
+    }
 }
 
-/// How the edges lie that passes over all of them read. Lists are complete in any layout.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Layout {
-    /// All of them in the grid.
-    #[default]
-    Grid,
-    /// None in the grid: passes read the lists.
-    Row,
-    /// Each in row or grid format, by its cell (Seraph, FAST'24, section 3.2).
-    Hybrid,
+outercore_storage::named! {
+    /// How the edges lie that passes over all of them read. Lists are complete in any layout.
+    #[derive(Debug, Default)]
+    pub enum Layout: "layout" {
+        /// All edges in tiles.
+        #[default]
+        Grid = "grid",
+        /// No tiles: passes read the lists.
+        Row = "row",
+        /// Dense parts in tiles, the others in lists (Seraph, FAST'24, section 3.2).
+        Hybrid = "hybrid",
+    }
 }
 
 impl Layout {
-    /// Its name: `grid`, `row` or `hybrid`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Layout::Grid => "grid",
-            Layout::Row => "row",
-            Layout::Hybrid => "hybrid",
-        }
-    }
-
     /// Whether every edge is in the grid.
     pub fn is_grid(&self) -> bool {
         *self == Layout::Grid

@@ -7,12 +7,11 @@ use outercore_engine::EngineError;
 use outercore_graph::input::{EdgeSource, Input};
 use outercore_interchange::ArrowEdges;
 use outercore_storage::Disk;
-use pyo3::prelude::*;
+use pyo3::{prelude::*, types::PyDict};
 use pyo3_arrow::input::AnyRecordBatch;
 
 use crate::{
     edges::{ArrayEdges, BatchFeed, Ends, FedBatches, FedEdges, Numbers, PairFeed, Reals},
-    failure,
     graph::NativeGraph,
     settings::BuildArguments,
     supervise::{Errand, Feed, Supervision, Watch},
@@ -67,13 +66,14 @@ impl EdgeSource for Boxed {
 pub fn build_files(
     py: Python<'_>,
     inputs: Vec<PathBuf>,
-    arguments: BuildArguments,
+    arguments: &Bound<'_, PyDict>,
     progress: Listener<'_>,
 ) -> PyResult<NativeGraph> {
+    let arguments = BuildArguments::of(arguments)?;
+    let (options, format) = arguments.input();
     build(py, &arguments, progress, None, |disk| {
-        let (options, format) = arguments.input()?;
         let inputs: Vec<Input> = inputs.into_iter().map(Input::from).collect();
-        Ok(Boxed(outercore_interchange::open(disk, &inputs, format, &options)?))
+        Ok(Boxed(outercore_interchange::open(disk, &inputs, format, options)?))
     })
 }
 
@@ -82,11 +82,12 @@ pub fn build_files(
 pub fn build_stream(
     py: Python<'_>,
     table: AnyRecordBatch,
-    arguments: BuildArguments,
+    arguments: &Bound<'_, PyDict>,
     progress: Listener<'_>,
 ) -> PyResult<NativeGraph> {
+    let arguments = BuildArguments::of(arguments)?;
     let reader = table.into_reader()?;
-    build(py, &arguments, progress, None, |_| Ok(ArrowEdges::new(reader, &arguments.input()?.0)?))
+    build(py, &arguments, progress, None, |_| Ok(ArrowEdges::new(reader, arguments.input().0)?))
 }
 
 /// Builds from an iterable of such objects.
@@ -94,14 +95,15 @@ pub fn build_stream(
 pub fn build_batches(
     py: Python<'_>,
     tables: Bound<'_, PyAny>,
-    arguments: BuildArguments,
+    arguments: &Bound<'_, PyDict>,
     progress: Listener<'_>,
 ) -> PyResult<NativeGraph> {
+    let arguments = BuildArguments::of(arguments)?;
     let (mut feed, first) = BatchFeed::begin(&tables)?;
     let schema = feed.schema();
     let (errand, receiver) = Feed::new(first, move |_| feed.next());
     build(py, &arguments, progress, Some(Box::new(errand)), |_| {
-        Ok(ArrowEdges::new(Box::new(FedBatches::new(schema, receiver)), &arguments.input()?.0)?)
+        Ok(ArrowEdges::new(Box::new(FedBatches::new(schema, receiver)), arguments.input().0)?)
     })
 }
 
@@ -114,10 +116,11 @@ pub fn build_arrays(
     targets: Numbers<'_>,
     weights: Option<Reals<'_>>,
     vertices: Option<u64>,
-    arguments: BuildArguments,
+    arguments: &Bound<'_, PyDict>,
     progress: Listener<'_>,
 ) -> PyResult<NativeGraph> {
     let ends = Ends::Pairs { sources: sources.slice()?, targets: targets.slice()? };
+    let arguments = BuildArguments::of(arguments)?;
     from_arrays(py, ends, weights.as_ref(), vertices, &arguments, progress)
 }
 
@@ -130,12 +133,13 @@ pub fn build_compressed(
     others: Numbers<'_>,
     weights: Option<Reals<'_>>,
     columns: bool,
-    arguments: BuildArguments,
+    arguments: &Bound<'_, PyDict>,
     progress: Listener<'_>,
 ) -> PyResult<NativeGraph> {
     let starts = starts.slice()?;
     let ends = Ends::Compressed { starts, others: others.slice()?, columns };
     let vertices = starts.len().saturating_sub(1) as u64;
+    let arguments = BuildArguments::of(arguments)?;
     from_arrays(py, ends, weights.as_ref(), Some(vertices), &arguments, progress)
 }
 
@@ -149,7 +153,7 @@ fn from_arrays<'py>(
 ) -> PyResult<NativeGraph> {
     let weights = weights.map(Reals::slice).transpose()?;
     build(py, arguments, progress, None, |_| {
-        Ok(ArrayEdges::new(ends, weights, vertices, &arguments.input()?.0)?)
+        Ok(ArrayEdges::new(ends, weights, vertices, arguments.input().0)?)
     })
 }
 
@@ -160,11 +164,12 @@ pub fn build_pairs(
     py: Python<'_>,
     edges: Bound<'_, PyAny>,
     vertices: Option<Bound<'_, PyAny>>,
-    arguments: BuildArguments,
+    arguments: &Bound<'_, PyDict>,
     progress: Listener<'_>,
 ) -> PyResult<NativeGraph> {
-    let (options, _) = arguments.input().map_err(|error| failure::raise(py, error))?;
-    let (mut feed, first, info) = PairFeed::begin(&edges, vertices.as_ref(), &options)?;
+    let arguments = BuildArguments::of(arguments)?;
+    let (options, _) = arguments.input();
+    let (mut feed, first, info) = PairFeed::begin(&edges, vertices.as_ref(), options)?;
     let (errand, receiver) = Feed::new(first, move |_| feed.next());
     build(py, &arguments, progress, Some(Box::new(errand)), |_| Ok(FedEdges::new(info, receiver)))
 }

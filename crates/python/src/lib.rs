@@ -4,21 +4,23 @@
 //! Users see the package `outercore` in `python/`, a thin layer of Python over this module. What is
 //! here:
 //!
-//! - `settings`: keyword arguments as [`outercore_graph::BuildOptions`],
-//!   [`outercore_engine::RunConfig`] and [`outercore_algorithms::Request`].
+//! - `settings`: keyword arguments as [`outercore_graph::BuildSettings`],
+//!   [`outercore_engine::RunSettings`] and [`outercore_algorithms::Request`].
 //! - `edges`: edges that live in Python, as sources for a build: arrays, sparse matrices,
 //!   iterables, Arrow streams.
 //! - `build`: one function for each kind of them.
-//! - `graph`: an opened graph.
-//! - `outcome`, `ids`, `stream`: a run's columns in ascending order of original id, as NumPy arrays
-//!   and as an Arrow stream.
+//! - `graph`: an opened graph; `fresh`: whether it is still the one on disk.
+//! - `columns`, `ids`: a run's columns in ascending order of original id; `outcome`: as NumPy
+//!   arrays; `stream`: as an Arrow stream.
 //! - `supervise`: long work on a thread of its own, while the calling thread looks after signals,
 //!   progress, and edges that Python yields.
 //! - `failure`: errors as the package's exceptions.
 
 mod build;
+mod columns;
 mod edges;
 mod failure;
+mod fresh;
 mod graph;
 mod ids;
 mod outcome;
@@ -45,6 +47,7 @@ mod _outercore {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-        module.add("ALGORITHMS", outercore_algorithms::NAMES.to_vec())
+        module.add("ALGORITHMS", outercore_algorithms::NAMES.to_vec())?;
+        module.add("KEYWORDS", crate::settings::keywords())
     }
 }

@@ -1,13 +1,10 @@
-//! What a run gives back, in ascending order of original id.
-//!
-//! Values stay as the engine left them, by internal id, until they are asked for; then they go
-//! through one gather into memory that NumPy takes over.
+//! What a run gives back, in ascending order of original id, in memory that NumPy takes over.
 
 use std::sync::Arc;
 
 use numpy::{IntoPyArray, PyArray1};
-use outercore_engine::{Cell, Column, EngineError, Meaning, NumberKind, Outcome, RunReport};
-use outercore_graph::{Graph, GraphError, Key, Keys};
+use outercore_engine::{Column, EngineError, Meaning, Outcome, RunReport};
+use outercore_graph::{Graph, Key, Keys};
 use pyo3::{
     IntoPyObjectExt,
     prelude::*,
@@ -16,18 +13,13 @@ use pyo3::{
 use pyo3_arrow::PyRecordBatchReader;
 use serde_json::json;
 
-use crate::{failure, ids::Ids, stream::ResultStream};
-
-/// Ranks of a step of a gather.
-const STEP: usize = 1 << 20;
-
-/// The columns of a run, and the way to original ids.
-pub struct Columns {
-    /// The ids.
-    pub ids: Ids,
-    /// The columns, the main one first.
-    pub all: Vec<Column>,
-}
+use crate::{
+    columns::{Columns, Gathered, STEP},
+    failure,
+    fresh::check_fresh,
+    ids::Ids,
+    stream::ResultStream,
+};
 
 /// The result of a run.
 #[pyclass(frozen, module = "outercore._outercore")]
@@ -55,71 +47,6 @@ impl NativeOutcome {
                 format!("the result of {} has no column {name}", self.report.algorithm),
             )
         })
-    }
-}
-
-/// A gathered column.
-enum Gathered {
-    Integers(Vec<i64>),
-    Singles(Vec<f32>),
-    Doubles(Vec<f64>),
-}
-
-impl Columns {
-    /// `of` every vertex's internal id, in ascending order of original id.
-    fn gather<T>(&self, of: impl Fn(u64) -> Result<T, GraphError>) -> Result<Vec<T>, GraphError> {
-        let vertices = self.ids.vertices();
-        let mut gathered = Vec::with_capacity(vertices as usize);
-        for first in (0..vertices).step_by(STEP) {
-            let count = (vertices - first).min(STEP as u64) as usize;
-            for vertex in self.ids.internal(first, count)? {
-                gathered.push(of(vertex)?);
-            }
-        }
-        Ok(gathered)
-    }
-
-    /// The column's values; of a vertex its rank. Whole numbers have -1 for no value, others NaN.
-    fn values(&self, column: &Column) -> Result<Gathered, GraphError> {
-        let real = |cell: Cell| match cell {
-            Cell::Null => f64::NAN,
-            Cell::Integer(number) => number as f64,
-            Cell::Float(number) => number,
-        };
-        let whole = |number: u64| {
-            let wide = || {
-                GraphError::Usage(format!(
-                    "the {} {number} does not fit into int64; use to_arrow()",
-                    column.name
-                ))
-            };
-            i64::try_from(number).map_err(|_| wide())
-        };
-        if column.meaning == Meaning::Vertex {
-            let ranks = self.ids.ranks()?;
-            let rank = |vertex| match column.get(vertex) {
-                Cell::Null => Ok(-1),
-                Cell::Integer(value) => whole(ranks.get(value)),
-                Cell::Float(value) => whole(ranks.get(value as u64)),
-            };
-            return self.gather(rank).map(Gathered::Integers);
-        }
-        match column.values.kind() {
-            NumberKind::F32 => {
-                self.gather(|vertex| Ok(real(column.get(vertex)) as f32)).map(Gathered::Singles)
-            }
-            NumberKind::F64 => {
-                self.gather(|vertex| Ok(real(column.get(vertex)))).map(Gathered::Doubles)
-            }
-            NumberKind::U32 | NumberKind::U64 => {
-                let value = |vertex| match column.get(vertex) {
-                    Cell::Null => Ok(-1),
-                    Cell::Integer(number) => whole(number),
-                    Cell::Float(number) => whole(number as u64),
-                };
-                self.gather(value).map(Gathered::Integers)
-            }
-        }
     }
 }
 
@@ -195,7 +122,7 @@ impl NativeOutcome {
     ) -> PyResult<Vec<(Bound<'py, PyAny>, f64)>> {
         let column = self.column(py, name)?;
         let rows = py.detach(|| {
-            crate::graph::check_fresh(&self.graph)
+            check_fresh(&self.graph)
                 .and_then(|()| Ok(outercore_interchange::top_rows(&self.graph, column, count)?))
         });
         let row = |row: outercore_engine::TopRow| {

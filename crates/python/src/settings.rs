@@ -1,359 +1,217 @@
-//! Keyword arguments as the libraries' configuration. Names and defaults are those of the command
-//! line.
+//! Keyword arguments as the libraries' settings: their names, what they can be and what is wrong
+//! with them are the libraries' to say. A dash of a switch is an underscore of a keyword.
 
-use std::{
-    path::{Path, PathBuf},
-    str::FromStr,
-};
+use std::{path::PathBuf, str::FromStr};
 
 use outercore_algorithms::{Request, Source};
 use outercore_engine::{
-    CrossIteration, EngineError, HugePages, IoBackend, IoScheduling, MemoryModel, Precompute,
-    Preset, ReadPolicy, RunConfig,
+    EngineError, Resources, RunConfig, RunSettings, Settings,
+    settings::{Kind, Switch},
 };
 use outercore_graph::{
-    BuildOptions, Graph, GraphError, GridPartition, Key, Layout, Order, WeightKind,
+    BuildOptions, BuildSettings, Graph, GraphError, Key,
     format::IdTable,
-    input::{IdKind, InputOptions},
+    input::{InputOptions, InputSettings},
 };
 use outercore_interchange::EdgeFormat;
-use outercore_storage::{Disk, memory};
+use outercore_storage::Disk;
 use pyo3::{
     exceptions::PyTypeError,
     prelude::*,
-    types::{PyInt, PyString},
+    types::{PyDict, PyFloat, PyInt, PyString},
 };
 
-type Result<T> = std::result::Result<T, EngineError>;
+use crate::failure;
 
-/// A size: a number of bytes, or text such as `512M` and `25%`.
-#[derive(FromPyObject)]
-pub enum Size {
-    /// Bytes.
-    #[pyo3(transparent, annotation = "int")]
-    Bytes(u64),
-    /// Text.
-    #[pyo3(transparent, annotation = "str")]
-    Text(String),
-}
-
-impl Size {
-    /// Bytes, where a percentage is of `whole`.
-    fn of(&self, whole: u64) -> Result<u64> {
-        let text = match self {
-            Size::Bytes(bytes) => return Ok(*bytes),
-            Size::Text(text) => text.trim(),
-        };
-        let wrong =
-            || usage(format!("{text:?} is not a size; write 4096, \"512M\", \"2G\" or \"25%\""));
-        if let Some(percent) = text.strip_suffix('%') {
-            let percent: f64 = percent.parse().map_err(|_| wrong())?;
-            return if percent > 0.0 && percent <= 100.0 {
-                Ok((whole as f64 * percent / 100.0) as u64)
-            } else {
-                Err(wrong())
-            };
-        }
-        bytes(text).ok_or_else(wrong)
-    }
-}
-
-/// A size in bytes, with `K`, `M`, `G` or `T` for powers of 1024.
-fn bytes(text: &str) -> Option<u64> {
-    let lower = text.to_ascii_lowercase();
-    let bare = lower.strip_suffix("ib").or_else(|| lower.strip_suffix('b')).unwrap_or(&lower);
-    let units = ["k", "m", "g", "t"].into_iter().zip([10, 20, 30, 40]);
-    let (number, shift) = units
-        .into_iter()
-        .find_map(|(unit, shift)| Some((bare.strip_suffix(unit)?, shift)))
-        .unwrap_or((bare, 0));
-    if let Ok(whole) = number.parse::<u64>() {
-        return whole.checked_mul(1 << shift);
-    }
-    let plain = shift > 0 && number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
-    let real = number.parse::<f64>().ok().filter(|_| plain)? * (1u64 << shift) as f64;
-    (real < 9e18).then_some(real as u64)
-}
-
-fn usage(message: impl Into<String>) -> EngineError {
-    EngineError::Usage(message.into())
-}
-
-/// One of several names.
-fn one_of<T: Copy>(parameter: &str, name: &str, known: &[(&str, T)]) -> Result<T> {
-    let names = || known.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
-    let found = known.iter().find(|(known, _)| *known == name);
-    found
-        .map(|(_, value)| *value)
-        .ok_or_else(|| usage(format!("{parameter} cannot be {name:?}; it is one of {}", names())))
-}
-
-fn threads(given: Option<usize>) -> Result<usize> {
-    match given {
-        Some(threads) if !(1..=1024).contains(&threads) => {
-            Err(usage(format!("threads cannot be {threads}; it is 1 to 1024")))
-        }
-        given => Ok(given.unwrap_or_else(memory::cores)),
-    }
-}
-
-fn memory_budget(given: Option<&Size>) -> Result<u64> {
-    let machine = memory::machine_memory();
-    given.map_or(Ok(machine / 2), |size| size.of(machine))
-}
-
-/// Bytes that may be written beside `path`, which need not exist yet.
-fn disk_budget(given: Option<&Size>, disk: &Disk, path: &Path) -> Result<u64> {
-    let folder = path.ancestors().skip(1).find(|folder| folder.is_dir()).unwrap_or(Path::new("."));
-    let free = disk.free_space(folder)?;
-    given.map_or(Ok((free as f64 * 0.9) as u64), |size| size.of(free))
-}
-
-/// What a build is given, as a mapping.
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
+/// What a build is given.
 pub struct BuildArguments {
     /// The graph to make.
     pub path: PathBuf,
-    memory: Option<Size>,
-    disk: Option<Size>,
-    directed: Option<bool>,
-    weights: Option<String>,
-    ids: Option<String>,
-    format: Option<String>,
-    vertices: Vec<PathBuf>,
-    simple: bool,
-    transpose: bool,
-    order: String,
-    #[pyo3(default)]
-    partition: Option<String>,
-    #[pyo3(default)]
-    layout: Option<String>,
-    stripes: Vec<PathBuf>,
-    threads: Option<usize>,
-    force: bool,
+    input: InputOptions,
+    format: EdgeFormat,
+    options: BuildOptions,
+    settings: BuildSettings,
+    resources: Resources,
 }
 
 impl BuildArguments {
-    /// What the user says of the input, and its format.
-    pub fn input(&self) -> Result<(InputOptions, EdgeFormat)> {
-        let format = self
-            .format
-            .as_deref()
-            .map_or(Ok(EdgeFormat::default()), EdgeFormat::from_str)
-            .map_err(usage)?;
-        let ids = self.ids.as_deref().map(IdKind::from_str).transpose().map_err(usage)?;
-        let options = InputOptions {
-            ids,
-            weights: self.weights()?,
-            directed: self.directed,
-            vertices: self.vertices.clone(),
-            ..InputOptions::default()
+    /// Those of a mapping. What is absent, or `None`, has the library's default.
+    pub fn of(given: &Bound<'_, PyDict>) -> PyResult<Self> {
+        let py = given.py();
+        let mut input = InputSettings::default();
+        let mut arguments = Self {
+            path: PathBuf::new(),
+            input: InputOptions::default(),
+            format: EdgeFormat::default(),
+            options: BuildOptions::default(),
+            settings: BuildSettings::default(),
+            resources: Resources::default(),
         };
-        Ok((options, format))
+        for (name, value) in present(given) {
+            match name.extract()? {
+                "path" => arguments.path = value.extract()?,
+                "directed" => arguments.options.directed = value.extract()?,
+                "simple" => arguments.options.simple = value.extract()?,
+                "force" => arguments.options.force = value.extract()?,
+                "stripes" => arguments.options.stripes = value.extract()?,
+                "vertices" => arguments.input.vertices = value.extract()?,
+                "format" => {
+                    let format = EdgeFormat::from_str(value.extract()?);
+                    arguments.format = format.map_err(|error| failure::usage(py, error))?;
+                }
+                name => {
+                    let found = set(&mut input, name, &value)?
+                        || set(&mut arguments.settings, name, &value)?
+                        || set(&mut arguments.resources, name, &value)?;
+                    if !found {
+                        return Err(unexpected(name));
+                    }
+                }
+            }
+        }
+        arguments.input = InputOptions {
+            directed: arguments.options.directed,
+            vertices: arguments.input.vertices,
+            ..input.options()
+        };
+        Ok(arguments)
     }
 
-    fn weights(&self) -> Result<Option<WeightKind>> {
-        let known = [
-            ("none", WeightKind::None),
-            ("u32", WeightKind::U32),
-            ("f32", WeightKind::F32),
-            ("f64", WeightKind::F64),
-        ];
-        self.weights.as_deref().map(|name| one_of("weights", name, &known)).transpose()
+    /// What the user says of the input, and its format.
+    pub fn input(&self) -> (&InputOptions, EdgeFormat) {
+        (&self.input, self.format)
     }
 
     /// The library's options.
-    pub fn options(&self, disk: &Disk) -> Result<BuildOptions> {
-        let partitions =
-            [("balanced", GridPartition::Balanced), ("uniform", GridPartition::Uniform)];
-        let layouts =
-            [Layout::Grid, Layout::Row, Layout::Hybrid].map(|layout| (layout.name(), layout));
+    pub fn options(&self, disk: &Disk) -> Result<BuildOptions, GraphError> {
         Ok(BuildOptions {
-            memory: memory_budget(self.memory.as_ref())?,
-            disk: Some(disk_budget(self.disk.as_ref(), disk, &self.path)?),
-            threads: threads(self.threads)?,
-            directed: self.directed,
-            weights: self.weights()?,
-            simple: self.simple,
-            transpose: self.transpose,
-            order: one_of(
-                "order",
-                &self.order,
-                &[("degree", Order::Degree), ("original", Order::Original)],
-            )?,
-            partition: one_of(
-                "partition",
-                self.partition.as_deref().unwrap_or("balanced"),
-                &partitions,
-            )?,
-            layout: one_of(
-                "layout",
-                self.layout.as_deref().unwrap_or(Layout::Grid.name()),
-                &layouts,
-            )?,
-            stripes: self.stripes.clone(),
-            force: self.force,
-            ..BuildOptions::default()
+            directed: self.options.directed,
+            weights: self.input.weights,
+            simple: self.options.simple,
+            force: self.options.force,
+            stripes: self.options.stripes.clone(),
+            ..self.settings.options(&self.resources, disk, &self.path)?
         })
     }
 }
 
-/// What a run is given, as a mapping. What is absent, or `None`, has the library's default.
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
-pub struct RunArguments<'py> {
-    memory: Option<Size>,
-    #[pyo3(default)]
-    disk: Option<Size>,
-    threads: Option<usize>,
-    model: Option<String>,
-    read: Option<String>,
-    io: Option<String>,
-    #[pyo3(default)]
-    huge_pages: Option<String>,
-    #[pyo3(default)]
-    block: Option<u64>,
-    #[pyo3(default)]
-    max_gap: Option<Size>,
-    #[pyo3(default)]
-    max_request: Option<Size>,
-    #[pyo3(default)]
-    io_scheduling: Option<String>,
-    #[pyo3(default)]
-    stealing: Option<bool>,
-    #[pyo3(default)]
-    cross_iteration: Option<String>,
-    #[pyo3(default)]
-    sub_blocks: Option<bool>,
-    #[pyo3(default)]
-    precompute: Option<String>,
-    #[pyo3(default)]
-    preset: Option<String>,
-    #[pyo3(default)]
-    source: Option<Bound<'py, PyAny>>,
-    #[pyo3(default)]
-    sources: Option<Vec<Bound<'py, PyAny>>>,
-    /// Exactly so many iterations.
-    #[pyo3(default)]
-    pub iterations: Option<u64>,
-    #[pyo3(default)]
-    tolerance: Option<f64>,
-    #[pyo3(default)]
-    damping: Option<f64>,
-    #[pyo3(default)]
-    delta: Option<f64>,
-    #[pyo3(default)]
-    k: Option<u64>,
-    #[pyo3(default)]
-    exact: Option<bool>,
-    #[pyo3(default)]
-    top: Option<usize>,
+/// What a run is given.
+#[derive(Default)]
+pub struct RunArguments {
+    /// The algorithm's parameters.
+    pub request: Request,
+    settings: RunSettings,
+    resources: Resources,
 }
 
-impl RunArguments<'_> {
-    /// The library's configuration.
-    pub fn config(&self) -> Result<RunConfig> {
-        let models = [MemoryModel::InMemory, MemoryModel::SemiExternal, MemoryModel::FullyExternal]
-            .map(|model| (model.name(), Some(model)));
-        let reads = [
-            ("auto", ReadPolicy::Auto),
-            ("full", ReadPolicy::Full),
-            ("on-demand", ReadPolicy::OnDemand),
-        ];
-        let backends = [
-            ("auto", IoBackend::Auto),
-            ("uring", IoBackend::Uring),
-            ("blocking", IoBackend::Blocking),
-        ];
-        let pages = [("auto", HugePages::Auto), ("on", HugePages::On), ("off", HugePages::Off)];
-        let schedulings = [IoScheduling::Bitmap, IoScheduling::Pluglist]
-            .map(|scheduling| (scheduling.name(), scheduling));
-        let crossings = [
-            CrossIteration::On,
-            CrossIteration::Graphsd,
-            CrossIteration::Fciu,
-            CrossIteration::Sciu,
-            CrossIteration::Off,
-        ]
-        .map(|cross| (cross.name(), cross));
-        let presets = [Preset::Best, Preset::Streaming, Preset::Graphsd, Preset::Seraph]
-            .map(|preset| (preset.name(), preset));
-        let early = [Precompute::Off, Precompute::Gap, Precompute::On]
-            .map(|precompute| (precompute.name(), Some(precompute)));
-        let block = self.block.unwrap_or(4096);
-        if ![512, 4096, 8192].contains(&block) {
-            return Err(usage(format!("block cannot be {block}; it is 512, 4096 or 8192")));
+impl RunArguments {
+    /// Those of a mapping, for a run on `graph`. What is absent, or `None`, has the library's
+    /// default.
+    pub fn of(given: &Bound<'_, PyDict>, graph: &Graph) -> PyResult<Self> {
+        let mut arguments = Self::default();
+        let source = |given: &Bound<'_, PyAny>| source(graph, given);
+        for (name, value) in present(given) {
+            match name.extract()? {
+                "source" => arguments.request.source = Some(source(&value)?),
+                "sources" if value.is_instance_of::<PyString>() => {
+                    return Err(PyTypeError::new_err("sources are several, not a str"));
+                }
+                "sources" => {
+                    let sources = value.try_iter()?.map(|given| source(&given?));
+                    arguments.request.sources = sources.collect::<PyResult<_>>()?;
+                }
+                name => {
+                    let found = set(&mut arguments.request, name, &value)?
+                        || set(&mut arguments.settings, name, &value)?
+                        || set(&mut arguments.resources, name, &value)?;
+                    if !found {
+                        return Err(unexpected(name));
+                    }
+                }
+            }
         }
-        let size = |size: &Option<Size>| size.as_ref().map(|size| size.of(0)).transpose();
-        let config = RunConfig {
-            memory: memory_budget(self.memory.as_ref())?,
-            threads: threads(self.threads)?,
-            model: self.model.as_deref().map_or(Ok(None), |name| one_of("model", name, &models))?,
-            io: one_of("io", self.io.as_deref().unwrap_or("auto"), &backends)?,
-            huge_pages: one_of("huge_pages", self.huge_pages.as_deref().unwrap_or("auto"), &pages)?,
-            block,
-            max_gap: size(&self.max_gap)?,
-            max_request: size(&self.max_request)?,
-            io_scheduling: one_of(
-                "io_scheduling",
-                self.io_scheduling.as_deref().unwrap_or("bitmap"),
-                &schedulings,
-            )?,
-            stealing: self.stealing.unwrap_or(true),
-            precompute: self
-                .precompute
-                .as_deref()
-                .map_or(Ok(None), |name| one_of("precompute", name, &early))?,
-            ..RunConfig::default()
-        };
-        let config = config.with_preset(one_of(
-            "preset",
-            self.preset.as_deref().unwrap_or("best"),
-            &presets,
-        )?);
-        // What is asked for by itself goes before what belongs to a preset.
-        Ok(RunConfig {
-            read: self
-                .read
-                .as_deref()
-                .map_or(Ok(config.read), |name| one_of("read", name, &reads))?,
-            cross_iteration: self
-                .cross_iteration
-                .as_deref()
-                .map_or(Ok(config.cross_iteration), |name| {
-                    one_of("cross_iteration", name, &crossings)
-                })?,
-            sub_blocks: self.sub_blocks.unwrap_or(config.sub_blocks),
-            ..config
-        })
+        Ok(arguments)
     }
 
-    /// The algorithm's parameters, for a run on `graph`.
-    pub fn request(&self, py: Python<'_>, graph: &Graph) -> PyResult<Request> {
-        let of = |given: &Bound<'_, PyAny>| source(py, graph, given);
-        Ok(Request {
-            source: self.source.as_ref().map(of).transpose()?,
-            sources: self.sources.iter().flatten().map(of).collect::<PyResult<_>>()?,
-            iterations: self.iterations,
-            tolerance: self.tolerance,
-            damping: self.damping,
-            delta: self.delta,
-            k: self.k,
-            exact: self.exact.unwrap_or(false),
-            top: self.top,
-        })
+    /// The library's configuration.
+    pub fn config(&self) -> RunConfig {
+        self.settings.config(&self.resources)
     }
 
     /// Says no if a run would write more than it may.
-    pub fn check_disk(&self, graph: &Graph, needed: u64) -> Result<()> {
-        let allowed = disk_budget(self.disk.as_ref(), graph.disk(), graph.path())?;
+    pub fn check_disk(&self, graph: &Graph, needed: u64) -> Result<(), EngineError> {
+        let allowed = self.resources.disk(graph.disk(), graph.path())?;
         if needed > allowed { Err(GraphError::Disk { needed, allowed }.into()) } else { Ok(()) }
     }
 }
 
+/// A keyword, what it does, what it is when it is absent, and the names that it can be, each with
+/// its meaning.
+type Keyword = (String, &'static str, &'static str, Vec<(&'static str, &'static str)>);
+
+/// The keywords that a run takes.
+pub fn keywords() -> Vec<Keyword> {
+    let all = [Request::SWITCHES, Resources::SWITCHES, RunSettings::SWITCHES].concat();
+    let keyword = |switch: &Switch| {
+        let choices = switch.choices.iter().map(|choice| (choice.name, choice.doc));
+        (keyword(switch), switch.doc, switch.default, choices.collect())
+    };
+    all.iter().map(keyword).collect()
+}
+
+fn keyword(switch: &Switch) -> String {
+    switch.name.replace('-', "_")
+}
+
+/// Arguments that are not `None`.
+fn present<'py>(
+    given: &Bound<'py, PyDict>,
+) -> impl Iterator<Item = (Bound<'py, PyString>, Bound<'py, PyAny>)> {
+    let named = |(name, value): (Bound<'py, PyAny>, _)| Some((name.cast_into().ok()?, value));
+    given.iter().filter(|(_, value)| !value.is_none()).filter_map(named)
+}
+
+fn unexpected(name: &str) -> PyErr {
+    let known: Vec<String> = keywords().into_iter().map(|(name, ..)| name).collect();
+    let known = known.join(", ");
+    PyTypeError::new_err(format!("unexpected keyword argument {name:?}; a run takes {known}"))
+}
+
+/// Sets what a keyword names; `false`: no such setting.
+fn set<S: Settings>(settings: &mut S, name: &str, value: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let Some(switch) = S::SWITCHES.iter().find(|switch| keyword(switch) == name) else {
+        return Ok(false);
+    };
+    let error = match settings.set(switch.name, &text(switch, name, value)?) {
+        Some(Err(error)) => error.replace(switch.name, name),
+        _ => return Ok(true),
+    };
+    Err(failure::usage(value.py(), error))
+}
+
+/// A value as the library reads it.
+fn text(switch: &Switch, name: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
+    if matches!(switch.kind, Kind::OnOff | Kind::Flag)
+        && let Ok(on) = value.extract::<bool>()
+    {
+        return Ok(if on { "on" } else { "off" }.to_owned());
+    }
+    let is_text = value.is_instance_of::<PyString>();
+    let fits = match switch.kind {
+        Kind::Number => !is_text && value.extract::<f64>().is_ok(),
+        Kind::Size => is_text || value.extract::<u64>().is_ok(),
+        _ => is_text || value.is_instance_of::<PyInt>() || value.is_instance_of::<PyFloat>(),
+    };
+    if fits {
+        return Ok(value.str()?.to_str()?.trim().to_owned());
+    }
+    let what = if switch.kind == Kind::Number { "a number" } else { "an int or a str" };
+    let given = value.get_type().name()?;
+    Err(PyTypeError::new_err(format!("{name} is {what}, not {given}")))
+}
+
 /// A start vertex. In a graph whose ids are strings, a string of digits is one too.
-fn source(py: Python<'_>, graph: &Graph, given: &Bound<'_, PyAny>) -> PyResult<Source> {
+fn source(graph: &Graph, given: &Bound<'_, PyAny>) -> PyResult<Source> {
     if let Ok(text) = given.cast::<PyString>() {
         let text = text.to_str()?;
         let Ok(source) = Source::from_str(text);
@@ -363,7 +221,7 @@ fn source(py: Python<'_>, graph: &Graph, given: &Bound<'_, PyAny>) -> PyResult<S
     match given.extract::<u64>() {
         Ok(number) => Ok(Source::Key(Key::Number(number))),
         Err(_) if given.is_instance_of::<PyInt>() => {
-            Err(crate::failure::usage(py, format!("there is no vertex {given}")))
+            Err(failure::usage(given.py(), format!("there is no vertex {given}")))
         }
         Err(_) => Err(PyTypeError::new_err(format!(
             "a source is an int or a str, not {}",

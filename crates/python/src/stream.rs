@@ -3,18 +3,15 @@
 
 use std::sync::Arc;
 
-use arrow::{
-    array::{
-        ArrayRef, Float32Array, Float64Array, RecordBatch, RecordBatchReader, StringBuilder,
-        UInt32Array, UInt64Array,
-    },
-    datatypes::{DataType, Field, Schema, SchemaRef},
-    error::ArrowError,
+use arrow_array::{
+    ArrayRef, Float32Array, Float64Array, RecordBatch, RecordBatchReader, UInt32Array, UInt64Array,
+    builder::StringBuilder,
 };
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use outercore_engine::{Cell, Column, Meaning, NumberKind};
 use outercore_graph::{Keys, Result};
 
-use crate::{ids::Ranks, outcome::Columns};
+use crate::{columns::Columns, ids::Ranks};
 
 /// Rows of a batch.
 const BATCH: usize = 64 << 10;

@@ -123,9 +123,10 @@ def test_errors_of_arrow_batches_are_theirs(path):
         ({"order": "best"}, "degree, original"),
         ({"weights": "u8"}, "none, u32, f32, f64"),
         ({"weights": "f64"}, "has none"),
-        ({"ids": "guid"}, "dense u64 string"),
+        ({"ids": "guid"}, "dense, u64, string"),
         ({"format": "docx"}, "known: auto"),
         ({"threads": 0}, "1 to 1024"),
+        ({"layout": "column"}, "grid, row, hybrid"),
     ],
 )
 def test_bad_options_of_a_build(options, what, path):
@@ -159,7 +160,9 @@ def test_an_existing_graph_stays(path):
         ("pagerank", {"model": "cloud"}, "in-memory, semi-external"),
         ("pagerank", {"read": "never"}, "auto, full, on-demand"),
         ("pagerank", {"io": "tape"}, "auto, uring, blocking"),
-        ("pagerank", {"block": 3}, "512, 4096 or 8192"),
+        ("pagerank", {"block": 3}, "512, 4096, 8192"),
+        ("pagerank", {"max_gap": "wide"}, "is not a size"),
+        ("pagerank", {"sub_blocks": "some"}, "sub_blocks cannot be"),
         ("page", {}, "there is no algorithm page"),
     ],
 )
@@ -185,6 +188,10 @@ def test_wrong_types(path):
         graph.run("bfs", sauce=1)
     with pytest.raises(TypeError):
         graph.pagerank(iterations="many")
+    with pytest.raises(TypeError, match="threads is a number"):
+        graph.pagerank(threads="2")
+    with pytest.raises(TypeError, match="sources"):
+        graph.multi_source("12")
     with pytest.raises(TypeError):
         graph.pagerank(progress=7)
 

@@ -90,6 +90,76 @@ def test_kcore(graph, edges):
     assert by_id(result, result.cores) == nx.core_number(simple)
 
 
+def test_pagerank_delta(graph, edges):
+    result = graph.pagerank_delta(tolerance=1e-12, iterations=1000, top=3)
+    expected = nx.pagerank(nx.MultiDiGraph(edges), tol=1e-12, max_iter=1000)
+    assert by_id(result, result.scores) == pytest.approx(expected, abs=1e-9)
+    assert len(result.summary["top"]) == 3
+    assert graph.pagerank_delta(iterations=2).report["iterations"] == 2
+
+
+def test_betweenness(edges, path):
+    simple = nx.DiGraph(edge for edge in edges if edge[0] != edge[1])
+    graph = oc.build(list(simple.edges()), path)
+    result = graph.betweenness(top=5)
+    expected = nx.betweenness_centrality(simple, normalized=False)
+    assert by_id(result, result.scores) == pytest.approx(expected)
+    assert len(result.summary["top"]) == 5
+    some = sorted(simple.nodes())[:3]
+    partly = graph.betweenness(some)
+    expected = nx.betweenness_centrality_subset(simple, some, list(simple.nodes()), normalized=False)
+    assert by_id(partly, partly.scores) == pytest.approx(expected)
+    assert graph.betweenness(source for source in some).scores.tolist() == partly.scores.tolist()
+
+
+def test_multi_source(graph, edges):
+    sources = sorted({source for source, _ in edges})[:5]
+    result = graph.multi_source(sources)
+    reached, sums = {}, {}
+    for source in sources:
+        for vertex, distance in nx.single_source_shortest_path_length(nx.DiGraph(edges), source).items():
+            reached[vertex] = reached.get(vertex, 0) + 1
+            sums[vertex] = sums.get(vertex, 0) + distance
+    assert {vertex: count for vertex, count in by_id(result, result.reached).items() if count > 0} == reached
+    found = by_id(result, result.distance_sums)
+    assert {vertex: found[vertex] for vertex in reached} == sums
+    assert result.summary["sources"] == len(sources) and result.summary["reached_pairs"] == sum(reached.values())
+
+
+def test_spmv(edges, path):
+    weights = [number % 7 + 1 for number in range(len(edges))]
+    result = oc.build([(*edge, weight) for edge, weight in zip(edges, weights)], path).spmv()
+    products = dict.fromkeys((vertex for edge in edges for vertex in edge), 0)
+    for (_, target), weight in zip(edges, weights):
+        products[target] += weight
+    assert by_id(result, result.products) == products
+    assert result.summary["norm"] == pytest.approx(np.linalg.norm(list(products.values())))
+
+
+def test_every_algorithm_has_its_method():
+    for name in oc.ALGORITHMS:
+        assert callable(getattr(oc.Graph, name.replace("-", "_"))), name
+
+
+def test_every_option_is_documented():
+    from outercore import _options
+    from outercore import _outercore as native
+
+    parameters = "source sources iterations tolerance damping delta k exact top".split()
+    assert set(_options.Options.__annotations__) == {name for name, *_ in native.KEYWORDS} - set(parameters) | {"progress"}
+    for name in _options.Options.__annotations__:
+        assert f"``{name}``" in oc.Graph.__doc__
+
+
+def test_options_are_those_of_the_command_line(graph):
+    report = graph.pagerank(
+        iterations=2, memory="256M", model="semi-external", read="full", io="blocking", huge_pages="off", block=8192,
+        max_gap="32K", max_request=1 << 20, io_scheduling="pluglist", stealing=False, cross_iteration="off", sub_blocks=False,
+        precompute="off", preset="streaming", threads=1, disk="50%",
+    ).report
+    assert (report["memory_model"], report["io_backend"], report["threads"]) == ("semi-external", "blocking", 1)
+
+
 def test_results_do_not_depend_on_threads(graph):
     one, two = (graph.pagerank(iterations=5, threads=threads).scores for threads in (1, 2))
     assert np.array_equal(one, two)

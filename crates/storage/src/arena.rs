@@ -22,16 +22,18 @@ const HUGE: usize = 2 << 20;
 /// buffer).
 pub const READABLE_PAST: usize = 64;
 
-/// Whether memory is to be backed by huge pages.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum HugePages {
-    /// Use them if the system allows it.
-    #[default]
-    Auto,
-    /// Fail without them.
-    On,
-    /// Do not use them.
-    Off,
+crate::named! {
+    /// Whether memory is to be backed by huge pages.
+    #[derive(Debug, Default)]
+    pub enum HugePages: "way to take memory" {
+        /// Where the system grants them.
+        #[default]
+        Auto = "auto",
+        /// Always, or an error.
+        On = "on",
+        /// Never.
+        Off = "off",
+    }
 }
 
 impl HugePages {

@@ -16,6 +16,9 @@
 //! - [`spill`]: [`Spill`], partitions of bytes in one scratch file, for sorting what does not fit
 //!   into memory.
 //! - [`memory`]: what the process uses and what the machine allows.
+//! - [`named`]: switches, enums each value of which has a name and a line of documentation;
+//!   [`settings`]: structs of them, of which the faces make options; [`size`]: `512M`, `25%`;
+//!   [`resources`]: [`Resources`], what a process may use.
 //! - [`error`]: what can go wrong, as [`StorageError`].
 
 pub mod arena;
@@ -26,7 +29,11 @@ pub mod disk;
 pub mod error;
 pub mod fault;
 pub mod memory;
+pub mod named;
 pub mod pages;
+pub mod resources;
+pub mod settings;
+pub mod size;
 pub mod spill;
 pub mod stripe;
 pub mod writer;
@@ -40,7 +47,11 @@ pub use device::DeviceProfile;
 pub use disk::{DirLock, Disk, DiskFile, IoCounters};
 pub use error::{Result, StorageError};
 pub use fault::{Fault, FaultPlan};
+pub use named::{Choice, Named};
 pub use pages::{MergePolicy, PageRun, PageSet};
+pub use resources::Resources;
+pub use settings::Settings;
+pub use size::{Bytes, Size};
 pub use spill::{Extent, Spill, SpillReader};
 pub use stripe::{StripeLayout, StripedFile};
 pub use writer::{SectionSummary, SectionWriter};

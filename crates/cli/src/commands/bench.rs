@@ -5,14 +5,13 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use outercore_engine::{Result, human_bytes};
 use outercore_storage::{
-    Disk,
+    Bytes, Disk, IoBackend,
     device::{self, DevicePoint, DeviceProfile, MeasureOptions, Pattern},
 };
 
 use crate::{
-    options::IoName,
     output::{self, grouped, note, print_json, printable},
-    size::bytes,
+    switches::named,
 };
 
 const EXAMPLES: &str = "Examples:
@@ -42,8 +41,8 @@ struct Device {
     #[arg(long, value_name = "SIZE", default_value = "1G", value_parser = file_size)]
     size: u64,
     /// How reads are submitted
-    #[arg(long, value_enum, default_value = "auto")]
-    io: IoName,
+    #[arg(long, value_parser = named::<IoBackend>(), default_value = "auto")]
+    io: IoBackend,
     /// Print one JSON object on standard output instead of text
     #[arg(long)]
     json: bool,
@@ -51,7 +50,7 @@ struct Device {
 
 /// Smaller files would measure the device's own cache.
 fn file_size(text: &str) -> std::result::Result<u64, String> {
-    let size = bytes(text)?;
+    let Bytes(size) = text.parse()?;
     if size >= 64 << 20 { Ok(size) } else { Err("the file must have at least 64M".to_owned()) }
 }
 
@@ -68,11 +67,8 @@ impl Device {
         if !self.json {
             note(&format!("measuring {}: about ten seconds", self.dir.display()));
         }
-        let options = MeasureOptions {
-            bytes: self.size,
-            backend: self.io.into(),
-            ..MeasureOptions::default()
-        };
+        let options =
+            MeasureOptions { bytes: self.size, backend: self.io, ..MeasureOptions::default() };
         let disk = Disk::new();
         let profile = device::measure(&disk, &self.dir, &options)?;
         device::store_profile(&disk, &self.dir, &profile)?;

@@ -7,7 +7,7 @@ use outercore_engine::{Result, human_bytes};
 use outercore_graph::{
     BuildOptions, WeightKind,
     format::Manifest,
-    input::{EdgeSource, IdKind, Input, InputOptions},
+    input::{EdgeSource, Input, InputOptions, InputSettings},
 };
 use outercore_interchange::EdgeFormat;
 use outercore_storage::{Disk, memory};
@@ -16,6 +16,7 @@ use serde_json::json;
 use crate::{
     options::Making,
     output::{self, grouped, note, print_json},
+    switches::Switches,
 };
 
 const EXAMPLES: &str = "Examples:
@@ -39,12 +40,8 @@ pub struct Build {
     /// auto, text, csv, mtx, dimacs, graphalytics, pairs-u32, pairs-u64 or parquet
     #[arg(long, default_value = "auto", hide_default_value = true, value_name = "FORMAT")]
     format: EdgeFormat,
-    /// none, u32, f32 or f64 [default: none unless the format has weights]
-    #[arg(long, value_name = "TYPE", value_parser = weights)]
-    weights: Option<WeightKind>,
-    /// dense, u64 or string [default: found out]
-    #[arg(long, value_name = "KIND")]
-    ids: Option<IdKind>,
+    #[command(flatten)]
+    settings: Switches<InputSettings>,
     /// A list of vertices that exist whether or not they have edges (repeatable)
     #[arg(long, value_name = "FILE")]
     vertices: Vec<PathBuf>,
@@ -52,29 +49,17 @@ pub struct Build {
     making: Making,
 }
 
-fn weights(name: &str) -> std::result::Result<WeightKind, String> {
-    match name {
-        "none" => Ok(WeightKind::None),
-        "u32" => Ok(WeightKind::U32),
-        "f32" => Ok(WeightKind::F32),
-        "f64" => Ok(WeightKind::F64),
-        _ => Err(format!("unknown type of weights {name:?}; known: none u32 f32 f64")),
-    }
-}
-
 impl Build {
     pub fn run(&self) -> Result<()> {
         let disk = Disk::new();
         let options = InputOptions {
-            ids: self.ids,
-            weights: self.weights,
             directed: self.making.directed(),
             vertices: self.vertices.clone(),
-            ..InputOptions::default()
+            ..self.settings.0.options()
         };
         let inputs: Vec<Input> = self.inputs.iter().cloned().map(Input::from).collect();
         let source = outercore_interchange::open(&disk, &inputs, self.format, &options)?;
-        let build = BuildOptions { weights: self.weights, ..self.making.options(&disk)? };
+        let build = BuildOptions { weights: options.weights, ..self.making.options(&disk)? };
         make(&disk, &*source, &self.making, &build)
     }
 }
@@ -124,10 +109,8 @@ pub fn headline(graph: &str, manifest: &Manifest) -> String {
     };
     let kind = if manifest.directed { "directed" } else { "undirected" };
     let weights = match manifest.weights {
-        WeightKind::None => "",
-        WeightKind::U32 => ", weights u32",
-        WeightKind::F32 => ", weights f32",
-        WeightKind::F64 => ", weights f64",
+        WeightKind::None => String::new(),
+        weights => format!(", weights {weights}"),
     };
     format!(
         "{graph}: {} vertices{isolated}, {} {kind} edges{weights}",

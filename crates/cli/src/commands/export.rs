@@ -3,17 +3,16 @@
 use std::{path::PathBuf, time::Instant};
 
 use clap::Args;
-use outercore_engine::Result;
+use outercore_engine::{Resources, Result};
 use outercore_graph::Graph;
 use outercore_interchange::{ExportFormat, WriteOptions, export_edges};
-use outercore_storage::{Disk, memory};
+use outercore_storage::{Disk, Size, memory};
 use serde_json::json;
 
 use crate::{
     options::Face,
     output::{self, grouped, print_json, printable},
     signals,
-    size::Size,
 };
 
 const EXAMPLES: &str = "Examples:
@@ -45,7 +44,7 @@ impl Export {
         ExportFormat::of(&self.output)?;
         let begin = Instant::now();
         let graph = Graph::open(&Disk::new(), &self.graph)?;
-        let budget = self.memory.unwrap_or(Size::Percent(50.0)).of(memory::machine_memory());
+        let budget = Resources { memory: self.memory, ..Resources::default() }.memory();
         let tables = budget.saturating_sub(memory::current_rss_bytes() + WRITING);
         let meter = self.face.meter();
         meter.start("writing edges", Some(graph.edges()));

@@ -3,13 +3,12 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use outercore_engine::{Result, human_bytes};
+use outercore_engine::{Named, Result, human_bytes};
 use outercore_graph::{
-    Graph, Layout, Order,
+    Graph, GraphInfo, Layout,
     format::{IdTable, Manifest},
 };
 use outercore_storage::Disk;
-use serde_json::json;
 
 use super::build::headline;
 use crate::output::{self, grouped, print_json, printable};
@@ -32,78 +31,53 @@ pub struct Info {
 impl Info {
     pub fn run(&self) -> Result<()> {
         let graph = Graph::open(&Disk::new(), &self.graph)?;
-        let manifest = graph.manifest();
-        let hub = if manifest.connected > 0 {
-            Some(graph.key_of(manifest.max_out_degree.1)?)
-        } else {
-            None
-        };
-        let bytes: u64 = manifest.sections.iter().map(|section| section.bytes).sum();
+        let info = GraphInfo::of(&graph)?;
         if self.json {
-            let sections: Vec<_> = manifest
-                .sections
-                .iter()
-                .map(|section| json!({"name": section.name, "bytes": section.bytes, "striped": section.striped}))
-                .collect();
-            return print_json(&json!({
-                "schema": 1, "graph": self.graph.display().to_string(), "format_version": manifest.version, "uuid": manifest.uuid,
-                "vertices": manifest.vertices, "connected": manifest.connected, "edges": manifest.edges, "directed": manifest.directed,
-                "transpose": manifest.transpose, "simple": manifest.simple, "weights": manifest.weights, "negative_weights": manifest.negative_weights,
-                "order": manifest.order, "ids": manifest.ids, "max_out_degree": manifest.max_out_degree.0,
-                "max_out_degree_vertex": hub.map(|hub| hub.to_string()), "max_in_degree": in_degree(manifest), "bytes": bytes,
-                "layout": manifest.layout, "shares": manifest.shares(), "stripes": manifest.stripes, "sections": sections,
-            }));
+            return print_json(&info);
         }
-        let name = self.graph.display().to_string();
-        let mut lines = vec![headline(&name, manifest)];
-        let mut line = |name: &str, value: String| lines.push(format!("  {name:<16}{value}"));
-        let mean = manifest.edges as f64 / manifest.connected.max(1) as f64
-            * if manifest.directed { 1.0 } else { 2.0 };
-        let kind = if manifest.directed { "out-degree" } else { "degree" };
-        if let Some(hub) = hub {
-            line(
-                kind,
-                format!(
-                    "{mean:.1} on average, {} at most (vertex {hub})",
-                    grouped(manifest.max_out_degree.0)
-                ),
-            );
-        }
-        if let (true, Some(degree)) = (manifest.directed, in_degree(manifest)) {
-            line("in-degree", format!("{} at most", grouped(degree)));
-        }
-        line(
-            "incoming edges",
-            if manifest.directed && !manifest.transpose { "not kept" } else { "kept" }.to_owned(),
-        );
-        line(
-            "duplicates",
-            if manifest.simple { "dropped, and self-loops too" } else { "kept" }.to_owned(),
-        );
-        line("order", order(manifest.order).to_owned());
-        line("ids", ids(manifest));
-        line("layout", layout(manifest));
-        line(
-            "format",
-            format!(
-                "version {}, a CRC-32C for each 4 KiB page; `outercore check` verifies them",
-                manifest.version
-            ),
-        );
-        for stripe in &manifest.stripes {
-            line("stripe", stripe.display().to_string());
-        }
-        line("on disk", human_bytes(bytes));
-        for section in &manifest.sections {
-            line("", format!("{:<18}{:>12}", section.name, human_bytes(section.bytes)));
-        }
-        output::print(&printable(&lines.join("\n")))
+        output::print(&printable(&table(graph.manifest(), &info)))
     }
 }
 
-/// The largest in-degree, if it is known.
-fn in_degree(manifest: &Manifest) -> Option<u64> {
-    (!manifest.directed || manifest.transpose).then_some(manifest.max_in_degree)
+/// The figures as a person reads them.
+fn table(manifest: &Manifest, info: &GraphInfo) -> String {
+    let mut lines = vec![headline(&info.graph, manifest)];
+    let mut line = |name: &str, value: String| lines.push(format!("  {name:<16}{value}"));
+    let ends = if info.directed { 1.0 } else { 2.0 };
+    let mean = info.edges as f64 / info.connected.max(1) as f64 * ends;
+    if let Some(hub) = &info.max_out_degree_vertex {
+        let most = grouped(info.max_out_degree);
+        let name = if info.directed { "out-degree" } else { "degree" };
+        line(name, format!("{mean:.1} on average, {most} at most (vertex {hub})"));
+    }
+    if let (true, Some(degree)) = (info.directed, info.max_in_degree) {
+        line("in-degree", format!("{} at most", grouped(degree)));
+    }
+    let incoming = if info.max_in_degree.is_some() { "kept" } else { "not kept" };
+    line("incoming edges", incoming.to_owned());
+    let duplicates = if info.simple { "dropped, and self-loops too" } else { "kept" };
+    line("duplicates", duplicates.to_owned());
+    line("order", format!("{}: {}", info.order, meaning(info.order)));
+    line("ids", ids(manifest));
+    line("layout", layout(manifest));
+    let sums = "a CRC-32C for each 4 KiB page; `outercore check` verifies them";
+    line("format", format!("version {}, {sums}", info.format_version));
+    for stripe in &info.stripes {
+        line("stripe", stripe.display().to_string());
+    }
+    line("on disk", human_bytes(info.bytes));
+    for section in &info.sections {
+        line("", format!("{:<18}{:>12}", section.name, human_bytes(section.bytes)));
+    }
+    lines.join("\n")
+}
+
+/// What a name means, as the end of a line.
+fn meaning<T: Named>(value: T) -> String {
+    let doc = T::CHOICES.iter().find(|choice| choice.name == value.name());
+    let doc = doc.map_or("", |choice| choice.doc).trim_end_matches('.');
+    let mut letters = doc.chars();
+    letters.next().map(|first| first.to_lowercase().chain(letters).collect()).unwrap_or_default()
 }
 
 /// How the edges lie that full passes read, and how many lie how.
@@ -121,13 +95,6 @@ fn layout(manifest: &Manifest) -> String {
         }
         (Layout::Row, _) => "row: passes over all edges read the lists".to_owned(),
         _ => "grid: passes over all edges read tiles".to_owned(),
-    }
-}
-
-fn order(order: Order) -> &'static str {
-    match order {
-        Order::Degree => "descending degree",
-        Order::Original => "ascending original id",
     }
 }
 

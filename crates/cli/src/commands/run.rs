@@ -3,19 +3,21 @@
 use std::{fmt::Write, path::PathBuf, time::Instant};
 
 use clap::{Args, builder::PossibleValuesParser};
-use outercore_algorithms::{Algorithm, NAMES, by_name};
+use outercore_algorithms::{Algorithm, NAMES, Request, by_name};
 use outercore_engine::{
-    EngineError, Figure, Outcome, Result, RunConfig, RunReport, TopRow, human_bytes,
+    EngineError, Figure, Outcome, Resources, Result, RunConfig, RunReport, RunSettings, TopRow,
+    human_bytes,
 };
 use outercore_graph::{Graph, GraphError};
 use outercore_interchange::{ResultFormat, WriteOptions, top_rows, write_result_with};
 use outercore_storage::{Disk, memory};
 
 use crate::{
-    options::{Face, Parameters, Running},
+    options::Face,
     output::{self, grouped, note, print_json, printable, real},
     progress::Meter,
     signals,
+    switches::Switches,
 };
 
 const EXAMPLES: &str = "Examples:
@@ -44,9 +46,11 @@ pub struct Asked {
     /// The graph
     graph: PathBuf,
     #[command(flatten, next_help_heading = "Parameters of the algorithms")]
-    parameters: Parameters,
+    request: Switches<Request>,
     #[command(flatten, next_help_heading = "How it runs")]
-    running: Running,
+    resources: Switches<Resources>,
+    #[command(flatten, next_help_heading = "How it runs")]
+    settings: Switches<RunSettings>,
     /// Write a result for each vertex, by original id: FILE.parquet, FILE.csv, FILE.npy, or
     /// FILE.graphalytics (the benchmark's own format)
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
@@ -58,7 +62,7 @@ pub struct Asked {
 impl Asked {
     /// Everything that can be refused before the work begins.
     pub fn prepare(&self) -> Result<(Box<dyn Algorithm>, Graph, RunConfig)> {
-        let algorithm = by_name(&self.algorithm, &self.parameters.request())?;
+        let algorithm = by_name(&self.algorithm, &self.request.0)?;
         if let Some(path) = &self.output {
             ResultFormat::of(path)?;
             if !algorithm.has_columns() {
@@ -71,9 +75,9 @@ impl Asked {
             }
         }
         let graph = Graph::open(&Disk::new(), &self.graph)?;
-        let config = self.running.config();
+        let config = self.settings.0.config(&self.resources.0);
         let needed = algorithm.plan(&graph, &config)?.disk_bytes;
-        let allowed = self.running.resources.disk(graph.disk(), &self.graph)?;
+        let allowed = self.resources.0.disk(graph.disk(), &self.graph)?;
         if needed > allowed {
             return Err(GraphError::Disk { needed, allowed }.into());
         }
@@ -85,7 +89,7 @@ impl Run {
     pub fn run(&self) -> Result<()> {
         let asked = &self.asked;
         let (algorithm, graph, config) = asked.prepare()?;
-        let meter = Meter::of_run(asked.face.progress, asked.parameters.iterations);
+        let meter = Meter::of_run(asked.face.progress, asked.request.0.iterations);
         let mut outcome = algorithm.run(&graph, &config, &meter)?;
         meter.finish();
         if let Some(path) = &asked.output {
@@ -106,7 +110,7 @@ impl Run {
         if asked.face.json {
             return print_json(&outcome.report);
         }
-        let rows = best(&graph, &outcome, asked.parameters.top.unwrap_or(10))?;
+        let rows = best(&graph, &outcome, asked.request.0.top.unwrap_or(10))?;
         output::print(&printable(&table(&outcome, &rows)))
     }
 }

@@ -26,6 +26,7 @@ mod relabel;
 mod rows;
 mod sample;
 mod sections;
+mod settings;
 mod sorting;
 mod spool;
 mod staging;
@@ -36,6 +37,7 @@ use std::path::{Path, PathBuf};
 
 use outercore_storage::Disk;
 
+pub use self::settings::BuildSettings;
 use self::{
     access::SourceAccess,
     cells::CellCounts,

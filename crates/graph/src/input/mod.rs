@@ -46,7 +46,7 @@ use std::path::{Path, PathBuf};
 
 use outercore_storage::Disk;
 
-pub use self::options::{Format, IdKind, InputOptions};
+pub use self::options::{Format, IdKind, InputOptions, InputSettings};
 use self::source::Source;
 pub use crate::types::WeightKind;
 use crate::{

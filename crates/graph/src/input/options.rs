@@ -1,103 +1,60 @@
 //! What the user may say about an input.
 
-use std::{path::PathBuf, str::FromStr};
+use std::path::PathBuf;
 
 use super::WeightKind;
 
-/// The format of an edge list.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Format {
-    /// Found out by magic bytes, extension and content.
-    #[default]
-    Auto,
-    /// Lines of two ids and perhaps a weight, with any separator.
-    Text,
-    /// The same, separated by commas (or semicolons, or tabs).
-    Csv,
-    /// Matrix Market, coordinate.
-    MatrixMarket,
-    /// DIMACS: `.gr` of the 9th challenge, and `edge` or `col` graphs.
-    Dimacs,
-    /// LDBC Graphalytics: `.e` with `.v` and `.properties` beside it.
-    Graphalytics,
-    /// Little-endian pairs of u32.
-    PairsU32,
-    /// Little-endian pairs of u64.
-    PairsU64,
-}
-
-impl Format {
-    /// Every format.
-    pub const ALL: [Format; 8] = [
-        Format::Auto,
-        Format::Text,
-        Format::Csv,
-        Format::MatrixMarket,
-        Format::Dimacs,
-        Format::Graphalytics,
-        Format::PairsU32,
-        Format::PairsU64,
-    ];
-
-    /// The names of all formats, in the order of [`Format::ALL`].
-    pub const NAMES: [&'static str; 8] =
-        ["auto", "text", "csv", "mtx", "dimacs", "graphalytics", "pairs-u32", "pairs-u64"];
-
-    /// Its name, as in `--format`.
-    pub fn name(self) -> &'static str {
-        Self::NAMES[self as usize]
+outercore_storage::named! {
+    /// The format of an edge list.
+    #[derive(Debug, Default)]
+    pub enum Format: "format" {
+        /// Found out by magic bytes, extension and content.
+        #[default]
+        Auto = "auto",
+        /// Lines of two ids and perhaps a weight, with any separator.
+        Text = "text",
+        /// The same, separated by commas (or semicolons, or tabs).
+        Csv = "csv",
+        /// Matrix Market, coordinate.
+        MatrixMarket = "mtx",
+        /// DIMACS: `.gr` of the 9th challenge, and `edge` or `col` graphs.
+        Dimacs = "dimacs",
+        /// LDBC Graphalytics: `.e` with `.v` and `.properties` beside it.
+        Graphalytics = "graphalytics",
+        /// Little-endian pairs of u32.
+        PairsU32 = "pairs-u32",
+        /// Little-endian pairs of u64.
+        PairsU64 = "pairs-u64",
     }
 }
 
-impl FromStr for Format {
-    type Err = String;
-
-    fn from_str(name: &str) -> Result<Self, String> {
-        let index = Self::NAMES.iter().position(|known| *known == name);
-        index
-            .map(|index| Self::ALL[index])
-            .ok_or_else(|| format!("unknown format {name:?}; known: {}", Self::NAMES.join(" ")))
+outercore_storage::named! {
+    /// How ids are to be taken.
+    #[derive(Debug)]
+    pub enum IdKind: "kind of ids" {
+        /// Numbers, of which nearly all below the largest exist: `0..n` or `1..=n`.
+        Dense = "dense",
+        /// Any numbers below 2^64.
+        Numbers = "u64",
+        /// Any strings.
+        Names = "string",
     }
 }
 
-impl std::fmt::Display for Format {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.name())
+outercore_storage::settings! {
+    /// How an input is to be taken.
+    pub struct InputSettings {
+        /// The type of the weights.
+        weights: Option<WeightKind> = ("weights", "TYPE", "none unless the format has weights"),
+        /// What ids are.
+        ids: Option<IdKind> = ("ids", "KIND", "found out"),
     }
 }
 
-/// How ids are to be taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum IdKind {
-    /// Numbers, of which nearly all below the largest exist: `0..n` or `1..=n`.
-    Dense,
-    /// Any numbers below 2^64.
-    Numbers,
-    /// Any strings.
-    Names,
-}
-
-impl IdKind {
-    /// Its name, as in `--ids`.
-    pub fn name(self) -> &'static str {
-        match self {
-            IdKind::Dense => "dense",
-            IdKind::Numbers => "u64",
-            IdKind::Names => "string",
-        }
-    }
-}
-
-impl FromStr for IdKind {
-    type Err = String;
-
-    fn from_str(name: &str) -> Result<Self, String> {
-        match name {
-            "dense" => Ok(IdKind::Dense),
-            "u64" => Ok(IdKind::Numbers),
-            "string" => Ok(IdKind::Names),
-            _ => Err(format!("unknown kind of ids {name:?}; known: dense u64 string")),
-        }
+impl InputSettings {
+    /// The options of an input; what is not asked for is as usual.
+    pub fn options(&self) -> InputOptions {
+        InputOptions { ids: self.ids, weights: self.weights, ..InputOptions::default() }
     }
 }
 

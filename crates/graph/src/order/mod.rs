@@ -7,21 +7,20 @@ mod counts;
 mod degree;
 mod original;
 
-use serde::{Deserialize, Serialize};
-
 pub(crate) use self::counts::DegreeCounts;
 use self::{degree::ByDegree, original::ByOriginalId};
 use crate::error::Result;
 
-/// The order of the vertices on disk.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Order {
-    /// Descending total degree, ties by original id.
-    #[default]
-    Degree,
-    /// Ascending original id.
-    Original,
+outercore_storage::named! {
+    /// The order of the vertices on disk.
+    #[derive(Debug, Default)]
+    pub enum Order: "order" {
+        /// Hubs first: descending total degree, ties by original id.
+        #[default]
+        Degree = "degree",
+        /// Ascending original id.
+        Original = "original",
+    }
 }
 
 /// The total degree of each vertex, in ascending order of original id.

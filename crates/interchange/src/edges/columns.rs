@@ -1,14 +1,13 @@
 //! Which columns of a table are the ends and the weight of its edges, and a batch of them as edges.
 
-use arrow::{
-    array::{Array, ArrayRef, AsArray, StringArray},
-    compute::{CastOptions, cast_with_options},
-    datatypes::{DataType, Field, Float64Type, Schema, UInt64Type},
-};
+use arrow_array::{Array, ArrayRef, StringArray};
+use arrow_schema::{DataType, Field, Schema};
 use outercore_graph::{
     WeightKind,
     input::{EdgeBatch, Ends, IdKind, InputOptions, Names, VertexBatch},
 };
+
+use super::convert;
 
 const SOURCES: [&str; 3] = ["src", "source", "from"];
 const TARGETS: [&str; 5] = ["dst", "target", "to", "dest", "destination"];
@@ -180,62 +179,38 @@ fn weight_kind(field: &Field) -> Result<WeightKind, Misfit> {
     }
 }
 
-/// Casts; what has no counterpart becomes null, and is the first row that complains. Rows that were
-/// null before complain too.
-fn convert(
-    array: &ArrayRef,
-    kind: &DataType,
-    name: &str,
-    why: impl Fn(usize) -> String,
-) -> Result<ArrayRef, RowFault> {
-    if let Some(nulls) = array.logical_nulls()
-        && let Some(row) = (0..nulls.len()).find(|&row| nulls.is_null(row))
-    {
-        return Err(RowFault {
+/// The values of a column, without a dictionary. The first row without one complains.
+fn values(array: &ArrayRef, name: &str) -> Result<ArrayRef, RowFault> {
+    let nulls = array.logical_nulls();
+    match nulls.and_then(|nulls| (0..nulls.len()).find(|&row| nulls.is_null(row))) {
+        Some(row) => Err(RowFault {
             row,
             what: format!("column {name} has no value (null)"),
             advice: "drop such rows, or fill them in",
-        });
-    }
-    let converted =
-        cast_with_options(array, kind, &CastOptions { safe: true, ..CastOptions::default() })
-            .map_err(|error| RowFault {
-                row: 0,
-                what: format!("column {name}: {error}"),
-                advice: "",
-            })?;
-    match (0..converted.len()).find(|&row| converted.is_null(row)) {
-        Some(row) if converted.null_count() > 0 => {
-            Err(RowFault { row, what: format!("column {name}: {}", why(row)), advice: "" })
-        }
-        _ => Ok(converted),
+        }),
+        None => Ok(convert::plain(array)),
     }
 }
 
-/// The value of a row, for complaints.
-fn shown(array: &ArrayRef, row: usize) -> String {
-    let text = arrow::util::display::array_value_to_string(array, row).unwrap_or_default();
-    text.chars().take(40).flat_map(char::escape_debug).collect()
+/// A row whose value is not what it has to be.
+fn wrong(array: &ArrayRef, name: &str, row: usize, what: &str) -> RowFault {
+    let what = format!("column {name}: {} is not {what}", convert::shown(array, row));
+    RowFault { row, what, advice: "" }
 }
 
 fn numbers(array: &ArrayRef, name: &str) -> Result<Vec<u64>, RowFault> {
-    let why = |row| format!("{} is not an unsigned 64-bit number", shown(array, row));
-    let converted = convert(array, &DataType::UInt64, name, why)?;
-    Ok(converted.as_primitive::<UInt64Type>().values().to_vec())
+    let array = values(array, name)?;
+    convert::numbers(&array).map_err(|row| wrong(&array, name, row, "an unsigned 64-bit number"))
 }
 
 fn strings(array: &ArrayRef, name: &str) -> Result<StringArray, RowFault> {
-    let converted = convert(array, &DataType::Utf8, name, |row| {
-        format!("{} is not UTF-8 text", shown(array, row))
-    })?;
-    Ok(converted.as_string::<i32>().clone())
+    let array = values(array, name)?;
+    convert::texts(&array).map_err(|row| wrong(&array, name, row, "UTF-8 text"))
 }
 
 fn weights(array: &ArrayRef, name: &str, kind: WeightKind) -> Result<Vec<f64>, RowFault> {
-    let converted = convert(array, &DataType::Float64, name, |row| {
-        format!("{} is not a number", shown(array, row))
-    })?;
-    let weights = converted.as_primitive::<Float64Type>().values().to_vec();
+    let array = values(array, name)?;
+    let weights = convert::reals(&array).map_err(|row| wrong(&array, name, row, "a number"))?;
     let whole = |weight: f64| weight.trunc() == weight && (0.0..4_294_967_296.0).contains(&weight);
     let fits = |weight: f64| match kind {
         WeightKind::U32 => whole(weight),

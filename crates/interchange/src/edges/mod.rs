@@ -1,12 +1,14 @@
 //! Edge lists of every format as one call: text and the other formats of `outercore_graph::input`,
 //! Parquet files, Arrow streams.
 //!
-//! - `columns`: which columns are the ends and the weight; a batch of them as edges.
+//! - `columns`: which columns are the ends and the weight; a batch of them as edges. `convert`:
+//!   their values, whatever their type.
 //! - `parquet`: Parquet files, their row groups read on several threads.
 //! - `stream`: [`ArrowEdges`], record batches from a running program.
 //! - `guard`: a parser of other people that panics over a damaged file complains about the file.
 
 mod columns;
+mod convert;
 mod guard;
 mod parquet;
 mod stream;
@@ -19,7 +21,7 @@ use outercore_graph::{
     GraphError, InputError, Result,
     input::{self, EdgeSource, Format, Input, InputOptions},
 };
-use outercore_storage::Disk;
+use outercore_storage::{Disk, Named};
 
 pub use self::{guard::is_parsing, stream::ArrowEdges};
 
@@ -35,7 +37,7 @@ pub enum EdgeFormat {
 impl EdgeFormat {
     /// Every name that [`EdgeFormat::from_str`] takes.
     pub fn names() -> Vec<&'static str> {
-        Format::NAMES.into_iter().chain(["parquet"]).collect()
+        Format::CHOICES.iter().map(|choice| choice.name).chain(["parquet"]).collect()
     }
 }
 
@@ -52,7 +54,7 @@ impl FromStr for EdgeFormat {
         if name == "parquet" {
             return Ok(Self::Parquet);
         }
-        let known = || format!("unknown format {name:?}; known: {}", Self::names().join(" "));
+        let known = || format!("unknown format {name:?}; known: {}", Self::names().join(", "));
         name.parse().map(Self::Plain).map_err(|_| known())
     }
 }

@@ -23,7 +23,8 @@ use ::parquet::{
     errors::ParquetError,
     file::reader::{ChunkReader, Length},
 };
-use arrow::{array::RecordBatch, datatypes::SchemaRef};
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
 use bytes::Bytes;
 use outercore_graph::{
     GraphError, Result,

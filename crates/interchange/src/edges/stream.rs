@@ -8,10 +8,8 @@ use std::{
     sync::{Mutex, MutexGuard},
 };
 
-use arrow::{
-    array::{RecordBatch, RecordBatchReader},
-    datatypes::SchemaRef,
-};
+use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_schema::SchemaRef;
 use outercore_graph::{
     GraphError, Result,
     input::{EdgeSource, InputOptions, Item, Progress, Sink, SourceInfo},

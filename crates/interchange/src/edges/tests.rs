@@ -4,13 +4,10 @@ use std::{
 };
 
 use ::parquet::{arrow::ArrowWriter, file::properties::WriterProperties};
-use arrow::{
-    array::{
-        ArrayRef, BinaryArray, DictionaryArray, Float32Array, Float64Array, Int32Array, Int64Array,
-        LargeStringArray, RecordBatch, RecordBatchIterator, StringArray, StringViewArray,
-        UInt32Array, UInt64Array,
-    },
-    datatypes::Int32Type,
+use arrow_array::{
+    ArrayRef, BinaryArray, Decimal128Array, DictionaryArray, Float32Array, Float64Array, Int8Array,
+    Int32Array, Int64Array, LargeStringArray, RecordBatch, RecordBatchIterator, StringArray,
+    StringViewArray, UInt32Array, UInt64Array, types::Int32Type,
 };
 use outercore_graph::{
     WeightKind,
@@ -183,7 +180,13 @@ fn weights_are_read_and_checked() {
         )
     };
     let with = |kind| InputOptions { weights: Some(kind), ..InputOptions::default() };
-    let kinds: [(ArrayRef, WeightKind); 4] = [
+    let hundredths = Decimal128Array::from(vec![500, 600]).with_precision_and_scale(5, 2).unwrap();
+    let keys = Int32Array::from(vec![1, 0]);
+    let keyed = DictionaryArray::new(keys, Arc::new(Float64Array::from(vec![6.0, 5.0])));
+    let kinds: [(ArrayRef, WeightKind); 7] = [
+        (Arc::new(hundredths), WeightKind::F64),
+        (Arc::new(keyed), WeightKind::F64),
+        (Arc::new(Int8Array::from(vec![5, 6])), WeightKind::F64),
         (Arc::new(UInt32Array::from(vec![5, 6])), WeightKind::U32),
         (Arc::new(Int64Array::from(vec![5, 6])), WeightKind::F64),
         (Arc::new(Float32Array::from(vec![5.0, 6.0])), WeightKind::F32),
@@ -241,6 +244,16 @@ fn the_first_bad_row_is_named() {
     let error =
         read(&*opened(&path, &InputOptions::default()).unwrap(), 1).unwrap_err().to_string();
     assert!(error.contains("row 1: column dst: -5 is not an unsigned"), "{error}");
+    let names = BinaryArray::from_vec(vec![b"good", b"b\xffd"]);
+    let path = parquet_file(
+        dir.path(),
+        "b.parquet",
+        vec![("src", Arc::new(names)), ("dst", numbers(&[1, 2]))],
+        100,
+    );
+    let error =
+        read(&*opened(&path, &InputOptions::default()).unwrap(), 1).unwrap_err().to_string();
+    assert!(error.contains("row 2: column src: b\u{fffd}d is not UTF-8 text"), "{error}");
 }
 
 #[test]

@@ -9,12 +9,11 @@ mod tests;
 
 use std::{io::Write, path::Path, sync::Arc};
 
-use arrow::{
-    array::{
-        ArrayRef, Float32Array, Float64Array, RecordBatch, StringBuilder, UInt32Array, UInt64Array,
-    },
-    datatypes::{DataType, Field},
+use arrow_array::{
+    ArrayRef, Float32Array, Float64Array, RecordBatch, UInt32Array, UInt64Array,
+    builder::StringBuilder,
 };
+use arrow_schema::{DataType, Field};
 use outercore_graph::{EdgeRows, Graph, GraphError, Result, WeightKind};
 
 use crate::{

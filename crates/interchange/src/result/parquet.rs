@@ -7,13 +7,11 @@ use ::parquet::{
     basic::{Compression, ZstdLevel},
     file::properties::WriterProperties,
 };
-use arrow::{
-    array::{
-        ArrayRef, Float32Array, Float64Array, RecordBatch, StringArray, StringBuilder, UInt32Array,
-        UInt64Array,
-    },
-    datatypes::{DataType, Field, Schema},
+use arrow_array::{
+    ArrayRef, Float32Array, Float64Array, RecordBatch, StringArray, UInt32Array, UInt64Array,
+    builder::StringBuilder,
 };
+use arrow_schema::{DataType, Field, Schema};
 use outercore_engine::{Column, Meaning, NumberKind};
 use outercore_graph::{Graph, Keys, Result, format::IdTable};
 

@@ -5,19 +5,17 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable
-from typing import Any, Union
+from typing import TYPE_CHECKING, Any
 
 from . import _edges
 from . import _outercore as native
+from ._options import Options, Path, Size, Source, described
 from ._plan import Plan
 from ._progress import Line, Progress
 from ._result import Result
 
-#: Bytes, or text such as ``"512M"``, ``"2G"``, ``"25%"``.
-Size = Union[int, str]
-Path = Union[str, "os.PathLike[str]"]
-#: An original id, or ``"max-degree"``, or ``"random:SEED"``.
-Source = Union[int, str]
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 def _paths(given: Path | Iterable[Path] | None) -> list[str]:
@@ -36,9 +34,9 @@ def build(
     ids: str | None = None,
     simple: bool = False,
     transpose: bool = True,
-    order: str = "degree",
-    partition: str = "balanced",
-    layout: str = "grid",
+    order: str | None = None,
+    partition: str | None = None,
+    layout: str | None = None,
     threads: int | None = None,
     force: bool = False,
     progress: Progress = None,
@@ -66,7 +64,7 @@ def build(
     ``weights`` is ``"none"``, ``"u32"``, ``"f32"`` or ``"f64"`` (default: what the input has); ``ids`` is ``"dense"``, ``"u64"``
     or ``"string"`` (default: found out); ``simple=True`` drops duplicate edges and self-loops; ``transpose=False`` does not
     keep the incoming edges, which some algorithms need; ``order`` is ``"degree"`` or ``"original"``;
-    ``partition`` is ``"balanced"`` or ``"uniform"`` (stripes of the grid with equal edges, or with equal ranges of vertices);
+    ``partition`` is ``"balanced"`` or ``"uniform"`` (intervals of the grid with equal edges, or with equal ranges of vertices);
     ``layout`` is ``"grid"``, ``"row"`` or ``"hybrid"`` (all edges in tiles for passes over all of them, none, or the dense parts); ``force=True`` replaces a
     graph that exists. ``format`` and ``vertices`` (lists of vertices that exist whether or not they have edges) are of files;
     ``stripes`` are folders, one for each device, over which the edges are spread; ``disk`` bounds what may be written.
@@ -104,10 +102,8 @@ def open(path: Path) -> Graph:
 class Graph:
     """An on-disk graph, opened. Made by ``build`` and ``open``.
 
-    Every algorithm takes ``memory`` (the budget), ``threads``, ``model`` (``"in-memory"``, ``"semi-external"`` or ``"fully-external"``; default:
-    chosen from the budget), ``read`` (``"auto"``, ``"full"``, ``"on-demand"``), ``io`` (``"auto"``, ``"uring"``, ``"blocking"``),
-    ``progress`` (as in ``build``), and as further keywords ``disk``, ``huge_pages``, ``block``, ``max_gap``,
-    ``max_request``, ``io_scheduling``, ``stealing``, ``cross_iteration``, ``sub_blocks``, ``precompute`` and ``preset``. The interpreter is free to run other threads meanwhile.
+    There is a method for each algorithm. The interpreter is free to run other threads meanwhile.
+    Every algorithm takes ``progress`` (as in ``build``), and these keyword arguments:
     """
 
     def __init__(self, graph: native.NativeGraph) -> None:
@@ -148,50 +144,25 @@ class Graph:
         weights = f", weights {self._graph.weights}" if self.weighted else ""
         return f"<outercore.Graph {self.path!r}: {self.vertices} vertices, {self.edges} {kind} edges{weights}>"
 
-    def bfs(
-        self,
-        source: Source,
-        *,
-        memory: Size | None = None,
-        threads: int | None = None,
-        model: str | None = None,
-        read: str | None = None,
-        io: str | None = None,
-        progress: Progress = None,
-        **tuning: Any,
-    ) -> Result:
+    def bfs(self, source: Source, **options: Unpack[Options]) -> Result:
         """Breadth-first search from ``source``: ``levels`` and ``parents``."""
-        return self._run("bfs", memory, threads, model, read, io, progress, source=source, **tuning)
+        return self.run("bfs", source=source, **options)
 
     def sssp(
-        self,
-        source: Source,
-        *,
-        delta: float | None = None,
-        memory: Size | None = None,
-        threads: int | None = None,
-        model: str | None = None,
-        read: str | None = None,
-        io: str | None = None,
-        progress: Progress = None,
-        **tuning: Any,
+        self, source: Source, *, delta: float | None = None, **options: Unpack[Options]
     ) -> Result:
-        """Shortest paths from ``source``: ``distances``. ``delta`` is the width of a window of distance."""
-        return self._run("sssp", memory, threads, model, read, io, progress, source=source, delta=delta, **tuning)
+        """Shortest paths from ``source``: ``distances``.
 
-    def components(
-        self,
-        *,
-        memory: Size | None = None,
-        threads: int | None = None,
-        model: str | None = None,
-        read: str | None = None,
-        io: str | None = None,
-        progress: Progress = None,
-        **tuning: Any,
-    ) -> Result:
-        """Connected components (weak ones of a directed graph): ``components``, each named by one of its members."""
-        return self._run("components", memory, threads, model, read, io, progress, **tuning)
+        ``delta`` is the width of a window of distance.
+        """
+        return self.run("sssp", source=source, delta=delta, **options)
+
+    def components(self, **options: Unpack[Options]) -> Result:
+        """Connected components (weak ones of a directed graph): ``components``.
+
+        Each is named by one of its members.
+        """
+        return self.run("components", **options)
 
     def pagerank(
         self,
@@ -200,171 +171,125 @@ class Graph:
         tolerance: float | None = None,
         damping: float | None = None,
         top: int | None = None,
-        memory: Size | None = None,
-        threads: int | None = None,
-        model: str | None = None,
-        read: str | None = None,
-        io: str | None = None,
-        progress: Progress = None,
-        **tuning: Any,
+        **options: Unpack[Options],
     ) -> Result:
         """PageRank: ``scores``, which sum to 1.
 
-        Exactly ``iterations`` of them (default 20), or until the ranks' L1 change falls below ``tolerance``; ``damping`` is
-        0.85 by default. ``top`` is how many rows the summary holds.
+        Exactly ``iterations`` of them (default 20), or until the ranks' L1 change falls below
+        ``tolerance``; ``damping`` is 0.85 by default. ``top`` is how many rows the summary holds.
         """
-        return self._run(
+        return self.run(
             "pagerank",
-            memory,
-            threads,
-            model,
-            read,
-            io,
-            progress,
             iterations=iterations,
             tolerance=tolerance,
             damping=damping,
             top=top,
-            **tuning,
+            **options,
         )
 
-    def kcore(
-        self,
-        *,
-        k: int | None = None,
-        memory: Size | None = None,
-        threads: int | None = None,
-        model: str | None = None,
-        read: str | None = None,
-        io: str | None = None,
-        progress: Progress = None,
-        **tuning: Any,
-    ) -> Result:
-        """Core numbers in the undirected simple view: ``cores``. With ``k``, the summary has that core's vertices and edges."""
-        return self._run("kcore", memory, threads, model, read, io, progress, k=k, **tuning)
-
-    def triangles(
-        self,
-        *,
-        memory: Size | None = None,
-        threads: int | None = None,
-        model: str | None = None,
-        read: str | None = None,
-        io: str | None = None,
-        progress: Progress = None,
-        **tuning: Any,
-    ) -> Result:
-        """Triangles of the undirected simple view, in ``summary``; there is no value for each vertex."""
-        return self._run("triangles", memory, threads, model, read, io, progress, **tuning)
-
-    def clustering(
-        self,
-        *,
-        memory: Size | None = None,
-        threads: int | None = None,
-        model: str | None = None,
-        read: str | None = None,
-        io: str | None = None,
-        progress: Progress = None,
-        **tuning: Any,
-    ) -> Result:
-        """Local clustering coefficients as in LDBC Graphalytics: ``coefficients``."""
-        return self._run("clustering", memory, threads, model, read, io, progress, **tuning)
-
-    def label_propagation(
+    def pagerank_delta(
         self,
         *,
         iterations: int | None = None,
-        memory: Size | None = None,
-        threads: int | None = None,
-        model: str | None = None,
-        read: str | None = None,
-        io: str | None = None,
-        progress: Progress = None,
-        **tuning: Any,
+        tolerance: float | None = None,
+        damping: float | None = None,
+        top: int | None = None,
+        **options: Unpack[Options],
     ) -> Result:
-        """Communities after ``iterations`` rounds (default 10) of label propagation as in LDBC Graphalytics: ``labels``."""
-        return self._run("label-propagation", memory, threads, model, read, io, progress, iterations=iterations, **tuning)
+        """PageRank by differences: ``scores``, which sum to 1.
 
-    def diameter(
-        self,
-        *,
-        exact: bool = False,
-        memory: Size | None = None,
-        threads: int | None = None,
-        model: str | None = None,
-        read: str | None = None,
-        io: str | None = None,
-        progress: Progress = None,
-        **tuning: Any,
-    ) -> Result:
-        """The diameter of the largest component, in ``summary``: bounds, or with ``exact`` the proved value."""
-        return self._run("diameter", memory, threads, model, read, io, progress, exact=exact, **tuning)
-
-    def run(
-        self,
-        algorithm: str,
-        *,
-        memory: Size | None = None,
-        threads: int | None = None,
-        model: str | None = None,
-        read: str | None = None,
-        io: str | None = None,
-        progress: Progress = None,
-        **parameters: Any,
-    ) -> Result:
-        """Runs any algorithm by the name that it has on the command line; ``outercore.ALGORITHMS`` has them all.
-
-        Parameters: ``source``, ``sources``, ``iterations``, ``tolerance``, ``damping``, ``delta``, ``k``, ``exact``, ``top``. An algorithm
-        refuses those that it has not.
+        A vertex passes on what its rank has gained or lost, and only when that is worth reading its
+        edges, until the residual falls below ``tolerance`` (default 1e-6) or after ``iterations``
+        (default 1000); ``damping`` is 0.85 by default. ``top`` is how many rows the summary holds.
         """
-        return self._run(algorithm, memory, threads, model, read, io, progress, **parameters)
+        return self.run(
+            "pagerank-delta",
+            iterations=iterations,
+            tolerance=tolerance,
+            damping=damping,
+            top=top,
+            **options,
+        )
 
-    def plan(
+    def kcore(self, *, k: int | None = None, **options: Unpack[Options]) -> Result:
+        """Core numbers in the undirected simple view: ``cores``.
+
+        With ``k``, the summary has that core's vertices and edges.
+        """
+        return self.run("kcore", k=k, **options)
+
+    def betweenness(
         self,
-        algorithm: str,
+        sources: Iterable[Source] | None = None,
         *,
-        memory: Size | None = None,
-        threads: int | None = None,
-        model: str | None = None,
-        read: str | None = None,
-        io: str | None = None,
-        **parameters: Any,
-    ) -> Plan:
-        """What a run would keep in memory and read, and why; takes what ``run`` takes, and does nothing."""
-        arguments = _arguments(memory, threads, model, read, io, parameters)
-        return Plan(*self._graph.plan(algorithm, arguments))
-
-    def _run(
-        self,
-        algorithm: str,
-        memory: Size | None,
-        threads: int | None,
-        model: str | None,
-        read: str | None,
-        io: str | None,
-        progress: Progress,
-        **parameters: Any,
+        top: int | None = None,
+        **options: Unpack[Options],
     ) -> Result:
-        arguments = _arguments(memory, threads, model, read, io, parameters)
+        """Betweenness of every vertex: ``scores``.
+
+        Over shortest paths from ``sources``, or from every vertex, which takes long. ``top`` is how
+        many rows the summary holds.
+        """
+        return self.run("betweenness", sources=sources, top=top, **options)
+
+    def multi_source(self, sources: Iterable[Source], **options: Unpack[Options]) -> Result:
+        """Breadth-first search from up to 128 ``sources`` at once.
+
+        ``reached`` is how many of them reach a vertex, ``distance_sums`` the sum of its distances
+        from those.
+        """
+        return self.run("multi-source", sources=sources, **options)
+
+    def spmv(self, **options: Unpack[Options]) -> Result:
+        """The sums of the weights of each vertex's incoming edges: ``products``.
+
+        One product of the transposed adjacency matrix and a vector of ones; an edge without a
+        weight counts 1.
+        """
+        return self.run("spmv", **options)
+
+    def triangles(self, **options: Unpack[Options]) -> Result:
+        """Triangles of the undirected simple view, in ``summary``.
+
+        There is no value for each vertex.
+        """
+        return self.run("triangles", **options)
+
+    def clustering(self, **options: Unpack[Options]) -> Result:
+        """Local clustering coefficients as in LDBC Graphalytics: ``coefficients``."""
+        return self.run("clustering", **options)
+
+    def label_propagation(
+        self, *, iterations: int | None = None, **options: Unpack[Options]
+    ) -> Result:
+        """Communities by label propagation as in LDBC Graphalytics: ``labels``.
+
+        There are ``iterations`` rounds (default 10).
+        """
+        return self.run("label-propagation", iterations=iterations, **options)
+
+    def diameter(self, *, exact: bool = False, **options: Unpack[Options]) -> Result:
+        """The diameter of the largest component, in ``summary``.
+
+        There are bounds of it, or with ``exact`` the proved value.
+        """
+        return self.run("diameter", exact=exact, **options)
+
+    def run(self, algorithm: str, *, progress: Progress = None, **arguments: Any) -> Result:
+        """Runs any algorithm by its name; ``outercore.ALGORITHMS`` has them all.
+
+        Parameters, beside what every run takes: ``source``, ``sources``, ``iterations``,
+        ``tolerance``, ``damping``, ``delta``, ``k``, ``exact``, ``top``. An algorithm refuses those
+        that it has not.
+        """
         with Line(progress) as line:
             return Result(self._graph.run(algorithm, arguments, line.callback))
 
+    def plan(self, algorithm: str, **arguments: Any) -> Plan:
+        """What a run would keep in memory and read, and why; takes what ``run`` takes."""
+        arguments.pop("progress", None)
+        return Plan(*self._graph.plan(algorithm, arguments))
 
-_PARAMETERS = frozenset(
-    "source sources iterations tolerance damping delta k exact top disk huge_pages block max_gap max_request io_scheduling stealing cross_iteration sub_blocks precompute preset".split()
-)
 
-
-def _arguments(
-    memory: Size | None,
-    threads: int | None,
-    model: str | None,
-    read: str | None,
-    io: str | None,
-    parameters: dict[str, Any],
-) -> dict[str, Any]:
-    for name in parameters:
-        if name not in _PARAMETERS:
-            raise TypeError(f"unexpected keyword argument {name!r}; a run takes {', '.join(sorted(_PARAMETERS))}")
-    return {**parameters, "memory": memory, "threads": threads, "model": model, "read": read, "io": io}
+# The native module knows what each keyword does.
+Graph.__doc__ = (Graph.__doc__ or "") + described(Options.__annotations__)

@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 __all__ = [
     "ALGORITHMS",
+    "KEYWORDS",
     "NativeGraph",
     "NativeOutcome",
     "__version__",
@@ -21,6 +22,7 @@ __all__ = [
 
 __version__: str
 ALGORITHMS: list[str]
+KEYWORDS: list[tuple[str, str, str, list[tuple[str, str]]]]
 
 _Listener = Callable[[str, int, int | None], object] | None
 _Arguments = dict[str, Any]

@@ -94,7 +94,7 @@ class Result:
 
     @property
     def scores(self) -> npt.NDArray[np.float64]:
-        """The scores of ``pagerank`` and ``betweenness``."""
+        """The scores of ``pagerank``, ``pagerank_delta`` and ``betweenness``."""
         return self._named("betweenness" if "betweenness" in self._columns else "score", "scores")
 
     @property
@@ -121,6 +121,21 @@ class Result:
     def cores(self) -> npt.NDArray[np.int64]:
         """The core numbers of ``kcore``."""
         return self._named("core", "cores")
+
+    @property
+    def reached(self) -> npt.NDArray[np.int64]:
+        """How many sources of ``multi_source`` reach each vertex."""
+        return self._named("reached", "reached")
+
+    @property
+    def distance_sums(self) -> npt.NDArray[np.int64]:
+        """The sums of the distances from those sources of ``multi_source``."""
+        return self._named("distance_sum", "distance_sums")
+
+    @property
+    def products(self) -> npt.NDArray[np.float64]:
+        """The values of ``spmv``."""
+        return self._named("value", "products")
 
     @property
     def coefficients(self) -> npt.NDArray[np.float64]:

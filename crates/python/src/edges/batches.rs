@@ -4,11 +4,8 @@
 //! As with pairs, the thread that called fetches the tables; what is in them is read by the build's
 //! threads.
 
-use arrow::{
-    array::{RecordBatch, RecordBatchReader},
-    datatypes::SchemaRef,
-    error::ArrowError,
-};
+use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_schema::{ArrowError, SchemaRef};
 use crossbeam_channel::Receiver;
 use pyo3::{exceptions::PyValueError, prelude::*, types::PyIterator};
 use pyo3_arrow::input::AnyRecordBatch;

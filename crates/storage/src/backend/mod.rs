@@ -33,16 +33,18 @@ pub use uring::UringQueue;
 /// room to spare.
 pub const MAX_REQUEST: usize = 1 << 30;
 
-/// Which way to read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum IoBackend {
-    /// io_uring where the kernel allows it, else threads.
-    #[default]
-    Auto,
-    /// io_uring, or an error.
-    Uring,
-    /// A pool of threads with blocking reads.
-    Blocking,
+crate::named! {
+    /// How reads are submitted.
+    #[derive(Debug, Default)]
+    pub enum IoBackend: "way to read" {
+        /// io_uring if the system has it, else blocking.
+        #[default]
+        Auto = "auto",
+        /// io_uring, or an error.
+        Uring = "uring",
+        /// A pool of threads.
+        Blocking = "blocking",
+    }
 }
 
 /// One read: `len` bytes at `offset` of a file into the front of a buffer.

@@ -185,10 +185,8 @@ fn what_is_not_read_is_refused() {
 
 #[test]
 fn names_of_formats() {
-    for (name, format) in Format::NAMES.iter().zip(Format::ALL) {
-        assert_eq!(name.parse::<Format>().unwrap(), format);
-        assert_eq!(&format.to_string(), name);
-    }
+    assert_eq!("mtx".parse::<Format>(), Ok(Format::MatrixMarket));
+    assert_eq!(Format::PairsU64.to_string(), "pairs-u64");
     assert!("parquet".parse::<Format>().is_err());
     assert_eq!("string".parse::<IdKind>().unwrap().name(), "string");
     assert!("u32".parse::<IdKind>().is_err());

@@ -25,41 +25,45 @@ impl FromStr for Size {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("{text:?} is not a size; write 4096, 512M, 2G or 25%");
-        if let Some(percent) = text.strip_suffix('%') {
-            let percent: f64 = percent.parse().map_err(|_| wrong())?;
-            return if percent > 0.0 && percent <= 100.0 {
-                Ok(Size::Percent(percent))
-            } else {
-                Err(wrong())
-            };
-        }
-        bytes(text).map(Size::Bytes).map_err(|_| wrong())
+        let size = match text.strip_suffix('%') {
+            Some(percent) => percent
+                .parse()
+                .ok()
+                .filter(|&percent: &f64| percent > 0.0 && percent <= 100.0)
+                .map(Size::Percent),
+            None => parse_bytes(text).map(Size::Bytes),
+        };
+        size.ok_or_else(|| format!("{text:?} is not a size; write 4096, 512M, 2G or 25%"))
+    }
+}
+
+/// A number of bytes: a [`Size`] that is no percentage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bytes(pub u64);
+
+impl FromStr for Bytes {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("{text:?} is not a size; write 4096, 512K, 512M, 2G or 1T");
+        parse_bytes(text).map(Bytes).ok_or_else(wrong)
     }
 }
 
 /// A size in bytes, with `K`, `M`, `G` or `T` for powers of 1024.
-pub fn bytes(text: &str) -> Result<u64, String> {
-    let wrong = || format!("{text:?} is not a size; write 4096, 512K, 512M, 2G or 1T");
+fn parse_bytes(text: &str) -> Option<u64> {
     let lower = text.to_ascii_lowercase();
     let bare = lower.strip_suffix("ib").or_else(|| lower.strip_suffix('b')).unwrap_or(&lower);
-    let (number, unit) = match bare.as_bytes().last() {
-        Some(b'k') => (&bare[..bare.len() - 1], 10),
-        Some(b'm') => (&bare[..bare.len() - 1], 20),
-        Some(b'g') => (&bare[..bare.len() - 1], 30),
-        Some(b't') => (&bare[..bare.len() - 1], 40),
-        _ => (bare, 0),
-    };
+    let (number, shift) = [('k', 10), ('m', 20), ('g', 30), ('t', 40)]
+        .into_iter()
+        .find_map(|(unit, shift)| Some((bare.strip_suffix(unit)?, shift)))
+        .unwrap_or((bare, 0));
     if let Ok(whole) = number.parse::<u64>() {
-        return whole.checked_mul(1 << unit).ok_or_else(wrong);
+        return whole.checked_mul(1 << shift);
     }
-    let plain = number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
-    match number.parse::<f64>() {
-        Ok(number) if plain && unit > 0 && number * ((1u64 << unit) as f64) < 9e18 => {
-            Ok((number * (1u64 << unit) as f64) as u64)
-        }
-        _ => Err(wrong()),
-    }
+    let plain = shift > 0 && number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let real = number.parse::<f64>().ok().filter(|_| plain)? * (1u64 << shift) as f64;
+    (real < 9e18).then_some(real as u64)
 }
 
 #[cfg(test)]
@@ -80,11 +84,12 @@ mod tests {
             ("3MB", 3 << 20),
         ];
         for (text, expected) in good {
-            assert_eq!(bytes(text), Ok(expected), "{text}");
+            assert_eq!(text.parse(), Ok(Bytes(expected)), "{text}");
+            assert_eq!(text.parse(), Ok(Size::Bytes(expected)), "{text}");
         }
         for text in ["", "M", "x", "-1", "1.5", "1e3M", "infM", "nan", "99999999999T", "1 G", "5%"]
         {
-            assert!(bytes(text).is_err(), "{text}");
+            assert!(text.parse::<Bytes>().is_err(), "{text}");
         }
     }
 

@@ -1,0 +1,119 @@
+//! What can be asked of a run by name.
+
+use outercore_storage::{Bytes, HugePages, Resources, backend::IoBackend, settings};
+
+use crate::{
+    config::RunConfig,
+    switches::{
+        BlockSize, CrossIteration, IoScheduling, MemoryModel, Precompute, Preset, ReadPolicy,
+    },
+};
+
+settings! {
+    /// How a run reads. What it may use is [`Resources`].
+    pub struct RunSettings {
+        /// What is kept in memory.
+        model: Option<MemoryModel> = ("model", "MODEL", "chosen from the budget"),
+        /// How edges are read.
+        read: Option<ReadPolicy> = ("read", "READ", "auto"),
+        /// How reads are submitted.
+        io: Option<IoBackend> = ("io", "IO", "auto"),
+        /// Whether buffers and vertex arrays lie in huge pages.
+        huge_pages: Option<HugePages> = ("huge-pages", "HUGE_PAGES", "auto"),
+        /// Bytes of a block of on-demand reading.
+        block: Option<BlockSize> = ("block", "SIZE", "4096"),
+        /// Most bytes between two wanted blocks that are read along.
+        max_gap: Option<Bytes> = ("max-gap", "SIZE", "from the device's profile"),
+        /// Most bytes of one request.
+        max_request: Option<Bytes> = ("max-request", "SIZE", "from the device's profile"),
+        /// Whether a pass over the edges serves more than one iteration, in fully-external runs.
+        cross_iteration: Option<CrossIteration> = ("cross-iteration", "CROSS_ITERATION", "on"),
+        /// Whether the grid's chunks with the most active edges stay in memory between passes, in
+        /// fully-external runs.
+        sub_blocks: Option<bool> = ("sub-blocks", "SUB_BLOCKS", "on"),
+        /// Whether vertices of the next iteration are computed in this one when their lists are
+        /// near, in fully-external runs of programs that allow it.
+        precompute: Option<Precompute> =
+            ("precompute", "PRECOMPUTE", "off; gap with --preset seraph"),
+        /// Behave like a published system, as a yardstick; sets several of the above.
+        preset: Option<Preset> = ("preset", "PRESET", "best"),
+        /// How on-demand requests are made.
+        io_scheduling: Option<IoScheduling> = ("io-scheduling", "HOW", "bitmap"),
+        /// Whether a thread that has read its share of the lists takes from the others'.
+        stealing: Option<bool> = ("stealing", "STEALING", "on"),
+    }
+}
+
+impl RunSettings {
+    /// The configuration of a run. What is asked for by itself goes before what belongs to a
+    /// preset, and that before what is usual.
+    pub fn config(&self, using: &Resources) -> RunConfig {
+        let usual = RunConfig::default().with_preset(self.preset.unwrap_or_default());
+        RunConfig {
+            memory: using.memory(),
+            threads: using.threads(),
+            model: self.model.or(usual.model),
+            read: self.read.unwrap_or(usual.read),
+            io: self.io.unwrap_or(usual.io),
+            huge_pages: self.huge_pages.unwrap_or(usual.huge_pages),
+            block: self.block.map_or(usual.block, BlockSize::bytes),
+            max_gap: self.max_gap.map(|bytes| bytes.0),
+            max_request: self.max_request.map(|bytes| bytes.0),
+            cross_iteration: self.cross_iteration.unwrap_or(usual.cross_iteration),
+            preset: usual.preset,
+            io_scheduling: self.io_scheduling.unwrap_or(usual.io_scheduling),
+            sub_blocks: self.sub_blocks.unwrap_or(usual.sub_blocks),
+            stealing: self.stealing.unwrap_or(usual.stealing),
+            precompute: self.precompute.or(usual.precompute),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use outercore_storage::Settings;
+
+    use super::*;
+
+    fn asked(switches: &[(&str, &str)]) -> RunConfig {
+        let mut settings = RunSettings::default();
+        for (switch, text) in switches {
+            assert_eq!(settings.set(switch, text), Some(Ok(())), "{switch}");
+        }
+        settings.config(&Resources::default())
+    }
+
+    #[test]
+    fn what_is_asked_for_goes_before_what_belongs_to_a_preset() {
+        let streaming = asked(&[("preset", "streaming")]);
+        assert_eq!(
+            (streaming.read, streaming.cross_iteration, streaming.sub_blocks),
+            (ReadPolicy::Full, CrossIteration::Off, false)
+        );
+        let both = asked(&[("read", "on-demand"), ("preset", "streaming"), ("sub-blocks", "on")]);
+        assert_eq!(
+            (both.read, both.cross_iteration, both.sub_blocks, both.preset),
+            (ReadPolicy::OnDemand, CrossIteration::Off, true, Preset::Streaming)
+        );
+        assert_eq!(asked(&[("preset", "seraph")]).early(), Some(Precompute::Gap));
+        assert_eq!(asked(&[("preset", "seraph"), ("precompute", "off")]).early(), None);
+    }
+
+    #[test]
+    fn every_switch_has_a_usual_value_that_is_one() {
+        for switch in RunSettings::SWITCHES {
+            let first = switch.default.split(';').next().unwrap_or_default();
+            let named = switch.choices.iter().any(|choice| choice.name == first);
+            assert!(
+                named || switch.choices.is_empty() || switch.name == "model",
+                "{}",
+                switch.name
+            );
+            for choice in switch.choices {
+                assert_eq!((switch.check)(choice.name), Ok(()), "{} {}", switch.name, choice.name);
+            }
+            let error = (switch.check)("none of them").unwrap_err();
+            assert!(error.contains("none of them"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! The switches of a run: what each can be, and what that means.
+
+use outercore_storage::named;
+
+named! {
+    /// What is kept in memory for the length of a run.
+    #[derive(Debug)]
+    pub enum MemoryModel: "memory model" {
+        /// Vertices and edges.
+        InMemory = "in-memory",
+        /// Vertices; edges are read from disk, through what memory is left.
+        SemiExternal = "semi-external",
+        /// A part of the vertices at a time; all else is on disk.
+        FullyExternal = "fully-external",
+    }
+}
+
+named! {
+    /// How edges are read in an iteration.
+    #[derive(Debug, Default)]
+    pub enum ReadPolicy: "way to read" {
+        /// Whichever costs less, for each iteration.
+        #[default]
+        Auto = "auto",
+        /// All edges, in the order of the disk.
+        Full = "full",
+        /// The edges of active vertices.
+        OnDemand = "on-demand",
+    }
+}
+
+named! {
+    /// Settings that make the engine behave like a published system.
+    #[derive(Debug, Default)]
+    pub enum Preset: "preset" {
+        /// What is best.
+        #[default]
+        Best = "best",
+        /// A plain grid-streaming system: all edges in every iteration, for it alone.
+        Streaming = "streaming",
+        /// GraphSD (ICPP'22): every second full pass serves two iterations.
+        Graphsd = "graphsd",
+        /// Seraph (FAST'24): lists of active vertices, messages passed through logs, future
+        /// vertices computed early.
+        Seraph = "seraph",
+    }
+}
+
+named! {
+    /// Whether vertices that will be active in the next iteration are computed in this one, when
+    /// what is read for others is at hand (selective pre-computation, Seraph, FAST'24, section
+    /// 3.4). Only for programs whose messages may come early
+    /// ([`Monotone`](crate::program::Monotone)).
+    #[derive(Debug)]
+    pub enum Precompute: "way to compute early" {
+        /// None of them.
+        Off = "off",
+        /// Those within 32 ids of an active one: their lists often lie in the same block.
+        Gap = "gap",
+        /// All that are known by then.
+        On = "on",
+    }
+}
+
+named! {
+    /// Whether a pass over the edges serves more than one iteration, in fully-external runs.
+    #[derive(Debug, Default)]
+    pub enum CrossIteration: "way to serve iterations" {
+        /// Every full pass does, up and down in turn, and lists that were read stay for the next
+        /// iteration.
+        #[default]
+        On = "on",
+        /// Every second full pass does, and lists stay: GraphSD's FCIU and SCIU.
+        Graphsd = "graphsd",
+        /// Every second full pass does (GraphSD, ICPP'22, Algorithm 3).
+        Fciu = "fciu",
+        /// Lists that an on-demand iteration has read stay, as far as memory goes (GraphSD,
+        /// Algorithm 2).
+        Sciu = "sciu",
+        /// Nothing does.
+        Off = "off",
+    }
+}
+
+impl CrossIteration {
+    /// Whether full passes serve two iterations.
+    pub fn in_passes(self) -> bool {
+        !matches!(self, CrossIteration::Off | CrossIteration::Sciu)
+    }
+
+    /// Whether lists serve two iterations.
+    pub fn in_lists(self) -> bool {
+        !matches!(self, CrossIteration::Off | CrossIteration::Fciu)
+    }
+}
+
+named! {
+    /// How the requests of on-demand reading are made of the lists that are wanted (Graphene,
+    /// FAST'17, section 3).
+    #[derive(Debug, Default)]
+    pub enum IoScheduling: "way to make requests" {
+        /// Wanted blocks are marked in a bitmap, which sorts them and drops duplicates, and merged
+        /// over the whole of it.
+        #[default]
+        Bitmap = "bitmap",
+        /// Fixed small batches of lists, sorted and merged within each: what the bitmap replaces.
+        Pluglist = "pluglist",
+    }
+}
+
+named! {
+    /// Bytes of a block of on-demand reading.
+    #[derive(Debug, Default)]
+    pub enum BlockSize: "size of blocks" {
+        /// A sector.
+        Sector = "512",
+        /// A page.
+        #[default]
+        Page = "4096",
+        /// Two pages.
+        TwoPages = "8192",
+    }
+}
+
+impl BlockSize {
+    /// In bytes.
+    pub fn bytes(self) -> u64 {
+        match self {
+            BlockSize::Sector => 512,
+            BlockSize::Page => 4096,
+            BlockSize::TwoPages => 8192,
+        }
+    }
+}

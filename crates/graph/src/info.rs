@@ -1,0 +1,109 @@
+//! What a graph is, in figures, as the faces show it.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use crate::{
+    Graph, Layout, Order, Result, WeightKind,
+    format::{IdTable, Shares},
+};
+
+/// Sizes, degrees, order, ids and sections of a graph.
+#[derive(Clone, Debug, Serialize)]
+pub struct GraphInfo {
+    /// The version of this description.
+    pub schema: u32,
+    /// Where the graph lies.
+    pub graph: String,
+    /// The version of its format.
+    pub format_version: u32,
+    /// Its random name.
+    pub uuid: String,
+    /// All vertices.
+    pub vertices: u64,
+    /// Vertices with at least one edge.
+    pub connected: u64,
+    /// Edges, as the user counts them.
+    pub edges: u64,
+    /// Whether edges have a direction.
+    pub directed: bool,
+    /// Whether incoming edges are kept.
+    pub transpose: bool,
+    /// Whether duplicates and self-loops were dropped.
+    pub simple: bool,
+    /// The weights' type.
+    pub weights: WeightKind,
+    /// Whether some weight is below zero.
+    pub negative_weights: bool,
+    /// The order of the vertices.
+    pub order: Order,
+    /// How original ids are kept.
+    pub ids: IdTable,
+    /// The largest out-degree.
+    pub max_out_degree: u64,
+    /// The original id of the vertex that has it.
+    pub max_out_degree_vertex: Option<String>,
+    /// The largest in-degree, if it is known.
+    pub max_in_degree: Option<u64>,
+    /// Bytes of all sections.
+    pub bytes: u64,
+    /// How the edges lie that full passes read.
+    pub layout: Layout,
+    /// How many edges are in row format, and how many in grid format.
+    pub shares: Shares,
+    /// The directories over which the graph is spread.
+    pub stripes: Vec<PathBuf>,
+    /// The sections.
+    pub sections: Vec<SectionInfo>,
+}
+
+/// A section of a graph.
+#[derive(Clone, Debug, Serialize)]
+pub struct SectionInfo {
+    /// Its name.
+    pub name: String,
+    /// Its length.
+    pub bytes: u64,
+    /// Whether it is spread over the stripe directories.
+    pub striped: bool,
+}
+
+impl GraphInfo {
+    /// What `graph` is.
+    pub fn of(graph: &Graph) -> Result<Self> {
+        let manifest = graph.manifest();
+        let (max_out_degree, hub) = manifest.max_out_degree;
+        let hub = if manifest.connected > 0 { Some(graph.key_of(hub)?) } else { None };
+        let sections = manifest.sections.iter().map(|section| SectionInfo {
+            name: section.name.clone(),
+            bytes: section.bytes,
+            striped: section.striped,
+        });
+        Ok(Self {
+            schema: 1,
+            graph: graph.path().display().to_string(),
+            format_version: manifest.version,
+            uuid: manifest.uuid.clone(),
+            vertices: manifest.vertices,
+            connected: manifest.connected,
+            edges: manifest.edges,
+            directed: manifest.directed,
+            transpose: manifest.transpose,
+            simple: manifest.simple,
+            weights: manifest.weights,
+            negative_weights: manifest.negative_weights,
+            order: manifest.order,
+            ids: manifest.ids.clone(),
+            max_out_degree,
+            max_out_degree_vertex: hub.map(|hub| hub.to_string()),
+            max_in_degree: (!manifest.directed || manifest.transpose)
+                .then_some(manifest.max_in_degree),
+            bytes: manifest.sections.iter().map(|section| section.bytes).sum(),
+            layout: manifest.layout,
+            shares: manifest.shares(),
+            stripes: manifest.stripes.clone(),
+            sections: sections.collect(),
+        })
+    }
+}
