@@ -15,7 +15,7 @@ help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | while IFS='	' read -r name text; do printf '  make %-12s %s\n' "$$name" "$$text"; done
 
 build: ## The command: target/release/outercore
-	$(CARGO) build --release --locked -p outercore
+	$(CARGO) build --release --locked -p outercore-cli
 
 demo: build ## A tour: Debian's packages ranked, then a graph larger than its memory budget
 	scripts/demo.sh

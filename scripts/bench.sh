@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-cargo build --release --locked -p outercore
+cargo build --release --locked -p outercore-cli
 cargo build --release --locked -p outercore-graph --example edge_list
 target=${CARGO_TARGET_DIR:-target}
 exec "${PYTHON:-python3}" scripts/bench.py --binary "$target/release/outercore" --generator "$target/release/examples/edge_list" \

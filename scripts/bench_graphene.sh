@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-cargo build --release --locked -p outercore
+cargo build --release --locked -p outercore-cli
 cargo build --release --locked -p outercore-engine --example random_lists
 target=${CARGO_TARGET_DIR:-target}
 exec "${PYTHON:-python3}" scripts/bench_graphene.py --binary "$target/release/outercore" --lists "$target/release/examples/random_lists" \

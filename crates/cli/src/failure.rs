@@ -2,9 +2,7 @@
 
 use std::io::Write;
 
-use outercore_engine::EngineError;
-use outercore_graph::GraphError;
-use outercore_storage::StorageError;
+use outercore::{EngineError, GraphError, StorageError};
 
 use crate::{output, signals};
 

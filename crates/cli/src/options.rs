@@ -3,9 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args};
-use outercore_engine::Resources;
-use outercore_graph::{BuildOptions, BuildSettings, GraphError};
-use outercore_storage::Disk;
+use outercore::{BuildOptions, BuildSettings, Disk, GraphError, Resources};
 
 use crate::{
     progress::{Meter, Mode},

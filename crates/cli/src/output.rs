@@ -6,9 +6,7 @@ use std::{
     path::Path,
 };
 
-use outercore_engine::{EngineError, Result};
-use outercore_graph::GraphError;
-use outercore_storage::StorageError;
+use outercore::{EngineError, GraphError, Result, StorageError};
 use serde::Serialize;
 
 /// Prints `text` and a line end.

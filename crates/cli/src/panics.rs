@@ -11,7 +11,7 @@ pub fn install() {
     let standard = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         // A parser that stumbles over a damaged input: the error that follows names the input.
-        if outercore_interchange::is_parsing() {
+        if outercore::is_parsing() {
             return;
         }
         if std::env::var_os("RUST_BACKTRACE").is_some() {

@@ -11,8 +11,7 @@ use std::{
 };
 
 use indicatif::{ProgressBar, ProgressStyle};
-use outercore_engine::{IterationReport, RunProgress, human_bytes};
-use outercore_graph::BuildProgress;
+use outercore::{BuildProgress, IterationReport, RunProgress, human_bytes};
 use serde_json::json;
 
 use crate::{output, signals};

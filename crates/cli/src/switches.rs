@@ -6,7 +6,7 @@ use clap::{
     builder::{PossibleValue, PossibleValuesParser, TypedValueParser, ValueParser},
     error::ErrorKind,
 };
-use outercore_engine::{
+use outercore::{
     Choice, Named, Settings,
     settings::{Kind, Switch},
 };

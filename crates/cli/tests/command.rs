@@ -255,7 +255,7 @@ fn a_budget_that_is_too_small_is_7_and_says_which_works() {
 fn a_graph_in_use_is_8() {
     let place = Place::new();
     place.graph();
-    let _lock = outercore_storage::Disk::new().lock_exclusive(&place.path("g.oc")).unwrap();
+    let _lock = outercore::Disk::new().lock_exclusive(&place.path("g.oc")).unwrap();
     place.ends(8, &["info", "g.oc"]);
 }
 

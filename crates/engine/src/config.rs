@@ -98,21 +98,3 @@ impl Default for RunConfig {
         }
     }
 }
-
-/// Is told how far a run is, and may end it.
-pub trait RunProgress: Sync {
-    /// An iteration ended.
-    fn iteration(&self, report: &crate::report::IterationReport);
-    /// Whether the user wants to stop.
-    fn cancelled(&self) -> bool;
-}
-
-/// Progress that nobody watches.
-pub struct Silent;
-
-impl RunProgress for Silent {
-    fn iteration(&self, _: &crate::report::IterationReport) {}
-    fn cancelled(&self) -> bool {
-        false
-    }
-}

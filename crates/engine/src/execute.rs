@@ -14,7 +14,7 @@ use outercore_graph::{Direction, Graph, WeightKind};
 use outercore_storage::HugeVec;
 
 use crate::{
-    config::{ReadPolicy, RunConfig, RunProgress, Silent},
+    config::{ReadPolicy, RunConfig},
     costs::{self, Lists, Scan},
     edges::{
         grid::{Grid, combine::combine_all},
@@ -30,6 +30,7 @@ use crate::{
     monoid::Monoid,
     plan::{Plan, Planner},
     program::{Context, Monotone, Start, VertexProgram},
+    progress::{RunProgress, Silent},
     report::Costs,
     session::Session,
     state::VertexArray,

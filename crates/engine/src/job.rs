@@ -2,7 +2,7 @@
 
 use outercore_graph::Graph;
 
-use crate::config::{RunConfig, RunProgress};
+use crate::{config::RunConfig, progress::RunProgress};
 
 /// A graph, what the user asked of the run, and who is told how far it is.
 #[derive(Clone, Copy)]

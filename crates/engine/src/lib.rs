@@ -31,6 +31,7 @@ pub mod monoid;
 pub mod outcome;
 pub mod plan;
 pub mod program;
+mod progress;
 pub mod report;
 mod run_settings;
 pub mod session;
@@ -38,14 +39,16 @@ pub mod state;
 mod switches;
 
 pub use outercore_storage::{
-    Choice, HugePages, HugeVec, Named, Pod, Resources, Settings, backend::IoBackend, settings,
+    Bytes, Choice, HugePages, HugeVec, Named, Pod, Resources, Settings, Size, backend::IoBackend,
+    settings,
 };
 
-pub use config::{RunConfig, RunProgress, Silent};
+pub use config::RunConfig;
 pub use error::{EngineError, Result};
 pub use job::Job;
 pub use outcome::{Outcome, Results};
 pub use plan::{Plan, human_bytes};
+pub use progress::{RunProgress, Silent};
 pub use report::{Figure, IoReport, IterationReport, RunReport, TopRow};
 pub use run_settings::RunSettings;
 pub use state::{

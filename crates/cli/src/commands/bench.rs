@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use outercore_engine::{Result, human_bytes};
-use outercore_storage::{
-    Bytes, Disk, IoBackend,
+use outercore::{
+    Bytes, Disk, IoBackend, Result,
     device::{self, DevicePoint, DeviceProfile, MeasureOptions, Pattern},
+    human_bytes,
 };
 
 use crate::{

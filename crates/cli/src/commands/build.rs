@@ -3,14 +3,13 @@
 use std::{path::PathBuf, time::Instant};
 
 use clap::Args;
-use outercore_engine::{Result, human_bytes};
-use outercore_graph::{
-    BuildOptions, WeightKind,
+use outercore::{
+    BuildOptions, Disk, EdgeFormat, Result, WeightKind,
     format::Manifest,
+    human_bytes,
     input::{EdgeSource, Input, InputOptions, InputSettings},
+    memory,
 };
-use outercore_interchange::EdgeFormat;
-use outercore_storage::{Disk, memory};
 use serde_json::json;
 
 use crate::{
@@ -58,7 +57,7 @@ impl Build {
             ..self.settings.0.options()
         };
         let inputs: Vec<Input> = self.inputs.iter().cloned().map(Input::from).collect();
-        let source = outercore_interchange::open(&disk, &inputs, self.format, &options)?;
+        let source = outercore::open_edges(&disk, &inputs, self.format, &options)?;
         let build = BuildOptions { weights: options.weights, ..self.making.options(&disk)? };
         make(&disk, &*source, &self.making, &build)
     }
@@ -75,7 +74,7 @@ pub fn make(
     note(&format!("input: {}", info.description));
     let begin = Instant::now();
     let meter = making.face.meter();
-    let manifest = outercore_graph::build(disk, source, &making.output, options, &meter)?;
+    let manifest = outercore::build_from(disk, source, &making.output, options, &meter)?;
     meter.finish();
     let seconds = begin.elapsed().as_secs_f64();
     let bytes: u64 = manifest.sections.iter().map(|section| section.bytes).sum();

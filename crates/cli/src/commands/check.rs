@@ -3,9 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use outercore_engine::Result;
-use outercore_graph::GraphError;
-use outercore_storage::Disk;
+use outercore::{Disk, GraphError, Result};
 use serde_json::json;
 
 use crate::{
@@ -29,7 +27,7 @@ pub struct Check {
 impl Check {
     pub fn run(&self) -> Result<()> {
         let meter = self.face.meter();
-        let faults = outercore_graph::check(&Disk::new(), &self.graph, &meter)?;
+        let faults = outercore::check(&Disk::new(), &self.graph, &meter)?;
         meter.finish();
         let graph = self.graph.display().to_string();
         if self.face.json {
@@ -56,6 +54,6 @@ impl Check {
     }
 }
 
-fn corrupt(path: &std::path::Path, what: String) -> outercore_engine::EngineError {
+fn corrupt(path: &std::path::Path, what: String) -> outercore::EngineError {
     GraphError::Corrupt { path: path.to_owned(), what }.into()
 }

@@ -2,7 +2,7 @@
 
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
-use outercore_engine::Result;
+use outercore::Result;
 
 use crate::output;
 

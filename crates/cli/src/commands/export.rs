@@ -3,10 +3,9 @@
 use std::{path::PathBuf, time::Instant};
 
 use clap::Args;
-use outercore_engine::{Resources, Result};
-use outercore_graph::Graph;
-use outercore_interchange::{ExportFormat, WriteOptions, export_edges};
-use outercore_storage::{Disk, Size, memory};
+use outercore::{
+    Disk, ExportFormat, Graph, Resources, Result, Size, WriteOptions, export_edges, memory,
+};
 use serde_json::json;
 
 use crate::{

@@ -3,12 +3,11 @@
 use std::str::FromStr;
 
 use clap::{Args, Subcommand};
-use outercore_engine::Result;
-use outercore_graph::{
+use outercore::{
+    Disk, Result,
     generate::{GeneratedWeights, Rmat, Uniform},
     input::EdgeSource,
 };
-use outercore_storage::Disk;
 
 use super::build::make;
 use crate::options::Making;

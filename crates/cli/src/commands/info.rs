@@ -3,12 +3,11 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use outercore_engine::{Named, Result, human_bytes};
-use outercore_graph::{
-    Graph, GraphInfo, Layout,
+use outercore::{
+    Disk, Graph, GraphInfo, Layout, Named, Result,
     format::{IdTable, Manifest},
+    human_bytes,
 };
-use outercore_storage::Disk;
 
 use super::build::headline;
 use crate::output::{self, grouped, print_json, printable};

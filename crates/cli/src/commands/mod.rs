@@ -11,7 +11,7 @@ mod plan;
 mod run;
 
 use clap::Subcommand;
-use outercore_engine::Result;
+use outercore::Result;
 
 /// A verb.
 #[derive(Subcommand)]

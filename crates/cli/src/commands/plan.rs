@@ -1,7 +1,7 @@
 //! `plan`: what a run would do.
 
 use clap::Args;
-use outercore_engine::Result;
+use outercore::Result;
 
 use super::run::Asked;
 use crate::output::{self, print_json, printable};

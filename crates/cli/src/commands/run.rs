@@ -3,14 +3,11 @@
 use std::{fmt::Write, path::PathBuf, time::Instant};
 
 use clap::{Args, builder::PossibleValuesParser};
-use outercore_algorithms::{Algorithm, NAMES, Request, by_name};
-use outercore_engine::{
-    EngineError, Figure, Outcome, Resources, Result, RunConfig, RunReport, RunSettings, TopRow,
-    human_bytes,
+use outercore::{
+    Algorithm, Disk, EngineError, Figure, Graph, GraphError, NAMES, Outcome, Request, Resources,
+    Result, ResultFormat, RunConfig, RunReport, RunSettings, TopRow, WriteOptions, by_name,
+    human_bytes, memory, top_rows, write_result_with,
 };
-use outercore_graph::{Graph, GraphError};
-use outercore_interchange::{ResultFormat, WriteOptions, top_rows, write_result_with};
-use outercore_storage::{Disk, memory};
 
 use crate::{
     options::Face,

@@ -40,11 +40,12 @@ pub use self::{
     workers::Workers,
 };
 use crate::{
-    config::{MemoryModel, RunConfig, RunProgress},
+    config::{MemoryModel, RunConfig},
     error::{EngineError, Result},
     job::Job,
     limits::Limits,
     plan::{Decided, Decision, Plan},
+    progress::RunProgress,
     report::{CacheReport, Costs, IoReport, IterationReport, Throughput},
 };
 use meter::Timeline;

@@ -1,0 +1,149 @@
+#![doc = include_str!("../../../README.md")]
+//!
+//! # The library
+//!
+//! [`build`] makes a graph of edge lists, [`open`] opens one, and an [`Algorithm`] runs on it
+//! within the budget of a [`RunConfig`]. The [`Outcome`] has a value for each vertex and a report
+//! of what the run did.
+//!
+//! ```
+//! use outercore::{Algorithm, BuildOptions, PageRank, RunConfig, Silent, top_rows, write_result};
+//!
+//! # fn main() -> outercore::Result<()> {
+//! # let folder = tempfile::tempdir().unwrap();
+//! # let (edges, path) = (folder.path().join("edges.txt"), folder.path().join("web.oc"));
+//! # let ranks_file = folder.path().join("ranks.parquet");
+//! # std::fs::write(&edges, "home news\nhome shop\nnews home\nshop home\nblog home\n").unwrap();
+//! let graph = outercore::build(&[&edges], &path, &BuildOptions::default())?;
+//! assert_eq!((graph.vertices(), graph.edges()), (4, 5));
+//!
+//! let graph = outercore::open(&path)?;
+//! let config = RunConfig { memory: 256 << 20, ..RunConfig::default() };
+//! let ranks = PageRank::default().run(&graph, &config, &Silent)?;
+//! let best = top_rows(&graph, &ranks.columns[0], 1)?;
+//! assert_eq!(best[0].0.to_string(), "home");
+//! write_result(&ranks_file, &graph, &ranks.columns)?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Algorithms can be asked for by name, and settings one by one, as the command line does. A plan
+//! says what a run would do.
+//!
+//! ```
+//! use outercore::{MemoryModel, Request, Resources, RunSettings, Silent, by_name};
+//!
+//! # fn main() -> outercore::Result<()> {
+//! # let folder = tempfile::tempdir().unwrap();
+//! # let (edges, path) = (folder.path().join("edges.txt"), folder.path().join("road.oc"));
+//! # std::fs::write(&edges, "1 2\n2 3\n3 1\n4 5\n").unwrap();
+//! # let graph = outercore::build(&[&edges], &path, &outercore::BuildOptions::default())?;
+//! let asked = RunSettings { model: Some(MemoryModel::SemiExternal), ..RunSettings::default() };
+//! let config = asked.config(&Resources::default());
+//! let components = by_name("components", &Request::default())?;
+//! println!("{}", components.plan(&graph, &config)?);
+//! let outcome = components.run(&graph, &config, &Silent)?;
+//! assert_eq!(outcome.report.memory_model, MemoryModel::SemiExternal);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Programs of your own
+//!
+//! A [`program::VertexProgram`] says what a vertex keeps, what it sends along its edges, and what
+//! it does with what arrives. Where vertices and edges lie is the engine's business.
+//!
+//! ```
+//! use outercore::program::{Context, Start, Sum, VertexProgram, execute};
+//! use outercore::{Column, RunConfig, Silent, top_rows};
+//!
+//! /// How many walks along two edges end in each vertex.
+//! struct Walks;
+//!
+//! impl VertexProgram for Walks {
+//!     type Value = f64;
+//!     type Signal = f64;
+//!     type Message = Sum<f64>;
+//!
+//!     fn start(&self) -> Start { Start::All }
+//!     fn applies_always(&self) -> bool { true }
+//!     fn init(&self, _: u64, _: u32) -> f64 { 1.0 }
+//!     fn scatter(&self, _: u64, walks: &f64, _: u32) -> Option<f64> { Some(*walks) }
+//!     fn carry(&self, walks: f64, _: f64) -> Sum<f64> { Sum(walks) }
+//!     fn apply(&self, _: &Context, _: u64, walks: &mut f64, sum: Sum<f64>) -> bool {
+//!         *walks = sum.0;
+//!         true
+//!     }
+//!     fn finished(&self, context: &Context, _: f64, _: u64) -> bool { context.iteration >= 2 }
+//! }
+//!
+//! # fn main() -> outercore::Result<()> {
+//! # let folder = tempfile::tempdir().unwrap();
+//! # let (edges, path) = (folder.path().join("edges.txt"), folder.path().join("web.oc"));
+//! # std::fs::write(&edges, "home news\nhome shop\nnews home\nshop home\nblog home\n").unwrap();
+//! # let graph = outercore::build(&[&edges], &path, &outercore::BuildOptions::default())?;
+//! let config = RunConfig::default();
+//! let finished = execute(&Walks, "walks", &graph, &config, &Silent, Some(2))?;
+//! let best = top_rows(&graph, &Column::new("walks", finished.values), 1)?;
+//! assert_eq!(best[0].1, 3.0);
+//! # Ok(())
+//! # }
+//! ```
+
+use std::path::Path;
+
+pub use outercore_algorithms::{
+    Algorithm, Betweenness, Bfs, Clustering, Components, Diameter, KCore, LabelPropagation,
+    MultiSource, NAMES, PageRank, PageRankDelta, Request, Source, Spmv, Sssp, Triangles, by_name,
+};
+pub use outercore_engine::{
+    Bytes, Cell, Choice, Column, CrossIteration, EngineError, Figure, HugePages, IoBackend,
+    IoScheduling, Isolated, IterationReport, Job, Meaning, MemoryModel, Named, Outcome, Plan,
+    Precompute, Preset, ReadPolicy, Resources, Result, RunConfig, RunProgress, RunReport,
+    RunSettings, Settings, Silent, Size, TopRow, Values, human_bytes, settings,
+};
+pub use outercore_graph::{
+    BuildOptions, BuildProgress, BuildSettings, Direction, Fault, Graph, GraphError, GraphInfo,
+    GridPartition, InputError, Key, Layout, Order, WeightKind, build as build_from, check, format,
+    generate, input,
+};
+pub use outercore_interchange::{
+    ArrowEdges, EdgeFormat, ExportFormat, ResultFormat, WriteOptions, export_edges, is_parsing,
+    open as open_edges, top_rows, write_result, write_result_with,
+};
+pub use outercore_storage::{Disk, StorageError, device, memory};
+
+/// What programs are made of.
+pub mod program {
+    pub use outercore_engine::{
+        Pod,
+        execute::{Finished, execute, execute_monotone},
+        monoid::{Idempotent, Min, Monoid, Or, Sum},
+        program::{Context, Monotone, Start, VertexProgram},
+    };
+}
+
+/// Opens the graph at `path`.
+pub fn open(path: impl AsRef<Path>) -> Result<Graph> {
+    Ok(Graph::open(&Disk::new(), path.as_ref())?)
+}
+
+/// Builds the graph of some edge lists, all of one format, at `path`, and opens it. The format is
+/// found out; [`open_edges`] and [`build_from`](build_from()) leave more to say.
+pub fn build(
+    edges: &[impl AsRef<Path>],
+    path: impl AsRef<Path>,
+    options: &BuildOptions,
+) -> Result<Graph> {
+    let disk = Disk::new();
+    let inputs: Vec<input::Input> =
+        edges.iter().map(|edges| edges.as_ref().to_owned().into()).collect();
+    let said = input::InputOptions {
+        directed: options.directed,
+        weights: options.weights,
+        ..input::InputOptions::default()
+    };
+    let source = open_edges(&disk, &inputs, EdgeFormat::default(), &said)?;
+    build_from(&disk, &*source, path.as_ref(), options, &outercore_graph::Silent)?;
+    open(path)
+}
