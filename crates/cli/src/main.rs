@@ -29,7 +29,8 @@ use crate::commands::Command;
 
 /// Graph analytics on one machine: the graph on disk, the run inside a memory budget.
 #[derive(Parser)]
-#[command(name = "outercore", version, before_help = EXAMPLES, after_help = EXIT_CODES, arg_required_else_help = true)]
+#[command(name = "outercore", version, arg_required_else_help = true)]
+#[command(before_help = EXAMPLES, after_help = EXIT_CODES)]
 struct Cli {
     #[command(subcommand)]
     command: Command,

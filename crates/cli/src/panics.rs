@@ -32,7 +32,8 @@ pub fn install() {
         let _ = writeln!(
             std::io::stderr(),
             "outercore: internal error at {place}: {text}\n\
-             This is a bug in outercore {version}, not a fault of yours. Please report it {}, with this message and the command that you ran.",
+             This is a bug in outercore {version}, not a fault of yours. Please report \
+             it {}, with this message and the command that you ran.",
             report_to()
         );
     }));

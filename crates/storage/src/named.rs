@@ -95,7 +95,8 @@ macro_rules! named {
             type Err = String;
 
             fn from_str(name: &str) -> std::result::Result<Self, String> {
-                <Self as $crate::Named>::of(name).ok_or_else(|| $crate::named::unknown::<Self>(name))
+                <Self as $crate::Named>::of(name)
+                    .ok_or_else(|| $crate::named::unknown::<Self>(name))
             }
         }
 

@@ -82,9 +82,11 @@ pub fn make(
     let graph = making.output.display().to_string();
     if making.face.json {
         return print_json(&json!({
-            "schema": 1, "graph": graph, "format": info.format, "input": info.description, "vertices": manifest.vertices,
-            "connected": manifest.connected, "edges": manifest.edges, "directed": manifest.directed, "weights": manifest.weights, "bytes": bytes,
-            "seconds": seconds, "memory_budget_bytes": options.memory, "peak_rss_bytes": peak,
+            "schema": 1, "graph": graph, "format": info.format, "input": info.description,
+            "vertices": manifest.vertices, "connected": manifest.connected,
+            "edges": manifest.edges, "directed": manifest.directed, "weights": manifest.weights,
+            "bytes": bytes, "seconds": seconds, "memory_budget_bytes": options.memory,
+            "peak_rss_bytes": peak,
         }));
     }
     let speed = manifest.edges as f64 / seconds.max(1e-9) / 1e6;

@@ -57,9 +57,10 @@ impl Export {
         let (file, seconds) = (self.output.display().to_string(), begin.elapsed().as_secs_f64());
         if self.face.json {
             let peak = memory::peak_rss_bytes();
-            return print_json(
-                &json!({"schema": 1, "file": file, "edges": edges, "seconds": seconds, "memory_budget_bytes": budget, "peak_rss_bytes": peak}),
-            );
+            return print_json(&json!({
+                "schema": 1, "file": file, "edges": edges, "seconds": seconds,
+                "memory_budget_bytes": budget, "peak_rss_bytes": peak,
+            }));
         }
         output::print(&printable(&format!(
             "{file}: {} edges, written in {seconds:.2} s",

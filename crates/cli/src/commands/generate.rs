@@ -99,7 +99,8 @@ impl FromStr for Weights {
     fn from_str(text: &str) -> std::result::Result<Self, String> {
         let wrong = || {
             format!(
-                "unknown weights {text:?}; known: none, uw, luw, uniform:LOW:HIGH (whole numbers below 2^32)"
+                "unknown weights {text:?}; known: none, uw, luw, uniform:LOW:HIGH (whole numbers \
+                 below 2^32)"
             )
         };
         match (text, text.strip_prefix("uniform:")) {

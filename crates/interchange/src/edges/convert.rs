@@ -70,7 +70,9 @@ fn decimals<T: DecimalType>(
 /// Texts; numbers as they are written.
 pub(super) fn texts(array: &ArrayRef) -> Result<StringArray, usize> {
     Ok(downcast_integer_array!(
-        array => StringArray::from_iter_values(array.values().iter().map(|value| value.to_string())),
+        array => {
+            StringArray::from_iter_values(array.values().iter().map(|value| value.to_string()))
+        },
         DataType::Utf8 => array.as_string::<i32>().clone(),
         DataType::LargeUtf8 => array.as_string::<i64>().iter().collect(),
         DataType::Utf8View => array.as_string_view().iter().collect(),

@@ -126,12 +126,16 @@ impl NumberSlice<'_> {
 
     /// The first place where a number is smaller than the one before it.
     pub fn descent(self) -> Option<usize> {
-        with_slice!(self, values => values.windows(2).position(|pair| pair[1] < pair[0]).map(|at| at + 1))
+        let place = |at: usize| at + 1;
+        with_slice!(self, values => {
+            values.windows(2).position(|pair| pair[1] < pair[0]).map(place)
+        })
     }
 
     /// How many numbers are at most `bound`; the numbers ascend.
     pub fn up_to(self, bound: u64) -> usize {
-        with_slice!(self, values => values.partition_point(|&value| unsigned(value).is_some_and(|value| value <= bound)))
+        let within = |value: Option<u64>| value.is_some_and(|value| value <= bound);
+        with_slice!(self, values => values.partition_point(|&value| within(unsigned(value))))
     }
 }
 
@@ -198,7 +202,9 @@ impl RealSlice<'_> {
             RealSlice::F32(values) => values[range].iter().map(|&value| value.into()).collect(),
             RealSlice::F64(values) => values[range].to_vec(),
             RealSlice::Whole(numbers) => {
-                with_slice!(numbers, values => values[range].iter().map(|&value| value as f64).collect())
+                with_slice!(numbers, values => {
+                    values[range].iter().map(|&value| value as f64).collect()
+                })
             }
         }
     }
