@@ -49,7 +49,10 @@ pub enum GraphError {
     #[error(transparent)]
     Input(#[from] InputError),
     /// A file of the graph holds something impossible.
-    #[error("{path} is corrupt: {what}; rebuild the graph, or restore it from a copy", path = .path.display())]
+    #[error(
+        "{path} is corrupt: {what}; rebuild the graph, or restore it from a copy",
+        path = .path.display()
+    )]
     Corrupt {
         /// The damaged file.
         path: PathBuf,
@@ -57,7 +60,11 @@ pub enum GraphError {
         what: String,
     },
     /// The graph was written by a newer Outercore.
-    #[error("{path} has format version {version}, and this Outercore reads up to {known}; upgrade Outercore", path = .path.display())]
+    #[error(
+        "{path} has format version {version}, and this Outercore reads up to {known}; \
+         upgrade Outercore",
+        path = .path.display()
+    )]
     Newer {
         /// The graph.
         path: PathBuf,
@@ -67,7 +74,10 @@ pub enum GraphError {
         known: u32,
     },
     /// The folder is no graph.
-    #[error("{path} is not a graph: {why}; make one with `outercore build EDGES -o {path}`", path = .path.display())]
+    #[error(
+        "{path} is not a graph: {why}; make one with `outercore build EDGES -o {path}`",
+        path = .path.display()
+    )]
     NotAGraph {
         /// The folder.
         path: PathBuf,
@@ -75,7 +85,12 @@ pub enum GraphError {
         why: String,
     },
     /// A stripe directory is not there, or holds nothing of this graph.
-    #[error("a part of {path} is missing: {stripe}; mount its device or put the folder back, or build the graph again", path = .path.display(), stripe = .stripe.display())]
+    #[error(
+        "a part of {path} is missing: {stripe}; mount its device or put the folder back, or build \
+         the graph again",
+        path = .path.display(),
+        stripe = .stripe.display()
+    )]
     StripeMissing {
         /// The graph.
         path: PathBuf,
@@ -83,7 +98,11 @@ pub enum GraphError {
         stripe: PathBuf,
     },
     /// The memory budget cannot hold what is needed.
-    #[error("the memory budget of {budget} bytes is too small for {what}: at least {needed} bytes are needed; give --memory {mib}M or more", mib = .needed.div_ceil(1 << 20))]
+    #[error(
+        "the memory budget of {budget} bytes is too small for {what}: at least {needed} bytes are \
+         needed; give --memory {mib}M or more",
+        mib = .needed.div_ceil(1 << 20)
+    )]
     Memory {
         /// The smallest budget that works, in bytes.
         needed: u64,
@@ -94,7 +113,8 @@ pub enum GraphError {
     },
     /// The disk budget cannot hold the scratch or the result.
     #[error(
-        "the disk budget of {allowed} bytes is too small: {needed} bytes are needed; give a larger --disk or free some space"
+        "the disk budget of {allowed} bytes is too small: {needed} bytes are needed; give a \
+         larger --disk or free some space"
     )]
     Disk {
         /// Bytes needed.
@@ -103,7 +123,10 @@ pub enum GraphError {
         allowed: u64,
     },
     /// The output exists.
-    #[error("{path} exists already; give another name, or --force to replace it", path = .path.display())]
+    #[error(
+        "{path} exists already; give another name, or --force to replace it",
+        path = .path.display()
+    )]
     Exists {
         /// The output.
         path: PathBuf,

@@ -7,6 +7,8 @@
 
 #[path = "golden/decode.rs"]
 mod decode;
+#[path = "golden/expected.rs"]
+mod expected;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -142,93 +144,6 @@ fn seal(folder: &Path, manifest: &Value) {
     .unwrap();
 }
 
-/// Skips among the words: the sources from the leaves to the last vertex are far apart. Gaps take a
-/// skip from one source to a distant one, and shorter words in return.
-fn skips(name: &str, version: u32) -> u64 {
-    match (name, version) {
-        ("directed", 4..) => 6,
-        ("directed", _) => 1,
-        _ => 0,
-    }
-}
-
-/// What the manifest of a golden graph says, beside its uuid and its sections.
-fn expected_manifest(name: &str, version: u32) -> Value {
-    let common = json!({"outercore": "graph", "version": version, "simple": false, "neighbor_bytes": 1, "stripe_unit": 1 << 20, "stripes": []});
-    let own = match name {
-        "undirected" => json!({
-            "vertices": 8, "connected": 6, "edges": 8, "arcs": 15, "directed": false, "transpose": false, "weights": "none", "weight_bytes": 0, "negative_weights": false,
-            "id_bytes": 1, "ids": {"kind": "numbers"}, "order": "degree", "max_out_degree": [4, 0], "max_in_degree": 4, "grid_words": 15,
-        }),
-        "directed" => json!({
-            "vertices": 142, "connected": 142, "edges": 144, "arcs": 144, "directed": true, "transpose": true, "weights": "f32", "weight_bytes": 4, "negative_weights": true,
-            "id_bytes": 1, "ids": {"kind": "names"}, "order": "degree", "max_out_degree": [141, 0], "max_in_degree": 3,
-            "grid_words": 144 + skips(name, version),
-        }),
-        "hybrid" => json!({
-            "vertices": 8192, "connected": 8192, "edges": 4111, "arcs": 4111, "directed": true, "transpose": false, "weights": "u32", "weight_bytes": 1,
-            "negative_weights": false, "neighbor_bytes": 2, "id_bytes": 0, "ids": {"kind": "range", "first": 0}, "order": "original",
-            "max_out_degree": [3, 6], "max_in_degree": 0, "grid_words": 4096,
-        }),
-        _ => json!({
-            "vertices": 4, "connected": 4, "edges": 4, "arcs": 4, "directed": true, "transpose": false, "weights": "u32", "weight_bytes": 2, "negative_weights": false,
-            "id_bytes": 0, "ids": {"kind": "range", "first": 1}, "order": "original", "max_out_degree": [2, 0], "max_in_degree": 0, "grid_words": 4,
-        }),
-    };
-    let formats = match layout(name, version) {
-        Layout::Grid => json!({}),
-        Layout::Row => json!({"layout": "row", "grid_words": 0}),
-        Layout::Hybrid if name == "hybrid" => {
-            // Cells 0 1 / 2 3, of which all but the second are in row format.
-            json!({"layout": "hybrid", "hybrid": {"ranges": 2, "row_cells": 3, "grid_cells": 1, "row_arcs": 15, "grid_arcs": 4096, "rows": "0d"}})
-        }
-        Layout::Hybrid => json!({
-            "layout": "hybrid", "grid_words": 0,
-            "hybrid": {"ranges": 1, "row_cells": 1, "grid_cells": 0, "row_arcs": 15, "grid_arcs": 0, "rows": "01"},
-        }),
-    };
-    let mut all = common;
-    for part in [own, formats] {
-        all.as_object_mut().unwrap().extend(part.as_object().unwrap().clone());
-    }
-    all
-}
-
-/// The sections of a golden graph: those that `docs/format.md` says there are, sorted by name.
-fn expected_sections(name: &str, layout: Layout) -> Vec<&'static str> {
-    let mut names = vec![
-        "out.degrees",
-        "out.index",
-        "out.adjacency",
-        "grid.stripes",
-        "grid.tiles",
-        "grid.chunks",
-        "grid.words",
-    ];
-    names.extend(match name {
-        "undirected" => &["out.heads", "ids.keys", "ids.vertex", "ids.rank"][..],
-        "directed" => &[
-            "out.weights",
-            "grid.weights",
-            "in.degrees",
-            "in.index",
-            "in.adjacency",
-            "in.weights",
-            "in.heads",
-            "ids.keys",
-            "ids.ends",
-            "ids.vertex",
-            "ids.rank",
-        ],
-        _ => &["out.weights", "grid.weights"],
-    });
-    if layout == Layout::Hybrid {
-        names.extend(["row.degrees", "row.index", "row.adjacency"]);
-    }
-    names.sort_unstable();
-    names
-}
-
 #[test]
 fn the_manifest_says_what_is_documented() {
     for (version, name) in every() {
@@ -236,10 +151,11 @@ fn the_manifest_says_what_is_documented() {
         let mut manifest = decoded.manifest.clone();
         let object = manifest.as_object_mut().unwrap();
         let uuid = object.remove("uuid").unwrap();
-        assert!(uuid.as_str().is_some_and(|uuid| uuid.len() == 32 && uuid.chars().all(|c| c.is_ascii_hexdigit())), "{uuid}");
+        let is_uuid = |uuid: &str| uuid.len() == 32 && uuid.chars().all(|c| c.is_ascii_hexdigit());
+        assert!(uuid.as_str().is_some_and(is_uuid), "{uuid}");
         object.remove("sections").unwrap();
-        assert_eq!(manifest, expected_manifest(name, version), "{name}");
-        let sections = expected_sections(name, layout(name, version));
+        assert_eq!(manifest, expected::manifest(name, version, layout(name, version)), "{name}");
+        let sections = expected::sections(name, layout(name, version));
         assert_eq!(decoded.names(), sections, "{name}");
         let mut files: Vec<String> = sections
             .iter()
@@ -281,7 +197,7 @@ fn the_sections_hold_what_is_documented() {
             grid.len()
         );
         assert_eq!(sorted([grid, listed].concat()), expected, "{name}");
-        assert_eq!(found, skips(name, version), "{name}");
+        assert_eq!(found, expected::skips(name, version), "{name}");
         let pulled = if directed { "in" } else { "out" };
         if decoded.says("transpose") {
             assert_eq!(

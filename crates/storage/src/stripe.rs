@@ -154,7 +154,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn pieces_cover_the_range_once(files in 1usize..6, units in 1u64..4, offset in 0u64..100_000, len in 0usize..100_000) {
+        fn pieces_cover_the_range_once(
+            files in 1usize..6,
+            units in 1u64..4,
+            offset in 0u64..100_000,
+            len in 0usize..100_000,
+        ) {
             let layout = StripeLayout::new(units * UNIT);
             let mut at = offset;
             for (file, inside, logical, piece) in layout.pieces(files, offset, len) {
@@ -169,7 +174,11 @@ mod tests {
         }
 
         #[test]
-        fn shares_add_up_and_hold_their_bytes(files in 1usize..6, units in 1u64..4, len in 0u64..300_000) {
+        fn shares_add_up_and_hold_their_bytes(
+            files in 1usize..6,
+            units in 1u64..4,
+            len in 0u64..300_000,
+        ) {
             let layout = StripeLayout::new(units * UNIT);
             let shares: Vec<u64> = (0..files).map(|file| layout.share(files, file, len)).collect();
             prop_assert_eq!(shares.iter().sum::<u64>(), len);
@@ -180,7 +189,12 @@ mod tests {
         }
 
         #[test]
-        fn reads_what_the_formula_says(files in 1usize..4, len in 1u64..60_000, from in 0.0f64..1.0, to in 0.0f64..1.0) {
+        fn reads_what_the_formula_says(
+            files in 1usize..4,
+            len in 1u64..60_000,
+            from in 0.0f64..1.0,
+            to in 0.0f64..1.0,
+        ) {
             let dir = tempfile::tempdir().unwrap();
             let unit = 2 * UNIT;
             let byte = |b: u64| (b % 251) as u8 ^ (b / 4096) as u8;
@@ -211,9 +225,8 @@ mod tests {
         std::fs::write(&paths[1], vec![0; 4096]).unwrap();
         assert!(StripedFile::open(&Disk::new(), &paths, UNIT, 3 * UNIT - 5).is_ok());
         let error = StripedFile::open(&Disk::new(), &paths, UNIT, 3 * UNIT + 1).unwrap_err();
-        assert!(
-            matches!(error, StorageError::Truncated { path, offset: 4096, wanted: 4096 } if path == paths[1])
-        );
+        let StorageError::Truncated { path, offset, wanted } = error else { panic!("{error}") };
+        assert_eq!((&path, offset, wanted), (&paths[1], 4096, 4096));
         assert!(StripedFile::open(&Disk::new(), &[dir.path().join("none")], UNIT, 0).is_err());
     }
 }

@@ -9,11 +9,11 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use super::{
     BuildProgress,
     buckets::{Bucket, Buckets},
-    grid::{EncodedTiles, GridWriter, IntervalCut, TileCode},
+    grid::{EncodedTiles, GridWriter, TileCode},
     parallel,
     partition::{Partition, RecordCode},
     radix::{self, Record},
-    rows::{EncodedRows, RowsWriter},
+    rows::{EncodedRows, RowCode, RowsWriter},
     turns::Turns,
     weights::WeightCode,
 };
@@ -30,20 +30,12 @@ pub struct Emission<'a> {
     pub partition: &'a Partition,
     /// How records are packed.
     pub code: RecordCode,
-    /// How weights are stored.
-    pub weights: WeightCode,
-    /// Bytes of a neighbor.
-    pub neighbor_bytes: usize,
+    /// How lists are made of them.
+    pub rows: RowCode,
+    /// How tiles are made of them.
+    pub tiles: TileCode<'a>,
     /// Whether to drop duplicates and self-loops.
     pub simple: bool,
-    /// Whether first neighbors are kept.
-    pub heads: bool,
-    /// Which edges are in row format; `None`: all are in the grid.
-    pub cells: Option<&'a Cells>,
-    /// Where the intervals of the grid end.
-    pub cut: IntervalCut,
-    /// Intervals around a interval whose sources have tiles of their own.
-    pub lag: u64,
     /// Threads.
     pub threads: usize,
     /// Told of each bucket.
@@ -129,59 +121,49 @@ impl<R: Record> Worker<R> {
         bucket: &Bucket,
         queues: &Queues,
     ) -> Result<()> {
-        let count = emission.partition.records(turn) as usize;
-        reset(&mut self.records, count);
-        reset(&mut self.scratch, count);
-        emission.partition.read(turn, &mut self.records)?;
+        let Emission { rows: code, tiles, .. } = emission;
         let (sorted, scratch) =
-            radix::sort(&mut self.records, &mut self.scratch, 0, emission.code.bits(bucket));
-        if !emission.weights.is_none() {
-            radix::order_payloads(sorted);
-        }
-        let kept = if emission.simple {
-            drop_repeats(sorted, bucket, emission.code.other_bits)
-        } else {
-            count
-        };
-        let (sorted, scratch) = (&mut sorted[..kept], &mut scratch[..kept]);
-        let (other_bits, neighbor_bytes) = (emission.code.other_bits, emission.neighbor_bytes);
-        if let (Some(row_format), Some(cells)) = (&queues.row_format, emission.cells) {
-            let count = copy_listed(sorted, scratch, bucket, other_bits, cells);
-            self.rows.encode(
-                bucket,
-                &scratch[..count],
-                other_bits,
-                neighbor_bytes,
-                WeightCode::NONE,
-                false,
-            );
+            read_sorted(emission, (turn, bucket), &mut self.records, &mut self.scratch)?;
+        if let (Some(row_format), Some(cells)) = (&queues.row_format, tiles.cells) {
+            let count = copy_listed(sorted, scratch, bucket, code.other_bits, cells);
+            let bare = RowCode { weights: WeightCode::NONE, heads: false, ..*code };
+            self.rows.encode(bucket, &scratch[..count], bare);
             row_format.take(turn, |rows| rows.append(bucket, &self.rows))?;
         }
-        self.rows.encode(
-            bucket,
-            sorted,
-            other_bits,
-            neighbor_bytes,
-            emission.weights,
-            emission.heads,
-        );
+        self.rows.encode(bucket, sorted, *code);
         queues.rows.take(turn, |rows| match rows {
             Some(rows) => rows.append(bucket, &self.rows),
             None => Ok(()),
         })?;
         if let Some(grid) = &queues.grid {
-            let code = TileCode {
-                other_bits,
-                cut: emission.cut,
-                lag: emission.lag,
-                weights: emission.weights,
-                cells: emission.cells,
-            };
-            self.tiles.encode(bucket, sorted, scratch, &self.rows.degrees, &code);
+            self.tiles.encode(bucket, sorted, scratch, &self.rows.degrees, tiles);
             grid.take(turn, |grid| grid.append(&mut self.tiles))?;
         }
         Ok(())
     }
+}
+
+/// Reads a bucket into the two arrays and sorts it. Returns the records, and as much room.
+fn read_sorted<'a, R: Record>(
+    emission: &Emission,
+    (turn, bucket): (usize, &Bucket),
+    records: &'a mut Vec<R>,
+    scratch: &'a mut Vec<R>,
+) -> Result<(&'a mut [R], &'a mut [R])> {
+    let count = emission.partition.records(turn) as usize;
+    reset(records, count);
+    reset(scratch, count);
+    emission.partition.read(turn, records)?;
+    let (sorted, scratch) = radix::sort(records, scratch, 0, emission.code.bits(bucket));
+    if !emission.rows.weights.is_none() {
+        radix::order_payloads(sorted);
+    }
+    let kept = if emission.simple {
+        drop_repeats(sorted, bucket, emission.code.other_bits)
+    } else {
+        count
+    };
+    Ok((&mut sorted[..kept], &mut scratch[..kept]))
 }
 
 fn reset<R: Record>(records: &mut Vec<R>, count: usize) {

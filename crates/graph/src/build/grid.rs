@@ -91,8 +91,8 @@ impl IntervalCut {
     /// About what [`GridDirectory::lag`] will be, which is known only when all intervals are cut.
     pub fn lag(self, edges: u64, connected: u64) -> u64 {
         let intervals = match self {
-            // Intervals of few edges, as wide as they may be, and those before them, which have three
-            // quarters of the edges or so.
+            // Intervals of few edges, as wide as they may be, and those before them, which have
+            // three quarters of the edges or so.
             IntervalCut::Edges(most) => {
                 edges / most.max(1) * 3 / 4 + connected / STRIPE_VERTICES as u64
             }
@@ -329,8 +329,8 @@ fn best_code<R: Record>(
     WordCode::best(targets.1, &lengths)
 }
 
-/// Fewest edges well before or after a interval that become a tile of their own: below that, requests
-/// cost more than bytes.
+/// Fewest edges well before or after an interval that become a tile of their own: below that,
+/// requests cost more than bytes.
 const FEWEST_EDGES: usize = 1 << 14;
 
 /// Most vertices of a interval that this builder makes: half of what the words allow. Their 8-byte

@@ -98,29 +98,22 @@ pub fn ingest(
     let limit =
         if names { 0 } else { (memory / if lists { 5 } else { 4 }).min(u64::from(u32::MAX) - 1) };
     let again = source.reads_again() && !lists;
+    let spool = || Spool::create(disk, scratch);
     let mut intake = Intake {
-        spool: if again { None } else { Some(Spool::create(disk, scratch)?) },
-        edges: AtomicU64::new(0),
+        spool: if again { None } else { Some(spool()?) },
         names: if names { Some(NameSpool::create(disk, scratch)?) } else { None },
-        degrees: HugeVec::zeroed(limit as usize, HugePages::Auto)?,
         listed_bits: if lists {
             Some(HugeVec::zeroed(limit.div_ceil(64) as usize, HugePages::Auto)?)
         } else {
             None
         },
-        listed: if lists { Some(Spool::create(disk, scratch)?) } else { None },
-        sample: Mutex::default(),
-        beyond: AtomicBool::new(false),
-        smallest: AtomicU64::new(u64::MAX),
-        largest: AtomicU64::new(0),
-        weights: WeightSurvey::default(),
-        saturated: AtomicBool::new(false),
-        progress,
+        listed: if lists { Some(spool()?) } else { None },
+        ..Intake::new(limit, progress)?
     };
     source.read(threads, parse, &ProgressOf(progress), &|item| intake.take(item, weighted))?;
     if again && intake.beyond.load(Relaxed) {
         // The ids turn out not to be dense: the dictionary wants them on scratch after all.
-        intake.spool = Some(Spool::create(disk, scratch)?);
+        intake.spool = Some(spool()?);
         intake.edges = AtomicU64::new(0);
         source.read(threads, parse, &ProgressOf(progress), &|item| intake.take(item, weighted))?;
     }
@@ -145,6 +138,27 @@ impl crate::input::Progress for ProgressOf<'_> {
     }
     fn cancelled(&self) -> bool {
         self.0.cancelled()
+    }
+}
+
+impl<'a> Intake<'a> {
+    /// Takes in numbers below `limit` and neither names nor listed vertices.
+    fn new(limit: u64, progress: &'a dyn BuildProgress) -> Result<Self> {
+        Ok(Self {
+            spool: None,
+            edges: AtomicU64::new(0),
+            names: None,
+            degrees: HugeVec::zeroed(limit as usize, HugePages::Auto)?,
+            listed_bits: None,
+            listed: None,
+            sample: Mutex::default(),
+            beyond: AtomicBool::new(false),
+            smallest: AtomicU64::new(u64::MAX),
+            largest: AtomicU64::new(0),
+            weights: WeightSurvey::default(),
+            saturated: AtomicBool::new(false),
+            progress,
+        })
     }
 }
 

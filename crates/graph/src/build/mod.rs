@@ -9,6 +9,7 @@
 //! not dense add two more rounds. Memory is the budget's, whatever E and V.
 
 mod access;
+mod bins;
 mod buckets;
 mod cells;
 mod dictionary;
@@ -17,8 +18,10 @@ mod emit;
 mod grid;
 mod ids;
 mod ingest;
+mod manifest;
 mod names;
 mod numbering;
+mod options;
 mod partition;
 mod radix;
 mod rankfile;
@@ -33,11 +36,10 @@ mod staging;
 mod turns;
 mod weights;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use outercore_storage::Disk;
 
-pub use self::settings::BuildSettings;
 use self::{
     access::SourceAccess,
     cells::CellCounts,
@@ -47,68 +49,17 @@ use self::{
     partition::{Partition, RecordCode, block_bytes},
     radix::Weighted,
     sections::Folders,
-    sorting::{Sorting, Written},
+    sorting::Sorting,
     staging::Staging,
     weights::WeightCode,
 };
+pub use self::{options::BuildOptions, settings::BuildSettings};
 use crate::{
     error::{GraphError, Result},
-    format::{Cells, Hybrid, IdTable, Manifest, SectionEntry, VERSION},
+    format::{Cells, Hybrid, Manifest},
     input::EdgeSource,
-    order::Order,
-    types::{GridPartition, Layout, WeightKind, bytes_for},
+    types::{Layout, WeightKind, bytes_for},
 };
-
-/// What the user asks of a build.
-#[derive(Clone, Debug)]
-pub struct BuildOptions {
-    /// The memory budget in bytes: the peak resident size of the process stays below it.
-    pub memory: u64,
-    /// The most bytes that scratch and graph may take on disk; `None`: whatever is free.
-    pub disk: Option<u64>,
-    /// Threads that parse, sort and write.
-    pub threads: usize,
-    /// Whether edges have a direction; `None`: what the format says, else directed.
-    pub directed: Option<bool>,
-    /// The weights' type; `None`: what the format has.
-    pub weights: Option<WeightKind>,
-    /// Drop duplicate edges (the lightest stays) and self-loops.
-    pub simple: bool,
-    /// Keep the rows of incoming edges too (directed graphs).
-    pub transpose: bool,
-    /// The order of the vertices on disk.
-    pub order: Order,
-    /// Set vertices without edges apart, so that no run keeps state for them.
-    pub isolated_apart: bool,
-    /// How the targets of the grid are cut into intervals.
-    pub partition: GridPartition,
-    /// How the edges lie that passes over all of them read.
-    pub layout: Layout,
-    /// Directories over which the bulk of the graph is striped.
-    pub stripes: Vec<PathBuf>,
-    /// Replace a graph that exists.
-    pub force: bool,
-}
-
-impl Default for BuildOptions {
-    fn default() -> Self {
-        Self {
-            memory: outercore_storage::memory::machine_memory() / 2,
-            disk: None,
-            threads: outercore_storage::memory::cores(),
-            directed: None,
-            weights: None,
-            simple: false,
-            transpose: true,
-            order: Order::Degree,
-            isolated_apart: true,
-            partition: GridPartition::Balanced,
-            layout: Layout::Grid,
-            stripes: Vec::new(),
-            force: false,
-        }
-    }
-}
 
 /// Is told how far a build is, and may end it.
 pub trait BuildProgress: Sync {
@@ -371,61 +322,5 @@ impl Builder<'_> {
         self.progress.stage("partitioning", Some(shape.edges));
         numbered.partition(access, &to, shape.weights)?;
         Ok(to)
-    }
-
-    fn manifest(
-        &self,
-        shape: &Shape,
-        (ids, id_bytes, mut sections): (IdTable, u32, Vec<SectionEntry>),
-        written: Written,
-        hybrid: Option<Hybrid>,
-    ) -> Manifest {
-        let Written { target, source, row_format, grid } = written;
-        let transpose = shape.directed && target.is_some();
-        let (max_in_degree, (out_degree, out_vertex), arcs) = match (&target, &source) {
-            (Some(target), Some(source)) => (target.largest.0, source.largest, source.edges),
-            (None, Some(source)) => (0, source.largest, source.edges),
-            (Some(both), None) => (both.largest.0, both.largest, both.edges),
-            (None, None) => (0, (0, 0), 0),
-        };
-        let loops_counted = if shape.directed {
-            arcs
-        } else if self.options.simple {
-            arcs / 2
-        } else {
-            shape.edges
-        };
-        sections.extend(
-            [target, source, row_format].into_iter().flatten().flat_map(|rows| rows.sections),
-        );
-        sections.extend(grid.sections);
-        sections.sort_by(|a, b| a.name.cmp(&b.name));
-        Manifest {
-            outercore: "graph".to_owned(),
-            version: VERSION,
-            uuid: self.uuid.clone(),
-            vertices: shape.input_vertices,
-            connected: shape.connected,
-            edges: loops_counted,
-            arcs,
-            directed: shape.directed,
-            transpose,
-            simple: self.options.simple,
-            weights: shape.weights.kind,
-            weight_bytes: shape.weights.bytes as u32,
-            negative_weights: shape.negative,
-            neighbor_bytes: bytes_for(shape.connected) as u32,
-            id_bytes,
-            ids,
-            order: self.options.order,
-            max_out_degree: (out_degree, out_vertex),
-            max_in_degree,
-            grid_words: grid.words,
-            layout: self.options.layout,
-            hybrid,
-            stripe_unit: self.folders.unit,
-            stripes: self.folders.stripes.clone(),
-            sections,
-        }
     }
 }

@@ -4,13 +4,16 @@
 //! Two partitionings, by range of source rank and then by range of target rank; a range's part of
 //! the map is in memory while its edges pass.
 
-use std::path::Path;
+use std::{
+    path::Path,
+    sync::atomic::{AtomicUsize, Ordering::Relaxed},
+};
 
-use outercore_storage::{Disk, Spill};
+use outercore_storage::Disk;
 
 use super::{
     BuildProgress,
-    dictionary::{blocks_of, open_block},
+    bins::{BinWriter, Bins, block_of, field},
     parallel,
     rankfile::RankFile,
     spool::{Spool, SpoolWriter},
@@ -32,21 +35,22 @@ pub struct Relabel<'a> {
     pub memory: u64,
     /// The budget that it is a part of, for errors.
     pub budget: u64,
+    /// Whether edges carry weights.
+    pub weighted: bool,
     /// Told of each batch.
     pub progress: &'a dyn BuildProgress,
 }
 
 /// Edges by range of one end.
 struct Ranges {
-    spill: Spill,
+    bins: Bins,
     width: u64,
-    count: usize,
-    block: usize,
+    weighted: bool,
 }
 
 struct RangeWriter<'a> {
     ranges: &'a Ranges,
-    blocks: Vec<Vec<u8>>,
+    writer: BinWriter<'a>,
 }
 
 impl Relabel<'_> {
@@ -88,23 +92,23 @@ impl Relabel<'_> {
         let width = (self.memory / 2 / self.threads as u64 / 8).max(1 << 10);
         let count = self.map.len().div_ceil(width).max(1) as usize;
         let block =
-            blocks_of(self.memory / 4, self.threads, count).ok_or_else(|| GraphError::Memory {
+            block_of(self.memory / 4, self.threads, count).ok_or_else(|| GraphError::Memory {
                 needed: self.budget * 2,
                 budget: self.budget,
                 what: format!("renumbering {} vertices", self.map.len()),
             })?;
-        Ok(Ranges {
-            spill: Spill::create(self.disk, self.scratch, count, block)?,
-            width,
-            count,
-            block,
-        })
+        let bins = Bins::create(self.disk, self.scratch, count, block, 0)?;
+        Ok(Ranges { bins, width, weighted: self.weighted })
     }
 }
 
 impl Ranges {
     fn writer(&self) -> RangeWriter<'_> {
-        RangeWriter { ranges: self, blocks: vec![Vec::new(); self.count] }
+        RangeWriter { ranges: self, writer: self.bins.writer() }
+    }
+
+    fn record(&self) -> usize {
+        if self.weighted { 24 } else { 16 }
     }
 
     /// Replaces end number `end` of every edge by its internal id, range by range.
@@ -117,34 +121,27 @@ impl Ranges {
         finish: impl Fn(S) -> Result<()> + Sync,
     ) -> Result<()> {
         let Relabel { map, threads, progress, .. } = *relabel;
-        let next = std::sync::atomic::AtomicUsize::new(0);
+        let next = AtomicUsize::new(0);
         parallel(threads, |_| {
             let mut state = state()?;
-            let (mut part, mut reader) = (Vec::new(), self.spill.reader());
+            let (mut part, mut reader) = (Vec::new(), self.bins.reader());
             loop {
-                let range = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-                if range >= self.count {
+                let range = next.fetch_add(1, Relaxed);
+                if range >= self.bins.len() {
                     return finish(state);
                 }
                 let first = range as u64 * self.width;
                 map.read(first, self.width.min(map.len() - first) as usize, &mut part)?;
-                for extent in &self.spill.extents(range) {
-                    let bytes = reader.read(*extent)?;
-                    let field = |at: usize| {
-                        u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
-                    };
-                    let (filled, record) = (field(0) as usize, field(8) as usize);
-                    for at in (16..filled).step_by(record) {
-                        let mut pair = [field(at), field(at + 8)];
+                reader.for_each(range, |bytes| {
+                    for record in bytes.chunks_exact(self.record()) {
+                        let mut pair = [field(record, 0), field(record, 8)];
                         pair[end] = part[(pair[end] - first) as usize];
-                        visit(
-                            &mut state,
-                            pair,
-                            (record == 24).then(|| f64::from_bits(field(at + 16))),
-                        )?;
+                        let weight = self.weighted.then(|| f64::from_bits(field(record, 16)));
+                        visit(&mut state, pair, weight)?;
                     }
-                    progress.advance(((filled - 16) / record) as u64);
-                }
+                    progress.advance((bytes.len() / self.record()) as u64);
+                    Ok(())
+                })?;
                 progress.check()?;
             }
         })
@@ -153,33 +150,17 @@ impl Ranges {
 
 impl RangeWriter<'_> {
     fn push(&mut self, rank: u64, pair: [u64; 2], weight: Option<f64>) -> Result<()> {
-        let range = (rank / self.ranges.width) as usize;
-        let block = &mut self.blocks[range];
-        if block.is_empty() {
-            open_block(block, self.ranges.block);
-            block.extend_from_slice(&[0; 8]);
-            block.extend_from_slice(&(if weight.is_some() { 24u64 } else { 16 }).to_le_bytes());
-        }
+        let Ranges { width, weighted, .. } = *self.ranges;
+        let block = self.writer.room((rank / width) as usize, self.ranges.record())?;
         block.extend_from_slice(&pair[0].to_le_bytes());
         block.extend_from_slice(&pair[1].to_le_bytes());
-        if let Some(weight) = weight {
-            block.extend_from_slice(&weight.to_le_bytes());
-        }
-        if block.len() + 24 > self.ranges.block { self.flush(range) } else { Ok(()) }
-    }
-
-    fn flush(&mut self, range: usize) -> Result<()> {
-        let block = &mut self.blocks[range];
-        if !block.is_empty() {
-            let filled = block.len() as u64;
-            block[..8].copy_from_slice(&filled.to_le_bytes());
-            self.ranges.spill.append(range, block)?;
-            block.clear();
+        if weighted {
+            block.extend_from_slice(&weight.unwrap_or_default().to_le_bytes());
         }
         Ok(())
     }
 
-    fn finish(mut self) -> Result<()> {
-        (0..self.blocks.len()).try_for_each(|range| self.flush(range))
+    fn finish(self) -> Result<()> {
+        self.writer.finish()
     }
 }

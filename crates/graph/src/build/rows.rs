@@ -12,6 +12,19 @@ use crate::{
     format::{INDEX_GROUP, SectionEntry},
 };
 
+/// How lists are made of records.
+#[derive(Clone, Copy)]
+pub struct RowCode {
+    /// Bits of a neighbor in a record.
+    pub other_bits: u32,
+    /// Bytes of a neighbor in a list.
+    pub neighbor_bytes: usize,
+    /// How weights are stored.
+    pub weights: WeightCode,
+    /// Whether first neighbors are kept.
+    pub heads: bool,
+}
+
 /// A bucket's rows, encoded and ready to be written in turn.
 #[derive(Default)]
 pub struct EncodedRows {
@@ -36,15 +49,8 @@ pub fn push_bytes(bytes: &mut Vec<u8>, value: u64, width: usize) {
 
 impl EncodedRows {
     /// Encodes a bucket's sorted records.
-    pub fn encode<R: Record>(
-        &mut self,
-        bucket: &Bucket,
-        records: &[R],
-        other_bits: u32,
-        neighbor_bytes: usize,
-        weights: WeightCode,
-        heads: bool,
-    ) {
+    pub fn encode<R: Record>(&mut self, bucket: &Bucket, records: &[R], code: RowCode) {
+        let RowCode { other_bits, neighbor_bytes, weights, heads } = code;
         let mask = (1u64 << other_bits) - 1;
         let vertices = (bucket.end - bucket.first) as usize;
         self.degrees.clear();
@@ -167,8 +173,12 @@ impl RowsWriter {
     /// Writes the degree of the pending vertex.
     fn settle(&mut self) -> Result<()> {
         let Some((vertex, degree)) = self.pending.take() else { return Ok(()) };
-        let stored = u32::try_from(degree)
-            .map_err(|_| GraphError::Usage(format!("a vertex has {degree} edges in one direction; this version stores up to 4294967295: build with --simple if many are duplicates")))?;
+        let stored = u32::try_from(degree).map_err(|_| {
+            GraphError::Usage(format!(
+                "a vertex has {degree} edges in one direction; this version stores up to \
+                 4294967295: build with --simple if many are duplicates"
+            ))
+        })?;
         if vertex.is_multiple_of(INDEX_GROUP) {
             self.index.write(&self.edges.to_le_bytes())?;
         }

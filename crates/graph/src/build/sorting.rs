@@ -5,10 +5,10 @@ use super::{
     Builder, Shape,
     buckets::Buckets,
     emit::{Emission, SectionWriters},
-    grid::{GridSummary, GridWriter, IntervalCut},
+    grid::{GridSummary, GridWriter, IntervalCut, TileCode},
     partition::{Partition, RecordCode},
     radix::Record,
-    rows::{RowsSummary, RowsWriter},
+    rows::{RowCode, RowsSummary, RowsWriter},
     weights::WeightCode,
 };
 use crate::{
@@ -92,18 +92,21 @@ impl Sorting<'_> {
         heads: bool,
         cut: IntervalCut,
     ) -> Emission<'e> {
-        let options = self.builder.options;
+        let (options, other_bits) = (self.builder.options, self.code.other_bits);
+        let Shape { weights, edges, connected, .. } = *self.shape;
         Emission {
             buckets: self.buckets,
             partition,
             code: self.code,
-            weights: self.shape.weights,
-            neighbor_bytes: bytes_for(self.shape.connected),
+            rows: RowCode { other_bits, neighbor_bytes: bytes_for(connected), weights, heads },
+            tiles: TileCode {
+                other_bits,
+                cut,
+                lag: cut.lag(edges, connected),
+                weights,
+                cells: self.cells,
+            },
             simple: options.simple,
-            heads,
-            cells: self.cells,
-            cut,
-            lag: cut.lag(self.shape.edges, self.shape.connected),
             threads: options.threads,
             progress: self.builder.progress,
         }

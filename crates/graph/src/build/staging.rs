@@ -1,7 +1,7 @@
 //! A graph under construction: a hidden folder beside its future place, locked by its builder,
 //! renamed when it is whole.
 //!
-//! Whoever builds the same graph next removes what a killed builder left: the lock dies with its
+//! The next build of the same graph removes what a killed builder left: the lock dies with its
 //! process.
 
 use std::path::{Path, PathBuf};
@@ -58,6 +58,28 @@ fn random_name() -> Result<String> {
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
+/// Whether a graph may be published at `output`.
+fn check_output(disk: &Disk, output: &Path, replace: bool) -> Result<()> {
+    if output.file_name().is_none() {
+        let output = output.display();
+        return Err(GraphError::Usage(format!("{output} cannot be the name of a graph")));
+    }
+    if !disk.exists(output)? {
+        return Ok(());
+    }
+    if !replace {
+        return Err(GraphError::Exists { path: output.to_owned() });
+    }
+    // Only a graph is replaced: anything else of this name is not ours to remove.
+    if !disk.exists(&output.join(MANIFEST))? {
+        return Err(GraphError::Usage(format!(
+            "{} is not a graph, and so it is not replaced; give another name",
+            output.display()
+        )));
+    }
+    Ok(())
+}
+
 impl Staging {
     /// Begins a graph that will be at `output`. Removes what killed builds of the same graph left.
     pub fn begin(
@@ -66,24 +88,7 @@ impl Staging {
         stripes: &[PathBuf],
         replace: bool,
     ) -> Result<(Self, String)> {
-        if output.file_name().is_none() {
-            return Err(GraphError::Usage(format!(
-                "{} cannot be the name of a graph",
-                output.display()
-            )));
-        }
-        if disk.exists(output)? {
-            if !replace {
-                return Err(GraphError::Exists { path: output.to_owned() });
-            }
-            // Only a graph is replaced: whatever else has this name is not ours to remove.
-            if !disk.exists(&output.join(MANIFEST))? {
-                return Err(GraphError::Usage(format!(
-                    "{} is not a graph, and so it is not replaced; give another name",
-                    output.display()
-                )));
-            }
-        }
+        check_output(disk, output, replace)?;
         let parent = parent(output);
         disk.create_dir_all(&parent)?;
         remove_leftovers(disk, &parent, &prefix(output))?;
@@ -102,23 +107,32 @@ impl Staging {
         };
         staging.lock = Some(disk.lock_exclusive(&staging.folder)?);
         disk.create_dir(&staging.scratch)?;
-        let folders: Vec<PathBuf> = stripes
+        staging.make_stripes(stripes, &uuid)?;
+        Ok((staging, uuid))
+    }
+
+    /// Makes a folder in each of the stripe directories. Their names are on the device before they
+    /// are made, for a later build.
+    fn make_stripes(&mut self, directories: &[PathBuf], uuid: &str) -> Result<()> {
+        if directories.is_empty() {
+            return Ok(());
+        }
+        let folders: Vec<PathBuf> = directories
             .iter()
-            .map(|stripe| {
-                std::path::absolute(stripe).map(|path| path.join(format!("{STRIPE_PREFIX}{uuid}")))
+            .map(|directory| {
+                let path = std::path::absolute(directory)?;
+                Ok(path.join(format!("{STRIPE_PREFIX}{uuid}")))
             })
             .collect::<std::io::Result<_>>()
             .map_err(|_| GraphError::Usage("a stripe directory has no absolute path".to_owned()))?;
-        if !folders.is_empty() {
-            let names: Vec<String> =
-                folders.iter().map(|path| path.to_string_lossy().into_owned()).collect();
-            disk.write_all_new(&staging.folder.join(STRIPES), names.join("\n").as_bytes())?;
+        let names: Vec<String> =
+            folders.iter().map(|path| path.to_string_lossy().into_owned()).collect();
+        self.disk.write_all_new(&self.folder.join(STRIPES), names.join("\n").as_bytes())?;
+        for folder in folders {
+            self.disk.create_dir_all(&folder)?;
+            self.stripes.push(folder);
         }
-        for stripe in folders {
-            disk.create_dir_all(&stripe)?;
-            staging.stripes.push(stripe);
-        }
-        Ok((staging, uuid))
+        Ok(())
     }
 
     /// The folder that will become the graph.
@@ -151,7 +165,7 @@ impl Staging {
         self.disk.sync_dir(&self.folder)?;
         let replaces = self.disk.exists(&self.output)?;
         if replaces && !self.replace {
-            // Somebody else built it in the meantime.
+            // It was built by another process in the meantime.
             return Err(GraphError::Exists { path: self.output.clone() });
         }
         if replaces {
@@ -170,7 +184,10 @@ impl Staging {
         }
         self.published = true;
         if replaces && let Err(error) = remove_graph(&self.disk, &self.folder) {
-            tracing::warn!(%error, "the replaced graph could not be removed; the next build of this graph tries again");
+            tracing::warn!(
+                %error,
+                "the replaced graph could not be removed; the next build of this graph tries again"
+            );
         }
         Ok(())
     }
@@ -217,11 +234,12 @@ fn remove_graph(disk: &Disk, folder: &Path) -> Result<()> {
     match Manifest::read(disk, folder) {
         Ok(manifest) => stripes.extend(manifest.stripes),
         Err(GraphError::Storage(error)) => return Err(error.into()),
-        // Not written to its end: then the list is there. Or damaged: then nobody knows.
+        // Not written to its end: then the list is there. Or damaged: then the stripes are not
+        // known.
         Err(_) => {}
     }
     for stripe in stripes {
-        // Whatever a damaged file says, nothing else is removed than what a builder made.
+        // A damaged file may say anything: only what a builder made is removed.
         let ours = stripe
             .file_name()
             .is_some_and(|name| name.to_string_lossy().starts_with(STRIPE_PREFIX));

@@ -49,38 +49,44 @@ pub fn check_edges(
         let tiles = scope.spawn(|| grid::check_grid(graph, progress));
         (join(out), inward.map(join), row.map(join), join(tiles))
     });
-    let out = out?;
+    let (out, inward, row) = (out?, inward.transpose()?, row.transpose()?);
+    let (tiles, tile_faults) = tiles?;
+    let tiles = tile_faults.is_empty().then_some(tiles);
+    compare(graph, &out, (inward.as_ref(), row.as_ref(), tiles), faults)?;
+    faults.extend([Some(out), inward, row].into_iter().flatten().flat_map(|found| found.faults));
+    faults.extend(tile_faults);
+    Ok(())
+}
+
+/// Compares the incoming lists, the lists in row format and the tiles with the outgoing lists. What
+/// is not sound is compared with nothing.
+fn compare(
+    graph: &Graph,
+    out: &Found,
+    (inward, row, tiles): (Option<&Found>, Option<&Found>, Option<Digest>),
+    faults: &mut Vec<Fault>,
+) -> Result<()> {
+    if !out.faults.is_empty() {
+        return Ok(());
+    }
     let mut fault = |section: &str, what: &str| {
         graph.section(section).map(|section| {
             faults.push(Fault { path: section.path().to_owned(), what: what.to_owned() })
         })
     };
-    // Lists that are not sound are compared with nothing.
-    let sound = out.faults.is_empty();
-    let inward = inward.transpose()?;
-    if inward
-        .as_ref()
-        .is_some_and(|inward| sound && inward.faults.is_empty() && inward.all != out.all)
-    {
+    if inward.is_some_and(|inward| inward.faults.is_empty() && inward.all != out.all) {
         fault("in.adjacency", "its lists are not the edges of out.adjacency, the other way round")?;
     }
-    let row = row.transpose()?;
-    if row.as_ref().is_some_and(|row| {
-        sound && row.faults.is_empty() && row.all.unweighted() != out.in_rows.unweighted()
-    }) {
-        fault(
-            "row.adjacency",
-            "its lists are not the edges of out.adjacency that are in row format",
-        )?;
+    let listed = out.in_rows.unweighted();
+    if row.is_some_and(|row| row.faults.is_empty() && row.all.unweighted() != listed) {
+        let what = "its lists are not the edges of out.adjacency that are in row format";
+        fault("row.adjacency", what)?;
     }
-    let (tiles, tile_faults) = tiles?;
     let in_tiles =
         if graph.layout() == Layout::Row { Digest::default() } else { out.all - out.in_rows };
-    if sound && tile_faults.is_empty() && tiles != in_tiles {
+    if tiles.is_some_and(|tiles| tiles != in_tiles) {
         fault("grid.words", "its tiles are not the edges of out.adjacency")?;
     }
-    faults.extend([Some(out), inward, row].into_iter().flatten().flat_map(|found| found.faults));
-    faults.extend(tile_faults);
     Ok(())
 }
 

@@ -131,7 +131,8 @@ impl Tiles<'_> {
             edges.iter().find(|&&(source, target)| source >= sources || target >= width)
         {
             return Ok(Err(format!(
-                "an edge from {source} of its segment to {target} of its interval is outside of the graph"
+                "an edge from {source} of its segment to {target} of its interval is outside of \
+                 the graph"
             )));
         }
         let manifest = self.graph.manifest();

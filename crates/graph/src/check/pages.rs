@@ -26,25 +26,7 @@ pub fn check_section(
     progress: &dyn BuildProgress,
     faults: &mut Vec<Fault>,
 ) -> Result<()> {
-    let sums = match section.sums(disk) {
-        Ok(sums) => sums,
-        Err(GraphError::Corrupt { path, what }) => {
-            faults.push(Fault { path, what });
-            return Ok(());
-        }
-        Err(GraphError::Storage(StorageError::Truncated { path, offset, wanted })) => {
-            // As `PageSums::load` has it: what there is, and what there should be.
-            faults.push(Fault { path, what: format!("it has {offset} bytes instead of {wanted}") });
-            return Ok(());
-        }
-        Err(GraphError::Storage(StorageError::Io { path, source, .. }))
-            if source.kind() == std::io::ErrorKind::NotFound =>
-        {
-            faults.push(Fault { path, what: "it is missing".to_owned() });
-            return Ok(());
-        }
-        Err(error) => return Err(error),
-    };
+    let Some(sums) = sums_of(section, disk, faults)? else { return Ok(()) };
     let expected: u64 = section.pages() * PAGE as u64;
     let actual: u64 =
         section.file.files().iter().map(|file| file.len()).sum::<std::result::Result<u64, _>>()?;
@@ -75,6 +57,30 @@ pub fn check_section(
     Ok(())
 }
 
+/// The checksums of a section, if they are sound.
+fn sums_of(
+    section: &SectionFile,
+    disk: &Disk,
+    faults: &mut Vec<Fault>,
+) -> Result<Option<PageSums>> {
+    let fault = match section.sums(disk) {
+        Ok(sums) => return Ok(Some(sums)),
+        Err(GraphError::Corrupt { path, what }) => Fault { path, what },
+        Err(GraphError::Storage(StorageError::Truncated { path, offset, wanted })) => {
+            // As `PageSums::load` has it: what there is, and what there should be.
+            Fault { path, what: format!("it has {offset} bytes instead of {wanted}") }
+        }
+        Err(GraphError::Storage(StorageError::Io { path, source, .. }))
+            if source.kind() == std::io::ErrorKind::NotFound =>
+        {
+            Fault { path, what: "it is missing".to_owned() }
+        }
+        Err(error) => return Err(error),
+    };
+    faults.push(fault);
+    Ok(None)
+}
+
 /// The first damaged pages, and how many there are in all.
 fn damaged_pages(
     section: &SectionFile,
@@ -103,7 +109,7 @@ fn damaged_pages(
     Ok((pages, damaged))
 }
 
-/// Those of one thread, which takes batches until none is left.
+/// The damaged pages that one thread finds, which takes batches until none is left.
 fn damaged_of(
     section: &SectionFile,
     sums: &PageSums,

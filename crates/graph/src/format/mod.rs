@@ -4,8 +4,8 @@
 //! - `files`: the names of its files.
 //! - `shape`: whether a manifest agrees with itself.
 //! - [`cells`]: which edges are in row format, and which in grid format.
-//! - [`tiles`]: the directory of the grid: intervals, tiles and chunks; [`words`]: what edges become
-//!   in it.
+//! - [`tiles`]: the directory of the grid: intervals, tiles and chunks; [`words`]: what edges
+//!   become in it.
 
 pub mod cells;
 mod files;

@@ -79,8 +79,8 @@ impl WordCode {
         64 - width.saturating_sub(1).leading_zeros()
     }
 
-    /// The best code for a interval of `width` vertices. `lengths` counts the edges by the length of
-    /// their gap in bits.
+    /// The best code for an interval of `width` vertices. `lengths` counts the edges by the length
+    /// of their gap in bits.
     pub fn best(width: u64, lengths: &[u64; 64]) -> Self {
         let edges: u64 = lengths.iter().sum();
         let cost = |code: &Self| {

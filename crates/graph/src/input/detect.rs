@@ -4,7 +4,7 @@
 use super::{
     Format, dimacs, fault, graphalytics, head::refuse_binary, matrix_market, source::Source,
 };
-use crate::error::Result;
+use crate::error::{GraphError, Result};
 
 /// Extensions of formats that are not read here, with their names.
 const OTHERS: [(&str, &str); 27] = [
@@ -54,28 +54,17 @@ pub(super) fn format(source: &Source, said: Format) -> Result<Format> {
     if said != Format::Auto {
         return Ok(said);
     }
-    let refused = |name: &str, advice: &str| {
-        Err(fault(
-            &source.path,
-            format!("this is {name}, which is not read as an edge list"),
-            advice,
-        ))
-    };
     let head = &source.head;
     for (magic, name) in MAGIC {
         // Letters alone may begin a name.
         let is_text = matches!(name, "XML" | "JSON");
         if head.starts_with(magic) && (is_text || memchr::memchr(0, head).is_some()) {
-            return refused(
-                name,
-                "convert it to text or CSV, or give --format to read it as something else",
-            );
+            let advice = "convert it to text or CSV, or give --format to read it as something else";
+            return Err(refusal(source, name, advice));
         }
     }
-    if head
-        .get(..matrix_market::BANNER.len())
-        .is_some_and(|start| start.eq_ignore_ascii_case(matrix_market::BANNER))
-    {
+    let banner = head.get(..matrix_market::BANNER.len());
+    if banner.is_some_and(|start| start.eq_ignore_ascii_case(matrix_market::BANNER)) {
         return Ok(Format::MatrixMarket);
     }
     let extension = source.extension();
@@ -84,18 +73,15 @@ pub(super) fn format(source: &Source, said: Format) -> Result<Format> {
         "u64" | "el64" => return Ok(Format::PairsU64),
         "mtx" => return Ok(Format::MatrixMarket),
         "v" => {
-            return refused(
-                "the vertex file of a Graphalytics graph",
-                "name the edge file, NAME.e",
-            );
+            let name = "the vertex file of a Graphalytics graph";
+            return Err(refusal(source, name, "name the edge file, NAME.e"));
         }
         _ => {}
     }
     if let Some((_, name)) = OTHERS.iter().find(|(other, _)| *other == extension) {
-        return refused(
-            name,
-            "convert it to text or CSV, or give --format text if it has edges in lines all the same",
-        );
+        let advice = "convert it to text or CSV, or give --format text if it has edges in lines \
+                      all the same";
+        return Err(refusal(source, name, advice));
     }
     refuse_binary(source)?;
     if graphalytics::recognize(source) {
@@ -105,4 +91,9 @@ pub(super) fn format(source: &Source, said: Format) -> Result<Format> {
     } else {
         Ok(Format::Text)
     }
+}
+
+/// The complaint about an input of another kind.
+fn refusal(source: &Source, name: &str, advice: &str) -> GraphError {
+    fault(&source.path, format!("this is {name}, which is not read as an edge list"), advice)
 }

@@ -6,12 +6,13 @@ use super::{
     fields::{self, Comments, Separator, show},
     head::{head_lines, refuse_binary},
     line::NumberLines,
+    line_fault,
     options::{present, weight_name},
     reader::{Reader, describe, stored},
     record::{Cut, Part},
     source::Source,
 };
-use crate::error::{GraphError, InputError, Result};
+use crate::error::{GraphError, Result};
 
 /// What the problem line says.
 struct Problem {
@@ -98,50 +99,32 @@ fn part(source: Source, problem: &Problem, weights: WeightKind) -> Part {
 
 fn problem(source: &Source) -> Result<Problem> {
     refuse_binary(source)?;
-    let fault = |line: u64, what: String, advice: &str| -> GraphError {
-        InputError {
-            path: source.path.clone(),
-            line: Some(line),
-            offset: None,
-            what,
-            advice: advice.to_owned(),
-        }
-        .into()
-    };
-    let advice = "a DIMACS graph begins with comments `c ...` and a line `p sp VERTICES ARCS`, `p edge VERTICES EDGES` or `p col ...`";
+    let advice = "a DIMACS graph begins with comments `c ...` and a line `p sp VERTICES ARCS`, \
+                  `p edge VERTICES EDGES` or `p col ...`";
+    let fault = |line, what: String| Err(line_fault(&source.path, line, what, advice));
     let mut lines = head_lines(source).zip(1..);
     let Some(((line, begin), number)) =
         lines.find(|((line, _), _)| !line.is_empty() && !Comments::Dimacs.has(line))
     else {
-        return Err(fault(1, "there is no problem line".to_owned(), advice));
+        return fault(1, "there is no problem line".to_owned());
     };
     let words: Vec<_> =
         fields::columns(line, Separator::Blank).map_while(std::result::Result::ok).collect();
     let [p, kind, vertices, edges] = words.iter().map(AsRef::as_ref).collect::<Vec<&[u8]>>()[..]
     else {
-        return Err(fault(
-            number,
-            format!("expected a problem line, found {}", show(line)),
-            advice,
-        ));
+        return fault(number, format!("expected a problem line, found {}", show(line)));
     };
     let arcs = match (p, kind) {
         (b"p", b"sp") => true,
         (b"p", b"edge" | b"col") => false,
         _ => {
-            return Err(fault(
-                number,
-                format!("expected a problem line of a graph, found {}", show(line)),
-                advice,
-            ));
+            let found = show(line);
+            return fault(number, format!("expected a problem line of a graph, found {found}"));
         }
     };
     let (Some(vertices), Some(edges)) = (fields::number(vertices), fields::number(edges)) else {
-        return Err(fault(
-            number,
-            format!("the numbers of vertices and edges are no numbers: {}", show(line)),
-            advice,
-        ));
+        let found = show(line);
+        return fault(number, format!("the numbers of vertices and edges are no numbers: {found}"));
     };
     Ok(Problem { arcs, vertices, edges, begin, lines: number })
 }

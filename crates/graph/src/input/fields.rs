@@ -213,7 +213,8 @@ pub(super) fn weight(column: &[u8], kind: WeightKind) -> Result<f64, Fault> {
             Some(weight) if u32::try_from(weight).is_ok() => Ok(weight as f64),
             _ => Err(complaint(
                 format!("the weight {shown} is not an unsigned integer below 2^32"),
-                "give --weights f64 if weights may be other numbers, or --weights none to ignore the column",
+                "give --weights f64 if weights may be other numbers, or --weights none to ignore \
+                 the column",
             )),
         },
         WeightKind::F32 | WeightKind::F64 => match fast_float2::parse::<f64, _>(column) {

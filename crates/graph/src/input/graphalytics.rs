@@ -101,12 +101,16 @@ mod tests {
 
     #[test]
     fn properties_are_read() {
-        let text = "# directed\ngraph.g.directed = false\ngraph.g.edge-properties.names = weight\ngraph.g.edge-properties.types = real\n";
+        let text = "# directed\ngraph.g.directed = false\n\
+                    graph.g.edge-properties.names = weight\n\
+                    graph.g.edge-properties.types = real\n";
         assert_eq!(
             parse(text),
             Properties { directed: Some(false), weights: Some(WeightKind::F64) }
         );
-        let text = "graph.g.directed=true\r\ngraph.g.edge-properties.types = integer\r\ngraph.g.edge-properties.names = w\r\n";
+        let text = "graph.g.directed=true\r\n\
+                    graph.g.edge-properties.types = integer\r\n\
+                    graph.g.edge-properties.names = w\r\n";
         assert_eq!(
             parse(text),
             Properties { directed: Some(true), weights: Some(WeightKind::U32) }

@@ -158,15 +158,9 @@ impl NumberLines {
                 return None;
             }
             p = shape.skip_blanks(bytes, p + 1);
-            if WEIGHTS == INTEGER {
-                let (integer, length) = digits(bytes, p)?;
-                weight = f64::from(u32::try_from(integer).ok()?);
-                p += length;
-            } else {
-                let (real, length) = self.real(bytes, p)?;
-                weight = real;
-                p += length;
-            }
+            let length;
+            (weight, length) = self.weight::<WEIGHTS>(bytes, p)?;
+            p += length;
         }
         let next = match bytes[p] {
             b'\n' => p + 1,
@@ -177,6 +171,17 @@ impl NumberLines {
             _ => return None,
         };
         Some(Line { pair: [source, target], weight, next })
+    }
+
+    /// The weight at `at`, and its length.
+    #[inline(always)]
+    fn weight<const WEIGHTS: u8>(&self, bytes: &[u8], at: usize) -> Option<(f64, usize)> {
+        if WEIGHTS == INTEGER {
+            let (integer, length) = digits(bytes, at)?;
+            Some((f64::from(u32::try_from(integer).ok()?), length))
+        } else {
+            self.real(bytes, at)
+        }
     }
 
     /// A weight that is not an integer, and its length.
@@ -195,7 +200,7 @@ impl NumberLines {
         fits.then_some((weight, length))
     }
 
-    /// Skips columns that nobody wants.
+    /// Skips columns that are not read.
     #[inline]
     fn further(&self, bytes: &[u8], line: usize, at: usize) -> Option<usize> {
         let end = at + memchr::memchr3(b'\n', b'\r', 0, &bytes[at..])?;
@@ -288,7 +293,8 @@ impl NumberLines {
         let advice = match other {
             Some((_, name)) => {
                 format!(
-                    "the file was taken to be {}-separated, by its first lines, and this line has {name}",
+                    "the file was taken to be {}-separated, by its first lines, \
+                     and this line has {name}",
                     self.separator.name()
                 )
             }

@@ -6,12 +6,13 @@ use super::{
     fields::{self, Comments, Separator, show},
     head::{head_lines, refuse_binary},
     line::NumberLines,
+    line_fault,
     options::{join, present, weight_name},
     reader::{Reader, describe, stored},
     record::{Cut, Part},
     source::{ENOUGH_LINES, Source},
 };
-use crate::error::{GraphError, InputError, Result};
+use crate::error::{GraphError, Result};
 
 /// How a Matrix Market file begins.
 pub(super) const BANNER: &[u8] = b"%%MatrixMarket";
@@ -100,31 +101,48 @@ fn part(source: Source, header: &Header, weights: WeightKind, mirrored: bool) ->
     Part { source, begin, lines, cut: Cut::Lines, decoder: Box::new(decoder), expected }
 }
 
+/// What is wrong with a line, and what the user can do.
+type Wrong = (String, &'static str);
+
+/// What the first line says.
+struct Banner {
+    symmetric: bool,
+    /// Whether entries have values.
+    valued: bool,
+    /// Whether values may be other than whole numbers.
+    real: bool,
+}
+
 fn header(source: &Source) -> Result<Header> {
     refuse_binary(source)?;
-    let fault = |line: u64, what: String, advice: &str| -> GraphError {
-        InputError {
-            path: source.path.clone(),
-            line: Some(line),
-            offset: None,
-            what,
-            advice: advice.to_owned(),
-        }
-        .into()
-    };
+    let fault = |line, (what, advice): Wrong| line_fault(&source.path, line, what, advice);
     let mut lines = head_lines(source).zip(1..);
-    let ((banner, _), _) = lines.next().unwrap_or(((b"", 0), 1));
+    let ((first, _), _) = lines.next().unwrap_or(((b"", 0), 1));
+    let Banner { symmetric, valued, real } = banner(first).map_err(|wrong| fault(1, wrong))?;
+    let Some(((line, begin), number)) =
+        lines.find(|((line, _), _)| !line.is_empty() && !Comments::Percent.has(line))
+    else {
+        let what = "the line with the numbers of rows, columns and entries is missing";
+        return Err(fault(1, (what.to_owned(), "the file is cut short")));
+    };
+    let (vertices, entries) = size(line).map_err(|wrong| fault(number, wrong))?;
+    check_room(source, entries, begin)
+        .map_err(|what| fault(number, (what, "the file is cut short, or the line is wrong")))?;
+    let kind =
+        if real || has_other_values(source, number) { WeightKind::F64 } else { WeightKind::U32 };
+    let weights = valued.then_some(kind);
+    Ok(Header { symmetric, valued, weights, vertices, entries, begin, lines: number })
+}
+
+fn banner(line: &[u8]) -> std::result::Result<Banner, Wrong> {
     let words: Vec<String> =
-        banner.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).map(lower).collect();
+        line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).map(lower).collect();
     let [banner, object, form, field, symmetry] =
         words.iter().map(String::as_str).collect::<Vec<_>>()[..]
     else {
-        let advice =
-            "the first line must be like `%%MatrixMarket matrix coordinate pattern general`";
-        return Err(fault(
-            1,
+        return Err((
             "this is not the first line of a Matrix Market file".to_owned(),
-            advice,
+            "the first line must be like `%%MatrixMarket matrix coordinate pattern general`",
         ));
     };
     if banner.as_bytes() != BANNER.to_ascii_lowercase()
@@ -132,17 +150,14 @@ fn header(source: &Source) -> Result<Header> {
         || form != "coordinate"
     {
         let what = format!("\"{banner} {object} {form}\" is not supported");
-        return Err(fault(1, what, "a graph is a `%%MatrixMarket matrix coordinate`"));
+        return Err((what, "a graph is a `%%MatrixMarket matrix coordinate`"));
     }
     let symmetric = match symmetry {
         "general" => false,
         "symmetric" => true,
         _ => {
-            return Err(fault(
-                1,
-                format!("{symmetry} matrices are not supported"),
-                "use a general or a symmetric one",
-            ));
+            let what = format!("{symmetry} matrices are not supported");
+            return Err((what, "use a general or a symmetric one"));
         }
     };
     let (valued, real) = match field {
@@ -150,58 +165,36 @@ fn header(source: &Source) -> Result<Header> {
         "integer" | "unsigned-integer" => (true, false),
         "real" | "double" => (true, true),
         _ => {
-            return Err(fault(
-                1,
-                format!("{field} values are not supported"),
-                "use pattern, integer or real values",
-            ));
+            let what = format!("{field} values are not supported");
+            return Err((what, "use pattern, integer or real values"));
         }
     };
-    let Some(((size, begin), number)) =
-        lines.find(|((line, _), _)| !line.is_empty() && !Comments::Percent.has(line))
-    else {
-        return Err(fault(
-            1,
-            "the line with the numbers of rows, columns and entries is missing".to_owned(),
-            "the file is cut short",
-        ));
-    };
-    let numbers: Vec<Option<u64>> = fields::columns(size, Separator::Blank)
+    Ok(Banner { symmetric, valued, real })
+}
+
+/// The numbers of vertices and of entries.
+fn size(line: &[u8]) -> std::result::Result<(u64, u64), Wrong> {
+    let numbers: Vec<Option<u64>> = fields::columns(line, Separator::Blank)
         .map(|column| fields::number(&column.ok()?))
         .collect();
     let [Some(rows), Some(columns), Some(entries)] = numbers[..] else {
-        return Err(fault(
-            number,
-            format!("expected the numbers of rows, columns and entries, found {}", show(size)),
-            "",
-        ));
+        let found = show(line);
+        let what = format!("expected the numbers of rows, columns and entries, found {found}");
+        return Err((what, ""));
     };
     if rows != columns {
         let what = format!(
             "the matrix has {rows} rows and {columns} columns: it is not the matrix of a graph"
         );
-        return Err(fault(
-            number,
+        return Err((
             what,
             "rows and columns must be the same vertices; write a bipartite graph as an edge list",
         ));
     }
-    check_room(source, entries, begin)
-        .map_err(|what| fault(number, what, "the file is cut short, or the line is wrong"))?;
-    let kind =
-        if real || has_other_values(source, number) { WeightKind::F64 } else { WeightKind::U32 };
-    Ok(Header {
-        symmetric,
-        valued,
-        weights: valued.then_some(kind),
-        vertices: rows,
-        entries,
-        begin,
-        lines: number,
-    })
+    Ok((rows, entries))
 }
 
-/// Complains of more entries than the file has room for, before anybody believes it.
+/// Complains of more entries than the file has room for, before any memory is taken for them.
 fn check_room(source: &Source, entries: u64, begin: u64) -> std::result::Result<(), String> {
     let room = match source.stored {
         Some(bytes) if source.compression.name().is_empty() => {

@@ -275,12 +275,12 @@ pub fn open(disk: &Disk, inputs: &[Input], options: &InputOptions) -> Result<Box
 
 /// A fault of a whole input.
 fn fault(path: &Path, what: impl Into<String>, advice: &str) -> GraphError {
-    InputError {
-        path: path.to_owned(),
-        line: None,
-        offset: None,
-        what: what.into(),
-        advice: advice.to_owned(),
-    }
-    .into()
+    let (path, advice) = (path.to_owned(), advice.to_owned());
+    InputError { path, line: None, offset: None, what: what.into(), advice }.into()
+}
+
+/// A fault of one line, counted from 1.
+fn line_fault(path: &Path, line: u64, what: String, advice: &str) -> GraphError {
+    let (path, advice) = (path.to_owned(), advice.to_owned());
+    InputError { path, line: Some(line), offset: None, what, advice }.into()
 }

@@ -1,5 +1,5 @@
-//! The words that readers of records have in common: a [`Part`] of the input is cut into [`Chunk`]s,
-//! each of which a [`Decoder`] turns into batches, unless there is a [`Stop`].
+//! The words that readers of records have in common: a [`Part`] of the input is cut into
+//! [`Chunk`]s, each of which a [`Decoder`] turns into batches, unless there is a [`Stop`].
 
 use std::path::Path;
 

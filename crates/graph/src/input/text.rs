@@ -36,7 +36,8 @@ fn dialect(source: &Source, options: &InputOptions) -> Result<Dialect> {
             if tabs * 2 > lines.data.len() { Separator::Tab } else { Separator::Comma };
     }
     if options.format == Format::Auto && options.weights.is_none() && lines.looks_like_adjacency() {
-        let advice = "adjacency lists are not supported; if columns beyond the second are to be ignored, give --weights none";
+        let advice = "adjacency lists are not supported; if columns beyond the second are to be \
+                      ignored, give --weights none";
         return Err(fault(
             &source.path,
             "lines have different numbers of columns, as in adjacency lists",

@@ -102,8 +102,10 @@ impl ParquetEdges {
             unreachable!("the tables of the inputs are edges")
         };
         for other in &edges {
-            if !matches!(&other.role, Role::Edges(found) if (found.ids, found.weights) == (columns.ids, columns.weights))
-            {
+            let Role::Edges(found) = &other.role else {
+                unreachable!("the tables of the inputs are edges")
+            };
+            if (found.ids, found.weights) != (columns.ids, columns.weights) {
                 let what = format!(
                     "its ids or weights are of another type than those of {}",
                     first.path.display()

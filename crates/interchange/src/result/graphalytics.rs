@@ -34,7 +34,8 @@ pub(super) fn write(
     let Some(column) = columns.first() else { return Ok(()) };
     if graph.manifest().ids == IdTable::Names {
         return Err(GraphError::Usage(format!(
-            "{} cannot be written: Graphalytics names vertices by numbers, and this graph's are strings; give a name that ends in .parquet or .csv",
+            "{} cannot be written: Graphalytics names vertices by numbers, and this graph's are \
+             strings; give a name that ends in .parquet or .csv",
             path.display()
         )));
     }

@@ -6,7 +6,7 @@
 use std::{io::Write, path::Path};
 
 use outercore_engine::{Cell, Column, EngineError, Isolated, Meaning, NumberKind};
-use outercore_graph::{Graph, GraphError, Result, format::IdTable};
+use outercore_graph::{Graph, GraphError, format::IdTable};
 
 use super::{cells::Cells, for_each_batch};
 use crate::{
@@ -23,7 +23,7 @@ pub(super) fn write(
     graph: &Graph,
     columns: &[Column],
     options: &WriteOptions<'_>,
-) -> Result<()> {
+) -> Result<(), GraphError> {
     let Some(column) = columns.first() else { return Ok(()) };
     if column.meaning == Meaning::Vertex && graph.manifest().ids == IdTable::Names {
         return Err(unsuitable(
@@ -41,34 +41,36 @@ pub(super) fn write(
     let mut bytes = Vec::new();
     for_each_batch(graph, &columns[..1], options, &mut |_, cells| {
         bytes.clear();
-        match &cells[0] {
-            Cells::Integers(values) if real => {
-                for &value in values {
-                    if value.is_some_and(|value| value > EXACT) {
-                        return Err(unsuitable(
-                            path,
-                            "some vertices have no value and others one above 2^53, which .npy cannot hold together",
-                        ));
-                    }
-                    bytes.extend_from_slice(
-                        &value.map_or(f64::NAN, |value| value as f64).to_le_bytes(),
-                    );
-                }
-            }
-            Cells::Integers(values) => values.iter().for_each(|value| {
-                bytes.extend_from_slice(&value.unwrap_or(u64::MAX).to_le_bytes())
-            }),
-            Cells::Singles(values) => values.iter().for_each(|value| {
-                bytes.extend_from_slice(&value.map_or(f64::NAN, f64::from).to_le_bytes())
-            }),
-            Cells::Doubles(values) => values.iter().for_each(|value| {
-                bytes.extend_from_slice(&value.unwrap_or(f64::NAN).to_le_bytes())
-            }),
-            Cells::Names { .. } => return Err(unsuitable(path, ".npy holds numbers")),
-        }
+        put_cells(&mut bytes, &cells[0], real).map_err(|why| unsuitable(path, why))?;
         put(&mut file, &bytes)
     })?;
     file.publish()
+}
+
+/// Appends the entries of a batch: f64 if they are to be `real`, else as they are; or says why they
+/// cannot be kept so.
+fn put_cells(bytes: &mut Vec<u8>, cells: &Cells, real: bool) -> Result<(), &'static str> {
+    match cells {
+        Cells::Integers(values) if real => {
+            if values.iter().any(|value| value.is_some_and(|value| value > EXACT)) {
+                return Err("some vertices have no value and others one above 2^53, which .npy \
+                            cannot hold together");
+            }
+            let reals = values.iter().map(|value| value.map_or(f64::NAN, |value| value as f64));
+            bytes.extend(reals.flat_map(f64::to_le_bytes));
+        }
+        Cells::Integers(values) => {
+            bytes.extend(values.iter().flat_map(|value| value.unwrap_or(u64::MAX).to_le_bytes()))
+        }
+        Cells::Singles(values) => bytes.extend(
+            values.iter().flat_map(|value| value.map_or(f64::NAN, f64::from).to_le_bytes()),
+        ),
+        Cells::Doubles(values) => {
+            bytes.extend(values.iter().flat_map(|value| value.unwrap_or(f64::NAN).to_le_bytes()))
+        }
+        Cells::Names { .. } => return Err(".npy holds numbers"),
+    }
+    Ok(())
 }
 
 fn unsuitable(path: &Path, why: &str) -> GraphError {
@@ -79,7 +81,7 @@ fn unsuitable(path: &Path, why: &str) -> GraphError {
 }
 
 /// Whether some vertex has no value.
-fn has_nulls(column: &Column, graph: &Graph) -> Result<bool> {
+fn has_nulls(column: &Column, graph: &Graph) -> Result<bool, GraphError> {
     let isolated = graph.vertices() - column.values.len() as u64;
     let mut nulls = column.isolated == Isolated::Null && isolated > column.exceptions.len() as u64;
     column.for_each(|_, cell| nulls |= cell == Cell::Null).map_err(EngineError::into_graph)?;

@@ -110,7 +110,8 @@ fn csv_of_names() {
     let text = write_text(&fixture, "r.csv", &columns(&fixture.graph, true));
     assert_eq!(
         text,
-        "id,level,score,single,component\nv10,0,0.1,0.1,v20\nv20,1,1e-9,2.0,v20\nv30,,,,\nv40,,0.25,,v40\n"
+        "id,level,score,single,component\n\
+         v10,0,0.1,0.1,v20\nv20,1,1e-9,2.0,v20\nv30,,,,\nv40,,0.25,,v40\n"
     );
 }
 

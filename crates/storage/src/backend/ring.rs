@@ -155,7 +155,8 @@ impl Ring {
         let files = if self.fixed_files { "registered" } else { "plain" };
         let (regions, wanted) = (self.regions.len(), self.wanted_regions);
         format!(
-            "{completions} completions, {files} files, {regions} of {wanted} buffer regions registered"
+            "{completions} completions, {files} files, {regions} of {wanted} buffer regions \
+             registered"
         )
     }
 

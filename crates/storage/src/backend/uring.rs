@@ -244,7 +244,10 @@ impl Drop for UringQueue {
     fn drop(&mut self) {
         if let Err(error) = self.settle() {
             // The kernel may still write: rather lose the memory than let someone else have it.
-            tracing::error!(%error, "reads in flight could not be waited for, their buffers are given up");
+            tracing::error!(
+                %error,
+                "reads in flight could not be waited for, their buffers are given up"
+            );
             std::mem::forget(std::mem::take(&mut self.slots));
         }
     }

@@ -16,7 +16,8 @@ fn measures_stores_and_loads() {
     let profile = measure(&disk, folder.path(), &quick()).unwrap();
     let best = profile.best_stream().unwrap();
     println!(
-        "{}: {:.2} GB/s in requests of {} KiB x {}, {:.0} random reads of 4 KiB/s, break-even {} KiB",
+        "{}: {:.2} GB/s in requests of {} KiB x {}, {:.0} random reads of 4 KiB/s, \
+         break-even {} KiB",
         profile.device,
         profile.sequential_bytes_per_second / 1e9,
         best.request_bytes >> 10,

@@ -216,10 +216,8 @@ fn every_operation_can_fail_in_every_way() {
             assert!(attempt(FaultPlan::nth(n, fault)).0.unwrap(), "{n} {fault:?}");
         }
         let error = attempt(FaultPlan::nth(n, Fault::Error(libc::EIO))).0.unwrap_err();
-        assert!(
-            matches!(&error, StorageError::Io { source, .. } if source.raw_os_error() == Some(libc::EIO)),
-            "{n} {error}"
-        );
+        let StorageError::Io { source, .. } = &error else { panic!("{n} {error}") };
+        assert_eq!(source.raw_os_error(), Some(libc::EIO), "{n} {error}");
         let error = attempt(FaultPlan::nth(n, Fault::Error(libc::ENOSPC))).0.unwrap_err();
         assert!(
             matches!(error, StorageError::Full { .. } | StorageError::Io { operation: "read", .. }),

@@ -79,6 +79,7 @@ impl InternalIds for RankedIds {
                 threads: builder.options.threads,
                 memory: builder.memory * 8 / 10,
                 budget: builder.options.memory,
+                weighted: self.ranked.weighted,
                 progress: builder.progress,
             };
             return Ok((Some(relabel.run(self.ranked.spool)?), None));

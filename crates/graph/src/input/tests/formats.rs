@@ -121,7 +121,11 @@ fn graphalytics_takes_what_is_beside() {
     );
     let read = drain(source.as_ref(), 2, 1 << 20).unwrap();
     assert_eq!((read.weighted.len(), read.vertices), (2, vec![1, 2, 3, 4]));
-    sample.add("g.properties", "graph.g.directed = false\ngraph.g.edge-properties.names = weight\ngraph.g.edge-properties.types = real\n");
+    sample.add(
+        "g.properties",
+        "graph.g.directed = false\ngraph.g.edge-properties.names = weight\n\
+         graph.g.edge-properties.types = real\n",
+    );
     assert_eq!(sample.open(&InputOptions::default()).unwrap().info().directed, Some(false));
     assert!(
         complaint(read_files(&[&sample.folder.path().join("g.v")], &InputOptions::default()))

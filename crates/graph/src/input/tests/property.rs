@@ -66,29 +66,56 @@ fn ids() -> impl Strategy<Value = u64> {
     (any::<u64>(), 0u32..64).prop_map(|(id, shift)| id >> shift)
 }
 
+/// Weights that a file can have.
+fn finite() -> impl Strategy<Value = f64> {
+    any::<f64>().prop_filter("finite", |weight| weight.is_finite())
+}
+
+/// Bytes that mean something to some format.
+const BYTES: &[u8] = b"0123456789 \t\n\r,;\"#%/.-+eanc\0p\xe9";
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
     fn numbers(style in styles(), mut edges in prop::collection::vec([ids(), ids()], 1..200)) {
-        let rows: Vec<Vec<String>> = edges.iter().map(|edge| edge.iter().map(u64::to_string).collect()).collect();
+        let row = |edge: &[u64; 2]| edge.iter().map(u64::to_string).collect();
+        let rows: Vec<Vec<String>> = edges.iter().map(row).collect();
         let read = read("e.txt", write(&style, &rows)).unwrap();
         edges.sort_unstable();
         prop_assert_eq!(read.edges, edges);
     }
 
     #[test]
-    fn weighted(style in styles(), edges in prop::collection::vec(([ids(), ids()], any::<f64>().prop_filter("finite", |w| w.is_finite())), 1..100), whole: bool) {
-        let edges: Vec<([u64; 2], f64)> = edges.into_iter().map(|(pair, weight)| (pair, if whole { f64::from(weight.to_bits() as u32) } else { weight })).collect();
-        let rows: Vec<Vec<String>> = edges.iter().map(|(pair, weight)| vec![pair[0].to_string(), pair[1].to_string(), weight.to_string()]).collect();
+    fn weighted(
+        style in styles(),
+        edges in prop::collection::vec(([ids(), ids()], finite()), 1..100),
+        whole: bool,
+    ) {
+        let whole_of = |weight: f64| f64::from(weight.to_bits() as u32);
+        let edges: Vec<([u64; 2], f64)> = edges
+            .into_iter()
+            .map(|(pair, weight)| (pair, if whole { whole_of(weight) } else { weight }))
+            .collect();
+        let row = |&([source, target], weight): &([u64; 2], f64)| {
+            vec![source.to_string(), target.to_string(), weight.to_string()]
+        };
+        let rows: Vec<Vec<String>> = edges.iter().map(row).collect();
         let sample = Sample::new("e.txt", write(&style, &rows));
-        let read = sample.read(&options(None, Some(if whole { WeightKind::U32 } else { WeightKind::F64 }))).unwrap();
+        let kind = if whole { WeightKind::U32 } else { WeightKind::F64 };
+        let read = sample.read(&options(None, Some(kind))).unwrap();
         let expected = Read { weighted: edges, ..Read::default() }.sorted();
         prop_assert_eq!(read.weighted, expected.weighted);
     }
 
     #[test]
-    fn names(style in styles(), mut edges in prop::collection::vec(["[a-zA-Zа-я][a-zA-Z0-9а-я_.-]{0,12}", "[a-z][a-z0-9:@/]{0,30}"], 2..100)) {
+    fn names(
+        style in styles(),
+        mut edges in prop::collection::vec(
+            ["[a-zA-Zа-я][a-zA-Z0-9а-я_.-]{0,12}", "[a-z][a-z0-9:@/]{0,30}"],
+            2..100,
+        ),
+    ) {
         let rows: Vec<Vec<String>> = edges.iter().map(|edge| edge.to_vec()).collect();
         let sample = Sample::new("e.txt", write(&style, &rows));
         let read = sample.read(&options(Some(IdKind::Names), Some(WeightKind::None))).unwrap();
@@ -97,14 +124,20 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_end_somehow(content in prop::collection::vec(prop::sample::select(&b"0123456789 \t\n\r,;\"#%/.-+eanc\0p\xe9"[..]), 0..300), ids in prop::option::of(prop::sample::select(vec![IdKind::Numbers, IdKind::Names])), format in prop::sample::select(<Format as outercore_storage::Named>::ALL)) {
+    fn any_bytes_end_somehow(
+        content in prop::collection::vec(prop::sample::select(BYTES), 0..300),
+        ids in prop::option::of(prop::sample::select(vec![IdKind::Numbers, IdKind::Names])),
+        format in prop::sample::select(<Format as outercore_storage::Named>::ALL),
+    ) {
         let said = InputOptions { ids, format, ..InputOptions::default() };
         // An error or a graph, but no panic, and the same whether or not it comes compressed.
         let plain = Sample::new("e", &content).read(&said);
         let packed = Sample::new("e", zstd::encode_all(&content[..], 1).unwrap()).read(&said);
         match (plain, packed) {
             (Ok(plain), Ok(packed)) => prop_assert_eq!(plain, packed),
-            (Err(GraphError::Input(plain)), Err(GraphError::Input(packed))) => prop_assert_eq!((plain.line, plain.offset), (packed.line, packed.offset)),
+            (Err(GraphError::Input(plain)), Err(GraphError::Input(packed))) => {
+                prop_assert_eq!((plain.line, plain.offset), (packed.line, packed.offset))
+            }
             (Err(_), Err(_)) => {}
             (plain, packed) => prop_assert!(false, "{plain:?} {packed:?}"),
         }

@@ -10,6 +10,9 @@
 //! Cost: each end is written and read twice, whatever the number of vertices. Memory: the distinct
 //! keys of one partition for each worker.
 
+mod records;
+mod windows;
+
 use std::{
     collections::HashMap,
     hash::BuildHasherDefault,
@@ -17,17 +20,22 @@ use std::{
     sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
 };
 
-use outercore_storage::{Disk, Spill};
+use outercore_storage::Disk;
 use xxhash_rust::xxh3::Xxh3Default;
 
+use self::{
+    records::{RecordWriter, Records},
+    windows::{WindowWriter, Windows},
+};
 use super::{
     BuildProgress,
+    bins::LEAST_BLOCK,
     names::{NameBlock, NameSpool},
     parallel,
     rankfile::{RankFile, RankFileWriter},
     sample::Sample,
     sections::{Folders, Section},
-    spool::{EdgeBlock, Spool, SpoolWriter},
+    spool::{EdgeBlock, Spool},
     turns::Turns,
 };
 use crate::{
@@ -39,6 +47,8 @@ use crate::{
 pub struct Ranked {
     /// The edges.
     pub spool: Spool,
+    /// Whether they carry weights.
+    pub weighted: bool,
     /// Total degrees, by rank.
     pub degrees: RankFile,
     /// How the ids are kept.
@@ -47,6 +57,8 @@ pub struct Ranked {
     pub sections: Vec<SectionEntry>,
 }
 
+/// The longest name: readers refuse longer lines.
+const MOST_NAME: usize = 5 << 18;
 /// The position of a vertex that is no edge's end.
 const SINGLE: u64 = u64::MAX;
 /// Bytes that a distinct key costs in the hash table and in the list that sorts it, beside its own:
@@ -129,16 +141,13 @@ impl Dictionary<'_> {
         drop(spool);
         if let Some(listed) = hints.listed {
             let single = |writer: &mut RecordWriter, block: &EdgeBlock| {
-                block
-                    .pairs
-                    .iter()
-                    .try_for_each(|pair| writer.push(&number_key(pair[0]), SINGLE, 0.0))
+                block.pairs.iter().try_for_each(|pair| writer.single(&number_key(pair[0])))
             };
             listed.read(self.threads, || Ok(records.writer()), single, RecordWriter::finish)?;
         }
         if let Some((first, count)) = hints.range {
             let mut writer = records.writer();
-            (first..first + count).try_for_each(|id| writer.push(&number_key(id), SINGLE, 0.0))?;
+            (first..first + count).try_for_each(|id| writer.single(&number_key(id)))?;
             writer.finish()?;
         }
         self.rank(&records, edges, IdTable::Numbers)
@@ -191,26 +200,8 @@ impl Dictionary<'_> {
 
     /// Steps 2 and 3.
     fn rank(&self, records: &Records, edges: u64, ids: IdTable) -> Result<Ranked> {
-        let record = if self.weighted { 24 } else { 16 };
-        let window = (self.table_share() / record).clamp(1 << 10, edges.max(1 << 10));
-        let count = edges.div_ceil(window).max(1) as usize;
-        let block =
-            blocks_of(self.memory / 4, self.threads, count).ok_or_else(|| self.too_small(edges))?;
-        let spill = Spill::create(self.disk, self.scratch, count, block)?;
-        let windows = Windows { spill, edges, window, block, weighted: self.weighted };
-        let keys = KeyWriter {
-            keys: self.folders.section("ids.keys", false)?,
-            ends: if ids == IdTable::Names {
-                Some(self.folders.section("ids.ends", false)?)
-            } else {
-                None
-            },
-            position: 0,
-            degrees: RankFile::create(self.disk, self.scratch, "degrees")?,
-            bases: vec![0],
-            vertices: 0,
-        };
-        let turns = Turns::new(keys);
+        let windows = Windows::create(self, edges)?;
+        let turns = Turns::new(KeyWriter::create(self, &ids)?);
         let next = AtomicUsize::new(0);
         parallel(self.threads, |_| {
             let mut writer = windows.writer();
@@ -233,7 +224,13 @@ impl Dictionary<'_> {
         if let Some(ends) = keys.ends {
             sections.push(ends.finish()?);
         }
-        Ok(Ranked { spool, degrees: keys.degrees.finish()?, ids, sections })
+        Ok(Ranked {
+            spool,
+            weighted: self.weighted,
+            degrees: keys.degrees.finish()?,
+            ids,
+            sections,
+        })
     }
 
     /// One partition: its keys in order, and its records on to their windows.
@@ -284,6 +281,22 @@ impl Dictionary<'_> {
 }
 
 impl KeyWriter {
+    fn create(dictionary: &Dictionary, ids: &IdTable) -> Result<Self> {
+        let Dictionary { disk, folders, scratch, .. } = *dictionary;
+        Ok(Self {
+            keys: folders.section("ids.keys", false)?,
+            ends: if *ids == IdTable::Names {
+                Some(folders.section("ids.ends", false)?)
+            } else {
+                None
+            },
+            position: 0,
+            degrees: RankFile::create(disk, scratch, "degrees")?,
+            bases: vec![0],
+            vertices: 0,
+        })
+    }
+
     fn append(&mut self, sorted: &[Entry]) -> Result<()> {
         for (key, entry) in sorted {
             match &mut self.ends {
@@ -302,243 +315,5 @@ impl KeyWriter {
         self.vertices += sorted.len() as u64;
         self.bases.push(self.vertices);
         Ok(())
-    }
-}
-
-/// Blocks are not smaller than this: a page is the least that can be written.
-const LEAST_BLOCK: usize = 4 << 10;
-/// Blocks are not larger than this: a device does not need it.
-const MOST_BLOCK: usize = 64 << 10;
-/// The longest name: readers refuse longer lines.
-const MOST_NAME: usize = 5 << 18;
-
-/// Bytes of a block, so that `threads` writers with a block for each of `parts` parts fit `memory`;
-/// `None`: they do not.
-pub fn blocks_of(memory: u64, threads: usize, parts: usize) -> Option<usize> {
-    let block = memory as usize / (threads * parts) / LEAST_BLOCK * LEAST_BLOCK;
-    (block >= LEAST_BLOCK).then_some(block.min(MOST_BLOCK))
-}
-
-/// Makes room in an empty block, once and exactly: growth by doubling would take memory that the
-/// budget does not have.
-pub fn open_block(block: &mut Vec<u8>, bytes: usize) {
-    if block.capacity() < bytes {
-        block.reserve_exact(bytes);
-    }
-}
-
-/// Records (key, position, weight), by range of keys.
-struct Records {
-    spill: Spill,
-    bounds: Vec<Vec<u8>>,
-    block: usize,
-    weighted: bool,
-}
-
-/// One thread's blocks of records.
-struct RecordWriter<'a> {
-    records: &'a Records,
-    blocks: Vec<Vec<u8>>,
-}
-
-impl Records {
-    /// For keys of at most `longest` bytes, if they may be longer than numbers.
-    fn create(dictionary: &Dictionary, bounds: Vec<Vec<u8>>, longest: usize) -> Result<Self> {
-        let block = blocks_of(dictionary.memory / 2, dictionary.threads, bounds.len() + 1)
-            .unwrap_or(LEAST_BLOCK);
-        let spill =
-            Spill::create(dictionary.disk, dictionary.scratch, bounds.len() + 1, block + longest)?;
-        Ok(Self { spill, bounds, block, weighted: dictionary.weighted })
-    }
-
-    fn partitions(&self) -> usize {
-        self.bounds.len() + 1
-    }
-
-    fn writer(&self) -> RecordWriter<'_> {
-        RecordWriter { records: self, blocks: vec![Vec::new(); self.partitions()] }
-    }
-
-    fn read(
-        &self,
-        partition: usize,
-        mut visit: impl FnMut(&[u8], u64, f64) -> Result<()>,
-    ) -> Result<()> {
-        let mut reader = self.spill.reader();
-        for extent in &self.spill.extents(partition) {
-            let bytes = reader.read(*extent)?;
-            let filled = u64::from_le_bytes(bytes[..8].try_into().expect("eight bytes")) as usize;
-            let mut at = 8;
-            let mut take = |len: usize| {
-                at += len;
-                at - len..at
-            };
-            loop {
-                let start = take(12);
-                if start.end > filled {
-                    break;
-                }
-                let position = u64::from_le_bytes(
-                    bytes[start.start..start.start + 8].try_into().expect("eight bytes"),
-                );
-                let len = u32::from_le_bytes(
-                    bytes[start.start + 8..start.end].try_into().expect("four bytes"),
-                ) as usize;
-                let weight = if self.weighted {
-                    f64::from_le_bytes(bytes[take(8)].try_into().expect("eight bytes"))
-                } else {
-                    0.0
-                };
-                visit(&bytes[take(len)], position, weight)?;
-            }
-        }
-        Ok(())
-    }
-}
-
-impl RecordWriter<'_> {
-    fn push(&mut self, key: &[u8], position: u64, weight: f64) -> Result<()> {
-        let partition = self.records.bounds.partition_point(|bound| bound.as_slice() <= key);
-        let record = 12 + if self.records.weighted { 8 } else { 0 } + key.len();
-        if self.blocks[partition].len() + record > self.records.block {
-            self.flush(partition)?;
-        }
-        let block = &mut self.blocks[partition];
-        if block.is_empty() {
-            open_block(block, self.records.block);
-            block.extend_from_slice(&[0; 8]);
-        }
-        block.extend_from_slice(&position.to_le_bytes());
-        block.extend_from_slice(&(key.len() as u32).to_le_bytes());
-        if self.records.weighted {
-            block.extend_from_slice(&weight.to_le_bytes());
-        }
-        block.extend_from_slice(key);
-        Ok(())
-    }
-
-    fn flush(&mut self, partition: usize) -> Result<()> {
-        let block = &mut self.blocks[partition];
-        if !block.is_empty() {
-            let filled = block.len() as u64;
-            block[..8].copy_from_slice(&filled.to_le_bytes());
-            self.records.spill.append(partition, block)?;
-            block.clear();
-            // One very long name does not leave a very long block.
-            block.shrink_to(self.records.block);
-        }
-        Ok(())
-    }
-
-    fn finish(mut self) -> Result<()> {
-        (0..self.blocks.len()).try_for_each(|partition| self.flush(partition))
-    }
-}
-
-/// Records (position, rank, weight), by window of positions.
-struct Windows {
-    spill: Spill,
-    edges: u64,
-    window: u64,
-    block: usize,
-    weighted: bool,
-}
-
-struct WindowWriter<'a> {
-    windows: &'a Windows,
-    blocks: Vec<Vec<u8>>,
-}
-
-impl Windows {
-    fn writer(&self) -> WindowWriter<'_> {
-        WindowWriter {
-            windows: self,
-            blocks: vec![Vec::new(); self.edges.div_ceil(self.window).max(1) as usize],
-        }
-    }
-
-    /// Turns every window into edges of `spool`; `bases` holds the first rank of each key
-    /// partition.
-    fn drain(
-        &self,
-        threads: usize,
-        bases: &[u64],
-        spool: &Spool,
-        progress: &dyn BuildProgress,
-    ) -> Result<()> {
-        let next = AtomicU64::new(0);
-        let count = self.edges.div_ceil(self.window);
-        parallel(threads, |_| {
-            let mut writer = spool.writer();
-            loop {
-                let window = next.fetch_add(1, Relaxed);
-                if window >= count {
-                    return writer.flush();
-                }
-                self.drain_one(window, bases, &mut writer)?;
-                progress.advance(self.window.min(self.edges - window * self.window));
-                progress.check()?;
-            }
-        })
-    }
-
-    fn drain_one(&self, window: u64, bases: &[u64], writer: &mut SpoolWriter) -> Result<()> {
-        let first = window * self.window;
-        let count = self.window.min(self.edges - first) as usize;
-        let mut pairs = vec![[0u64; 2]; count];
-        let mut weights = vec![0.0f64; if self.weighted { count } else { 0 }];
-        let (record, mut reader) = (if self.weighted { 24 } else { 16 }, self.spill.reader());
-        for extent in &self.spill.extents(window as usize) {
-            let bytes = reader.read(*extent)?;
-            let filled = u64::from_le_bytes(bytes[..8].try_into().expect("eight bytes")) as usize;
-            for entry in bytes[8..filled].chunks_exact(record) {
-                let field = |at: usize| {
-                    u64::from_le_bytes(entry[at..at + 8].try_into().expect("eight bytes"))
-                };
-                let (position, packed) = (field(0), field(8));
-                let edge = (position / 2 - first) as usize;
-                pairs[edge][(position % 2) as usize] =
-                    bases[(packed >> 40) as usize] + (packed & ((1 << 40) - 1));
-                if self.weighted {
-                    weights[edge] = f64::from_bits(field(16));
-                }
-            }
-        }
-        pairs
-            .iter()
-            .enumerate()
-            .try_for_each(|(index, &pair)| writer.push(pair, weights.get(index).copied()))
-    }
-}
-
-impl WindowWriter<'_> {
-    fn push(&mut self, position: u64, packed: u64, weight: f64) -> Result<()> {
-        let window = (position / 2 / self.windows.window) as usize;
-        let block = &mut self.blocks[window];
-        if block.is_empty() {
-            open_block(block, self.windows.block);
-            block.extend_from_slice(&[0; 8]);
-        }
-        block.extend_from_slice(&position.to_le_bytes());
-        block.extend_from_slice(&packed.to_le_bytes());
-        if self.windows.weighted {
-            block.extend_from_slice(&weight.to_le_bytes());
-        }
-        if block.len() + 24 > self.windows.block { self.flush(window) } else { Ok(()) }
-    }
-
-    fn flush(&mut self, window: usize) -> Result<()> {
-        let block = &mut self.blocks[window];
-        if !block.is_empty() {
-            let filled = block.len() as u64;
-            block[..8].copy_from_slice(&filled.to_le_bytes());
-            self.windows.spill.append(window, block)?;
-            block.clear();
-        }
-        Ok(())
-    }
-
-    fn finish(mut self) -> Result<()> {
-        (0..self.blocks.len()).try_for_each(|window| self.flush(window))
     }
 }
