@@ -146,6 +146,7 @@ impl Algorithm for PageRank {
         let mut planner = Planner::new(self.name(), job);
         let scans = self.tolerance.is_none().then_some(self.iterations);
         let iterations = Iterations::declare(&mut planner, &program, scans)?;
+        let iterations = iterations.at_most(self.iterations);
         Ok(planner.decide()?.prepared(move |session| {
             let ended = iterations.run(session, &program)?;
             let isolated = *program.isolated_rank.lock().expect("no holder panics");

@@ -80,13 +80,15 @@ struct Channel {
 pub struct Iterations<P> {
     /// The number of iterations, where it is known.
     scans: Option<u64>,
+    /// The most iterations, where there is a limit: the last one prepares nothing for another.
+    most: Option<u64>,
     early: Option<Early<P>>,
 }
 
 impl<P: VertexProgram> Iterations<P> {
     /// Declares what `program` needs; `scans` is the number of iterations, where it is known.
     pub fn declare(planner: &mut Planner, program: &P, scans: Option<u64>) -> Result<Self> {
-        let this = Self { scans, early: None };
+        let this = Self { scans, most: scans, early: None };
         this.price(planner, program)?;
         Ok(this)
     }
@@ -96,9 +98,15 @@ impl<P: VertexProgram> Iterations<P> {
     where
         P: Monotone,
     {
-        let this = Self { scans: None, early: Early::new(planner.job().config.early()) };
+        let early = Early::new(planner.job().config.early());
+        let this = Self { scans: None, most: None, early };
         this.price(planner, program)?;
         Ok(this)
+    }
+
+    /// There are at most so many iterations.
+    pub fn at_most(self, iterations: u64) -> Self {
+        Self { most: Some(iterations), ..self }
     }
 
     fn price(&self, planner: &mut Planner, program: &P) -> Result<()> {
@@ -144,7 +152,7 @@ impl<P: VertexProgram> Iterations<P> {
     pub fn run(&self, session: &Session, program: &P) -> Result<Ended<P::Value>> {
         let decision = session.decision();
         if decision.is_external() || decision.in_passes {
-            return external::run::execute(program, session, (self.scans, self.early));
+            return external::run::execute(program, session, (self.most, self.early));
         }
         let routes = routes(program, session.graph, session.config)?;
         let total = routes.iter().map(Route::ways).sum::<u64>();

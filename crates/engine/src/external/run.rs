@@ -131,8 +131,8 @@ impl Shares {
     }
 }
 
-/// Runs `program` to its end, in a session whose plan has declared it. `scans` is the number of
-/// iterations, where it is known.
+/// Runs `program` to its end, in a session whose plan has declared it. `scans` is the most
+/// iterations, where there is a limit.
 pub fn execute<'r, P: VertexProgram>(
     program: &'r P,
     session: &'r Session<'r>,
