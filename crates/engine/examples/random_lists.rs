@@ -57,9 +57,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         let whole = last == 0 || group != graph.connected() / 64;
         some(group, share) & if whole { u64::MAX } else { (1 << last) - 1 }
     };
-    let counters = &session.counters;
+    let (disk, counters) = (session.disk().counters(), &session.counters);
     let count = || {
-        [&counters.bytes_read, &counters.useful_bytes, &counters.requests]
+        [&disk.bytes_read, &counters.useful_bytes, &disk.read_requests]
             .map(|counter| counter.load(Relaxed))
     };
     let busy = session.workers.busy_seconds();

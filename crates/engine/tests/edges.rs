@@ -1,7 +1,7 @@
 //! Edges on their way to the workers: scans and streams hand over exactly what was built, and each
 //! technique saves the bytes or requests that it should.
 
-use std::{collections::BTreeSet, path::Path, sync::atomic::Ordering::Relaxed};
+use std::{collections::BTreeSet, path::Path};
 
 use outercore_engine::{RunConfig, Silent, edges::grid::Grid, session::Session};
 use outercore_graph::{
@@ -30,7 +30,7 @@ fn scan(graph: &Graph, threads: usize, cache: u64, scans: usize) -> (Vec<Edge>, 
     let grid = Grid::open(&session, sections.remove(0), cache).unwrap();
     let (mut found, mut bytes) = (Vec::new(), Vec::new());
     for _ in 0..scans {
-        let before = session.counters.bytes_read.load(Relaxed);
+        let before = session.bytes_read();
         let mut inbox = vec![0u64; graph.connected() as usize];
         let states = grid
             .scan(
@@ -47,7 +47,7 @@ fn scan(graph: &Graph, threads: usize, cache: u64, scans: usize) -> (Vec<Edge>, 
             .unwrap();
         found = states.into_iter().flatten().collect();
         assert_eq!(inbox.iter().sum::<u64>(), found.len() as u64);
-        bytes.push(session.counters.bytes_read.load(Relaxed) - before);
+        bytes.push(session.bytes_read() - before);
     }
     found.sort_unstable();
     (found, bytes)

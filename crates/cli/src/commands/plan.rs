@@ -22,6 +22,7 @@ impl PlanRun {
     pub fn run(&self) -> Result<()> {
         let (algorithm, graph, config) = self.asked.prepare()?;
         let plan = algorithm.plan(&graph, &config)?;
+        self.asked.check_disk(&graph, &plan)?;
         if self.asked.face.json {
             print_json(&plan)
         } else {

@@ -4,9 +4,9 @@ use std::{fmt::Write, path::PathBuf, time::Instant};
 
 use clap::{Args, builder::PossibleValuesParser};
 use outercore::{
-    Algorithm, Disk, EngineError, Figure, Graph, GraphError, NAMES, Outcome, Request, Resources,
-    Result, ResultFormat, RunConfig, RunReport, RunSettings, TopRow, WriteOptions, by_name,
-    human_bytes, memory, top_rows, write_result_with,
+    Algorithm, Disk, EngineError, Figure, Graph, GraphError, Job, NAMES, Outcome, Plan, Request,
+    Resources, Result, ResultFormat, RunConfig, RunReport, RunSettings, TopRow, WriteOptions,
+    by_name, human_bytes, memory, top_rows, write_result_with,
 };
 
 use crate::{
@@ -73,12 +73,14 @@ impl Asked {
         }
         let graph = Graph::open(&Disk::new(), &self.graph)?;
         let config = self.settings.0.config(&self.resources.0);
-        let needed = algorithm.plan(&graph, &config)?.disk_bytes;
-        let allowed = self.resources.0.disk(graph.disk(), &self.graph)?;
-        if needed > allowed {
-            return Err(GraphError::Disk { needed, allowed }.into());
-        }
         Ok((algorithm, graph, config))
+    }
+
+    /// Refuses a plan that takes more scratch than is allowed.
+    pub fn check_disk(&self, graph: &Graph, plan: &Plan) -> Result<()> {
+        let (needed, allowed) =
+            (plan.disk_bytes, self.resources.0.disk(graph.disk(), &self.graph)?);
+        if needed > allowed { Err(GraphError::Disk { needed, allowed }.into()) } else { Ok(()) }
     }
 }
 
@@ -87,7 +89,9 @@ impl Run {
         let asked = &self.asked;
         let (algorithm, graph, config) = asked.prepare()?;
         let meter = Meter::of_run(asked.face.progress, asked.request.0.iterations);
-        let mut outcome = algorithm.run(&graph, &config, &meter)?;
+        let prepared = algorithm.prepare(Job::new(&graph, &config, &meter))?;
+        asked.check_disk(&graph, prepared.plan())?;
+        let mut outcome = prepared.run()?;
         meter.finish();
         if let Some(path) = &asked.output {
             let begin = Instant::now();

@@ -110,7 +110,6 @@ impl Heads {
         let skipped = (groups.start * group - start) as usize;
         session.counters.useful_bytes.fetch_add(end - groups.start * group, Relaxed);
         session.reader(worker).fetch(
-            &session.counters,
             section,
             start,
             ((end - start) as usize).next_multiple_of(PAGE),

@@ -263,8 +263,8 @@ impl<'s, 'r> ListReader<'s, 'r> {
         let run = &mut self.runs[slot];
         run.parts[part] = Part { start: bytes.start, len, content: Content::OnItsWay };
         run.missing += 1;
-        let (counters, tag) = (&self.session.counters, (slot * 2 + part) as u64);
-        self.reader.submit(counters, lane.file, bytes.start, len, buffer, tag)
+        let tag = (slot * 2 + part) as u64;
+        self.reader.submit(lane.file, bytes.start, len, buffer, tag)
     }
 
     /// Delivers one run that has arrived; with `wait`, waits for one. `false`: none has, or none

@@ -85,7 +85,7 @@ fn load_part(
     let lead = (*offset % PAGE as u64) as usize;
     let (first, len) = (*offset - lead as u64, (lead + bytes.len()).next_multiple_of(PAGE));
     session.counters.useful_bytes.fetch_add(bytes.len() as u64, Relaxed);
-    reader.fetch(&session.counters, section, first, len, |content| {
+    reader.fetch(section, first, len, |content| {
         bytes.copy_from_slice(&content[lead..lead + bytes.len()])
     })
 }

@@ -612,7 +612,7 @@ fn load_degrees(
             .next_multiple_of(PAGE)
             .min(session.buffer_bytes() / PAGE * PAGE);
         let upto = end.min(page + len as u64);
-        reader.fetch(&session.counters, section, page, len, |content| {
+        reader.fetch(section, page, len, |content| {
             bytes[(at - begin) as usize..(upto - begin) as usize]
                 .copy_from_slice(&content[(at - page) as usize..(upto - page) as usize]);
         })?;

@@ -6,14 +6,8 @@ use std::sync::atomic::AtomicU64;
 /// What is counted while a run goes.
 #[derive(Debug, Default)]
 pub struct Counters {
-    /// Bytes asked of the devices.
-    pub bytes_read: AtomicU64,
-    /// Bytes written to scratch.
-    pub bytes_written: AtomicU64,
     /// Bytes of what was read that were wanted.
     pub useful_bytes: AtomicU64,
-    /// Requests.
-    pub requests: AtomicU64,
     /// Edges looked at.
     pub edges: AtomicU64,
     /// Pages of rows served from memory.

@@ -10,8 +10,8 @@ use outercore_storage::{
 
 use crate::{
     error::{EngineError, Result},
+    session::OpenSection,
     session::meter::Meter,
-    session::{Counters, OpenSection},
 };
 
 /// Marks the tags of pieces; the tags of callers are below.
@@ -151,7 +151,6 @@ impl Reader {
     /// buffer comes back once, when all have arrived.
     pub fn submit(
         &mut self,
-        _: &Counters,
         section: &OpenSection,
         offset: u64,
         len: usize,
@@ -272,14 +271,13 @@ impl Reader {
     /// shows them to `take`. Nothing else may be in flight.
     pub fn fetch(
         &mut self,
-        counters: &Counters,
         section: &OpenSection,
         offset: u64,
         len: usize,
         take: impl FnOnce(&[u8]),
     ) -> Result<()> {
         let buffer = self.free.pop_front().expect("buffers are at rest between steps");
-        self.submit(counters, section, offset, len, buffer, 0)?;
+        self.submit(section, offset, len, buffer, 0)?;
         let mut arrived = None;
         let read = self.reap(false, |_, buffer, _| arrived = Some(buffer));
         let Some(buffer) = arrived else {

@@ -61,8 +61,8 @@ pub fn stream(
         frontier.insert(vertex);
     });
     let count = || {
-        let counters = &session.counters;
-        [&counters.bytes_read, &counters.useful_bytes, &counters.requests]
+        let (disk, counters) = (session.disk().counters(), &session.counters);
+        [&disk.bytes_read, &counters.useful_bytes, &disk.read_requests]
             .map(|counter| counter.load(Relaxed))
     };
     let mut streamed = None;

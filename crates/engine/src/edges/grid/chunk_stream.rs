@@ -108,7 +108,7 @@ impl<'s> ChunkStream<'s> {
             } else {
                 let buffer = self.reader.free.pop_front().expect("checked above");
                 let (offset, len) = (chunk.offset, chunk.padded());
-                self.reader.submit(counters, self.words, offset, len, buffer, tag)?;
+                self.reader.submit(self.words, offset, len, buffer, tag)?;
                 counters.useful_bytes.fetch_add(chunk.len as u64, Relaxed);
                 Words::OnTheirWay
             };
