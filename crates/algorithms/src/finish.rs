@@ -93,7 +93,8 @@ pub fn locate(graph: &Graph, source: &Source) -> Result<u64> {
 pub fn fits_32_bits(graph: &Graph, name: &str) -> Result<()> {
     if graph.connected() >= u64::from(u32::MAX) - 1 {
         return Err(EngineError::Usage(format!(
-            "{name} holds at most 4294967293 connected vertices in this version, and the graph has {}",
+            "{name} holds at most 4294967293 connected vertices in this version, and the graph \
+             has {}",
             graph.connected()
         )));
     }
@@ -124,7 +125,11 @@ pub fn top(graph: &Graph, column: &Column, count: usize) -> Result<Figure> {
 /// The sections of the rows in `direction`, which must exist.
 pub fn row_sections(graph: &Graph, direction: Direction, weights: bool) -> Result<Vec<String>> {
     let rows = graph.rows(direction).ok_or_else(|| {
-        EngineError::Usage("this needs the incoming edges, and the graph was built with --transpose off; build it again without".to_owned())
+        EngineError::Usage(
+            "this needs the incoming edges, and the graph was built with --transpose off; build \
+             it again without"
+                .to_owned(),
+        )
     })?;
     Ok(Rows::sections(rows, weights))
 }

@@ -50,7 +50,7 @@ impl LevelLogs {
         &self.intervals
     }
 
-    /// The most vertices of a interval.
+    /// The most vertices of an interval.
     pub fn widest(&self) -> usize {
         widest(&self.intervals)
     }

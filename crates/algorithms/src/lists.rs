@@ -38,7 +38,8 @@ pub fn directions(graph: &Graph) -> &'static [Direction] {
 pub fn sections(graph: &Graph, name: &str) -> Result<Vec<String>> {
     if graph.rows(Direction::In).is_none() {
         return Err(EngineError::Usage(format!(
-            "{name} needs the incoming edges, and the graph was built with --transpose off; build it again without"
+            "{name} needs the incoming edges, and the graph was built with --transpose off; \
+             build it again without"
         )));
     }
     let mut names = Vec::new();

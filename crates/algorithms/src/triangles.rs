@@ -94,7 +94,10 @@ impl Counted {
         let edges = lists::edge_sections(graph, algorithm)?;
         let (mut plan, room) = Needs {
             algorithm,
-            method: "sets of smaller neighbors of a window of vertices in memory, those of all others stream past".to_owned(),
+            method:
+                "sets of smaller neighbors of a window of vertices in memory, those of all others \
+                     stream past"
+                    .to_owned(),
             resident: with_index(MemoryModel::SemiExternal),
             external: Some(with_index(MemoryModel::FullyExternal)),
             edges: edges.clone(),

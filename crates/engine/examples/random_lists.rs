@@ -1,6 +1,7 @@
 //! Reads the lists of a share of the vertices, chosen at random, and prints what that asked of the
 //! device, as JSON: what `make bench-graphene` compares with the device's limits.
-//! `random_lists GRAPH SHARE [block=512] [max_gap=0] [io_scheduling=pluglist] [stealing=off] [threads=1] [slices=128]`:
+//! `random_lists GRAPH SHARE [block=512] [max_gap=0] [io_scheduling=pluglist] [stealing=off]
+//! [threads=1] [slices=128]`:
 //! with so many slices, of equal cost, only every second one has active vertices. 64 for each
 //! worker are the ranges that one of two workers has to do with, all of them.
 
@@ -80,7 +81,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         .map(|(after, before)| after - before)
         .collect();
     let report = serde_json::json!({
-        "seconds": seconds, "bytes": bytes, "useful": useful, "requests": requests, "busy": busy, "sum": sums.iter().map(|&sum| u128::from(sum)).sum::<u128>() as u64, "io": session.io_report(),
+        "seconds": seconds, "bytes": bytes, "useful": useful, "requests": requests, "busy": busy,
+        "sum": sums.iter().map(|&sum| u128::from(sum)).sum::<u128>() as u64,
+        "io": session.io_report(),
     });
     println!("{report}");
     Ok(())

@@ -14,7 +14,11 @@ pub enum EngineError {
     #[error("{0}")]
     Usage(String),
     /// The memory budget is too small.
-    #[error("the memory budget of {budget} bytes is too small for {what}: at least {needed} bytes are needed; give --memory {mib}M or more", mib = .needed.div_ceil(1 << 20))]
+    #[error(
+        "the memory budget of {budget} bytes is too small for {what}: at least {needed} bytes are \
+         needed; give --memory {mib}M or more",
+        mib = .needed.div_ceil(1 << 20)
+    )]
     Memory {
         /// The smallest budget that works, in bytes.
         needed: u64,

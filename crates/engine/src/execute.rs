@@ -2,7 +2,7 @@
 //! grid or the lists of active vertices from the rows, whichever is predicted to cost less.
 //!
 //! Memory for each vertex: a value, a signal, a message, a degree, two bits. A full scan combines
-//! messages into a interval that one worker owns; on demand, messages are gathered by range and
+//! messages into an interval that one worker owns; on demand, messages are gathered by range and
 //! combined under the range's lock, in the order of the rows where the monoid is not exact.
 
 use std::sync::{
@@ -41,7 +41,7 @@ use crate::{
 const PART: u64 = 1 << 14;
 
 /// Seconds of a processor for each edge of a list whose message is gathered and combined under a
-/// range's lock: about four times what a interval's owner pays.
+/// range's lock: about four times what an interval's owner pays.
 const COMBINED: f64 = 16e-9;
 
 /// A finished run of a program, with its session.

@@ -198,19 +198,26 @@ mod tests {
 
     proptest! {
         #[test]
-        fn is_a_set(members in prop::collection::btree_set(0u64..500, 0..60), from in 0u64..500, len in 0u64..500) {
+        fn is_a_set(
+            members in prop::collection::btree_set(0u64..500, 0..60),
+            from in 0u64..500,
+            len in 0u64..500,
+        ) {
             let frontier = Frontier::new(500, HugePages::Auto).unwrap();
             for &member in &members {
                 prop_assert!(frontier.insert(member));
                 prop_assert!(!frontier.insert(member));
             }
             let range = from..(from + len).min(500);
-            let expected: BTreeSet<u64> = members.iter().copied().filter(|member| range.contains(member)).collect();
+            let inside = members.iter().copied().filter(|member| range.contains(member));
+            let expected: BTreeSet<u64> = inside.collect();
             prop_assert_eq!(frontier.iter(range).collect::<BTreeSet<_>>(), expected);
             prop_assert_eq!(frontier.count(), members.len() as u64);
             let last = (from + len).min(499);
-            prop_assert_eq!(frontier.any(from, last), members.iter().any(|&member| (from..=last).contains(&member)));
-            prop_assert_eq!(frontier.all(from, last), (from..=last).all(|vertex| members.contains(&vertex)));
+            let any = members.iter().any(|&member| (from..=last).contains(&member));
+            prop_assert_eq!(frontier.any(from, last), any);
+            let all = (from..=last).all(|vertex| members.contains(&vertex));
+            prop_assert_eq!(frontier.all(from, last), all);
             (from..=last).for_each(|vertex| _ = frontier.insert(vertex));
             prop_assert!(frontier.all(from, last));
         }

@@ -228,7 +228,8 @@ fn plan_batch<const L: usize>(graph: &Graph, config: &RunConfig) -> Result<Plan>
         larger.reason = "not even vertex state fits the budget".to_owned();
     }
     larger.method = format!(
-        "batches of {L} sources, with what a vertex keeps on storage: a pass counts paths, or gathers dependencies, for all of them"
+        "batches of {L} sources, with what a vertex keeps on storage: a pass counts paths, \
+         or gathers dependencies, for all of them"
     );
     Ok(larger)
 }

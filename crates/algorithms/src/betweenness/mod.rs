@@ -225,7 +225,9 @@ impl Betweenness {
     fn suits(graph: &Graph) -> Result<()> {
         if graph.rows(Direction::In).is_none() {
             return Err(EngineError::Usage(
-                "betweenness needs the incoming edges, and the graph was built with --transpose off".to_owned(),
+                "betweenness needs the incoming edges, and the graph was built with \
+                 --transpose off"
+                    .to_owned(),
             ));
         }
         Ok(())
@@ -268,7 +270,8 @@ impl Betweenness {
         };
         larger.in_memory_budget_bytes = whole;
         larger.method = format!(
-            "batches of {L} sources: each scan counts paths, or gathers dependencies, for all of them"
+            "batches of {L} sources: each scan counts paths, or gathers dependencies, for all \
+             of them"
         );
         Ok(larger)
     }

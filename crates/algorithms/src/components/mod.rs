@@ -46,7 +46,8 @@ impl Components {
         }
         Needs {
             algorithm: self.name(),
-            method: "union-find: first neighbors, then the lists of who is outside of the largest component, or one scan of all edges"
+            method: "union-find: first neighbors, then the lists of who is outside of the largest \
+                     component, or one scan of all edges"
                 .to_owned(),
             resident: vec![PlanItem { name: "parents, labels", bytes: graph.connected() * 8 }],
             external: Some(external),
@@ -61,7 +62,8 @@ impl Components {
         if graph.directed()
             && config.precompute.is_some_and(|precompute| precompute != Precompute::Off)
         {
-            let what = "--precompute: components of a directed graph need signals in both directions, which is not there for it; leave it out";
+            let what = "--precompute: components of a directed graph need signals in both \
+                        directions, which is not there for it; leave it out";
             return Err(EngineError::Usage(what.to_owned()));
         }
         Ok(config.wants_monotone() && !graph.directed())

@@ -67,7 +67,8 @@ impl Sssp {
         fits_32_bits(graph, self.name())?;
         if graph.weights() == WeightKind::None {
             return Err(EngineError::Usage(format!(
-                "{} has no weights: run bfs for distances in edges, or build it again with --weights",
+                "{} has no weights: run bfs for distances in edges, or build it again with \
+                 --weights",
                 graph.path().display()
             )));
         }

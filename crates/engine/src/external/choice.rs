@@ -24,8 +24,8 @@ impl<P: VertexProgram> External<'_, P> {
         let served = iteration > 0 && last.ahead;
         match self.session.config.cross_iteration {
             _ if !partial => Pass { up: true, whole: true, ahead: false },
-            // In a pass down everything before a interval was served already, and what is read serves
-            // the pass after it.
+            // In a pass down everything before an interval was served already, and what is read
+            // serves the pass after it.
             CrossIteration::On => Pass { up: !served || !last.up, whole: !served, ahead: more },
             _ => Pass { up: !served, whole: !served, ahead: !served && more },
         }

@@ -77,10 +77,10 @@ impl<P: VertexProgram> Desk<P> {
         sums.read(interval, &mut self.partial, |items| total[..items.len()].copy_from_slice(items))
     }
 
-    /// Completes the total of the interval at hand, at the end of a pass: by what the pass before has
-    /// summed for this iteration (`sums`), and by what this one has along edges that serve two. Of
-    /// the latter, the sums of index `now` are this iteration's; the others take the place of what
-    /// the pass before had.
+    /// Completes the total of the interval at hand, at the end of a pass: by what the pass before
+    /// has summed for this iteration (`sums`), and by what this one has along edges that serve two.
+    /// Of the latter, the sums of index `now` are this iteration's; the others take the place of
+    /// what the pass before had.
     pub fn complete(
         &mut self,
         (sums, interval): (&VertexArray<P::Message>, usize),
@@ -126,15 +126,15 @@ impl<P: VertexProgram> Desk<P> {
         &mut self.total[self.base..]
     }
 
-    /// The totals of a interval of `len` vertices, with no message yet.
+    /// The totals of an interval of `len` vertices, with no message yet.
     pub fn empty_total(&mut self, len: usize) -> &mut [P::Message] {
         let total = &mut self.total_mut()[..len];
         total.fill(P::Message::IDENTITY);
         total
     }
 
-    /// The total of the interval at hand, room for its values if they are not in memory, its degrees,
-    /// and room for its signals; it has `len` vertices.
+    /// The total of the interval at hand, room for its values if they are not in memory, its
+    /// degrees, and room for its signals; it has `len` vertices.
     #[allow(clippy::type_complexity)]
     pub fn columns(
         &mut self,

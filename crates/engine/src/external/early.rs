@@ -1,7 +1,7 @@
 //! Selective pre-computation (Seraph, FAST'24, section 3.4): lists are read interval by interval; a
-//! interval that comes in first takes what was passed to it so far, so that some of its vertices are
-//! known to be active in the next iteration; those near a vertex that is active now are computed
-//! with it. Their bits move from the next bitmap to the current one.
+//! interval that comes in first takes what was passed to it so far, so that some of its vertices
+//! are known to be active in the next iteration; those near a vertex that is active now are
+//! computed with it. Their bits move from the next bitmap to the current one.
 //!
 //! Only for [`Monotone`] programs: [`Early`] cannot be made for others.
 

@@ -26,7 +26,7 @@ use crate::{
     session::{OpenSection, Session},
 };
 
-/// Where a interval's signals lie in memory.
+/// Where an interval's signals lie in memory.
 type Place<'s, T> = Mutex<&'s mut [T]>;
 
 /// Where the signals of intervals lie that are in memory and not hubs'.
@@ -172,8 +172,8 @@ impl<P: VertexProgram> External<'_, P> {
         Places { first, places }
     }
 
-    /// The vertices of a interval that `is_active` names make their signals; degrees are at hand, and
-    /// values come to be if they are `new`.
+    /// The vertices of an interval that `is_active` names make their signals; degrees are at hand,
+    /// and values come to be if they are `new`.
     fn wake(
         &self,
         interval: usize,
@@ -248,7 +248,7 @@ impl<P: VertexProgram> External<'_, P> {
         (bits, note)
     }
 
-    /// Signals that a interval has made, for the next iteration, go where they belong; returns
+    /// Signals that an interval has made, for the next iteration, go where they belong; returns
     /// whether that is scratch.
     fn put(
         &self,
@@ -265,7 +265,7 @@ impl<P: VertexProgram> External<'_, P> {
         if let Some(place) = place {
             place
                 .lock()
-                .expect("a interval has one worker")
+                .expect("an interval has one worker")
                 .copy_from_slice(desk.signals.items(len));
             return Ok(false);
         }
@@ -296,7 +296,7 @@ impl<P: VertexProgram> External<'_, P> {
         self.each_interval(desks, |_, interval, desk| {
             let range = self.columns.vertices(interval);
             {
-                let mut note = self.notes[interval].lock().expect("a interval has one worker");
+                let mut note = self.notes[interval].lock().expect("an interval has one worker");
                 if note.key > key {
                     (note.active, note.edges) = (0, 0);
                     sending.replace(range, |_| false);
@@ -317,8 +317,8 @@ impl<P: VertexProgram> External<'_, P> {
         Ok(self.notes.iter().map(|note| note.lock().expect("no holder panics").active).sum())
     }
 
-    /// The messages of a interval reach its vertices, which make their next signals: in `place`, or
-    /// where a pass keeps them. Returns whether all of them will send.
+    /// The messages of an interval reach its vertices, which make their next signals: in `place`,
+    /// or where a pass keeps them. Returns whether all of them will send.
     pub fn apply(
         &self,
         shared: &Shared<P>,
@@ -330,7 +330,7 @@ impl<P: VertexProgram> External<'_, P> {
         let range = self.columns.vertices(interval);
         let len = (range.end - range.start) as usize;
         let always = self.program.applies_always();
-        let mut note = self.notes[interval].lock().expect("a interval has one worker");
+        let mut note = self.notes[interval].lock().expect("an interval has one worker");
         if !always
             && (!touched
                 || desk.total()[..len].iter().all(|message| *message == P::Message::IDENTITY))
@@ -351,7 +351,7 @@ impl<P: VertexProgram> External<'_, P> {
                 Some(place) => desk
                     .signals
                     .items(len)
-                    .copy_from_slice(&place.lock().expect("a interval has one worker")),
+                    .copy_from_slice(&place.lock().expect("an interval has one worker")),
                 None => desk
                     .signals
                     .items(len)
@@ -532,20 +532,20 @@ impl<P: VertexProgram> External<'_, P> {
         })
     }
 
-    /// Brings the signals of a interval back, if it made any.
+    /// Brings the signals of an interval back, if it made any.
     fn fetch(&self, interval: usize, desk: &mut Desk<P>, part: &Place<P::Signal>) -> Result<()> {
         if self.notes[interval].lock().expect("no holder panics").tail {
             let range = self.columns.vertices(interval);
             let len = (range.end - range.start) as usize;
             self.tail.load(interval, &mut desk.signals)?;
             part.lock()
-                .expect("a interval has one worker")
+                .expect("an interval has one worker")
                 .copy_from_slice(desk.signals.items(len));
         }
         Ok(())
     }
 
-    /// The messages that earlier windows of this iteration brought a interval become its total;
+    /// The messages that earlier windows of this iteration brought an interval become its total;
     /// `false`: there was none.
     pub(super) fn resume(
         &self,
@@ -565,8 +565,8 @@ impl<P: VertexProgram> External<'_, P> {
         Ok(summed)
     }
 
-    /// The total of a interval waits for the next window, or after the last one reaches the vertices.
-    /// Returns whether all of these will send.
+    /// The total of an interval waits for the next window, or after the last one reaches the
+    /// vertices. Returns whether all of these will send.
     pub(super) fn finish(
         &self,
         shared: &Shared<P>,

@@ -1,11 +1,11 @@
-//! Fully-external runs: what a vertex keeps is on scratch, and a interval at a time is in memory.
+//! Fully-external runs: what a vertex keeps is on scratch, and an interval at a time is in memory.
 //!
 //! - [`run`]: iterations of a program; [`needs`]: what they need; `choice`: passes or lists;
-//!   `intervals`: what happens to a interval.
+//!   `intervals`: what happens to an interval.
 //! - `pass`: one pass over the grid, for one iteration or for two.
 //! - `pull`: lists instead of the grid, for weights and for signals against the direction of edges.
-//! - `demand`: the lists of active vertices instead, and what they send to intervals that are not in
-//!   memory.
+//! - `demand`: the lists of active vertices instead, and what they send to intervals that are not
+//!   in memory.
 //! - [`early`]: vertices of the next iteration that are computed in this one.
 //! - `signals`: what vertices send, and when it may be used.
 
@@ -42,10 +42,11 @@ pub fn suits<P: VertexProgram>(program: &P, graph: &Graph) -> bool {
 /// What a fully-external run does, in words.
 pub fn method<P: VertexProgram>(program: &P, graph: &Graph) -> &'static str {
     if fits_grid(program, graph) && !graph.has_whole_grid() {
-        "the lists of active vertices, whose messages wait for their interval, then passes over the rest of the grid"
+        "the lists of active vertices, whose messages wait for their interval, then passes over \
+         the rest of the grid"
     } else if fits_grid(program, graph) {
-        "passes over the grid, a interval of vertices at a time"
+        "passes over the grid, an interval of vertices at a time"
     } else {
-        "passes over the lists along which signals come, a interval of vertices at a time"
+        "passes over the lists along which signals come, an interval of vertices at a time"
     }
 }

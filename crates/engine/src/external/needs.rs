@@ -64,7 +64,7 @@ pub fn signal_bytes<P: VertexProgram>(graph: &Graph) -> u64 {
     graph.connected() * size_of::<P::Signal>() as u64
 }
 
-/// Bytes of the fewest signals that are in memory at a time: a sixteenth, or those of a interval;
+/// Bytes of the fewest signals that are in memory at a time: a sixteenth, or those of an interval;
 /// all, where some are made early.
 pub fn smallest_window<P: VertexProgram>(graph: &Graph, early: Option<&Early<P>>) -> Result<u64> {
     if early.is_some() {

@@ -35,8 +35,8 @@ const MOST_TOGETHER: usize = 8;
 pub struct Pass {
     /// Intervals in ascending order.
     pub up: bool,
-    /// All sides are read; otherwise one was served by the pass before: the sources after a interval
-    /// in an ascending pass, those before it in a descending one.
+    /// All sides are read; otherwise one was served by the pass before: the sources after an
+    /// interval in an ascending pass, those before it in a descending one.
     pub whole: bool,
     /// Settled sources serve the next iteration too.
     pub ahead: bool,
@@ -51,7 +51,7 @@ impl Pass {
         self.ahead && side == if self.up { Side::Before } else { Side::After }
     }
 
-    /// The place of a interval among those that are settled one after the other.
+    /// The place of an interval among those that are settled one after the other.
     fn position(self, interval: usize, intervals: usize) -> usize {
         if self.up { interval } else { intervals - 1 - interval }
     }
@@ -131,7 +131,7 @@ struct Batch {
     chunks: Vec<(usize, Chunk)>,
 }
 
-/// A interval of the batch at hand.
+/// An interval of the batch at hand.
 struct Open {
     interval: usize,
     /// Where its sums begin.
@@ -256,8 +256,8 @@ impl<'w, 'p, P: VertexProgram> Worker<'w, 'p, P> {
         (closed..count).try_for_each(|at| self.close(&open[in_turn(at)]))
     }
 
-    /// Turns to a interval whose sums begin at `base`: its total becomes what earlier windows sent to
-    /// it. `any`: there are chunks.
+    /// Turns to an interval whose sums begin at `base`: its total becomes what earlier windows sent
+    /// to it. `any`: there are chunks.
     fn open(&mut self, interval: usize, base: usize, any: bool) -> Result<Open> {
         let shared = self.shared;
         let range = shared.columns.vertices(interval);
@@ -269,7 +269,7 @@ impl<'w, 'p, P: VertexProgram> Worker<'w, 'p, P> {
         Ok(Open { interval, base, len: (range.end - range.start) as usize, touched })
     }
 
-    /// What a interval was sent reaches its vertices.
+    /// What an interval was sent reaches its vertices.
     fn close(&mut self, interval: &Open) -> Result<()> {
         let &Open { interval, base, touched, .. } = interval;
         let shared = self.shared;
@@ -283,8 +283,8 @@ impl<'w, 'p, P: VertexProgram> Worker<'w, 'p, P> {
         Ok(())
     }
 
-    /// Combines the messages of the next chunk, which is one of the interval at hand: its chunks were
-    /// wanted before those of others. Returns whether there was any.
+    /// Combines the messages of the next chunk, which is one of the interval at hand: its chunks
+    /// were wanted before those of others. Returns whether there was any.
     fn combine(&mut self) -> Result<bool> {
         let Self { run, shared, desk, stream, edges, .. } = self;
         let (desk, shared) = (&mut **desk, *shared);
@@ -297,8 +297,8 @@ impl<'w, 'p, P: VertexProgram> Worker<'w, 'p, P> {
                 (chunk.sources, &shared.window.vertices, shared.signals);
             if shared.pass.serves_next(chunk.side) {
                 let all_send = shared.settled.wait(shared.pass.needs(chunk, shared.columns))?;
-                // SAFETY: the chunk's sources are hubs, in intervals that are settled, which was just
-                // waited for.
+                // SAFETY: the chunk's sources are hubs, in intervals that are settled, which was
+                // just waited for.
                 let pairs = unsafe { signals.hubs.settled(first, last) };
                 let active = desk.combine_twice(program, shared, &block, pairs, all_send);
                 any = active > 0;

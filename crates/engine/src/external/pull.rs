@@ -1,7 +1,7 @@
 //! Iterations in which every vertex takes what its neighbors send: for edges that the grid does not
-//! have, those with weights and those against their direction. The lists of a interval's vertices, of
-//! the direction from which signals come, are read in order, and a vertex's messages are combined
-//! in the order of its list.
+//! have, those with weights and those against their direction. The lists of an interval's vertices,
+//! of the direction from which signals come, are read in order, and a vertex's messages are
+//! combined in the order of its list.
 
 use std::sync::Mutex;
 

@@ -1,10 +1,10 @@
 //! [`execute`]: iterations of a [`VertexProgram`] with its values on storage.
 //!
-//! A interval at a time is in memory: its chunks are read, its messages combined, its values loaded,
-//! applied and stored, and its next signals made at once, so that values and degrees are read once
-//! in an iteration. Resident for each vertex: two bits and a signal, for each hub a second one;
-//! where not even one fits, a window of signals at a time, and what each window sends waits on
-//! scratch for the others.
+//! An interval at a time is in memory: its chunks are read, its messages combined, its values
+//! loaded, applied and stored, and its next signals made at once, so that values and degrees are
+//! read once in an iteration. Resident for each vertex: two bits and a signal, for each hub a
+//! second one; where not even one fits, a window of signals at a time, and what each window sends
+//! waits on scratch for the others.
 
 use std::sync::{Arc, Mutex, atomic::AtomicUsize};
 
@@ -31,7 +31,7 @@ use crate::{
     state::{DegreesByInterval, Scratch, VertexArray},
 };
 
-/// What is known of a interval between passes.
+/// What is known of an interval between passes.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Note {
     pub aggregate: f64,
@@ -118,7 +118,7 @@ impl Shares {
         let two = config.threads as u64 * Desk::<P>::two_bytes(directory.widest());
         let cross = one && crosses(program, graph, config) && two <= room;
         room -= if cross { two } else { 0 };
-        // Hubs end where a interval does.
+        // Hubs end where an interval does.
         let most = if cross { room / signal } else { 0 };
         let hubs = directory
             .intervals

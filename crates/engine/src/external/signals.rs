@@ -49,8 +49,8 @@ impl Window {
 }
 
 /// The hubs' signals, this iteration's and the next one's side by side: an edge that serves both
-/// finds them at one place. Each interval writes its own next ones once, then the interval is marked as
-/// settled; others read them only after that.
+/// finds them at one place. Each interval writes its own next ones once, then the interval is
+/// marked as settled; others read them only after that.
 pub struct HubSignals<T: Pod> {
     /// Owns what `base` points to, and is not used otherwise.
     _pairs: HugeVec<[T; 2]>,
@@ -94,8 +94,8 @@ impl<T: Pod + Copy> HubSignals<T> {
     /// Writes the next signals of the vertices from `first` on.
     ///
     /// # Safety
-    /// The caller is the only one that has these vertices' interval, and the interval is not settled
-    /// yet in this pass.
+    /// The caller is the only one that has these vertices' interval, and the interval is not
+    /// settled yet in this pass.
     pub unsafe fn publish(&self, first: u64, signals: &[T]) {
         assert!(first + signals.len() as u64 <= self.len, "only hubs' signals are kept");
         for (vertex, &signal) in (first as usize..).zip(signals) {
@@ -259,8 +259,8 @@ impl Settled {
         self.changed.notify_all();
     }
 
-    /// Waits until the first `count` intervals of the pass are settled; returns whether all vertices
-    /// of all that are send in the next iteration. Fails when another worker has failed.
+    /// Waits until the first `count` intervals of the pass are settled; returns whether all
+    /// vertices of all that are send in the next iteration. Fails when another worker has failed.
     pub fn wait(&self, count: usize) -> Result<bool> {
         let mut state = self.state.lock().expect("no holder panics");
         while state.front < count && !state.failed {

@@ -1,8 +1,8 @@
 //! What a run needs, declared once: the planner prices it, the session opens it, the run gets it.
 //!
-//! A [`Resource`] names its memory and its sections in `declare`, and is opened in `open`. The price
-//! stands beside the allocation. A [`Planner`] collects resources and decides the memory model. What
-//! the budget leaves is shared out by weight among the resources that cache edges.
+//! A [`Resource`] names its memory and its sections in `declare`, and is opened in `open`. The
+//! price stands beside the allocation. A [`Planner`] collects resources and decides the memory
+//! model. What the budget leaves is shared out by weight among the resources that cache edges.
 
 use super::{
     Plan, PlanItem,
@@ -123,8 +123,8 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Takes part in sharing out what is left, with this weight while the values of the vertices are
-    /// in memory, and while they are on storage.
+    /// Takes part in sharing out what is left, with this weight while the values of the vertices
+    /// are in memory, and while they are on storage.
     pub fn caches(&mut self, [resident, external]: [u64; 2]) {
         self.shares = [self.shares[0] + resident, self.shares[1] + external];
     }

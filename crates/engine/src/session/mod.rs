@@ -1,5 +1,5 @@
-//! [`Session`]: everything that lasts as long as a run: the graph, the workers, a queue and a buffer
-//! pool for each, the sections by name, the plan, and the counts.
+//! [`Session`]: everything that lasts as long as a run: the graph, the workers, a queue and a
+//! buffer pool for each, the sections by name, the plan, and the counts.
 //!
 //! - `buffers`: the workers' buffers, and what budget has room for them.
 //! - `section`: sections whose pages are verified as they are read.
@@ -339,8 +339,8 @@ pub struct Mark {
     edges: u64,
 }
 
-/// Memory for all buffers. Each worker's come to be where it runs, all at a time: the system may take
-/// milliseconds to find a huge page.
+/// Memory for all buffers. Each worker's come to be where it runs, all at a time: the system may
+/// take milliseconds to find a huge page.
 fn arena(config: &RunConfig, workers: &Workers, buffer_bytes: usize) -> Result<Arc<Arena>> {
     let each = buffers::depth(config) * buffer_bytes;
     let arena = Arena::new(workers.count() * each, config.huge_pages)?;

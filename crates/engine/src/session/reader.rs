@@ -329,14 +329,17 @@ mod tests {
     proptest! {
         /// The arena refuses overlapping buffers by a panic, so this only has to use the pool.
         #[test]
-        fn a_pool_is_a_ring_of_buffers_that_do_not_overlap(steps in prop::collection::vec((1usize..20, 0usize..8), 1..300)) {
+        fn a_pool_is_a_ring_of_buffers_that_do_not_overlap(
+            steps in prop::collection::vec((1usize..20, 0usize..8), 1..300),
+        ) {
             let arena = Arena::new(2 << 20, HugePages::Off).unwrap();
             let mut pool = Pool::new(arena, 64 * PAGE, 40 * PAGE);
             let mut held: Vec<Buffer> = Vec::new();
             for (pages, pick) in steps {
                 match pool.take(pages * PAGE) {
                     Some(buffer) => {
-                        prop_assert!(buffer.offset() >= 64 * PAGE && buffer.offset() + buffer.len() <= 104 * PAGE);
+                        let end = buffer.offset() + buffer.len();
+                        prop_assert!(buffer.offset() >= 64 * PAGE && end <= 104 * PAGE);
                         held.push(buffer);
                     }
                     None => {

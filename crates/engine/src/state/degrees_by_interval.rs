@@ -1,5 +1,5 @@
-//! [`DegreesByInterval`]: degrees on scratch, or in memory where there is room, each interval's in as
-//! few bytes as its largest takes: vertices are ordered by degree, so most intervals need one.
+//! [`DegreesByInterval`]: degrees on scratch, or in memory where there is room, each interval's in
+//! as few bytes as its largest takes: vertices are ordered by degree, so most intervals need one.
 
 use std::sync::{
     Arc,

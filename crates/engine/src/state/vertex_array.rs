@@ -53,9 +53,9 @@ impl<T: Pod> From<HugeVec<T>> for VertexArray<T> {
 }
 
 impl<T: Pod> VertexArray<T> {
-    /// An array whose interval `i` has the vertices `bounds[i]..bounds[i + 1]`. As many of the first
-    /// ones as `room` bytes hold stay in memory, which is taken from `room`. What is on scratch
-    /// must be written before it is read.
+    /// An array whose interval `i` has the vertices `bounds[i]..bounds[i + 1]`. As many of the
+    /// first ones as `room` bytes hold stay in memory, which is taken from `room`. What is on
+    /// scratch must be written before it is read.
     pub fn create(
         scratch: &Scratch,
         bounds: impl Into<Arc<[u64]>>,

@@ -36,9 +36,9 @@ pub struct EncodedTiles {
 pub struct TileCode<'c> {
     /// Bits of a source in a record.
     pub other_bits: u32,
-    /// Where a interval ends.
+    /// Where an interval ends.
     pub cut: IntervalCut,
-    /// Intervals on either side of a interval whose sources have tiles of their own.
+    /// Intervals on either side of an interval whose sources have tiles of their own.
     pub lag: u64,
     /// How weights are stored.
     pub weights: WeightCode,
@@ -64,7 +64,7 @@ impl TileCode<'_> {
     }
 }
 
-/// Where a interval of the grid ends.
+/// Where an interval of the grid ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IntervalCut {
     /// After about so many edges.
@@ -333,7 +333,7 @@ fn best_code<R: Record>(
 /// requests cost more than bytes.
 const FEWEST_EDGES: usize = 1 << 14;
 
-/// Most vertices of a interval that this builder makes: half of what the words allow. Their 8-byte
+/// Most vertices of an interval that this builder makes: half of what the words allow. Their 8-byte
 /// sums are 512 KiB, which a second-level cache holds.
 const STRIPE_VERTICES: usize = 1 << (STRIPE_BITS - 1);
 

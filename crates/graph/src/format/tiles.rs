@@ -113,7 +113,7 @@ impl GridDirectory {
         (intervals / 64).max(1)
     }
 
-    /// The most vertices of a interval.
+    /// The most vertices of an interval.
     pub fn widest(&self) -> usize {
         self.intervals.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0) as usize
     }

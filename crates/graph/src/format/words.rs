@@ -74,7 +74,7 @@ impl WordCode {
         sound && (self.kind == WordKind::Gaps || (self.low_bits >= 8 && self.low_bits < self.bits))
     }
 
-    /// Bits of a destination within a interval of `width` vertices.
+    /// Bits of a destination within an interval of `width` vertices.
     pub const fn low_bits_of(width: u64) -> u32 {
         64 - width.saturating_sub(1).leading_zeros()
     }

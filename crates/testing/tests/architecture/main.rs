@@ -1,6 +1,6 @@
 //! The rules of docs/design.md and CONTRIBUTING.md that a compiler does not check: who may depend
-//! on whom, which words and types a crate does not know, which files use each other, how long things
-//! are.
+//! on whom, which words and types a crate does not know, which files use each other, how long
+//! things are.
 //!
 //! Where a rule is new, `owed.txt` lists the files that still break it. The list only becomes
 //! shorter: a file that is not on it may not break the rule, and one that no longer breaks it must
