@@ -25,6 +25,7 @@ pub mod exchange;
 pub mod execute;
 pub mod external;
 pub mod frontier;
+mod iterate;
 mod job;
 pub mod limits;
 pub mod monoid;

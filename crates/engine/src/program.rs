@@ -1,5 +1,4 @@
-//! What an author writes: [`VertexProgram`] for synchronous iterations, [`Visitor`] for
-//! asynchronous traversal.
+//! What an author writes: [`VertexProgram`], for synchronous iterations.
 //!
 //! `scatter` sees only the source, `apply` sees only the target, and between them stands a monoid.
 //! Neither end of an edge need be in memory with the other.
@@ -10,6 +9,7 @@ use outercore_storage::Pod;
 use crate::{
     error::Result,
     monoid::{Idempotent, Monoid},
+    state::VertexArray,
 };
 
 /// Who is active at first.
@@ -131,29 +131,18 @@ pub trait VertexProgram: Sync {
     }
 }
 
+/// What a program leaves.
+pub struct Ended<V: Pod> {
+    /// The final values.
+    pub values: VertexArray<V>,
+    /// Iterations.
+    pub iterations: u64,
+    /// The last iteration's residual.
+    pub residual: f64,
+}
+
 /// A program whose messages may come early, twice, or in another order, and whose values end up the
 /// same: `apply` only ever improves a value, by the message alone (not by the iteration's number),
 /// and is active when that matters to others. A sum is no such message, and this does not compile
 /// for one.
 pub trait Monotone: VertexProgram<Message: Idempotent> {}
-
-/// An asynchronous program (Pearce et al., SC'10, section III): visitors wait in prioritised
-/// queues, one queue for each worker, a hash of the vertex picks the queue; whoever is popped has
-/// its vertex for itself.
-pub trait Visitor: Copy + Send {
-    /// What a vertex keeps.
-    type Value: Pod + Copy + Send + Sync;
-
-    /// The vertex to be visited.
-    fn vertex(&self) -> u64;
-    /// Lower is earlier; the second key of the queue is the vertex, so that reads are nearly
-    /// sequential.
-    fn priority(&self) -> u64;
-    /// Whether the visit may still improve the vertex; answered, and noted in the value, before any
-    /// edge is read.
-    fn pre_visit(&self, value: &mut Self::Value) -> bool;
-    /// Whether the popped visitor is still the best that its vertex has seen.
-    fn is_current(&self, value: &Self::Value) -> bool;
-    /// Sends visitors along an edge.
-    fn visit(&self, neighbor: u64, weight: f64, push: &mut dyn FnMut(Self));
-}

@@ -24,9 +24,8 @@ use crate::{
     config::Preset,
     edges::{cache::sub_block_buffer::SubBlockBuffer, grid::index::GridIndex},
     error::Result,
-    execute::Ended,
     frontier::Frontier,
-    program::{Context, VertexProgram},
+    program::{Context, Ended, VertexProgram},
     session::{OpenSection, Session},
     state::{DegreesByInterval, Scratch, VertexArray},
 };
