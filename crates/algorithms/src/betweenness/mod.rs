@@ -223,14 +223,9 @@ impl Betweenness {
     }
 
     fn suits(graph: &Graph) -> Result<()> {
-        if graph.rows(Direction::In).is_none() {
-            return Err(EngineError::Usage(
-                "betweenness needs the incoming edges, and the graph was built with \
-                 --transpose off"
-                    .to_owned(),
-            ));
-        }
-        Ok(())
+        let what = "betweenness needs the incoming edges, and the graph was built with --transpose";
+        let rows = graph.rows(Direction::In);
+        rows.map(drop).ok_or_else(|| EngineError::Usage(format!("{what} off")))
     }
 
     /// Bytes that stay while a program runs: the scores, and while the second one does, the counts
