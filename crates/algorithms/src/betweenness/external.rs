@@ -5,6 +5,7 @@ use outercore_engine::{
     MemoryModel, Plan, Pod, Result, RunConfig, RunProgress, VertexArray,
     execute::{Finished, execute, plan},
     monoid::Sums,
+    plan::PlanItem,
     program::{Context, Start, VertexProgram},
 };
 use outercore_graph::{Direction, Graph};
@@ -195,9 +196,16 @@ impl<const L: usize> VertexProgram for Backward<'_, L> {
     }
 }
 
+/// Bytes that a program takes beside its own: an interval of what the one before has left, and of
+/// the scores, on their way from storage.
+fn handed_on<const L: usize>(graph: &Graph) -> Result<u64> {
+    Ok((graph.grid()?.widest() * (size_of::<Entry<L>>() + size_of::<f64>())) as u64)
+}
+
 /// The configuration of these programs: they run fully externally or not at all.
-pub fn fully(config: &RunConfig) -> RunConfig {
-    RunConfig { model: Some(MemoryModel::FullyExternal), ..config.clone() }
+pub fn fully<const L: usize>(graph: &Graph, config: &RunConfig) -> Result<RunConfig> {
+    let memory = config.memory.saturating_sub(handed_on::<L>(graph)?);
+    Ok(RunConfig { model: Some(MemoryModel::FullyExternal), memory, ..config.clone() })
 }
 
 /// A run of nothing, whose session carries the report of all.
@@ -212,15 +220,26 @@ pub fn idle<'a>(
 /// The plan with batches of `L`: that of the program that needs more.
 fn plan_batch<const L: usize>(graph: &Graph, config: &RunConfig) -> Result<Plan> {
     let asked = config.model.is_some();
-    let config = fully(config);
-    let forward = plan(&Forward::<L>::of(&[], None), "betweenness", graph, &config, None)?.0;
-    let backward =
-        plan(&Backward::<L> { counted: None, deepest: 0 }, "betweenness", graph, &config, None)?.0;
+    let (rest, kept) = (fully::<L>(graph, config)?, handed_on::<L>(graph)?);
+    let more = |error| match error {
+        EngineError::Memory { needed, what, .. } => {
+            EngineError::Memory { needed: needed + kept, budget: config.memory, what }
+        }
+        error => error,
+    };
+    let forward = plan(&Forward::<L>::of(&[], None), "betweenness", graph, &rest, None);
+    let idle = Backward::<L> { counted: None, deepest: 0 };
+    let backward = plan(&idle, "betweenness", graph, &rest, None);
+    let (forward, backward) = (forward.map_err(more)?.0, backward.map_err(more)?.0);
     let mut larger = if backward.smallest_budget_bytes > forward.smallest_budget_bytes {
         backward
     } else {
         forward
     };
+    larger.memory.push(PlanItem { name: "values handed on", bytes: kept });
+    larger.memory_budget_bytes = config.memory;
+    larger.smallest_budget_bytes += kept;
+    larger.in_memory_budget_bytes += kept;
     // The counts of one program are there until the next one has made its own, and so are the
     // scores.
     larger.disk_bytes += graph.connected() * (size_of::<Entry<L>>() as u64 + 8);
@@ -286,7 +305,7 @@ fn add<const L: usize>(
     before: Option<&VertexArray<f64>>,
     totals: &mut Totals,
 ) -> Result<VertexArray<f64>> {
-    let config = fully(config);
+    let config = fully::<L>(graph, config)?;
     let forward =
         execute(&Forward::<L>::of(batch, before), "betweenness", graph, &config, progress, None)?;
     totals.add(&forward);

@@ -449,7 +449,7 @@ impl Algorithm for Betweenness {
                     if graph.directed() { scores } else { scores.map(|&score| half(score))? };
                 let (summary, column) = finish(scores.into())?;
                 report(
-                    &external::idle(graph, &external::fully(config), progress)?,
+                    &external::idle(graph, &external::fully::<1>(graph, config)?, progress)?,
                     &totals,
                     summary,
                     column,
