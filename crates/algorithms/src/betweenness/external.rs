@@ -2,7 +2,7 @@
 //! to each other, and the scores travel with it from batch to batch.
 
 use outercore_engine::{
-    MemoryModel, Plan, Pod, Result, RunConfig, RunProgress, VertexArray,
+    EngineError, MemoryModel, Plan, Pod, Result, RunConfig, RunProgress, VertexArray,
     execute::{Finished, execute, plan},
     monoid::Sums,
     plan::PlanItem,
