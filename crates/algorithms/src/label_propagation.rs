@@ -233,6 +233,7 @@ impl LabelPropagation {
 }
 
 /// The new labels of a round.
+#[allow(clippy::large_enum_variant)]
 enum New {
     /// All of them.
     Array(HugeVec<AtomicU32>),

@@ -25,6 +25,7 @@ pub struct Bounds {
 }
 
 /// The bounds of each vertex: at least, at most.
+#[allow(clippy::large_enum_variant)]
 enum Arrays {
     Memory([HugeVec<AtomicU32>; 2]),
     Stored([VertexArray<u32>; 2]),

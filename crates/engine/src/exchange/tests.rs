@@ -302,7 +302,7 @@ fn every_error_of_the_disk_reaches_the_caller() {
         }
     }
     check(|at| Plain(at as u32));
-    check(|at| Sum(at));
+    check(Sum);
 }
 
 #[test]

@@ -295,18 +295,13 @@ mod tests {
             scope.spawn(|| {
                 let this = signals.this(5, 39);
                 // SAFETY: the vertices 5 to 39 are 35.
-                assert!(
-                    (0..this.len()).all(|at| unsafe { this.at(at) } == 0) && this.len() == 35,
-                    "whatever others publish"
-                );
+                let zero = |at| unsafe { this.at(at) } == 0;
+                assert!((0..this.len()).all(zero) && this.len() == 35, "whatever others publish");
                 settled.wait(2).unwrap();
                 // SAFETY: intervals 0 and 1 are settled.
-                assert!(
-                    unsafe { signals.settled(0, 19) }
-                        .iter()
-                        .zip(0..)
-                        .all(|(&pair, vertex)| pair == [0, vertex / 10 + 1])
-                );
+                let pairs = unsafe { signals.settled(0, 19) };
+                let right = |(&pair, vertex): (&[u64; 2], u64)| pair == [0, vertex / 10 + 1];
+                assert!(pairs.iter().zip(0..).all(right));
                 assert!(!settled.wait(4).unwrap(), "not all of interval 3 send");
             });
         });
@@ -315,10 +310,8 @@ mod tests {
         signals.turn();
         let this = signals.this(25, 39);
         // SAFETY: the vertices 25 to 39 are 15.
-        assert!(
-            (0..15).all(|at| unsafe { this.at(at) } == (25 + at as u64) / 10 + 1),
-            "they have become this iteration's"
-        );
+        let next = |at: usize| unsafe { this.at(at) } == (25 + at as u64) / 10 + 1;
+        assert!((0..15).all(next), "they have become this iteration's");
         assert_eq!(signals.now(), 1);
     }
 }

@@ -236,7 +236,8 @@ impl<T: Pod + Copy> VertexArray<T> {
     ) -> Result<()> {
         let Some((rest, place)) = self.in_file(interval) else {
             let copy = |kept: &[T]| block.items(items).copy_from_slice(&kept[..items]);
-            return Ok(self.memory.read(interval, copy));
+            self.memory.read(interval, copy);
+            return Ok(());
         };
         rest.file.read(place, block.pages(items))?;
         let useful = (items * size_of::<T>()) as u64;
@@ -253,7 +254,8 @@ impl<T: Pod + Copy> VertexArray<T> {
     ) -> Result<()> {
         let Some((rest, place)) = self.in_file(interval) else {
             let copy = |kept: &mut [T]| kept[..items].copy_from_slice(block.items(items));
-            return Ok(self.memory.update(interval, copy));
+            self.memory.update(interval, copy);
+            return Ok(());
         };
         let pages = block.pages(items);
         pages[items * size_of::<T>()..].fill(0);

@@ -21,6 +21,8 @@ pub(super) fn plain(array: &ArrayRef) -> ArrayRef {
 }
 
 /// Unsigned 64-bit numbers.
+// One line serves arrays of every width.
+#[allow(clippy::unnecessary_fallible_conversions, clippy::useless_conversion)]
 pub(super) fn numbers(array: &ArrayRef) -> Result<Vec<u64>, usize> {
     downcast_integer_array!(
         array => each(array.values().iter().map(|&value| u64::try_from(value).ok())),

@@ -32,6 +32,7 @@ pub fn verify(question: &Question, answer: &Answer) {
     if step == 1 {
         assert_eq!(figure("lower_bound"), Value::Whole(diameter));
     }
+    #[allow(clippy::needless_range_loop)]
     for vertex in 0..edges.n {
         let member = members.binary_search(&(vertex as u32)).is_ok();
         assert!(member || lower[vertex].is_none(), "vertex {vertex} is of another component");

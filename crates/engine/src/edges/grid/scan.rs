@@ -259,6 +259,7 @@ impl<'s, M> Schedule<'s, M> {
             }
             // Intervals whose earlier tile is still untaken cannot occur: an interval's tiles stand
             // in order, and a free interval's first untaken tile comes first.
+            #[allow(clippy::needless_range_loop)]
             for position in tiles.first..order.len().min(tiles.first + 4096) {
                 if tiles.taken[position] {
                     continue;
