@@ -196,10 +196,10 @@ impl<const L: usize> VertexProgram for Backward<'_, L> {
     }
 }
 
-/// Bytes that a program takes beside its own: an interval of what the one before has left, and of
-/// the scores, on their way from storage.
+/// Bytes that a program takes beside its own: intervals of what the one before has left, and of the
+/// scores, on their way from and to storage. The number of intervals was found by measuring.
 fn handed_on<const L: usize>(graph: &Graph) -> Result<u64> {
-    Ok((graph.grid()?.widest() * (size_of::<Entry<L>>() + size_of::<f64>())) as u64)
+    Ok((graph.grid()?.widest() * (4 * size_of::<Entry<L>>() + 2 * size_of::<f64>())) as u64)
 }
 
 /// The configuration of these programs: they run fully externally or not at all.
