@@ -1,7 +1,8 @@
 //! What the faces call: an algorithm with its parameters, which can be planned and run.
 
 use outercore_engine::{
-    Job, Outcome, Plan, Result, RunConfig, RunProgress, Silent, plan::Prepared, settings,
+    EngineError, Job, Outcome, Plan, Result, RunConfig, RunProgress, Silent, plan::Prepared,
+    settings,
 };
 use outercore_graph::{Graph, Key};
 
@@ -29,6 +30,40 @@ impl std::str::FromStr for Source {
     }
 }
 
+/// The internal id of a start vertex.
+pub(crate) fn locate(graph: &Graph, source: &Source) -> Result<u64> {
+    match source {
+        Source::Key(key) => graph.find(key)?.ok_or_else(|| {
+            EngineError::Usage(format!("there is no vertex {key} in {}", graph.path().display()))
+        }),
+        Source::MaxDegree if graph.connected() > 0 => Ok(graph.manifest().max_out_degree.1),
+        Source::Random(seed) if graph.connected() > 0 => {
+            let mixed = (seed ^ (seed >> 31)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            Ok((mixed ^ (mixed >> 29)) % graph.connected())
+        }
+        _ => Err(EngineError::Usage(
+            "the graph has no edges, and so no such start vertex".to_owned(),
+        )),
+    }
+}
+
+/// Refuses graphs whose vertices do not fit the 32-bit state that the traversals keep.
+pub(crate) fn fits_32_bits(graph: &Graph, name: &str) -> Result<()> {
+    if graph.connected() >= u64::from(u32::MAX) - 1 {
+        return Err(EngineError::Usage(format!(
+            "{name} holds at most 4294967293 connected vertices in this version, and the graph \
+             has {}",
+            graph.connected()
+        )));
+    }
+    Ok(())
+}
+
+/// The method that was asked for, or the usual one of this run; and why.
+pub(crate) fn method<M>(asked: Option<M>, usual: (M, &'static str)) -> (M, &'static str) {
+    asked.map_or(usual, |method| (method, "as asked"))
+}
+
 /// An algorithm and its parameters, ready to be planned or run on a graph.
 pub trait Algorithm: Send + Sync {
     /// Its name on the command line.
@@ -37,7 +72,8 @@ pub trait Algorithm: Send + Sync {
     fn has_columns(&self) -> bool {
         true
     }
-    /// A plan that runs.
+    /// A plan that runs. The report counts what goes through the job's handle of the graph: a
+    /// handle that is used for more than one run is to be [counted apart](Graph::counted_apart).
     fn prepare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
         let plan = self.plan(job.graph, job.config)?;
         Ok(Prepared::new(plan, move || self.run(job.graph, job.config, job.progress)))
@@ -53,6 +89,7 @@ pub trait Algorithm: Send + Sync {
         config: &RunConfig,
         progress: &dyn RunProgress,
     ) -> Result<Outcome> {
+        let graph = &graph.counted_apart();
         self.prepare(Job { graph, config, progress })?.run()
     }
 }
@@ -86,6 +123,8 @@ settings! {
         k: Option<u64> = ("k", "K", ""),
         /// Prove the diameter, instead of giving bounds of it.
         exact: bool = ("exact", "", ""),
+        /// The way to compute it, where the algorithm has several.
+        method: Option<String> = ("method", "NAME", "chosen by the plan"),
         /// Show the K best rows, where rows have a rank.
         top: Option<usize> = ("top", "K", "10"),
     }

@@ -1,7 +1,7 @@
 //! Algorithms by name: what a face collected becomes an algorithm, and a parameter that it has not
 //! is refused.
 
-use outercore_engine::{EngineError, Result, Settings};
+use outercore_engine::{EngineError, Named, Result, Settings};
 
 use crate::{
     Algorithm, Betweenness, Bfs, Clustering, Components, Diameter, KCore, LabelPropagation,
@@ -29,17 +29,20 @@ pub const NAMES: &[&str] = &[
 pub fn by_name(name: &str, request: &Request) -> Result<Box<dyn Algorithm>> {
     let mut given = Given { name, request, taken: Vec::new() };
     let algorithm: Box<dyn Algorithm> = match name {
-        "bfs" => Box::new(Bfs { source: given.source()? }),
+        "bfs" => Box::new(Bfs { source: given.source()?, method: given.method()? }),
         "sssp" => Box::new(Sssp {
             source: given.source()?,
             delta: given.take("delta", |request| request.delta),
         }),
-        "components" => Box::new(Components),
+        "components" => Box::new(Components { method: given.method()? }),
         "pagerank" => Box::new(pagerank(&mut given)?),
         "pagerank-delta" => Box::new(pagerank_delta(&mut given)?),
-        "kcore" => Box::new(KCore { k: given.take("k", |request| request.k) }),
+        "kcore" => {
+            Box::new(KCore { k: given.take("k", |request| request.k), method: given.method()? })
+        }
         "betweenness" => Box::new(Betweenness {
             sources: given.sources(),
+            method: given.method()?,
             top: given.take("top", |request| request.top).unwrap_or(10),
         }),
         "multi-source" => Box::new(MultiSource { sources: given.sources() }),
@@ -140,6 +143,21 @@ impl Given<'_> {
             Some(0) => Err(EngineError::Usage("--iterations must be at least 1".to_owned())),
             iterations => Ok(iterations),
         }
+    }
+
+    /// The method, if it is given.
+    fn method<M: Named>(&mut self) -> Result<Option<M>> {
+        let asked = self.take("method", |request| request.method.clone());
+        let known = |name: String| {
+            M::of(&name).ok_or_else(|| {
+                EngineError::Usage(format!(
+                    "{} has no --method {name}; it has {}",
+                    self.name,
+                    M::names()
+                ))
+            })
+        };
+        asked.map(known).transpose()
     }
 
     /// Those of `sources`, or the one of `source`.

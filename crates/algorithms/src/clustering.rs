@@ -2,85 +2,47 @@
 //! of the ordered pairs of a vertex's neighbors, the share that an edge joins; 0 with fewer than
 //! two neighbors. A neighbor is one along an edge of either direction; in an undirected graph each
 //! edge joins two ordered pairs. Repetitions and self-loops do not count.
+//!
+//! Edges between neighbors are counted as [`crate::triangles`] are; memory is that, and 8 bytes for
+//! each vertex while values are in memory.
 
 use outercore_engine::{
-    Column, Figure, HugeVec, Isolated, Meaning, MemoryModel, Outcome, Plan, Result, RunConfig,
-    RunProgress, Values,
+    Column, Isolated, Job, Result,
+    plan::Prepared,
+    program::OpenNeighborhoods,
     session::Session,
-    state::{Appender, Scratch},
+    state::{Appender, VertexArray},
 };
-use outercore_graph::Graph;
 
 use crate::{
     algorithm::Algorithm,
-    finish::{Done, Summary, open, outcome},
     intersect::Counting,
-    lists::{self, Kept, Lists},
-    triangles::{Counted, Found},
+    triangles::{Found, count},
 };
 
 /// The clustering coefficient of each vertex.
 #[derive(Clone, Debug, Default)]
 pub struct Clustering;
 
-/// Vertices whose coefficients are made together.
-const PART: u64 = 1 << 12;
-
-impl Clustering {
-    fn counting(graph: &Graph) -> Counting {
-        if graph.directed() { Counting::Arcs } else { Counting::Each }
+/// The coefficients, and their sum.
+fn coefficients(
+    session: &Session,
+    mut found: Found,
+    mut lists: OpenNeighborhoods,
+) -> Result<(VertexArray<f64>, f64)> {
+    let ordered = if session.graph.directed() { 1.0 } else { 2.0 };
+    let (mut coefficients, mut sum) = (Appender::of(session)?, 0.0);
+    for vertex in 0..session.graph.connected() {
+        let degree = match &mut found.degrees {
+            Some(degrees) => degrees.get(vertex),
+            None => lists.degree(session, vertex)?,
+        } as f64;
+        let edges = found.counts.get(vertex) as f64;
+        let share = if degree < 2.0 { 0.0 } else { edges * ordered / (degree * (degree - 1.0)) };
+        sum += share;
+        coefficients.push(share)?;
     }
-
-    /// From what was found to coefficients, and their sum.
-    fn shares<'s>(
-        session: &'s Session<'s>,
-        found: &Found,
-        lists: &mut Lists,
-        model: MemoryModel,
-    ) -> Result<(f64, Values)> {
-        let (vertices, ordered) =
-            (session.graph.connected(), if session.graph.directed() { 1.0 } else { 2.0 });
-        let external = model == MemoryModel::FullyExternal;
-        let mut memory: HugeVec<f64> = HugeVec::zeroed(
-            if external { 0 } else { vertices as usize },
-            session.config.huge_pages,
-        )?;
-        let mut scratch =
-            if external { Some(Appender::new(&Scratch::of(session), vertices)?) } else { None };
-        let (mut sum, mut first, mut shares) = (0.0, 0, Vec::with_capacity(PART as usize));
-        while first < vertices {
-            let range = lists.degrees_from(first)?;
-            let range = range.start..range.end.min(first + PART);
-            shares.clear();
-            match &found.degrees {
-                Some(degrees) => {
-                    degrees.for_each(range.clone(), |_, degree| shares.push(degree as f64))
-                }
-                None => shares.extend(range.clone().map(|vertex| lists.degree(vertex) as f64)),
-            }
-            found.counts.for_each(range.clone(), |vertex, count| {
-                let share = &mut shares[(vertex - first) as usize];
-                *share = if *share < 2.0 {
-                    0.0
-                } else {
-                    count as f64 * ordered / (*share * (*share - 1.0))
-                };
-                sum += *share;
-            });
-            match &mut scratch {
-                Some(scratch) => shares.iter().try_for_each(|&share| scratch.push(share))?,
-                None => memory[first as usize..range.end as usize].copy_from_slice(&shares),
-            }
-            first = range.end;
-        }
-        Ok((
-            sum,
-            match scratch {
-                Some(scratch) => scratch.finish().into(),
-                None => memory.into(),
-            },
-        ))
-    }
+    Ok((coefficients.finish(), sum))
 }
 
 impl Algorithm for Clustering {
@@ -88,47 +50,17 @@ impl Algorithm for Clustering {
         "clustering"
     }
 
-    fn plan(&self, graph: &Graph, config: &RunConfig) -> Result<Plan> {
-        Ok(Counted::plan(self.name(), Self::counting(graph), graph, config)?.plan)
-    }
-
-    fn run(
-        &self,
-        graph: &Graph,
-        config: &RunConfig,
-        progress: &dyn RunProgress,
-    ) -> Result<Outcome> {
-        let counted = Counted::plan(self.name(), Self::counting(graph), graph, config)?;
-        let (session, sections) =
-            open(graph, config, progress, &lists::sections(graph, self.name())?)?;
-        let model = counted.plan.memory_model;
-        let mut lists = Lists::open(
-            &session,
-            &mut sections.into_iter(),
-            model,
-            Kept::Smaller,
-            counted.entries(),
-            0,
-        )?;
-        let load_seconds = session.seconds();
-        let found = counted.run(&mut lists, &session)?;
-        let (sum, values) = Self::shares(&session, &found, &mut lists, model)?;
-        let mut summary = Summary::new();
-        let average = if graph.vertices() == 0 { 0.0 } else { sum / graph.vertices() as f64 };
-        summary.insert("average", Figure::Float(average));
-        let column = Column {
-            name: "clustering",
-            values,
-            isolated: Isolated::Value(0.0),
-            meaning: Meaning::Number,
-            exceptions: Vec::new(),
-        };
-        let done = Done {
-            session: &session,
-            plan: &counted.plan,
-            iterations: found.windows,
-            load_seconds,
-        };
-        Ok(outcome(&done, summary, vec![column], true))
+    fn prepare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
+        let counting = if job.graph.directed() { Counting::Arcs } else { Counting::Each };
+        count(self.name(), job, counting, |session, found, lists| {
+            let results = session.results(found.windows);
+            let (coefficients, sum) = coefficients(session, found, lists)?;
+            let column = Column::new("clustering", coefficients);
+            Ok(results
+                .figure("average", sum / session.graph.vertices().max(1) as f64)
+                .column(column.isolated(Isolated::Value(0.0)))
+                .best_first()
+                .outcome())
+        })
     }
 }

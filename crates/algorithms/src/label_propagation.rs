@@ -8,32 +8,22 @@
 //! that changes nothing is the last.
 //!
 //! Labels are kept as ranks in the order of original ids, 4 bytes for each vertex; lists pass by in
-//! batches. A round's new labels are in an array of their own or, fully externally, wait on scratch
-//! until the round is over.
+//! batches. A round's new labels are in an array of their own until the round is over: in memory,
+//! or, while values are on storage, on scratch.
 
-use std::{
-    ops::Range,
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicU32, AtomicU64, Ordering::Relaxed},
-    },
-};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use outercore_engine::{
-    Column, Figure, HugePages, HugeVec, Isolated, Meaning, MemoryModel, Outcome, Plan, Result,
-    RunConfig, RunProgress,
+    Column, HugePages, HugeVec, Isolated, Job, Result,
     frontier::Frontier,
-    plan::{Needs, PlanItem},
-    session::Session,
-    state::{Appender, Scratch},
+    plan::{Planner, Prepared, Resource},
+    program::{Neighborhoods, OpenNeighborhoods},
+    session::{PerWorker, Session},
+    state::{Appender, Block},
 };
 use outercore_graph::Graph;
 
-use crate::{
-    algorithm::Algorithm,
-    finish::{Done, Summary, fits_32_bits, open, outcome},
-    lists::{self, Kept, Lists},
-};
+use crate::algorithm::{Algorithm, fits_32_bits};
 
 /// Communities after some rounds.
 #[derive(Clone, Debug)]
@@ -48,8 +38,6 @@ impl Default for LabelPropagation {
     }
 }
 
-/// Bytes of a batch while rows are resident.
-const BATCH: u64 = 8 << 20;
 /// Places of a worker's table; longer lists are sorted.
 const TABLE: usize = 1 << 16;
 /// Lists up to this length are sorted, too: that is faster.
@@ -64,6 +52,8 @@ struct Tally {
     labels: Vec<u32>,
     /// Labels, above their counts.
     table: Vec<u64>,
+    /// Vertices that got another label in this round.
+    changed: u64,
 }
 
 impl Tally {
@@ -72,7 +62,7 @@ impl Tally {
     }
 
     fn new(longest: u64) -> Self {
-        Self { labels: Vec::with_capacity(longest as usize), table: vec![FREE; TABLE] }
+        Self { labels: Vec::with_capacity(longest as usize), table: vec![FREE; TABLE], changed: 0 }
     }
 
     /// The most frequent of `labels`, of equally frequent ones the smallest; there is at least one.
@@ -127,196 +117,106 @@ impl Tally {
     }
 }
 
-impl LabelPropagation {
-    /// The plan, the entries of a batch, and the bytes that may cache edges.
-    fn prepare(&self, graph: &Graph, config: &RunConfig) -> Result<(Plan, u64, u64)> {
-        fits_32_bits(graph, self.name())?;
-        let (longest, vertices) = (lists::longest(graph, Kept::All), graph.connected());
-        let entries = |model| {
-            lists::batch_entries(
-                graph,
-                Kept::All,
-                if model == MemoryModel::FullyExternal { 0 } else { BATCH },
-            )
-        };
-        let items = |model| {
-            vec![
-                PlanItem {
-                    name: "labels",
-                    bytes: New::labels_bytes(vertices, entries(model), model),
-                },
-                PlanItem { name: "row index", bytes: lists::index_bytes(graph, model) },
-                PlanItem {
-                    name: "batch of lists",
-                    bytes: lists::batch_bytes(graph, entries(model)),
-                },
-                PlanItem { name: "tallies", bytes: Tally::bytes(longest) * config.threads as u64 },
-            ]
-        };
-        let (mut plan, room) = Needs {
-            algorithm: self.name(),
-            method: "synchronous rounds over all lists".to_owned(),
-            resident: items(MemoryModel::SemiExternal),
-            external: Some(items(MemoryModel::FullyExternal)),
-            edges: lists::edge_sections(graph, self.name())?,
-            scans: Some(self.iterations),
-            ..Needs::default()
-        }
-        .plan(graph, config)?;
-        if plan.memory_model == MemoryModel::FullyExternal {
-            plan.disk_bytes = Appender::<u32>::disk_bytes(vertices);
-        }
-        let entries = entries(plan.memory_model);
-        Ok((plan, entries, room))
+/// The labels of all vertices, and those of a round on their way.
+struct Rounds<'r, 's> {
+    session: &'r Session<'s>,
+    lists: OpenNeighborhoods,
+    labels: HugeVec<AtomicU32>,
+    /// The new labels of a batch, and of the batches before it.
+    batch: HugeVec<AtomicU32>,
+    new: Appender<u32>,
+}
+
+impl<'r, 's> Rounds<'r, 's> {
+    fn new(session: &'r Session<'s>) -> Result<Self> {
+        let (vertices, huge) = (session.graph.connected() as usize, session.config.huge_pages);
+        let lists = Neighborhoods::All.open(session)?;
+        let labels: HugeVec<AtomicU32> = HugeVec::zeroed(vertices, huge)?;
+        by_original_id(session.graph, &mut |rank, vertex| {
+            labels[vertex as usize].store(rank, Relaxed)
+        })?;
+        session.loaded();
+        let batch = HugeVec::zeroed(lists.most_vertices() as usize, huge)?;
+        Ok(Self { session, batch, new: Appender::of(session)?, lists, labels })
     }
 
-    /// Runs the rounds; returns how many there were.
-    fn rounds(
-        &self,
-        session: &Session,
-        lists: &mut Lists,
-        labels: &mut HugeVec<AtomicU32>,
-        new: &mut New,
-    ) -> Result<u64> {
-        let longest = lists::longest(session.graph, Kept::All);
-        let tallies: Vec<Mutex<Tally>> =
-            (0..session.workers.count()).map(|_| Mutex::new(Tally::new(longest))).collect();
-        for round in 0..self.iterations {
-            let mark = session.mark();
-            let changed = AtomicU64::new(0);
+    /// Runs at most so many rounds; returns how many there were.
+    fn run(&mut self, most: u64) -> Result<u64> {
+        let longest = Neighborhoods::All.longest(self.session.graph);
+        let mut tallies = PerWorker::new(&self.session.workers, || Tally::new(longest));
+        for round in 1..=most {
+            let mark = self.session.mark();
             let mut first = 0;
             loop {
-                let batch = lists.load(first)?;
-                if batch.is_empty() {
+                let vertices = self.lists.load(self.session, first)?;
+                if vertices.is_empty() {
                     break;
                 }
-                let (len, lists) = (batch.end - batch.start, &*lists);
-                let (old, slots) = (&**labels, new.slots(batch.clone()));
-                session.workers.over(
-                    len,
-                    (len / (16 * session.workers.count() as u64)).clamp(1, 1024),
-                    |index| index,
-                    |index, part| {
-                        let mut tally =
-                            tallies[*index].lock().unwrap_or_else(PoisonError::into_inner);
-                        let mut moved = 0;
-                        for vertex in batch.start + part.start..batch.start + part.end {
-                            tally.labels.clear();
-                            let neighbors =
-                                lists.batch().iter().flat_map(|list| list.neighbors(vertex));
-                            tally.labels.extend(
-                                neighbors.map(|neighbor| old[neighbor as usize].load(Relaxed)),
-                            );
-                            let before = old[vertex as usize].load(Relaxed);
-                            // Without loops, which may have been all its edges, a vertex may have
-                            // no neighbors.
-                            let label =
-                                if tally.labels.is_empty() { before } else { tally.winner() };
-                            moved += u64::from(label != before);
-                            slots[(vertex - batch.start) as usize].store(label, Relaxed);
-                        }
-                        changed.fetch_add(moved, Relaxed);
-                    },
-                );
-                session.check()?;
-                new.end_batch(len)?;
-                first = batch.end;
+                self.label(vertices.start, &tallies)?;
+                first = vertices.end;
+                let batch = &self.batch[..(vertices.end - vertices.start) as usize];
+                batch.iter().try_for_each(|label| self.new.push(label.load(Relaxed)))?;
             }
-            session.end_iteration(&mark, changed.load(Relaxed), "full");
-            new.end_round(labels)?;
-            if changed.load(Relaxed) == 0 {
-                return Ok(round + 1);
+            let changed = tallies.iter_mut().map(|tally| std::mem::take(&mut tally.changed)).sum();
+            self.session.end_iteration(&mark, changed, "full");
+            let labels = &mut self.labels;
+            self.new.drain(|first, new| {
+                let old = labels[first as usize..].iter_mut();
+                old.zip(new).for_each(|(label, &new)| *label.get_mut() = new);
+            })?;
+            if changed == 0 {
+                return Ok(round);
             }
         }
-        Ok(self.iterations)
+        Ok(most)
+    }
+
+    /// The new labels of the batch that begins with `first`.
+    fn label(&self, first: u64, tallies: &PerWorker<Tally>) -> Result<()> {
+        let (old, new) = (&*self.labels, &*self.batch);
+        self.lists.each(self.session, tallies, |tally, vertex| {
+            let batch = self.lists.batch().iter();
+            let neighbors = batch.flat_map(|lists| lists.neighbors(vertex));
+            tally.labels.clear();
+            tally.labels.extend(neighbors.map(|neighbor| old[neighbor as usize].load(Relaxed)));
+            let before = old[vertex as usize].load(Relaxed);
+            // Without loops, which may have been all its edges, a vertex may have no neighbors.
+            let label = if tally.labels.is_empty() { before } else { tally.winner() };
+            tally.changed += u64::from(label != before);
+            new[(vertex - first) as usize].store(label, Relaxed);
+        })
+    }
+
+    /// Makes vertices of labels; returns how many labels there are, and how many vertices have the
+    /// most frequent one. As many ranks are counted and named at once as what else the rounds had
+    /// in memory holds.
+    fn finish(self) -> Result<(HugeVec<u32>, u64, u64)> {
+        let Self { session, mut lists, labels, batch, new } = self;
+        let vertices = labels.len() as u64;
+        let held = (lists.bytes(session)? / 4).max(least_window(vertices)).min(vertices);
+        drop((lists, batch, new));
+        let window: HugeVec<AtomicU32> = HugeVec::zeroed(held as usize, HugePages::Off)?;
+        let each = |visit: &mut dyn FnMut(u32, u64)| by_original_id(session.graph, visit);
+        let (communities, largest) = name(&labels, &window, each)?;
+        Ok((labels.into_plain(), communities, largest))
     }
 }
 
-/// The new labels of a round.
-#[allow(clippy::large_enum_variant)]
-enum New {
-    /// All of them.
-    Array(HugeVec<AtomicU32>),
-    /// Those of a batch, and the others on scratch.
-    Scratch(HugeVec<AtomicU32>, Appender<u32>),
+/// The least ranks that are counted and named at once.
+fn least_window(vertices: u64) -> u64 {
+    (vertices / 8).max(WINDOW).min(vertices)
 }
 
-impl New {
-    /// Room for them, where batches have so many entries.
-    fn room(session: &Session, entries: u64, model: MemoryModel) -> Result<Self> {
-        let huge = session.config.huge_pages;
-        if model == MemoryModel::FullyExternal {
-            return Ok(New::Scratch(
-                HugeVec::zeroed(lists::batch_vertices(entries) as usize, huge)?,
-                Appender::new(&Scratch::of(session), session.graph.connected())?,
-            ));
-        }
-        Ok(New::Array(HugeVec::zeroed(session.graph.connected() as usize, huge)?))
-    }
-
-    /// Bytes of all labels, old and new, and of what names them in the end.
-    fn labels_bytes(vertices: u64, entries: u64, model: MemoryModel) -> u64 {
-        if model == MemoryModel::FullyExternal {
-            let scratch = lists::batch_vertices(entries) * 4 + Appender::<u32>::bytes(vertices);
-            vertices * 4 + scratch.max(window(vertices, model) * 4 + Frontier::bytes(vertices))
-        } else {
-            vertices * 8
-        }
-    }
-
-    /// Where the labels of a batch go.
-    fn slots(&self, batch: Range<u64>) -> &[AtomicU32] {
-        match self {
-            New::Array(all) => &all[batch.start as usize..batch.end as usize],
-            New::Scratch(some, _) => &some[..(batch.end - batch.start) as usize],
-        }
-    }
-
-    fn end_batch(&mut self, len: u64) -> Result<()> {
-        match self {
-            New::Array(_) => Ok(()),
-            New::Scratch(some, scratch) => {
-                some[..len as usize].iter().try_for_each(|label| scratch.push(label.load(Relaxed)))
-            }
-        }
-    }
-
-    /// The new labels become the old ones.
-    fn end_round(&mut self, labels: &mut HugeVec<AtomicU32>) -> Result<()> {
-        match self {
-            New::Array(all) => std::mem::swap(all, labels),
-            New::Scratch(_, scratch) => scratch.drain(|first, new| {
-                labels[first as usize..]
-                    .iter_mut()
-                    .zip(new)
-                    .for_each(|(label, &new)| *label.get_mut() = new);
-            })?,
-        }
-        Ok(())
-    }
-
-    /// Working memory for [`window`] ranks, when all rounds are over.
-    fn into_window(self, vertices: u64) -> Result<HugeVec<AtomicU32>> {
-        match self {
-            New::Array(all) => Ok(all),
-            New::Scratch(some, scratch) => {
-                drop((some, scratch));
-                Ok(HugeVec::zeroed(
-                    window(vertices, MemoryModel::FullyExternal) as usize,
-                    HugePages::Off,
-                )?)
-            }
-        }
-    }
-}
-
-/// How many ranks are counted and named at once: all, or an eighth.
-fn window(vertices: u64, model: MemoryModel) -> u64 {
-    if model == MemoryModel::FullyExternal {
-        (vertices / 8).max(WINDOW).min(vertices)
-    } else {
-        vertices
-    }
+/// Bytes of all labels, old and new, and of what names them in the end: while values are in memory,
+/// and while new labels are on scratch.
+fn labels_bytes(graph: &Graph) -> [u64; 2] {
+    let vertices = graph.connected();
+    let batch = |external| Neighborhoods::All.most_vertices(graph, external) * 4;
+    let naming = least_window(vertices) * 4 + Frontier::bytes(vertices);
+    [
+        vertices * 8 + batch(false) + Block::<u32>::bytes(1 << 16),
+        vertices * 4 + naming.max(batch(true) + Appender::<u32>::bytes(vertices)),
+    ]
 }
 
 /// Hands every connected vertex to `visit` in the order of original ids, with its rank among them.
@@ -338,103 +238,69 @@ impl Algorithm for LabelPropagation {
         "label-propagation"
     }
 
-    fn plan(&self, graph: &Graph, config: &RunConfig) -> Result<Plan> {
-        Ok(self.prepare(graph, config)?.0)
-    }
-
-    fn run(
-        &self,
-        graph: &Graph,
-        config: &RunConfig,
-        progress: &dyn RunProgress,
-    ) -> Result<Outcome> {
-        let (plan, entries, cache) = self.prepare(graph, config)?;
-        let (session, sections) =
-            open(graph, config, progress, &lists::sections(graph, self.name())?)?;
-        let mut lists = Lists::open(
-            &session,
-            &mut sections.into_iter(),
-            plan.memory_model,
-            Kept::All,
-            entries,
-            cache,
-        )?;
-        let mut labels: HugeVec<AtomicU32> =
-            HugeVec::zeroed(graph.connected() as usize, config.huge_pages)?;
-        let mut new = New::room(&session, entries, plan.memory_model)?;
-        by_original_id(graph, &mut |rank, vertex| labels[vertex as usize].store(rank, Relaxed))?;
-        let load_seconds = session.seconds();
-        let iterations = self.rounds(&session, &mut lists, &mut labels, &mut new)?;
-        let mut window = new.into_window(graph.connected())?;
-        let (communities, largest) = sizes(&labels, &mut window);
-        let isolated = graph.vertices() - graph.connected();
-        name(&labels, &window, |visit| by_original_id(graph, visit))?;
-        let mut summary = Summary::new();
-        summary.insert("communities", Figure::Integer(communities + isolated));
-        summary.insert("largest", Figure::Integer(largest.max(u64::from(isolated > 0))));
-        let column = Column {
-            name: "label",
-            values: labels.into_plain().into(),
-            isolated: Isolated::Own,
-            meaning: Meaning::Vertex,
-            exceptions: Vec::new(),
-        };
-        Ok(outcome(
-            &Done { session: &session, plan: &plan, iterations, load_seconds },
-            summary,
-            vec![column],
-            false,
-        ))
+    fn prepare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
+        let Job { graph, config, .. } = job;
+        fits_32_bits(graph, self.name())?;
+        let mut planner = Planner::new(self.name(), job);
+        planner.memory("labels", labels_bytes(graph));
+        let lists = planner.declare(Neighborhoods::All)?;
+        let tallies = Tally::bytes(lists.longest(graph)) * config.threads as u64;
+        planner.memory("tallies", [tallies; 2]);
+        planner.scratch(Appender::<u32>::disk_bytes(graph.connected()));
+        planner.scans(Some(self.iterations));
+        planner.method("synchronous rounds over all lists");
+        Ok(planner.decide()?.prepared(move |session| {
+            let mut rounds = Rounds::new(session)?;
+            let iterations = rounds.run(self.iterations)?;
+            let (labels, communities, largest) = rounds.finish()?;
+            let isolated = graph.vertices() - graph.connected();
+            Ok(session
+                .results(iterations)
+                .figure("communities", communities + isolated)
+                .figure("largest", largest.max(u64::from(isolated > 0)))
+                .column(Column::of_vertices("label", labels).isolated(Isolated::Own))
+                .outcome())
+        }))
     }
 }
 
-/// How many labels there are, and how many have the most frequent one; `counts` is working memory
-/// for a window of ranks.
-fn sizes(labels: &[AtomicU32], counts: &mut [AtomicU32]) -> (u64, u64) {
-    let (mut communities, mut largest) = (0, 0);
-    for first in (0..labels.len()).step_by(counts.len().max(1)) {
-        counts.iter_mut().for_each(|count| *count.get_mut() = 0);
-        for label in labels {
-            if let Some(count) =
-                (label.load(Relaxed) as usize).checked_sub(first).and_then(|at| counts.get(at))
-            {
-                count.store(count.load(Relaxed) + 1, Relaxed);
-            }
-        }
-        let sizes = || counts.iter().map(|count| u64::from(count.load(Relaxed)));
-        communities += sizes().filter(|&size| size > 0).count() as u64;
-        largest = largest.max(sizes().max().unwrap_or(0));
-    }
-    (communities, largest)
-}
-
-/// Makes internal ids of labels, which are ranks; `vertices` is working memory for those of a
-/// window of ranks, and `each` shows all ranks with their vertices.
+/// Makes internal ids of labels, which are ranks; returns how many labels there are, and how many
+/// vertices have the most frequent one. `window` is working memory for a window of ranks: their
+/// counts, then their vertices; `each` shows all ranks with their vertices.
 fn name(
     labels: &[AtomicU32],
-    vertices: &[AtomicU32],
+    window: &[AtomicU32],
     each: impl Fn(&mut dyn FnMut(u32, u64)) -> Result<()>,
-) -> Result<()> {
-    let several = vertices.len() < labels.len();
-    // Who has its name must not get another one of a later window.
+) -> Result<(u64, u64)> {
+    let several = window.len() < labels.len();
+    // A vertex that has its name must not get another one of a later window.
     let named = Frontier::new(if several { labels.len() as u64 } else { 0 }, HugePages::Off)?;
-    for first in (0..labels.len()).step_by(vertices.len().max(1)) {
+    let (mut communities, mut largest) = (0, 0);
+    for first in (0..labels.len()).step_by(window.len().max(1)) {
+        let slot = |rank: u32| (rank as usize).checked_sub(first).and_then(|at| window.get(at));
+        let slots = || {
+            let labels = labels.iter().zip(0..);
+            let new = labels.filter(|&(_, vertex)| !several || !named.contains(vertex));
+            new.filter_map(|(label, vertex)| Some((label, vertex, slot(label.load(Relaxed))?)))
+        };
+        window.iter().for_each(|count| count.store(0, Relaxed));
+        slots().for_each(|(.., count)| count.store(count.load(Relaxed) + 1, Relaxed));
+        let sizes = || window.iter().map(|count| u64::from(count.load(Relaxed)));
+        communities += sizes().filter(|&size| size > 0).count() as u64;
+        largest = largest.max(sizes().max().unwrap_or(0));
         each(&mut |rank, vertex| {
-            if let Some(slot) = (rank as usize).checked_sub(first).and_then(|at| vertices.get(at)) {
+            if let Some(slot) = slot(rank) {
                 slot.store(vertex as u32, Relaxed);
             }
         })?;
-        for (label, at) in labels.iter().zip(0..) {
-            let slot =
-                (label.load(Relaxed) as usize).checked_sub(first).and_then(|at| vertices.get(at));
-            if let Some(slot) = slot
-                && (!several || named.insert(at))
-            {
-                label.store(slot.load(Relaxed), Relaxed);
+        for (label, vertex, name) in slots() {
+            label.store(name.load(Relaxed), Relaxed);
+            if several {
+                named.insert(vertex);
             }
         }
     }
-    Ok(())
+    Ok((communities, largest))
 }
 
 #[cfg(test)]
@@ -447,13 +313,12 @@ mod tests {
         let vertices = [3u32, 0, 4, 1, 2];
         for size in 1..=5 {
             let labels = [4u32, 0, 0, 2, 4].map(AtomicU32::new);
-            let mut window: Vec<AtomicU32> = (0..size).map(|_| AtomicU32::new(9)).collect();
-            assert_eq!(sizes(&labels, &mut window), (3, 2), "windows of {size}");
+            let window: Vec<AtomicU32> = (0..size).map(|_| AtomicU32::new(9)).collect();
             let each = |visit: &mut dyn FnMut(u32, u64)| {
                 vertices.iter().zip(0..).for_each(|(&vertex, rank)| visit(rank, u64::from(vertex)));
                 Ok(())
             };
-            name(&labels, &window, each).unwrap();
+            assert_eq!(name(&labels, &window, each).unwrap(), (3, 2), "windows of {size}");
             assert_eq!(labels.map(AtomicU32::into_inner), [2, 3, 3, 4, 2], "windows of {size}");
         }
     }

@@ -7,28 +7,24 @@
 //!   [`betweenness`], [`multi_source`], [`spmv`], [`triangles`], [`clustering`],
 //!   [`label_propagation`], [`diameter`]: the problems.
 //!
-//! Beneath them: `finish`, from a run to its outcome; `edges`, every edge once; `lists`, whole
-//! lists in memory, batch by batch; `level_logs`, what a search finds, on scratch; `intersect`,
-//! intersections of sets of neighbors.
+//! Beneath them: `intersect`, intersections of `sets` of neighbors; `compact_counters`, a count for
+//! each vertex.
 
 pub mod algorithm;
 pub mod betweenness;
 pub mod bfs;
 pub mod catalog;
 pub mod clustering;
+mod compact_counters;
 pub mod components;
-mod counts;
 pub mod diameter;
-mod edges;
-mod finish;
 mod intersect;
 pub mod kcore;
 pub mod label_propagation;
-mod level_logs;
-mod lists;
 pub mod multi_source;
 pub mod pagerank;
 pub mod pagerank_delta;
+mod sets;
 pub mod spmv;
 pub mod sssp;
 pub mod triangles;

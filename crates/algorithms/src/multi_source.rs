@@ -1,10 +1,7 @@
 //! Breadth-first search from up to 128 vertices at once: a bit for each source, so that one reading
 //! of a list serves all of them (Then et al., VLDB 2015).
 
-use std::{
-    collections::BTreeMap,
-    sync::atomic::{AtomicU64, Ordering::Relaxed},
-};
+use std::collections::BTreeMap;
 
 use outercore_engine::{
     Column, EngineError, Isolated, Job, Pod, Result, Values,
@@ -15,10 +12,7 @@ use outercore_engine::{
 };
 use outercore_graph::Graph;
 
-use crate::{
-    algorithm::{Algorithm, Source},
-    finish::locate,
-};
+use crate::algorithm::{Algorithm, Source, locate};
 
 /// Hop counts from many vertices.
 #[derive(Clone, Debug)]
@@ -48,8 +42,6 @@ unsafe impl Pod for Reached {}
 struct Program {
     /// Internal ids, by lane.
     sources: Vec<u64>,
-    pairs: AtomicU64,
-    distances: AtomicU64,
 }
 
 impl Program {
@@ -61,7 +53,7 @@ impl Program {
             )));
         }
         let sources = sources.iter().map(|source| locate(graph, source)).collect::<Result<_>>()?;
-        Ok(Self { sources, pairs: AtomicU64::new(0), distances: AtomicU64::new(0) })
+        Ok(Self { sources })
     }
 }
 
@@ -96,11 +88,7 @@ impl VertexProgram for Program {
         let count = u64::from(fresh[0].count_ones() + fresh[1].count_ones());
         value.fresh = Lanes(fresh);
         value.seen.combine(value.fresh);
-        if count > 0 {
-            value.distances += count * (context.iteration + 1);
-            self.pairs.fetch_add(count, Relaxed);
-            self.distances.fetch_add(count * (context.iteration + 1), Relaxed);
-        }
+        value.distances += count * (context.iteration + 1);
         count > 0
     }
 }
@@ -112,27 +100,36 @@ impl Algorithm for MultiSource {
 
     fn prepare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
         let graph = job.graph;
-        let program = Program::new(graph, &self.sources)?;
+        let mut program = Program::new(graph, &self.sources)?;
         let mut planner = Planner::new(self.name(), job);
         let iterations = Iterations::declare(&mut planner, &program, None)?;
         Ok(planner.decide()?.prepared(move |session| {
-            let ended = iterations.run(session, &program)?;
-            let lanes = |lanes: Lanes| lanes.0[0].count_ones() + lanes.0[1].count_ones();
-            let reached = |value: &Reached| lanes(value.seen);
-            let reached = ended.values.map(reached)?;
-            let distances = ended.values.map(|value| value.distances)?;
+            let ended = iterations.run(session, &mut program)?;
+            let (mut pairs, mut distance_sum) = (0, 0);
+            let reached = ended.values.map(|value| {
+                let reached = value.seen.0[0].count_ones() + value.seen.0[1].count_ones();
+                pairs += u64::from(reached);
+                reached
+            })?;
+            let distances = ended.values.map(|value| {
+                distance_sum += value.distances;
+                value.distances
+            })?;
             // Without edges, a source reaches itself and nothing else.
             let alone = program.sources.iter().filter(|&&source| source >= graph.connected());
             let mut own = BTreeMap::new();
-            alone.for_each(|&source| *own.entry(source).or_insert(0.0) += 1.0);
+            alone.for_each(|&source| {
+                *own.entry(source).or_insert(0.0) += 1.0;
+                pairs += 1;
+            });
             let sources = program.sources.len() as u64;
             let column =
                 |name, values: Values| Column::new(name, values).isolated(Isolated::Value(0.0));
             Ok(session
                 .results(ended.iterations)
                 .figure("sources", sources)
-                .figure("reached_pairs", program.pairs.load(Relaxed) + sources)
-                .figure("distance_sum", program.distances.load(Relaxed))
+                .figure("reached_pairs", pairs)
+                .figure("distance_sum", distance_sum)
                 .column(column("reached", reached.into()).except(own))
                 .column(column("distance_sum", distances.into()))
                 .outcome())

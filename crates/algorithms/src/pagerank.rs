@@ -8,14 +8,12 @@
 //! Conventions as in igraph and networkx: damping 0.85, dangling rank spread uniformly, ranks sum
 //! to 1.
 
-use std::sync::Mutex;
-
 use outercore_engine::{
     Column, Isolated, Job, Result,
     execute::Iterations,
     monoid::Sum,
     plan::{Planner, Prepared},
-    program::{Context, Start, VertexProgram},
+    program::{Activity, Context, IterationEnd, Next, Start, VertexProgram},
 };
 use outercore_graph::Graph;
 
@@ -47,7 +45,10 @@ struct Program {
     tolerance: f64,
     iterations: u64,
     /// The rank of each isolated vertex.
-    isolated_rank: Mutex<f64>,
+    isolated_rank: f64,
+    /// What every vertex gets in this iteration, whatever its neighbors are: a jump's share, and
+    /// the shares of vertices without out-edges.
+    base: f64,
 }
 
 impl Program {
@@ -59,15 +60,9 @@ impl Program {
             isolated: (graph.vertices() - graph.connected()) as f64,
             tolerance: parameters.tolerance.unwrap_or(0.0),
             iterations: parameters.iterations,
-            isolated_rank: Mutex::new(1.0 / vertices),
+            isolated_rank: 1.0 / vertices,
+            base: 0.0,
         }
-    }
-
-    /// What every vertex gets whatever its neighbors: a jump's share, and the dangling vertices'
-    /// shares. `dangling` is the rank of connected ones.
-    fn base(&self, context: &Context, isolated_rank: f64) -> f64 {
-        (1.0 - self.damping + self.damping * (context.aggregate + self.isolated * isolated_rank))
-            / self.vertices
     }
 }
 
@@ -76,16 +71,10 @@ impl VertexProgram for Program {
     type Signal = f32;
     type Message = Sum<f64>;
 
+    const ACTIVITY: Activity = Activity::AllSend;
+
     fn start(&self) -> Start {
         Start::All
-    }
-
-    fn applies_always(&self) -> bool {
-        true
-    }
-
-    fn everyone_sends(&self) -> bool {
-        true
     }
 
     fn init(&self, _: u64, _: u32) -> f64 {
@@ -103,13 +92,9 @@ impl VertexProgram for Program {
         Sum(f64::from(signal))
     }
 
-    fn prepare(&self, context: &Context) -> f64 {
-        self.base(context, *self.isolated_rank.lock().expect("no holder panics"))
-    }
-
     #[inline(always)]
-    fn apply(&self, context: &Context, _: u64, rank: &mut f64, message: Sum<f64>) -> bool {
-        *rank = context.prepared + self.damping * message.0;
+    fn apply(&self, _: &Context, _: u64, rank: &mut f64, message: Sum<f64>) -> bool {
+        *rank = self.base + self.damping * message.0;
         true
     }
 
@@ -123,16 +108,16 @@ impl VertexProgram for Program {
         (new - old).abs()
     }
 
-    fn forgets(&self, iterations: u64) -> bool {
-        // A rank comes from messages alone; the last two are compared, once.
-        self.tolerance == 0.0 && iterations + 1 < self.iterations
+    fn begin_iteration(&mut self, context: &Context) {
+        let dangling = context.aggregate + self.isolated * self.isolated_rank;
+        self.base = (1.0 - self.damping + self.damping * dangling) / self.vertices;
     }
 
-    fn finished(&self, context: &Context, residual: f64, _: u64) -> bool {
-        let mut state = self.isolated_rank.lock().expect("no holder panics");
-        let moved = self.isolated * (context.prepared - *state).abs();
-        *state = context.prepared;
-        context.iteration >= self.iterations || residual + moved < self.tolerance
+    fn end_iteration(&mut self, end: &IterationEnd) -> Next {
+        let moved = self.isolated * (self.base - self.isolated_rank).abs();
+        self.isolated_rank = self.base;
+        let done = end.iterations >= self.iterations || end.residual + moved < self.tolerance;
+        if done { Next::End } else { Next::Iteration }
     }
 }
 
@@ -142,14 +127,16 @@ impl Algorithm for PageRank {
     }
 
     fn prepare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
-        let program = Program::new(self, job.graph);
+        let mut program = Program::new(self, job.graph);
         let mut planner = Planner::new(self.name(), job);
         let scans = self.tolerance.is_none().then_some(self.iterations);
         let iterations = Iterations::declare(&mut planner, &program, scans)?;
-        let iterations = iterations.at_most(self.iterations);
+        // A rank comes from messages alone; the last two are compared, once.
+        let compared = if program.tolerance == 0.0 { self.iterations.saturating_sub(1) } else { 0 };
+        let iterations = iterations.at_most(self.iterations).discards_values_before(compared);
         Ok(planner.decide()?.prepared(move |session| {
-            let ended = iterations.run(session, &program)?;
-            let isolated = *program.isolated_rank.lock().expect("no holder panics");
+            let ended = iterations.run(session, &mut program)?;
+            let isolated = program.isolated_rank;
             let mut sum = isolated * program.isolated;
             ended.values.for_each(|_, rank| sum += rank)?;
             let scores = Column::new("score", ended.values);

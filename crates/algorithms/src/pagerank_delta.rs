@@ -11,17 +11,12 @@
 //!
 //! Differences travel as whole numbers of 2^-60: sums are exact, in any order.
 
-use std::sync::{
-    Mutex,
-    atomic::{AtomicU64, Ordering::Relaxed},
-};
-
 use outercore_engine::{
     Column, Isolated, Job, Pod, Result,
     execute::Iterations,
     monoid::Sum,
     plan::{Planner, Prepared},
-    program::{Context, Start, VertexProgram},
+    program::{Activity, Context, IterationEnd, Next, Start, VertexProgram},
 };
 use outercore_graph::Graph;
 
@@ -73,10 +68,13 @@ struct Program {
     isolated: f64,
     tolerance: f64,
     iterations: u64,
-    /// The bits of the least difference for each edge that is passed on.
-    bar: AtomicU64,
+    /// The least difference for each edge that is passed on.
+    bar: f64,
     /// Rank and difference of each isolated vertex.
-    alone: Mutex<(f64, f64)>,
+    alone: (f64, f64),
+    /// What every vertex gains in this iteration: its share of what dangling vertices pass on, and
+    /// at first, of the walker's jumps, less the uniform rank that it begins with.
+    gain: f64,
 }
 
 impl Program {
@@ -89,13 +87,10 @@ impl Program {
             isolated: (graph.vertices() - graph.connected()) as f64,
             tolerance: parameters.tolerance,
             iterations: parameters.iterations,
-            bar: AtomicU64::new(bar.to_bits()),
-            alone: Mutex::new((0.0, 1.0 / vertices)),
+            bar,
+            alone: (0.0, 1.0 / vertices),
+            gain: 0.0,
         }
-    }
-
-    fn bar(&self) -> f64 {
-        f64::from_bits(self.bar.load(Relaxed))
     }
 }
 
@@ -104,16 +99,10 @@ impl VertexProgram for Program {
     type Signal = u64;
     type Message = Sum<u64>;
 
+    const ACTIVITY: Activity = Activity::AllApply;
+
     fn start(&self) -> Start {
         Start::All
-    }
-
-    fn applies_always(&self) -> bool {
-        true
-    }
-
-    fn is_selective(&self) -> bool {
-        true
     }
 
     fn init(&self, _: u64, degree: u32) -> State {
@@ -130,24 +119,15 @@ impl VertexProgram for Program {
         Sum(signal)
     }
 
-    /// What every vertex gains: its share of what dangling vertices pass on, and at first, of the
-    /// walker's jumps, less the uniform rank that it begins with.
-    fn prepare(&self, context: &Context) -> f64 {
-        let (_, difference) = *self.alone.lock().expect("no holder panics");
-        let shares =
-            self.damping * (context.aggregate + self.isolated * difference) / self.vertices;
-        if context.iteration == 0 { shares - self.damping / self.vertices } else { shares }
-    }
-
     #[inline(always)]
-    fn apply(&self, context: &Context, _: u64, state: &mut State, message: Sum<u64>) -> bool {
+    fn apply(&self, _: &Context, _: u64, state: &mut State, message: Sum<u64>) -> bool {
         if state.active == 1 {
             state.rank += state.difference;
             state.difference = 0.0;
         }
-        state.difference += context.prepared + self.damping * (message.0 as i64 as f64 / ONE);
+        state.difference += self.gain + self.damping * (message.0 as i64 as f64 / ONE);
         let worth =
-            state.degree > 0 && state.difference.abs() >= self.bar() * f64::from(state.degree);
+            state.degree > 0 && state.difference.abs() >= self.bar * f64::from(state.degree);
         // A dangling vertex passes everything on, at no cost: see `aggregate`.
         state.active = u32::from(worth || state.degree == 0);
         worth
@@ -163,14 +143,21 @@ impl VertexProgram for Program {
         new.difference.abs()
     }
 
-    fn finished(&self, context: &Context, residual: f64, active: u64) -> bool {
-        let mut alone = self.alone.lock().expect("no holder panics");
-        *alone = (alone.0 + alone.1, context.prepared);
-        let left = residual + self.isolated * alone.1.abs();
-        if active == 0 {
-            self.bar.store((self.bar() / 2.0).to_bits(), Relaxed);
+    fn begin_iteration(&mut self, context: &Context) {
+        let dangling = context.aggregate + self.isolated * self.alone.1;
+        let shares = self.damping * dangling / self.vertices;
+        let jumps = if context.iteration == 0 { self.damping / self.vertices } else { 0.0 };
+        self.gain = shares - jumps;
+    }
+
+    fn end_iteration(&mut self, end: &IterationEnd) -> Next {
+        self.alone = (self.alone.0 + self.alone.1, self.gain);
+        let left = end.residual + self.isolated * self.alone.1.abs();
+        if end.active == 0 {
+            self.bar /= 2.0;
         }
-        context.iteration >= self.iterations || left < self.tolerance
+        let done = end.iterations >= self.iterations || left < self.tolerance;
+        if done { Next::End } else { Next::Iteration }
     }
 }
 
@@ -180,12 +167,12 @@ impl Algorithm for PageRankDelta {
     }
 
     fn prepare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
-        let program = Program::new(self, job.graph);
+        let mut program = Program::new(self, job.graph);
         let mut planner = Planner::new(self.name(), job);
         let iterations = Iterations::declare(&mut planner, &program, None)?;
         Ok(planner.decide()?.prepared(move |session| {
-            let ended = iterations.run(session, &program)?;
-            let (rank, difference) = *program.alone.lock().expect("no holder panics");
+            let ended = iterations.run(session, &mut program)?;
+            let (rank, difference) = program.alone;
             let mut sum = (rank + difference) * program.isolated;
             ended.values.for_each(|_, state| sum += state.rank + state.difference)?;
             let score = |state: &State| state.rank + state.difference;

@@ -6,7 +6,7 @@ use outercore_engine::{
     execute::Iterations,
     monoid::Sum,
     plan::{Planner, Prepared},
-    program::{Context, Start, VertexProgram},
+    program::{Activity, Context, IterationEnd, Next, Start, VertexProgram},
 };
 
 use crate::algorithm::Algorithm;
@@ -22,16 +22,11 @@ impl VertexProgram for Program {
     type Signal = f64;
     type Message = Sum<f64>;
 
+    const ACTIVITY: Activity = Activity::AllSend;
+    const WEIGHTED: bool = true;
+
     fn start(&self) -> Start {
         Start::All
-    }
-
-    fn weighted(&self) -> bool {
-        true
-    }
-
-    fn applies_always(&self) -> bool {
-        true
     }
 
     fn init(&self, _: u64, _: u32) -> f64 {
@@ -51,11 +46,11 @@ impl VertexProgram for Program {
     #[inline(always)]
     fn apply(&self, _: &Context, _: u64, value: &mut f64, message: Sum<f64>) -> bool {
         *value = message.0;
-        false
+        true
     }
 
-    fn finished(&self, context: &Context, _: f64, _: u64) -> bool {
-        context.iteration >= 1
+    fn end_iteration(&mut self, _: &IterationEnd) -> Next {
+        Next::End
     }
 }
 
@@ -68,7 +63,7 @@ impl Algorithm for Spmv {
         let mut planner = Planner::new(self.name(), job);
         let iterations = Iterations::declare(&mut planner, &Program, Some(1))?;
         Ok(planner.decide()?.prepared(move |session| {
-            let ended = iterations.run(session, &Program)?;
+            let ended = iterations.run(session, &mut Program)?;
             let mut squares = 0.0;
             ended.values.for_each(|_, value| squares += value * value)?;
             let values = Column::new("value", ended.values);

@@ -7,7 +7,10 @@ use outercore_algorithms::{Request, Source};
 use outercore_engine::{
     CrossIteration, Figure, MemoryModel, Preset, ReadPolicy, RunConfig, RunReport,
 };
-use outercore_graph::{BuildOptions, Graph, Key, generate::Rmat};
+use outercore_graph::{
+    BuildOptions, Graph, Key,
+    generate::{GeneratedWeights, Rmat},
+};
 use outercore_storage::Disk;
 use outercore_testing::{
     build_file, config, distance, external, generate, names, request, run, smallest, values,
@@ -16,9 +19,14 @@ use outercore_testing::{
 /// An RMAT graph that has dozens of intervals; with an edge factor of 64, of several chunks each.
 fn graph(folder: &Path, edge_factor: u64) -> Graph {
     let options = BuildOptions { memory: 256 << 20, threads: 2, ..BuildOptions::default() };
+    graph_with(folder, edge_factor, options)
+}
+
+fn graph_with(folder: &Path, edge_factor: u64, options: BuildOptions) -> Graph {
     let scale = if edge_factor > 32 { 20 } else { 17 };
     let rmat = Rmat { edge_factor, ..Rmat::new(scale, 5) };
-    let graph = generate(folder.join("graph.oc"), rmat, options);
+    let name = if options.directed == Some(false) { "undirected.oc" } else { "graph.oc" };
+    let graph = generate(folder.join(name), rmat, options);
     assert!(graph.grid().unwrap().intervals.len() > 32);
     graph
 }
@@ -278,19 +286,45 @@ fn the_diameter_of_one_of_many_components() {
     assert!(values(&inside) == values(&outside));
 }
 
+/// Several windows of vertices, which send each other distances, and one with all vertices.
+#[test]
+fn shortest_paths_by_windows() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = BuildOptions { memory: 256 << 20, threads: 2, ..BuildOptions::default() };
+    let weights = GeneratedWeights::Uniform { low: 0, high: 1 << 20 };
+    let rmat = Rmat { weights, edge_factor: 4, ..Rmat::new(19, 5) };
+    let graph = generate(folder.path().join("graph.oc"), rmat, options);
+    let request = request("sssp", &[Source::MaxDegree]);
+    let inside = run(&graph, "sssp", &request, &semi());
+    let least = smallest(&graph, "sssp", &request, &external());
+    let written = [least, external().memory].map(|memory| {
+        let outside = run(&graph, "sssp", &request, &RunConfig { memory, ..external() });
+        assert_eq!(inside.report.summary, outside.report.summary, "{memory} bytes");
+        assert!(values(&inside) == values(&outside), "{memory} bytes");
+        outside.report.bytes_written
+    });
+    assert!(written[0] > 2 * written[1], "windows come and go: {written:?} bytes written");
+}
+
 #[test]
 fn searches_and_components() {
     let folder = tempfile::tempdir().unwrap();
-    let graph = graph(folder.path(), 24);
-    for name in ["bfs", "components"] {
+    let directed = graph(folder.path(), 24);
+    // Labels that are streamed travel along outgoing edges: in an undirected graph those are all.
+    let options = BuildOptions { directed: Some(false), ..BuildOptions::default() };
+    let undirected = graph_with(folder.path(), 24, options);
+    for (name, graph) in [("bfs", &directed), ("components", &undirected)] {
         let request = request(name, &[Source::MaxDegree]);
-        let inside = run(&graph, name, &request, &semi());
+        let inside = run(graph, name, &request, &semi());
         let expected = values(&inside);
         let mut read = Vec::new();
-        for memory in [external().memory, smallest(&graph, name, &request, &external())] {
+        for tight in [false, true] {
             for preset in [Preset::Best, Preset::Streaming] {
-                let config = RunConfig { memory, ..external() }.with_preset(preset);
-                let outcome = run(&graph, name, &request, &config);
+                let ample = external().with_preset(preset);
+                let least = || smallest(graph, name, &request, &ample);
+                let memory = if tight { least() } else { ample.memory };
+                let config = RunConfig { memory, ..ample };
+                let outcome = run(graph, name, &request, &config);
                 let what = format!("{name} {preset:?} in {memory} bytes");
                 assert_eq!(inside.report.summary, outcome.report.summary, "{what}");
                 assert!(expected == values(&outcome), "{what}");

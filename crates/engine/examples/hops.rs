@@ -1,25 +1,29 @@
 //! An algorithm of one's own: how many vertices lie at each distance from the one with most edges.
-//! `cargo run --release --example hops -- GRAPH` The author says who is active and what to do with
-//! a list; the engine brings the lists, in the order in which the device delivers them.
+//! `cargo run --release --example hops -- GRAPH` The author says which vertices are active and what
+//! to do with a list; the engine brings the lists, in the order in which the device delivers them.
 
-use outercore_engine::edges::{io_iterator::IoIterator, rows::Rows};
 use outercore_engine::{
-    EngineError, HugePages, Result, RunConfig, Silent, frontier::Frontier, session::Session,
+    EngineError, HugePages, Job, Result, RunConfig, Silent,
+    frontier::Frontier,
+    plan::{Planner, Resource},
+    program::Lists,
 };
-use outercore_graph::Graph;
+use outercore_graph::{Direction, Graph};
 use outercore_storage::Disk;
 
 fn hops(graph: &Graph, source: u64, config: &RunConfig) -> Result<Vec<u64>> {
-    let (session, sections) =
-        Session::open(graph, config, &Silent, &["out.degrees", "out.index", "out.adjacency"])?;
-    let rows = Rows::load(&session, sections, config.memory / 4)?;
+    let mut planner = Planner::new("hops", Job::new(graph, config, &Silent));
+    planner.memory("sets", [3 * Frontier::bytes(graph.connected()); 2]);
+    let lists = planner.declare(Lists::along(&[Direction::Out]))?;
+    let session = planner.decide()?.start()?;
+    let lists = lists.open(&session)?;
     let set = || Frontier::new(graph.connected(), HugePages::Auto);
     let (seen, mut current, mut next, mut counts) = (set()?, set()?, set()?, Vec::new());
     seen.insert(source);
     current.insert(source);
     while !current.is_empty() {
         counts.push(current.count());
-        IoIterator::new(&session, &rows).for_each(
+        lists.all(&session).for_each(
             u64::MAX,
             |group| current.word(group),
             |_worker| (),

@@ -8,7 +8,7 @@ use std::{
 
 use outercore_storage::{HugePages, HugeVec};
 
-use crate::error::Result;
+use crate::{error::Result, session::Workers};
 
 /// A set of vertices.
 pub struct Frontier {
@@ -138,8 +138,16 @@ impl Frontier {
         })
     }
 
-    /// The same, up to 64 members at a time: `members` gets some of the range, and returns a bit
-    /// for each, the lowest for the first.
+    /// Keeps the members for which `keep` says so. All workers look at them.
+    pub fn retain(&self, workers: &Workers, keep: impl Fn(u64) -> bool + Sync) {
+        let retain = |(): &mut (), range: Range<u64>| {
+            self.replace(range, |vertex| self.contains(vertex) && keep(vertex));
+        };
+        workers.over(self.len, 1 << 16, |_| (), retain);
+    }
+
+    /// The same as [`Frontier::replace`], up to 64 members at a time: `members` gets some of the
+    /// range, and returns a bit for each, the lowest for the first.
     pub fn replace_words(
         &self,
         range: Range<u64>,
@@ -163,6 +171,30 @@ impl Frontier {
             vertex = end;
         }
         count
+    }
+
+    /// Moves the members of a range for which `moves` says so to another set, which then has no
+    /// others in the range; returns how many.
+    pub fn move_to(
+        &self,
+        other: &Frontier,
+        range: Range<u64>,
+        mut moves: impl FnMut(u64) -> bool,
+    ) -> u64 {
+        other.replace_words(range, |part| {
+            let (group, shift) = (part.start / 64, part.start % 64);
+            let all = u64::MAX >> (64 - (part.end - part.start));
+            let (mut bits, mut moved) = (self.word(group) >> shift & all, 0);
+            while bits != 0 {
+                let bit = bits.trailing_zeros();
+                bits &= bits - 1;
+                moved |= u64::from(moves(part.start + u64::from(bit))) << bit;
+            }
+            if moved != 0 {
+                self.take(group, moved << shift);
+            }
+            moved
+        })
     }
 
     /// The members in a range, ascending.
@@ -232,6 +264,22 @@ mod tests {
             (0..300).all(|vertex| frontier.contains(vertex)
                 == (!(70..203).contains(&vertex) || vertex % 3 == 0))
         );
+    }
+
+    #[test]
+    fn members_of_a_range_move_and_no_others() {
+        let (from, to) = (frontier_of(0..300), frontier_of(150..160));
+        assert_eq!(from.move_to(&to, 70..203, |vertex| vertex % 3 == 0), 44);
+        for vertex in 0..300 {
+            let moved = (70..203).contains(&vertex) && vertex % 3 == 0;
+            assert_eq!((from.contains(vertex), to.contains(vertex)), (!moved, moved), "{vertex}");
+        }
+    }
+
+    fn frontier_of(members: Range<u64>) -> Frontier {
+        let frontier = Frontier::new(300, HugePages::Off).unwrap();
+        members.for_each(|member| _ = frontier.insert(member));
+        frontier
     }
 
     #[test]

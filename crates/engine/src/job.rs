@@ -1,13 +1,16 @@
 //! [`Job`]: what every run is given.
 
-use outercore_graph::Graph;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use crate::{config::RunConfig, progress::RunProgress};
+use outercore_graph::{BuildProgress, Graph, view::SimpleView};
+
+use crate::{config::RunConfig, error::Result, progress::RunProgress};
 
 /// A graph, what the user asked of the run, and who is told how far it is.
 #[derive(Clone, Copy)]
 pub struct Job<'a> {
-    /// The graph.
+    /// The graph. The report counts what goes through this handle: one that is used for more than
+    /// one run is to be [counted apart](Graph::counted_apart).
     pub graph: &'a Graph,
     /// What the user asked.
     pub config: &'a RunConfig,
@@ -19,5 +22,29 @@ impl<'a> Job<'a> {
     /// A run of this graph with this configuration.
     pub fn new(graph: &'a Graph, config: &'a RunConfig, progress: &'a dyn RunProgress) -> Self {
         Self { graph, config, progress }
+    }
+
+    /// The graph's undirected simple view, built within the budget where the graph is not one.
+    pub fn simple_view(&self) -> Result<SimpleView> {
+        let (graph, config) = (self.graph, self.config);
+        let building = Building { run: self.progress, stopped: AtomicBool::new(false) };
+        Ok(SimpleView::of(graph, config.memory, config.threads, &building)?)
+    }
+}
+
+/// A run's progress, for the build of a view.
+struct Building<'a> {
+    run: &'a dyn RunProgress,
+    stopped: AtomicBool,
+}
+
+impl BuildProgress for Building<'_> {
+    fn stage(&self, _: &'static str, _: Option<u64>) {}
+    fn advance(&self, _: u64) {}
+    fn cancelled(&self) -> bool {
+        if self.run.cancelled() {
+            self.stopped.store(true, Relaxed);
+        }
+        self.stopped.load(Relaxed)
     }
 }

@@ -6,24 +6,21 @@
 //! - [`budget`]: from the budget to the plan; [`plan`]: [`Plan`], what a run will do, and why.
 //! - [`program`]: what an author writes; [`monoid`]: what messages are.
 //! - [`execute`]: iterations of a program; [`exchange`]: what vertices send to each other.
-//! - [`external`]: iterations with the vertices on storage.
 //! - [`frontier`]: [`frontier::Frontier`], the active set.
 //! - [`edges`]: edges on their way from storage to the workers.
 //! - [`session`]: [`session::Session`], everything that lasts as long as a run; [`workers`]: its
 //!   threads; [`reader`]: a worker's means of reading.
-//! - [`costs`]: what an iteration is predicted to take; [`limits`]: how on-demand requests are
+//! - [`limits`]: how on-demand requests are
 //!   made; [`meter`]: what reading looked like over time.
 //! - [`outcome`]: [`Outcome`], what a run gives back; [`report`]: [`RunReport`], what it did.
 //! - [`state`]: what vertices keep: [`VertexArray`], in memory or on scratch, and [`Column`].
 //! - [`error`]: [`EngineError`], what else it can end with.
 
 pub mod config;
-pub mod costs;
 pub mod edges;
 pub mod error;
 pub mod exchange;
 pub mod execute;
-pub mod external;
 pub mod frontier;
 mod iterate;
 mod job;
@@ -41,7 +38,7 @@ mod switches;
 
 pub use outercore_storage::{
     Bytes, Choice, HugePages, HugeVec, Named, Pod, Resources, Settings, Size, backend::IoBackend,
-    settings,
+    memory::prefetch, named, settings,
 };
 
 pub use config::RunConfig;

@@ -24,6 +24,7 @@ pub struct Outcome {
 /// The results of a run while they are put together.
 pub struct Results<'s> {
     session: &'s Session<'s>,
+    graph: &'s Graph,
     iterations: u64,
     summary: BTreeMap<&'static str, Figure>,
     columns: Vec<Column>,
@@ -35,6 +36,7 @@ impl Session<'_> {
     pub fn results(&self, iterations: u64) -> Results<'_> {
         Results {
             session: self,
+            graph: self.graph,
             iterations,
             summary: BTreeMap::new(),
             columns: Vec::new(),
@@ -43,7 +45,12 @@ impl Session<'_> {
     }
 }
 
-impl Results<'_> {
+impl<'s> Results<'s> {
+    /// They are those of this graph, of which the run had a view with the same ids.
+    pub fn on(self, graph: &'s Graph) -> Self {
+        Self { graph, ..self }
+    }
+
     /// Adds a figure to the summary.
     pub fn figure(mut self, name: &'static str, figure: impl Into<Figure>) -> Self {
         self.summary.insert(name, figure.into());
@@ -57,26 +64,30 @@ impl Results<'_> {
     }
 
     /// The first column's largest values are worth showing: `count` of them go into the summary.
-    pub fn ranked(mut self, count: usize) -> Result<Self> {
-        let top = top(self.session.graph, &self.columns[0], count)?;
-        self.ranked = true;
-        Ok(self.figure("top", top))
+    pub fn ranked(self, count: usize) -> Result<Self> {
+        let top = top(self.graph, &self.columns[0], count)?;
+        Ok(self.best_first().figure("top", top))
+    }
+
+    /// The first column's largest values are worth showing.
+    pub fn best_first(self) -> Self {
+        Self { ranked: true, ..self }
     }
 
     /// The outcome.
     pub fn outcome(self) -> Outcome {
-        let Self { session, iterations, summary, columns, ranked } = self;
+        let Self { session, graph, iterations, summary, columns, ranked } = self;
         let plan = session.plan().expect("results are those of a planned run");
-        let (disk, counters) = (session.disk().counters(), &session.counters);
-        let read = disk.bytes_read.load(Relaxed);
+        let (moved, counters) = (session.disk().counters(), &session.counters);
+        let read = session.bytes_read();
         let useful = counters.useful_bytes.load(Relaxed).min(read);
-        let name = session.graph.path().file_name();
+        let name = graph.path().file_name();
         let report = RunReport {
             schema: 1,
             algorithm: plan.algorithm,
             graph: name.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
-            vertices: session.graph.vertices(),
-            edges: session.graph.edges(),
+            vertices: graph.vertices(),
+            edges: graph.edges(),
             memory_budget_bytes: session.config.memory,
             peak_rss_bytes: outercore_storage::memory::peak_rss_bytes(),
             memory_model: plan.memory_model,
@@ -87,10 +98,10 @@ impl Results<'_> {
             load_seconds: session.load_seconds(),
             iterations,
             bytes_read: read,
-            bytes_written: disk.bytes_written.load(Relaxed),
+            bytes_written: moved.bytes_written.load(Relaxed),
             useful_bytes_read: useful,
             io_utility: if read == 0 { 1.0 } else { useful as f64 / read as f64 },
-            requests: disk.read_requests.load(Relaxed),
+            requests: moved.read_requests.load(Relaxed),
             io: session.io_report(),
             edges_processed: counters.edges.load(Relaxed),
             cache: session.cache(),

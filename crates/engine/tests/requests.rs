@@ -120,7 +120,9 @@ fn the_bitmap_makes_fewer_requests_than_the_pluglist() {
         pluglist.requests
     );
     assert!(bitmap.bytes < pluglist.bytes, "blocks that two batches share are read twice");
-    assert!(bitmap.io.mean_request_bytes > 100_000.0 && bitmap.io.prepare_seconds > 0.0);
+    // The mean has the small reads of opening in it.
+    assert!(bitmap.io.mean_request_bytes > 5.0 * pluglist.io.mean_request_bytes);
+    assert!(bitmap.io.prepare_seconds > 0.0);
 }
 
 #[test]

@@ -17,10 +17,13 @@ use crate::{
 
 /// An opened graph.
 #[derive(Clone)]
-pub struct Graph(Arc<Inner>);
+pub struct Graph {
+    inner: Arc<Inner>,
+    /// Counts what is read through this handle and its clones.
+    disk: Disk,
+}
 
 struct Inner {
-    disk: Disk,
     path: PathBuf,
     manifest: Manifest,
     /// The sections' files, in the order of the manifest. They stay open: whoever replaces the
@@ -63,55 +66,60 @@ impl Graph {
             .iter()
             .map(|section| open_files(disk, path, &manifest, section).map(Arc::new))
             .collect::<Result<_>>()?;
-        Ok(Self(Arc::new(Inner {
-            disk: disk.clone(),
+        let inner = Inner {
             path: path.to_owned(),
             manifest,
             files,
             tables: Mutex::default(),
             grid: Mutex::default(),
             _lock: lock,
-        })))
+        };
+        Ok(Self { inner: Arc::new(inner), disk: disk.clone() })
+    }
+
+    /// The same graph, whose reads and scratch are counted apart, from zero: a handle for one run.
+    pub fn counted_apart(&self) -> Self {
+        Self { inner: self.inner.clone(), disk: self.disk.counted_apart() }
     }
 
     /// Where it lies.
     pub fn path(&self) -> &Path {
-        &self.0.path
+        &self.inner.path
     }
 
     /// The disk it is read from.
     pub fn disk(&self) -> &Disk {
-        &self.0.disk
+        &self.disk
     }
 
     /// Everything the manifest says.
     pub fn manifest(&self) -> &Manifest {
-        &self.0.manifest
+        &self.inner.manifest
     }
 
     /// All vertices.
     pub fn vertices(&self) -> u64 {
-        self.0.manifest.vertices
+        self.inner.manifest.vertices
     }
 
     /// Vertices with at least one edge: the length of every vertex array.
     pub fn connected(&self) -> u64 {
-        self.0.manifest.connected
+        self.inner.manifest.connected
     }
 
     /// Edges, as the user counts them.
     pub fn edges(&self) -> u64 {
-        self.0.manifest.edges
+        self.inner.manifest.edges
     }
 
     /// Whether edges have a direction.
     pub fn directed(&self) -> bool {
-        self.0.manifest.directed
+        self.inner.manifest.directed
     }
 
     /// The weights' type.
     pub fn weights(&self) -> WeightKind {
-        self.0.manifest.weights
+        self.inner.manifest.weights
     }
 
     /// The direction whose rows hold the edges in `direction`: in an undirected graph they are the
@@ -120,14 +128,14 @@ impl Graph {
         match direction {
             Direction::Out => Some(Direction::Out),
             Direction::In if !self.directed() => Some(Direction::Out),
-            Direction::In if self.0.manifest.transpose => Some(Direction::In),
+            Direction::In if self.inner.manifest.transpose => Some(Direction::In),
             Direction::In => None,
         }
     }
 
     /// How the edges lie that passes over all of them read.
     pub fn layout(&self) -> Layout {
-        self.0.manifest.layout
+        self.inner.manifest.layout
     }
 
     /// Whether the grid has every edge. Where it has not, whoever scans it sees some of them, and
@@ -148,7 +156,7 @@ impl Graph {
 
     /// A section.
     pub fn section(&self, name: &str) -> Result<SectionFile> {
-        let mut entries = self.manifest().sections.iter().zip(&self.0.files);
+        let mut entries = self.manifest().sections.iter().zip(&self.inner.files);
         let (entry, file) =
             entries.find(|(entry, _)| entry.name == name).ok_or_else(|| GraphError::Corrupt {
                 path: self.path().join(crate::format::MANIFEST),
@@ -172,7 +180,7 @@ impl Graph {
 
     /// An id table; its checksums are read once.
     fn ids(&self, name: &'static str) -> Result<Arc<Table>> {
-        let mut tables = self.0.tables.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tables = self.inner.tables.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(table) = tables.get(name) {
             return Ok(table.clone());
         }
@@ -188,7 +196,7 @@ impl Graph {
 
     /// The directory of the grid; it is read and verified once.
     pub fn grid(&self) -> Result<Arc<GridDirectory>> {
-        let mut known = self.0.grid.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.inner.grid.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(directory) = &*known {
             return Ok(directory.clone());
         }

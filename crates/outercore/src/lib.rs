@@ -54,7 +54,9 @@
 //! it does with what arrives. Where vertices and edges lie is the engine's business.
 //!
 //! ```
-//! use outercore::program::{Context, Start, Sum, VertexProgram, execute};
+//! use outercore::program::{
+//!     Activity, Context, IterationEnd, Next, Start, Sum, VertexProgram, execute,
+//! };
 //! use outercore::{Column, RunConfig, Silent, top_rows};
 //!
 //! /// How many walks along two edges end in each vertex.
@@ -64,9 +66,9 @@
 //!     type Value = f64;
 //!     type Signal = f64;
 //!     type Message = Sum<f64>;
+//!     const ACTIVITY: Activity = Activity::AllSend;
 //!
 //!     fn start(&self) -> Start { Start::All }
-//!     fn applies_always(&self) -> bool { true }
 //!     fn init(&self, _: u64, _: u32) -> f64 { 1.0 }
 //!     fn scatter(&self, _: u64, walks: &f64, _: u32) -> Option<f64> { Some(*walks) }
 //!     fn carry(&self, walks: f64, _: f64) -> Sum<f64> { Sum(walks) }
@@ -74,7 +76,9 @@
 //!         *walks = sum.0;
 //!         true
 //!     }
-//!     fn finished(&self, context: &Context, _: f64, _: u64) -> bool { context.iteration >= 2 }
+//!     fn end_iteration(&mut self, end: &IterationEnd) -> Next {
+//!         if end.iterations < 2 { Next::Iteration } else { Next::End }
+//!     }
 //! }
 //!
 //! # fn main() -> outercore::Result<()> {
@@ -83,7 +87,7 @@
 //! # std::fs::write(&edges, "home news\nhome shop\nnews home\nshop home\nblog home\n").unwrap();
 //! # let graph = outercore::build(&[&edges], &path, &outercore::BuildOptions::default())?;
 //! let config = RunConfig::default();
-//! let finished = execute(&Walks, "walks", &graph, &config, &Silent, Some(2))?;
+//! let finished = execute(&mut Walks, "walks", &graph, &config, &Silent, Some(2))?;
 //! let best = top_rows(&graph, &Column::new("walks", finished.values), 1)?;
 //! assert_eq!(best[0].1, 3.0);
 //! # Ok(())
@@ -119,7 +123,7 @@ pub mod program {
         Pod,
         execute::{Finished, execute, execute_monotone},
         monoid::{Idempotent, Min, Monoid, Or, Sum},
-        program::{Context, Monotone, Start, VertexProgram},
+        program::{Activity, Context, IterationEnd, Monotone, Next, Start, VertexProgram},
     };
 }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use outercore_algorithms::{Algorithm, by_name};
-use outercore_engine::{EngineError, RunConfig};
+use outercore_engine::{EngineError, Job, RunConfig};
 use outercore_graph::{Graph, GraphInfo};
 use outercore_storage::Disk;
 use pyo3::{prelude::*, types::PyDict};
@@ -113,14 +113,14 @@ impl NativeGraph {
     ) -> PyResult<NativeOutcome> {
         let arguments = RunArguments::of(arguments, &self.0)?;
         let (algorithm, config) = prepare(py, &self.0, algorithm, &arguments)?;
-        let graph = &self.0;
-        let checked = algorithm
-            .plan(graph, &config)
-            .and_then(|plan| arguments.check_disk(graph, plan.disk_bytes));
-        checked.map_err(|error| failure::raise(py, error))?;
         let watch = Watch::new(algorithm.name(), arguments.request.iterations);
         let (algorithm, watched) = (&*algorithm, &watch);
-        Supervision { watch: &watch, listener: progress, errand: None }
-            .run(py, || NativeOutcome::new(graph, algorithm.run(graph, &config, watched)?))
+        let graph = self.0.counted_apart();
+        let run = || {
+            let prepared = algorithm.prepare(Job::new(&graph, &config, watched))?;
+            arguments.check_disk(&graph, prepared.plan().disk_bytes)?;
+            NativeOutcome::new(&self.0, prepared.run()?)
+        };
+        Supervision { watch: &watch, listener: progress, errand: None }.run(py, run)
     }
 }

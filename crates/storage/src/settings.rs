@@ -82,6 +82,14 @@ impl Value for bool {
     }
 }
 
+impl Value for String {
+    const KIND: Kind = Kind::Text;
+
+    fn parse(_: &str, text: &str) -> Result<Self, String> {
+        Ok(text.to_owned())
+    }
+}
+
 impl Value for Size {
     const KIND: Kind = Kind::Size;
 

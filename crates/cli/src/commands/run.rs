@@ -89,7 +89,8 @@ impl Run {
         let asked = &self.asked;
         let (algorithm, graph, config) = asked.prepare()?;
         let meter = Meter::of_run(asked.face.progress, asked.request.0.iterations);
-        let prepared = algorithm.prepare(Job::new(&graph, &config, &meter))?;
+        let counted = graph.counted_apart();
+        let prepared = algorithm.prepare(Job::new(&counted, &config, &meter))?;
         asked.check_disk(&graph, prepared.plan())?;
         let mut outcome = prepared.run()?;
         meter.finish();

@@ -30,7 +30,7 @@ impl RowIndex {
     }
 
     /// That of the vertices of `window`, which begins a group; one offset more than groups.
-    pub(super) fn new(degrees: Degrees, offsets: HugeVec<u64>, window: Range<u64>) -> Self {
+    pub(crate) fn new(degrees: Degrees, offsets: HugeVec<u64>, window: Range<u64>) -> Self {
         Self { degrees, offsets, window }
     }
 

@@ -58,6 +58,22 @@ pub fn load_range<T: Pod + bytemuck::Pod>(
     Ok(table)
 }
 
+/// Reads entries of a section of little-endian numbers from `first` on, verified, on this worker.
+pub(crate) fn load_here<T: Pod + bytemuck::Pod>(
+    session: &Session,
+    worker: usize,
+    section: &OpenSection,
+    first: u64,
+    into: &mut [T],
+) -> Result<()> {
+    let offset = first * size_of::<T>() as u64;
+    let parts = cut(bytemuck::cast_slice_mut(into), offset, session.buffer_bytes());
+    parts.into_iter().try_for_each(|part| {
+        let mut part = part.into_inner().expect("no holder panics");
+        load_part(session, worker, section, &mut part)
+    })
+}
+
 /// Cuts the bytes from `offset` on into parts, each of which is at most a buffer of whole pages;
 /// all but the first begin a page.
 fn cut(mut bytes: &mut [u8], mut offset: u64, buffer: usize) -> Vec<Mutex<Part<'_>>> {

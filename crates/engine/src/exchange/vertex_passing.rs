@@ -31,6 +31,8 @@ use super::{
 };
 use crate::{
     error::Result,
+    job::Job,
+    plan::Planner,
     session::{Counters, Session},
 };
 
@@ -44,6 +46,8 @@ const SMALLEST: usize = 4 << 10;
 const GATHERED: usize = 1 << 14;
 /// Other records: how many a sender gathers for an interval before they go to its log.
 const BATCH: usize = 1 << 12;
+/// Intervals to which most records of a step go.
+const FEW: usize = 8;
 
 /// Records on their way to vertices, by interval.
 pub struct Exchange<R: Record> {
@@ -90,6 +94,15 @@ impl<R: Record> Exchange<R> {
         let merging = GATHERED * item * 2;
         let other = R::REMEMBERED * item + intervals * BATCH * record_bytes::<R>();
         (if R::MERGES { merging } else { other }) as u64
+    }
+
+    /// States what an exchange takes that carries at most one record along each edge, while values
+    /// are on storage. A sender has batches for a few intervals at a time.
+    pub fn declare(planner: &mut Planner) {
+        let Job { graph, config, .. } = planner.job();
+        let senders = config.threads as u64 * Self::sender_bytes(FEW);
+        planner.memory("logs", [0, senders + BUFFERS as u64]);
+        planner.scratch(graph.manifest().arcs * record_bytes::<R>() as u64);
     }
 
     /// An exchange between the intervals with these bounds; its log is in the graph's scratch

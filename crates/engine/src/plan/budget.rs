@@ -1,5 +1,7 @@
 //! From the budget to the plan: what must be in memory, what may be, and which model that makes.
 
+use std::collections::BTreeSet;
+
 use outercore_graph::Graph;
 
 use crate::{
@@ -27,6 +29,8 @@ pub struct Needs {
     pub algorithm: &'static str,
     /// How it goes about it.
     pub method: String,
+    /// The method that runs, where there are several, and why.
+    pub runs: Option<(&'static str, &'static str)>,
     /// How it does with the values of the vertices on storage, where that differs.
     pub external_method: Option<String>,
     /// Vertex state and indexes, which must be resident.
@@ -36,11 +40,15 @@ pub struct Needs {
     pub external: Option<Vec<PlanItem>>,
     /// Sections that are read, and may be kept.
     pub edges: Vec<String>,
+    /// Those of each of several programs that run one after the other, and keep them in turn.
+    pub in_turn: Vec<Vec<String>>,
     /// Whether every scan reads all of `edges`, and how many scans there will be; `None`: it
     /// depends.
     pub scans: Option<u64>,
     /// Bytes of scratch of a fully-external run.
     pub disk_bytes: u64,
+    /// The most that one of several programs takes beside that.
+    pub disk_bytes_in_turn: u64,
     /// Whether vertices are computed early, which fully-external runs do.
     pub early: bool,
     /// What a semi-external run may do instead of scanning.
@@ -141,7 +149,8 @@ impl Needs {
     ) -> Result<(Plan, u64, bool)> {
         let asked = self.asked(config)?;
         let (passes, external_method) = (self.passes.take(), self.external_method.take());
-        let (scans, disk_bytes) = (self.scans, self.disk_bytes);
+        let (scans, runs) = (self.scans, self.runs);
+        let disk_bytes = self.disk_bytes + self.disk_bytes_in_turn;
         let (mut plan, mut room) = self.decide(graph, config, asked)?;
         let whole = plan.bytes_per_scan + room;
         match (plan.memory_model, passes) {
@@ -157,6 +166,9 @@ impl Needs {
                 }
             }
             _ => {}
+        }
+        if let Some((method, why)) = runs {
+            plan.method = format!("{method} ({why}): {}", plan.method);
         }
         let in_passes = plan.in_passes;
         Ok((plan, room, in_passes))
@@ -199,13 +211,8 @@ impl Needs {
         config: &RunConfig,
         asked: Option<MemoryModel>,
     ) -> Result<(Plan, u64)> {
-        let pages = |name: &String| {
-            let section = graph.manifest().section(name);
-            section.map_or(0, |section| section.bytes.div_ceil(PAGE))
-        };
-        let edge_pages: u64 = self.edges.iter().map(pages).sum();
-        let edge_bytes = edge_pages * (PAGE + 1);
-        let budgets = self.budgets(graph, config, edge_pages);
+        let (edge_pages, edge_bytes) = self.edges(graph);
+        let budgets = self.budgets(graph, config, (edge_pages, edge_bytes));
         let (model, reason) = self.model(config.memory, asked, &budgets)?;
         let external = model == MemoryModel::FullyExternal;
         let process = if external { EXTERNAL_PROCESS } else { PROCESS };
@@ -241,13 +248,29 @@ impl Needs {
         Ok((plan, room))
     }
 
-    fn budgets(&self, graph: &Graph, config: &RunConfig, edge_pages: u64) -> Budgets {
+    /// Pages of all edges, and the bytes of those that are read, and may be kept, at a time.
+    fn edges(&self, graph: &Graph) -> (u64, u64) {
+        let pages = |programs: &[Vec<String>]| -> u64 {
+            let names: BTreeSet<_> = self.edges.iter().chain(programs.iter().flatten()).collect();
+            let sections = names.into_iter().filter_map(|name| graph.manifest().section(name));
+            sections.map(|section| section.bytes.div_ceil(PAGE)).sum()
+        };
+        let all = pages(&self.in_turn);
+        let most = self.in_turn.chunks(1).map(pages).max();
+        (all, most.unwrap_or(all) * (PAGE + 1))
+    }
+
+    fn budgets(
+        &self,
+        graph: &Graph,
+        config: &RunConfig,
+        (edge_pages, edge_bytes): (u64, u64),
+    ) -> Budgets {
         let budget = |process, items: &[PlanItem], more: u64| {
             let always = always(graph, config, edge_pages, process);
             let items = always.iter().chain(items).map(|item| item.bytes).sum::<u64>();
             smallest_budget(config.threads, items + more)
         };
-        let edge_bytes = edge_pages * (PAGE + 1);
         Budgets {
             resident: budget(PROCESS, &self.resident, 0),
             whole: budget(PROCESS, &self.resident, edge_bytes + MARGIN),

@@ -4,11 +4,19 @@
 //! price stands beside the allocation. A [`Planner`] collects resources and decides the memory
 //! model. What the budget leaves is shared out by weight among the resources that cache edges.
 
+use std::time::Instant;
+
 use super::{
     Plan, PlanItem,
     budget::{Needs, Passes},
 };
-use crate::{config::MemoryModel, error::Result, job::Job, outcome::Outcome, session::Session};
+use crate::{
+    config::MemoryModel,
+    error::{EngineError, Result},
+    job::Job,
+    outcome::Outcome,
+    session::Session,
+};
 
 /// Something that a run needs.
 pub trait Resource {
@@ -36,6 +44,11 @@ pub struct Decision {
 }
 
 impl Decision {
+    /// Whether an interval of vertices at a time is at hand.
+    pub(crate) fn is_by_interval(&self) -> bool {
+        self.is_external() || self.in_passes
+    }
+
     /// Whether the values of the vertices are on storage.
     pub fn is_external(&self) -> bool {
         self.model == MemoryModel::FullyExternal
@@ -71,6 +84,11 @@ impl<'a> Planner<'a> {
         self.job
     }
 
+    /// What is planned.
+    pub(crate) fn algorithm(&self) -> &'static str {
+        self.needs.algorithm
+    }
+
     /// Adds a resource.
     pub fn declare<R: Resource>(&mut self, resource: R) -> Result<R> {
         resource.declare(self)?;
@@ -93,7 +111,8 @@ impl<'a> Planner<'a> {
     pub(crate) fn in_turn(&mut self, name: &'static str, bytes: u64) {
         match self.needs.resident.iter_mut().find(|item| item.name == name) {
             Some(item) => item.bytes = item.bytes.max(bytes),
-            None => self.needs.resident.push(PlanItem { name, bytes }),
+            None if bytes > 0 => self.needs.resident.push(PlanItem { name, bytes }),
+            None => {}
         }
     }
 
@@ -109,6 +128,17 @@ impl<'a> Planner<'a> {
                 None => all.push(item),
             }
         }
+    }
+
+    /// Every full scan of one of several programs reads these sections, and what is left of the
+    /// budget may keep them while that program runs.
+    pub(crate) fn edges_in_turn(&mut self, sections: Vec<String>) {
+        self.needs.in_turn.push(sections);
+    }
+
+    /// One of several programs takes these bytes of scratch in a fully-external run.
+    pub(crate) fn scratch_in_turn(&mut self, bytes: u64) {
+        self.needs.disk_bytes_in_turn = self.needs.disk_bytes_in_turn.max(bytes);
     }
 
     /// Opens these sections.
@@ -144,6 +174,11 @@ impl<'a> Planner<'a> {
         self.needs.method = method.into();
     }
 
+    /// The method that runs, and why.
+    pub fn runs(&mut self, method: &'static str, why: &'static str) {
+        self.needs.runs = Some((method, why));
+    }
+
     /// How a fully-external run goes about it.
     pub fn external_method(&mut self, method: impl Into<String>) {
         self.needs.external_method = Some(method.into());
@@ -159,9 +194,9 @@ impl<'a> Planner<'a> {
         self.needs.early = true;
     }
 
-    /// A semi-external run may pass over the grid instead.
-    pub(crate) fn may_pass(&mut self, passes: Passes) {
-        self.needs.passes = Some(passes);
+    /// A semi-external run of a program may pass over the grid instead, if it is the only program.
+    pub(crate) fn may_pass(&mut self, passes: Option<Passes>) {
+        self.needs.passes = passes.filter(|_| self.needs.in_turn.len() == 1);
     }
 
     /// Decides the memory model, or says how much memory would be enough.
@@ -178,7 +213,7 @@ impl<'a> Planner<'a> {
                 }
             }
         }
-        Ok(Decided { job: self.job, plan, decision, sections })
+        Ok(Decided { job: self.job, plan, decision, sections, begun: None })
     }
 }
 
@@ -192,9 +227,16 @@ pub struct Decided<'a> {
     pub decision: Decision,
     /// The sections that the session opens.
     pub(crate) sections: Vec<String>,
+    /// When the run began, where that was before its session.
+    pub(crate) begun: Option<Instant>,
 }
 
 impl<'a> Decided<'a> {
+    /// The run began earlier, with what had to be done before its session.
+    pub fn since(self, begun: Instant) -> Self {
+        Self { begun: Some(begun), ..self }
+    }
+
     /// Opens the session.
     pub fn start(self) -> Result<Session<'a>> {
         Session::start(self)
@@ -217,6 +259,19 @@ impl<'a> Prepared<'a> {
     /// A run with this plan.
     pub fn new(plan: Plan, run: impl FnOnce() -> Result<Outcome> + 'a) -> Self {
         Self { plan, run: Box::new(run) }
+    }
+
+    /// The first of some ways that fits the budget. The last one takes the least memory.
+    pub fn first(mut ways: impl DoubleEndedIterator<Item = Result<Self>>) -> Result<Self> {
+        let last = ways.next_back().expect("there is a way");
+        let smallest_budget_bytes = match &last {
+            Ok(last) => last.plan.smallest_budget_bytes,
+            Err(EngineError::Memory { needed, .. }) => *needed,
+            Err(_) => return last,
+        };
+        let fits = |way: &Result<_>| !matches!(way, Err(EngineError::Memory { .. }));
+        let way = ways.find(fits).unwrap_or(last)?;
+        Ok(Self { plan: Plan { smallest_budget_bytes, ..way.plan }, ..way })
     }
 
     /// What the run will do.

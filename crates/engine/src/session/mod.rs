@@ -37,7 +37,7 @@ pub use self::{
     counters::Counters,
     reader::{Pool, Reader},
     section::OpenSection,
-    workers::Workers,
+    workers::{PerWorker, Workers},
 };
 use crate::{
     config::{MemoryModel, RunConfig},
@@ -65,7 +65,7 @@ pub struct Session<'a> {
     progress: &'a dyn RunProgress,
     plan: Option<Plan>,
     decision: Decision,
-    /// Counts all that this run reads and writes.
+    /// The graph's: it counts all that goes through the run's handle of the graph, and scratch.
     disk: Disk,
     sections: Vec<OpenSection>,
     readers: Vec<Mutex<Reader>>,
@@ -83,8 +83,10 @@ pub struct Session<'a> {
 impl<'a> Session<'a> {
     /// Opens what a plan has decided.
     pub(crate) fn start(decided: Decided<'a>) -> Result<Self> {
-        let Decided { job, plan, decision, sections } = decided;
-        Self::of(job, decision, Some(plan), &sections)
+        let Decided { job, plan, decision, sections, begun } = decided;
+        let mut session = Self::of(job, decision, Some(plan), &sections)?;
+        session.begun = begun.unwrap_or(session.begun);
+        Ok(session)
     }
 
     /// Opens `sections` without a plan. Returns them in the same order.
@@ -110,7 +112,7 @@ impl<'a> Session<'a> {
         for name in names {
             sections.push(OpenSection::open(graph, name, &mut files)?);
         }
-        let (workers, disk) = (Workers::new(config.threads.max(1)), graph.disk().counted_apart());
+        let (workers, disk) = (Workers::new(config.threads.max(1)), graph.disk().clone());
         let buffer_bytes = buffers::buffer_bytes(&sections);
         let arena = arena(config, &workers, buffer_bytes)?;
         let readers = readers(config, &disk, &files, (&arena, buffer_bytes), begun)?;
@@ -162,14 +164,20 @@ impl<'a> Session<'a> {
         found.unwrap_or_else(|| panic!("section {name} was not declared")).clone()
     }
 
+    /// These sections.
+    pub(crate) fn sections(&self, names: &[String]) -> Vec<OpenSection> {
+        names.iter().map(|name| self.section(name)).collect()
+    }
+
     /// Bytes asked of the devices so far.
     pub fn bytes_read(&self) -> u64 {
         self.disk.counters().bytes_read.load(Relaxed)
     }
 
-    /// Notes that everything is loaded.
+    /// Notes that everything is loaded that the first program of the run needs.
     pub fn loaded(&self) {
-        self.loading.store(self.begun.elapsed().as_nanos() as u64, SeqCst);
+        let nanos = self.begun.elapsed().as_nanos() as u64;
+        _ = self.loading.compare_exchange(0, nanos, SeqCst, SeqCst);
     }
 
     /// Seconds of loading.

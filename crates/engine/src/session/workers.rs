@@ -4,7 +4,7 @@
 use std::{
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     sync::{
-        Arc,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
     thread::JoinHandle,
@@ -75,8 +75,7 @@ impl Workers {
 
     /// Runs `step` on every worker and collects the results, in the order of the workers.
     pub fn map<T: Send>(&self, step: impl Fn(usize) -> T + Sync) -> Vec<T> {
-        let slots: Vec<std::sync::Mutex<Option<T>>> =
-            (0..self.count()).map(|_| std::sync::Mutex::new(None)).collect();
+        let slots: Vec<Mutex<Option<T>>> = (0..self.count()).map(|_| Mutex::new(None)).collect();
         self.run(&|index| {
             let result = step(index);
             *slots[index].lock().expect("each worker has its own slot") = Some(result);
@@ -98,11 +97,11 @@ impl Workers {
         state: impl Fn(usize) -> S + Sync,
         work: impl Fn(&mut S, std::ops::Range<u64>) + Sync,
     ) -> Vec<S> {
-        let next = std::sync::atomic::AtomicU64::new(0);
+        let next = AtomicU64::new(0);
         let body = |index: usize| {
             let mut state = state(index);
             loop {
-                let first = next.fetch_add(grain, std::sync::atomic::Ordering::Relaxed);
+                let first = next.fetch_add(grain, Relaxed);
                 if first >= len {
                     return state;
                 }
@@ -110,6 +109,26 @@ impl Workers {
             }
         };
         if len <= grain { vec![body(0)] } else { self.map(body) }
+    }
+}
+
+/// A state for each worker, which lasts longer than a step.
+pub struct PerWorker<S>(Vec<Mutex<S>>);
+
+impl<S> PerWorker<S> {
+    /// One for each of these workers.
+    pub fn new(workers: &Workers, make: impl Fn() -> S) -> Self {
+        Self((0..workers.count()).map(|_| Mutex::new(make())).collect())
+    }
+
+    /// That of a worker, for the length of a step.
+    pub fn of(&self, worker: usize) -> MutexGuard<'_, S> {
+        self.0[worker].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// All of them, between steps.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut S> {
+        self.0.iter_mut().map(|state| state.get_mut().unwrap_or_else(PoisonError::into_inner))
     }
 }
 

@@ -3,12 +3,12 @@
 use outercore_storage::Pod;
 
 use super::{block::Block, scratch::Scratch, vertex_array::VertexArray};
-use crate::error::Result;
+use crate::{error::Result, session::Session};
 
 /// Items of an interval.
 const INTERVAL: u64 = 1 << 16;
 
-/// An array with an item for each vertex, on its way to scratch.
+/// An array with an item for each vertex, on its way to memory or scratch.
 pub struct Appender<T: Pod> {
     array: VertexArray<T>,
     block: Block<T>,
@@ -19,22 +19,29 @@ pub struct Appender<T: Pod> {
 }
 
 impl<T: Pod + Copy> Appender<T> {
-    /// Bytes of memory, for so many vertices.
+    /// Bytes of memory for so many vertices, where they go to scratch.
     pub fn bytes(vertices: u64) -> u64 {
         Block::<T>::bytes(vertices.min(INTERVAL) as usize)
             + VertexArray::<T>::memory(vertices, vertices.div_ceil(INTERVAL))
     }
 
-    /// Bytes of scratch, likewise.
+    /// Bytes of scratch, then.
     pub fn disk_bytes(vertices: u64) -> u64 {
         VertexArray::<T>::disk_bytes(vertices, vertices.div_ceil(INTERVAL))
     }
 
-    /// An empty one, for so many vertices.
-    pub fn new(scratch: &Scratch, vertices: u64) -> Result<Self> {
+    /// An empty one, in memory or on scratch: where the plan has decided that values are.
+    pub fn of(session: &Session) -> Result<Self> {
+        let room = if session.decision().is_external() { 0 } else { u64::MAX };
+        Self::new(&Scratch::of(session), session.graph.connected(), room)
+    }
+
+    /// An empty one, for so many vertices. As many of the first ones as `room` bytes hold stay in
+    /// memory.
+    pub(super) fn new(scratch: &Scratch, vertices: u64, mut room: u64) -> Result<Self> {
         let steps = (0..vertices).step_by(INTERVAL as usize);
         let bounds: Vec<u64> = steps.chain([vertices]).collect();
-        let array = VertexArray::on_scratch(scratch, bounds)?;
+        let array = VertexArray::create(scratch, bounds, &mut room)?;
         Ok(Self { block: Block::new(array.widest())?, array, written: 0, filled: 0 })
     }
 

@@ -7,12 +7,14 @@
 //! - `window`: [`Window`], several intervals in memory with atomic cells.
 //! - `append`: [`Appender`], an array that is written in order.
 //! - `column`: [`Column`], an array as a result.
+//! - `levels`: [`Levels`], what a search finds.
 //! - `degrees_by_interval`: degrees in as few bytes as those of an interval take.
 
 mod append;
 mod block;
 mod column;
 mod degrees_by_interval;
+mod levels;
 mod resident;
 mod scratch;
 #[cfg(test)]
@@ -25,6 +27,7 @@ pub use append::Appender;
 pub use block::Block;
 pub use column::{Cell, Column, Isolated, Meaning, Number, NumberKind, Values};
 pub(crate) use degrees_by_interval::DegreesByInterval;
+pub use levels::{Found, Levels, OpenLevels};
 pub use scratch::Scratch;
 pub use vertex_array::VertexArray;
 pub use window::{AtomicItem, Window, cut};

@@ -93,8 +93,9 @@ fn wherever_items_are_the_results_are_the_same() {
 fn appended_items_come_in_order() {
     let folder = tempfile::tempdir().unwrap();
     let scratch = scratch(folder.path());
-    for count in [0, 1, 65_536, 150_001] {
-        let mut appender = Appender::<u32>::new(&scratch, count).unwrap();
+    let rooms = [0, 300_000, u64::MAX];
+    for (count, room) in [0, 1, 65_536, 150_001].iter().flat_map(|&n| rooms.map(|room| (n, room))) {
+        let mut appender = Appender::<u32>::new(&scratch, count, room).unwrap();
         for times in 1..3 {
             (0..count).for_each(|vertex| appender.push((vertex * times) as u32).unwrap());
             let mut next = 0;

@@ -16,7 +16,7 @@ use super::{
     resident::Resident,
     scratch::{Scratch, ScratchFile},
 };
-use crate::error::Result;
+use crate::{error::Result, plan::Planner, session::Session};
 
 /// An item for each vertex. Workers may read and change different intervals at the same time.
 pub struct VertexArray<T: Pod> {
@@ -80,6 +80,34 @@ impl<T: Pod> VertexArray<T> {
         Ok(Self { memory: Resident::zeroed(&bounds, count, HugePages::Off)?, bounds, rest })
     }
 
+    /// States what [`VertexArray::of`] takes.
+    pub fn declare(planner: &mut Planner, name: &'static str) -> Result<()> {
+        let graph = planner.job().graph;
+        let (items, intervals) = (graph.connected(), graph.grid()?.intervals.len() as u64);
+        let bytes = items * size_of::<T>() as u64;
+        planner.memory(name, [bytes, Self::memory(items, intervals)]);
+        planner.scratch(bytes);
+        Ok(())
+    }
+
+    /// The array of a run whose plan declared it, by intervals of the grid: in memory, or on
+    /// scratch while values are on storage.
+    pub fn of(session: &Session) -> Result<Self> {
+        let bounds: Arc<[u64]> = session.graph.grid()?.intervals.as_slice().into();
+        if session.decision().is_external() {
+            return Self::on_scratch(&Scratch::of(session), bounds);
+        }
+        let count = bounds.len().saturating_sub(1);
+        let memory = Resident::zeroed(&bounds, count, session.config.huge_pages)?;
+        Ok(Self { bounds, memory, rest: None })
+    }
+
+    /// The same with everything in memory, in pages as `huge` says.
+    pub(crate) fn in_memory(bounds: Arc<[u64]>, huge: HugePages) -> Result<Self> {
+        let memory = Resident::zeroed(&bounds, bounds.len() - 1, huge)?;
+        Ok(Self { bounds, memory, rest: None })
+    }
+
     /// The same with everything on scratch.
     pub fn on_scratch(scratch: &Scratch, bounds: impl Into<Arc<[u64]>>) -> Result<Self> {
         Self::create(scratch, bounds, &mut 0)
@@ -88,6 +116,11 @@ impl<T: Pod> VertexArray<T> {
     /// Bytes of memory of an interval of `items` items that stays.
     pub fn kept_bytes(items: usize) -> u64 {
         ((items * size_of::<T>()).next_multiple_of(PAGE) + PAGE) as u64
+    }
+
+    /// Bytes of memory of its intervals that stay.
+    pub(crate) fn resident_bytes(&self) -> u64 {
+        (0..self.memory.count()).map(|interval| Self::kept_bytes(self.items(interval))).sum()
     }
 
     /// Bytes of memory for an array of `items` items in `intervals` intervals on scratch.
@@ -168,6 +201,20 @@ impl<T: Pod> VertexArray<T> {
     fn in_file(&self, interval: usize) -> Option<(&Rest<T>, usize)> {
         let place = interval.checked_sub(self.memory.count())?;
         Some((self.rest.as_ref().expect("an array has all of its intervals"), place))
+    }
+}
+
+impl VertexArray<u64> {
+    /// The items as the bits of numbers.
+    pub fn into_floats(self) -> VertexArray<f64> {
+        let Self { bounds, memory, rest } = self;
+        let count = memory.count();
+        let memory = Resident::new(memory.into_memory().into_floats(), &bounds, count);
+        let rest = rest.map(|Rest { scratch, file, stores, .. }| {
+            let at_hand = Mutex::default();
+            Rest { scratch, file, stores, at_hand }
+        });
+        VertexArray { bounds, memory, rest }
     }
 }
 
@@ -261,6 +308,11 @@ impl<T: Pod + Copy> VertexArray<T> {
         pages[items * size_of::<T>()..].fill(0);
         rest.stores.fetch_add(1, Relaxed);
         rest.file.write(place, pages)
+    }
+
+    /// Memory for an interval on its way; none where all items are in memory.
+    pub fn block(&self) -> Result<Block<T>> {
+        Block::new(if self.rest.is_some() { self.widest() } else { 0 })
     }
 
     /// Shows an interval, with the number of its first item. Shown again, it is not read again.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use outercore_storage::{HugePages, HugeVec, Pod};
 
-use super::{block::Block, resident::Resident, vertex_array::VertexArray};
+use super::{resident::Resident, vertex_array::VertexArray};
 use crate::error::Result;
 
 impl<T: Pod + Copy> VertexArray<T> {
@@ -25,7 +25,7 @@ impl<T: Pod + Copy> VertexArray<T> {
 
     /// Writes the item of every vertex.
     pub fn fill(&self, mut make: impl FnMut(u64) -> T) -> Result<()> {
-        let mut block = Block::new(if self.rest.is_some() { self.widest() } else { 0 })?;
+        let mut block = self.block()?;
         (0..self.intervals()).try_for_each(|interval| {
             self.write(interval, &mut block, |items| {
                 items
@@ -39,7 +39,7 @@ impl<T: Pod + Copy> VertexArray<T> {
     /// An array made of this one, item by item; in memory where this one is.
     pub fn map<U: Pod + Copy>(&self, mut make: impl FnMut(&T) -> U) -> Result<VertexArray<U>> {
         let made = self.like()?;
-        let mut block = Block::new(if made.rest.is_some() { self.widest() } else { 0 })?;
+        let mut block = made.block()?;
         (0..self.intervals()).try_for_each(|interval| {
             self.with(interval, |_, items| {
                 made.write(interval, &mut block, |made| {

@@ -10,7 +10,7 @@ use std::{
 use outercore_storage::{HugePages, HugeVec, Pod};
 
 use super::{block::Block, vertex_array::VertexArray};
-use crate::error::Result;
+use crate::{error::Result, plan::Planner, session::Session};
 
 /// Cuts intervals with these bounds into windows of at most `most` vertices, or of one interval;
 /// returns the windows' bounds.
@@ -27,7 +27,7 @@ pub fn cut(bounds: &[u64], most: u64) -> Vec<u64> {
 }
 
 /// An item that workers can change at the same time.
-pub trait AtomicItem: Pod + Copy + Ord {
+pub trait AtomicItem: Pod + Copy + Ord + Send + Sync {
     /// Its cell.
     type Cell: Pod + Send + Sync;
     /// What a cell holds.
@@ -40,6 +40,10 @@ pub trait AtomicItem: Pod + Copy + Ord {
     fn cells(items: HugeVec<Self>) -> HugeVec<Self::Cell>;
     /// Cells as items.
     fn items(cells: HugeVec<Self::Cell>) -> HugeVec<Self>;
+    /// The item as a number of 64 bits.
+    fn bits(self) -> u64;
+    /// The item whose bits are the lowest of a number.
+    fn of_bits(bits: u64) -> Self;
 }
 
 macro_rules! atomic_item {
@@ -64,6 +68,14 @@ macro_rules! atomic_item {
             fn items(cells: HugeVec<$cell>) -> HugeVec<$item> {
                 cells.into_plain()
             }
+            #[inline(always)]
+            fn bits(self) -> u64 {
+                self.into()
+            }
+            #[inline(always)]
+            fn of_bits(bits: u64) -> $item {
+                bits as $item
+            }
         }
     };
 }
@@ -76,18 +88,54 @@ pub struct Window<T: AtomicItem> {
     vertices: Range<u64>,
     /// Memory on the way from or to scratch; `None`: the cells are the array itself.
     block: Option<Block<T>>,
+    /// What vertices have that were never in the window, and by interval whether they were.
+    fresh: Option<(T, Vec<bool>)>,
 }
 
 impl<T: AtomicItem> Window<T> {
+    /// Bytes of the smallest window: it has room for the widest interval.
+    const SMALLEST: u64 = (size_of::<T>() as u64) << 17;
+
+    /// States what [`Window::open`] takes.
+    pub fn declare(planner: &mut Planner) {
+        planner.memory("smallest window", [0, Self::SMALLEST]);
+        planner.caches([0, 1]);
+    }
+
+    /// A window of an array every item of which is `item` at first, in a run whose plan declared
+    /// it; and the bounds of all windows. Of an array in memory it has all vertices.
+    pub fn open(
+        session: &Session,
+        array: &mut VertexArray<T>,
+        item: T,
+    ) -> Result<(Self, Vec<u64>)> {
+        let most = (Self::SMALLEST + session.decision().share(1)) / size_of::<T>() as u64;
+        let windows = cut(array.bounds(), if array.rest.is_some() { most } else { u64::MAX });
+        let widest = windows.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);
+        let mut window = Self::of(array, widest, session.config.huge_pages)?;
+        if window.block.is_some() {
+            window.fresh = Some((item, vec![true; array.intervals()]));
+        } else {
+            let cells = window.cells();
+            let fill = |(): &mut (), part: Range<u64>| {
+                let part = &cells[part.start as usize..part.end as usize];
+                part.iter().for_each(|cell| T::store(cell, item));
+            };
+            session.workers.over(cells.len() as u64, 1 << 16, |_| (), fill);
+        }
+        Ok((window, windows))
+    }
+
     /// Room for at most `most` vertices of `array`, still empty. Of an array in memory it takes
     /// that memory, and has all vertices, until it is given back.
     pub fn of(array: &mut VertexArray<T>, most: u64, huge: HugePages) -> Result<Self> {
         if let Some(memory) = array.take_memory()? {
             let vertices = 0..memory.len() as u64;
-            return Ok(Self { cells: T::cells(memory), vertices, block: None });
+            return Ok(Self { cells: T::cells(memory), vertices, block: None, fresh: None });
         }
         let block = Some(Block::new(array.widest())?);
-        Ok(Self { cells: HugeVec::zeroed(most as usize, huge)?, vertices: 0..0, block })
+        let cells = HugeVec::zeroed(most as usize, huge)?;
+        Ok(Self { cells, vertices: 0..0, block, fresh: None })
     }
 
     /// The bounds of windows of at most `most` vertices of `array`; of an array in memory one with
@@ -137,8 +185,16 @@ impl<T: AtomicItem> Window<T> {
     /// the array knows them.
     pub fn load(&mut self, array: &VertexArray<T>, vertices: Range<u64>) -> Result<()> {
         self.turn_to(vertices);
-        let Self { cells, vertices, block: Some(block) } = self else { return Ok(()) };
+        let Self { cells, vertices, block: Some(block), fresh } = self else { return Ok(()) };
         for interval in array.within(vertices) {
+            if let Some((item, fresh)) = fresh
+                && std::mem::take(&mut fresh[interval])
+            {
+                let at = (array.bounds()[interval] - vertices.start) as usize;
+                let cells = &cells[at..at + array.items(interval)];
+                cells.iter().for_each(|cell| T::store(cell, *item));
+                continue;
+            }
             array.read(interval, block, |items| {
                 let at = (array.bounds()[interval] - vertices.start) as usize;
                 cells[at..].iter().zip(items).for_each(|(cell, &item)| T::store(cell, item));
@@ -149,7 +205,7 @@ impl<T: AtomicItem> Window<T> {
 
     /// Stores the items in `array`.
     pub fn store(&mut self, array: &VertexArray<T>) -> Result<()> {
-        let Self { cells, vertices, block: Some(block) } = self else { return Ok(()) };
+        let Self { cells, vertices, block: Some(block), .. } = self else { return Ok(()) };
         for interval in array.within(vertices) {
             array.write(interval, block, |items| {
                 let at = (array.bounds()[interval] - vertices.start) as usize;
@@ -172,10 +228,14 @@ impl<T: AtomicItem> Window<T> {
 
     /// Gives an array in memory its items back; of another one, stores what it has.
     pub fn give_back(mut self, array: &mut VertexArray<T>) -> Result<()> {
-        match self.block {
-            None => array.put_memory(T::items(self.cells)),
-            Some(_) => self.store(array)?,
-        }
-        Ok(())
+        self.store(array)?;
+        let Some(mut block) = self.block else {
+            array.put_memory(T::items(self.cells));
+            return Ok(());
+        };
+        let Some((item, fresh)) = self.fresh else { return Ok(()) };
+        (0..fresh.len())
+            .filter(|&interval| fresh[interval])
+            .try_for_each(|interval| array.write(interval, &mut block, |items| items.fill(item)))
     }
 }

@@ -115,6 +115,18 @@ impl<'a> ArrayEdges<'a> {
         })
     }
 
+    /// Refuses arrays that have another digest than when they were first read.
+    fn check_unchanged(&self, digest: u64) -> Result<(), GraphError> {
+        if *self.digest.get_or_init(|| digest) == digest {
+            return Ok(());
+        }
+        Err(fault(
+            self.name,
+            "the arrays changed while they were being read".to_owned(),
+            "build again when nothing writes to them",
+        ))
+    }
+
     /// The edges of `range`, and their digest.
     fn batch(&self, range: Range<usize>) -> Result<(EdgeBatch, u64), GraphError> {
         let complain = |place: usize, what: String, advice: &str| {
@@ -312,13 +324,6 @@ impl EdgeSource for ArrayEdges<'_> {
         if let Some((_, error)) = lock().take() {
             return Err(error);
         }
-        if *self.digest.get_or_init(|| sum.load(Relaxed)) != sum.load(Relaxed) {
-            return Err(fault(
-                self.name,
-                "the arrays changed while they were being read".to_owned(),
-                "build again when nothing writes to them",
-            ));
-        }
-        Ok(())
+        self.check_unchanged(sum.into_inner())
     }
 }

@@ -1,7 +1,7 @@
 //! What was read and stays in memory.
 //!
 //! - [`ListCache`]: lists, before the device. `prefix`: those at the front of the rows;
-//!   `retained_lists`: those that the last iteration has read.
+//!   `sciu` of the iterations: those that the last iteration has read.
 //! - `pinned_chunks`: chunks of the grid that stay from their first reading on; `sub_block_buffer`:
 //!   those with the most active edges, from one pass to the next.
 
@@ -15,7 +15,6 @@ use crate::session::Counters;
 
 pub(crate) mod pinned_chunks;
 pub(crate) mod prefix;
-pub(crate) mod retained_lists;
 pub(crate) mod sub_block_buffer;
 
 /// A section of the rows.

@@ -137,11 +137,6 @@ impl GridIndex {
         self.directory.interval(index as u32)
     }
 
-    /// How many intervals have hubs alone.
-    pub fn hub_intervals(&self) -> usize {
-        self.directory.intervals[1..].partition_point(|&end| end <= self.hubs)
-    }
-
     /// How many vertices there are.
     pub fn vertices_len(&self) -> u64 {
         self.vertices

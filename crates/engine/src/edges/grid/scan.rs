@@ -16,9 +16,9 @@ use super::{
     index::GridIndex,
 };
 use crate::{
-    costs::Scan,
     edges::cache::pinned_chunks::PinnedChunks,
     error::{self, EngineError, Result},
+    iterate::io_scheduling::Scan,
     session::{OpenSection, Session},
 };
 

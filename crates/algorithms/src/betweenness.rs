@@ -1,0 +1,344 @@
+//! Betweenness (Brandes, 2001): how many shortest paths lead over a vertex, each pair of vertices
+//! counting as one.
+//!
+//! Sources are searched in batches, side by side. Forwards, shortest paths are counted level by
+//! level. Backwards, from the deepest level to the sources, a vertex of a level sends
+//! (1 + dependency) / paths to its predecessors, whose dependencies these are. Scores are sums of
+//! dependencies. There are two methods:
+//!
+//! - `batches`: a program forwards and one backwards, which goes on from the values of the first.
+//!   One scan of the edges serves all sources of a batch. Runs in every memory model.
+//! - `lists`: [`PathCounts`] of the engine, with what a vertex keeps in memory. For few sources.
+//!
+//! Memory of `batches`: for each vertex a score, and for each lane of a batch two numbers of 64
+//! bits and one of 32. Of `lists`: a score, and for each of 8, 4 or 1 sources 9 bytes, at least 12.
+//!
+//! Scores are not normalised. In an undirected graph they are halved: each path is found from both
+//! ends. Parallel edges are paths of their own.
+
+use std::sync::Arc;
+
+use outercore_engine::{
+    Column, Isolated, Job, MemoryModel, Pod, Result, VertexArray,
+    execute::Iterations,
+    monoid::Sums,
+    named,
+    plan::{Planner, Prepared, Resource},
+    program::{Activity, Context, IterationEnd, Next, PathCounts, Start, VertexProgram},
+    session::Session,
+};
+use outercore_graph::Direction;
+
+use crate::algorithm::{Algorithm, Source, locate, method};
+
+/// Betweenness of all vertices, from some sources or all of them.
+#[derive(Clone, Debug, Default)]
+pub struct Betweenness {
+    /// The sources; none: every vertex.
+    pub sources: Vec<Source>,
+    /// How it goes about it; `None`: the plan decides.
+    pub method: Option<Method>,
+    /// Rows of the summary.
+    pub top: usize,
+}
+
+named! {
+    /// How sources are searched.
+    #[derive(Debug)]
+    pub enum Method: "method" {
+        /// In batches: a scan of the edges serves many sources.
+        Batches = "batches",
+        /// A few at once: lists are read level by level.
+        Lists = "lists",
+    }
+}
+use Method::{Batches, Lists};
+
+/// What a vertex keeps of `L` sources, each in a lane of its own.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct Entry<const L: usize, const MARKS: usize> {
+    /// Shortest paths from the source of each lane.
+    paths: [f64; L],
+    /// The dependency of each lane's source on this vertex.
+    dependency: [f64; L],
+    /// The dependencies of all sources of earlier batches.
+    score: f64,
+    /// For each lane one more than the level, 0: not reached. Then, as bits, the lanes that are
+    /// active. The rest fills a word.
+    marks: [u32; MARKS],
+}
+
+// SAFETY: numbers of 64 bits, and of 32 bits an even number (see `Entry::with`): no padding;
+// every bit pattern valid, nothing to drop.
+unsafe impl<const L: usize, const MARKS: usize> Pod for Entry<L, MARKS> {}
+
+impl<const L: usize, const MARKS: usize> Entry<L, MARKS> {
+    /// One that no source has reached.
+    fn with(score: f64) -> Self {
+        const { assert!(MARKS > L && MARKS.is_multiple_of(2), "marks fill whole words") };
+        Self { paths: [0.0; L], dependency: [0.0; L], score, marks: [0; MARKS] }
+    }
+
+    /// The sum of all dependencies: source by source in wide batches, else batch by batch.
+    fn total(&self) -> f64 {
+        if L == WIDE {
+            self.dependency.iter().fold(self.score, |sum, dependency| sum + dependency)
+        } else {
+            self.score + self.dependency.iter().sum::<f64>()
+        }
+    }
+
+    /// Makes the lanes active of which `is_active` says so; returns whether one is.
+    #[inline(always)]
+    fn activate(&mut self, mut is_active: impl FnMut(&mut Self, usize) -> bool) -> bool {
+        let mut active = 0;
+        for lane in 0..L {
+            active |= u32::from(is_active(self, lane)) << lane;
+        }
+        self.marks[L] = active;
+        active != 0
+    }
+
+    /// What active lanes send.
+    #[inline(always)]
+    fn sent(&self, share: impl Fn(usize) -> f64) -> Sums<L> {
+        let is_active = |lane: usize| self.marks[L] >> lane & 1 == 1;
+        Sums(std::array::from_fn(|lane| if is_active(lane) { share(lane) } else { 0.0 }))
+    }
+}
+
+/// Counts shortest paths, level by level; or, with `BACK`, gathers dependencies, from the deepest
+/// level to the sources.
+struct Sweep<const L: usize, const MARKS: usize, const BACK: bool> {
+    /// Forwards, the source of each lane; lanes without one are idle.
+    sources: Vec<u64>,
+    /// Backwards, one more than the deepest level.
+    deepest: u32,
+}
+
+impl<const L: usize, const MARKS: usize, const BACK: bool> Sweep<L, MARKS, BACK> {
+    /// Goes on from what a vertex keeps; returns whether it is active.
+    fn begin(&self, vertex: u64, entry: &mut Entry<L, MARKS>) -> bool {
+        if BACK {
+            return entry.activate(|entry, lane| entry.marks[lane] == self.deepest);
+        }
+        *entry = Entry::with(entry.total());
+        entry.activate(|entry, lane| {
+            let begins = self.sources.get(lane) == Some(&vertex);
+            if begins {
+                (entry.paths[lane], entry.marks[lane]) = (1.0, 1);
+            }
+            begins
+        })
+    }
+}
+
+impl<const L: usize, const MARKS: usize, const BACK: bool> VertexProgram for Sweep<L, MARKS, BACK> {
+    type Value = Entry<L, MARKS>;
+    type Signal = Sums<L>;
+    type Message = Sums<L>;
+
+    /// Backwards, a vertex without successors has no message, and sends all the same.
+    const ACTIVITY: Activity = if BACK { Activity::AllApply } else { Activity::Frontier };
+    const DIRECTIONS: &'static [Direction] =
+        if BACK { &[Direction::In] } else { &[Direction::Out] };
+
+    fn start(&self) -> Start {
+        Start::Vertices(self.sources.clone())
+    }
+
+    fn init(&self, vertex: u64, _: u32) -> Self::Value {
+        let mut entry = Entry::with(0.0);
+        self.begin(vertex, &mut entry);
+        entry
+    }
+
+    #[inline(always)]
+    fn scatter(&self, _: u64, entry: &Self::Value, _: u32) -> Option<Sums<L>> {
+        Some(if BACK {
+            entry.sent(|lane| (1.0 + entry.dependency[lane]) / entry.paths[lane])
+        } else {
+            entry.sent(|lane| entry.paths[lane])
+        })
+    }
+
+    #[inline(always)]
+    fn carry(&self, signal: Sums<L>, _: f64) -> Sums<L> {
+        signal
+    }
+
+    #[inline(always)]
+    fn apply(&self, context: &Context, _: u64, entry: &mut Self::Value, message: Sums<L>) -> bool {
+        let iteration = context.iteration as u32;
+        entry.activate(|entry, lane| {
+            let mark = entry.marks[lane];
+            if BACK && mark == self.deepest - iteration - 1 {
+                entry.dependency[lane] = entry.paths[lane] * message.0[lane];
+                return true;
+            }
+            let reached = !BACK && mark == 0 && message.0[lane] > 0.0;
+            if reached {
+                (entry.paths[lane], entry.marks[lane]) = (message.0[lane], iteration + 2);
+            }
+            reached
+        })
+    }
+
+    fn end_iteration(&mut self, end: &IterationEnd) -> Next {
+        // The sources themselves have no dependency.
+        let before_sources = u64::from(self.deepest) > end.iterations + 2;
+        let more = if BACK { before_sources } else { end.active > 0 };
+        if more { Next::Iteration } else { Next::End }
+    }
+}
+
+/// Adds the dependencies of sources to the scores of earlier ones; returns the scores and the
+/// number of iterations.
+type Search =
+    Box<dyn Fn(&Session, &[u64], Option<VertexArray<f64>>) -> Result<(VertexArray<f64>, u64)>>;
+
+/// Declares batches of `L` sources.
+fn batches<const L: usize, const MARKS: usize>(planner: &mut Planner) -> Result<Search> {
+    let forwards = |batch: &[u64]| Sweep::<L, MARKS, false> { sources: batch.into(), deepest: 0 };
+    let backwards = |deepest| Sweep::<L, MARKS, true> { sources: Vec::new(), deepest };
+    let ahead = Iterations::declare(planner, &forwards(&[]), None)?;
+    let back = Iterations::declare(planner, &backwards(0), None)?;
+    let what = format!("of {L} sources, each scan is for all of them");
+    planner.method(what.clone());
+    planner.external_method(what);
+    Ok(Box::new(move |session, mut left, scores| {
+        let mut iterations = 0;
+        let mut values =
+            scores.map(|scores| scores.map(|&score| Entry::with(score))).transpose()?;
+        loop {
+            let (batch, rest) = left.split_at(L.min(left.len()));
+            let mut program = forwards(batch);
+            let mut ended = match values {
+                None => ahead.run(session, &mut program)?,
+                Some(values) => ahead.go_on(session, &mut program, values, Sweep::begin)?,
+            };
+            iterations += ended.iterations;
+            // The last iteration reached nothing.
+            let deepest = ended.iterations as u32;
+            if deepest > 2 {
+                let mut program = backwards(deepest);
+                ended = back.go_on(session, &mut program, ended.values, Sweep::begin)?;
+                iterations += ended.iterations;
+            }
+            if rest.is_empty() {
+                return Ok((ended.values.map(Entry::total)?, iterations));
+            }
+            (left, values) = (rest, Some(ended.values));
+        }
+    }))
+}
+
+/// Declares searches on the lists, from `L` sources side by side.
+fn lists<const L: usize>(planner: &mut Planner) -> Result<Search> {
+    let paths = planner.declare(PathCounts { lanes: L })?;
+    Ok(Box::new(move |session, sources, _| {
+        paths.open(session)?.run(session, sources, |paths, sum| {
+            let dependency = paths * sum;
+            [dependency, (1.0 + dependency) / paths]
+        })
+    }))
+}
+
+/// A way to search.
+struct Way {
+    method: Method,
+    /// Whether what a vertex keeps is on storage.
+    stored: bool,
+    /// Sources side by side.
+    lanes: usize,
+    /// So many sources are too few.
+    few: usize,
+    declare: fn(&mut Planner) -> Result<Search>,
+}
+
+/// Sources of a batch with values in memory.
+const WIDE: usize = 16;
+
+/// All ways, in the order in which they are tried. Batches on storage are followed by narrower
+/// ones, for the sources that are left.
+const WAYS: [Way; 7] = [
+    Way { method: Batches, stored: false, lanes: WIDE, few: 8, declare: batches::<WIDE, 18> },
+    Way { method: Lists, stored: false, lanes: 8, few: 4, declare: lists::<8> },
+    Way { method: Lists, stored: false, lanes: 4, few: 1, declare: lists::<4> },
+    Way { method: Lists, stored: false, lanes: 1, few: 0, declare: lists::<1> },
+    Way { method: Batches, stored: true, lanes: 15, few: 5, declare: batches::<15, 16> },
+    Way { method: Batches, stored: true, lanes: 3, few: 1, declare: batches::<3, 4> },
+    Way { method: Batches, stored: true, lanes: 1, few: 0, declare: batches::<1, 2> },
+];
+
+impl Betweenness {
+    /// A run in the first of these ways, from sources with edges.
+    fn by<'a>(
+        &'a self,
+        job: Job<'a>,
+        ways: &'static [Way],
+        sources: Arc<[u64]>,
+    ) -> Result<Prepared<'a>> {
+        let (first, mut planner) = (&ways[0], Planner::new(self.name(), job));
+        let ways = if first.stored { ways } else { &ways[..1] };
+        let why = match first.method {
+            Batches if first.stored => "values are on storage",
+            Batches => "there are many sources",
+            Lists => "takes least memory for each source",
+        };
+        let (method, why) = method(self.method, (first.method, why));
+        let searches = ways.iter().map(|way| (way.declare)(&mut planner));
+        let searches = searches.collect::<Result<Vec<_>>>()?;
+        planner.runs(method.name(), why);
+        if !first.stored {
+            planner.never_external();
+        }
+        Ok(planner.decide()?.prepared(move |session| {
+            let (mut left, mut found, mut iterations) = (&sources[..], None, 0);
+            for (at, (way, search)) in (1..).zip(ways.iter().zip(&searches)) {
+                let rest = left.len() % way.lanes;
+                let rest = if rest > way.few || at == ways.len() { 0 } else { rest };
+                let (now, rest) = left.split_at(left.len() - rest);
+                if !now.is_empty() || at == ways.len() && found.is_none() {
+                    let (scores, more) = search(session, now, found)?;
+                    (left, found, iterations) = (rest, Some(scores), iterations + more);
+                }
+            }
+            let mut scores = found.expect("the last way takes what is left");
+            if !session.graph.directed() {
+                scores = scores.map(|score| score / 2.0)?;
+            }
+            let wanted = if self.sources.is_empty() { sources.len() } else { self.sources.len() };
+            let column = Column::new("betweenness", scores).isolated(Isolated::Value(0.0));
+            let results = session.results(iterations).figure("sources", wanted as u64);
+            Ok(results.column(column).ranked(self.top)?.outcome())
+        }))
+    }
+}
+
+impl Algorithm for Betweenness {
+    fn name(&self) -> &'static str {
+        "betweenness"
+    }
+
+    fn prepare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
+        let all = 0..job.graph.connected();
+        let located = self.sources.iter().map(|source| locate(job.graph, source));
+        let located = located.collect::<Result<Vec<_>>>()?;
+        let sources: Arc<[u64]> = match located.len() {
+            0 => all.collect(),
+            _ => located.iter().copied().filter(|source| all.contains(source)).collect(),
+        };
+        let wanted = sources.len().max(located.len());
+        let external = job.config.model.map(|model| model == MemoryModel::FullyExternal);
+        let suits = |way: &Way| {
+            let enough = wanted > way.few || way.lanes == WIDE && self.method.is_some();
+            let asked = self.method.is_none_or(|method| method == way.method);
+            let lists = self.method == Some(Lists);
+            enough && asked && (lists || external.is_none_or(|external| external == way.stored))
+        };
+        let ways = (0..WAYS.len()).filter(|&at| suits(&WAYS[at]));
+        Prepared::first(ways.map(|at| self.by(job, &WAYS[at..], Arc::clone(&sources))))
+    }
+}

@@ -1,0 +1,182 @@
+//! Breadth-first search: the distance in edges of every vertex from one, and a parent on the level
+//! before.
+//!
+//! `direction-optimizing` (Beamer, Asanovic and Patterson, SC'12) is a [`Search`] of the engine: it
+//! pushes small frontiers and pulls large ones. `messages` is what Seraph (FAST'24) runs: a program
+//! whose messages may come in any order, so that vertices may be computed early.
+//!
+//! A vertex's parent is its in-neighbor of the level before with the smallest internal id, with
+//! either method and whatever the threads do.
+//!
+//! Memory for each vertex: 8 bytes for level and parent, and three bits; beside the lists.
+//!
+//! In a message level and parent are one number, the level in the upper half: the smaller one is
+//! the better one.
+
+use outercore_engine::{
+    Column, Job, Outcome, Result, Values,
+    execute::Iterations,
+    monoid::Min,
+    named,
+    plan::{Planner, Prepared, Resource},
+    program::{Context, Monotone, Search, Start, VertexProgram},
+    session::Session,
+};
+
+use crate::algorithm::{Algorithm, Source, fits_32_bits, locate, method};
+
+/// Breadth-first search from one vertex.
+#[derive(Clone, Debug)]
+pub struct Bfs {
+    /// Where it starts.
+    pub source: Source,
+    /// How it goes about it; `None`: the plan decides.
+    pub method: Option<Method>,
+}
+
+named! {
+    /// How a search goes about it.
+    #[derive(Debug)]
+    pub enum Method: "method" {
+        /// Small frontiers are pushed, large ones pulled.
+        DirectionOptimizing = "direction-optimizing",
+        /// Vertices send their levels to their neighbors.
+        Messages = "messages",
+    }
+}
+
+/// A search from one vertex, by messages.
+struct Program {
+    source: u64,
+}
+
+/// Not reached.
+const NOWHERE: u64 = u64::MAX;
+
+impl VertexProgram for Program {
+    type Value = u64;
+    type Signal = u64;
+    type Message = Min<u64>;
+
+    fn start(&self) -> Start {
+        Start::Vertices(vec![self.source])
+    }
+
+    fn init(&self, vertex: u64, _: u32) -> u64 {
+        if vertex == self.source { vertex } else { NOWHERE }
+    }
+
+    fn scatter(&self, vertex: u64, value: &u64, _: u32) -> Option<u64> {
+        Some(((value >> 32) + 1) << 32 | vertex)
+    }
+
+    #[inline(always)]
+    fn carry(&self, signal: u64, _: f64) -> Min<u64> {
+        Min(signal)
+    }
+
+    fn apply(&self, _: &Context, _: u64, value: &mut u64, message: Min<u64>) -> bool {
+        // Another parent on the same level matters to no other vertex.
+        let better = message.0 >> 32 < *value >> 32;
+        *value = message.0.min(*value);
+        better
+    }
+}
+
+impl Monotone for Program {}
+
+/// What a search reached.
+#[derive(Default)]
+struct Reach {
+    vertices: u64,
+    /// The last level.
+    last: u64,
+    /// The sum of all levels.
+    sum: u64,
+}
+
+impl Reach {
+    fn add(&mut self, level: u64, vertices: u64) {
+        self.vertices += vertices;
+        self.last = self.last.max(level);
+        self.sum += level * vertices;
+    }
+}
+
+impl Algorithm for Bfs {
+    fn name(&self) -> &'static str {
+        "bfs"
+    }
+
+    fn prepare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
+        fits_32_bits(job.graph, self.name())?;
+        let source = locate(job.graph, &self.source)?;
+        let usual = if job.config.wants_monotone() {
+            (Method::Messages, "vertices may be computed early")
+        } else {
+            (Method::DirectionOptimizing, "reads fewest lists")
+        };
+        let (method, why) = method(self.method, usual);
+        let mut planner = Planner::new(self.name(), job);
+        planner.runs(method.name(), why);
+        match method {
+            Method::DirectionOptimizing => search(planner, source),
+            Method::Messages => messages(planner, source),
+        }
+    }
+}
+
+fn search(mut planner: Planner, source: u64) -> Result<Prepared> {
+    let search = planner.declare(Search::along_edges(planner.job()))?;
+    Ok(planner.decide()?.prepared(move |session| {
+        let (mut search, mut reach) = (search.open(session)?, Reach::default());
+        if source < session.graph.connected() {
+            search.run(session, source, |level| reach.add(level.number, level.vertices))?;
+        }
+        let [levels, parents] = search.into_levels().into_arrays(session)?;
+        outcome(session, (source, reach.last + 1), reach, [levels.into(), parents.into()])
+    }))
+}
+
+fn messages(mut planner: Planner, source: u64) -> Result<Prepared> {
+    let mut program = Program { source };
+    let iterations = Iterations::declare_monotone(&mut planner, &program)?;
+    Ok(planner.decide()?.prepared(move |session| {
+        let ended = iterations.run(session, &mut program)?;
+        let mut reach = Reach::default();
+        ended.values.for_each(|_, &value| {
+            if value != NOWHERE {
+                reach.add(value >> 32, 1);
+            }
+        })?;
+        let half = |half: fn(u64) -> u64| {
+            let of = |&value: &u64| if value == NOWHERE { u32::MAX } else { half(value) as u32 };
+            ended.values.map(of).map(Values::from)
+        };
+        let columns = [half(|value| value >> 32)?, half(|value| value & u64::from(u32::MAX))?];
+        outcome(session, (source, ended.iterations), reach, columns)
+    }))
+}
+
+/// The results of a search from a source in so many iterations. An isolated source reaches itself.
+fn outcome(
+    session: &Session,
+    (source, iterations): (u64, u64),
+    mut reach: Reach,
+    [levels, parents]: [Values; 2],
+) -> Result<Outcome> {
+    let alone = (source >= session.graph.connected()).then_some(source);
+    if alone.is_some() {
+        reach.add(0, 1);
+    }
+    let own = |value: f64| alone.map(|source| (source, value));
+    Ok(session
+        .results(iterations)
+        .figure("source", session.graph.key_of(source)?)
+        .figure("reached", reach.vertices)
+        .figure("levels", reach.last + 1)
+        .figure("level_sum", reach.sum)
+        .column(Column::new("level", levels).except(own(0.0)))
+        .column(Column::of_vertices("parent", parents).except(own(source as f64)))
+        .outcome())
+}

@@ -1,0 +1,232 @@
+//! Connected components (weak ones, in a directed graph), each named by its smallest internal id:
+//! its vertex of the highest degree.
+//!
+//! - `scan`: union-find over one scan of all edges ([`forest`]), whatever the graph's diameter.
+//! - `sampled`: every vertex is linked to its first neighbor, which joins most of them to the hubs;
+//!   then only vertices outside of the largest component read their lists (Afforest; Sutton,
+//!   Ben-Nun and Barak, IPDPS'18). Every edge that leaves the component is in the list of its other
+//!   end, so none is missed; in a directed graph that takes the incoming lists, too. Where that
+//!   would read more than half of a scan, there is a scan.
+//! - `labels`: the smallest label spreads until no vertex gets another one, as Seraph (FAST'24) and
+//!   plain streaming systems (GridGraph, ATC'15) do. Labels may come early. For undirected graphs:
+//!   they travel along outgoing edges.
+//!
+//! Memory: 8 bytes for each vertex, or a window of parents while values are on storage.
+
+use outercore_engine::{
+    Column, EngineError, Isolated, Job, Outcome, Precompute, Preset, ReadPolicy, Result,
+    VertexArray,
+    execute::Iterations,
+    frontier::Frontier,
+    monoid::Min,
+    named,
+    plan::{Planner, Prepared, Resource},
+    program::{
+        Context, EdgeScan, Monotone, OpenSomeEdges, SomeEdges, Start, VertexProgram,
+        forest::{self, Sets, Trees},
+    },
+    session::Session,
+};
+use outercore_graph::Direction;
+
+use crate::algorithm::{Algorithm, fits_32_bits, method};
+
+/// Connected components.
+#[derive(Clone, Debug, Default)]
+pub struct Components {
+    /// How; `None`: chosen by the plan.
+    pub method: Option<Method>,
+}
+
+named! {
+    /// How components are found.
+    #[derive(Debug)]
+    pub enum Method: "method" {
+        /// First neighbors, then the lists of vertices outside of the largest component.
+        Sampled = "sampled",
+        /// Union-find over one scan of all edges.
+        Scan = "scan",
+        /// Labels that spread along edges.
+        Labels = "labels",
+    }
+}
+
+/// Bytes of the smallest window of parents, the widest interval, and of what waits for others.
+const LEAST: u64 = (4 << 17) + (2 << 20);
+
+impl Components {
+    /// The method, and why.
+    fn choose(&self, job: Job) -> Result<(Method, &'static str)> {
+        let Job { graph, config, .. } = job;
+        let early = config.precompute.is_some_and(|precompute| precompute != Precompute::Off);
+        if graph.directed() && (early || self.method == Some(Method::Labels)) {
+            let switch = if early { "--precompute" } else { "--method labels" };
+            return Err(EngineError::Usage(format!(
+                "{switch}: labels do not spread against the edges of a directed graph; leave it out"
+            )));
+        }
+        let spreads = config.wants_monotone() || config.preset == Preset::Streaming;
+        let usual = if spreads && !graph.directed() {
+            (Method::Labels, "vertices may be computed early, or edges are streamed")
+        } else if config.read == ReadPolicy::Full {
+            (Method::Scan, "all edges are to be read")
+        } else {
+            (Method::Sampled, "where first neighbors are kept, reads least")
+        };
+        Ok(method(self.method, usual))
+    }
+}
+
+/// Links all vertices that have edges with each other, if that reads less than half of a scan of
+/// `scan` bytes or was asked for; `false`: edges are left to be looked at.
+fn sample(
+    session: &Session,
+    some: &OpenSomeEdges,
+    trees: Trees<true>,
+    scan: u64,
+    asked: bool,
+) -> Result<bool> {
+    let link = |vertex, neighbor| _ = trees.link(vertex as u32, neighbor as u32);
+    some.first_neighbors(session, link)?;
+    // A vertex in this one's component needs no list: the same component for both directions, or an
+    // edge from one that was left out to one that is could be missed.
+    let member = trees.of_the_largest();
+    let mut outside = Frontier::new(session.graph.connected(), session.config.huge_pages)?;
+    outside.fill();
+    let width = u64::from(session.graph.manifest().neighbor_bytes);
+    for direction in [Direction::Out, Direction::In] {
+        let within = trees.root(member);
+        outside.retain(&session.workers, |vertex| trees.root(vertex as u32) != within);
+        // An undirected graph has all edges in one direction.
+        if outside.is_empty() || session.graph.rows(direction) != Some(direction) {
+            break;
+        }
+        let lists = some.lists(session, direction)?;
+        let lists = lists.all(session);
+        let edges = lists.edges_of(&outside);
+        if direction == Direction::Out && !asked && 2 * edges * width > scan {
+            return Ok(false);
+        }
+        lists.for_each(
+            edges,
+            |group| outside.word(group),
+            |_| (),
+            |(), vertex, list| list.neighbors().for_each(|other| link(vertex, other)),
+        )?;
+    }
+    Ok(true)
+}
+
+/// The spreading of labels.
+struct Labels;
+
+impl VertexProgram for Labels {
+    type Value = u32;
+    type Signal = u32;
+    type Message = Min<u32>;
+
+    fn start(&self) -> Start {
+        Start::All
+    }
+
+    fn init(&self, vertex: u64, _: u32) -> u32 {
+        vertex as u32
+    }
+
+    fn scatter(&self, _: u64, label: &u32, _: u32) -> Option<u32> {
+        Some(*label)
+    }
+
+    #[inline(always)]
+    fn carry(&self, signal: u32, _: f64) -> Min<u32> {
+        Min(signal)
+    }
+
+    fn apply(&self, _: &Context, _: u64, label: &mut u32, message: Min<u32>) -> bool {
+        let better = message.0 < *label;
+        *label = message.0.min(*label);
+        better
+    }
+}
+
+impl Monotone for Labels {}
+
+/// The results of a run that left these labels; `room` bytes may be taken to count them.
+fn results(
+    session: &Session,
+    labels: VertexArray<u32>,
+    iterations: u64,
+    room: u64,
+) -> Result<Outcome> {
+    let (graph, sets) = (session.graph, Sets::of(&labels, room)?);
+    let isolated = graph.vertices() - graph.connected();
+    Ok(session
+        .results(iterations)
+        .figure("components", sets.count + isolated)
+        .figure("largest", sets.largest.max(u64::from(isolated > 0)))
+        .column(Column::of_vertices("component", labels).isolated(Isolated::Own))
+        .outcome())
+}
+
+fn by_labels(mut planner: Planner) -> Result<Prepared> {
+    let labels = Iterations::declare_monotone(&mut planner, &Labels)?;
+    Ok(planner.decide()?.prepared(move |session| {
+        let ended = labels.run(session, &mut Labels)?;
+        results(session, ended.values, ended.iterations, 1 << 20)
+    }))
+}
+
+impl Algorithm for Components {
+    fn name(&self) -> &'static str {
+        "components"
+    }
+
+    fn prepare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
+        let Job { graph, config, .. } = job;
+        fits_32_bits(graph, self.name())?;
+        let (method, why) = self.choose(job)?;
+        let mut planner = Planner::new(self.name(), job);
+        if method == Method::Labels {
+            planner.runs(method.name(), why);
+            return by_labels(planner);
+        }
+        let edges = planner.declare(EdgeScan::Always)?;
+        let some = (method == Method::Sampled).then(|| planner.declare(SomeEdges)).transpose()?;
+        VertexArray::<u32>::declare(&mut planner, "labels")?;
+        planner.memory("sizes", [graph.connected() * 4, 0]);
+        planner.memory("smallest window, logs", [0, LEAST]);
+        planner.scans(Some(1));
+        planner.method("union-find");
+        planner.external_method("union-find by windows of vertices, each edge once");
+        let mut decided = planner.decide()?;
+        let some = some.filter(|some| some.fits(graph, &decided.decision));
+        let (method, why) = match (some, method) {
+            (None, Method::Sampled) => (Method::Scan, "no first neighbors, or no room for lists"),
+            _ => (method, why),
+        };
+        if self.method.is_some_and(|asked| asked != method) {
+            let what = "--method sampled needs incoming edges and, in memory, all parents";
+            return Err(EngineError::Usage(what.to_owned()));
+        }
+        decided.plan.method = format!("{} ({why}): {}", method.name(), decided.plan.method);
+        if some.is_some() {
+            // One scan at the most.
+            decided.plan.expected_bytes_read = None;
+        }
+        let asked = self.method.is_some() || config.read == ReadPolicy::OnDemand;
+        Ok(decided.prepared(move |session| {
+            let (edges, some) = (edges.open(session)?, some.map(|some| some.open(session)));
+            let labels = VertexArray::of(session)?;
+            session.loaded();
+            let (mark, room, mut mode) = (session.mark(), session.decision().room, "full");
+            let labels = forest::join(session, &edges, labels, room, |trees| {
+                let Some(some) = some.transpose()? else { return Ok(false) };
+                let done = sample(session, &some, trees, edges.bytes(graph), asked)?;
+                mode = if done { "on-demand" } else { mode };
+                Ok(done)
+            })?;
+            session.end_iteration(&mark, graph.connected(), mode);
+            results(session, labels, 1, room)
+        }))
+    }
+}

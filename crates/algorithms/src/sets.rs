@@ -1,0 +1,235 @@
+//! Sets of smaller neighbors, as blocks of bits: a [`Set`] of one vertex, and a [`SetWindow`] of
+//! those of consecutive vertices.
+//!
+//! A set is kept as the words of a bitmap that are not zero, with their numbers (as in Han, Zou and
+//! Yu, SIGMOD 2018): in the order of degrees neighbors crowd at the front, so that one AND of two
+//! words finds many common ones.
+//!
+//! ```text
+//! neighbors   1 5 63    130 131
+//! words       0         2
+//! bits        1 5 63    2 3
+//! ```
+
+use std::{
+    ops::Range,
+    sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed},
+};
+
+use outercore_engine::{HugePages, HugeVec, Result, program::Batch};
+
+/// How many middle vertices ahead the place of a set is asked for.
+const FAR: usize = 8;
+/// How many middle vertices ahead a set is asked for.
+const NEAR: usize = 3;
+
+/// A vertex's smaller neighbors, each once: as numbers and as blocks.
+pub struct Set {
+    /// The neighbors, ascending.
+    pub ids: Vec<u32>,
+    incoming: Vec<u32>,
+    mutual: Vec<u32>,
+    /// The numbers of the words, ascending.
+    pub words: Vec<u32>,
+    /// The words.
+    pub bits: Vec<u64>,
+    /// Those to which edges lead both ways; empty where that does not matter.
+    pub both: Vec<u64>,
+}
+
+impl Set {
+    /// Bytes for a vertex with so many edges.
+    pub fn bytes(edges: u64) -> u64 {
+        edges * 32
+    }
+
+    /// An empty set; its memory is that of a vertex with so many edges, from the start.
+    pub fn new(edges: u64) -> Self {
+        let edges = edges as usize;
+        let ids = || Vec::with_capacity(edges);
+        Self {
+            ids: ids(),
+            incoming: ids(),
+            mutual: ids(),
+            words: ids(),
+            bits: Vec::with_capacity(edges),
+            both: Vec::with_capacity(edges),
+        }
+    }
+
+    /// Takes the set of `vertex` from a batch.
+    pub fn collect(&mut self, batch: &[Batch], vertex: u64, reciprocal: bool) {
+        ascending(&mut self.ids, &batch[0], vertex);
+        self.mutual.clear();
+        if let Some(batch) = batch.get(1) {
+            ascending(&mut self.incoming, batch, vertex);
+            if reciprocal {
+                shared(&mut self.mutual, &self.ids, &self.incoming);
+            }
+            self.ids.extend_from_slice(&self.incoming);
+            self.ids.sort_unstable();
+            self.ids.dedup();
+        }
+        self.words.clear();
+        self.bits.clear();
+        self.both.clear();
+        for &id in &self.ids {
+            if self.words.last() != Some(&(id >> 6)) {
+                self.words.push(id >> 6);
+                self.bits.push(0);
+            }
+            *self.bits.last_mut().expect("just pushed") |= 1 << (id & 63);
+        }
+        if reciprocal {
+            self.both.resize(self.words.len(), 0);
+            for &id in &self.mutual {
+                let at = self.words.partition_point(|&word| word < id >> 6);
+                self.both[at] |= 1 << (id & 63);
+            }
+        }
+    }
+
+    /// Blocks at the front whose words are before this one.
+    pub fn low(&self, word: usize) -> usize {
+        self.words.partition_point(|&other| (other as usize) < word)
+    }
+
+    /// Whether edges lead both ways between this set's vertex and its neighbor `id`, which is in
+    /// block `block`.
+    pub fn is_mutual(&self, block: usize, id: u32) -> bool {
+        self.both[block] >> (id & 63) & 1 == 1
+    }
+}
+
+/// A list of a batch, sorted, without repetitions.
+fn ascending(ids: &mut Vec<u32>, batch: &Batch, vertex: u64) {
+    ids.clear();
+    ids.extend(batch.neighbors(vertex));
+    if !ids.is_sorted() {
+        ids.sort_unstable();
+    }
+    ids.dedup();
+}
+
+/// Adds to `common` what two ascending lists have in common.
+fn shared(common: &mut Vec<u32>, left: &[u32], right: &[u32]) {
+    let mut right = right.iter().copied().peekable();
+    for &id in left {
+        while right.next_if(|&other| other < id).is_some() {}
+        if right.peek() == Some(&id) {
+            common.push(id);
+        }
+    }
+}
+
+/// The sets of consecutive vertices, in memory.
+pub struct SetWindow {
+    /// The first vertex.
+    pub first: u64,
+    /// How many vertices there are.
+    pub len: usize,
+    /// Where each set begins; one more than there are vertices.
+    starts: HugeVec<u32>,
+    /// As in a [`Set`], set after set.
+    pub words: HugeVec<AtomicU32>,
+    /// Likewise.
+    pub bits: HugeVec<AtomicU64>,
+    /// Likewise.
+    pub both: HugeVec<AtomicU64>,
+}
+
+impl SetWindow {
+    /// Bytes of a window of so many blocks.
+    pub fn bytes(blocks: u64, reciprocal: bool) -> u64 {
+        blocks * if reciprocal { 22 } else { 14 } + 4
+    }
+
+    /// Blocks of a window of so many bytes.
+    pub fn blocks_in(bytes: u64, reciprocal: bool) -> u64 {
+        bytes / if reciprocal { 22 } else { 14 }
+    }
+
+    /// An empty window for so many blocks, and half as many vertices.
+    pub fn new(blocks: u64, reciprocal: bool, huge: HugePages) -> Result<Self> {
+        let blocks = blocks as usize;
+        Ok(Self {
+            first: 0,
+            len: 0,
+            starts: HugeVec::zeroed(blocks / 2 + 1, huge)?,
+            words: HugeVec::zeroed(blocks, huge)?,
+            bits: HugeVec::zeroed(blocks, huge)?,
+            both: HugeVec::zeroed(if reciprocal { blocks } else { 0 }, huge)?,
+        })
+    }
+
+    /// Empties it; the next vertex to be added is `first`.
+    pub fn clear(&mut self, first: u64) {
+        (self.first, self.len) = (first, 0);
+    }
+
+    /// Lays out further vertices with so many blocks each; `false`, and nothing done, where they do
+    /// not fit.
+    pub fn extend(&mut self, blocks: impl ExactSizeIterator<Item = u32>) -> bool {
+        let mut len = self.len;
+        if len + blocks.len() >= self.starts.len() {
+            return false;
+        }
+        for count in blocks {
+            let end = u64::from(self.starts[len]) + u64::from(count);
+            if end > self.words.len() as u64 {
+                return false;
+            }
+            len += 1;
+            self.starts[len] = end as u32;
+        }
+        self.len = len;
+        true
+    }
+
+    /// The blocks of a vertex of the window.
+    #[inline(always)]
+    pub fn blocks(&self, vertex: u32) -> Range<usize> {
+        let at = (u64::from(vertex) - self.first) as usize;
+        self.starts[at] as usize..self.starts[at + 1] as usize
+    }
+
+    /// Asks for what is needed of the vertices that come soon: sets lie anywhere in memory, and
+    /// most are short, so that nearly all the time would go into waiting for their first block.
+    #[inline(always)]
+    pub fn ask_ahead(&self, coming: &[u32]) {
+        if let Some(&far) = coming.get(FAR) {
+            prefetch(&self.starts, (u64::from(far) - self.first) as usize);
+        }
+        if let Some(&near) = coming.get(NEAR) {
+            let blocks = self.blocks(near);
+            // 16 words, or 8 words of bits, are in a line of the cache.
+            prefetch(&self.words, blocks.start);
+            prefetch(&self.bits, blocks.start);
+            if blocks.len() > 8 {
+                prefetch(&self.bits, blocks.start + 8);
+            }
+            if blocks.len() > 16 {
+                prefetch(&self.words, blocks.start + 16);
+                prefetch(&self.bits, blocks.start + 16);
+            }
+        }
+    }
+
+    /// Puts the set of a vertex where [`SetWindow::extend`] made room for it.
+    pub fn put(&self, vertex: u64, set: &Set) {
+        let start = self.starts[(vertex - self.first) as usize] as usize;
+        for at in 0..set.words.len() {
+            self.words[start + at].store(set.words[at], Relaxed);
+            self.bits[start + at].store(set.bits[at], Relaxed);
+            if let Some(&both) = set.both.get(at) {
+                self.both[start + at].store(both, Relaxed);
+            }
+        }
+    }
+}
+
+/// Asks the processor to bring an item into its cache, if there is such an item.
+#[inline(always)]
+pub fn prefetch<T>(items: &[T], at: usize) {
+    outercore_engine::prefetch(items.as_ptr().wrapping_add(at));
+}

@@ -1,0 +1,99 @@
+//! Methods by name: each gives the answer of the one that the plan would choose, the plan says
+//! which one runs and why, and a name that is none is refused with those that are.
+
+use outercore_algorithms::{Request, Source, by_name};
+use outercore_engine::{EngineError, MemoryModel, RunConfig};
+use outercore_graph::{BuildOptions, Graph, generate::Rmat};
+use outercore_testing::{config, distance, generate, request, run, values};
+
+/// Algorithms, and their methods; the usual one first.
+const METHODS: [(&str, &[&str]); 3] = [
+    ("bfs", &["direction-optimizing", "messages"]),
+    ("kcore", &["peeling", "messages"]),
+    ("components", &["sampled", "scan", "labels"]),
+];
+
+/// Lists of some vertices are read instead of all edges only where values are in memory.
+fn is_possible(method: &str, model: Option<MemoryModel>) -> bool {
+    method != "sampled" || model != Some(MemoryModel::FullyExternal)
+}
+
+const MODELS: [Option<MemoryModel>; 4] = [
+    None,
+    Some(MemoryModel::InMemory),
+    Some(MemoryModel::SemiExternal),
+    Some(MemoryModel::FullyExternal),
+];
+
+fn graph(folder: &std::path::Path) -> Graph {
+    let (memory, directed) = (128 << 20, Some(false));
+    let options = BuildOptions { memory, threads: 2, directed, simple: true, ..Default::default() };
+    generate(folder.join("graph.oc"), Rmat::new(13, 5), options)
+}
+
+#[test]
+fn every_method_gives_the_same_answer() {
+    let folder = tempfile::tempdir().unwrap();
+    let graph = graph(folder.path());
+    for (name, methods) in METHODS {
+        let usual = request(name, &[Source::MaxDegree]);
+        for model in MODELS {
+            let config = RunConfig { model, ..config() };
+            let expected = run(&graph, name, &usual, &config);
+            for method in methods {
+                let asked = Request { method: Some((*method).to_owned()), ..usual.clone() };
+                let plan = by_name(name, &asked).unwrap().plan(&graph, &config);
+                if !is_possible(method, model) {
+                    assert!(plan.is_err(), "{name} {method} {model:?}");
+                    continue;
+                }
+                let plan = plan.unwrap();
+                assert!(plan.method.starts_with(&format!("{method} (as asked): ")), "{plan}");
+                let outcome = run(&graph, name, &asked, &config);
+                assert_eq!(outcome.report.summary, expected.report.summary, "{name} {method}");
+                assert!(values(&outcome) == values(&expected), "{name} {method} {model:?}");
+            }
+            let plan = by_name(name, &usual).unwrap().plan(&graph, &config).unwrap();
+            let first = methods.iter().find(|method| is_possible(method, model)).unwrap();
+            assert!(plan.method.starts_with(&format!("{first} (")), "{plan}");
+        }
+    }
+}
+
+/// Sums in another order: the same scores but for their last digits.
+#[test]
+fn betweenness_by_either_method() {
+    let folder = tempfile::tempdir().unwrap();
+    let graph = graph(folder.path());
+    let sources = [Source::MaxDegree, Source::Random(1), Source::Random(2)];
+    let asked = |method: &str| {
+        let method = Some(method.to_owned());
+        Request { method, ..request("betweenness", &sources) }
+    };
+    let scores = |method, model| {
+        let config = RunConfig { model, ..config() };
+        values(&run(&graph, "betweenness", &asked(method), &config)).swap_remove(0)
+    };
+    let expected = scores("lists", None);
+    for model in MODELS {
+        let off = distance(&scores("batches", model), &expected);
+        assert!(off < 1e-6, "{model:?}: L1 distance {off}");
+    }
+    let config = RunConfig { model: Some(MemoryModel::FullyExternal), ..config() };
+    let plan = by_name("betweenness", &asked("lists")).unwrap().plan(&graph, &config);
+    assert!(matches!(plan, Err(EngineError::Usage(_))), "lists keep their values in memory");
+}
+
+#[test]
+fn what_is_no_method_is_refused() {
+    let refused = |name: &str, method: &str| {
+        let method = Some(method.to_owned());
+        let asked = Request { method, ..request(name, &[Source::MaxDegree]) };
+        by_name(name, &asked).err().unwrap_or_else(|| panic!("{name} takes any")).to_string()
+    };
+    for (name, methods) in METHODS {
+        let error = refused(name, "guessing");
+        assert!(error.contains(&methods.join(", ")) && error.contains("guessing"), "{error}");
+    }
+    assert!(refused("spmv", "messages").contains("spmv has no --method"));
+}

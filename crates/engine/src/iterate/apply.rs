@@ -1,0 +1,320 @@
+//! What happens to the vertices of an interval: first values, messages that reach them, signals
+//! that they make.
+
+use super::{
+    run::{Edges, IntervalState, Run, Step},
+    workspace::Workspace,
+};
+use crate::{
+    edges::table::load_here,
+    error::Result,
+    monoid::Monoid,
+    program::{Activity, Context, Start, VertexProgram, Wake},
+};
+
+/// Up to 64 vertices of an interval.
+struct Vertices<'v, P: VertexProgram> {
+    first: u64,
+    messages: &'v [P::Message],
+    degrees: &'v [u32],
+    values: &'v mut [P::Value],
+    signals: &'v mut [P::Signal],
+}
+
+impl<P: VertexProgram> Run<'_, P> {
+    /// First values, unless there is a `wake` for those that another program has left; first
+    /// signals.
+    pub fn begin(&mut self, wake: Option<Wake<P>>, degrees: &str) -> Result<()> {
+        let (program, start, context) = (&*self.program, self.program.start(), Context::default());
+        let starts = |vertex: u64, value: &mut P::Value| match (wake, &start) {
+            (Some(wake), _) => wake(program, vertex, value),
+            (None, Start::All) => true,
+            (None, Start::Vertices(vertices)) => vertices.contains(&vertex),
+        };
+        let section = self.degrees.as_ref().map(|_| self.session.section(degrees));
+        let mut signals = self.signals.lock().expect("no holder panics");
+        let step = self.step_in_place(&context, &mut signals);
+        self.each_interval(|worker, interval, workspace| {
+            let (first, len) = (self.vertices(interval).start, self.len(interval));
+            if let (Some(section), Some(degrees)) = (&section, &self.degrees) {
+                load_here(self.session, worker, section, first, workspace.degrees.items(len))?;
+                degrees.store(interval, &mut workspace.degrees)?;
+            } else {
+                self.load_degrees(interval, workspace)?;
+            }
+            let (degrees, values) = (workspace.degrees.items(len), workspace.values.items(len));
+            if wake.is_none() {
+                for ((value, degree), vertex) in values.iter_mut().zip(degrees).zip(first..) {
+                    *value = program.init(vertex, *degree);
+                }
+            }
+            let access = (wake.is_some(), !self.discards(0));
+            self.change(&step, interval, access, workspace, |vertices, state| {
+                if self.all_at_once() {
+                    return self.send_all(vertices, state);
+                }
+                self.apply_some(vertices, state, |vertex, value, _, _| starts(vertex, value))
+            })
+            .map(drop)
+        })?;
+        drop(step);
+        drop(signals);
+        self.turn();
+        Ok(())
+    }
+
+    /// Vertices that have the key of a new phase apply, without a message.
+    pub fn begin_phase(&mut self, context: &Context) -> Result<()> {
+        let mut signals = self.signals.lock().expect("no holder panics");
+        let step = self.step_in_place(context, &mut signals);
+        self.each_interval(|_, interval, workspace| {
+            if self.state(interval).key > context.phase {
+                self.leave(interval);
+                return Ok(());
+            }
+            self.load_degrees(interval, workspace)?;
+            self.change(&step, interval, (true, true), workspace, |vertices, state| {
+                self.apply_some(vertices, state, |vertex, value, _, _| {
+                    self.program.phase_key(value) == context.phase
+                        && self.program.apply(context, vertex, value, P::Message::IDENTITY)
+                })
+            })
+            .map(drop)
+        })?;
+        drop(step);
+        drop(signals);
+        self.turn();
+        Ok(())
+    }
+
+    /// The messages of an interval reach its vertices, which make their next signals. `touched`:
+    /// there may be messages. Returns whether all of the vertices will send.
+    pub fn apply(
+        &self,
+        step: &Step<P>,
+        interval: usize,
+        touched: bool,
+        workspace: &mut Workspace<P>,
+    ) -> Result<bool> {
+        let none = |total: &[P::Message]| total.iter().all(|item| *item == P::Message::IDENTITY);
+        let len = self.len(interval);
+        if P::ACTIVITY == Activity::Frontier && (!touched || none(workspace.columns(len).0)) {
+            return Ok(self.leave(interval));
+        }
+        self.load_degrees(interval, workspace)?;
+        if self.precompute.is_some() {
+            // Those of vertices that are known to send already.
+            let signals = workspace.signals.items(len);
+            match step.places.get(interval) {
+                Some(place) => signals.copy_from_slice(&place),
+                None => {
+                    let first = self.vertices(interval).start;
+                    signals.copy_from_slice(&step.signals.others(first)[..len]);
+                }
+            }
+        }
+        let (program, context, done) = (&*self.program, step.context, step.context.iteration);
+        let discards = self.discards(done);
+        let access = (!discards, !self.discards(done + 1));
+        self.change(step, interval, access, workspace, |vertices, state| {
+            if self.all_at_once() {
+                return self.apply_all(context, vertices, state);
+            }
+            self.apply_some(vertices, state, |vertex, value, message, residual| {
+                if P::ACTIVITY == Activity::Frontier && message == P::Message::IDENTITY {
+                    return false;
+                }
+                let old = *value;
+                let active = program.apply(context, vertex, value, message);
+                *residual += if discards { 0.0 } else { program.residual(&old, value) };
+                active
+            })
+        })
+    }
+
+    /// An interval without messages: only vertices that are known to send already do so. Returns
+    /// whether these are all.
+    fn leave(&self, interval: usize) -> bool {
+        let range = self.vertices(interval);
+        let active = if self.precompute.is_some() {
+            self.next_sending.replace(range, |vertex| self.next_sending.contains(vertex))
+        } else {
+            self.next_sending.replace_words(range, |_| 0)
+        };
+        // Their degrees are not at hand: as many edges as others have.
+        let graph = self.session.graph;
+        let edges = active * (graph.manifest().arcs / graph.connected().max(1));
+        let mut state = self.state(interval);
+        *state = IntervalState { residual: 0.0, active, edges, tail: false, ..*state };
+        active == self.len(interval) as u64
+    }
+
+    /// `change` makes new values and signals of an interval, up to 64 vertices at a time, and
+    /// returns a bit for each that sends. Values are loaded before and stored after it, as `access`
+    /// says; if they are not loaded, they are those of the workspace. Returns whether all vertices
+    /// send.
+    fn change(
+        &self,
+        step: &Step<P>,
+        interval: usize,
+        (loads, stores): (bool, bool),
+        workspace: &mut Workspace<P>,
+        mut change: impl FnMut(Vertices<P>, IntervalState) -> (u64, IntervalState),
+    ) -> Result<bool> {
+        let (range, len) = (self.vertices(interval), self.len(interval));
+        let mut made = IntervalState { key: u64::MAX, ..IntervalState::default() };
+        let (messages, degrees, block, signals) = workspace.columns(len);
+        let mut reach = |values: &mut [P::Value]| {
+            self.next_sending.replace_words(range.clone(), |part| {
+                let at = (part.start - range.start) as usize..(part.end - range.start) as usize;
+                let vertices = Vertices {
+                    first: part.start,
+                    messages: &messages[at.clone()],
+                    degrees: &degrees[at.clone()],
+                    values: &mut values[at.clone()],
+                    signals: &mut signals[at],
+                };
+                let bits;
+                (bits, made) = change(vertices, made);
+                bits
+            })
+        };
+        let sent = match (loads, stores) {
+            (_, false) => reach(block.items(len)),
+            (false, true) => {
+                // Memory that is read before it is first written is mapped twice, and every other
+                // processor interrupted for it.
+                let sent = reach(block.items(len));
+                self.values.store(interval, block)?;
+                sent
+            }
+            (true, true) => self.values.update(interval, block, reach)?,
+        };
+        made.tail = sent > 0 && self.keep(step, interval, workspace)?;
+        let mut state = self.state(interval);
+        *state = IntervalState { summed: state.summed, ..made };
+        Ok(sent == len as u64)
+    }
+
+    /// Signals that an interval has made, for the next iteration, go where they belong; returns
+    /// whether that is scratch.
+    fn keep(&self, step: &Step<P>, interval: usize, workspace: &mut Workspace<P>) -> Result<bool> {
+        let (range, signals) = (self.vertices(interval), &mut workspace.signals);
+        if let Some(mut place) = step.places.get(interval) {
+            place.copy_from_slice(signals.items(self.len(interval)));
+        } else if range.end <= self.hubs.len() {
+            // SAFETY: this worker has the interval, and marks it as settled only later.
+            unsafe { self.hubs.publish(range.start, signals.items(self.len(interval))) };
+        } else if let Some(tail) = &self.tail {
+            tail.store(interval, signals)?;
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
+    fn load_degrees(&self, interval: usize, workspace: &mut Workspace<P>) -> Result<()> {
+        if let Some(degrees) = &self.degrees {
+            return degrees.load(interval, &mut workspace.degrees);
+        }
+        let Edges::Resident(edges) = &self.edges else { unreachable!("others have degrees") };
+        let range = self.bounds[interval] as usize..self.bounds[interval + 1] as usize;
+        let degrees = &edges.degrees().expect("the lists have them")[range];
+        workspace.degrees.items(degrees.len()).copy_from_slice(degrees);
+        Ok(())
+    }
+
+    /// Whether vertices apply and send all at once. In memory they do so one after the other, for
+    /// the order of their sums.
+    fn all_at_once(&self) -> bool {
+        P::ACTIVITY == Activity::AllSend
+            && self.precompute.is_none()
+            && !matches!(self.edges, Edges::Resident(_))
+    }
+
+    /// Up to 64 vertices, of which `applies` says whether they are active: it gets a vertex, its
+    /// value, its message, and the residual. Returns a bit for each that sends, and what is known
+    /// of the interval after them.
+    // A function of its own, by value: additions in memory would wait for each other.
+    #[inline(never)]
+    fn apply_some(
+        &self,
+        vertices: Vertices<P>,
+        mut state: IntervalState,
+        mut applies: impl FnMut(u64, &mut P::Value, P::Message, &mut f64) -> bool,
+    ) -> (u64, IntervalState) {
+        let Vertices { first, messages, degrees, values, signals } = vertices;
+        let (program, keeps, mut bits) = (&*self.program, self.precompute.is_some(), 0);
+        let mut residual = state.residual;
+        let vertices = messages.iter().zip(degrees).zip(values.iter_mut().zip(signals));
+        for (bit, ((message, degree), (value, signal))) in vertices.enumerate() {
+            let vertex = first + bit as u64;
+            let active = applies(vertex, value, *message, &mut residual);
+            state.aggregate += program.aggregate(value, *degree);
+            state.key = state.key.min(program.phase_key(value));
+            let sends = match if active { program.scatter(vertex, value, *degree) } else { None } {
+                Some(made) => {
+                    *signal = made;
+                    true
+                }
+                None => keeps && self.next_sending.contains(vertex),
+            };
+            state.active += u64::from(active || sends);
+            state.edges += if active || sends { u64::from(*degree) } else { 0 };
+            bits |= u64::from(sends) << bit;
+        }
+        (bits, IntervalState { residual, ..state })
+    }
+
+    /// The same where all are active and send: a loop for each step, so that the compiler takes
+    /// several vertices at a time.
+    #[inline(never)]
+    fn apply_all(
+        &self,
+        context: &Context,
+        vertices: Vertices<P>,
+        mut state: IntervalState,
+    ) -> (u64, IntervalState) {
+        let program = &*self.program;
+        let Vertices { first, messages, degrees, values, signals } = vertices;
+        if self.discards(context.iteration) {
+            for ((value, message), vertex) in values.iter_mut().zip(messages).zip(first..) {
+                program.apply(context, vertex, value, *message);
+            }
+        } else {
+            for ((value, message), vertex) in values.iter_mut().zip(messages).zip(first..) {
+                let old = *value;
+                program.apply(context, vertex, value, *message);
+                state.residual += program.residual(&old, value);
+            }
+        }
+        self.send_all(Vertices { first, messages, degrees, values, signals }, state)
+    }
+
+    /// All of them send.
+    #[inline(always)]
+    fn send_all(&self, vertices: Vertices<P>, mut state: IntervalState) -> (u64, IntervalState) {
+        let program = &*self.program;
+        let Vertices { first, degrees, values, signals, .. } = vertices;
+        let values = &*values;
+        for ((value, signal), (vertex, degree)) in
+            values.iter().zip(signals).zip((first..).zip(degrees))
+        {
+            *signal = program.scatter(vertex, value, *degree).expect("all send");
+        }
+        // Four sums side by side: one alone waits for each addition.
+        let mut sums = [0.0; 4];
+        let (fours, rest) = values.as_chunks::<4>();
+        for (values, degrees) in fours.iter().zip(degrees.chunks_exact(4)) {
+            (0..4).for_each(|at| sums[at] += program.aggregate(&values[at], degrees[at]));
+        }
+        let last = rest
+            .iter()
+            .zip(&degrees[4 * fours.len()..])
+            .map(|(value, degree)| program.aggregate(value, *degree));
+        state.aggregate += sums.into_iter().chain(last).sum::<f64>();
+        state.key = values.iter().map(|value| program.phase_key(value)).fold(state.key, u64::min);
+        state.active += values.len() as u64;
+        state.edges += degrees.iter().map(|&degree| u64::from(degree)).sum::<u64>();
+        (u64::MAX >> (64 - values.len()), state)
+    }
+}

@@ -1,0 +1,393 @@
+//! Full cross-iteration update (FCIU; GraphSD, ICPP'22, Algorithm 3): a pass over the grid takes
+//! the intervals in order. When an interval is at hand, vertices that were updated well before it
+//! have their next signals already. A chunk all of whose sources are such serves this iteration and
+//! the next one in one reading.
+//!
+//! GraphSD passes upwards only: of two passes one reads everything, the other one the chunks that
+//! have served one iteration. Here passes alternate, so that each of them reads one half:
+//!
+//! ```text
+//!              sources of a chunk, seen from the interval at hand
+//!              Before          Near       After
+//! 0, up        serves 0 and 1  serves 0   serves 0           the first pass reads everything
+//! 1, down      not read        serves 1   serves 1 and 2
+//! 2, up        serves 2 and 3  serves 2   not read
+//! 3, down      not read        serves 3   serves 3 and 4
+//! ```
+//!
+//! The encoding: the hubs' signals of both iterations lie side by side, in pairs, and so do a
+//! target's two sums. The number `now` says which one of a pair is this iteration's; the next
+//! iteration turns it, and nothing is copied. Between two passes, what the first one has summed for
+//! the second is in an array of partial sums.
+//!
+//! ```text
+//! total of an interval = sums along chunks that serve this iteration alone
+//!                      + partial sums, left by the pass before
+//!                      + both[now]                              both[1 - now] -> partial sums
+//! ```
+
+use std::{
+    marker::PhantomData,
+    ops::Range,
+    ptr::NonNull,
+    sync::{Condvar, Mutex},
+};
+
+use outercore_storage::{HugePages, HugeVec, Pod, memory::prefetch};
+
+use crate::{
+    config::CrossIteration,
+    edges::grid::{
+        EdgeBlock,
+        combine::{Lookup, combine_both},
+        index::{Chunk, GridIndex, Side},
+    },
+    error::{EngineError, Result},
+    frontier::Frontier,
+    monoid::Monoid,
+    program::VertexProgram,
+    state::{Block, VertexArray},
+};
+
+/// Most intervals of a batch.
+const MOST_TOGETHER: usize = 8;
+
+/// What a pass reads and in which order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Pass {
+    /// Intervals in ascending order.
+    pub up: bool,
+    /// All sides are read; otherwise one was served by the pass before: the sources after an
+    /// interval in an ascending pass, those before it in a descending one.
+    pub whole: bool,
+    /// Settled sources serve the next iteration too.
+    pub ahead: bool,
+}
+
+impl Pass {
+    /// A pass that serves one iteration.
+    pub const PLAIN: Pass = Pass { up: true, whole: true, ahead: false };
+
+    /// The pass after this one. `more`: there is an iteration after the next one.
+    pub fn next(self, cross_iteration: CrossIteration, more: bool) -> Self {
+        let served = self.ahead;
+        match cross_iteration {
+            // In a pass down everything before an interval was served already, and what is read
+            // serves the pass after it.
+            CrossIteration::On => Pass { up: !served || !self.up, whole: !served, ahead: more },
+            _ => Pass { up: !served, whole: !served, ahead: !served && more },
+        }
+    }
+
+    /// Whether chunks of this side are read.
+    pub fn reads(self, side: Side) -> bool {
+        self.whole || side != if self.up { Side::After } else { Side::Before }
+    }
+
+    /// Whether chunks of this side serve the next iteration too.
+    pub fn serves_next(self, side: Side) -> bool {
+        self.ahead && side == if self.up { Side::Before } else { Side::After }
+    }
+
+    /// The place of an interval among those that are settled one after the other.
+    pub fn position(self, interval: usize, intervals: usize) -> usize {
+        if self.up { interval } else { intervals - 1 - interval }
+    }
+
+    /// When a chunk's turn comes among those of its batch. Those that must wait for other intervals
+    /// come last, the nearest of them at the very end. Within a side all go by their sources,
+    /// whatever interval they lead to, so that the intervals of a batch find the same signals in a
+    /// processor's cache.
+    pub fn turn(self, chunk: &Chunk) -> (usize, u64) {
+        let (side, first) = (chunk.side as usize, chunk.sources.0);
+        if self.up { (Side::After as usize - side, first) } else { (side, u64::MAX - first) }
+    }
+
+    /// How many intervals must be settled before a chunk's turn.
+    pub fn needs(self, chunk: &Chunk, grid: &GridIndex) -> usize {
+        match (self.serves_next(chunk.side), self.up) {
+            (false, _) => 0,
+            (true, true) => grid.interval_of(chunk.sources.1) + 1,
+            (true, false) => grid.intervals() - grid.interval_of(chunk.sources.0),
+        }
+    }
+
+    /// The order in which `workers` take batches. Where none waits for another, those of many edges
+    /// and those of many vertices go side by side: the device has more to do for the ones, the
+    /// processors for the others.
+    pub fn order(self, grid: &GridIndex, workers: usize) -> Vec<Range<usize>> {
+        // Intervals of hubs have few sources before them: there is nothing to share.
+        let far = self.whole || !self.up;
+        let most = if far { (grid.intervals() / (8 * workers)).clamp(1, MOST_TOGETHER) } else { 1 };
+        let mut batches = grid.batches(most);
+        if !self.up {
+            batches.reverse();
+        }
+        if self.ahead { batches } else { grid.mixed(batches, |side| self.reads(side)) }
+    }
+}
+
+/// The hubs' signals, this iteration's and the next one's side by side: an edge that serves both
+/// finds them at one place. Each interval writes its own next ones once, then the interval is
+/// marked as settled; others read them only after that.
+pub(crate) struct HubSignals<T: Pod> {
+    /// Owns what `base` points to, and is not used otherwise.
+    _pairs: HugeVec<[T; 2]>,
+    base: NonNull<[T; 2]>,
+    len: u64,
+    /// Which of a pair is this iteration's.
+    now: usize,
+}
+
+// SAFETY: it owns its items, like the `HugeVec` behind it.
+unsafe impl<T: Pod + Send> Send for HubSignals<T> {}
+// SAFETY: this iteration's items change only through `turn`, which borrows exclusively. For the
+// next one's, `publish` and `settled` are ordered by `Progress`: a range is written by the one
+// worker that has its interval, before that interval is marked under a mutex; readers have seen the
+// mark under the same mutex. So no item is written while another thread reads or writes it.
+unsafe impl<T: Pod + Send + Sync> Sync for HubSignals<T> {}
+
+impl<T: Pod + Copy> HubSignals<T> {
+    /// Zeros for vertices below `len`.
+    pub fn new(len: u64, huge: HugePages) -> Result<Self> {
+        let mut pairs: HugeVec<[T; 2]> = HugeVec::zeroed(len as usize, huge)?;
+        let base = NonNull::from(&mut *pairs).cast();
+        Ok(Self { _pairs: pairs, base, len, now: 0 })
+    }
+
+    /// Vertices below this are hubs.
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Which of a pair is this iteration's; the other one is the next one's.
+    pub fn now(&self) -> usize {
+        self.now
+    }
+
+    /// Between passes: the next signals become this iteration's.
+    pub fn turn(&mut self) {
+        self.now = 1 - self.now;
+    }
+
+    /// Writes the next signals of the vertices from `first` on.
+    ///
+    /// # Safety
+    /// The caller is the only one that has these vertices' interval, and the interval is not
+    /// settled yet in this pass.
+    pub unsafe fn publish(&self, first: u64, signals: &[T]) {
+        assert!(first + signals.len() as u64 <= self.len, "only hubs' signals are kept");
+        for (vertex, &signal) in (first as usize..).zip(signals) {
+            // SAFETY: in bounds by the assertion; nothing else touches the next signals of the
+            // range (this function's contract).
+            unsafe { self.base.add(vertex).cast::<T>().add(1 - self.now).write(signal) };
+        }
+    }
+
+    /// This iteration's signals of the hubs `first..=last`.
+    pub fn current(&self, first: u64, last: u64) -> CurrentSignals<'_, T> {
+        assert!(first <= last && last < self.len, "only hubs' signals are kept");
+        // SAFETY: in bounds by the assertion.
+        let base = unsafe { self.base.add(first as usize).cast::<T>().add(self.now) };
+        CurrentSignals { base, len: (last - first + 1) as usize, kind: PhantomData }
+    }
+
+    /// Both signals of the hubs `first..=last`.
+    ///
+    /// # Safety
+    /// Their intervals are settled in this pass, as this thread has seen through
+    /// [`Progress::wait`].
+    #[inline(always)]
+    pub unsafe fn settled(&self, first: u64, last: u64) -> &[[T; 2]] {
+        assert!(first <= last && last < self.len, "only hubs' signals are kept");
+        // SAFETY: in bounds by the assertion; written before the mark that this thread has seen,
+        // and not since (this function's contract).
+        unsafe {
+            std::slice::from_raw_parts(
+                self.base.add(first as usize).as_ptr(),
+                (last - first + 1) as usize,
+            )
+        }
+    }
+}
+
+/// This iteration's signals of some hubs, every second item in memory: those between may be written
+/// meanwhile.
+#[derive(Clone, Copy)]
+pub(crate) struct CurrentSignals<'s, T> {
+    base: NonNull<T>,
+    len: usize,
+    kind: PhantomData<&'s T>,
+}
+
+impl<T: Copy> Lookup<T> for CurrentSignals<'_, T> {
+    const STRIDE: usize = 2 * size_of::<T>();
+
+    fn len(self) -> usize {
+        self.len
+    }
+
+    #[inline(always)]
+    unsafe fn at(self, index: usize) -> T {
+        // SAFETY: in bounds (this function's contract); this iteration's signals are not written
+        // while they are borrowed.
+        unsafe { self.base.add(2 * index).read() }
+    }
+
+    #[inline(always)]
+    fn prefetch(self, index: usize) {
+        prefetch(self.base.as_ptr().wrapping_add(2 * index));
+    }
+}
+
+/// How many intervals, in the order of a pass, are settled without a gap, and whether all of their
+/// vertices send.
+pub(crate) struct Progress {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+struct State {
+    done: Vec<bool>,
+    front: usize,
+    all_send: bool,
+    failed: bool,
+}
+
+impl Progress {
+    /// None of `intervals` is settled.
+    pub fn new(intervals: usize) -> Self {
+        let done = vec![false; intervals];
+        let state = State { done, front: 0, all_send: true, failed: false };
+        Self { state: Mutex::new(state), changed: Condvar::new() }
+    }
+
+    /// The interval at `position` of the pass is settled; `all_send`: each of its vertices sends in
+    /// the next iteration.
+    pub fn mark(&self, position: usize, all_send: bool) {
+        let mut state = self.state.lock().expect("no holder panics");
+        state.all_send &= all_send;
+        state.done[position] = true;
+        while state.front < state.done.len() && state.done[state.front] {
+            state.front += 1;
+        }
+        self.changed.notify_all();
+    }
+
+    /// Waits until the first `count` intervals of the pass are settled; returns whether all
+    /// vertices of all that are send in the next iteration. Fails when another worker has failed.
+    pub fn wait(&self, count: usize) -> Result<bool> {
+        let mut state = self.state.lock().expect("no holder panics");
+        while state.front < count && !state.failed {
+            state = self.changed.wait(state).expect("no holder panics");
+        }
+        if state.failed { Err(EngineError::Cancelled) } else { Ok(state.all_send) }
+    }
+
+    /// Lets all go that wait.
+    pub fn fail(&self) {
+        self.state.lock().expect("no holder panics").failed = true;
+        self.changed.notify_all();
+    }
+}
+
+/// Combines the messages of a block for this iteration and for the next one: of sources in
+/// `sending`, and in `next_sending`. `all` says whether all of the block's sources are in each.
+/// Returns how many edges are active now.
+pub(crate) fn combine_twice<P: VertexProgram>(
+    program: &P,
+    block: &EdgeBlock,
+    (pairs, now): (&[[P::Signal; 2]], usize),
+    both: &mut [[P::Message; 2]],
+    (sending, next_sending, all): (&Frontier, &Frontier, bool),
+) -> u64 {
+    if all {
+        combine_both(program, block, pairs, both);
+        return block.words();
+    }
+    let mut active = 0;
+    block.for_each(|source, target| {
+        let (vertex, pair) = (block.segment + source as u64, pairs[source - block.first()]);
+        if sending.contains(vertex) {
+            active += 1;
+            both[target][now].combine(program.carry(pair[now], 1.0));
+        }
+        if next_sending.contains(vertex) {
+            both[target][1 - now].combine(program.carry(pair[1 - now], 1.0));
+        }
+    });
+    active
+}
+
+/// Completes the total of an interval at the end of a pass: by the partial sums, and by those along
+/// edges that serve two iterations. Of the latter the next iteration's become the partial sums.
+pub(crate) fn complete<M: Monoid>(
+    (pass, now): (Pass, usize),
+    total: &mut [M],
+    both: &mut [[M; 2]],
+    (partial, interval): (&VertexArray<M>, usize),
+    block: &mut Block<M>,
+) -> Result<()> {
+    let mut twos = if pass.ahead { both.iter_mut() } else { Default::default() };
+    let mut take = |item: &mut M| {
+        let both = twos.next().expect("one for each vertex");
+        let both = std::mem::replace(both, [M::IDENTITY; 2]);
+        *item = both[1 - now];
+        both[now]
+    };
+    match (pass.ahead, pass.whole) {
+        (false, true) => Ok(()),
+        (false, false) => partial.read(interval, block, |items| {
+            total.iter_mut().zip(items).for_each(|(total, item)| total.combine(*item))
+        }),
+        (true, true) => partial.write(interval, block, |items| {
+            total.iter_mut().zip(items).for_each(|(total, item)| total.combine(take(item)))
+        }),
+        (true, false) => partial.update(interval, block, |items| {
+            for (total, item) in total.iter_mut().zip(items) {
+                total.combine(*item);
+                total.combine(take(item));
+            }
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_settled_is_seen() {
+        let (mut signals, progress) =
+            (HubSignals::<u64>::new(40, HugePages::Off).unwrap(), Progress::new(4));
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for interval in [1u64, 0, 3, 2] {
+                    // SAFETY: this thread alone has the intervals.
+                    unsafe { signals.publish(interval * 10, &[interval + 1; 10]) };
+                    progress.mark(interval as usize, interval != 3);
+                }
+            });
+            scope.spawn(|| {
+                let current = signals.current(5, 39);
+                // SAFETY: the vertices 5 to 39 are 35.
+                let zero = |at| unsafe { current.at(at) } == 0;
+                assert!((0..current.len()).all(zero) && current.len() == 35, "others publish");
+                progress.wait(2).unwrap();
+                // SAFETY: intervals 0 and 1 are settled.
+                let pairs = unsafe { signals.settled(0, 19) };
+                let right = |(&pair, vertex): (&[u64; 2], u64)| pair == [0, vertex / 10 + 1];
+                assert!(pairs.iter().zip(0..).all(right));
+                assert!(!progress.wait(4).unwrap(), "not all of interval 3 send");
+            });
+        });
+        progress.fail();
+        assert!(progress.wait(4).is_err());
+        signals.turn();
+        let current = signals.current(25, 39);
+        // SAFETY: the vertices 25 to 39 are 15.
+        let next = |at: usize| unsafe { current.at(at) } == (25 + at as u64) / 10 + 1;
+        assert!((0..15).all(next), "they have become this iteration's");
+        assert_eq!(signals.now(), 1);
+    }
+}

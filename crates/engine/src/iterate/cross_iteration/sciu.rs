@@ -1,0 +1,210 @@
+//! Selective cross-iteration update (SCIU; GraphSD, ICPP'22, Algorithm 2): lists that an on-demand
+//! iteration has read stay for the next one, as far as memory goes. A vertex that is active again
+//! needs no read then.
+
+use std::sync::{Mutex, atomic::AtomicU64};
+
+use outercore_graph::format::INDEX_GROUP;
+use outercore_storage::HugePages;
+
+use crate::{
+    edges::{
+        cache::ListCache,
+        list::List,
+        row_index::{Group, RowIndex},
+    },
+    error::Result,
+    frontier::Frontier,
+    session::{Counters, Session},
+};
+
+/// Lists in memory, between two iterations.
+pub(crate) struct RetainedLists {
+    /// Bytes of the lists that one worker may keep.
+    most: usize,
+    /// What each worker has kept.
+    shelves: Mutex<Vec<Shelf>>,
+    /// The vertices of the lists that serve this iteration.
+    held: Frontier,
+    /// Bytes of a neighbor.
+    width: usize,
+}
+
+/// An iteration: lists of the one before serve it, and its own are kept.
+pub(crate) struct Turn<'k> {
+    all: &'k RetainedLists,
+    before: Vec<Shelf>,
+    now: Vec<Mutex<Shelf>>,
+}
+
+/// The lists that one worker keeps.
+#[derive(Default)]
+struct Shelf {
+    /// Vertex, and where its list begins in `bytes`.
+    lists: Vec<(u64, usize)>,
+    bytes: Vec<u8>,
+}
+
+/// Bytes of memory that an entry of [`Shelf::lists`] takes, beside its list.
+const ENTRY: usize = 16;
+
+impl Shelf {
+    /// Keeps a whole list if there is room among `most` bytes.
+    fn put(&mut self, most: usize, vertex: u64, list: List) {
+        let needed = self.bytes.len() + list.bytes().len() + (self.lists.len() + 1) * ENTRY;
+        if needed <= most {
+            if self.lists.capacity() == 0 {
+                // At once: a vector that doubles would have its old memory beside the new.
+                self.bytes.reserve_exact(most);
+            }
+            self.lists.push((vertex, self.bytes.len()));
+            self.bytes.extend_from_slice(list.bytes());
+        }
+    }
+}
+
+impl RetainedLists {
+    /// Bytes beside the lists.
+    pub fn least_bytes(vertices: u64) -> u64 {
+        Frontier::bytes(vertices)
+    }
+
+    /// Nothing kept yet; at most `bytes` will be, those of two iterations together.
+    pub fn new(session: &Session, bytes: u64, width: usize) -> Result<Self> {
+        // The entries' vector doubles, and then its old memory is there too.
+        let most = (bytes / 4 / session.workers.count() as u64)
+            .min(session.graph.manifest().arcs * width as u64);
+        Self::of(session.graph.connected(), most as usize, width)
+    }
+
+    fn of(vertices: u64, most: usize, width: usize) -> Result<Self> {
+        let held = Frontier::new(vertices, HugePages::Off)?;
+        Ok(Self { most, shelves: Mutex::default(), held, width })
+    }
+
+    /// Begins an iteration of so many workers.
+    pub fn turn(&self, workers: usize) -> Turn<'_> {
+        (0..self.held.len().div_ceil(64)).for_each(|group| self.held.set_word(group, 0));
+        let mut before = std::mem::take(&mut *self.shelves.lock().expect("no holder panics"));
+        for shelf in &mut before {
+            shelf.lists.sort_unstable_by_key(|&(vertex, _)| vertex);
+            shelf.lists.iter().for_each(|&(vertex, _)| {
+                self.held.insert(vertex);
+            });
+        }
+        Turn { all: self, before, now: (0..workers).map(|_| Mutex::default()).collect() }
+    }
+}
+
+impl Turn<'_> {
+    /// Ends the iteration: what it kept serves the next one.
+    pub fn end(self) {
+        let shelves = self.now.into_iter().map(|shelf| shelf.into_inner());
+        *self.all.shelves.lock().expect("no holder panics") =
+            shelves.map(|shelf| shelf.expect("no holder panics")).collect();
+    }
+}
+
+impl ListCache for Turn<'_> {
+    fn held(&self, _: &RowIndex, (group, bits): Group) -> u64 {
+        self.all.held.word(group) & bits
+    }
+
+    fn show(
+        &self,
+        index: &RowIndex,
+        (group, bits): Group,
+        worker: usize,
+        visit: &mut dyn FnMut(u64, List),
+    ) -> u64 {
+        let (first, mut hits) = (group * INDEX_GROUP, 0);
+        for shelf in &self.before {
+            let from = shelf.lists.partition_point(|&(vertex, _)| vertex < first);
+            for &(vertex, start) in
+                shelf.lists[from..].iter().take_while(|list| list.0 < first + INDEX_GROUP)
+            {
+                if bits >> (vertex - first) & 1 == 1 {
+                    let len = index.degree(vertex) as usize * self.all.width;
+                    let list = List::of(&shelf.bytes[start..start + len], self.all.width);
+                    self.offer(worker, vertex, list);
+                    visit(vertex, list);
+                    hits += 1;
+                }
+            }
+        }
+        hits
+    }
+
+    fn hits<'c>(&self, counters: &'c Counters) -> &'c AtomicU64 {
+        &counters.retained_hits
+    }
+
+    fn takes_lists(&self) -> bool {
+        true
+    }
+
+    fn offer(&self, worker: usize, vertex: u64, list: List) {
+        let mut shelf = self.now[worker].lock().expect("no holder panics");
+        shelf.put(self.all.most, vertex, list);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use outercore_storage::HugeVec;
+
+    use super::*;
+    use crate::edges::degrees::Degrees;
+
+    /// 128 vertices with as many neighbors as their last two bits say.
+    fn index() -> RowIndex {
+        let mut degrees: HugeVec<u32> = HugeVec::zeroed(128, HugePages::Off).unwrap();
+        degrees.iter_mut().zip(0..).for_each(|(degree, vertex)| *degree = vertex % 4);
+        let mut offsets: HugeVec<u64> = HugeVec::zeroed(3, HugePages::Off).unwrap();
+        offsets.copy_from_slice(&[0, 96, 192]);
+        RowIndex::new(Degrees::Wide(0, degrees), offsets, 0..128)
+    }
+
+    fn shown(turn: &Turn, group: Group) -> Vec<(u64, Vec<u64>)> {
+        let mut shown = Vec::new();
+        let hits = turn.show(&index(), group, 0, &mut |vertex, list| {
+            shown.push((vertex, list.neighbors().collect()));
+        });
+        assert_eq!(hits, shown.len() as u64);
+        shown.sort_unstable();
+        shown
+    }
+
+    #[test]
+    fn lists_serve_the_next_iteration_as_often_as_their_vertices_are_active() {
+        let all = RetainedLists::of(128, 1000, 1).unwrap();
+        let turn = all.turn(2);
+        assert_eq!(turn.held(&index(), (0, u64::MAX)), 0);
+        turn.offer(1, 70, List::of(&[5, 6], 1));
+        turn.offer(1, 7, List::of(&[1, 2, 3], 1));
+        turn.offer(0, 9, List::of(&[4], 1));
+        turn.end();
+        let turn = all.turn(2);
+        assert_eq!(turn.held(&index(), (0, u64::MAX)), 1 << 7 | 1 << 9);
+        assert_eq!(turn.held(&index(), (1, 1)), 0, "not active");
+        assert_eq!(shown(&turn, (0, 1 << 7 | 1 << 9)), [(7, vec![1, 2, 3]), (9, vec![4])]);
+        turn.end();
+        let turn = all.turn(2);
+        assert_eq!(turn.held(&index(), (1, u64::MAX)), 0, "it was not active again");
+        assert_eq!(turn.held(&index(), (0, u64::MAX)), 1 << 7 | 1 << 9);
+        assert_eq!(shown(&turn, (0, 1 << 9)), [(9, vec![4])]);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_not_kept() {
+        let all = RetainedLists::of(128, 2 * ENTRY + 4, 1).unwrap();
+        let turn = all.turn(1);
+        turn.offer(0, 3, List::of(&[1, 2, 3], 1));
+        turn.offer(0, 6, List::of(&[1, 2], 1));
+        turn.offer(0, 5, List::of(&[9], 1));
+        turn.end();
+        let turn = all.turn(1);
+        assert_eq!(turn.held(&index(), (0, u64::MAX)), 1 << 3 | 1 << 5);
+        assert_eq!(shown(&turn, (0, 1 << 3 | 1 << 5)), [(3, vec![1, 2, 3]), (5, vec![9])]);
+    }
+}

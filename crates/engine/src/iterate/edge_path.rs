@@ -1,0 +1,103 @@
+//! [`EdgePath`]: how edges are reached along which a program's signals travel.
+
+use outercore_graph::{Direction, Graph, WeightKind};
+
+use crate::{
+    config::{ReadPolicy, RunConfig},
+    edges::rows::Rows,
+    error::{EngineError, Result},
+    program::{Activity, Start, VertexProgram},
+};
+
+/// How the edges of one direction are reached: by the grid, by lists, or by either.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct EdgePath {
+    /// The grid has them: it leads from sources to targets, without weights.
+    pub grid: bool,
+    /// The direction of the lists.
+    pub lists: Option<Direction>,
+    /// The direction of the signals: a vertex's degree counts its edges along it.
+    degrees: Direction,
+    weights: bool,
+}
+
+impl EdgePath {
+    /// Where every vertex is in memory, by direction of the signals: the grid, and lists of
+    /// sources.
+    pub fn pushed<P: VertexProgram>(
+        program: &P,
+        graph: &Graph,
+        config: &RunConfig,
+    ) -> Result<Vec<Self>> {
+        let weights = weights::<P>(graph);
+        let dense = is_dense(program) || config.read == ReadPolicy::Full;
+        let mut paths: Vec<Self> = Vec::new();
+        for &direction in P::DIRECTIONS {
+            let rows = graph.rows(direction).ok_or_else(|| {
+                EngineError::Usage(
+                    "this needs the incoming edges, and the graph was built with --transpose off"
+                        .to_owned(),
+                )
+            })?;
+            let grid = rows == Direction::Out
+                && !weights
+                && config.read != ReadPolicy::OnDemand
+                && graph.has_whole_grid();
+            if paths.iter().all(|path| path.degrees != rows) {
+                let lists = (!grid || !dense).then_some(rows);
+                paths.push(Self { grid, lists, degrees: rows, weights });
+            }
+        }
+        Ok(paths)
+    }
+
+    /// Where an interval at a time is at hand: the grid, or the lists of targets, from which they
+    /// take. `None`: neither has the edges.
+    pub fn by_interval<P: VertexProgram>(graph: &Graph) -> Option<Self> {
+        let weights = weights::<P>(graph);
+        let out = |direction: &Direction| graph.rows(*direction) == Some(Direction::Out);
+        if !weights && P::DIRECTIONS.iter().all(out) {
+            return Some(Self { grid: true, lists: None, degrees: Direction::Out, weights });
+        }
+        let &[direction] = P::DIRECTIONS else { return None };
+        let against = if direction == Direction::Out { Direction::In } else { Direction::Out };
+        let (lists, degrees) = (Some(graph.rows(against)?), graph.rows(direction)?);
+        Some(Self { grid: false, lists, degrees, weights })
+    }
+
+    /// The section of the degrees.
+    pub fn degrees(&self) -> String {
+        format!("{}.degrees", self.degrees.name())
+    }
+
+    /// The sections of the lists.
+    pub fn list_sections(&self) -> Vec<String> {
+        self.lists.map_or(Vec::new(), |lists| Rows::sections(lists, self.weights))
+    }
+
+    /// The sections that have edges.
+    pub fn edges(&self) -> impl Iterator<Item = String> {
+        let lists = self.list_sections().into_iter().skip(2);
+        self.grid.then(|| "grid.words".to_owned()).into_iter().chain(lists)
+    }
+
+    /// All sections.
+    pub fn sections(&self) -> impl Iterator<Item = String> {
+        let grid = self.grid.then(|| "grid.words".to_owned());
+        [self.degrees()].into_iter().chain(self.list_sections()).chain(grid)
+    }
+
+    /// The ways that share what is left of the budget.
+    pub fn ways(&self) -> u64 {
+        u64::from(self.grid) + u64::from(self.lists.is_some())
+    }
+}
+
+/// Whether all vertices apply in every iteration, from the first one on.
+fn is_dense<P: VertexProgram>(program: &P) -> bool {
+    P::ACTIVITY != Activity::Frontier && matches!(program.start(), Start::All)
+}
+
+fn weights<P: VertexProgram>(graph: &Graph) -> bool {
+    P::WEIGHTED && graph.weights() != WeightKind::None
+}

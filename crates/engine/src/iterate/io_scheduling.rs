@@ -1,0 +1,132 @@
+//! State-aware I/O scheduling (GraphSD, ICPP'22, section 4.1): what an iteration is predicted to
+//! take by the grid and by the lists of active vertices. Bytes and requests by the device's
+//! profile, and the processor's share, whichever is longer. The cheaper one is read.
+
+use crate::{
+    edges::{grid::index::Chunk, rows::Rows},
+    limits::Limits,
+    monoid::Monoid,
+    report::Costs,
+    session::Session,
+};
+
+/// Seconds of a processor for each word of the grid that is combined: measured, on a processor of
+/// 2023.
+const WORD: f64 = 2e-9;
+/// The same where each word's source must be asked whether it sends.
+const ASKED: f64 = 8e-9;
+
+/// A scan of the grid, or of the chunks that matter.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Scan {
+    /// Bytes that are read.
+    pub bytes: u64,
+    /// Chunks that are read.
+    pub requests: u64,
+    /// Words that are looked at.
+    pub words: u64,
+    /// Whether all vertices send.
+    pub all_send: bool,
+}
+
+/// The lists of active vertices.
+#[derive(Clone, Copy, Debug)]
+struct Lists {
+    /// How many there are.
+    count: u64,
+    /// Their edges.
+    edges: u64,
+    /// Bytes of a neighbor.
+    width: u64,
+    /// Bytes of all lists.
+    adjacency: u64,
+    /// Bytes of these that are in memory.
+    held: u64,
+    /// Seconds of a processor for each edge.
+    edge_seconds: f64,
+    /// Processors that share the work.
+    workers: usize,
+}
+
+impl Scan {
+    /// With one more chunk, which is read.
+    pub fn with(self, chunk: &Chunk) -> Self {
+        let (bytes, words) = (self.bytes + chunk.padded() as u64, self.words + chunk.words());
+        Self { bytes, words, requests: self.requests + 1, ..self }
+    }
+
+    fn seconds(&self, limits: &Limits, workers: usize) -> f64 {
+        reading(limits, self.bytes, self.requests)
+            .max(self.words as f64 * if self.all_send { WORD } else { ASKED } / workers as f64)
+    }
+}
+
+impl Lists {
+    fn seconds(&self, limits: &Limits) -> f64 {
+        // Near lists become one request: there are no more requests than gaps.
+        let requests = self.count.min(self.adjacency / limits.break_even_bytes.max(1) + 1);
+        let wanted = (self.edges * self.width + requests * limits.block_bytes).min(self.adjacency);
+        let absent = 1.0 - self.held as f64 / self.adjacency.max(1) as f64;
+        let read =
+            reading(limits, (wanted as f64 * absent) as u64, (requests as f64 * absent) as u64);
+        read.max(self.edges as f64 * self.edge_seconds / self.workers as f64)
+    }
+}
+
+/// Seconds of reading.
+pub fn reading(limits: &Limits, bytes: u64, requests: u64) -> f64 {
+    bytes as f64 / limits.device_bytes_per_second + requests as f64 * limits.request_seconds()
+}
+
+/// What a scan will take, and so many lists with so many edges, each of which takes a processor so
+/// many seconds.
+pub fn predict<M: Monoid>(
+    session: &Session,
+    scan: Scan,
+    (rows, count, edges, edge_seconds): (&Rows, u64, u64, f64),
+) -> Costs {
+    let (threads, width) = (session.workers.count(), rows.width as u64);
+    let (adjacency, held) = (rows.edges() * width, rows.held_bytes());
+    let workers = if M::EXACT { threads } else { 1 };
+    let lists = Lists { count, edges, width, adjacency, held, edge_seconds, workers };
+    costs(session.limits(), threads, scan, lists)
+}
+
+fn costs(limits: &Limits, workers: usize, scan: Scan, lists: Lists) -> Costs {
+    Costs { full_seconds: scan.seconds(limits, workers), on_demand_seconds: lists.seconds(limits) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::RunConfig;
+
+    #[test]
+    fn few_lists_are_cheaper_and_all_of_them_are_not() {
+        let limits = Limits::new(&RunConfig::default(), None, 1 << 20);
+        let scan = Scan { bytes: 600 << 20, requests: 1000, words: 268 << 20, all_send: true };
+        let lists = |count, edges, held| Lists {
+            count,
+            edges,
+            width: 3,
+            adjacency: 800 << 20,
+            held,
+            edge_seconds: 8e-9,
+            workers: 2,
+        };
+        let of = |lists| costs(&limits, 2, scan, lists);
+        let few = of(lists(1000, 50_000, 0));
+        assert!(few.on_demand_seconds * 5.0 < few.full_seconds, "{few:?}");
+        let all = of(lists(8 << 20, 268 << 20, 0));
+        assert!(all.on_demand_seconds > all.full_seconds, "{all:?}");
+        // What is in memory costs no reading.
+        let held = of(lists(1000, 50_000, 800 << 20));
+        assert!(
+            held.on_demand_seconds < few.on_demand_seconds && held.full_seconds == few.full_seconds
+        );
+        // A grid in memory costs the processor's time alone.
+        let near =
+            costs(&limits, 2, Scan { bytes: 0, requests: 0, ..scan }, lists(8 << 20, 268 << 20, 0));
+        assert!(near.full_seconds < all.full_seconds);
+    }
+}

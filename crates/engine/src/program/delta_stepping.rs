@@ -1,0 +1,287 @@
+//! [`DeltaStepping`]: the smallest lengths of paths from one vertex, by windows of length (Meyer
+//! and Sanders, 2003). Of the vertices whose length fell since their edges were last read, those
+//! within `delta` of the smallest one are read together.
+//!
+//! A relaxation is one atomic minimum, so lengths do not depend on the order of events. While
+//! values are on storage, a window of vertices is in memory at a time. A length for a vertex of
+//! another window waits until that window comes in (vertex passing, Seraph, FAST'24). Windows in
+//! which nothing lies within the bound stay out.
+//!
+//! Memory for each vertex: 8 bytes and two bits, beside the lists; fully externally the bits alone.
+
+use outercore_graph::Direction;
+use outercore_storage::Pod;
+
+use super::lists::{Along, Lists, OpenLists};
+use crate::{
+    edges::rows::mean_weight,
+    error::{EngineError, Result},
+    exchange::{Exchange, Record},
+    frontier::Frontier,
+    plan::{Planner, Resource},
+    session::Session,
+    state::{AtomicItem, VertexArray, Window},
+};
+
+/// Lengths of paths as numbers of 64 bits that are ordered like them.
+pub trait Lengths: Copy + Sync {
+    /// More than any length.
+    fn unreached(self) -> u64;
+    /// A path of this length and an edge of this weight, as it is stored.
+    fn add(self, length: u64, weight: u64) -> u64;
+    /// A length so much larger than this one, and larger in any case.
+    fn plus(self, length: u64, delta: f64) -> u64;
+}
+
+/// A search for the smallest lengths of paths, as a resource of a plan.
+pub struct DeltaStepping(Lists);
+
+/// Vertices of a part of a parallel step.
+const PART: u64 = 1 << 20;
+
+impl DeltaStepping {
+    /// Paths along edges of this direction.
+    pub fn along(direction: Direction) -> Self {
+        Self(Lists::along(&[direction]).weighted())
+    }
+}
+
+impl Resource for DeltaStepping {
+    type Opened = OpenDeltaStepping;
+
+    fn declare(&self, planner: &mut Planner) -> Result<()> {
+        planner.method("windows of distance (delta-stepping), lists read on demand");
+        planner.external_method(
+            "windows of distance (delta-stepping), a window of vertices at a time",
+        );
+        let frontiers = 2 * Frontier::bytes(planner.job().graph.connected());
+        planner.memory("frontiers", [frontiers; 2]);
+        VertexArray::<u64>::declare(planner, "distances")?;
+        Window::<u64>::declare(planner);
+        Exchange::<Shorter>::declare(planner);
+        self.0.declare(planner)
+    }
+
+    fn open(&self, session: &Session) -> Result<OpenDeltaStepping> {
+        Ok(OpenDeltaStepping { lists: self.0.open(session)?, lengths: VertexArray::of(session)? })
+    }
+}
+
+/// A length on its way to a vertex of another window.
+#[repr(transparent)]
+#[derive(Clone, Copy)]
+struct Shorter(u64);
+
+// SAFETY: a number.
+unsafe impl Pod for Shorter {}
+
+impl Record for Shorter {
+    const REMEMBERED: usize = 1 << 14;
+
+    #[inline(always)]
+    fn covers(&self, later: &Self) -> bool {
+        self.0 <= later.0
+    }
+
+    #[inline(always)]
+    fn key(&self) -> Option<u64> {
+        Some(self.0)
+    }
+}
+
+/// A search that is ready to run, once.
+pub struct OpenDeltaStepping {
+    lists: OpenLists,
+    lengths: VertexArray<u64>,
+}
+
+impl OpenDeltaStepping {
+    /// Searches from `source` in windows of `delta`, or of what suits weights and degrees. Returns
+    /// the lengths, and the number of rounds.
+    pub fn run<L: Lengths>(
+        mut self,
+        session: &Session,
+        of: L,
+        source: u64,
+        delta: Option<f64>,
+    ) -> Result<(VertexArray<u64>, u64)> {
+        let (window, windows) = Window::open(session, &mut self.lengths, of.unreached())?;
+        let (count, lists) = (windows.len() - 1, self.lists.all(session));
+        let mean_degree = lists.edges() as f64 / session.graph.connected().max(1) as f64;
+        let usual = || Ok(mean_weight(session.graph)? * 16.0 / mean_degree.max(1.0));
+        let none = || Frontier::new(session.graph.connected(), session.config.huge_pages);
+        let mut search = Search {
+            session,
+            of,
+            delta: delta.map_or_else(usual, Ok::<_, EngineError>)?.max(f64::MIN_POSITIVE),
+            exchange: (count > 1).then(|| Exchange::new(session, &windows)).transpose()?,
+            lists,
+            stored: &self.lengths,
+            window,
+            windows,
+            current: 0,
+            smallest: vec![u64::MAX; count],
+            fell: none()?,
+            active: none()?,
+        };
+        session.loaded();
+        let rounds = search.run(source)?;
+        search.window.give_back(&mut self.lengths)?;
+        Ok((self.lengths, rounds))
+    }
+}
+
+/// A search under way.
+struct Search<'s, L> {
+    session: &'s Session<'s>,
+    of: L,
+    delta: f64,
+    lists: Along<'s>,
+    /// The lengths, but for those in memory.
+    stored: &'s VertexArray<u64>,
+    window: Window<u64>,
+    /// The bounds of all windows, and the number of the one in memory.
+    windows: Vec<u64>,
+    current: usize,
+    /// The smallest length in each window that fell.
+    smallest: Vec<u64>,
+    /// Lengths for other windows; `None`: there is no other.
+    exchange: Option<Exchange<Shorter>>,
+    /// Vertices whose length fell since their edges were last read.
+    fell: Frontier,
+    /// Those of them whose edges are read now.
+    active: Frontier,
+}
+
+impl<L: Lengths> Search<'_, L> {
+    /// Runs to the end, unless the source has no edges; returns the number of rounds.
+    fn run(&mut self, source: u64) -> Result<u64> {
+        if source >= self.session.graph.connected() {
+            return Ok(0);
+        }
+        self.bring(self.windows.partition_point(|&bound| bound <= source) - 1)?;
+        self.window.lower(source, 0);
+        self.fell.insert(source);
+        self.smallest[self.current] = 0;
+        let mut rounds = 0;
+        while let Some(smallest) = self.smallest() {
+            let (mark, bound) = (self.session.mark(), self.of.plus(smallest, self.delta));
+            let (mut active, mut read, mut brought) = (0, 0, 0);
+            while let Some(window) = self.next(bound) {
+                brought += self.bring(window)?;
+                let before = self.session.bytes_read();
+                active += self.step(bound)?;
+                read += self.session.bytes_read() - before;
+                if !self.session.decision().is_external() {
+                    // The bound follows the smallest length.
+                    break;
+                }
+            }
+            if brought > 2 * read {
+                // Lengths that move to and fro cost more than lists that are read again.
+                self.delta *= 2.0;
+            }
+            self.session.end_iteration(&mark, active, "on-demand");
+            self.session.check()?;
+            rounds += 1;
+        }
+        Ok(rounds)
+    }
+
+    /// The smallest length with which a window is still to be worked on; else the largest number.
+    fn smallest_in(&self, window: usize) -> u64 {
+        let sent = self.exchange.as_ref().map_or(u64::MAX, |sent| sent.smallest_key(window));
+        self.smallest[window].min(sent)
+    }
+
+    fn smallest(&self) -> Option<u64> {
+        let windows = 0..self.smallest.len();
+        windows.map(|at| self.smallest_in(at)).min().filter(|&smallest| smallest < u64::MAX)
+    }
+
+    /// A window with work below `bound`: the one in memory, or else the next in turn, so that what
+    /// is sent to a window gathers until all others had their turn.
+    fn next(&self, bound: u64) -> Option<usize> {
+        let mut turns = (self.current..self.smallest.len()).chain(0..self.current);
+        turns.find(|&window| self.smallest_in(window) < bound)
+    }
+
+    /// Puts a window into memory, and into it what was sent to it; returns the bytes that moved.
+    fn bring(&mut self, window: usize) -> Result<u64> {
+        let vertices = self.windows[window]..self.windows[window + 1];
+        let mut moved = self.window.bring(self.stored, vertices)?;
+        self.current = window;
+        if let Some(exchange) = &self.exchange
+            && exchange.smallest_key(window) < u64::MAX
+        {
+            let (smallest, lengths) = (&mut self.smallest[window], &self.window);
+            let records = exchange.drain(window, |vertex, Shorter(length)| {
+                if lengths.lower(vertex, length) {
+                    self.fell.insert(vertex);
+                    *smallest = length.min(*smallest);
+                }
+            })?;
+            moved += records * size_of::<(u64, Shorter)>() as u64;
+        }
+        Ok(moved)
+    }
+
+    /// Relaxes the edges of the window's vertices that fell below `bound`; returns how many there
+    /// are.
+    fn step(&mut self, bound: u64) -> Result<u64> {
+        let range = self.window.vertices();
+        let parts = self.session.workers.over(
+            range.end - range.start,
+            PART,
+            |_| (0, 0, u64::MAX),
+            |(vertices, edges, smallest), part| {
+                let part = range.start + part.start..range.start + part.end;
+                *vertices += self.fell.move_to(&self.active, part, |vertex| {
+                    let length = u64::load(self.window.cell(vertex));
+                    if length < bound {
+                        *edges += self.lists.degree(vertex);
+                    } else {
+                        *smallest = length.min(*smallest);
+                    }
+                    length < bound
+                });
+            },
+        );
+        let (vertices, edges, others) =
+            parts.into_iter().fold((0, 0, u64::MAX), |a, b| (a.0 + b.0, a.1 + b.1, b.2.min(a.2)));
+        let fell = match self.exchange {
+            None => self.relax::<true>(edges)?,
+            Some(_) => self.relax::<false>(edges)?,
+        };
+        self.smallest[self.current] = fell.min(others);
+        Ok(vertices)
+    }
+
+    /// Relaxes the edges of the active vertices; returns the smallest length in the window that
+    /// fell. With `ALL`, the window has all vertices.
+    fn relax<const ALL: bool>(&self, edges: u64) -> Result<u64> {
+        let (window, exchange) = (&self.window, self.exchange.as_ref());
+        let found = self.lists.clone().within(window.vertices()).for_each(
+            edges,
+            |group| self.active.word(group),
+            |_| (u64::MAX, exchange.map(Exchange::sender)),
+            |(smallest, sender), vertex, list| {
+                let length = u64::load(window.cell(vertex));
+                for (target, weight) in list.weighted() {
+                    let through = self.of.add(length, weight);
+                    if ALL || window.has(target) {
+                        if window.lower(target, through) {
+                            self.fell.insert(target);
+                            *smallest = through.min(*smallest);
+                        }
+                    } else if let (Some(exchange), Some(sender)) = (exchange, &mut *sender) {
+                        exchange.send(sender, target, Shorter(through));
+                    }
+                }
+            },
+        )?;
+        let (smallest, senders): (Vec<_>, Vec<_>) = found.into_iter().unzip();
+        exchange.map_or(Ok(()), |exchange| exchange.collect(senders.into_iter().flatten()))?;
+        Ok(smallest.into_iter().min().unwrap_or(u64::MAX))
+    }
+}

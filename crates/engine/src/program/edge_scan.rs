@@ -1,0 +1,177 @@
+//! [`EdgeScan`]: every edge of a graph once, from its source to its target, in no particular order:
+//! the tiles of the grid, or, where the layout leaves edges out of the grid, the complete lists.
+//! Memory does not grow with the graph.
+//!
+//! [`SomeEdges`]: first neighbors and the lists of some vertices, where those may do instead.
+
+use outercore_graph::{Direction, Graph, format::INDEX_GROUP};
+
+use super::lists::OpenLists;
+use crate::{
+    edges::{
+        grid::Grid,
+        heads::{Heads, SomeHeads},
+        rows::Rows,
+    },
+    error::Result,
+    plan::{Decision, Planner, Resource},
+    session::{OpenSection, Session},
+};
+
+/// Every edge once, as a resource.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EdgeScan {
+    /// What a run reads.
+    Always,
+    /// What a run may come to read, beside the edges that it was planned for.
+    Perhaps,
+}
+
+/// The edges, ready to be scanned.
+pub struct Edges(Path);
+
+enum Path {
+    Grid(Box<Grid>),
+    Lists(OpenLists),
+}
+
+impl Resource for EdgeScan {
+    type Opened = Edges;
+
+    fn declare<'a>(&self, planner: &mut Planner<'a>) -> Result<()> {
+        let graph = planner.job().graph;
+        let (names, edges) = if graph.has_whole_grid() {
+            (vec!["grid.words".to_owned()], "grid.words")
+        } else {
+            planner.memory("lists of all edges", [0, OpenLists::sliding_bytes(graph)]);
+            (Rows::sections(Direction::Out, false), "out.adjacency")
+        };
+        match self {
+            EdgeScan::Always => planner.edges(edges.to_owned()),
+            EdgeScan::Perhaps => {
+                let sums = OpenSection::sums_bytes_of(graph, edges);
+                planner.memory("checksums of all edges", [sums; 2]);
+            }
+        }
+        planner.sections(move |_| Ok(names.clone()));
+        Ok(())
+    }
+
+    fn open(&self, session: &Session) -> Result<Edges> {
+        Ok(Edges(if session.graph.has_whole_grid() {
+            Path::Grid(Box::new(Grid::open(session, session.section("grid.words"), 0)?))
+        } else {
+            Path::Lists(OpenLists::sliding(session, Direction::Out)?)
+        }))
+    }
+}
+
+impl Edges {
+    /// Bytes that are read for all of them.
+    pub fn bytes(&self, graph: &Graph) -> u64 {
+        match &self.0 {
+            Path::Grid(grid) => grid.a_scan().bytes,
+            Path::Lists(_) => graph.manifest().arcs * u64::from(graph.manifest().neighbor_bytes),
+        }
+    }
+
+    /// Shows every edge.
+    pub fn for_each(&self, session: &Session, visit: impl Fn(u64, u64) + Sync) -> Result<()> {
+        let Path::Grid(grid) = &self.0 else {
+            let visit = |(): &mut (), source, target| visit(source, target);
+            return self.for_some(session, |_, _| true, |_| (), visit).map(drop);
+        };
+        // An inbox without content: the state is the author's.
+        let mut nothing = vec![(); session.graph.connected() as usize];
+        grid.scan(session, &mut nothing, |_| (), |(), _, block| block.edges(&visit)).map(drop)
+    }
+
+    /// Shows the edges of the parts for which `wanted` says so of their sources and targets (first
+    /// and last of each). Every worker has a state, and all states are returned.
+    pub fn for_some<S: Send>(
+        &self,
+        session: &Session,
+        wanted: impl Fn((u64, u64), (u64, u64)) -> bool + Sync,
+        state: impl Fn(usize) -> S + Sync,
+        visit: impl Fn(&mut S, u64, u64) + Sync,
+    ) -> Result<Vec<S>> {
+        match &self.0 {
+            Path::Grid(grid) => grid.for_each(session, wanted, state, |state, block| {
+                block.edges(|source, target| visit(state, source, target))
+            }),
+            Path::Lists(lists) => {
+                let (lists, last) = (lists.all(session), session.graph.connected() - 1);
+                let wanted = |group: u64| {
+                    let (first, end) = (group * INDEX_GROUP, (group + 1) * INDEX_GROUP - 1);
+                    if wanted((first, end.min(last)), (0, last)) { u64::MAX } else { 0 }
+                };
+                lists.for_each(lists.edges(), wanted, state, |state, source, list| {
+                    list.neighbors().for_each(|target| visit(state, source, target))
+                })
+            }
+        }
+    }
+}
+
+/// First neighbors, and the lists of some vertices: what a run may read instead of all edges while
+/// values are in memory. Checksums aside, it takes memory of the run's that is not in use yet.
+#[derive(Clone, Copy, Debug)]
+pub struct SomeEdges;
+
+/// First neighbors, open, and lists that can be.
+pub struct OpenSomeEdges(Heads);
+
+impl SomeEdges {
+    fn sections(graph: &Graph) -> Vec<String> {
+        let directions = if graph.directed() { &["out", "in"][..] } else { &["out"] };
+        let lists = directions.iter().flat_map(|name| Rows::sections_of(name, false));
+        lists.chain([Heads::section(graph)]).collect()
+    }
+
+    /// Whether a run has them.
+    pub fn fits(&self, graph: &Graph, decision: &Decision) -> bool {
+        let names = Self::sections(graph);
+        let sums: u64 = names.iter().map(|name| OpenSection::sums_bytes_of(graph, name)).sum();
+        graph.rows(Direction::In).is_some() && !decision.is_external() && sums <= decision.room
+    }
+}
+
+impl Resource for SomeEdges {
+    type Opened = OpenSomeEdges;
+
+    fn declare<'a>(&self, planner: &mut Planner<'a>) -> Result<()> {
+        let graph = planner.job().graph;
+        planner.sections(move |decision| {
+            Ok(if SomeEdges.fits(graph, decision) { Self::sections(graph) } else { Vec::new() })
+        });
+        Ok(())
+    }
+
+    fn open(&self, session: &Session) -> Result<OpenSomeEdges> {
+        Ok(OpenSomeEdges(Heads::stored(session, session.section(&Heads::section(session.graph)))))
+    }
+}
+
+impl OpenSomeEdges {
+    /// Shows every vertex that has incoming edges with the first of its in-neighbors.
+    pub fn first_neighbors(
+        &self,
+        session: &Session,
+        visit: impl Fn(u64, u64) + Sync,
+    ) -> Result<()> {
+        let vertices = session.graph.connected();
+        let show = |(): &mut (), group: u64, heads: &SomeHeads| {
+            for vertex in group * INDEX_GROUP..((group + 1) * INDEX_GROUP).min(vertices) {
+                if let Some(head) = heads.get(vertex) {
+                    visit(vertex, head);
+                }
+            }
+        };
+        self.0.for_each_group(session, |_| true, |_| (), show).map(drop)
+    }
+
+    /// The lists of one direction; their index takes about a byte for each vertex.
+    pub fn lists(&self, session: &Session, direction: Direction) -> Result<OpenLists> {
+        OpenLists::narrow(session, direction)
+    }
+}

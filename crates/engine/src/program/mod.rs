@@ -1,0 +1,28 @@
+//! What an author writes.
+//!
+//! - `vertex`: [`VertexProgram`], messages between neighbors in synchronous iterations.
+//! - `lists`: [`Lists`], the adjacency lists of a run: those of active vertices.
+//! - `traversal`: [`Search`], a frontier and its lists, pushed or pulled.
+//! - `delta_stepping`: [`DeltaStepping`], the smallest lengths of paths, by windows of length.
+//! - `path_counts`: [`PathCounts`], shortest paths from several vertices, counted and summed back.
+//! - `edge_scan`: [`EdgeScan`], every edge once; [`forest`]: sets of vertices that edges join.
+//! - `neighborhood`: [`Neighborhoods`], whole lists of neighbors in memory, batch by batch.
+
+mod delta_stepping;
+mod edge_scan;
+pub mod forest;
+mod lists;
+mod neighborhood;
+mod path_counts;
+mod traversal;
+mod vertex;
+
+pub use delta_stepping::{DeltaStepping, Lengths, OpenDeltaStepping};
+pub use edge_scan::{EdgeScan, Edges, OpenSomeEdges, SomeEdges};
+pub use lists::{Along, Lists, OpenLists};
+pub use neighborhood::{Batch, Neighborhoods, OpenNeighborhoods};
+pub use path_counts::{OpenPathCounts, PathCounts};
+pub use traversal::{Level, OpenSearch, Search};
+pub use vertex::{
+    Activity, Context, Ended, IterationEnd, Monotone, Next, Start, VertexProgram, Wake,
+};

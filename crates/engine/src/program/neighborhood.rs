@@ -1,0 +1,266 @@
+//! [`Neighborhoods`]: whole lists of neighbors in memory, a batch of consecutive vertices at a
+//! time: for algorithms that need all of a vertex's neighbors at once, whatever the direction of
+//! its edges. An undirected graph has one list for each vertex, a directed one has two.
+//!
+//! While values are on storage the row index is a window that slides along with the batches, and
+//! memory does not grow with the graph.
+
+use std::{
+    ops::Range,
+    sync::atomic::{AtomicU32, Ordering::Relaxed},
+};
+
+use outercore_graph::{Direction, Graph, Order};
+use outercore_storage::{HugePages, HugeVec};
+
+use super::lists::{Lists, OpenLists};
+use crate::{
+    edges::rows::Rows,
+    error::Result,
+    plan::{Planner, Resource},
+    session::{PerWorker, Session},
+};
+
+/// Entries of a batch for each vertex that it may have: batches of vertices with few edges are
+/// short of entries.
+const SHARE: u64 = 4;
+/// Entries of the smallest batch, unless a single list is longer.
+const LEAST: u64 = 1 << 18;
+/// Entries of the largest batch, likewise.
+const MOST: u64 = 1 << 22;
+/// Bytes beside those of a batch of all neighbors while values are in memory.
+const BATCH: u64 = 6 << 20;
+
+/// Whole neighborhoods, as a resource: which neighbors a batch holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Neighborhoods {
+    /// All. What the budget leaves keeps the front of the lists.
+    All,
+    /// Those with smaller internal ids than the vertex itself: in the order of degrees, those with
+    /// more edges. An eighth of what the budget leaves makes batches larger.
+    Smaller,
+}
+
+/// How many lists make up a vertex's neighborhood.
+fn directions(graph: &Graph) -> u64 {
+    if graph.directed() { 2 } else { 1 }
+}
+
+impl Neighborhoods {
+    /// The most neighbors of any vertex, all directions together.
+    pub fn longest(self, graph: &Graph) -> u64 {
+        let manifest = graph.manifest();
+        let incoming = if graph.directed() { manifest.max_in_degree } else { 0 };
+        let all = manifest.max_out_degree.0 + incoming;
+        let one_list = !graph.directed() && manifest.simple && manifest.order == Order::Degree;
+        // A vertex with k neighbors that have no fewer edges than itself makes k lists of at least
+        // k edges.
+        let few = self == Neighborhoods::Smaller && one_list;
+        if few { all.min(manifest.arcs.isqrt() + 1) } else { all }
+    }
+
+    /// Entries of a batch, while values are in memory or on storage, where the budget leaves `room`
+    /// bytes.
+    pub fn entries(self, graph: &Graph, external: bool, room: u64) -> u64 {
+        let more = match self {
+            Neighborhoods::All if external => 0,
+            Neighborhoods::All => BATCH,
+            Neighborhoods::Smaller => room / 8,
+        };
+        let entries = (LEAST + more / (6 * directions(graph))).min(MOST);
+        entries.min(graph.manifest().arcs.max(64)).max(self.longest(graph))
+    }
+
+    /// The most vertices of the smallest batch.
+    pub fn most_vertices(self, graph: &Graph, external: bool) -> u64 {
+        self.entries(graph, external, 0) / SHARE
+    }
+
+    fn lists(self) -> Lists {
+        let lists = Lists::along(&[Direction::Out, Direction::In]).sliding();
+        if self == Neighborhoods::All { lists } else { lists.uncached() }
+    }
+
+    /// Bytes of a batch of so many entries.
+    pub fn bytes(graph: &Graph, entries: u64) -> u64 {
+        directions(graph) * (entries * 4 + (entries / SHARE + 1) * 8)
+    }
+
+    /// Bytes of all lists.
+    pub fn edge_bytes(self, graph: &Graph) -> u64 {
+        let manifest = graph.manifest();
+        manifest.arcs * u64::from(manifest.neighbor_bytes) * directions(graph)
+    }
+}
+
+impl Resource for Neighborhoods {
+    type Opened = OpenNeighborhoods;
+
+    fn declare<'a>(&self, planner: &mut Planner<'a>) -> Result<()> {
+        let graph = planner.job().graph;
+        self.lists().declare(planner)?;
+        let least = [false, true].map(|external| self.entries(graph, external, 0));
+        planner.memory("batch of lists", least.map(|entries| Self::bytes(graph, entries)));
+        Ok(())
+    }
+
+    fn open(&self, session: &Session) -> Result<OpenNeighborhoods> {
+        let (graph, decision) = (session.graph, session.decision());
+        let entries = self.entries(graph, decision.is_external(), decision.room);
+        // Each direction has its share; a batch ends when one of them is full.
+        let batch = || Batch::new(entries, session.config.huge_pages);
+        let batch = (0..directions(graph)).map(|_| batch()).collect::<Result<_>>()?;
+        let lists = self.lists().open(session)?;
+        Ok(OpenNeighborhoods { kept: *self, lists, batch, entries, vertices: 0..0 })
+    }
+}
+
+/// Neighborhoods that are open.
+pub struct OpenNeighborhoods {
+    kept: Neighborhoods,
+    lists: OpenLists,
+    batch: Vec<Batch>,
+    entries: u64,
+    /// The vertices of the batch.
+    vertices: Range<u64>,
+}
+
+/// The lists of a batch in one direction.
+pub struct Batch {
+    first: u64,
+    /// Where each list begins; one more than there are vertices.
+    starts: HugeVec<u32>,
+    /// How many entries each list has so far.
+    counts: HugeVec<AtomicU32>,
+    neighbors: HugeVec<AtomicU32>,
+}
+
+impl Batch {
+    fn new(entries: u64, huge: HugePages) -> Result<Self> {
+        let vertices = (entries / SHARE) as usize;
+        Ok(Self {
+            first: 0,
+            starts: HugeVec::zeroed(vertices + 1, huge)?,
+            counts: HugeVec::zeroed(vertices + 1, huge)?,
+            neighbors: HugeVec::zeroed(entries as usize, huge)?,
+        })
+    }
+
+    /// The neighbors of a vertex of the batch: ascending, unless the list was longer than a
+    /// request.
+    #[inline(always)]
+    pub fn neighbors(&self, vertex: u64) -> impl Iterator<Item = u32> + '_ {
+        let at = (vertex - self.first) as usize;
+        let start = self.starts[at] as usize;
+        self.neighbors[start..start + self.counts[at].load(Relaxed) as usize]
+            .iter()
+            .map(|neighbor| neighbor.load(Relaxed))
+    }
+
+    /// Adds a list, or a piece of one, to that of a vertex of the batch.
+    #[inline(always)]
+    fn add(&self, vertex: u64, neighbors: impl Iterator<Item = u64>) {
+        let at = (vertex - self.first) as usize;
+        let (start, end) = (self.starts[at] as usize, self.starts[at + 1] as usize);
+        let before = self.counts[at].load(Relaxed) as usize;
+        let mut count = 0;
+        for (entry, neighbor) in self.neighbors[start + before..end].iter().zip(neighbors) {
+            entry.store(neighbor as u32, Relaxed);
+            count += 1;
+        }
+        self.counts[at].store((before + count) as u32, Relaxed);
+    }
+}
+
+impl OpenNeighborhoods {
+    /// Brings the next batch into memory: vertices from `first` on, as many as fit; none once
+    /// `first` is past the last one.
+    pub fn load(&mut self, session: &Session, first: u64) -> Result<Range<u64>> {
+        self.vertices = first..first + self.lay_out(session, first)?;
+        let smaller = self.kept == Neighborhoods::Smaller;
+        for (direction, batch) in [Direction::Out, Direction::In].into_iter().zip(&self.batch) {
+            let expected = u64::from(batch.starts[(self.vertices.end - first) as usize]);
+            self.lists.along(session, direction).within(self.vertices.clone()).for_each(
+                expected,
+                |_| u64::MAX,
+                |_| (),
+                |(), vertex, list| {
+                    let limit = if smaller { vertex } else { u64::MAX };
+                    batch.add(vertex, list.neighbors().take_while(|&neighbor| neighbor < limit));
+                },
+            )?;
+        }
+        Ok(self.vertices.clone())
+    }
+
+    /// Lays out the lists of the next batch; returns how many vertices it has.
+    fn lay_out(&mut self, session: &Session, first: u64) -> Result<u64> {
+        let most = self.most_vertices();
+        let index = self.lists.index_at(session, first)?;
+        let left = index[0].window().end.saturating_sub(first);
+        // A list without repetitions has at most as many smaller neighbors as there are smaller
+        // vertices.
+        let few = self.kept == Neighborhoods::Smaller && session.graph.manifest().simple;
+        let bound = |vertex: u64, degree: u32| {
+            if few { u64::from(degree).min(vertex) } else { u64::from(degree) }
+        };
+        let (mut count, mut used) = (0, 0);
+        while count < most.min(left) {
+            let vertex = first + count;
+            let more: u64 = index.iter().map(|index| bound(vertex, index.degree(vertex))).sum();
+            if used + more > self.entries {
+                break;
+            }
+            for (index, batch) in index.iter().zip(&mut self.batch) {
+                let (at, entries) = (count as usize, bound(vertex, index.degree(vertex)));
+                batch.starts[at + 1] = batch.starts[at] + entries as u32;
+                *batch.counts[at].get_mut() = 0;
+            }
+            (count, used) = (count + 1, used + more);
+        }
+        self.batch.iter_mut().for_each(|batch| batch.first = first);
+        Ok(count)
+    }
+
+    /// The edges of a vertex, in both directions: for vertices one after the other.
+    pub fn degree(&mut self, session: &Session, vertex: u64) -> Result<u64> {
+        self.lists.degree_at(session, vertex)
+    }
+
+    /// Bytes of memory of index and batch.
+    pub fn bytes(&mut self, session: &Session) -> Result<u64> {
+        let window = self.lists.index_at(session, u64::MAX)?[0].window();
+        let index = Rows::window_bytes(window.end - window.start) * directions(session.graph);
+        Ok(index + Neighborhoods::bytes(session.graph, self.entries))
+    }
+
+    /// The most vertices of a batch.
+    pub fn most_vertices(&self) -> u64 {
+        self.entries / SHARE
+    }
+
+    /// The batch that was loaded last: outgoing lists (of an undirected graph, all), then incoming
+    /// ones.
+    pub fn batch(&self) -> &[Batch] {
+        &self.batch
+    }
+
+    /// Hands every vertex of the batch to `visit`, on all workers, each with its own state.
+    pub fn each<S: Send>(
+        &self,
+        session: &Session,
+        states: &PerWorker<S>,
+        visit: impl Fn(&mut S, u64) + Sync,
+    ) -> Result<()> {
+        let (len, workers) =
+            (self.vertices.end - self.vertices.start, session.workers.count() as u64);
+        let part = |worker: &mut usize, part: Range<u64>| {
+            if !session.stopped() {
+                let mut state = states.of(*worker);
+                part.for_each(|at| visit(&mut state, self.vertices.start + at));
+            }
+        };
+        session.workers.over(len, (len / (16 * workers)).clamp(1, 64), |worker| worker, part);
+        session.check()
+    }
+}

@@ -1,0 +1,395 @@
+//! [`PathCounts`]: shortest paths, in edges, are counted from several sources side by side, and
+//! what the author makes of the counts is summed back from the last level to the sources (the two
+//! sweeps of Brandes, 2001).
+//!
+//! Each source has a lane. Forwards, the counts of a level are gathered by vertices that are not
+//! reached yet or, when few have one, sent (as in Beamer, Asanovic and Patterson, SC'12).
+//! Backwards, each level gathers from the one after it. Of a vertex that is done, what the level
+//! before gathers takes the place of its count.
+//!
+//! Memory for each vertex and lane: a count, and a level of a byte. Sources with deeper levels are
+//! searched one by one, with levels of 32 bits.
+//!
+//! Sums are made in the order of the lists, whatever worker makes them, gathered or sent.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use outercore_graph::Direction;
+use outercore_storage::{HugeVec, memory::prefetch};
+
+use super::lists::{Along, Lists, OpenLists};
+use crate::{
+    edges::list::List,
+    error::{Result, all},
+    plan::{Planner, Resource},
+    session::Session,
+    state::{AtomicItem, VertexArray},
+};
+
+/// Parts of the vertices, with about equally many edges, for each worker.
+const PARTS: u64 = 8;
+/// Sending is for one worker, and at random: it must take so many times fewer edges than there are.
+const SENDING: u64 = 16;
+/// How many neighbors ahead what is kept of one is asked for.
+const AHEAD: usize = 12;
+/// Vertices of a part of a step without lists.
+const STEP: u64 = 1 << 14;
+
+/// Counts of shortest paths, as a resource of a plan.
+pub struct PathCounts {
+    /// Sources side by side: 8, 4 or 1.
+    pub lanes: usize,
+}
+
+impl PathCounts {
+    fn lists() -> Lists {
+        Lists::along(&[Direction::Out, Direction::In])
+    }
+}
+
+impl Resource for PathCounts {
+    type Opened = OpenPathCounts;
+
+    fn declare(&self, planner: &mut Planner) -> Result<()> {
+        let (vertices, lanes) = (planner.job().graph.connected(), self.lanes as u64);
+        planner.memory("paths", [vertices * 8 * lanes, 0]);
+        planner.memory("levels", [vertices * lanes.max(4), 0]);
+        planner.memory("sums", [vertices * 8, 0]);
+        planner.never_external();
+        planner.method(format!(
+            "{lanes} sources side by side: lists are read for all of them, level by level"
+        ));
+        Self::lists().declare(planner)
+    }
+
+    fn open(&self, session: &Session) -> Result<OpenPathCounts> {
+        Ok(OpenPathCounts { lanes: self.lanes, lists: Self::lists().open(session)? })
+    }
+}
+
+/// Counts that are ready to run.
+pub struct OpenPathCounts {
+    lanes: usize,
+    lists: OpenLists,
+}
+
+impl OpenPathCounts {
+    /// Counts from all `sources`, which have edges. Backwards, `turn` gets the count of a vertex
+    /// and the sum of what the level after it has. It returns what is added up for the vertex, and
+    /// what the level before gathers. Returns what was added up, source by source, and the number
+    /// of levels.
+    pub fn run(
+        &self,
+        session: &Session,
+        sources: &[u64],
+        turn: impl Fn(f64, f64) -> [f64; 2] + Sync,
+    ) -> Result<(VertexArray<f64>, u64)> {
+        let (vertices, huge) = (session.graph.connected() as usize, session.config.huge_pages);
+        let sums: HugeVec<AtomicU64> = HugeVec::zeroed(vertices, huge)?;
+        session.loaded();
+        let turn = |vertex: u64, count: f64, sum: f64| {
+            let ([own, gathered], cell) = (turn(count, sum), &sums[vertex as usize]);
+            cell.store((f64::from_bits(cell.load(Relaxed)) + own).to_bits(), Relaxed);
+            gathered
+        };
+        let (mut levels, of) = (0, &turn);
+        let done = match self.lanes {
+            8 => Search::<u64, 8>::over(self, session, sources, of, &mut levels)?,
+            4 => Search::<u32, 4>::over(self, session, sources, of, &mut levels)?,
+            _ => 0,
+        };
+        if done < sources.len() {
+            Search::<u32, 1>::over(self, session, &sources[done..], of, &mut levels)?;
+        }
+        Ok((sums.into_plain().into_floats().into(), levels))
+    }
+}
+
+/// Vertices that a step reached, and their outgoing edges.
+type Reached = [u64; 2];
+
+fn sum(parts: impl IntoIterator<Item = Reached>) -> Reached {
+    parts.into_iter().fold([0; 2], |sum, part| [sum[0] + part[0], sum[1] + part[1]])
+}
+
+/// Up to `L` searches side by side. The levels of a vertex share a word of type `W`, the first in
+/// its lowest bits. A level of 0 is not reached, 1 the source; all ones: the lane has no source.
+struct Search<'s, W: AtomicItem, const L: usize> {
+    session: &'s Session<'s>,
+    outgoing: Along<'s>,
+    incoming: Along<'s>,
+    /// The bounds of parts of the vertices.
+    parts: Vec<u64>,
+    levels: HugeVec<W::Cell>,
+    /// The bits of counts; backwards, of vertices that are done, of what is gathered.
+    counts: HugeVec<AtomicU64>,
+}
+
+impl<'s, W: AtomicItem, const L: usize> Search<'s, W, L> {
+    /// Bits of a level.
+    const BITS: u32 = (8 * size_of::<W>() / L) as u32;
+    /// The bits of a lane.
+    const LANE: u64 = (1 << Self::BITS) - 1;
+    /// The deepest level that a lane holds.
+    const DEEPEST: u64 = Self::LANE - 1;
+    /// The lanes that a word of 64 bits has beside those of `W`.
+    const BEYOND: u64 = if size_of::<W>() == 8 { 0 } else { !0 << (8 * size_of::<W>()) };
+
+    /// Searches from all `sources`, or from those before one that is too deep; returns how many
+    /// these are.
+    fn over(
+        open: &'s OpenPathCounts,
+        session: &'s Session<'s>,
+        sources: &[u64],
+        turn: impl Fn(u64, f64, f64) -> f64 + Sync,
+        levels: &mut u64,
+    ) -> Result<usize> {
+        let (vertices, huge) = (session.graph.connected() as usize, session.config.huge_pages);
+        let outgoing = open.lists.along(session, Direction::Out);
+        let search = Self {
+            session,
+            parts: outgoing.parts(PARTS * session.workers.count() as u64),
+            outgoing,
+            incoming: open.lists.along(session, Direction::In),
+            levels: HugeVec::zeroed(vertices, huge)?,
+            counts: HugeVec::zeroed(vertices * L, huge)?,
+        };
+        let mut done = 0;
+        for batch in sources.chunks(L) {
+            let Some(last) = search.forward(batch)? else { break };
+            search.backward(last, &turn)?;
+            *levels += 2 * last;
+            done += batch.len();
+        }
+        Ok(done)
+    }
+
+    /// The levels of a vertex.
+    #[inline(always)]
+    fn levels(&self, vertex: u64) -> u64 {
+        W::load(&self.levels[vertex as usize]).bits() | Self::BEYOND
+    }
+
+    #[inline(always)]
+    fn set_levels(&self, vertex: u64, levels: u64) {
+        W::store(&self.levels[vertex as usize], W::of_bits(levels));
+    }
+
+    /// The level of a lane.
+    #[inline(always)]
+    fn level(levels: u64, lane: usize) -> u64 {
+        levels >> (Self::BITS * lane as u32) & Self::LANE
+    }
+
+    /// One level in its lane.
+    #[inline(always)]
+    fn at(level: u64, lane: usize) -> u64 {
+        level << (Self::BITS * lane as u32)
+    }
+
+    /// Whether one of the lanes is at `level`.
+    #[inline(always)]
+    fn has(levels: u64, level: u64) -> bool {
+        const ONES: u64 = 0x0101_0101_0101_0101;
+        if L == 1 {
+            return Self::level(levels, 0) == level;
+        }
+        // Whether a byte of the difference is zero.
+        let other = levels ^ (ONES * level);
+        other.wrapping_sub(ONES) & !other & (ONES << 7) != 0
+    }
+
+    #[inline(always)]
+    fn count(&self, vertex: u64, lane: usize) -> f64 {
+        f64::from_bits(self.counts[vertex as usize * L + lane].load(Relaxed))
+    }
+
+    #[inline(always)]
+    fn set_count(&self, vertex: u64, lane: usize, count: f64) {
+        self.counts[vertex as usize * L + lane].store(count.to_bits(), Relaxed);
+    }
+
+    /// The vertices of a group of 64 that have a lane at `level`, as bits.
+    fn members(&self, group: u64, level: u64) -> u64 {
+        let first = group as usize * 64;
+        let words = self.levels[first..(first + 64).min(self.levels.len())].iter().rev();
+        words.fold(0, |bits, word| {
+            let levels = W::load(word).bits() | Self::BEYOND;
+            bits << 1 | u64::from(Self::has(levels, level))
+        })
+    }
+
+    /// Hands every vertex to `work`, on all workers.
+    fn each(&self, work: impl Fn(u64) + Sync) {
+        let vertices = self.levels.len() as u64;
+        self.session.workers.over(vertices, STEP, |_| (), |(), range| range.for_each(&work));
+    }
+
+    /// Counts paths. Returns the last level; `None`: it is too deep.
+    fn forward(&self, batch: &[u64]) -> Result<Option<u64>> {
+        let idle = (batch.len()..L).fold(0, |levels, lane| levels | Self::at(Self::LANE, lane));
+        self.each(|vertex| self.set_levels(vertex, idle));
+        let mut sending = 0;
+        for (lane, &source) in batch.iter().enumerate() {
+            self.set_levels(source, self.levels(source) | Self::at(1, lane));
+            self.set_count(source, lane, 1.0);
+            sending += self.outgoing.degree(source) + 1;
+        }
+        for level in 1..=Self::DEEPEST {
+            let mark = self.session.mark();
+            let few = sending < self.outgoing.edges() / SENDING;
+            let reached = if few { self.send(level, sending)? } else { self.receive(level)? };
+            sending = reached[0] + reached[1];
+            self.session.end_iteration(&mark, reached[0], "on-demand");
+            if sending == 0 {
+                return Ok(Some(level));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Vertices at level `sender` send their counts, when they have about so many `edges`.
+    fn send(&self, sender: u64, edges: u64) -> Result<Reached> {
+        let reached = self.outgoing.clone().ordered().for_each(
+            edges,
+            |group| self.members(group, sender),
+            |_| [0; 2],
+            |reached, vertex, list| {
+                let from = self.levels(vertex);
+                for lane in (0..L).filter(|&lane| Self::level(from, lane) == sender) {
+                    let count = self.count(vertex, lane);
+                    for neighbor in list.neighbors() {
+                        let levels = self.levels(neighbor);
+                        match Self::level(levels, lane) {
+                            0 => {
+                                self.set_count(neighbor, lane, count);
+                                self.set_levels(neighbor, levels | Self::at(sender + 1, lane));
+                                *reached = sum([*reached, self.reached(neighbor)]);
+                            }
+                            other if other == sender + 1 => {
+                                let counted = self.count(neighbor, lane);
+                                self.set_count(neighbor, lane, counted + count);
+                            }
+                            _ => {}
+                        }
+                    }
+                }
+            },
+        )?;
+        Ok(sum(reached))
+    }
+
+    #[inline(always)]
+    fn reached(&self, vertex: u64) -> Reached {
+        [1, self.outgoing.degree(vertex)]
+    }
+
+    /// Vertices that are not reached yet gather the counts of level `sender`.
+    fn receive(&self, sender: u64) -> Result<Reached> {
+        self.gather(&self.incoming, (0, sender), |vertex, sums| {
+            let before = self.levels(vertex);
+            let mut levels = before;
+            let is_reached = |&lane: &usize| Self::level(before, lane) == 0 && sums[lane] > 0.0;
+            for lane in (0..L).filter(is_reached) {
+                self.set_count(vertex, lane, sums[lane]);
+                levels |= Self::at(sender + 1, lane);
+            }
+            self.set_levels(vertex, levels);
+            if levels == before { [0; 2] } else { self.reached(vertex) }
+        })
+    }
+
+    /// Gathers from the level before the last one to that after the sources.
+    fn backward(&self, last: u64, turn: impl Fn(u64, f64, f64) -> f64 + Sync) -> Result<()> {
+        let turn = |vertex: u64, lane: usize, sum: f64| {
+            self.set_count(vertex, lane, turn(vertex, self.count(vertex, lane), sum));
+        };
+        // Nothing comes after the end of every path.
+        self.each(|vertex| {
+            let (levels, ends) = (self.levels(vertex), self.outgoing.degree(vertex) == 0);
+            for lane in 0..L {
+                let level = Self::level(levels, lane);
+                if level == last || ends && (1..last).contains(&level) {
+                    turn(vertex, lane, 0.0);
+                }
+            }
+        });
+        for receiver in (2..last).rev() {
+            let mark = self.session.mark();
+            let [active, _] =
+                self.gather(&self.outgoing, (receiver, receiver + 1), |vertex, sums| {
+                    let levels = self.levels(vertex);
+                    let lanes = (0..L).filter(|&lane| Self::level(levels, lane) == receiver);
+                    lanes.for_each(|lane| turn(vertex, lane, sums[lane]));
+                    [1, 0]
+                })?;
+            self.session.end_iteration(&mark, active, "on-demand");
+        }
+        Ok(())
+    }
+
+    /// Every vertex with a lane at level `to` adds up what its neighbors at level `from` have, lane
+    /// by lane; `end` gets the sums, and what it returns is added up.
+    fn gather(
+        &self,
+        lists: &Along,
+        (to, from): (u64, u64),
+        end: impl Fn(u64, &[f64; L]) -> Reached + Sync,
+    ) -> Result<Reached> {
+        let part = |worker: usize, part: usize, total: &mut Reached| -> Result<()> {
+            let mut open: Option<(u64, [f64; L])> = None;
+            lists.clone().within(self.parts[part]..self.parts[part + 1]).for_each_here(
+                worker,
+                |group| self.members(group, to),
+                |vertex, list| {
+                    // A long list comes in pieces, one after the other.
+                    if open.is_none_or(|(last, _)| last != vertex)
+                        && let Some((last, sums)) = open.replace((vertex, [0.0; L]))
+                    {
+                        *total = sum([*total, end(last, &sums)]);
+                    }
+                    if let Some((_, sums)) = &mut open {
+                        self.add_up(list, from, sums);
+                    }
+                },
+            )?;
+            let last = open.map(|(last, sums)| end(last, &sums));
+            *total = sum([*total].into_iter().chain(last));
+            Ok(())
+        };
+        let results = self.session.workers.over(
+            self.parts.len() as u64 - 1,
+            1,
+            |worker| (worker, Ok([0; 2])),
+            |(worker, result), parts| {
+                for at in parts {
+                    if let Ok(total) = result {
+                        let done = part(*worker, at as usize, total);
+                        *result = done.map(|()| *total);
+                    }
+                }
+            },
+        );
+        self.session.check()?;
+        Ok(sum(all(results.into_iter().map(|(_, result)| result).collect())?))
+    }
+
+    #[inline(always)]
+    fn add_up(&self, list: List, from: u64, sums: &mut [f64; L]) {
+        let mut ahead = list.neighbors().skip(AHEAD);
+        for neighbor in list.neighbors() {
+            // Neighbors lie anywhere in memory: nearly all the time would go into waiting for them.
+            if let Some(next) = ahead.next() {
+                prefetch(&raw const self.levels[next as usize]);
+                prefetch(&raw const self.counts[next as usize * L]);
+            }
+            let levels = self.levels(neighbor);
+            if Self::has(levels, from) {
+                for (lane, sum) in sums.iter_mut().enumerate() {
+                    let is_at = Self::level(levels, lane) == from;
+                    *sum += if is_at { self.count(neighbor, lane) } else { 0.0 };
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,388 @@
+//! [`Search`]: breadth-first search, direction-optimizing (Beamer, Asanovic and Patterson, SC'12),
+//! over lists read on demand.
+//!
+//! A level is pushed (the frontier's lists are read) while the frontier is small, and pulled (the
+//! lists of unvisited vertices are read) while it is large. Before a list is pulled, the vertex's
+//! first in-neighbor, its largest hub, is tried: it answers for most vertices, and their lists are
+//! never read.
+//!
+//! Memory for each vertex: three bits, and what [`Lists`] and [`Levels`] take.
+
+use outercore_graph::Direction;
+
+use super::lists::{Along, Lists, OpenLists};
+use crate::{
+    config::ReadPolicy,
+    edges::{grid::Grid, heads::Heads, list::List},
+    error::Result,
+    frontier::Frontier,
+    job::Job,
+    plan::{Planner, Resource},
+    session::Session,
+    state::{Found, Levels, OpenLevels},
+};
+
+/// Pull once the frontier's edges exceed this share of the unvisited vertices' (GAPBS: 15).
+const ALPHA: u64 = 15;
+/// Push again once the frontier is smaller than this share of the vertices (GAPBS: 18).
+const BETA: u64 = 18;
+
+/// Searches, as a resource of a plan.
+pub struct Search {
+    lists: Lists,
+    levels: Levels,
+    /// Edges are followed both ways, and there are many searches.
+    undirected: bool,
+    /// Whether incoming lists can be read.
+    pulls: bool,
+    /// Whether every level is a scan of all edges.
+    scans: bool,
+}
+
+impl Search {
+    /// One search along outgoing edges, which finds levels and parents: of the in-neighbors on the
+    /// level before, the parent is the one with the smallest internal id. Each level is an
+    /// iteration of the report.
+    pub fn along_edges(job: Job) -> Self {
+        let graph = job.graph;
+        let pulls = graph.rows(Direction::In).is_some();
+        let lists = if pulls {
+            Lists::along(&[Direction::Out, Direction::In]).first_neighbors()
+        } else {
+            Lists::along(&[Direction::Out])
+        };
+        // A grid that lacks edges is no use: the lists have them all.
+        let scans = job.config.read == ReadPolicy::Full && graph.has_whole_grid();
+        // Few frontiers are pushed; else a vertex is found along every edge.
+        let few = pulls && !scans;
+        let records = if few { 2 * graph.connected() } else { graph.manifest().arcs };
+        let levels = Levels { parents: true, records, weight: 0 };
+        Self { lists, levels, undirected: false, pulls, scans }
+    }
+
+    /// Searches along edges of both directions, which find levels alone. Each search is an
+    /// iteration of the report.
+    pub fn undirected(job: Job) -> Self {
+        let lists = Lists::along(&[Direction::Out, Direction::In]).sliding();
+        let levels = Levels { parents: false, records: job.graph.connected(), weight: 1 };
+        Self { lists, levels, undirected: true, pulls: true, scans: false }
+    }
+}
+
+impl Resource for Search {
+    type Opened = OpenSearch;
+
+    fn declare<'a>(&self, planner: &mut Planner<'a>) -> Result<()> {
+        let frontiers = 3 * Frontier::bytes(planner.job().graph.connected());
+        self.levels.declare(planner)?;
+        planner.memory("frontiers", [frontiers, frontiers]);
+        self.lists.declare(planner)?;
+        if self.scans {
+            planner.sections(|_| Ok(vec!["grid.words".to_owned()]));
+        }
+        planner.method(if self.pulls {
+            "pushes small frontiers, pulls large ones"
+        } else {
+            "pushes every frontier (no transpose)"
+        });
+        Ok(())
+    }
+
+    fn open(&self, session: &Session) -> Result<OpenSearch> {
+        let (graph, config) = (session.graph, session.config);
+        let grid = self.scans.then(|| session.section("grid.words"));
+        let set = || Frontier::new(graph.connected(), config.huge_pages);
+        let search = OpenSearch {
+            lists: self.lists.open(session)?,
+            grid: grid.map(|words| Grid::open(session, words, 0)).transpose()?,
+            levels: self.levels.open(session)?,
+            undirected: self.undirected,
+            pulls: self.pulls,
+            is_fresh: true,
+            current: set()?,
+            next: set()?,
+            unvisited: set()?,
+        };
+        session.loaded();
+        Ok(search)
+    }
+}
+
+/// Searches that are ready to run, one after the other.
+pub struct OpenSearch {
+    lists: OpenLists,
+    grid: Option<Grid>,
+    levels: OpenLevels,
+    undirected: bool,
+    pulls: bool,
+    is_fresh: bool,
+    current: Frontier,
+    next: Frontier,
+    /// The vertices that are on no level up to that of the frontier.
+    unvisited: Frontier,
+}
+
+/// A level that is complete.
+pub struct Level<'l> {
+    /// Its number: the source is on level 0.
+    pub number: u64,
+    /// How many vertices are on it.
+    pub vertices: u64,
+    /// These.
+    pub frontier: &'l Frontier,
+}
+
+impl OpenSearch {
+    /// Searches from `source`. `each` is told of every level that has vertices, in order.
+    pub fn run(
+        &mut self,
+        session: &Session,
+        source: u64,
+        mut each: impl FnMut(&Level),
+    ) -> Result<()> {
+        let (search_mark, edges) = (session.mark(), self.push_lists(session).edges());
+        self.begin(session, source)?;
+        each(&Level { number: 0, vertices: 1, frontier: &self.current });
+        let (mut number, mut reached, mut vertices) = (0, 1, 1);
+        let mut leaving = self.push_lists(session).degree(source);
+        let (mut unexplored, mut pulling) = (edges.saturating_sub(leaving), false);
+        loop {
+            let mark = session.mark();
+            pulling = self.pulls
+                && if pulling {
+                    vertices > session.graph.connected() / BETA
+                } else {
+                    leaving > unexplored / ALPHA
+                };
+            let parts = {
+                let level = OneLevel::new(self, session, number as u32 + 1);
+                match &self.grid {
+                    Some(grid) => level.scan(grid)?,
+                    None if pulling => level.pull(unexplored)?,
+                    None => level.push(leaving)?,
+                }
+            };
+            let before = vertices;
+            (vertices, leaving) = self.end_level(parts)?;
+            if !self.undirected {
+                let mode = if self.grid.is_some() { "full" } else { "on-demand" };
+                session.end_iteration(&mark, before, mode);
+            }
+            if vertices == 0 {
+                break;
+            }
+            (number, reached) = (number + 1, reached + vertices);
+            unexplored = unexplored.saturating_sub(leaving);
+            each(&Level { number, vertices, frontier: &self.current });
+        }
+        if self.undirected {
+            session.end_iteration(&search_mark, reached, "on-demand");
+        }
+        Ok(())
+    }
+
+    /// The vertices that were found become the frontier. Returns how many, and their edges.
+    fn end_level(&mut self, parts: Vec<Part>) -> Result<(u64, u64)> {
+        let (mut vertices, mut edges) = (0, 0);
+        let found = parts.into_iter().map(|part| {
+            (vertices, edges) = (vertices + part.vertices, edges + part.edges);
+            part.found
+        });
+        self.levels.end_level(found.collect::<Vec<_>>())?;
+        if !self.undirected {
+            self.unvisited.remove_all(&self.next);
+        }
+        std::mem::swap(&mut self.current, &mut self.next);
+        self.next.clear();
+        Ok((vertices, edges))
+    }
+
+    /// Whether the last search has reached a vertex, where edges were followed both ways.
+    pub fn has_reached(&self, vertex: u64) -> bool {
+        !self.unvisited.contains(vertex)
+    }
+
+    /// What the last search has found.
+    pub fn levels(&self) -> &OpenLevels {
+        &self.levels
+    }
+
+    /// The same, with everything else closed.
+    pub fn into_levels(self) -> OpenLevels {
+        self.levels
+    }
+
+    fn push_lists<'l>(&'l self, session: &'l Session<'l>) -> Along<'l> {
+        if self.undirected {
+            self.lists.all(session)
+        } else {
+            self.lists.along(session, Direction::Out)
+        }
+    }
+
+    /// Nothing is found but the source.
+    fn begin(&mut self, session: &Session, source: u64) -> Result<()> {
+        if !std::mem::take(&mut self.is_fresh) {
+            self.levels.forget(session)?;
+        }
+        self.unvisited.fill();
+        self.unvisited.remove(source);
+        self.current.clear();
+        self.current.insert(source);
+        let mut found = self.levels.found();
+        self.levels.find(&mut found, 0, source, source);
+        self.levels.end_level([found])
+    }
+}
+
+/// What a worker finds in a level.
+struct Part {
+    vertices: u64,
+    edges: u64,
+    found: Found,
+}
+
+/// A level that is under way.
+struct OneLevel<'l> {
+    search: &'l OpenSearch,
+    session: &'l Session<'l>,
+    pushed: Along<'l>,
+    number: u32,
+}
+
+impl<'l> OneLevel<'l> {
+    fn new(search: &'l OpenSearch, session: &'l Session<'l>, number: u32) -> Self {
+        Self { search, session, pushed: search.push_lists(session), number }
+    }
+
+    fn nothing(&self) -> Part {
+        Part { vertices: 0, edges: 0, found: self.search.levels.found() }
+    }
+
+    /// Puts `vertex` on the level. Several workers may find it: one of them counts it.
+    #[inline(always)]
+    fn take(&self, part: &mut Part, vertex: u64, parent: u64) {
+        let search = self.search;
+        let is_new = search.next.insert(vertex);
+        if is_new {
+            part.vertices += 1;
+            part.edges += self.pushed.degree(vertex);
+        }
+        if !search.undirected {
+            search.levels.find(&mut part.found, self.number, vertex, parent);
+        } else if is_new {
+            // Without parents it is not looked at again.
+            search.unvisited.remove(vertex);
+            search.levels.find(&mut part.found, self.number, vertex, parent);
+        }
+    }
+
+    /// All edges, of which those from the frontier count.
+    fn scan(&self, grid: &Grid) -> Result<Vec<Part>> {
+        let Self { search, session, .. } = self;
+        grid.for_each(
+            session,
+            |_, _| true,
+            |_| self.nothing(),
+            |part, block| {
+                block.edges(|source, target| {
+                    if search.current.contains(source) && search.unvisited.contains(target) {
+                        self.take(part, target, source);
+                    }
+                })
+            },
+        )
+    }
+
+    /// The frontier's lists.
+    fn push(&self, edges: u64) -> Result<Vec<Part>> {
+        let search = self.search;
+        self.pushed.for_each(
+            edges,
+            |group| search.current.word(group),
+            |_| self.nothing(),
+            |part, vertex, list| {
+                for target in list.neighbors() {
+                    if search.unvisited.contains(target) {
+                        self.take(part, target, vertex);
+                    }
+                }
+            },
+        )
+    }
+
+    /// The unvisited vertices: their first in-neighbor, where it is known, then the lists of those
+    /// for which it does not answer.
+    fn pull(&self, unexplored: u64) -> Result<Vec<Part>> {
+        let search = self.search;
+        let Some(heads) = search.lists.heads() else {
+            let lists = search.lists.all(self.session);
+            let wanted = |group| search.unvisited.word(group);
+            return lists.for_each(
+                unexplored,
+                wanted,
+                |_| self.nothing(),
+                |part, vertex, list| {
+                    self.pull_list(part, vertex, &list);
+                },
+            );
+        };
+        let mut parts = self.by_heads(heads)?;
+        let found: u64 = parts.iter().map(|part| part.vertices).sum();
+        let lists = search.lists.along(self.session, Direction::In);
+        // A list of one neighbor holds nothing beyond the head.
+        let wanted = |group: u64| {
+            let mut bits = search.unvisited.word(group) & !search.next.word(group);
+            let mut rest = bits;
+            while rest != 0 {
+                let bit = rest.trailing_zeros();
+                rest &= rest - 1;
+                if lists.degree(group * 64 + u64::from(bit)) < 2 {
+                    bits &= !(1 << bit);
+                }
+            }
+            bits
+        };
+        parts.extend(lists.for_each(
+            (search.unvisited.count() - found) * 8,
+            wanted,
+            |_| self.nothing(),
+            |part, vertex, list| self.pull_list(part, vertex, &list),
+        )?);
+        Ok(parts)
+    }
+
+    /// Looks for a parent in a list. A long one comes in pieces, each of which may have one.
+    #[inline(always)]
+    fn pull_list(&self, part: &mut Part, vertex: u64, list: &List) {
+        let current = &self.search.current;
+        if let Some(parent) = list.neighbors().find(|&neighbor| current.contains(neighbor)) {
+            self.take(part, vertex, parent);
+        }
+    }
+
+    /// The vertices whose first in-neighbor is in the frontier.
+    fn by_heads(&self, heads: &Heads) -> Result<Vec<Part>> {
+        let search = self.search;
+        heads.for_each_group(
+            self.session,
+            |group| search.unvisited.word(group) != 0,
+            |_| self.nothing(),
+            |part, group, heads| {
+                let mut bits = search.unvisited.word(group);
+                while bits != 0 {
+                    let vertex = group * 64 + u64::from(bits.trailing_zeros());
+                    bits &= bits - 1;
+                    match heads.get(vertex) {
+                        Some(head) if search.current.contains(head) => {
+                            self.take(part, vertex, head)
+                        }
+                        Some(_) => {}
+                        // Nothing leads to it.
+                        None => search.unvisited.remove(vertex),
+                    }
+                }
+            },
+        )
+    }
+}
