@@ -1,8 +1,7 @@
 //! What the faces call: an algorithm with its parameters, which can be planned and run.
 
 use outercore_engine::{
-    EngineError, Job, Outcome, Plan, Result, RunConfig, RunProgress, Silent, plan::Prepared,
-    settings,
+    EngineError, Job, Outcome, Plan, Prepared, Result, RunConfig, RunProgress, Silent, settings,
 };
 use outercore_graph::{Graph, Key};
 

@@ -19,13 +19,9 @@
 use std::sync::Arc;
 
 use outercore_engine::{
-    Column, Isolated, Job, MemoryModel, Pod, Result, VertexArray,
-    execute::Iterations,
-    monoid::Sums,
-    named,
-    plan::{Planner, Prepared, Resource},
-    program::{Activity, Context, IterationEnd, Next, PathCounts, Start, VertexProgram},
-    session::Session,
+    Activity, Column, Context, Isolated, IterationEnd, Iterations, Job, MemoryModel, Next,
+    PathCounts, Planner, Pod, Prepared, Resource, Result, Session, Start, Sums, VertexArray,
+    VertexProgram, named,
 };
 use outercore_graph::Direction;
 

@@ -14,13 +14,8 @@
 //! the better one.
 
 use outercore_engine::{
-    Column, Job, Outcome, Result, Values,
-    execute::Iterations,
-    monoid::Min,
-    named,
-    plan::{Planner, Prepared, Resource},
-    program::{Context, Monotone, Search, Start, VertexProgram},
-    session::Session,
+    Column, Context, Iterations, Job, Min, Monotone, Outcome, Planner, Prepared, Resource, Result,
+    Search, Session, Start, Values, VertexProgram, named,
 };
 
 use crate::algorithm::{Algorithm, Source, fits_32_bits, locate, method};

@@ -7,11 +7,7 @@
 //! each vertex while values are in memory.
 
 use outercore_engine::{
-    Column, Isolated, Job, Result,
-    plan::Prepared,
-    program::OpenNeighborhoods,
-    session::Session,
-    state::{Appender, VertexArray},
+    Appender, Column, Isolated, Job, OpenNeighborhoods, Prepared, Result, Session, VertexArray,
 };
 
 use crate::{

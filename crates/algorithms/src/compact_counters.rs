@@ -13,7 +13,7 @@ use std::{
     },
 };
 
-use outercore_engine::{HugePages, HugeVec, Result, edges::degrees::front};
+use outercore_engine::{HugePages, HugeVec, Result, front};
 use outercore_graph::Graph;
 
 /// How many vertices have four bytes, and how many one.

@@ -14,18 +14,10 @@
 //! Memory: 8 bytes for each vertex, or a window of parents while values are on storage.
 
 use outercore_engine::{
-    Column, EngineError, Isolated, Job, Outcome, Precompute, Preset, ReadPolicy, Result,
-    VertexArray,
-    execute::Iterations,
-    frontier::Frontier,
-    monoid::Min,
+    Column, Context, EdgeScan, EngineError, Frontier, Isolated, Iterations, Job, Min, Monotone,
+    OpenSomeEdges, Outcome, Planner, Precompute, Prepared, Preset, ReadPolicy, Resource, Result,
+    Session, SomeEdges, Start, VertexArray, VertexProgram, forest::{self, Sets, Trees},
     named,
-    plan::{Planner, Prepared, Resource},
-    program::{
-        Context, EdgeScan, Monotone, OpenSomeEdges, SomeEdges, Start, VertexProgram,
-        forest::{self, Sets, Trees},
-    },
-    session::Session,
 };
 use outercore_graph::Direction;
 

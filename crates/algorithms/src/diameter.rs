@@ -14,14 +14,8 @@
 use std::{cmp::Reverse, sync::atomic::Ordering::Relaxed};
 
 use outercore_engine::{
-    Column, Job, Outcome, Result, VertexArray,
-    frontier::Frontier,
-    plan::{Planner, Prepared, Resource},
-    program::{
-        EdgeScan, OpenSearch, Search,
-        forest::{self, Sets},
-    },
-    session::Session,
+    Column, EdgeScan, Frontier, Job, OpenSearch, Outcome, Planner, Prepared, Resource, Result,
+    Search, Session, VertexArray, forest::{self, Sets},
 };
 
 use crate::algorithm::{Algorithm, fits_32_bits};

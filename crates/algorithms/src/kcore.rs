@@ -18,15 +18,9 @@
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use outercore_engine::{
-    Column, EngineError, HugeVec, Isolated, Job, MemoryModel, Plan, Preset, Result, RunConfig,
-    Values,
-    execute::Iterations,
-    frontier::Frontier,
-    monoid::Sum,
-    named,
-    plan::{Decided, Planner, Prepared, Resource},
-    program::{Along, Context, Lists, Start, VertexProgram},
-    session::Session,
+    Along, Column, Context, Decided, EngineError, Frontier, HugeVec, Isolated, Iterations, Job,
+    Lists, MemoryModel, Plan, Planner, Prepared, Preset, Resource, Result, RunConfig, Session,
+    Start, Sum, Values, VertexProgram, named,
 };
 use outercore_graph::{Direction, Graph};
 

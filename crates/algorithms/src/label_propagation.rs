@@ -14,12 +14,8 @@
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use outercore_engine::{
-    Column, HugePages, HugeVec, Isolated, Job, Result,
-    frontier::Frontier,
-    plan::{Planner, Prepared, Resource},
-    program::{Neighborhoods, OpenNeighborhoods},
-    session::{PerWorker, Session},
-    state::{Appender, Block},
+    Appender, Block, Column, Frontier, HugePages, HugeVec, Isolated, Job, Neighborhoods,
+    OpenNeighborhoods, PerWorker, Planner, Prepared, Resource, Result, Session,
 };
 use outercore_graph::Graph;
 

@@ -4,11 +4,8 @@
 use std::collections::BTreeMap;
 
 use outercore_engine::{
-    Column, EngineError, Isolated, Job, Pod, Result, Values,
-    execute::Iterations,
-    monoid::{Lanes, Monoid},
-    plan::{Planner, Prepared},
-    program::{Context, Start, VertexProgram},
+    Column, Context, EngineError, Isolated, Iterations, Job, Lanes, Monoid, Planner, Pod, Prepared,
+    Result, Start, Values, VertexProgram,
 };
 use outercore_graph::Graph;
 

@@ -9,11 +9,8 @@
 //! to 1.
 
 use outercore_engine::{
-    Column, Isolated, Job, Result,
-    execute::Iterations,
-    monoid::Sum,
-    plan::{Planner, Prepared},
-    program::{Activity, Context, IterationEnd, Next, Start, VertexProgram},
+    Activity, Column, Context, Isolated, IterationEnd, Iterations, Job, Next, Planner, Prepared,
+    Result, Start, Sum, VertexProgram,
 };
 use outercore_graph::Graph;
 

@@ -12,11 +12,8 @@
 //! Differences travel as whole numbers of 2^-60: sums are exact, in any order.
 
 use outercore_engine::{
-    Column, Isolated, Job, Pod, Result,
-    execute::Iterations,
-    monoid::Sum,
-    plan::{Planner, Prepared},
-    program::{Activity, Context, IterationEnd, Next, Start, VertexProgram},
+    Activity, Column, Context, Isolated, IterationEnd, Iterations, Job, Next, Planner, Pod,
+    Prepared, Result, Start, Sum, VertexProgram,
 };
 use outercore_graph::Graph;
 

@@ -16,7 +16,7 @@ use std::{
     sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed},
 };
 
-use outercore_engine::{HugePages, HugeVec, Result, program::Batch};
+use outercore_engine::{Batch, HugePages, HugeVec, Result};
 
 /// How many middle vertices ahead the place of a set is asked for.
 const FAR: usize = 8;

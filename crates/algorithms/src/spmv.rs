@@ -2,11 +2,8 @@
 //! x all ones; weight 1 where there are none.
 
 use outercore_engine::{
-    Column, Isolated, Job, Result,
-    execute::Iterations,
-    monoid::Sum,
-    plan::{Planner, Prepared},
-    program::{Activity, Context, IterationEnd, Next, Start, VertexProgram},
+    Activity, Column, Context, Isolated, IterationEnd, Iterations, Job, Next, Planner, Prepared,
+    Result, Start, Sum, VertexProgram,
 };
 
 use crate::algorithm::Algorithm;

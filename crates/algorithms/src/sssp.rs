@@ -8,9 +8,8 @@
 //! non-negative doubles otherwise.
 
 use outercore_engine::{
-    Cell, Column, EngineError, Figure, Job, Result, Values,
-    plan::{Planner, Prepared, Resource},
-    program::{DeltaStepping, Lengths},
+    Cell, Column, DeltaStepping, EngineError, Figure, Job, Lengths, Planner, Prepared, Resource,
+    Result, Values,
 };
 use outercore_graph::{Direction, Graph, WeightKind};
 

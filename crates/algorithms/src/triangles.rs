@@ -14,11 +14,8 @@
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use outercore_engine::{
-    Job, Outcome, Result,
-    plan::{Decision, Planner, Prepared, Resource},
-    program::{Neighborhoods, OpenNeighborhoods},
-    session::{PerWorker, Session},
-    state::{Appender, Block},
+    Appender, Block, Decision, Job, Neighborhoods, OpenNeighborhoods, Outcome, PerWorker, Planner,
+    Prepared, Resource, Result, Session,
 };
 use outercore_graph::Graph;
 

@@ -3,10 +3,7 @@
 //! to do with a list; the engine brings the lists, in the order in which the device delivers them.
 
 use outercore_engine::{
-    EngineError, HugePages, Job, Result, RunConfig, Silent,
-    frontier::Frontier,
-    plan::{Planner, Resource},
-    program::Lists,
+    EngineError, Frontier, HugePages, Job, Lists, Planner, Resource, Result, RunConfig, Silent,
 };
 use outercore_graph::{Direction, Graph};
 use outercore_storage::Disk;

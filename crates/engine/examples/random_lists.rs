@@ -8,9 +8,7 @@
 use std::{error::Error, sync::atomic::Ordering::Relaxed, time::Instant};
 
 use outercore_engine::{
-    IoScheduling, RunConfig, Silent,
-    edges::{io_iterator::IoIterator, rows::Rows},
-    session::Session,
+    IoScheduling, RunConfig, Session, Silent, IoIterator, Rows,
 };
 use outercore_graph::Graph;
 use outercore_storage::Disk;

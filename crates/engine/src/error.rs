@@ -53,7 +53,7 @@ pub type Result<T> = std::result::Result<T, EngineError>;
 
 /// What all workers of a step end with: an error that one of them met, rather than that the others
 /// were told to stop because of it.
-pub fn all<T>(results: Vec<Result<T>>) -> Result<Vec<T>> {
+pub(crate) fn all<T>(results: Vec<Result<T>>) -> Result<Vec<T>> {
     let (mut values, mut failed) = (Vec::with_capacity(results.len()), None);
     for result in results {
         match result {

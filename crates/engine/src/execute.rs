@@ -31,7 +31,7 @@ pub struct Finished<'a, V: outercore_storage::Pod> {
 }
 
 /// What a program needs: the plan, and the bytes that may cache edges.
-pub fn plan<P: VertexProgram>(
+pub(crate) fn plan<P: VertexProgram>(
     program: &P,
     name: &'static str,
     graph: &Graph,
@@ -45,7 +45,7 @@ pub fn plan<P: VertexProgram>(
 }
 
 /// The same for a program whose vertices may be computed early, if `config` says so.
-pub fn plan_monotone<P: Monotone>(
+pub(crate) fn plan_monotone<P: Monotone>(
     program: &P,
     name: &'static str,
     graph: &Graph,

@@ -16,24 +16,24 @@
 //! - [`state`]: what vertices keep: [`VertexArray`], in memory or on scratch, and [`Column`].
 //! - [`error`]: [`EngineError`], what else it can end with.
 
-pub mod config;
-pub mod edges;
-pub mod error;
-pub mod exchange;
-pub mod execute;
-pub mod frontier;
+mod config;
+mod edges;
+mod error;
+mod exchange;
+mod execute;
+mod frontier;
 mod iterate;
 mod job;
-pub mod limits;
-pub mod monoid;
-pub mod outcome;
-pub mod plan;
-pub mod program;
+mod limits;
+mod monoid;
+mod outcome;
+mod plan;
+mod program;
 mod progress;
-pub mod report;
+mod report;
 mod run_settings;
-pub mod session;
-pub mod state;
+mod session;
+mod state;
 mod switches;
 
 pub use outercore_storage::{
@@ -42,15 +42,27 @@ pub use outercore_storage::{
 };
 
 pub use config::RunConfig;
+pub use edges::{degrees::front, io_iterator::IoIterator, list::List, rows::Rows};
 pub use error::{EngineError, Result};
+pub use execute::{Finished, execute, execute_monotone};
+pub use frontier::Frontier;
+pub use iterate::Iterations;
 pub use job::Job;
+pub use monoid::{Idempotent, Lanes, Min, Monoid, Or, Sum, Sums};
 pub use outcome::{Outcome, Results};
-pub use plan::{Plan, human_bytes};
+pub use plan::{Decided, Decision, Plan, Planner, Prepared, Resource, human_bytes};
+pub use program::{
+    Activity, Along, Batch, Context, DeltaStepping, EdgeScan, Ended, IterationEnd, Lengths, Level,
+    Lists, Monotone, Neighborhoods, Next, OpenNeighborhoods, OpenSearch, OpenSomeEdges, PathCounts,
+    Search, SomeEdges, Start, VertexProgram, Wake, forest,
+};
 pub use progress::{RunProgress, Silent};
 pub use report::{Figure, IoReport, IterationReport, RunReport, TopRow};
 pub use run_settings::RunSettings;
+pub use session::{PerWorker, Session};
 pub use state::{
-    Cell, Column, Isolated, Meaning, Number, NumberKind, Scratch, Values, VertexArray,
+    Appender, Block, Cell, Column, Isolated, Meaning, Number, NumberKind, Scratch, Values,
+    VertexArray,
 };
 pub use switches::{
     BlockSize, CrossIteration, IoScheduling, MemoryModel, Precompute, Preset, ReadPolicy,

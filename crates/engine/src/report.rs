@@ -102,7 +102,7 @@ pub struct IoReport {
     /// Their limits, and where these are from.
     #[serde(flatten)]
     pub limits: Limits,
-    /// Mean bytes of a request.
+    /// Mean bytes of a request for edges: what opens the graph, and vertex arrays, are not in it.
     pub mean_request_bytes: f64,
     /// Mean requests in flight while there were any, all workers together.
     pub mean_queue_depth: f64,

@@ -120,10 +120,8 @@ pub use outercore_storage::{Disk, StorageError, device, memory};
 /// What programs are made of.
 pub mod program {
     pub use outercore_engine::{
-        Pod,
-        execute::{Finished, execute, execute_monotone},
-        monoid::{Idempotent, Min, Monoid, Or, Sum},
-        program::{Activity, Context, IterationEnd, Monotone, Next, Start, VertexProgram},
+        Activity, Context, Finished, Idempotent, IterationEnd, Min, Monoid, Monotone, Next, Or,
+        Pod, Start, Sum, VertexProgram, execute, execute_monotone,
     };
 }
 

@@ -24,4 +24,6 @@ pub mod row_index;
 pub mod rows;
 mod stopwatch;
 pub(crate) mod table;
+#[cfg(test)]
+mod tests;
 mod work_stealing;

@@ -153,7 +153,7 @@ impl Rows {
 }
 
 /// The mean of the first weights of the rows: they belong to the hubs, and stand for all.
-pub fn mean_weight(graph: &Graph) -> Result<f64> {
+pub(crate) fn mean_weight(graph: &Graph) -> Result<f64> {
     let weights = graph.table("out.weights")?;
     let width = graph.manifest().weight_bytes as usize;
     let len = weights.section.bytes.min(1 << 16) as usize / width * width;

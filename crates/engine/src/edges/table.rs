@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// Reads a section of little-endian numbers into memory, in parallel and verified.
-pub fn load_table<T: Pod + bytemuck::Pod>(
+pub(crate) fn load_table<T: Pod + bytemuck::Pod>(
     session: &Session,
     section: &OpenSection,
     len: usize,
@@ -27,7 +27,7 @@ type Part<'t> = (u64, &'t mut [u8]);
 
 /// Reads entries `range` of a section of little-endian numbers into memory, in parallel and
 /// verified.
-pub fn load_range<T: Pod + bytemuck::Pod>(
+pub(crate) fn load_range<T: Pod + bytemuck::Pod>(
     session: &Session,
     section: &OpenSection,
     range: Range<u64>,

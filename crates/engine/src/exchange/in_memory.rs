@@ -24,19 +24,19 @@ pub(crate) struct Sender<M> {
 
 impl<'v, M: Monoid> InMemory<'v, M> {
     /// An exchange that combines into `inbox`, a message for each vertex.
-    pub fn new(inbox: &'v mut [M]) -> Self {
+    pub(crate) fn new(inbox: &'v mut [M]) -> Self {
         let bits = (64 - (inbox.len() as u64 / 64).leading_zeros()).max(12);
         Self { ranges: inbox.chunks_mut(1 << bits).map(Mutex::new).collect(), bits }
     }
 
     /// What a worker sends with.
-    pub fn sender(&self) -> Sender<M> {
+    pub(crate) fn sender(&self) -> Sender<M> {
         Sender { batches: vec![Vec::new(); self.ranges.len()] }
     }
 
     /// Sends a message to a vertex.
     #[inline(always)]
-    pub fn send(&self, sender: &mut Sender<M>, vertex: u64, message: M) {
+    pub(crate) fn send(&self, sender: &mut Sender<M>, vertex: u64, message: M) {
         let range = (vertex >> self.bits) as usize;
         let batch = &mut sender.batches[range];
         batch.push((vertex, message));
@@ -47,7 +47,7 @@ impl<'v, M: Monoid> InMemory<'v, M> {
 
     /// Takes what the senders still have. There is nothing that can fail: the result is that of the
     /// other exchange.
-    pub fn collect(&self, senders: impl IntoIterator<Item = Sender<M>>) -> Result<()> {
+    pub(crate) fn collect(&self, senders: impl IntoIterator<Item = Sender<M>>) -> Result<()> {
         for mut sender in senders {
             for (range, batch) in sender.batches.iter_mut().enumerate() {
                 self.combine(range, batch);

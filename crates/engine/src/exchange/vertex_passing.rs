@@ -83,12 +83,12 @@ fn buffer_bytes(intervals: usize) -> usize {
 
 impl<R: Record> Exchange<R> {
     /// Bytes of memory of the buffers.
-    pub fn buffers_bytes(intervals: usize) -> u64 {
+    pub(crate) fn buffers_bytes(intervals: usize) -> u64 {
         if R::MERGES { (intervals * buffer_bytes(intervals) * 5 / 4) as u64 } else { 0 }
     }
 
     /// Bytes of memory of a sender that has sent to so many intervals.
-    pub fn sender_bytes(intervals: usize) -> u64 {
+    pub(crate) fn sender_bytes(intervals: usize) -> u64 {
         let item = size_of::<(u64, R)>();
         // Sorting takes half as much again.
         let merging = GATHERED * item * 2;
@@ -98,7 +98,7 @@ impl<R: Record> Exchange<R> {
 
     /// States what an exchange takes that carries at most one record along each edge, while values
     /// are on storage. A sender has batches for a few intervals at a time.
-    pub fn declare(planner: &mut Planner) {
+    pub(crate) fn declare(planner: &mut Planner) {
         let Job { graph, config, .. } = planner.job();
         let senders = config.threads as u64 * Self::sender_bytes(FEW);
         planner.memory("logs", [0, senders + BUFFERS as u64]);
@@ -107,7 +107,7 @@ impl<R: Record> Exchange<R> {
 
     /// An exchange between the intervals with these bounds; its log is in the graph's scratch
     /// folder.
-    pub fn new(session: &Session, bounds: &[u64]) -> Result<Self> {
+    pub(crate) fn new(session: &Session, bounds: &[u64]) -> Result<Self> {
         let each = record_bytes::<R>();
         let buffered = buffer_bytes(bounds.len().saturating_sub(1)) / each * each;
         let block = if R::MERGES { buffered } else { BATCH * each };
@@ -134,13 +134,13 @@ impl<R: Record> Exchange<R> {
     }
 
     /// Bytes and blocks that go to the logs, at most, when so many records are sent.
-    pub fn logged(&self, records: u64) -> (u64, f64) {
+    pub(crate) fn logged(&self, records: u64) -> (u64, f64) {
         let bytes = (records * record_bytes::<R>() as u64).saturating_sub(BUFFERS as u64);
         (bytes, bytes as f64 / self.block as f64)
     }
 
     /// What a worker sends with.
-    pub fn sender(&self) -> Sender<R> {
+    pub(crate) fn sender(&self) -> Sender<R> {
         let batches = if R::MERGES { 0 } else { self.smallest.len() };
         Sender {
             gathered: Vec::with_capacity(if R::MERGES { GATHERED } else { 0 }),
@@ -152,7 +152,7 @@ impl<R: Record> Exchange<R> {
 
     /// Sends a record to a vertex.
     #[inline(always)]
-    pub fn send(&self, sender: &mut Sender<R>, vertex: u64, record: R) {
+    pub(crate) fn send(&self, sender: &mut Sender<R>, vertex: u64, record: R) {
         if R::MERGES {
             if sender.gathered.len() == GATHERED {
                 self.merge(sender);
@@ -184,7 +184,7 @@ impl<R: Record> Exchange<R> {
     }
 
     /// Takes what the senders still have. Returns the first error since the last call.
-    pub fn collect(&self, senders: impl IntoIterator<Item = Sender<R>>) -> Result<()> {
+    pub(crate) fn collect(&self, senders: impl IntoIterator<Item = Sender<R>>) -> Result<()> {
         for mut sender in senders {
             self.merge(&mut sender);
             for (interval, batch) in sender.batches.iter().enumerate() {
@@ -198,7 +198,7 @@ impl<R: Record> Exchange<R> {
     }
 
     /// Whether records wait for an interval.
-    pub fn pending(&self, interval: usize) -> bool {
+    pub(crate) fn pending(&self, interval: usize) -> bool {
         let buffered =
             |buffer: &Mutex<Vec<u8>>| !buffer.lock().expect("no holder panics").is_empty();
         self.buffers.get(interval).is_some_and(buffered) || self.log.pending(interval)
@@ -206,13 +206,13 @@ impl<R: Record> Exchange<R> {
 
     /// The smallest key of the records that were collected for an interval and wait there;
     /// `u64::MAX`: there is none.
-    pub fn smallest_key(&self, interval: usize) -> u64 {
+    pub(crate) fn smallest_key(&self, interval: usize) -> u64 {
         self.smallest[interval].load(Relaxed)
     }
 
     /// Hands out the records of an interval, which then wait no more: vertex and record. Returns
     /// how many there were. `take` may send records that do not merge.
-    pub fn drain(&self, interval: usize, mut take: impl FnMut(u64, R)) -> Result<u64> {
+    pub(crate) fn drain(&self, interval: usize, mut take: impl FnMut(u64, R)) -> Result<u64> {
         self.smallest[interval].store(u64::MAX, Relaxed);
         let (first, mut bytes) = (self.bounds[interval], 0);
         self.log.take(interval, |block| {
@@ -230,7 +230,7 @@ impl<R: Record> Exchange<R> {
 
     /// Shows the records of an interval, which stay: epoch, vertex and record. Of records that
     /// merge, those of epochs that have ended.
-    pub fn replay(&self, interval: usize, mut show: impl FnMut(usize, u64, R)) -> Result<()> {
+    pub(crate) fn replay(&self, interval: usize, mut show: impl FnMut(usize, u64, R)) -> Result<()> {
         let first = self.bounds[interval];
         self.log.replay(interval, |epoch, block| {
             for_each(block, first, |vertex, record| show(epoch, vertex, record));
@@ -238,7 +238,7 @@ impl<R: Record> Exchange<R> {
     }
 
     /// Ends an epoch, of which all senders were collected.
-    pub fn end_epoch(&mut self) -> Result<()> {
+    pub(crate) fn end_epoch(&mut self) -> Result<()> {
         for (interval, buffer) in self.buffers.iter_mut().enumerate() {
             let buffer = buffer.get_mut().expect("no holder panics");
             self.log.append(interval, buffer);

@@ -50,7 +50,7 @@ struct Lists {
 
 impl Scan {
     /// With one more chunk, which is read.
-    pub fn with(self, chunk: &Chunk) -> Self {
+    pub(crate) fn with(self, chunk: &Chunk) -> Self {
         let (bytes, words) = (self.bytes + chunk.padded() as u64, self.words + chunk.words());
         Self { bytes, words, requests: self.requests + 1, ..self }
     }
@@ -74,13 +74,13 @@ impl Lists {
 }
 
 /// Seconds of reading.
-pub fn reading(limits: &Limits, bytes: u64, requests: u64) -> f64 {
+pub(crate) fn reading(limits: &Limits, bytes: u64, requests: u64) -> f64 {
     bytes as f64 / limits.device_bytes_per_second + requests as f64 * limits.request_seconds()
 }
 
 /// What a scan will take, and so many lists with so many edges, each of which takes a processor so
 /// many seconds.
-pub fn predict<M: Monoid>(
+pub(crate) fn predict<M: Monoid>(
     session: &Session,
     scan: Scan,
     (rows, count, edges, edge_seconds): (&Rows, u64, u64, f64),

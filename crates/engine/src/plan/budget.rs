@@ -135,7 +135,7 @@ struct Budgets {
 impl Needs {
     /// Decides the model. Returns the plan and the bytes that are left: for caching edges, or in a
     /// fully-external run for windows too.
-    pub fn plan(self, graph: &Graph, config: &RunConfig) -> Result<(Plan, u64)> {
+    pub(crate) fn plan(self, graph: &Graph, config: &RunConfig) -> Result<(Plan, u64)> {
         let (plan, room, _) = self.decided(graph, config)?;
         Ok((plan, room))
     }

@@ -19,13 +19,13 @@ pub const QUEUE_DEPTH: usize = 64;
 
 /// Bytes of all workers' buffers. Above a small budget each byte goes to buffers until there are
 /// enough, so that what is left for everything else never falls as the budget grows.
-pub fn buffers_bytes(threads: usize, memory: u64) -> u64 {
+pub(crate) fn buffers_bytes(threads: usize, memory: u64) -> u64 {
     let of = |depth| ((threads * depth * BUFFER_BYTES) as u64).next_multiple_of(2 << 20);
     (of(SHALLOW) + memory.saturating_sub(SMALL)).min(of(DEPTH))
 }
 
 /// The smallest budget that has so many bytes beside the buffers.
-pub fn smallest_budget(threads: usize, bytes: u64) -> u64 {
+pub(crate) fn smallest_budget(threads: usize, bytes: u64) -> u64 {
     let shallow = bytes + buffers_bytes(threads, 0);
     if shallow <= SMALL { shallow } else { bytes + buffers_bytes(threads, u64::MAX / 2) }
 }

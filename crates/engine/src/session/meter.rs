@@ -61,6 +61,8 @@ pub struct Meter {
     begun: Instant,
     last: Instant,
     depth: usize,
+    /// Requests that ended.
+    requests: u64,
     /// Requests in flight, integrated over time.
     request_seconds: f64,
     /// Seconds with at least one in flight.
@@ -75,6 +77,7 @@ impl Meter {
             begun,
             last: begun,
             depth: 0,
+            requests: 0,
             request_seconds: 0.0,
             reading_seconds: 0.0,
             timeline: Timeline::default(),
@@ -92,6 +95,7 @@ impl Meter {
         if requests > 0 {
             self.tick();
             self.depth = self.depth.saturating_sub(requests);
+            self.requests += requests as u64;
             self.timeline.add((self.last - self.begun).as_secs_f64(), bytes);
         }
     }
@@ -109,6 +113,11 @@ impl Meter {
     /// The mean number of requests in flight while there were any.
     pub fn mean_depth(&self) -> f64 {
         if self.reading_seconds > 0.0 { self.request_seconds / self.reading_seconds } else { 0.0 }
+    }
+
+    /// The requests that ended.
+    pub fn requests(&self) -> u64 {
+        self.requests
     }
 
     /// The bytes over time.
@@ -147,6 +156,7 @@ mod tests {
         std::thread::sleep(std::time::Duration::from_millis(5));
         meter.started(1);
         meter.ended(1, 4096);
+        assert_eq!(meter.requests(), 5);
         assert!(meter.mean_depth() > 3.0 && meter.mean_depth() <= 4.0, "{}", meter.mean_depth());
         assert_eq!(meter.timeline().bytes.iter().sum::<u64>(), 8192);
     }

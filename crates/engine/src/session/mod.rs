@@ -308,17 +308,14 @@ impl<'a> Session<'a> {
             (0..self.readers.len()).map(|index| self.locked(index).meter().clone()).collect();
         let mut timeline = Timeline::default();
         meters.iter().for_each(|meter| timeline.merge(meter.timeline()));
-        let requests = self.disk.counters().read_requests.load(Relaxed);
+        let requests: u64 = meters.iter().map(|meter| meter.requests()).sum();
+        let bytes: u64 = timeline.bytes.iter().sum();
         let cpu_seconds = memory::process_time().saturating_sub(self.cpu_begun).as_secs_f64();
         let prepare_seconds = counters.prepare_nanos.load(Relaxed) as f64 / 1e9;
         IoReport {
             scheduling: self.config.io_scheduling,
             limits: self.limits,
-            mean_request_bytes: if requests == 0 {
-                0.0
-            } else {
-                self.bytes_read() as f64 / requests as f64
-            },
+            mean_request_bytes: bytes as f64 / requests.max(1) as f64,
             mean_queue_depth: meters.iter().map(|meter| meter.mean_depth()).sum(),
             prepare_seconds,
             prepare_share: prepare_seconds / cpu_seconds.max(1e-9),

@@ -31,12 +31,12 @@ pub struct Pool {
 
 impl Pool {
     /// A pool of `len` bytes of an arena from `start` on, none of which belongs to a buffer.
-    pub fn new(arena: Arc<Arena>, start: usize, len: usize) -> Self {
+    pub(crate) fn new(arena: Arc<Arena>, start: usize, len: usize) -> Self {
         Self { arena, start, len, head: 0, taken: VecDeque::new() }
     }
 
     /// A buffer of `len` bytes, a multiple of a page; `None` when there is no room now.
-    pub fn take(&mut self, len: usize) -> Option<Buffer> {
+    pub(crate) fn take(&mut self, len: usize) -> Option<Buffer> {
         debug_assert!(len.is_multiple_of(PAGE) && len > 0);
         let place = match self.taken.front() {
             None => (len <= self.len).then_some(0),
@@ -56,7 +56,7 @@ impl Pool {
     }
 
     /// Takes a buffer back.
-    pub fn give(&mut self, buffer: Buffer) {
+    pub(crate) fn give(&mut self, buffer: Buffer) {
         let place = buffer.offset() - self.start;
         drop(buffer);
         if let Some(entry) = self.taken.iter_mut().find(|entry| entry.0 == place && !entry.1) {
@@ -68,7 +68,7 @@ impl Pool {
     }
 
     /// Whether everything came back.
-    pub fn is_whole(&self) -> bool {
+    pub(crate) fn is_whole(&self) -> bool {
         self.taken.is_empty()
     }
 }

@@ -22,7 +22,7 @@ pub(crate) struct DegreesByInterval {
 impl DegreesByInterval {
     /// Interval `i` has the vertices `bounds[i]..bounds[i + 1]`. It must be stored before it is
     /// loaded. With `in_memory`, nothing goes to scratch.
-    pub fn create(scratch: &Scratch, bounds: &Arc<[u64]>, in_memory: bool) -> Result<Self> {
+    pub(crate) fn create(scratch: &Scratch, bounds: &Arc<[u64]>, in_memory: bool) -> Result<Self> {
         let widths = (1..bounds.len()).map(|_| AtomicU8::new(0)).collect();
         // What an interval's degrees do not take of its place is never touched, and costs nothing.
         let mut room = if in_memory { u64::MAX } else { 0 };
@@ -30,12 +30,12 @@ impl DegreesByInterval {
     }
 
     /// Bytes of memory for all of a graph's degrees.
-    pub fn memory(graph: &Graph, intervals: usize) -> Result<u64> {
+    pub(crate) fn memory(graph: &Graph, intervals: usize) -> Result<u64> {
         Ok(Degrees::narrow_bytes(graph)? + (intervals * 2 * PAGE) as u64)
     }
 
     /// Writes the degrees of an interval; `block` has them before and after.
-    pub fn store(&self, interval: usize, block: &mut Block<u32>) -> Result<()> {
+    pub(crate) fn store(&self, interval: usize, block: &mut Block<u32>) -> Result<()> {
         let len = self.array.items(interval);
         let width = match block.items(len).iter().max() {
             Some(0..=0xff) | None => 1,
@@ -50,7 +50,7 @@ impl DegreesByInterval {
     }
 
     /// Reads the degrees of an interval.
-    pub fn load(&self, interval: usize, block: &mut Block<u32>) -> Result<()> {
+    pub(crate) fn load(&self, interval: usize, block: &mut Block<u32>) -> Result<()> {
         let len = self.array.items(interval);
         let width = self.widths[interval].load(Relaxed) as usize;
         self.array.load_front(interval, (len * width).div_ceil(4), block)?;

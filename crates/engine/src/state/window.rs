@@ -14,7 +14,7 @@ use crate::{error::Result, plan::Planner, session::Session};
 
 /// Cuts intervals with these bounds into windows of at most `most` vertices, or of one interval;
 /// returns the windows' bounds.
-pub fn cut(bounds: &[u64], most: u64) -> Vec<u64> {
+pub(crate) fn cut(bounds: &[u64], most: u64) -> Vec<u64> {
     let (mut windows, mut begun) = (vec![0], 0);
     for pair in bounds.windows(2) {
         if pair[1] - begun > most && pair[0] > begun {
@@ -97,14 +97,14 @@ impl<T: AtomicItem> Window<T> {
     const SMALLEST: u64 = (size_of::<T>() as u64) << 17;
 
     /// States what [`Window::open`] takes.
-    pub fn declare(planner: &mut Planner) {
+    pub(crate) fn declare(planner: &mut Planner) {
         planner.memory("smallest window", [0, Self::SMALLEST]);
         planner.caches([0, 1]);
     }
 
     /// A window of an array every item of which is `item` at first, in a run whose plan declared
     /// it; and the bounds of all windows. Of an array in memory it has all vertices.
-    pub fn open(
+    pub(crate) fn open(
         session: &Session,
         array: &mut VertexArray<T>,
         item: T,
@@ -128,7 +128,7 @@ impl<T: AtomicItem> Window<T> {
 
     /// Room for at most `most` vertices of `array`, still empty. Of an array in memory it takes
     /// that memory, and has all vertices, until it is given back.
-    pub fn of(array: &mut VertexArray<T>, most: u64, huge: HugePages) -> Result<Self> {
+    pub(crate) fn of(array: &mut VertexArray<T>, most: u64, huge: HugePages) -> Result<Self> {
         if let Some(memory) = array.take_memory()? {
             let vertices = 0..memory.len() as u64;
             return Ok(Self { cells: T::cells(memory), vertices, block: None, fresh: None });
@@ -140,50 +140,50 @@ impl<T: AtomicItem> Window<T> {
 
     /// The bounds of windows of at most `most` vertices of `array`; of an array in memory one with
     /// all.
-    pub fn windows(&self, array: &VertexArray<T>, most: u64) -> Vec<u64> {
+    pub(crate) fn windows(&self, array: &VertexArray<T>, most: u64) -> Vec<u64> {
         cut(array.bounds(), if self.block.is_some() { most } else { u64::MAX })
     }
 
     /// Its vertices.
-    pub fn vertices(&self) -> Range<u64> {
+    pub(crate) fn vertices(&self) -> Range<u64> {
         self.vertices.clone()
     }
 
     /// Whether it has `vertex`.
     #[inline(always)]
-    pub fn has(&self, vertex: u64) -> bool {
+    pub(crate) fn has(&self, vertex: u64) -> bool {
         vertex >= self.vertices.start && vertex < self.vertices.end
     }
 
     /// The cells of its vertices, in order.
     #[inline(always)]
-    pub fn cells(&self) -> &[T::Cell] {
+    pub(crate) fn cells(&self) -> &[T::Cell] {
         &self.cells[..(self.vertices.end - self.vertices.start) as usize]
     }
 
     /// The cell of a vertex that it has.
     #[inline(always)]
-    pub fn cell(&self, vertex: u64) -> &T::Cell {
+    pub(crate) fn cell(&self, vertex: u64) -> &T::Cell {
         &self.cells[(vertex - self.vertices.start) as usize]
     }
 
     /// Lowers a vertex's item; `true`: it was higher.
     #[inline(always)]
-    pub fn lower(&self, vertex: u64, to: T) -> bool {
+    pub(crate) fn lower(&self, vertex: u64, to: T) -> bool {
         let cell = self.cell(vertex);
         to < T::load(cell) && to < T::fetch_min(cell, to)
     }
 
     /// Has these vertices from now on, which are those of some intervals; what it holds of them
     /// means nothing.
-    pub fn turn_to(&mut self, vertices: Range<u64>) {
+    pub(crate) fn turn_to(&mut self, vertices: Range<u64>) {
         assert!(vertices.end - vertices.start <= self.cells.len() as u64, "they fit the window");
         self.vertices = vertices;
     }
 
     /// Has these vertices from now on, with their items from `array`. The ones that it had stay as
     /// the array knows them.
-    pub fn load(&mut self, array: &VertexArray<T>, vertices: Range<u64>) -> Result<()> {
+    pub(crate) fn load(&mut self, array: &VertexArray<T>, vertices: Range<u64>) -> Result<()> {
         self.turn_to(vertices);
         let Self { cells, vertices, block: Some(block), fresh } = self else { return Ok(()) };
         for interval in array.within(vertices) {
@@ -204,7 +204,7 @@ impl<T: AtomicItem> Window<T> {
     }
 
     /// Stores the items in `array`.
-    pub fn store(&mut self, array: &VertexArray<T>) -> Result<()> {
+    pub(crate) fn store(&mut self, array: &VertexArray<T>) -> Result<()> {
         let Self { cells, vertices, block: Some(block), .. } = self else { return Ok(()) };
         for interval in array.within(vertices) {
             array.write(interval, block, |items| {
@@ -216,7 +216,7 @@ impl<T: AtomicItem> Window<T> {
     }
 
     /// Stores what it has, and has these vertices from now on; returns the bytes that moved.
-    pub fn bring(&mut self, array: &VertexArray<T>, vertices: Range<u64>) -> Result<u64> {
+    pub(crate) fn bring(&mut self, array: &VertexArray<T>, vertices: Range<u64>) -> Result<u64> {
         if self.vertices == vertices {
             return Ok(0);
         }
@@ -227,7 +227,7 @@ impl<T: AtomicItem> Window<T> {
     }
 
     /// Gives an array in memory its items back; of another one, stores what it has.
-    pub fn give_back(mut self, array: &mut VertexArray<T>) -> Result<()> {
+    pub(crate) fn give_back(mut self, array: &mut VertexArray<T>) -> Result<()> {
         self.store(array)?;
         let Some(mut block) = self.block else {
             array.put_memory(T::items(self.cells));

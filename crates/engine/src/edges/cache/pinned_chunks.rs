@@ -26,7 +26,7 @@ impl PinnedChunks {
     /// Chooses what stays of `count` chunks, at most `bytes`: an even share of every stretch of a
     /// scan. `sizes` gives number and padded bytes of each chunk in the order of the scan. `None`:
     /// nothing stays.
-    pub fn choose(
+    pub(crate) fn choose(
         sizes: impl Iterator<Item = (usize, u64)> + Clone,
         count: usize,
         bytes: u64,
@@ -54,7 +54,7 @@ impl PinnedChunks {
     }
 
     /// Whether a chunk stays once it was read.
-    pub fn has(&self, chunk: usize) -> bool {
+    pub(crate) fn has(&self, chunk: usize) -> bool {
         self.places[chunk] != NOWHERE
     }
 }

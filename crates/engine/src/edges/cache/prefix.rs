@@ -32,7 +32,7 @@ pub struct Prefix {
 
 impl Prefix {
     /// Whether there is room for anything.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.neighbors.len() == 0 && self.weights.as_ref().is_none_or(|cache| cache.len() == 0)
     }
 
@@ -146,7 +146,7 @@ unsafe impl Sync for PrefixCache {}
 
 impl PrefixCache {
     /// Room for the first `pages` pages of a section whose entries have `width` bytes.
-    pub fn new(pages: u64, width: u64, huge: HugePages) -> Result<Self> {
+    pub(crate) fn new(pages: u64, width: u64, huge: HugePages) -> Result<Self> {
         Ok(Self {
             bytes: HugeVec::zeroed(pages as usize * PAGE, huge)?,
             states: (0..pages).map(|_| AtomicU8::new(ABSENT)).collect(),
@@ -158,7 +158,7 @@ impl PrefixCache {
     pub const PAGE_COST: u64 = PAGE as u64 + 1;
 
     /// Pages.
-    pub fn len(&self) -> u64 {
+    pub(crate) fn len(&self) -> u64 {
         self.states.len() as u64
     }
 
@@ -194,7 +194,7 @@ impl PrefixCache {
     }
 
     /// Keeps those of the pages that belong to the front and are not there yet.
-    pub fn put(&self, first: u64, bytes: &[u8]) {
+    pub(crate) fn put(&self, first: u64, bytes: &[u8]) {
         for (page, content) in (first..self.len()).zip(bytes.chunks_exact(PAGE)) {
             let state = &self.states[page as usize];
             if state.load(Acquire) == ABSENT

@@ -33,7 +33,7 @@ const ENTRY: u64 = 8 << 10;
 
 impl SubBlockBuffer {
     /// Room for `most` bytes.
-    pub fn new(most: u64) -> Self {
+    pub(crate) fn new(most: u64) -> Self {
         Self { most, state: Mutex::default() }
     }
 }

@@ -74,7 +74,7 @@ enum Words<'s> {
 
 impl<'s> ChunkStream<'s> {
     /// Nothing planned yet; `words` is `grid.words`.
-    pub fn new(
+    pub(crate) fn new(
         session: &'s Session<'s>,
         words: &'s OpenSection,
         reader: &'s mut Reader,
@@ -85,17 +85,17 @@ impl<'s> ChunkStream<'s> {
     }
 
     /// Plans chunks that come after all others.
-    pub fn plan(&mut self, chunks: impl IntoIterator<Item = Chunk>) {
+    pub(crate) fn plan(&mut self, chunks: impl IntoIterator<Item = Chunk>) {
         self.planned.extend(chunks);
     }
 
     /// Whether no chunk was requested that was not shown.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.window.is_empty()
     }
 
     /// Requests what is planned while there is room; `true`: there is room for more.
-    pub fn request(&mut self) -> Result<bool> {
+    pub(crate) fn request(&mut self) -> Result<bool> {
         let counters = &self.session.counters;
         while self.window.len() < 2 * DEPTH && !self.reader.free.is_empty() {
             let Some(chunk) = self.planned.pop_front() else { return Ok(true) };
@@ -119,7 +119,7 @@ impl<'s> ChunkStream<'s> {
 
     /// Waits for the next chunk, verifies it and shows its words; `false`: none was requested.
     /// `show` returns the chunk's priority for the cache.
-    pub fn next(&mut self, show: impl FnOnce(&Chunk, &[u8]) -> Result<u64>) -> Result<bool> {
+    pub(crate) fn next(&mut self, show: impl FnOnce(&Chunk, &[u8]) -> Result<u64>) -> Result<bool> {
         let Some(mut slot) = self.window.pop_front() else { return Ok(false) };
         while matches!(slot.words, Words::OnTheirWay) {
             self.wait(&mut slot)?;
@@ -170,7 +170,7 @@ impl<'s> ChunkStream<'s> {
 
     /// After an error: takes back every buffer that the kernel may still write to, and has the
     /// others stop.
-    pub fn abandon(&mut self) {
+    pub(crate) fn abandon(&mut self) {
         self.session.stop.store(true, Relaxed);
         let mut buffers: Vec<Buffer> = Vec::new();
         for slot in self.window.drain(..) {

@@ -45,7 +45,7 @@ impl<T: Copy> Lookup<T> for &[T] {
 
 /// Combines the messages of a block all of whose sources send. The first signal is that of the
 /// first vertex of [`EdgeBlock::sources`]; `sums` has one for each vertex of the interval.
-pub fn combine_all<P: VertexProgram, S: Lookup<P::Signal>>(
+pub(crate) fn combine_all<P: VertexProgram, S: Lookup<P::Signal>>(
     program: &P,
     block: &EdgeBlock,
     signals: S,
@@ -112,7 +112,7 @@ fn all_edges<P: VertexProgram, S: Lookup<P::Signal>, const FITS: bool>(
 
 /// The same, of two iterations at once: both signals of a source lie side by side, and so do the
 /// sums of a target.
-pub fn combine_both<P: VertexProgram>(
+pub(crate) fn combine_both<P: VertexProgram>(
     program: &P,
     block: &EdgeBlock,
     signals: &[[P::Signal; 2]],

@@ -33,28 +33,28 @@ impl<'a> EdgeBlock<'a> {
     }
 
     /// The first source that there may be, within the segment.
-    pub fn first(&self) -> usize {
+    pub(crate) fn first(&self) -> usize {
         self.source as usize
     }
 
     /// The vertices among which its sources are.
-    pub fn sources(&self) -> (u64, u64) {
+    pub(crate) fn sources(&self) -> (u64, u64) {
         (self.segment + self.source, self.segment + self.last)
     }
 
     /// Words, skips included: about the edges.
-    pub fn words(&self) -> u64 {
+    pub(crate) fn words(&self) -> u64 {
         self.code.words(self.bytes.len() as u64)
     }
 
     /// Destinations are below this.
-    pub fn targets(&self) -> usize {
+    pub(crate) fn targets(&self) -> usize {
         1 << self.code.low_bits
     }
 
     /// Hands every edge to `visit`: source and destination.
     #[inline(always)]
-    pub fn edges(&self, mut visit: impl FnMut(u64, u64)) {
+    pub(crate) fn edges(&self, mut visit: impl FnMut(u64, u64)) {
         let (segment, interval) = (self.segment, self.interval);
         self.for_each(|source, target| visit(segment + source as u64, interval + target as u64));
     }
@@ -62,7 +62,7 @@ impl<'a> EdgeBlock<'a> {
     /// Hands every edge to `visit`: the source within the segment, and the destination within the
     /// interval.
     #[inline(always)]
-    pub fn for_each(&self, visit: impl FnMut(usize, usize)) {
+    pub(crate) fn for_each(&self, visit: impl FnMut(usize, usize)) {
         self.decode_from(self.first(), usize::MAX, |_| {}, visit);
     }
 
@@ -71,7 +71,7 @@ impl<'a> EdgeBlock<'a> {
     /// some places where sources will be soon; `stride` is the bytes between what is looked up for
     /// neighboring sources.
     #[inline(always)]
-    pub fn for_each_near(
+    pub(crate) fn for_each_near(
         &self,
         len: usize,
         stride: usize,

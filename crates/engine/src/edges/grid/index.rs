@@ -47,12 +47,12 @@ pub struct Chunk {
 
 impl Chunk {
     /// Bytes that are read for it: whole pages.
-    pub fn padded(&self) -> usize {
+    pub(crate) fn padded(&self) -> usize {
         self.len.next_multiple_of(PAGE)
     }
 
     /// Words, skips included.
-    pub fn words(&self) -> u64 {
+    pub(crate) fn words(&self) -> u64 {
         self.code.words(self.len as u64)
     }
 }
@@ -72,7 +72,7 @@ pub struct GridIndex {
 
 impl GridIndex {
     /// Prepares the directory of a graph with `vertices` connected vertices.
-    pub fn new(directory: Arc<GridDirectory>, vertices: u64, hubs: u64) -> Self {
+    pub(crate) fn new(directory: Arc<GridDirectory>, vertices: u64, hubs: u64) -> Self {
         let intervals = directory.intervals.len() - 1;
         let tiles = (0..=intervals)
             .map(|interval| {
@@ -84,13 +84,13 @@ impl GridIndex {
 
     /// Neighboring intervals that one worker has at a time, at most `most`: narrow ones go
     /// together, so that all of their sources' signals come out of memory once for all of them.
-    pub fn batches(&self, most: usize) -> Vec<Range<usize>> {
+    pub(crate) fn batches(&self, most: usize) -> Vec<Range<usize>> {
         batches(&self.directory.intervals, most, self.directory.widest())
     }
 
     /// The same batches, now from one end and now from the other, so that bytes of the sides that
     /// are read and vertices run out together.
-    pub fn mixed(
+    pub(crate) fn mixed(
         &self,
         batches: Vec<Range<usize>>,
         reads: impl Fn(Side) -> bool,
@@ -123,34 +123,34 @@ impl GridIndex {
     }
 
     /// The interval of a vertex.
-    pub fn interval_of(&self, vertex: u64) -> usize {
+    pub(crate) fn interval_of(&self, vertex: u64) -> usize {
         self.directory.intervals.partition_point(|&bound| bound <= vertex) - 1
     }
 
     /// How many intervals there are.
-    pub fn intervals(&self) -> usize {
+    pub(crate) fn intervals(&self) -> usize {
         self.tiles.len() - 1
     }
 
     /// The vertices of interval `index`.
-    pub fn vertices(&self, index: usize) -> Range<u64> {
+    pub(crate) fn vertices(&self, index: usize) -> Range<u64> {
         self.directory.interval(index as u32)
     }
 
     /// How many vertices there are.
-    pub fn vertices_len(&self) -> u64 {
+    pub(crate) fn vertices_len(&self) -> u64 {
         self.vertices
     }
 
     /// Intervals that must have been updated before interval `index` may use next signals: those
     /// before the first number, or from the second one on.
-    pub fn settled(&self, index: usize) -> (usize, usize) {
+    pub(crate) fn settled(&self, index: usize) -> (usize, usize) {
         (index.saturating_sub(self.lag), (index + 1 + self.lag).min(self.intervals()))
     }
 
     /// The chunks of interval `index` in the order of their sides, within a side in that of their
     /// sources.
-    pub fn chunks(&self, index: usize, wanted: impl Fn(&Chunk) -> bool) -> Vec<Chunk> {
+    pub(crate) fn chunks(&self, index: usize, wanted: impl Fn(&Chunk) -> bool) -> Vec<Chunk> {
         let mut all = Vec::new();
         for tile in self.tiles[index]..self.tiles[index + 1] {
             all.extend(self.tile(tile).filter(&wanted));
@@ -180,7 +180,7 @@ impl GridIndex {
     }
 
     /// The edges of a chunk, whose words are these.
-    pub fn block<'a>(&self, chunk: &Chunk, words: &'a [u8]) -> EdgeBlock<'a> {
+    pub(crate) fn block<'a>(&self, chunk: &Chunk, words: &'a [u8]) -> EdgeBlock<'a> {
         EdgeBlock::new(
             (chunk.segment, self.directory.intervals[chunk.interval]),
             (chunk.sources.0 - chunk.segment, chunk.sources.1 - chunk.segment),
@@ -204,13 +204,13 @@ impl GridIndex {
     }
 
     /// The chunks of a tile.
-    pub fn tile(&self, number: usize) -> impl Iterator<Item = Chunk> {
+    pub(crate) fn tile(&self, number: usize) -> impl Iterator<Item = Chunk> {
         let tile = &self.directory.tiles[number];
         (0..tile.chunks()).map(move |chunk| self.chunk(tile.interval as usize, number, chunk))
     }
 
     /// Number and padded bytes of the chunks of a tile.
-    pub fn sizes(&self, tile: usize) -> impl Iterator<Item = (usize, u64)> + Clone {
+    pub(crate) fn sizes(&self, tile: usize) -> impl Iterator<Item = (usize, u64)> + Clone {
         let tile = &self.directory.tiles[tile];
         (0..tile.chunks()).map(|chunk| {
             let len = tile.chunk_bytes(chunk).1.next_multiple_of(PAGE);
@@ -219,12 +219,12 @@ impl GridIndex {
     }
 
     /// Words of all chunks.
-    pub fn words(&self) -> u64 {
+    pub(crate) fn words(&self) -> u64 {
         self.directory.tiles.iter().map(Tile::words).sum()
     }
 
     /// Padded bytes of all chunks.
-    pub fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         let tiles = 0..self.directory.tiles.len();
         tiles.flat_map(|tile| self.sizes(tile)).map(|(_, len)| len).sum()
     }

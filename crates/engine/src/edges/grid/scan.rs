@@ -58,7 +58,7 @@ struct HeldInterval<'s, M> {
 
 impl Grid {
     /// Prepares scans; `words` is `grid.words`. Up to `cache` bytes of chunks will stay in memory.
-    pub fn open(session: &Session, words: OpenSection, cache: u64) -> Result<Self> {
+    pub(crate) fn open(session: &Session, words: OpenSection, cache: u64) -> Result<Self> {
         let graph = session.graph;
         let index = GridIndex::new(graph.grid()?, graph.connected(), 0);
         let (order, a_scan) = (OnceLock::new(), Scan::default());
@@ -84,12 +84,12 @@ impl Grid {
     }
 
     /// The bounds of the intervals.
-    pub fn bounds(&self) -> &[u64] {
+    pub(crate) fn bounds(&self) -> &[u64] {
         &self.index.directory.intervals
     }
 
     /// What a scan looks at, and what it asks of the device once everything pinned has been read.
-    pub fn a_scan(&self) -> Scan {
+    pub(crate) fn a_scan(&self) -> Scan {
         self.a_scan
     }
 
@@ -108,7 +108,7 @@ impl Grid {
 
     /// Scans all edges by segment. `inbox` holds a value for each vertex; `visit` gets a worker's
     /// state, the inbox of a block's interval, and the block.
-    pub fn scan<M: Send, S: Send>(
+    pub(crate) fn scan<M: Send, S: Send>(
         &self,
         session: &Session,
         inbox: &mut [M],
@@ -130,7 +130,7 @@ impl Grid {
 
     /// Shows every chunk for which `wanted` says so of its sources (first and last) and its
     /// interval's vertices (first and last), in the order of the disk.
-    pub fn for_each<S: Send>(
+    pub(crate) fn for_each<S: Send>(
         &self,
         session: &Session,
         wanted: impl Fn((u64, u64), (u64, u64)) -> bool + Sync,

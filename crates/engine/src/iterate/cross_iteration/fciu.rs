@@ -69,7 +69,7 @@ impl Pass {
     pub const PLAIN: Pass = Pass { up: true, whole: true, ahead: false };
 
     /// The pass after this one. `more`: there is an iteration after the next one.
-    pub fn next(self, cross_iteration: CrossIteration, more: bool) -> Self {
+    pub(crate) fn next(self, cross_iteration: CrossIteration, more: bool) -> Self {
         let served = self.ahead;
         match cross_iteration {
             // In a pass down everything before an interval was served already, and what is read
@@ -80,17 +80,17 @@ impl Pass {
     }
 
     /// Whether chunks of this side are read.
-    pub fn reads(self, side: Side) -> bool {
+    pub(crate) fn reads(self, side: Side) -> bool {
         self.whole || side != if self.up { Side::After } else { Side::Before }
     }
 
     /// Whether chunks of this side serve the next iteration too.
-    pub fn serves_next(self, side: Side) -> bool {
+    pub(crate) fn serves_next(self, side: Side) -> bool {
         self.ahead && side == if self.up { Side::Before } else { Side::After }
     }
 
     /// The place of an interval among those that are settled one after the other.
-    pub fn position(self, interval: usize, intervals: usize) -> usize {
+    pub(crate) fn position(self, interval: usize, intervals: usize) -> usize {
         if self.up { interval } else { intervals - 1 - interval }
     }
 
@@ -98,13 +98,13 @@ impl Pass {
     /// come last, the nearest of them at the very end. Within a side all go by their sources,
     /// whatever interval they lead to, so that the intervals of a batch find the same signals in a
     /// processor's cache.
-    pub fn turn(self, chunk: &Chunk) -> (usize, u64) {
+    pub(crate) fn turn(self, chunk: &Chunk) -> (usize, u64) {
         let (side, first) = (chunk.side as usize, chunk.sources.0);
         if self.up { (Side::After as usize - side, first) } else { (side, u64::MAX - first) }
     }
 
     /// How many intervals must be settled before a chunk's turn.
-    pub fn needs(self, chunk: &Chunk, grid: &GridIndex) -> usize {
+    pub(crate) fn needs(self, chunk: &Chunk, grid: &GridIndex) -> usize {
         match (self.serves_next(chunk.side), self.up) {
             (false, _) => 0,
             (true, true) => grid.interval_of(chunk.sources.1) + 1,
@@ -115,7 +115,7 @@ impl Pass {
     /// The order in which `workers` take batches. Where none waits for another, those of many edges
     /// and those of many vertices go side by side: the device has more to do for the ones, the
     /// processors for the others.
-    pub fn order(self, grid: &GridIndex, workers: usize) -> Vec<Range<usize>> {
+    pub(crate) fn order(self, grid: &GridIndex, workers: usize) -> Vec<Range<usize>> {
         // Intervals of hubs have few sources before them: there is nothing to share.
         let far = self.whole || !self.up;
         let most = if far { (grid.intervals() / (8 * workers)).clamp(1, MOST_TOGETHER) } else { 1 };
@@ -149,24 +149,24 @@ unsafe impl<T: Pod + Send + Sync> Sync for HubSignals<T> {}
 
 impl<T: Pod + Copy> HubSignals<T> {
     /// Zeros for vertices below `len`.
-    pub fn new(len: u64, huge: HugePages) -> Result<Self> {
+    pub(crate) fn new(len: u64, huge: HugePages) -> Result<Self> {
         let mut pairs: HugeVec<[T; 2]> = HugeVec::zeroed(len as usize, huge)?;
         let base = NonNull::from(&mut *pairs).cast();
         Ok(Self { _pairs: pairs, base, len, now: 0 })
     }
 
     /// Vertices below this are hubs.
-    pub fn len(&self) -> u64 {
+    pub(crate) fn len(&self) -> u64 {
         self.len
     }
 
     /// Which of a pair is this iteration's; the other one is the next one's.
-    pub fn now(&self) -> usize {
+    pub(crate) fn now(&self) -> usize {
         self.now
     }
 
     /// Between passes: the next signals become this iteration's.
-    pub fn turn(&mut self) {
+    pub(crate) fn turn(&mut self) {
         self.now = 1 - self.now;
     }
 
@@ -175,7 +175,7 @@ impl<T: Pod + Copy> HubSignals<T> {
     /// # Safety
     /// The caller is the only one that has these vertices' interval, and the interval is not
     /// settled yet in this pass.
-    pub unsafe fn publish(&self, first: u64, signals: &[T]) {
+    pub(crate) unsafe fn publish(&self, first: u64, signals: &[T]) {
         assert!(first + signals.len() as u64 <= self.len, "only hubs' signals are kept");
         for (vertex, &signal) in (first as usize..).zip(signals) {
             // SAFETY: in bounds by the assertion; nothing else touches the next signals of the
@@ -185,7 +185,7 @@ impl<T: Pod + Copy> HubSignals<T> {
     }
 
     /// This iteration's signals of the hubs `first..=last`.
-    pub fn current(&self, first: u64, last: u64) -> CurrentSignals<'_, T> {
+    pub(crate) fn current(&self, first: u64, last: u64) -> CurrentSignals<'_, T> {
         assert!(first <= last && last < self.len, "only hubs' signals are kept");
         // SAFETY: in bounds by the assertion.
         let base = unsafe { self.base.add(first as usize).cast::<T>().add(self.now) };
@@ -198,7 +198,7 @@ impl<T: Pod + Copy> HubSignals<T> {
     /// Their intervals are settled in this pass, as this thread has seen through
     /// [`Progress::wait`].
     #[inline(always)]
-    pub unsafe fn settled(&self, first: u64, last: u64) -> &[[T; 2]] {
+    pub(crate) unsafe fn settled(&self, first: u64, last: u64) -> &[[T; 2]] {
         assert!(first <= last && last < self.len, "only hubs' signals are kept");
         // SAFETY: in bounds by the assertion; written before the mark that this thread has seen,
         // and not since (this function's contract).
@@ -256,7 +256,7 @@ struct State {
 
 impl Progress {
     /// None of `intervals` is settled.
-    pub fn new(intervals: usize) -> Self {
+    pub(crate) fn new(intervals: usize) -> Self {
         let done = vec![false; intervals];
         let state = State { done, front: 0, all_send: true, failed: false };
         Self { state: Mutex::new(state), changed: Condvar::new() }
@@ -264,7 +264,7 @@ impl Progress {
 
     /// The interval at `position` of the pass is settled; `all_send`: each of its vertices sends in
     /// the next iteration.
-    pub fn mark(&self, position: usize, all_send: bool) {
+    pub(crate) fn mark(&self, position: usize, all_send: bool) {
         let mut state = self.state.lock().expect("no holder panics");
         state.all_send &= all_send;
         state.done[position] = true;
@@ -276,7 +276,7 @@ impl Progress {
 
     /// Waits until the first `count` intervals of the pass are settled; returns whether all
     /// vertices of all that are send in the next iteration. Fails when another worker has failed.
-    pub fn wait(&self, count: usize) -> Result<bool> {
+    pub(crate) fn wait(&self, count: usize) -> Result<bool> {
         let mut state = self.state.lock().expect("no holder panics");
         while state.front < count && !state.failed {
             state = self.changed.wait(state).expect("no holder panics");
@@ -285,7 +285,7 @@ impl Progress {
     }
 
     /// Lets all go that wait.
-    pub fn fail(&self) {
+    pub(crate) fn fail(&self) {
         self.state.lock().expect("no holder panics").failed = true;
         self.changed.notify_all();
     }

@@ -65,12 +65,12 @@ impl Shelf {
 
 impl RetainedLists {
     /// Bytes beside the lists.
-    pub fn least_bytes(vertices: u64) -> u64 {
+    pub(crate) fn least_bytes(vertices: u64) -> u64 {
         Frontier::bytes(vertices)
     }
 
     /// Nothing kept yet; at most `bytes` will be, those of two iterations together.
-    pub fn new(session: &Session, bytes: u64, width: usize) -> Result<Self> {
+    pub(crate) fn new(session: &Session, bytes: u64, width: usize) -> Result<Self> {
         // The entries' vector doubles, and then its old memory is there too.
         let most = (bytes / 4 / session.workers.count() as u64)
             .min(session.graph.manifest().arcs * width as u64);
@@ -83,7 +83,7 @@ impl RetainedLists {
     }
 
     /// Begins an iteration of so many workers.
-    pub fn turn(&self, workers: usize) -> Turn<'_> {
+    pub(crate) fn turn(&self, workers: usize) -> Turn<'_> {
         (0..self.held.len().div_ceil(64)).for_each(|group| self.held.set_word(group, 0));
         let mut before = std::mem::take(&mut *self.shelves.lock().expect("no holder panics"));
         for shelf in &mut before {
@@ -98,7 +98,7 @@ impl RetainedLists {
 
 impl Turn<'_> {
     /// Ends the iteration: what it kept serves the next one.
-    pub fn end(self) {
+    pub(crate) fn end(self) {
         let shelves = self.now.into_iter().map(|shelf| shelf.into_inner());
         *self.all.shelves.lock().expect("no holder panics") =
             shelves.map(|shelf| shelf.expect("no holder panics")).collect();

@@ -3,19 +3,17 @@
 
 use std::{collections::BTreeSet, path::Path};
 
-use outercore_engine::{RunConfig, Silent, edges::grid::Grid, session::Session};
+use super::{
+    Edge, all, build_graph, config, ends,
+    streams::{self, LARGE, PLAIN, Streamed, Way},
+};
+use crate::{RunConfig, Silent, edges::grid::Grid, session::Session};
 use outercore_graph::{
     Graph,
     format::{WordCode, WordKind},
 };
 use outercore_storage::Disk;
 use proptest::prelude::*;
-use support::{
-    Edge, all, build_graph, config, ends,
-    streams::{self, LARGE, PLAIN, Streamed, Way},
-};
-
-mod support;
 
 /// A graph without weights, in one place.
 fn graph(folder: &Path, vertices: u64, edges: &[Edge]) -> Graph {

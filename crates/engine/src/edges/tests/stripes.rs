@@ -3,15 +3,13 @@
 
 use std::path::PathBuf;
 
-use outercore_engine::EngineError;
-use outercore_graph::{BuildOptions, Graph, GraphError, GridPartition, format::Tile};
-use outercore_storage::{Disk, StorageError};
-use support::{
+use super::{
     Edge, build_with, config,
     streams::{LARGE, PLAIN, expected, large, stream},
 };
-
-mod support;
+use crate::EngineError;
+use outercore_graph::{BuildOptions, Graph, GraphError, GridPartition, format::Tile};
+use outercore_storage::{Disk, StorageError};
 
 /// A large graph on three folders, and all of its lists.
 struct Striped {

@@ -1,13 +1,14 @@
 //! Graphs of edges in memory, and their lists as they arrive.
 
-// Each test file is a program of its own and few need everything.
-#![allow(dead_code)]
-
-pub mod streams;
+mod probes;
+mod requests;
+mod scans;
+mod streams;
+mod stripes;
 
 use std::path::Path;
 
-use outercore_engine::RunConfig;
+use crate::RunConfig;
 use outercore_graph::{
     BuildOptions, Graph, Order, WeightKind, build,
     input::{

@@ -3,15 +3,13 @@
 
 use std::path::Path;
 
-use outercore_engine::{
+use super::{Edge, all, build_ordered, weight};
+use crate::{
     EngineError, Result,
     edges::{degrees::front, rows::mean_weight},
 };
 use outercore_graph::{BuildOptions, Graph, GraphError, Order};
 use outercore_storage::StorageError;
-use support::{Edge, all, build_ordered, weight};
-
-mod support;
 
 const VERTICES: u64 = 30_000;
 

@@ -10,7 +10,11 @@ use std::{
     time::Duration,
 };
 
-use outercore_engine::{
+use super::{
+    Edge, all, build_graph, config, ends,
+    streams::{self, LARGE, PLAIN, Streamed, Way, expected, stream},
+};
+use crate::{
     EngineError, IoBackend, IoScheduling, IterationReport, RunConfig, RunProgress,
     edges::{io_iterator::IoIterator, list::List, rows::Rows},
     session::Session,
@@ -18,12 +22,6 @@ use outercore_engine::{
 use outercore_graph::{Direction, Graph, GraphError};
 use outercore_storage::{Disk, Fault, FaultPlan, StorageError};
 use proptest::prelude::*;
-use support::{
-    Edge, all, build_graph, config, ends,
-    streams::{self, LARGE, PLAIN, Streamed, Way, expected, stream},
-};
-
-mod support;
 
 /// Error numbers of Linux: a device that fails, and one that asks to be asked again.
 const EIO: i32 = 5;
@@ -120,8 +118,7 @@ fn the_bitmap_makes_fewer_requests_than_the_pluglist() {
         pluglist.requests
     );
     assert!(bitmap.bytes < pluglist.bytes, "blocks that two batches share are read twice");
-    // The mean has the small reads of opening in it.
-    assert!(bitmap.io.mean_request_bytes > 5.0 * pluglist.io.mean_request_bytes);
+    assert!(bitmap.io.mean_request_bytes > 100_000.0);
     assert!(bitmap.io.prepare_seconds > 0.0);
 }
 

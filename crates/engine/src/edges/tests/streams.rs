@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::{Mutex, atomic::Ordering::Relaxed};
 
-use outercore_engine::{
+use crate::{
     IoReport, Result, RunConfig, Silent,
     edges::{io_iterator::IoIterator, rows::Rows},
     frontier::Frontier,
