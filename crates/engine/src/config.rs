@@ -45,7 +45,7 @@ pub struct RunConfig {
 
 impl RunConfig {
     /// Which vertices are computed early by programs that allow it; `None`: none.
-    pub fn early(&self) -> Option<Precompute> {
+    pub(crate) fn early(&self) -> Option<Precompute> {
         let of_preset =
             if self.preset == Preset::Seraph { Precompute::Gap } else { Precompute::Off };
         Some(self.precompute.unwrap_or(of_preset))

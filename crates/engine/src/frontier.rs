@@ -57,7 +57,7 @@ impl Frontier {
     }
 
     /// Removes the members of another set of the same length.
-    pub fn remove_all(&mut self, others: &Frontier) {
+    pub(crate) fn remove_all(&mut self, others: &Frontier) {
         for (word, other) in self.words.iter_mut().zip(others.words.iter()) {
             *word.get_mut() &= !other.load(Relaxed);
         }
@@ -88,7 +88,7 @@ impl Frontier {
     }
 
     /// Whether every vertex of `first..=last` is a member.
-    pub fn all(&self, first: u64, last: u64) -> bool {
+    pub(crate) fn all(&self, first: u64, last: u64) -> bool {
         self.masks(first, last).all(|(index, mask)| !self.word(index) & mask == 0)
     }
 
@@ -120,12 +120,12 @@ impl Frontier {
     }
 
     /// Adds members among the 64 from `index * 64` on.
-    pub fn add(&self, index: u64, bits: u64) {
+    pub(crate) fn add(&self, index: u64, bits: u64) {
         self.words[index as usize].fetch_or(bits, Relaxed);
     }
 
     /// Removes members among the 64 from `index * 64` on.
-    pub fn take(&self, index: u64, bits: u64) {
+    pub(crate) fn take(&self, index: u64, bits: u64) {
         self.words[index as usize].fetch_and(!bits, Relaxed);
     }
 
@@ -148,7 +148,7 @@ impl Frontier {
 
     /// The same as [`Frontier::replace`], up to 64 members at a time: `members` gets some of the
     /// range, and returns a bit for each, the lowest for the first.
-    pub fn replace_words(
+    pub(crate) fn replace_words(
         &self,
         range: Range<u64>,
         mut members: impl FnMut(Range<u64>) -> u64,
@@ -175,7 +175,7 @@ impl Frontier {
 
     /// Moves the members of a range for which `moves` says so to another set, which then has no
     /// others in the range; returns how many.
-    pub fn move_to(
+    pub(crate) fn move_to(
         &self,
         other: &Frontier,
         range: Range<u64>,

@@ -48,7 +48,7 @@ const REQUEST: u64 = 256 << 10;
 
 impl Limits {
     /// What holds for a run with buffers of so many bytes.
-    pub fn new(config: &RunConfig, profile: Option<&DeviceProfile>, buffer_bytes: u64) -> Self {
+    pub(crate) fn new(config: &RunConfig, profile: Option<&DeviceProfile>, buffer_bytes: u64) -> Self {
         let choose =
             |asked: Option<u64>, measured: Option<u64>, constant: u64| match (asked, measured) {
                 (Some(bytes), _) => (bytes, LimitSource::Option),
@@ -79,7 +79,7 @@ impl Limits {
     }
 
     /// What a request takes, beside its bytes.
-    pub fn request_seconds(&self) -> f64 {
+    pub(crate) fn request_seconds(&self) -> f64 {
         self.break_even_bytes as f64 / self.device_bytes_per_second
     }
 }

@@ -208,7 +208,7 @@ pub struct Planned {
 
 impl Planned {
     /// What `plan` says.
-    pub fn of(plan: &Plan) -> Self {
+    pub(crate) fn of(plan: &Plan) -> Self {
         Self {
             memory_bytes: plan.memory.iter().map(|item| item.bytes).sum(),
             disk_bytes: plan.disk_bytes,

@@ -84,12 +84,12 @@ named! {
 
 impl CrossIteration {
     /// Whether full passes serve two iterations.
-    pub fn in_passes(self) -> bool {
+    pub(crate) fn in_passes(self) -> bool {
         !matches!(self, CrossIteration::Off | CrossIteration::Sciu)
     }
 
     /// Whether lists serve two iterations.
-    pub fn in_lists(self) -> bool {
+    pub(crate) fn in_lists(self) -> bool {
         !matches!(self, CrossIteration::Off | CrossIteration::Fciu)
     }
 }
@@ -124,7 +124,7 @@ named! {
 
 impl BlockSize {
     /// In bytes.
-    pub fn bytes(self) -> u64 {
+    pub(crate) fn bytes(self) -> u64 {
         match self {
             BlockSize::Sector => 512,
             BlockSize::Page => 4096,

@@ -35,12 +35,12 @@ pub struct Narrow {
 
 impl Degrees {
     /// Those of no vertex.
-    pub fn none() -> Result<Self> {
+    pub(crate) fn none() -> Result<Self> {
         Ok(Degrees::Wide(0, HugeVec::zeroed(0, HugePages::Off)?))
     }
 
     /// Loads them narrow.
-    pub fn narrow(session: &Session, section: &OpenSection) -> Result<Self> {
+    pub(crate) fn narrow(session: &Session, section: &OpenSection) -> Result<Self> {
         let vertices = session.graph.connected();
         let mut small: HugeVec<u8> = HugeVec::zeroed(vertices as usize, session.config.huge_pages)?;
         // Where the order tells, every vertex that may have a large degree is in the front.
@@ -72,7 +72,7 @@ impl Degrees {
 
     /// Most bytes that the narrow degrees of a graph take. In a graph ordered by degree a look at a
     /// few of them tells how many are large.
-    pub fn narrow_bytes(graph: &Graph) -> Result<u64> {
+    pub(crate) fn narrow_bytes(graph: &Graph) -> Result<u64> {
         let (vertices, arcs) = (graph.connected(), graph.manifest().arcs);
         let large = match front(graph, u64::from(LARGE))? {
             // Read, and copied.
@@ -85,7 +85,7 @@ impl Degrees {
     }
 
     /// The degrees as a slice, where they are wide.
-    pub fn as_slice(&self) -> Option<&[u32]> {
+    pub(crate) fn as_slice(&self) -> Option<&[u32]> {
         match self {
             Degrees::Wide(_, degrees) => Some(degrees),
             Degrees::Narrow(_) => None,
@@ -94,7 +94,7 @@ impl Degrees {
 
     /// The degree of `vertex`.
     #[inline(always)]
-    pub fn get(&self, vertex: u64) -> u32 {
+    pub(crate) fn get(&self, vertex: u64) -> u32 {
         match self {
             Degrees::Wide(first, degrees) => degrees[(vertex - first) as usize],
             Degrees::Narrow(degrees) => degrees.get(vertex),
@@ -103,7 +103,7 @@ impl Degrees {
 
     /// The sum of a range's degrees.
     #[inline(always)]
-    pub fn sum(&self, range: Range<u64>) -> u64 {
+    pub(crate) fn sum(&self, range: Range<u64>) -> u64 {
         match self {
             Degrees::Wide(first, degrees) => degrees
                 [(range.start - first) as usize..(range.end - first) as usize]

@@ -35,24 +35,24 @@ const GROUPS: u64 = 1 << 10;
 
 impl Heads {
     /// The section that holds the first incoming neighbors.
-    pub fn section(graph: &Graph) -> String {
+    pub(crate) fn section(graph: &Graph) -> String {
         if graph.directed() { "in.heads" } else { "out.heads" }.to_owned()
     }
 
     /// Bytes of memory of heads that are loaded.
-    pub fn bytes(graph: &Graph) -> u64 {
+    pub(crate) fn bytes(graph: &Graph) -> u64 {
         graph.connected() * u64::from(graph.manifest().neighbor_bytes) + 8
     }
 
     /// Loads them.
-    pub fn load(session: &Session, section: &OpenSection) -> Result<Self> {
+    pub(crate) fn load(session: &Session, section: &OpenSection) -> Result<Self> {
         let width = session.graph.manifest().neighbor_bytes as usize;
         let bytes = load_table(session, section, session.graph.connected() as usize * width)?;
         Ok(Self { place: Place::Memory(bytes), width })
     }
 
     /// Leaves them on storage.
-    pub fn stored(session: &Session, section: OpenSection) -> Self {
+    pub(crate) fn stored(session: &Session, section: OpenSection) -> Self {
         Self {
             place: Place::Storage(section),
             width: session.graph.manifest().neighbor_bytes as usize,
@@ -61,7 +61,7 @@ impl Heads {
 
     /// Shows the heads of every group of 64 vertices for which `wanted` says so, on all workers.
     /// Heads on storage are read in blocks, those of which nothing is wanted left out.
-    pub fn for_each_group<S: Send>(
+    pub(crate) fn for_each_group<S: Send>(
         &self,
         session: &Session,
         wanted: impl Fn(u64) -> bool + Sync,
@@ -128,7 +128,7 @@ impl SomeHeads<'_> {
     /// The first neighbor of `vertex`, if it has any. An id of all ones means none, unless it is a
     /// vertex: then every list holds at most it.
     #[inline(always)]
-    pub fn get(&self, vertex: u64) -> Option<u64> {
+    pub(crate) fn get(&self, vertex: u64) -> Option<u64> {
         let at = (vertex - self.first) as usize * self.width;
         let mut number = [0; 8];
         number[..self.width].copy_from_slice(&self.bytes[at..at + self.width]);

@@ -57,13 +57,13 @@ impl<'a> IoIterator<'a> {
     }
 
     /// Only vertices of `range`, which lies in the window of the rows.
-    pub fn within(self, range: Range<u64>) -> Self {
+    pub(crate) fn within(self, range: Range<u64>) -> Self {
         Self { within: range, ..self }
     }
 
     /// With `true`, lists come in ascending order of their vertices, to one worker: for sums whose
     /// order matters.
-    pub fn ordered(self, ordered: bool) -> Self {
+    pub(crate) fn ordered(self, ordered: bool) -> Self {
         Self { ordered, ..self }
     }
 
@@ -97,12 +97,12 @@ impl<'a> IoIterator<'a> {
 
     /// Hands the list of every vertex of the range to `compute`, on the calling worker alone, in
     /// ascending order.
-    pub fn for_each_here(self, worker: usize, compute: impl FnMut(u64, List)) -> Result<()> {
+    pub(crate) fn for_each_here(self, worker: usize, compute: impl FnMut(u64, List)) -> Result<()> {
         self.for_each_active_here(worker, |_| u64::MAX, compute)
     }
 
     /// The same with active vertices only; `is_active` is as in [`IoIterator::for_each`].
-    pub fn for_each_active_here(
+    pub(crate) fn for_each_active_here(
         mut self,
         worker: usize,
         is_active: impl Fn(u64) -> u64,

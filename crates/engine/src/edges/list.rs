@@ -16,12 +16,12 @@ impl<'a> List<'a> {
     }
 
     /// How many neighbors there are.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.neighbors.len() / self.width
     }
 
     /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.neighbors.is_empty()
     }
 
@@ -52,7 +52,7 @@ impl<'a> List<'a> {
 
     /// The neighbors with the bits of their weights (0 where weights were not asked for).
     #[inline(always)]
-    pub fn weighted(&self) -> impl Iterator<Item = (u64, u64)> + 'a {
+    pub(crate) fn weighted(&self) -> impl Iterator<Item = (u64, u64)> + 'a {
         let (weights, weight_width) = (self.weights, self.weight_width);
         self.neighbors().enumerate().map(move |(index, neighbor)| {
             let weight = if weight_width == 0 {

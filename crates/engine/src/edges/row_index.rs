@@ -35,18 +35,18 @@ impl RowIndex {
     }
 
     /// The vertices whose degrees are in memory.
-    pub fn window(&self) -> Range<u64> {
+    pub(crate) fn window(&self) -> Range<u64> {
         self.window.clone()
     }
 
     /// The degree of a vertex of the window.
     #[inline(always)]
-    pub fn degree(&self, vertex: u64) -> u32 {
+    pub(crate) fn degree(&self, vertex: u64) -> u32 {
         self.degrees.get(vertex)
     }
 
     /// Edges before the end of the window: all of them, unless it slides.
-    pub fn edges(&self) -> u64 {
+    pub(crate) fn edges(&self) -> u64 {
         self.offsets[self.offsets.len() - 1]
     }
 
@@ -63,7 +63,7 @@ impl RowIndex {
 
     /// Edges before `vertex`'s.
     #[inline(always)]
-    pub fn offset(&self, vertex: u64) -> u64 {
+    pub(crate) fn offset(&self, vertex: u64) -> u64 {
         let group = vertex / INDEX_GROUP;
         self.group_offset(group) + self.degrees.sum(group * INDEX_GROUP..vertex)
     }

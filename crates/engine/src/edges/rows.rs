@@ -43,12 +43,12 @@ impl Deref for Rows {
 impl Rows {
     /// The sections that must be opened for these rows, in this order; the last one only with
     /// weights.
-    pub fn sections(direction: Direction, weights: bool) -> Vec<String> {
+    pub(crate) fn sections(direction: Direction, weights: bool) -> Vec<String> {
         Self::sections_of(direction.name(), weights)
     }
 
     /// The same for lists whose names begin with `prefix`.
-    pub fn sections_of(prefix: &str, weights: bool) -> Vec<String> {
+    pub(crate) fn sections_of(prefix: &str, weights: bool) -> Vec<String> {
         let parts: &[&str] = if weights {
             &["degrees", "index", "adjacency", "weights"]
         } else {
@@ -58,12 +58,12 @@ impl Rows {
     }
 
     /// Bytes of memory beside caches and checksums.
-    pub fn index_bytes(graph: &Graph) -> u64 {
+    pub(crate) fn index_bytes(graph: &Graph) -> u64 {
         graph.connected() * 4 + graph.connected() / INDEX_GROUP * 8 + 16
     }
 
     /// Bytes of memory beside caches and checksums of rows whose window has `vertices`.
-    pub fn window_bytes(vertices: u64) -> u64 {
+    pub(crate) fn window_bytes(vertices: u64) -> u64 {
         vertices * 4 + vertices / INDEX_GROUP * 8 + 16
     }
 
@@ -77,7 +77,7 @@ impl Rows {
     }
 
     /// The same with degrees of about one byte.
-    pub fn load_narrow(session: &Session, sections: Vec<OpenSection>, cache: u64) -> Result<Self> {
+    pub(crate) fn load_narrow(session: &Session, sections: Vec<OpenSection>, cache: u64) -> Result<Self> {
         let mut rows = Self::sliding(session, sections, cache)?;
         let [degrees, index] = rows.tables.take().expect("just made");
         let vertices = session.graph.connected();
@@ -88,7 +88,7 @@ impl Rows {
     }
 
     /// Rows whose window is empty, to be slid. `cache` is as in [`Rows::load`].
-    pub fn sliding(session: &Session, sections: Vec<OpenSection>, cache: u64) -> Result<Self> {
+    pub(crate) fn sliding(session: &Session, sections: Vec<OpenSection>, cache: u64) -> Result<Self> {
         let mut sections = sections.into_iter();
         let mut next = || {
             sections
@@ -133,7 +133,7 @@ impl Rows {
     ///
     /// # Panics
     /// If these rows do not slide.
-    pub fn slide(&mut self, session: &Session, window: Range<u64>) -> Result<()> {
+    pub(crate) fn slide(&mut self, session: &Session, window: Range<u64>) -> Result<()> {
         let [degrees, index] = self.tables.as_ref().expect("only rows that slide are slid");
         assert_eq!(window.start % INDEX_GROUP, 0, "a window begins a group");
         let groups = window.start / INDEX_GROUP..window.end.div_ceil(INDEX_GROUP) + 1;
@@ -147,7 +147,7 @@ impl Rows {
     }
 
     /// Bytes of the lists that stay in memory once they have been read.
-    pub fn held_bytes(&self) -> u64 {
+    pub(crate) fn held_bytes(&self) -> u64 {
         self.prefix.neighbors.len() * PAGE as u64
     }
 }

@@ -142,12 +142,12 @@ impl<'a> Planner<'a> {
     }
 
     /// Opens these sections.
-    pub fn sections(&mut self, names: impl Fn(&Decision) -> Result<Vec<String>> + 'a) {
+    pub(crate) fn sections(&mut self, names: impl Fn(&Decision) -> Result<Vec<String>> + 'a) {
         self.sections.push(Box::new(names));
     }
 
     /// Every full scan reads this section, and what is left of the budget may keep it.
-    pub fn edges(&mut self, section: String) {
+    pub(crate) fn edges(&mut self, section: String) {
         if !self.needs.edges.contains(&section) {
             self.needs.edges.push(section);
         }
@@ -155,7 +155,7 @@ impl<'a> Planner<'a> {
 
     /// Takes part in sharing out what is left, with this weight while the values of the vertices
     /// are in memory, and while they are on storage.
-    pub fn caches(&mut self, [resident, external]: [u64; 2]) {
+    pub(crate) fn caches(&mut self, [resident, external]: [u64; 2]) {
         self.shares = [self.shares[0] + resident, self.shares[1] + external];
     }
 

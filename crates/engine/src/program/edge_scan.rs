@@ -76,7 +76,7 @@ impl Edges {
     }
 
     /// Shows every edge.
-    pub fn for_each(&self, session: &Session, visit: impl Fn(u64, u64) + Sync) -> Result<()> {
+    pub(crate) fn for_each(&self, session: &Session, visit: impl Fn(u64, u64) + Sync) -> Result<()> {
         let Path::Grid(grid) = &self.0 else {
             let visit = |(): &mut (), source, target| visit(source, target);
             return self.for_some(session, |_, _| true, |_| (), visit).map(drop);
@@ -88,7 +88,7 @@ impl Edges {
 
     /// Shows the edges of the parts for which `wanted` says so of their sources and targets (first
     /// and last of each). Every worker has a state, and all states are returned.
-    pub fn for_some<S: Send>(
+    pub(crate) fn for_some<S: Send>(
         &self,
         session: &Session,
         wanted: impl Fn((u64, u64), (u64, u64)) -> bool + Sync,

@@ -43,23 +43,23 @@ impl Lists {
     }
 
     /// With the weights of the edges.
-    pub fn weighted(self) -> Self {
+    pub(crate) fn weighted(self) -> Self {
         Self { weighted: true, ..self }
     }
 
     /// While values are on storage, a window of the index is in memory that slides along: memory
     /// does not grow with the graph, and degrees are not known.
-    pub fn sliding(self) -> Self {
+    pub(crate) fn sliding(self) -> Self {
         Self { slides: true, ..self }
     }
 
     /// With the first incoming neighbor of each vertex.
-    pub fn first_neighbors(self) -> Self {
+    pub(crate) fn first_neighbors(self) -> Self {
         Self { heads: true, ..self }
     }
 
     /// None of them stays in memory.
-    pub fn uncached(self) -> Self {
+    pub(crate) fn uncached(self) -> Self {
         Self { cached: false, ..self }
     }
 
@@ -200,7 +200,7 @@ impl OpenLists {
     }
 
     /// The first neighbors, where they were declared.
-    pub fn heads(&self) -> Option<&Heads> {
+    pub(crate) fn heads(&self) -> Option<&Heads> {
         self.heads.as_ref()
     }
 }
@@ -220,18 +220,18 @@ impl<'l> Along<'l> {
     }
 
     /// Only those of these vertices.
-    pub fn within(self, vertices: Range<u64>) -> Self {
+    pub(crate) fn within(self, vertices: Range<u64>) -> Self {
         Self { vertices, ..self }
     }
 
     /// Lists come in ascending order of their vertices, to one worker: for sums whose order
     /// matters.
-    pub fn ordered(self) -> Self {
+    pub(crate) fn ordered(self) -> Self {
         Self { ordered: true, ..self }
     }
 
     /// Edges of all vertices.
-    pub fn edges(&self) -> u64 {
+    pub(crate) fn edges(&self) -> u64 {
         self.session.graph.manifest().arcs * self.sides.len() as u64
     }
 
@@ -264,7 +264,7 @@ impl<'l> Along<'l> {
     ///
     /// # Panics
     /// If the index slides.
-    pub fn parts(&self, count: u64) -> Vec<u64> {
+    pub(crate) fn parts(&self, count: u64) -> Vec<u64> {
         let [Side::Whole(rows), ..] = self.sides else { panic!("the index has all vertices") };
         let (vertices, mut bounds) = (self.session.graph.connected(), vec![0]);
         for part in 1..count {
@@ -312,7 +312,7 @@ impl<'l> Along<'l> {
     }
 
     /// The same on the calling worker alone, in ascending order of the vertices.
-    pub fn for_each_here(
+    pub(crate) fn for_each_here(
         &self,
         worker: usize,
         wanted: impl Fn(u64) -> u64,

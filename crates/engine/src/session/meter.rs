@@ -42,7 +42,7 @@ impl Timeline {
     }
 
     /// Adds another reader's.
-    pub fn merge(&mut self, other: &Timeline) {
+    pub(crate) fn merge(&mut self, other: &Timeline) {
         let mut other = other.clone();
         while other.width < self.width {
             other.fold();
@@ -72,7 +72,7 @@ pub struct Meter {
 
 impl Meter {
     /// A meter of a run that began then.
-    pub fn new(begun: Instant) -> Self {
+    pub(crate) fn new(begun: Instant) -> Self {
         Self {
             begun,
             last: begun,
@@ -85,13 +85,13 @@ impl Meter {
     }
 
     /// So many requests started.
-    pub fn started(&mut self, requests: usize) {
+    pub(crate) fn started(&mut self, requests: usize) {
         self.tick();
         self.depth += requests;
     }
 
     /// So many requests ended, and brought so many bytes.
-    pub fn ended(&mut self, requests: usize, bytes: u64) {
+    pub(crate) fn ended(&mut self, requests: usize, bytes: u64) {
         if requests > 0 {
             self.tick();
             self.depth = self.depth.saturating_sub(requests);
@@ -111,17 +111,17 @@ impl Meter {
     }
 
     /// The mean number of requests in flight while there were any.
-    pub fn mean_depth(&self) -> f64 {
+    pub(crate) fn mean_depth(&self) -> f64 {
         if self.reading_seconds > 0.0 { self.request_seconds / self.reading_seconds } else { 0.0 }
     }
 
     /// The requests that ended.
-    pub fn requests(&self) -> u64 {
+    pub(crate) fn requests(&self) -> u64 {
         self.requests
     }
 
     /// The bytes over time.
-    pub fn timeline(&self) -> &Timeline {
+    pub(crate) fn timeline(&self) -> &Timeline {
         &self.timeline
     }
 }

@@ -32,8 +32,8 @@ use outercore_storage::{
     memory,
 };
 
+pub(crate) use self::buffers::{BUFFER_BYTES, DEPTH, QUEUE_DEPTH, buffers_bytes, smallest_budget};
 pub use self::{
-    buffers::{BUFFER_BYTES, DEPTH, QUEUE_DEPTH, buffers_bytes, smallest_budget},
     counters::Counters,
     reader::{Pool, Reader},
     section::OpenSection,
@@ -146,7 +146,7 @@ impl<'a> Session<'a> {
     }
 
     /// The plan, where there is one.
-    pub fn plan(&self) -> Option<&Plan> {
+    pub(crate) fn plan(&self) -> Option<&Plan> {
         self.plan.as_ref()
     }
 
@@ -159,7 +159,7 @@ impl<'a> Session<'a> {
     ///
     /// # Panics
     /// If it has not.
-    pub fn section(&self, name: &str) -> OpenSection {
+    pub(crate) fn section(&self, name: &str) -> OpenSection {
         let found = self.sections.iter().find(|section| section.name == name);
         found.unwrap_or_else(|| panic!("section {name} was not declared")).clone()
     }
@@ -170,7 +170,7 @@ impl<'a> Session<'a> {
     }
 
     /// Bytes asked of the devices so far.
-    pub fn bytes_read(&self) -> u64 {
+    pub(crate) fn bytes_read(&self) -> u64 {
         self.disk.counters().bytes_read.load(Relaxed)
     }
 
@@ -181,12 +181,12 @@ impl<'a> Session<'a> {
     }
 
     /// Seconds of loading.
-    pub fn load_seconds(&self) -> f64 {
+    pub(crate) fn load_seconds(&self) -> f64 {
         self.loading.load(SeqCst) as f64 / 1e9
     }
 
     /// The reader of worker `index`, with its buffers, for the length of a step.
-    pub fn reader(&self, index: usize) -> std::sync::MutexGuard<'_, Reader> {
+    pub(crate) fn reader(&self, index: usize) -> std::sync::MutexGuard<'_, Reader> {
         let mut reader = self.locked(index);
         reader.with_buffers();
         reader
@@ -205,17 +205,17 @@ impl<'a> Session<'a> {
     }
 
     /// How on-demand requests are made.
-    pub fn limits(&self) -> &Limits {
+    pub(crate) fn limits(&self) -> &Limits {
         &self.limits
     }
 
     /// An error when the user wants to stop.
-    pub fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         if self.progress.cancelled() { Err(EngineError::Cancelled) } else { Ok(()) }
     }
 
     /// Whether some worker failed or the user wants to stop.
-    pub fn stopped(&self) -> bool {
+    pub(crate) fn stopped(&self) -> bool {
         self.stop.load(Relaxed) || self.progress.cancelled()
     }
 
@@ -225,7 +225,7 @@ impl<'a> Session<'a> {
     }
 
     /// The same with what was predicted of the iteration.
-    pub fn end_predicted(
+    pub(crate) fn end_predicted(
         &self,
         mark: &Mark,
         active: u64,
@@ -265,32 +265,32 @@ impl<'a> Session<'a> {
     }
 
     /// Seconds since the session was opened.
-    pub fn seconds(&self) -> f64 {
+    pub(crate) fn seconds(&self) -> f64 {
         self.begun.elapsed().as_secs_f64()
     }
 
     /// The backend's name.
-    pub fn backend(&self) -> &'static str {
+    pub(crate) fn backend(&self) -> &'static str {
         self.backend
     }
 
     /// Bytes of a buffer: at most [`BUFFER_BYTES`].
-    pub fn buffer_bytes(&self) -> usize {
+    pub(crate) fn buffer_bytes(&self) -> usize {
         self.buffer_bytes
     }
 
     /// Whether buffers lie in huge pages.
-    pub fn huge_buffers(&self) -> bool {
+    pub(crate) fn huge_buffers(&self) -> bool {
         self.huge
     }
 
     /// The iterations so far.
-    pub fn take_iterations(&self) -> Vec<IterationReport> {
+    pub(crate) fn take_iterations(&self) -> Vec<IterationReport> {
         std::mem::take(&mut *self.iterations.lock().expect("no holder panics"))
     }
 
     /// Cache hits so far.
-    pub fn cache(&self) -> CacheReport {
+    pub(crate) fn cache(&self) -> CacheReport {
         CacheReport {
             page_hits: self.counters.page_hits.load(Relaxed),
             static_hits: 0,

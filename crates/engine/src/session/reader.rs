@@ -101,7 +101,7 @@ pub struct Reader {
 
 impl Reader {
     /// A reader with `count` buffers of `bytes` each, from `start` of an arena on.
-    pub fn new(
+    pub(crate) fn new(
         queue: Box<dyn Queue>,
         arena: Arc<Arena>,
         start: usize,
@@ -149,7 +149,7 @@ impl Reader {
     /// Asks for `len` bytes of `section` from `offset` on (both multiples of a sector) into
     /// `buffer`, under a tag below 2^63. A range that crosses stripes becomes several requests; the
     /// buffer comes back once, when all have arrived.
-    pub fn submit(
+    pub(crate) fn submit(
         &mut self,
         section: &OpenSection,
         offset: u64,
@@ -212,7 +212,7 @@ impl Reader {
     }
 
     /// Reads in flight.
-    pub fn pending(&self) -> usize {
+    pub(crate) fn pending(&self) -> usize {
         self.queue.in_flight()
     }
 
@@ -248,7 +248,7 @@ impl Reader {
 
     /// Waits for at least one completion unless `poll`, and hands all there are to `take`. Buffers
     /// of failed reads come back with [`Reader::drain`].
-    pub fn reap(&mut self, poll: bool, mut take: impl FnMut(u64, Buffer, usize)) -> Result<()> {
+    pub(crate) fn reap(&mut self, poll: bool, mut take: impl FnMut(u64, Buffer, usize)) -> Result<()> {
         self.wait(usize::from(!poll))?;
         // Pieces may have arrived without making any read whole.
         while self.completions.is_empty() && !poll && self.queue.in_flight() > 0 {
@@ -269,7 +269,7 @@ impl Reader {
 
     /// Reads `len` bytes of `section` from `offset` on (both multiples of a page), verified, and
     /// shows them to `take`. Nothing else may be in flight.
-    pub fn fetch(
+    pub(crate) fn fetch(
         &mut self,
         section: &OpenSection,
         offset: u64,
@@ -296,7 +296,7 @@ impl Reader {
 
     /// Waits for everything in flight and forgets it: after an error, before the reader is used
     /// again or dropped.
-    pub fn drain(&mut self, mut give_back: impl FnMut(Buffer)) {
+    pub(crate) fn drain(&mut self, mut give_back: impl FnMut(Buffer)) {
         while self.queue.in_flight() > 0 {
             if self.wait(1).is_err() {
                 break;
@@ -310,7 +310,7 @@ impl Reader {
     }
 
     /// What reading looked like.
-    pub fn meter(&self) -> &Meter {
+    pub(crate) fn meter(&self) -> &Meter {
         &self.meter
     }
 }

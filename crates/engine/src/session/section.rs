@@ -55,7 +55,7 @@ impl OpenSection {
 
     /// Verifies whole pages that were just read, each once in a run. `offset` is that of the first
     /// byte, a multiple of the page.
-    pub fn verify(&self, offset: u64, bytes: &[u8]) -> Result<()> {
+    pub(crate) fn verify(&self, offset: u64, bytes: &[u8]) -> Result<()> {
         let (first, count) = (offset / PAGE, bytes.len() as u64 / PAGE);
         let mut page = first;
         while page < first + count {
@@ -81,7 +81,7 @@ impl OpenSection {
     /// Verifies what was just read from `offset` on, a multiple of a sector: whole pages against
     /// their checksums, each once in a run. Returns the bytes of the pages at the ends that are
     /// there in part and were not verified before.
-    pub fn verify_blocks(&self, offset: u64, bytes: &[u8]) -> Result<u64> {
+    pub(crate) fn verify_blocks(&self, offset: u64, bytes: &[u8]) -> Result<u64> {
         let end = offset + bytes.len() as u64;
         let (first, last) = (offset.next_multiple_of(PAGE), end / PAGE * PAGE);
         if first < last {
@@ -98,14 +98,14 @@ impl OpenSection {
     }
 
     /// Bytes of memory that the checksums of a graph's section take.
-    pub fn sums_bytes_of(graph: &Graph, name: &str) -> u64 {
+    pub(crate) fn sums_bytes_of(graph: &Graph, name: &str) -> u64 {
         Self::sums_bytes(
             graph.manifest().section(name).map_or(0, |section| section.bytes.div_ceil(PAGE)),
         )
     }
 
     /// Bytes of memory that its checksums take.
-    pub fn sums_bytes(pages: u64) -> u64 {
+    pub(crate) fn sums_bytes(pages: u64) -> u64 {
         pages * 4 + pages.div_ceil(64) * 8
     }
 }

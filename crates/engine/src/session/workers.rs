@@ -33,14 +33,14 @@ struct Helper {
 
 impl Workers {
     /// Starts `count` workers, the calling thread among them.
-    pub fn new(count: usize) -> Self {
+    pub(crate) fn new(count: usize) -> Self {
         let busy: Arc<[AtomicU64]> = (0..count.max(1)).map(|_| AtomicU64::new(0)).collect();
         let helpers = (1..count.max(1)).map(|index| Helper::start(index, busy.clone())).collect();
         Self { helpers, busy }
     }
 
     /// How many there are.
-    pub fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.helpers.len() + 1
     }
 
@@ -51,7 +51,7 @@ impl Workers {
     }
 
     /// Runs `step` on every worker and waits for all of them. A panic in one is raised here.
-    pub fn run(&self, step: &(dyn Fn(usize) + Sync)) {
+    pub(crate) fn run(&self, step: &(dyn Fn(usize) + Sync)) {
         // SAFETY: the reference outlives its use: this function returns, normally or by a panic,
         // only after every helper that got the reference has answered that its step is over.
         let erased: Step = unsafe { std::mem::transmute::<&(dyn Fn(usize) + Sync), Step>(step) };
@@ -74,7 +74,7 @@ impl Workers {
     }
 
     /// Runs `step` on every worker and collects the results, in the order of the workers.
-    pub fn map<T: Send>(&self, step: impl Fn(usize) -> T + Sync) -> Vec<T> {
+    pub(crate) fn map<T: Send>(&self, step: impl Fn(usize) -> T + Sync) -> Vec<T> {
         let slots: Vec<Mutex<Option<T>>> = (0..self.count()).map(|_| Mutex::new(None)).collect();
         self.run(&|index| {
             let result = step(index);
@@ -122,7 +122,7 @@ impl<S> PerWorker<S> {
     }
 
     /// That of a worker, for the length of a step.
-    pub fn of(&self, worker: usize) -> MutexGuard<'_, S> {
+    pub(crate) fn of(&self, worker: usize) -> MutexGuard<'_, S> {
         self.0[worker].lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -11,7 +11,7 @@ pub struct Block<T: Pod> {
 
 impl<T: Pod> Block<T> {
     /// Room for `items` items.
-    pub fn new(items: usize) -> Result<Self> {
+    pub(crate) fn new(items: usize) -> Result<Self> {
         Ok(Self { memory: HugeVec::zeroed(padded::<T>(items) / size_of::<T>(), HugePages::Off)? })
     }
 
@@ -21,12 +21,12 @@ impl<T: Pod> Block<T> {
     }
 
     /// The first `items` items.
-    pub fn items(&mut self, items: usize) -> &mut [T] {
+    pub(crate) fn items(&mut self, items: usize) -> &mut [T] {
         &mut self.memory[..items]
     }
 
     /// All of its room.
-    pub fn all(&mut self) -> &mut [T] {
+    pub(crate) fn all(&mut self) -> &mut [T] {
         &mut self.memory
     }
 

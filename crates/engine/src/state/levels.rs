@@ -107,7 +107,7 @@ pub struct Found(Option<Sender<Parent>>);
 
 impl OpenLevels {
     /// No vertex is on any level.
-    pub fn forget(&mut self, session: &Session) -> Result<()> {
+    pub(crate) fn forget(&mut self, session: &Session) -> Result<()> {
         match &mut self.0 {
             Place::Memory { levels, parents } => {
                 for array in std::iter::once(levels).chain(parents) {
@@ -126,7 +126,7 @@ impl OpenLevels {
     }
 
     /// What a worker finds with.
-    pub fn found(&self) -> Found {
+    pub(crate) fn found(&self) -> Found {
         match &self.0 {
             Place::Memory { .. } => Found(None),
             Place::Logs(logs) => Found(Some(logs.exchange.sender())),
@@ -135,7 +135,7 @@ impl OpenLevels {
 
     /// Notes that `vertex` is on this level, which is not over, and may be the child of `parent`.
     #[inline(always)]
-    pub fn find(&self, found: &mut Found, level: u32, vertex: u64, parent: u64) {
+    pub(crate) fn find(&self, found: &mut Found, level: u32, vertex: u64, parent: u64) {
         match (&self.0, &mut found.0) {
             (Place::Memory { levels, parents }, _) => {
                 levels[vertex as usize].store(level, Relaxed);
@@ -151,7 +151,7 @@ impl OpenLevels {
     }
 
     /// Ends a level with what the workers have found.
-    pub fn end_level(&mut self, found: impl IntoIterator<Item = Found>) -> Result<()> {
+    pub(crate) fn end_level(&mut self, found: impl IntoIterator<Item = Found>) -> Result<()> {
         let Place::Logs(logs) = &mut self.0 else { return Ok(()) };
         logs.exchange.collect(found.into_iter().filter_map(|found| found.0))?;
         logs.exchange.end_epoch()

@@ -30,4 +30,4 @@ pub(crate) use degrees_by_interval::DegreesByInterval;
 pub use levels::{Found, Levels, OpenLevels};
 pub use scratch::Scratch;
 pub use vertex_array::VertexArray;
-pub use window::{AtomicItem, Window, cut};
+pub(crate) use window::{AtomicItem, Window, cut};

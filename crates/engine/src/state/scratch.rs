@@ -29,12 +29,12 @@ pub struct Scratch {
 
 impl Scratch {
     /// Files in `folder`.
-    pub fn new(disk: &Disk, folder: PathBuf, counters: Arc<Counters>) -> Self {
+    pub(crate) fn new(disk: &Disk, folder: PathBuf, counters: Arc<Counters>) -> Self {
         Self { disk: disk.clone(), folder, counters }
     }
 
     /// Files beside the session's graph.
-    pub fn of(session: &Session) -> Self {
+    pub(crate) fn of(session: &Session) -> Self {
         Self::new(session.disk(), session.graph.scratch_folder(), Arc::clone(&session.counters))
     }
 }
@@ -87,7 +87,7 @@ impl ScratchFile {
 
     /// Writes other bytes than those that the checksums know.
     #[cfg(test)]
-    pub fn damage(&self, index: usize) {
+    pub(crate) fn damage(&self, index: usize) {
         let mut page =
             outercore_storage::HugeVec::zeroed(PAGE, Default::default()).expect("memory");
         page.fill(0xa5u8);

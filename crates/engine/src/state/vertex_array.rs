@@ -56,7 +56,7 @@ impl<T: Pod> VertexArray<T> {
     /// An array whose interval `i` has the vertices `bounds[i]..bounds[i + 1]`. As many of the
     /// first ones as `room` bytes hold stay in memory, which is taken from `room`. What is on
     /// scratch must be written before it is read.
-    pub fn create(
+    pub(crate) fn create(
         scratch: &Scratch,
         bounds: impl Into<Arc<[u64]>>,
         room: &mut u64,
@@ -109,12 +109,12 @@ impl<T: Pod> VertexArray<T> {
     }
 
     /// The same with everything on scratch.
-    pub fn on_scratch(scratch: &Scratch, bounds: impl Into<Arc<[u64]>>) -> Result<Self> {
+    pub(crate) fn on_scratch(scratch: &Scratch, bounds: impl Into<Arc<[u64]>>) -> Result<Self> {
         Self::create(scratch, bounds, &mut 0)
     }
 
     /// Bytes of memory of an interval of `items` items that stays.
-    pub fn kept_bytes(items: usize) -> u64 {
+    pub(crate) fn kept_bytes(items: usize) -> u64 {
         ((items * size_of::<T>()).next_multiple_of(PAGE) + PAGE) as u64
     }
 
@@ -129,7 +129,7 @@ impl<T: Pod> VertexArray<T> {
     }
 
     /// Bytes of scratch of such an array.
-    pub fn disk_bytes(items: u64, intervals: u64) -> u64 {
+    pub(crate) fn disk_bytes(items: u64, intervals: u64) -> u64 {
         items * size_of::<T>() as u64 + intervals * PAGE as u64
     }
 
@@ -139,38 +139,38 @@ impl<T: Pod> VertexArray<T> {
     }
 
     /// How many items an interval has.
-    pub fn items(&self, interval: usize) -> usize {
+    pub(crate) fn items(&self, interval: usize) -> usize {
         (self.bounds[interval + 1] - self.bounds[interval]) as usize
     }
 
     /// The most items of an interval.
-    pub fn widest(&self) -> usize {
+    pub(crate) fn widest(&self) -> usize {
         (0..self.intervals()).map(|interval| self.items(interval)).max().unwrap_or(0)
     }
 
     /// How many intervals there are.
-    pub fn intervals(&self) -> usize {
+    pub(crate) fn intervals(&self) -> usize {
         self.bounds.len().saturating_sub(1)
     }
 
     /// How many items there are.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.bounds.last().copied().unwrap_or(0) as usize
     }
 
     /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// All items, where they are in memory. They stay as they are from then on.
     #[inline(always)]
-    pub fn resident(&self) -> Option<&[T]> {
+    pub(crate) fn resident(&self) -> Option<&[T]> {
         if self.rest.is_none() { Some(self.memory.all()) } else { None }
     }
 
     /// The intervals whose first vertices are among these.
-    pub fn within(&self, vertices: &Range<u64>) -> Range<usize> {
+    pub(crate) fn within(&self, vertices: &Range<u64>) -> Range<usize> {
         let starts = &self.bounds[..self.intervals()];
         let first = |vertex| starts.partition_point(|&bound| bound < vertex);
         first(vertices.start)..first(vertices.end)
@@ -220,7 +220,7 @@ impl VertexArray<u64> {
 
 impl<T: Pod + Copy> VertexArray<T> {
     /// Shows the items of an interval, in `block` unless they are in memory.
-    pub fn read<R>(
+    pub(crate) fn read<R>(
         &self,
         interval: usize,
         block: &mut Block<T>,
@@ -235,7 +235,7 @@ impl<T: Pod + Copy> VertexArray<T> {
 
     /// Writes the items of an interval, all of which `make` makes; what it finds in their place
     /// means nothing.
-    pub fn write<R>(
+    pub(crate) fn write<R>(
         &self,
         interval: usize,
         block: &mut Block<T>,
@@ -264,13 +264,13 @@ impl<T: Pod + Copy> VertexArray<T> {
     }
 
     /// Copies the items of an interval into `block`.
-    pub fn load(&self, interval: usize, block: &mut Block<T>) -> Result<()> {
+    pub(crate) fn load(&self, interval: usize, block: &mut Block<T>) -> Result<()> {
         self.load_front(interval, self.items(interval), block)
     }
 
     /// Copies the items of an interval from `block`. What is behind them there, up to a page,
     /// becomes zeros.
-    pub fn store(&self, interval: usize, block: &mut Block<T>) -> Result<()> {
+    pub(crate) fn store(&self, interval: usize, block: &mut Block<T>) -> Result<()> {
         self.store_front(interval, self.items(interval), block)
     }
 

@@ -10,7 +10,7 @@ use crate::error::Result;
 
 impl<T: Pod + Copy> VertexArray<T> {
     /// Shows every interval in order, with the number of its first item.
-    pub fn for_each_interval(&self, mut visit: impl FnMut(u64, &[T]) -> Result<()>) -> Result<()> {
+    pub(crate) fn for_each_interval(&self, mut visit: impl FnMut(u64, &[T]) -> Result<()>) -> Result<()> {
         (0..self.intervals())
             .try_for_each(|interval| self.with(interval, |first, items| visit(first, items))?)
     }
@@ -62,7 +62,7 @@ impl<T: Pod + Copy> VertexArray<T> {
     }
 
     /// The same items in memory.
-    pub fn into_memory(self) -> Result<HugeVec<T>> {
+    pub(crate) fn into_memory(self) -> Result<HugeVec<T>> {
         if self.rest.is_none() {
             return Ok(self.memory.into_memory());
         }
@@ -75,12 +75,12 @@ impl<T: Pod + Copy> VertexArray<T> {
     }
 
     /// Copies the items from `first` on, which are an interval.
-    pub fn copy(&self, first: u64, into: &mut [T]) -> Result<()> {
+    pub(crate) fn copy(&self, first: u64, into: &mut [T]) -> Result<()> {
         self.with(self.interval_of(first), |_, items| into.copy_from_slice(items))
     }
 
     /// The items with these numbers, in this order; each interval is read at most once.
-    pub fn gather(&self, numbers: &[u64]) -> Result<Vec<T>> {
+    pub(crate) fn gather(&self, numbers: &[u64]) -> Result<Vec<T>> {
         let mut order: Vec<u32> = (0..numbers.len() as u32).collect();
         order.sort_unstable_by_key(|&at| numbers[at as usize]);
         let mut found: Vec<Option<T>> = vec![None; numbers.len()];
