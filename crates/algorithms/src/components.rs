@@ -16,7 +16,8 @@
 use outercore_engine::{
     Column, Context, EdgeScan, EngineError, Frontier, Isolated, Iterations, Job, Min, Monotone,
     OpenSomeEdges, Outcome, Planner, Precompute, Prepared, Preset, ReadPolicy, Resource, Result,
-    Session, SomeEdges, Start, VertexArray, VertexProgram, forest::{self, Sets, Trees},
+    Session, SomeEdges, Start, VertexArray, VertexProgram,
+    forest::{self, Sets, Trees},
     named,
 };
 use outercore_graph::Direction;

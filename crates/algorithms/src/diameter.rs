@@ -15,7 +15,8 @@ use std::{cmp::Reverse, sync::atomic::Ordering::Relaxed};
 
 use outercore_engine::{
     Column, EdgeScan, Frontier, Job, OpenSearch, Outcome, Planner, Prepared, Resource, Result,
-    Search, Session, VertexArray, forest::{self, Sets},
+    Search, Session, VertexArray,
+    forest::{self, Sets},
 };
 
 use crate::algorithm::{Algorithm, fits_32_bits};

@@ -7,9 +7,7 @@
 
 use std::{error::Error, sync::atomic::Ordering::Relaxed, time::Instant};
 
-use outercore_engine::{
-    IoScheduling, RunConfig, Session, Silent, IoIterator, Rows,
-};
+use outercore_engine::{IoIterator, IoScheduling, Rows, RunConfig, Session, Silent};
 use outercore_graph::Graph;
 use outercore_storage::Disk;
 

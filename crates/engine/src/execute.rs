@@ -1,98 +1,46 @@
-//! Runs of one program in a session of its own, for algorithms that have no plan of their own yet.
+//! Runs of a single program that makes no plan of its own.
 
-use outercore_graph::Graph;
-
-pub use crate::iterate::Iterations;
 use crate::{
-    config::RunConfig,
     error::Result,
+    iterate::Iterations,
     job::Job,
-    plan::{Plan, Planner},
+    plan::Planner,
     program::{Ended, Monotone, VertexProgram},
-    progress::{RunProgress, Silent},
-    session::Session,
+    report::RunReport,
     state::VertexArray,
 };
 
-/// A finished run of a program, with its session.
-pub struct Finished<'a, V: outercore_storage::Pod> {
-    /// The final values.
-    pub values: VertexArray<V>,
-    /// The session, for the report.
-    pub session: Session<'a>,
-    /// The plan that ran.
-    pub plan: Plan,
-    /// Iterations.
-    pub iterations: u64,
-    /// The last iteration's residual.
-    pub residual: f64,
-    /// Seconds of loading.
-    pub load_seconds: f64,
-}
-
-/// What a program needs: the plan, and the bytes that may cache edges.
-pub(crate) fn plan<P: VertexProgram>(
-    program: &P,
-    name: &'static str,
-    graph: &Graph,
-    config: &RunConfig,
-    scans: Option<u64>,
-) -> Result<(Plan, u64)> {
-    let mut planner = Planner::new(name, Job { graph, config, progress: &Silent });
-    Iterations::declare(&mut planner, program, scans)?;
-    let decided = planner.decide()?;
-    Ok((decided.plan, decided.decision.room))
-}
-
-/// The same for a program whose vertices may be computed early, if `config` says so.
-pub(crate) fn plan_monotone<P: Monotone>(
-    program: &P,
-    name: &'static str,
-    graph: &Graph,
-    config: &RunConfig,
-) -> Result<(Plan, u64)> {
-    let mut planner = Planner::new(name, Job { graph, config, progress: &Silent });
-    Iterations::declare_monotone(&mut planner, program)?;
-    let decided = planner.decide()?;
-    Ok((decided.plan, decided.decision.room))
-}
+/// The final value of each vertex, and what the run did.
+pub type Finished<V> = (VertexArray<V>, RunReport);
 
 /// Runs `program` to its end. `scans` is the number of iterations, where it is known before.
-pub fn execute<'a, P: VertexProgram>(
+pub fn execute<P: VertexProgram>(
     program: &mut P,
     name: &'static str,
-    graph: &'a Graph,
-    config: &'a RunConfig,
-    progress: &'a dyn RunProgress,
+    job: Job,
     scans: Option<u64>,
-) -> Result<Finished<'a, P::Value>> {
-    let mut planner = Planner::new(name, Job { graph, config, progress });
-    let iterations = Iterations::declare(&mut planner, &*program, scans)?;
-    finish(planner, &iterations, program)
+) -> Result<Finished<P::Value>> {
+    run(program, Planner::new(name, job), |planner, program| {
+        Iterations::declare(planner, program, scans)
+    })
 }
 
-/// The same for a program whose vertices may be computed early, if `config` says so.
-pub fn execute_monotone<'a, P: Monotone>(
+/// The same for a program whose vertices may be computed early, if the configuration says so.
+pub fn execute_monotone<P: Monotone>(
     program: &mut P,
     name: &'static str,
-    graph: &'a Graph,
-    config: &'a RunConfig,
-    progress: &'a dyn RunProgress,
-) -> Result<Finished<'a, P::Value>> {
-    let mut planner = Planner::new(name, Job { graph, config, progress });
-    let iterations = Iterations::declare_monotone(&mut planner, &*program)?;
-    finish(planner, &iterations, program)
+    job: Job,
+) -> Result<Finished<P::Value>> {
+    run(program, Planner::new(name, job), Iterations::declare_monotone)
 }
 
-fn finish<'a, P: VertexProgram>(
-    planner: Planner<'a>,
-    iterations: &Iterations<P>,
+fn run<'a, P: VertexProgram>(
     program: &mut P,
-) -> Result<Finished<'a, P::Value>> {
-    let decided = planner.decide()?;
-    let plan = decided.plan.clone();
-    let session = decided.start()?;
-    let Ended { values, iterations, residual } = iterations.run(&session, program)?;
-    let load_seconds = session.load_seconds();
-    Ok(Finished { values, session, plan, iterations, residual, load_seconds })
+    mut planner: Planner<'a>,
+    declare: impl FnOnce(&mut Planner<'a>, &P) -> Result<Iterations<P>>,
+) -> Result<Finished<P::Value>> {
+    let iterations = declare(&mut planner, program)?;
+    let session = planner.decide()?.start()?;
+    let Ended { values, iterations, .. } = iterations.run(&session, program)?;
+    Ok((values, session.results(iterations).outcome().report))
 }

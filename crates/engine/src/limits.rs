@@ -48,7 +48,11 @@ const REQUEST: u64 = 256 << 10;
 
 impl Limits {
     /// What holds for a run with buffers of so many bytes.
-    pub(crate) fn new(config: &RunConfig, profile: Option<&DeviceProfile>, buffer_bytes: u64) -> Self {
+    pub(crate) fn new(
+        config: &RunConfig,
+        profile: Option<&DeviceProfile>,
+        buffer_bytes: u64,
+    ) -> Self {
         let choose =
             |asked: Option<u64>, measured: Option<u64>, constant: u64| match (asked, measured) {
                 (Some(bytes), _) => (bytes, LimitSource::Option),

@@ -57,7 +57,7 @@
 //! use outercore::program::{
 //!     Activity, Context, IterationEnd, Next, Start, Sum, VertexProgram, execute,
 //! };
-//! use outercore::{Column, RunConfig, Silent, top_rows};
+//! use outercore::{Column, Job, RunConfig, Silent, top_rows};
 //!
 //! /// How many walks along two edges end in each vertex.
 //! struct Walks;
@@ -87,9 +87,10 @@
 //! # std::fs::write(&edges, "home news\nhome shop\nnews home\nshop home\nblog home\n").unwrap();
 //! # let graph = outercore::build(&[&edges], &path, &outercore::BuildOptions::default())?;
 //! let config = RunConfig::default();
-//! let finished = execute(&mut Walks, "walks", &graph, &config, &Silent, Some(2))?;
-//! let best = top_rows(&graph, &Column::new("walks", finished.values), 1)?;
-//! assert_eq!(best[0].1, 3.0);
+//! let job = Job::new(&graph, &config, &Silent);
+//! let (walks, report) = execute(&mut Walks, "walks", job, Some(2))?;
+//! let best = top_rows(&graph, &Column::new("walks", walks), 1)?;
+//! assert_eq!((best[0].1, report.iterations), (3.0, 2));
 //! # Ok(())
 //! # }
 //! ```

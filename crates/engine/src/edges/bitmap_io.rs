@@ -37,14 +37,14 @@ pub struct BitmapIo {
 
 impl BitmapIo {
     /// Nothing wanted yet.
-    pub(super) fn new(scheduling: IoScheduling, policy: MergePolicy) -> Self {
+    pub(crate) fn new(scheduling: IoScheduling, policy: MergePolicy) -> Self {
         let pluglist = (scheduling == IoScheduling::Pluglist).then(Pluglist::default);
         let (set, groups) = (PageSet::new(0), Vec::new());
         Self { policy, pluglist, set, base: 0, marked: 0, groups }
     }
 
     /// Forgets everything that is wanted.
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         if self.marked > 0 {
             self.set.clear();
         }
@@ -54,14 +54,14 @@ impl BitmapIo {
     }
 
     /// The vertices that want something.
-    pub(super) fn groups(&self) -> &[Group] {
+    pub(crate) fn groups(&self) -> &[Group] {
         &self.groups
     }
 
     /// Wants blocks for a vertex. `false`: there is no room before requests are made of what is
     /// there.
     #[inline]
-    pub(super) fn add(&mut self, (group, bits): Group, blocks: &Range<u64>) -> bool {
+    pub(crate) fn add(&mut self, (group, bits): Group, blocks: &Range<u64>) -> bool {
         let last = self.groups.last().map(|last| last.0);
         // Groups ascend, as blocks do: a worker that went on to an earlier share begins anew.
         if last.is_some_and(|last| last > group || (last < group && self.groups.len() >= GROUPS)) {
@@ -98,17 +98,17 @@ impl BitmapIo {
     }
 
     /// Whether a range of blocks is too long for an empty window.
-    pub(super) fn is_too_long(&self, blocks: &Range<u64>) -> bool {
+    pub(crate) fn is_too_long(&self, blocks: &Range<u64>) -> bool {
         self.pluglist.is_none() && blocks.end - blocks.start > WINDOW
     }
 
     /// Sorts what has to be sorted, before [`BitmapIo::next`].
-    pub(super) fn sort(&mut self) {
+    pub(crate) fn sort(&mut self) {
         self.pluglist.iter_mut().for_each(Pluglist::sort);
     }
 
     /// The blocks of the next request, from block `from` on.
-    pub(super) fn next(&self, from: u64) -> Option<Range<u64>> {
+    pub(crate) fn next(&self, from: u64) -> Option<Range<u64>> {
         if let Some(pluglist) = &self.pluglist {
             return pluglist.next(from, &self.policy);
         }
@@ -118,7 +118,7 @@ impl BitmapIo {
     }
 
     /// Whether a block is wanted.
-    pub(super) fn has(&self, block: u64) -> bool {
+    pub(crate) fn has(&self, block: u64) -> bool {
         match &self.pluglist {
             None => {
                 (self.base..self.base + self.marked).contains(&block)

@@ -15,16 +15,6 @@ impl<'a> List<'a> {
         Self { neighbors, weights: &[], width, weight_width: 0 }
     }
 
-    /// How many neighbors there are.
-    pub(crate) fn len(&self) -> usize {
-        self.neighbors.len() / self.width
-    }
-
-    /// Whether there is none.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.neighbors.is_empty()
-    }
-
     /// The neighbors as they are stored.
     pub(crate) fn bytes(&self) -> &'a [u8] {
         self.neighbors
@@ -32,7 +22,7 @@ impl<'a> List<'a> {
 
     /// `count` of the neighbors, from number `first` on.
     #[inline(always)]
-    pub(super) fn part(&self, first: u64, count: u64) -> Self {
+    pub(crate) fn part(&self, first: u64, count: u64) -> Self {
         let part = |bytes: &'a [u8], width: usize| {
             &bytes[first as usize * width..(first + count) as usize * width]
         };
@@ -66,7 +56,7 @@ impl<'a> List<'a> {
 
     /// What every list is, and what a computation may rely on: ascending, and of vertices that
     /// exist.
-    pub(super) fn is_sound(&self, connected: u64) -> bool {
+    pub(crate) fn is_sound(&self, connected: u64) -> bool {
         let mut before = 0;
         self.neighbors().all(|neighbor| {
             std::mem::replace(&mut before, neighbor) <= neighbor && neighbor < connected

@@ -67,7 +67,7 @@ pub struct Lane<'s> {
 
 impl<'s> Lane<'s> {
     /// The lanes of `rows`: neighbors, and weights if they are read.
-    pub(super) fn of(rows: &'s Rows, caches: Chain, block: u64) -> (Self, Option<Self>) {
+    pub(crate) fn of(rows: &'s Rows, caches: Chain, block: u64) -> (Self, Option<Self>) {
         let lane = |file, section, width| {
             let kept = caches.iter().map(|cache| cache.kept_pages(section)).max().unwrap_or(0);
             Self { file, section, kept, width: width as u64, block }
@@ -78,14 +78,14 @@ impl<'s> Lane<'s> {
     }
 
     /// Bytes of an entry.
-    pub(super) fn width(&self) -> u64 {
+    pub(crate) fn width(&self) -> u64 {
         self.width
     }
 
     /// The bytes that must be read for some edges: whole blocks, and whole pages where they will be
     /// kept.
     #[inline]
-    pub(super) fn span(&self, edges: &Range<u64>) -> Range<u64> {
+    fn span(&self, edges: &Range<u64>) -> Range<u64> {
         // Blocks and pages are powers of two: a division for each list would cost more than all the
         // rest.
         let mask = |byte: u64| {
@@ -102,7 +102,7 @@ impl<'s> Lane<'s> {
 
     /// The blocks of that.
     #[inline]
-    pub(super) fn blocks(&self, edges: &Range<u64>) -> Range<u64> {
+    pub(crate) fn blocks(&self, edges: &Range<u64>) -> Range<u64> {
         let (bytes, bits) = (self.span(edges), self.block.trailing_zeros());
         bytes.start >> bits..((bytes.end - 1) >> bits) + 1
     }
@@ -177,7 +177,7 @@ pub struct ListReader<'s, 'r> {
 
 impl<'s, 'r> ListReader<'s, 'r> {
     /// Nothing on its way yet. With `ordered`, lists are delivered in the order of the requests.
-    pub(super) fn new(
+    pub(crate) fn new(
         session: &'s Session<'s>,
         rows: &'s Rows,
         caches: Chain<'s>,
@@ -204,7 +204,7 @@ impl<'s, 'r> ListReader<'s, 'r> {
 
     /// Requests the lists of `groups` that lie in `edges`. Makes room first, by delivering what has
     /// arrived.
-    pub(super) fn request(
+    pub(crate) fn request(
         &mut self,
         edges: Range<u64>,
         groups: impl Iterator<Item = Group>,
@@ -269,7 +269,7 @@ impl<'s, 'r> ListReader<'s, 'r> {
 
     /// Delivers one run that has arrived; with `wait`, waits for one. `false`: none has, or none
     /// was requested.
-    pub(super) fn poll(&mut self, wait: bool, compute: &mut impl FnMut(u64, List)) -> Result<bool> {
+    pub(crate) fn poll(&mut self, wait: bool, compute: &mut impl FnMut(u64, List)) -> Result<bool> {
         let mut asked = false;
         loop {
             let next = if self.ordered {
@@ -382,7 +382,11 @@ impl<'s, 'r> ListReader<'s, 'r> {
     }
 
     /// Delivers lists that caches of the chain hold: the caches' places in it, and the vertices.
-    pub(super) fn deliver_held(&mut self, held: &[(usize, Group)], compute: &mut impl FnMut(u64, List)) {
+    pub(crate) fn deliver_held(
+        &mut self,
+        held: &[(usize, Group)],
+        compute: &mut impl FnMut(u64, List),
+    ) {
         let mut bytes = 0;
         for &(cache, group) in held {
             let cache = self.caches[cache];
@@ -397,14 +401,14 @@ impl<'s, 'r> ListReader<'s, 'r> {
 
     /// Whether caches want some of the pages that these edges lie in.
     #[inline]
-    pub(super) fn may_be_kept(&self, edges: &Range<u64>) -> bool {
+    pub(crate) fn may_be_kept(&self, edges: &Range<u64>) -> bool {
         let may = |lane: &Lane| lane.pages(edges).start < lane.kept;
         !self.ordered && (may(&self.lanes.0) || self.lanes.1.as_ref().is_some_and(may))
     }
 
     /// Counts what was done. After an error (`failed`), takes back every buffer that the kernel may
     /// still write to.
-    pub(super) fn end(mut self, failed: bool) {
+    pub(crate) fn end(mut self, failed: bool) {
         let counters = &self.session.counters;
         counters.edges.fetch_add(self.edges, Relaxed);
         counters.useful_bytes.fetch_add(self.useful, Relaxed);

@@ -15,12 +15,12 @@ pub struct Pluglist(Vec<Range<u64>>);
 
 impl Pluglist {
     /// Forgets everything.
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.0.clear();
     }
 
     /// Adds the blocks of a list. `false`: there is no room.
-    pub(super) fn add(&mut self, blocks: &Range<u64>) -> bool {
+    pub(crate) fn add(&mut self, blocks: &Range<u64>) -> bool {
         let fits = self.0.len() < PLUG;
         if fits {
             self.0.push(blocks.clone());
@@ -29,12 +29,12 @@ impl Pluglist {
     }
 
     /// Sorts the batch, before [`Pluglist::next`].
-    pub(super) fn sort(&mut self) {
+    pub(crate) fn sort(&mut self) {
         self.0.sort_unstable_by_key(|range| range.start);
     }
 
     /// The blocks of the next request, from block `from` on.
-    pub(super) fn next(&self, from: u64, policy: &MergePolicy) -> Option<Range<u64>> {
+    pub(crate) fn next(&self, from: u64, policy: &MergePolicy) -> Option<Range<u64>> {
         let mut rest = self.0.iter().skip_while(|range| range.end <= from);
         let first = rest.next()?;
         let start = first.start.max(from);
@@ -50,7 +50,7 @@ impl Pluglist {
     }
 
     /// Whether a block is wanted.
-    pub(super) fn has(&self, block: u64) -> bool {
+    pub(crate) fn has(&self, block: u64) -> bool {
         self.0.iter().any(|range| range.contains(&block))
     }
 }

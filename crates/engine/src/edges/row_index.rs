@@ -25,7 +25,7 @@ pub struct RowIndex {
 
 impl RowIndex {
     /// That of no vertex.
-    pub(super) fn none() -> Result<Self> {
+    pub(crate) fn none() -> Result<Self> {
         Ok(Self::new(Degrees::none()?, HugeVec::zeroed(1, HugePages::Off)?, 0..0))
     }
 
@@ -57,21 +57,14 @@ impl RowIndex {
 
     /// The edges of a group.
     #[inline]
-    pub(super) fn group(&self, group: u64) -> Range<u64> {
+    pub(crate) fn group(&self, group: u64) -> Range<u64> {
         self.group_offset(group)..self.group_offset(group + 1)
-    }
-
-    /// Edges before `vertex`'s.
-    #[inline(always)]
-    pub(crate) fn offset(&self, vertex: u64) -> u64 {
-        let group = vertex / INDEX_GROUP;
-        self.group_offset(group) + self.degrees.sum(group * INDEX_GROUP..vertex)
     }
 
     /// Hands every vertex of a group to `visit` that has edges: the vertex, its first edge, and how
     /// many.
     #[inline(always)]
-    pub(super) fn for_lists(&self, (group, mut bits): Group, mut visit: impl FnMut(u64, u64, u64)) {
+    pub(crate) fn for_lists(&self, (group, mut bits): Group, mut visit: impl FnMut(u64, u64, u64)) {
         let mut edge = self.group_offset(group);
         let mut vertex = group * INDEX_GROUP;
         while bits != 0 {
@@ -89,7 +82,7 @@ impl RowIndex {
     }
 
     /// From the first list of a group's vertices to the last one; `None`: all are empty.
-    pub(super) fn extent(&self, (group, mut bits): Group) -> Option<Range<u64>> {
+    pub(crate) fn extent(&self, (group, mut bits): Group) -> Option<Range<u64>> {
         let first = group * INDEX_GROUP;
         let mut low = u64::from(bits.trailing_zeros());
         while bits != 0 && self.degree(first + low) == 0 {

@@ -77,7 +77,11 @@ impl Rows {
     }
 
     /// The same with degrees of about one byte.
-    pub(crate) fn load_narrow(session: &Session, sections: Vec<OpenSection>, cache: u64) -> Result<Self> {
+    pub(crate) fn load_narrow(
+        session: &Session,
+        sections: Vec<OpenSection>,
+        cache: u64,
+    ) -> Result<Self> {
         let mut rows = Self::sliding(session, sections, cache)?;
         let [degrees, index] = rows.tables.take().expect("just made");
         let vertices = session.graph.connected();
@@ -88,7 +92,11 @@ impl Rows {
     }
 
     /// Rows whose window is empty, to be slid. `cache` is as in [`Rows::load`].
-    pub(crate) fn sliding(session: &Session, sections: Vec<OpenSection>, cache: u64) -> Result<Self> {
+    pub(crate) fn sliding(
+        session: &Session,
+        sections: Vec<OpenSection>,
+        cache: u64,
+    ) -> Result<Self> {
         let mut sections = sections.into_iter();
         let mut next = || {
             sections

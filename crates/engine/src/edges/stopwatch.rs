@@ -14,12 +14,12 @@ pub struct Stopwatch {
 
 impl Stopwatch {
     /// Runs from now on.
-    pub(super) fn start(&mut self) {
+    pub(crate) fn start(&mut self) {
         self.since = Some(thread_time());
     }
 
     /// Stands still.
-    pub(super) fn stop(&mut self) {
+    pub(crate) fn stop(&mut self) {
         if let Some(since) = self.since.take() {
             self.nanos += (thread_time() - since).saturating_sub(cost()).as_nanos() as u64;
         }

@@ -21,7 +21,7 @@ pub struct WorkShares<C> {
 
 impl<C: Fn(u64) -> u64> WorkShares<C> {
     /// `len` things in a row for so many workers, in so many ranges; some may be empty.
-    pub(super) fn new(len: u64, workers: u64, ranges: u64, stealing: bool, cost: C) -> Self {
+    pub(crate) fn new(len: u64, workers: u64, ranges: u64, stealing: bool, cost: C) -> Self {
         let taken = (0..workers.max(1)).map(|_| AtomicU64::new(0)).collect();
         Self {
             taken,
@@ -34,7 +34,7 @@ impl<C: Fn(u64) -> u64> WorkShares<C> {
     }
 
     /// The next range for a worker; `None` when there is none for it any more.
-    pub(super) fn take(&self, worker: usize) -> Option<Range<u64>> {
+    pub(crate) fn take(&self, worker: usize) -> Option<Range<u64>> {
         if let Some(range) = self.from(worker) {
             return Some(range);
         }
@@ -88,7 +88,7 @@ impl<C: Fn(u64) -> u64> WorkShares<C> {
     }
 
     /// Ranges that were taken from others.
-    pub(super) fn stolen(&self) -> u64 {
+    pub(crate) fn stolen(&self) -> u64 {
         self.stolen.load(Relaxed)
     }
 }

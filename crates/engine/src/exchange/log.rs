@@ -26,7 +26,7 @@ pub(super) struct Log {
 
 impl Log {
     /// An empty log of blocks of at most `block` bytes.
-    pub(super) fn create(
+    pub(crate) fn create(
         counters: Arc<Counters>,
         (disk, folder): (&Disk, &Path),
         intervals: usize,
@@ -37,24 +37,24 @@ impl Log {
     }
 
     /// Appends a block. The first error is kept for [`Log::check`].
-    pub(super) fn append(&self, interval: usize, block: &[u8]) {
+    pub(crate) fn append(&self, interval: usize, block: &[u8]) {
         if let Err(error) = self.spill.append(interval, block) {
             self.failed.lock().expect("no holder panics").get_or_insert(error.into());
         }
     }
 
     /// The first error so far, once.
-    pub(super) fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         self.failed.lock().expect("no holder panics").take().map_or(Ok(()), Err)
     }
 
     /// Whether an interval has a block.
-    pub(super) fn pending(&self, interval: usize) -> bool {
+    pub(crate) fn pending(&self, interval: usize) -> bool {
         self.spill.partition_bytes(interval) > 0
     }
 
     /// Hands out the blocks of an interval in the order in which they came, and frees them.
-    pub(super) fn take(&self, interval: usize, mut sink: impl FnMut(&[u8])) -> Result<()> {
+    pub(crate) fn take(&self, interval: usize, mut sink: impl FnMut(&[u8])) -> Result<()> {
         let (extents, mut reader) = (self.spill.take(interval), self.spill.reader());
         for &extent in &extents {
             sink(self.counted(reader.read(extent)?));
@@ -65,7 +65,7 @@ impl Log {
 
     /// Shows the blocks of an interval in the order in which they came, with their epochs. The
     /// blocks stay.
-    pub(super) fn replay(&self, interval: usize, mut show: impl FnMut(usize, &[u8])) -> Result<()> {
+    pub(crate) fn replay(&self, interval: usize, mut show: impl FnMut(usize, &[u8])) -> Result<()> {
         let (extents, mut reader) = (self.spill.extents(interval), self.spill.reader());
         let mut epoch = 0;
         for (number, extent) in extents.into_iter().enumerate() {
@@ -78,7 +78,7 @@ impl Log {
     }
 
     /// Ends an epoch.
-    pub(super) fn end_epoch(&mut self) {
+    pub(crate) fn end_epoch(&mut self) {
         let ends = (0..self.spill.partitions()).map(|at| self.spill.extents(at).len());
         self.epochs.push(ends.collect());
     }

@@ -54,20 +54,20 @@ impl<M: Monoid> Record for M {
 }
 
 /// Bytes of a record on scratch.
-pub(super) const fn record_bytes<R: Record>() -> usize {
+pub(crate) const fn record_bytes<R: Record>() -> usize {
     R::VERTEX_BYTES + size_of::<R>()
 }
 
 /// Appends a record to the vertex number `at` of its interval.
 #[inline(always)]
-pub(super) fn put<R: Record>(block: &mut Vec<u8>, at: u64, record: R) {
+pub(crate) fn put<R: Record>(block: &mut Vec<u8>, at: u64, record: R) {
     block.extend_from_slice(&at.to_le_bytes()[..R::VERTEX_BYTES]);
     block.extend_from_slice(bytes_of(from_ref(&record)));
 }
 
 /// Shows the records of a block of an interval: vertex and record.
 #[inline(always)]
-pub(super) fn for_each<R: Record>(block: &[u8], first: u64, mut show: impl FnMut(u64, R)) {
+pub(crate) fn for_each<R: Record>(block: &[u8], first: u64, mut show: impl FnMut(u64, R)) {
     for entry in block.chunks_exact(record_bytes::<R>()) {
         let (vertex, record) = entry.split_at(R::VERTEX_BYTES);
         let mut at = [0; 8];

@@ -115,7 +115,7 @@ impl<R: Record> Exchange<R> {
         Self::create(session.counters.clone(), place, bounds, block)
     }
 
-    pub(super) fn create(
+    pub(crate) fn create(
         counters: Arc<Counters>,
         place: (&Disk, &Path),
         bounds: &[u64],
@@ -230,7 +230,11 @@ impl<R: Record> Exchange<R> {
 
     /// Shows the records of an interval, which stay: epoch, vertex and record. Of records that
     /// merge, those of epochs that have ended.
-    pub(crate) fn replay(&self, interval: usize, mut show: impl FnMut(usize, u64, R)) -> Result<()> {
+    pub(crate) fn replay(
+        &self,
+        interval: usize,
+        mut show: impl FnMut(usize, u64, R),
+    ) -> Result<()> {
         let first = self.bounds[interval];
         self.log.replay(interval, |epoch, block| {
             for_each(block, first, |vertex, record| show(epoch, vertex, record));

@@ -24,7 +24,7 @@ struct Vertices<'v, P: VertexProgram> {
 impl<P: VertexProgram> Run<'_, P> {
     /// First values, unless there is a `wake` for those that another program has left; first
     /// signals.
-    pub(super) fn begin(&mut self, wake: Option<Wake<P>>, degrees: &str) -> Result<()> {
+    pub(crate) fn begin(&mut self, wake: Option<Wake<P>>, degrees: &str) -> Result<()> {
         let (program, start, context) = (&*self.program, self.program.start(), Context::default());
         let starts = |vertex: u64, value: &mut P::Value| match (wake, &start) {
             (Some(wake), _) => wake(program, vertex, value),
@@ -64,7 +64,7 @@ impl<P: VertexProgram> Run<'_, P> {
     }
 
     /// Vertices that have the key of a new phase apply, without a message.
-    pub(super) fn begin_phase(&mut self, context: &Context) -> Result<()> {
+    pub(crate) fn begin_phase(&mut self, context: &Context) -> Result<()> {
         let mut signals = self.signals.lock().expect("no holder panics");
         let step = self.step_in_place(context, &mut signals);
         self.each_interval(|_, interval, workspace| {
@@ -89,7 +89,7 @@ impl<P: VertexProgram> Run<'_, P> {
 
     /// The messages of an interval reach its vertices, which make their next signals. `touched`:
     /// there may be messages. Returns whether all of the vertices will send.
-    pub(super) fn apply(
+    pub(crate) fn apply(
         &self,
         step: &Step<P>,
         interval: usize,

@@ -25,7 +25,10 @@ use crate::{
 
 impl<P: VertexProgram> Run<'_, P> {
     /// One iteration. Returns how edges were read, and what was predicted where there was a choice.
-    pub(super) fn by_interval(&mut self, context: &Context) -> Result<(&'static str, Option<Costs>)> {
+    pub(crate) fn by_interval(
+        &mut self,
+        context: &Context,
+    ) -> Result<(&'static str, Option<Costs>)> {
         if self.hubs.len() > 0 {
             let more = self.most.is_none_or(|most| context.iteration + 1 < most);
             self.pass = self.pass.next(self.session.config.cross_iteration, more);
@@ -125,7 +128,7 @@ impl<P: VertexProgram> Run<'_, P> {
     }
 
     /// The messages that were passed to an interval become its total; `false`: there was none.
-    pub(super) fn collect(
+    pub(crate) fn collect(
         &self,
         lists: &OnDemand<P::Message>,
         interval: usize,

@@ -48,7 +48,7 @@ pub(crate) struct Resident<M: Monoid> {
 
 impl<M: Monoid> Resident<M> {
     /// Opens the edges, and makes room for messages.
-    pub(super) fn open(session: &Session, paths: &[EdgePath]) -> Result<Self> {
+    pub(crate) fn open(session: &Session, paths: &[EdgePath]) -> Result<Self> {
         let cache = session.decision().room / paths.iter().map(EdgePath::ways).sum::<u64>();
         let open = |path: &EdgePath| {
             let rows = path
@@ -77,18 +77,18 @@ impl<M: Monoid> Resident<M> {
     }
 
     /// Degrees along the first direction, where its lists have them.
-    pub(super) fn degrees(&self) -> Option<&[u32]> {
+    pub(crate) fn degrees(&self) -> Option<&[u32]> {
         self.edges[0].0.as_ref()?.degrees.as_slice()
     }
 
     /// The messages of an iteration.
-    pub(super) fn inbox(&self) -> MutexGuard<'_, HugeVec<M>> {
+    pub(crate) fn inbox(&self) -> MutexGuard<'_, HugeVec<M>> {
         self.inbox.lock().expect("no holder panics")
     }
 
     /// Carries signals of vertices that send along all edges; these have about `edges` edges.
     /// Returns how edges were read, and what was predicted where there was a choice.
-    pub(super) fn deliver<P: VertexProgram<Message = M>>(
+    pub(crate) fn deliver<P: VertexProgram<Message = M>>(
         &self,
         program: &P,
         session: &Session,

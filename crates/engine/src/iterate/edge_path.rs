@@ -24,7 +24,7 @@ pub(crate) struct EdgePath {
 impl EdgePath {
     /// Where every vertex is in memory, by direction of the signals: the grid, and lists of
     /// sources.
-    pub(super) fn pushed<P: VertexProgram>(
+    pub(crate) fn pushed<P: VertexProgram>(
         program: &P,
         graph: &Graph,
         config: &RunConfig,
@@ -53,7 +53,7 @@ impl EdgePath {
 
     /// Where an interval at a time is at hand: the grid, or the lists of targets, from which they
     /// take. `None`: neither has the edges.
-    pub(super) fn by_interval<P: VertexProgram>(graph: &Graph) -> Option<Self> {
+    pub(crate) fn by_interval<P: VertexProgram>(graph: &Graph) -> Option<Self> {
         let weights = weights::<P>(graph);
         let out = |direction: &Direction| graph.rows(*direction) == Some(Direction::Out);
         if !weights && P::DIRECTIONS.iter().all(out) {
@@ -66,29 +66,29 @@ impl EdgePath {
     }
 
     /// The section of the degrees.
-    pub(super) fn degrees(&self) -> String {
+    pub(crate) fn degrees(&self) -> String {
         format!("{}.degrees", self.degrees.name())
     }
 
     /// The sections of the lists.
-    pub(super) fn list_sections(&self) -> Vec<String> {
+    pub(crate) fn list_sections(&self) -> Vec<String> {
         self.lists.map_or(Vec::new(), |lists| Rows::sections(lists, self.weights))
     }
 
     /// The sections that have edges.
-    pub(super) fn edges(&self) -> impl Iterator<Item = String> {
+    pub(crate) fn edges(&self) -> impl Iterator<Item = String> {
         let lists = self.list_sections().into_iter().skip(2);
         self.grid.then(|| "grid.words".to_owned()).into_iter().chain(lists)
     }
 
     /// All sections.
-    pub(super) fn sections(&self) -> impl Iterator<Item = String> {
+    pub(crate) fn sections(&self) -> impl Iterator<Item = String> {
         let grid = self.grid.then(|| "grid.words".to_owned());
         [self.degrees()].into_iter().chain(self.list_sections()).chain(grid)
     }
 
     /// The ways that share what is left of the budget.
-    pub(super) fn ways(&self) -> u64 {
+    pub(crate) fn ways(&self) -> u64 {
         u64::from(self.grid) + u64::from(self.lists.is_some())
     }
 }

@@ -68,7 +68,7 @@ struct Worker<'w, 'r, 's, P: VertexProgram> {
 
 impl<P: VertexProgram> Run<'_, P> {
     /// A pass over the grid.
-    pub(super) fn full_pass(&self, step: &Step<P>, grid: &GridByInterval) -> Result<()> {
+    pub(crate) fn full_pass(&self, step: &Step<P>, grid: &GridByInterval) -> Result<()> {
         let shared = Shared {
             run: self,
             grid,
@@ -96,7 +96,7 @@ impl<P: VertexProgram> Run<'_, P> {
 
     /// The messages that earlier windows of this iteration brought an interval become its total;
     /// `false`: there was none.
-    pub(super) fn resume(&self, interval: usize, workspace: &mut Workspace<P>) -> Result<bool> {
+    pub(crate) fn resume(&self, interval: usize, workspace: &mut Workspace<P>) -> Result<bool> {
         let (summed, len) = (self.state(interval).summed, self.len(interval));
         if let (true, Some(partial)) = (summed, &self.partial) {
             let Sums { total, partial: block, .. } = workspace.sums();
@@ -109,7 +109,7 @@ impl<P: VertexProgram> Run<'_, P> {
 
     /// The total of an interval waits for the next window, or after the last one reaches the
     /// vertices. Returns whether all of these will send.
-    pub(super) fn finish(
+    pub(crate) fn finish(
         &self,
         step: &Step<P>,
         interval: usize,

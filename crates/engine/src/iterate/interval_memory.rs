@@ -41,7 +41,7 @@ pub(crate) struct IntervalMemory {
 
 impl IntervalMemory {
     /// That of a run of `program`; `None`: it has none, because the graph does not have the edges.
-    pub(super) fn of<P: VertexProgram>(
+    pub(crate) fn of<P: VertexProgram>(
         Job { graph, config, .. }: Job,
         precompute: Option<Precompute>,
     ) -> Result<Option<Self>> {
@@ -64,7 +64,7 @@ impl IntervalMemory {
     }
 
     /// Declares what the run needs.
-    pub(super) fn declare<P: VertexProgram>(&self, planner: &mut Planner) -> Result<()> {
+    pub(crate) fn declare<P: VertexProgram>(&self, planner: &mut Planner) -> Result<()> {
         let Job { graph, config, .. } = planner.job();
         let least = self.least::<P>(graph, config)?;
         // Programs whose vertices come to send no more are better off with scans, and with lists
@@ -170,7 +170,7 @@ impl IntervalMemory {
     }
 
     /// The sections of a run that has `room` bytes beside its least.
-    pub(super) fn sections(&self, config: &RunConfig, room: u64) -> Result<Vec<String>> {
+    pub(crate) fn sections(&self, config: &RunConfig, room: u64) -> Result<Vec<String>> {
         let lists = self.lists(config, room)?.map_or(Vec::new(), Role::sections);
         Ok(self.path.sections().chain(lists).collect())
     }
@@ -206,7 +206,7 @@ impl IntervalMemory {
 
     /// Opens the run of `program`, in a session whose plan has declared it, with the values that
     /// another program has left if there are some.
-    pub(super) fn open<'r, P: VertexProgram>(
+    pub(crate) fn open<'r, P: VertexProgram>(
         &self,
         program: &'r mut P,
         session: &'r Session<'r>,
@@ -244,7 +244,7 @@ impl IntervalMemory {
     }
 
     /// The section of the degrees.
-    pub(super) fn degrees(&self) -> String {
+    pub(crate) fn degrees(&self) -> String {
         self.path.degrees()
     }
 }

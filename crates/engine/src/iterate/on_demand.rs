@@ -58,12 +58,12 @@ impl Role {
     }
 
     /// Names of the sections.
-    pub(super) fn sections(self) -> Vec<String> {
+    pub(crate) fn sections(self) -> Vec<String> {
         Rows::sections_of(self.prefix(), false)
     }
 
     /// Bytes that they take beside what every run by interval has.
-    pub(super) fn bytes<P: VertexProgram>(self, graph: &Graph, threads: usize) -> Result<u64> {
+    pub(crate) fn bytes<P: VertexProgram>(self, graph: &Graph, threads: usize) -> Result<u64> {
         let intervals = graph.grid()?.intervals.len();
         let sums = ["index", "adjacency"]
             .map(|part| OpenSection::sums_bytes_of(graph, &format!("{}.{part}", self.prefix())));
@@ -80,7 +80,12 @@ impl Role {
 
 impl<'r, M: Monoid> OnDemand<'r, M> {
     /// Opens them; `keep` bytes are for lists that stay.
-    pub(super) fn open(session: &'r Session<'r>, role: Role, bounds: &[u64], keep: u64) -> Result<Self> {
+    pub(crate) fn open(
+        session: &'r Session<'r>,
+        role: Role,
+        bounds: &[u64],
+        keep: u64,
+    ) -> Result<Self> {
         let rows = Rows::load_narrow(session, session.sections(&role.sections()), 0)?;
         let retains = M::EXACT && session.config.cross_iteration.in_lists();
         let retained =
@@ -90,7 +95,7 @@ impl<'r, M: Monoid> OnDemand<'r, M> {
 
     /// What the next iteration is predicted to take: `count` active vertices with `edges` edges
     /// between them, against what the grid would be.
-    pub(super) fn costs(&self, count: u64, edges: u64, grid: Scan) -> Costs {
+    pub(crate) fn costs(&self, count: u64, edges: u64, grid: Scan) -> Costs {
         let lists = (&self.rows, count, edges, MESSAGE);
         let mut costs = io_scheduling::predict::<M>(self.session, grid, lists);
         let limits = self.session.limits();
@@ -103,7 +108,7 @@ impl<'r, M: Monoid> OnDemand<'r, M> {
 
     /// Reads the lists of those of these vertices that send, and passes their messages on; they
     /// have about so many edges.
-    pub(super) fn gather<P: VertexProgram<Message = M>>(
+    pub(crate) fn gather<P: VertexProgram<Message = M>>(
         &self,
         program: &P,
         vertices: Range<u64>,
@@ -134,13 +139,13 @@ impl<'r, M: Monoid> OnDemand<'r, M> {
     }
 
     /// Whether messages wait for an interval.
-    pub(super) fn pending(&self, interval: usize) -> bool {
+    pub(crate) fn pending(&self, interval: usize) -> bool {
         self.exchange.pending(interval)
     }
 
     /// Combines what waits for an interval with the sums of its vertices, from `first` on. Returns
     /// whether there was any.
-    pub(super) fn receive(&self, interval: usize, first: u64, sums: &mut [M]) -> Result<bool> {
+    pub(crate) fn receive(&self, interval: usize, first: u64, sums: &mut [M]) -> Result<bool> {
         let combine = |target, message| sums[(target - first) as usize].combine(message);
         Ok(self.exchange.drain(interval, combine)? > 0)
     }

@@ -32,7 +32,7 @@ const GAP: u32 = 32;
 impl<P: VertexProgram> Run<'_, P> {
     /// Reads the lists of vertices that send, and of those that will send and are promoted, and
     /// passes their messages on; interval by interval.
-    pub(super) fn gather_early(
+    pub(crate) fn gather_early(
         &self,
         lists: &OnDemand<P::Message>,
         context: &Context,

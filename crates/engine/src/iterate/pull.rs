@@ -13,7 +13,7 @@ use crate::{
 
 impl<P: VertexProgram> Run<'_, P> {
     /// One iteration by these lists, or what a window of signals adds to it.
-    pub(super) fn pull(&self, step: &Step<P>, rows: &Rows) -> Result<()> {
+    pub(crate) fn pull(&self, step: &Step<P>, rows: &Rows) -> Result<()> {
         let (weights, window) = (self.session.graph.weights(), &step.window.vertices);
         self.each_interval(|worker, interval, workspace| {
             let range = self.vertices(interval);

@@ -78,7 +78,7 @@ pub(crate) struct Division {
 
 impl Division {
     /// That of a run with everything in memory.
-    pub(super) fn whole(session: &Session) -> Self {
+    pub(crate) fn whole(session: &Session) -> Self {
         let vertices = session.graph.connected();
         let starts = (0..vertices.div_ceil(INTERVAL)).map(|at| at * INTERVAL);
         let bounds: Arc<[u64]> = starts.chain([vertices]).collect();
@@ -153,7 +153,7 @@ pub(crate) struct Step<'s, P: VertexProgram> {
 impl<'r, P: VertexProgram> Run<'r, P> {
     /// A run with these edges and this memory, and with the values that another program has left
     /// if there are some.
-    pub(super) fn open(
+    pub(crate) fn open(
         program: &'r mut P,
         session: &'r Session<'r>,
         (edges, lists): (Edges<P::Message>, Option<OnDemand<'r, P::Message>>),
@@ -205,33 +205,33 @@ impl<'r, P: VertexProgram> Run<'r, P> {
     }
 
     /// The state of an interval.
-    pub(super) fn state(&self, interval: usize) -> MutexGuard<'_, IntervalState> {
+    pub(crate) fn state(&self, interval: usize) -> MutexGuard<'_, IntervalState> {
         self.states[interval].lock().expect("no holder panics")
     }
 
     /// A sum over all intervals, in their order.
-    pub(super) fn total<T: Sum>(&self, part: impl Fn(&IntervalState) -> T) -> T {
+    pub(crate) fn total<T: Sum>(&self, part: impl Fn(&IntervalState) -> T) -> T {
         (0..self.states.len()).map(|interval| part(&self.state(interval))).sum()
     }
 
     /// The vertices of an interval.
-    pub(super) fn vertices(&self, interval: usize) -> Range<u64> {
+    pub(crate) fn vertices(&self, interval: usize) -> Range<u64> {
         self.bounds[interval]..self.bounds[interval + 1]
     }
 
     /// How many these are.
-    pub(super) fn len(&self, interval: usize) -> usize {
+    pub(crate) fn len(&self, interval: usize) -> usize {
         (self.bounds[interval + 1] - self.bounds[interval]) as usize
     }
 
     /// Whether values are not looked at after so many iterations: neither by the next one nor as a
     /// result.
-    pub(super) fn discards(&self, iterations: u64) -> bool {
+    pub(crate) fn discards(&self, iterations: u64) -> bool {
         iterations < self.discards_before
     }
 
     /// Does something on every worker.
-    pub(super) fn each_worker(
+    pub(crate) fn each_worker(
         &self,
         work: impl Fn(usize, &mut Workspace<P>) -> Result<()> + Sync,
     ) -> Result<()> {
@@ -246,7 +246,7 @@ impl<'r, P: VertexProgram> Run<'r, P> {
     }
 
     /// Hands every interval to a worker.
-    pub(super) fn each_interval(
+    pub(crate) fn each_interval(
         &self,
         work: impl Fn(usize, usize, &mut Workspace<P>) -> Result<()> + Sync,
     ) -> Result<()> {
@@ -263,17 +263,17 @@ impl<'r, P: VertexProgram> Run<'r, P> {
     }
 
     /// Items of these intervals, one part for each.
-    pub(super) fn parts<'v, T>(&self, items: &'v mut [T], intervals: Range<usize>) -> Parts<'v, T> {
+    pub(crate) fn parts<'v, T>(&self, items: &'v mut [T], intervals: Range<usize>) -> Parts<'v, T> {
         Parts::cut(items, intervals, |interval| self.len(interval))
     }
 
     /// The intervals beyond the hubs.
-    pub(super) fn beyond_hubs(&self) -> Range<usize> {
+    pub(crate) fn beyond_hubs(&self) -> Range<usize> {
         self.bounds[1..].partition_point(|&end| end <= self.hubs.len())..self.states.len()
     }
 
     /// A step that reads signals; `others` are those of the window's vertices beyond the hubs.
-    pub(super) fn step<'s>(
+    pub(crate) fn step<'s>(
         &'s self,
         context: &'s Context,
         window: &'s Window,
@@ -290,7 +290,7 @@ impl<'r, P: VertexProgram> Run<'r, P> {
 
     /// A step that reads no signal: the next ones take the places of those that are in memory at
     /// all times.
-    pub(super) fn step_in_place<'s>(
+    pub(crate) fn step_in_place<'s>(
         &'s self,
         context: &'s Context,
         others: &'s mut [P::Signal],
@@ -304,7 +304,7 @@ impl<'r, P: VertexProgram> Run<'r, P> {
     }
 
     /// The next signals become this iteration's.
-    pub(super) fn turn(&mut self) {
+    pub(crate) fn turn(&mut self) {
         self.hubs.turn();
         std::mem::swap(&mut self.sending, &mut self.next_sending);
         if self.precompute.is_some() {

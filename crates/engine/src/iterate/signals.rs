@@ -25,7 +25,7 @@ pub(crate) struct Window {
 impl Window {
     /// Cuts the intervals with these bounds into windows of at most `most` vertices, or of one
     /// interval.
-    pub(super) fn cut(bounds: &[u64], most: u64) -> Vec<Window> {
+    pub(crate) fn cut(bounds: &[u64], most: u64) -> Vec<Window> {
         let (mut cuts, intervals) = (cut(bounds, most), bounds.len() - 1);
         if cuts.len() == 1 {
             cuts.push(bounds[intervals]);
@@ -40,7 +40,7 @@ impl Window {
     }
 
     /// How many vertices it has.
-    pub(super) fn len(&self) -> u64 {
+    pub(crate) fn len(&self) -> u64 {
         self.vertices.end - self.vertices.start
     }
 }
@@ -60,7 +60,7 @@ impl<T> Default for Parts<'_, T> {
 
 impl<'v, T> Parts<'v, T> {
     /// Parts with these numbers, of as many items each as `len` says.
-    pub(super) fn cut(
+    pub(crate) fn cut(
         mut items: &'v mut [T],
         numbers: Range<usize>,
         len: impl Fn(usize) -> usize,
@@ -71,7 +71,7 @@ impl<'v, T> Parts<'v, T> {
     }
 
     /// A part, if there is one of this number.
-    pub(super) fn get(&self, number: usize) -> Option<MutexGuard<'_, &'v mut [T]>> {
+    pub(crate) fn get(&self, number: usize) -> Option<MutexGuard<'_, &'v mut [T]>> {
         let part = self.parts.get(number.checked_sub(self.first)?)?;
         Some(part.lock().expect("each part has one worker"))
     }
@@ -89,13 +89,13 @@ pub(crate) struct Signals<'s, T: Pod> {
 
 impl<'s, T: Pod + Copy> Signals<'s, T> {
     /// Of the vertices from `first` on that are no hubs, these.
-    pub(super) fn new(hubs: &'s HubSignals<T>, others: &'s [T], first: u64) -> Self {
+    pub(crate) fn new(hubs: &'s HubSignals<T>, others: &'s [T], first: u64) -> Self {
         Self { hubs, others, from: first.max(hubs.len()) }
     }
 
     /// That of a vertex of the window.
     #[inline(always)]
-    pub(super) fn of(&self, vertex: u64) -> T {
+    pub(crate) fn of(&self, vertex: u64) -> T {
         if vertex < self.hubs.len() {
             // SAFETY: it is the only one.
             unsafe { self.hubs.current(vertex, vertex).at(0) }
@@ -105,7 +105,7 @@ impl<'s, T: Pod + Copy> Signals<'s, T> {
     }
 
     /// Those of vertices that are no hubs, from `first` on.
-    pub(super) fn others(&self, first: u64) -> &'s [T] {
+    pub(crate) fn others(&self, first: u64) -> &'s [T] {
         &self.others[(first - self.from) as usize..]
     }
 }

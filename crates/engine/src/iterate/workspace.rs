@@ -37,7 +37,7 @@ pub(crate) struct Sums<'w, P: VertexProgram> {
 impl<P: VertexProgram> Workspace<P> {
     /// Arrays for intervals of at most `widest` vertices, alone or together; with `two`, for passes
     /// that serve two iterations; with `windows`, for several windows of signals.
-    pub(super) fn new(widest: usize, two: bool, windows: bool, huge: HugePages) -> Result<Self> {
+    pub(crate) fn new(widest: usize, two: bool, windows: bool, huge: HugePages) -> Result<Self> {
         let mut both = HugeVec::zeroed(if two { widest } else { 0 }, huge)?;
         both.fill([P::Message::IDENTITY; 2]);
         Ok(Self {
@@ -52,7 +52,7 @@ impl<P: VertexProgram> Workspace<P> {
     }
 
     /// Bytes of memory, whatever the windows.
-    pub(super) fn bytes(widest: usize) -> u64 {
+    pub(crate) fn bytes(widest: usize) -> u64 {
         2 * Block::<P::Message>::bytes(widest)
             + Block::<P::Value>::bytes(widest)
             + Block::<u32>::bytes(widest)
@@ -60,12 +60,12 @@ impl<P: VertexProgram> Workspace<P> {
     }
 
     /// Bytes of memory that passes which serve two iterations take beside that.
-    pub(super) fn two_bytes(widest: usize) -> u64 {
+    pub(crate) fn two_bytes(widest: usize) -> u64 {
         2 * Block::<P::Message>::bytes(widest)
     }
 
     /// The sums of the interval at hand.
-    pub(super) fn sums(&mut self) -> Sums<'_, P> {
+    pub(crate) fn sums(&mut self) -> Sums<'_, P> {
         let both = self.base.min(self.both.len());
         Sums {
             total: &mut self.total[self.base..],
@@ -75,7 +75,7 @@ impl<P: VertexProgram> Workspace<P> {
     }
 
     /// The totals of the interval at hand, which has `len` vertices, with no message yet.
-    pub(super) fn empty_total(&mut self, len: usize) -> &mut [P::Message] {
+    pub(crate) fn empty_total(&mut self, len: usize) -> &mut [P::Message] {
         let total = &mut self.total[self.base..][..len];
         total.fill(P::Message::IDENTITY);
         total
@@ -84,7 +84,7 @@ impl<P: VertexProgram> Workspace<P> {
     /// The totals of an interval of `len` vertices, its degrees, memory for its values, and memory
     /// for its signals.
     #[allow(clippy::type_complexity)]
-    pub(super) fn columns(
+    pub(crate) fn columns(
         &mut self,
         len: usize,
     ) -> (&[P::Message], &[u32], &mut Block<P::Value>, &mut [P::Signal]) {

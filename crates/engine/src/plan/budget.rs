@@ -133,16 +133,9 @@ struct Budgets {
 }
 
 impl Needs {
-    /// Decides the model. Returns the plan and the bytes that are left: for caching edges, or in a
-    /// fully-external run for windows too.
-    pub(crate) fn plan(self, graph: &Graph, config: &RunConfig) -> Result<(Plan, u64)> {
-        let (plan, room, _) = self.decided(graph, config)?;
-        Ok((plan, room))
-    }
-
     /// Decides the model. Returns the plan, the bytes that are left, and whether the run is one of
     /// passes.
-    pub(super) fn decided(
+    pub(crate) fn decided(
         mut self,
         graph: &Graph,
         config: &RunConfig,

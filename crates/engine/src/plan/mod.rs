@@ -9,7 +9,6 @@ mod budget;
 mod explain;
 mod resources;
 
-pub use budget::Needs;
 pub(crate) use budget::Passes;
 pub use explain::{Plan, PlanItem, human_bytes};
 pub use resources::{Decided, Decision, Planner, Prepared, Resource};

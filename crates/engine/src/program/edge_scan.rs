@@ -76,7 +76,11 @@ impl Edges {
     }
 
     /// Shows every edge.
-    pub(crate) fn for_each(&self, session: &Session, visit: impl Fn(u64, u64) + Sync) -> Result<()> {
+    pub(crate) fn for_each(
+        &self,
+        session: &Session,
+        visit: impl Fn(u64, u64) + Sync,
+    ) -> Result<()> {
         let Path::Grid(grid) = &self.0 else {
             let visit = |(): &mut (), source, target| visit(source, target);
             return self.for_some(session, |_, _| true, |_| (), visit).map(drop);

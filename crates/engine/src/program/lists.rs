@@ -154,30 +154,30 @@ fn sections(session: &Session, direction: Direction, weighted: bool) -> Vec<Open
 
 impl OpenLists {
     /// Lists of one direction beside what was planned for, with a window of the index that slides.
-    pub(super) fn sliding(session: &Session, direction: Direction) -> Result<Self> {
+    pub(crate) fn sliding(session: &Session, direction: Direction) -> Result<Self> {
         let rows = Rows::sliding(session, sections(session, direction, false), 0)?;
         let sides = vec![Side::Sliding(Mutex::new(rows))];
         Ok(Self { directions: vec![direction], sides, heads: None })
     }
 
     /// Bytes of memory of such lists.
-    pub(super) fn sliding_bytes(graph: &Graph) -> u64 {
+    pub(crate) fn sliding_bytes(graph: &Graph) -> u64 {
         Rows::window_bytes(WINDOW.min(graph.connected()))
     }
 
     /// The same with an index of all vertices, about a byte for each.
-    pub(super) fn narrow(session: &Session, direction: Direction) -> Result<Self> {
+    pub(crate) fn narrow(session: &Session, direction: Direction) -> Result<Self> {
         let rows = Rows::load_narrow(session, sections(session, direction, false), 0)?;
         Ok(Self { directions: vec![direction], sides: vec![Side::Whole(rows)], heads: None })
     }
 
     /// The index of each direction; if it slides, its window has `vertex` from now on.
-    pub(super) fn index_at(&mut self, session: &Session, vertex: u64) -> Result<Vec<&RowIndex>> {
+    pub(crate) fn index_at(&mut self, session: &Session, vertex: u64) -> Result<Vec<&RowIndex>> {
         self.sides.iter_mut().map(|side| side.index_at(session, vertex)).collect()
     }
 
     /// The edges of a vertex, which is in the window of an index that slides from now on.
-    pub(super) fn degree_at(&mut self, session: &Session, vertex: u64) -> Result<u64> {
+    pub(crate) fn degree_at(&mut self, session: &Session, vertex: u64) -> Result<u64> {
         self.sides.iter_mut().try_fold(0, |sum, side| {
             Ok(sum + u64::from(side.index_at(session, vertex)?.degree(vertex)))
         })

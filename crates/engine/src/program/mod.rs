@@ -17,11 +17,11 @@ mod path_counts;
 mod traversal;
 mod vertex;
 
-pub use delta_stepping::{DeltaStepping, Lengths, OpenDeltaStepping};
-pub use edge_scan::{EdgeScan, Edges, OpenSomeEdges, SomeEdges};
-pub use lists::{Along, Lists, OpenLists};
+pub use delta_stepping::{DeltaStepping, Lengths};
+pub use edge_scan::{EdgeScan, OpenSomeEdges, SomeEdges};
+pub use lists::{Along, Lists};
 pub use neighborhood::{Batch, Neighborhoods, OpenNeighborhoods};
-pub use path_counts::{OpenPathCounts, PathCounts};
+pub use path_counts::PathCounts;
 pub use traversal::{Level, OpenSearch, Search};
 pub use vertex::{
     Activity, Context, Ended, IterationEnd, Monotone, Next, Start, VertexProgram, Wake,

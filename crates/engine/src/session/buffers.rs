@@ -31,7 +31,7 @@ pub(crate) fn smallest_budget(threads: usize, bytes: u64) -> u64 {
 }
 
 /// Buffers of a worker.
-pub(super) fn depth(config: &RunConfig) -> usize {
+pub(crate) fn depth(config: &RunConfig) -> usize {
     let threads = config.threads.max(1);
     (buffers_bytes(threads, config.memory) / (threads * BUFFER_BYTES) as u64).min(DEPTH as u64)
         as usize
@@ -39,7 +39,7 @@ pub(super) fn depth(config: &RunConfig) -> usize {
 
 /// The largest request is no longer than the largest section: a small graph has small buffers,
 /// which are made in no time.
-pub(super) fn buffer_bytes(sections: &[OpenSection]) -> usize {
+pub(crate) fn buffer_bytes(sections: &[OpenSection]) -> usize {
     let largest = sections.iter().map(|section| section.pages()).max().unwrap_or(0) as usize;
     (largest * outercore_storage::PAGE).clamp(SMALLEST_BUFFER, BUFFER_BYTES)
 }

@@ -32,10 +32,10 @@ use outercore_storage::{
     memory,
 };
 
-pub(crate) use self::buffers::{BUFFER_BYTES, DEPTH, QUEUE_DEPTH, buffers_bytes, smallest_budget};
+pub(crate) use self::buffers::{DEPTH, QUEUE_DEPTH, buffers_bytes, smallest_budget};
 pub use self::{
     counters::Counters,
-    reader::{Pool, Reader},
+    reader::Reader,
     section::OpenSection,
     workers::{PerWorker, Workers},
 };

@@ -31,7 +31,7 @@ pub struct Pool {
 
 impl Pool {
     /// A pool of `len` bytes of an arena from `start` on, none of which belongs to a buffer.
-    pub(crate) fn new(arena: Arc<Arena>, start: usize, len: usize) -> Self {
+    fn new(arena: Arc<Arena>, start: usize, len: usize) -> Self {
         Self { arena, start, len, head: 0, taken: VecDeque::new() }
     }
 
@@ -68,7 +68,7 @@ impl Pool {
     }
 
     /// Whether everything came back.
-    pub(crate) fn is_whole(&self) -> bool {
+    fn is_whole(&self) -> bool {
         self.taken.is_empty()
     }
 }
@@ -248,7 +248,11 @@ impl Reader {
 
     /// Waits for at least one completion unless `poll`, and hands all there are to `take`. Buffers
     /// of failed reads come back with [`Reader::drain`].
-    pub(crate) fn reap(&mut self, poll: bool, mut take: impl FnMut(u64, Buffer, usize)) -> Result<()> {
+    pub(crate) fn reap(
+        &mut self,
+        poll: bool,
+        mut take: impl FnMut(u64, Buffer, usize),
+    ) -> Result<()> {
         self.wait(usize::from(!poll))?;
         // Pieces may have arrived without making any read whole.
         while self.completions.is_empty() && !poll && self.queue.in_flight() > 0 {

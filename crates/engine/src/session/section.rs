@@ -34,7 +34,7 @@ impl std::ops::Deref for OpenSection {
 
 impl OpenSection {
     /// Opens a section; its files are appended to `files`, which are those that the queues know.
-    pub(super) fn open(graph: &Graph, name: &str, files: &mut Vec<Arc<DiskFile>>) -> Result<Self> {
+    pub(crate) fn open(graph: &Graph, name: &str, files: &mut Vec<Arc<DiskFile>>) -> Result<Self> {
         let section = graph.section(name)?;
         let first_file = files.len();
         files.extend(section.file.files().iter().cloned());

@@ -51,7 +51,7 @@ impl Workers {
     }
 
     /// Runs `step` on every worker and waits for all of them. A panic in one is raised here.
-    pub(crate) fn run(&self, step: &(dyn Fn(usize) + Sync)) {
+    fn run(&self, step: &(dyn Fn(usize) + Sync)) {
         // SAFETY: the reference outlives its use: this function returns, normally or by a panic,
         // only after every helper that got the reference has answered that its step is over.
         let erased: Step = unsafe { std::mem::transmute::<&(dyn Fn(usize) + Sync), Step>(step) };

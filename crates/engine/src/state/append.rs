@@ -38,7 +38,7 @@ impl<T: Pod + Copy> Appender<T> {
 
     /// An empty one, for so many vertices. As many of the first ones as `room` bytes hold stay in
     /// memory.
-    pub(super) fn new(scratch: &Scratch, vertices: u64, mut room: u64) -> Result<Self> {
+    pub(crate) fn new(scratch: &Scratch, vertices: u64, mut room: u64) -> Result<Self> {
         let steps = (0..vertices).step_by(INTERVAL as usize);
         let bounds: Vec<u64> = steps.chain([vertices]).collect();
         let array = VertexArray::create(scratch, bounds, &mut room)?;

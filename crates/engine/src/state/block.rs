@@ -31,7 +31,7 @@ impl<T: Pod> Block<T> {
     }
 
     /// The bytes of the first `items` items, and of what pads them to whole pages.
-    pub(super) fn pages(&mut self, items: usize) -> &mut [u8] {
+    pub(crate) fn pages(&mut self, items: usize) -> &mut [u8] {
         let bytes = (items * size_of::<T>()).next_multiple_of(PAGE);
         assert!(bytes <= self.memory.len() * size_of::<T>(), "the block has room for the interval");
         // SAFETY: the block's memory is that long, belongs to it alone for the length of the

@@ -33,13 +33,13 @@ unsafe impl<T: Pod + Send + Sync> Sync for Resident<T> {}
 
 impl<T: Pod> Resident<T> {
     /// Zeros for the first `count` of the intervals with these bounds.
-    pub(super) fn zeroed(bounds: &Arc<[u64]>, count: usize, huge: HugePages) -> Result<Self> {
+    pub(crate) fn zeroed(bounds: &Arc<[u64]>, count: usize, huge: HugePages) -> Result<Self> {
         let items = if count == 0 { 0 } else { bounds[count] };
         Ok(Self::new(HugeVec::zeroed(items as usize, huge)?, bounds, count))
     }
 
     /// These items, of the first `count` of the intervals with these bounds.
-    pub(super) fn new(mut memory: HugeVec<T>, bounds: &Arc<[u64]>, count: usize) -> Self {
+    pub(crate) fn new(mut memory: HugeVec<T>, bounds: &Arc<[u64]>, count: usize) -> Self {
         assert!(count == 0 || bounds[count] == memory.len() as u64, "the intervals' items");
         assert!(bounds.is_sorted(), "bounds ascend");
         Self {
@@ -52,12 +52,12 @@ impl<T: Pod> Resident<T> {
     }
 
     /// How many intervals are in memory.
-    pub(super) fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.shown.len()
     }
 
     /// Shows an interval.
-    pub(super) fn read<R>(&self, interval: usize, see: impl FnOnce(&[T]) -> R) -> R {
+    pub(crate) fn read<R>(&self, interval: usize, see: impl FnOnce(&[T]) -> R) -> R {
         let _shown = self.shown[interval].read().expect("no holder panics");
         let items = self.items(interval);
         // SAFETY: in bounds (`new`); nothing changes the interval while its lock is held.
@@ -68,7 +68,7 @@ impl<T: Pod> Resident<T> {
     ///
     /// # Panics
     /// If all items have been shown.
-    pub(super) fn update<R>(&self, interval: usize, change: impl FnOnce(&mut [T]) -> R) -> R {
+    pub(crate) fn update<R>(&self, interval: usize, change: impl FnOnce(&mut [T]) -> R) -> R {
         let shown = self.shown[interval].write().expect("no holder panics");
         assert!(!*shown, "an array that was shown whole stays as it is");
         let items = self.items(interval);
@@ -81,7 +81,7 @@ impl<T: Pod> Resident<T> {
 
     /// All items, which stay as they are from now on.
     #[inline(always)]
-    pub(super) fn all(&self) -> &[T] {
+    pub(crate) fn all(&self) -> &[T] {
         if !self.all_shown.load(Ordering::Acquire) {
             self.show();
         }
@@ -97,12 +97,12 @@ impl<T: Pod> Resident<T> {
     }
 
     /// The pages that the memory asked for.
-    pub(super) fn pages(&self) -> HugePages {
+    pub(crate) fn pages(&self) -> HugePages {
         if self.memory.is_huge() { HugePages::Auto } else { HugePages::Off }
     }
 
     /// The items.
-    pub(super) fn into_memory(self) -> HugeVec<T> {
+    pub(crate) fn into_memory(self) -> HugeVec<T> {
         self.memory
     }
 

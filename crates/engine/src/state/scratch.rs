@@ -49,7 +49,7 @@ pub(super) struct ScratchFile {
 
 impl ScratchFile {
     /// A file for the intervals with these bounds, of items of `bytes` bytes.
-    pub(super) fn create(scratch: &Scratch, bounds: &[u64], bytes: usize) -> Result<Self> {
+    pub(crate) fn create(scratch: &Scratch, bounds: &[u64], bytes: usize) -> Result<Self> {
         let file = scratch.disk.create_unnamed(&scratch.folder, ".outercore-scratch")?;
         let mut offsets = vec![0];
         for pair in bounds.windows(2) {
@@ -61,7 +61,7 @@ impl ScratchFile {
     }
 
     /// Reads the first pages of an interval, as many as `pages` holds.
-    pub(super) fn read(&self, index: usize, pages: &mut [u8]) -> Result<()> {
+    pub(crate) fn read(&self, index: usize, pages: &mut [u8]) -> Result<()> {
         let offset = self.place(index, pages);
         self.file.read_at(pages, offset)?;
         for (page, content) in (offset / PAGE as u64..).zip(pages.chunks_exact(PAGE)) {
@@ -77,7 +77,7 @@ impl ScratchFile {
     }
 
     /// Writes the first pages of an interval.
-    pub(super) fn write(&self, index: usize, pages: &[u8]) -> Result<()> {
+    pub(crate) fn write(&self, index: usize, pages: &[u8]) -> Result<()> {
         let offset = self.place(index, pages);
         for (page, content) in (offset / PAGE as u64..).zip(pages.chunks_exact(PAGE)) {
             self.sums[page as usize].store(page_sum(content), Relaxed);

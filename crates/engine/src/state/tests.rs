@@ -48,9 +48,6 @@ fn walked(array: &mut VertexArray<u64>) -> Result<Vec<Vec<u64>>> {
     // What was shown last is not what it was.
     array.write(4, &mut block, |items| items.fill(9))?;
     array.for_each(|vertex, &item| seen.push(vec![vertex, item]))?;
-    let mut copied = vec![0; 5_999];
-    array.copy(3_001, &mut copied)?;
-    seen.push(copied);
     let mapped = array.map(|&item| item as u32)?;
     mapped.for_each(|vertex, &item| seen.push(vec![vertex, item.into()]))?;
     seen.push(mapped.into_memory()?.iter().map(|&item| item.into()).collect());

@@ -177,7 +177,7 @@ impl<T: Pod> VertexArray<T> {
     }
 
     /// Takes all items out of an array in memory; it has none until they are put back.
-    pub(super) fn take_memory(&mut self) -> Result<Option<HugeVec<T>>> {
+    pub(crate) fn take_memory(&mut self) -> Result<Option<HugeVec<T>>> {
         if self.rest.is_some() {
             return Ok(None);
         }
@@ -186,13 +186,13 @@ impl<T: Pod> VertexArray<T> {
     }
 
     /// Puts them back.
-    pub(super) fn put_memory(&mut self, memory: HugeVec<T>) {
+    pub(crate) fn put_memory(&mut self, memory: HugeVec<T>) {
         self.memory = Resident::new(memory, &self.bounds, self.intervals());
     }
 
     /// Changes a byte of an interval on scratch.
     #[cfg(test)]
-    pub(super) fn damage(&self, interval: usize) {
+    pub(crate) fn damage(&self, interval: usize) {
         let (rest, place) = self.in_file(interval).expect("it is on scratch");
         rest.file.damage(place);
     }
@@ -316,7 +316,7 @@ impl<T: Pod + Copy> VertexArray<T> {
     }
 
     /// Shows an interval, with the number of its first item. Shown again, it is not read again.
-    pub(super) fn with<R>(&self, interval: usize, see: impl FnOnce(u64, &[T]) -> R) -> Result<R> {
+    pub(crate) fn with<R>(&self, interval: usize, see: impl FnOnce(u64, &[T]) -> R) -> Result<R> {
         let (first, items) = (self.bounds[interval], self.items(interval));
         let Some((rest, _)) = self.in_file(interval) else {
             return Ok(self.memory.read(interval, |items| see(first, items)));

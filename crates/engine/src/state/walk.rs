@@ -10,7 +10,10 @@ use crate::error::Result;
 
 impl<T: Pod + Copy> VertexArray<T> {
     /// Shows every interval in order, with the number of its first item.
-    pub(crate) fn for_each_interval(&self, mut visit: impl FnMut(u64, &[T]) -> Result<()>) -> Result<()> {
+    pub(crate) fn for_each_interval(
+        &self,
+        mut visit: impl FnMut(u64, &[T]) -> Result<()>,
+    ) -> Result<()> {
         (0..self.intervals())
             .try_for_each(|interval| self.with(interval, |first, items| visit(first, items))?)
     }
@@ -72,11 +75,6 @@ impl<T: Pod + Copy> VertexArray<T> {
             Ok(())
         })?;
         Ok(memory)
-    }
-
-    /// Copies the items from `first` on, which are an interval.
-    pub(crate) fn copy(&self, first: u64, into: &mut [T]) -> Result<()> {
-        self.with(self.interval_of(first), |_, items| into.copy_from_slice(items))
     }
 
     /// The items with these numbers, in this order; each interval is read at most once.

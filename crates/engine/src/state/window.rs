@@ -183,7 +183,7 @@ impl<T: AtomicItem> Window<T> {
 
     /// Has these vertices from now on, with their items from `array`. The ones that it had stay as
     /// the array knows them.
-    pub(crate) fn load(&mut self, array: &VertexArray<T>, vertices: Range<u64>) -> Result<()> {
+    fn load(&mut self, array: &VertexArray<T>, vertices: Range<u64>) -> Result<()> {
         self.turn_to(vertices);
         let Self { cells, vertices, block: Some(block), fresh } = self else { return Ok(()) };
         for interval in array.within(vertices) {

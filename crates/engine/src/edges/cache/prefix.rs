@@ -194,7 +194,7 @@ impl PrefixCache {
     }
 
     /// Keeps those of the pages that belong to the front and are not there yet.
-    pub(crate) fn put(&self, first: u64, bytes: &[u8]) {
+    fn put(&self, first: u64, bytes: &[u8]) {
         for (page, content) in (first..self.len()).zip(bytes.chunks_exact(PAGE)) {
             let state = &self.states[page as usize];
             if state.load(Acquire) == ABSENT

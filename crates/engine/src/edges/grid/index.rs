@@ -144,7 +144,7 @@ impl GridIndex {
 
     /// Intervals that must have been updated before interval `index` may use next signals: those
     /// before the first number, or from the second one on.
-    pub(crate) fn settled(&self, index: usize) -> (usize, usize) {
+    fn settled(&self, index: usize) -> (usize, usize) {
         (index.saturating_sub(self.lag), (index + 1 + self.lag).min(self.intervals()))
     }
 

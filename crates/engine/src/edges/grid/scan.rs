@@ -84,7 +84,7 @@ impl Grid {
     }
 
     /// The bounds of the intervals.
-    pub(crate) fn bounds(&self) -> &[u64] {
+    fn bounds(&self) -> &[u64] {
         &self.index.directory.intervals
     }
 

@@ -377,7 +377,7 @@ fn stop(graph: &Graph, io: IoBackend, asked: u64, total: u64) {
         Err(error) => return cancelled(error),
     };
     let count = || {
-        let add = |sum: &mut u64, _, list: List| *sum += list.len() as u64;
+        let add = |sum: &mut u64, _, list: List| *sum += list.neighbors().count() as u64;
         let lists = IoIterator::new(&session, &rows);
         let counts = lists.for_each(u64::MAX, |_| u64::MAX, |_| 0, add);
         counts.map(|counts| counts.into_iter().sum::<u64>())
