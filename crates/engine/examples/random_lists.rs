@@ -7,8 +7,10 @@
 
 use std::{error::Error, sync::atomic::Ordering::Relaxed, time::Instant};
 
-use outercore_engine::{IoIterator, IoScheduling, Rows, RunConfig, Session, Silent};
-use outercore_graph::Graph;
+use outercore_engine::{
+    IoScheduling, Job, Lists, MemoryModel, Planner, Resource, RunConfig, Silent,
+};
+use outercore_graph::{Direction, Graph};
 use outercore_storage::Disk;
 
 /// 64 vertices as bits, each there with the given probability; the same for the same group.
@@ -27,7 +29,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let [path, share, settings @ ..] = &arguments[..] else {
         return Err("random_lists GRAPH SHARE [SETTING=VALUE ...]".into());
     };
-    let (share, mut config, mut slices): (f64, _, _) = (share.parse()?, RunConfig::default(), 0);
+    let model = Some(MemoryModel::SemiExternal);
+    let mut config = RunConfig { model, ..RunConfig::default() };
+    let (share, mut slices) = (share.parse()?, 0);
     for setting in settings {
         match setting.split_once('=').ok_or("a setting is NAME=VALUE")? {
             ("block", value) => config.block = value.parse()?,
@@ -40,28 +44,35 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     }
     let graph = Graph::open(&Disk::new(), path.as_ref())?;
-    let (session, sections) =
-        Session::open(&graph, &config, &Silent, &["out.degrees", "out.index", "out.adjacency"])?;
-    let rows = Rows::load(&session, sections, 0)?;
+    let mut planner = Planner::new("random lists", Job::new(&graph, &config, &Silent));
+    let lists = planner.declare(Lists::along(&[Direction::Out]).uncached())?;
+    let session = planner.decide()?.start()?;
+    let lists = lists.open(&session)?;
+    let lists = lists.all(&session);
     let last = graph.connected() % 64;
-    // About what a group and its lists cost.
-    let cost = |group: u64| rows.group_offset(group) + 1024 * group;
-    let all = cost(graph.connected().div_ceil(64)).max(1);
+    // About what the lists of the groups before cost, and in the end all.
+    let mut costs = vec![0];
+    for first in (0..graph.connected()).step_by(64) {
+        let group = first..(first + 64).min(graph.connected());
+        let edges: u64 = group.map(|vertex| lists.degree(vertex)).sum();
+        costs.push(costs[costs.len() - 1] + edges + 1024);
+    }
+    let all = costs[costs.len() - 1].max(1);
     let is_active = |group: u64| {
-        if slices > 0 && cost(group) * slices / all % 2 == 1 {
+        if slices > 0 && costs[group as usize] * slices / all % 2 == 1 {
             return 0;
         }
         let whole = last == 0 || group != graph.connected() / 64;
         some(group, share) & if whole { u64::MAX } else { (1 << last) - 1 }
     };
-    let (disk, counters) = (session.disk().counters(), &session.counters);
+    let (disk, counters) = (graph.disk().counters(), &session.counters);
     let count = || {
         [&disk.bytes_read, &counters.useful_bytes, &disk.read_requests]
             .map(|counter| counter.load(Relaxed))
     };
     let busy = session.workers.busy_seconds();
     let (before, begun) = (count(), Instant::now());
-    let sums = IoIterator::new(&session, &rows).for_each(
+    let sums = lists.for_each(
         u64::MAX,
         is_active,
         |_| 0,
@@ -79,7 +90,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let report = serde_json::json!({
         "seconds": seconds, "bytes": bytes, "useful": useful, "requests": requests, "busy": busy,
         "sum": sums.iter().map(|&sum| u128::from(sum)).sum::<u128>() as u64,
-        "io": session.io_report(),
+        "io": session.results(1).outcome().report.io,
     });
     println!("{report}");
     Ok(())

@@ -42,7 +42,7 @@ pub use outercore_storage::{
 };
 
 pub use config::RunConfig;
-pub use edges::{degrees::front, io_iterator::IoIterator, list::List, rows::Rows};
+pub use edges::{degrees::front, list::List};
 pub use error::{EngineError, Result};
 pub use execute::{Finished, execute, execute_monotone};
 pub use frontier::Frontier;

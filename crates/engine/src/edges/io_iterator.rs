@@ -44,7 +44,7 @@ pub struct IoIterator<'a> {
 
 impl<'a> IoIterator<'a> {
     /// Lists of `rows`.
-    pub fn new(session: &'a Session<'a>, rows: &'a Rows) -> Self {
+    pub(crate) fn new(session: &'a Session<'a>, rows: &'a Rows) -> Self {
         let prefix = (!rows.prefix.is_empty()).then_some(&rows.prefix as &dyn ListCache);
         let caches = prefix.into_iter().collect();
         Self { session, rows, caches, ordered: false, within: rows.window() }
@@ -71,7 +71,7 @@ impl<'a> IoIterator<'a> {
     /// a list go to one of them. `is_active` is asked once for each group of 64 vertices: it gets
     /// the group's number and answers with bits. `expected` is about how many edges there will be:
     /// a small step stays on one worker.
-    pub fn for_each<S: Send>(
+    pub(crate) fn for_each<S: Send>(
         &self,
         expected: u64,
         is_active: impl Fn(u64) -> u64 + Sync,

@@ -51,7 +51,7 @@ impl RowIndex {
     }
 
     /// Edges before group `group` of 64 vertices, which begins or ends in the window.
-    pub fn group_offset(&self, group: u64) -> u64 {
+    pub(crate) fn group_offset(&self, group: u64) -> u64 {
         self.offsets[(group - self.window.start / INDEX_GROUP) as usize]
     }
 

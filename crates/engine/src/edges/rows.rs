@@ -69,7 +69,7 @@ impl Rows {
 
     /// Loads degrees and index. `cache` bytes are for the front of the adjacency (and of the
     /// weights, in proportion).
-    pub fn load(session: &Session, sections: Vec<OpenSection>, cache: u64) -> Result<Self> {
+    pub(crate) fn load(session: &Session, sections: Vec<OpenSection>, cache: u64) -> Result<Self> {
         let mut rows = Self::sliding(session, sections, cache)?;
         rows.slide(session, 0..session.graph.connected())?;
         rows.tables = None;

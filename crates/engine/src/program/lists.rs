@@ -59,7 +59,7 @@ impl Lists {
     }
 
     /// None of them stays in memory.
-    pub(crate) fn uncached(self) -> Self {
+    pub fn uncached(self) -> Self {
         Self { cached: false, ..self }
     }
 

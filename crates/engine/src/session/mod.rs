@@ -40,7 +40,7 @@ pub use self::{
     workers::{PerWorker, Workers},
 };
 use crate::{
-    config::{MemoryModel, RunConfig},
+    config::RunConfig,
     error::{EngineError, Result},
     job::Job,
     limits::Limits,
@@ -90,14 +90,15 @@ impl<'a> Session<'a> {
     }
 
     /// Opens `sections` without a plan. Returns them in the same order.
-    pub fn open(
+    #[cfg(test)]
+    pub(crate) fn open(
         graph: &'a Graph,
         config: &'a RunConfig,
         progress: &'a dyn RunProgress,
         sections: &[&str],
     ) -> Result<(Self, Vec<OpenSection>)> {
         let names: Vec<String> = sections.iter().map(|&name| name.to_owned()).collect();
-        let model = MemoryModel::SemiExternal;
+        let model = crate::config::MemoryModel::SemiExternal;
         let decision = Decision { model, room: 0, in_passes: false, shares: 0 };
         let session = Self::of(Job { graph, config, progress }, decision, None, &names)?;
         let sections = session.sections.clone();
@@ -151,7 +152,7 @@ impl<'a> Session<'a> {
     }
 
     /// The disk that scratch files are made with: it counts what this run reads and writes.
-    pub fn disk(&self) -> &Disk {
+    pub(crate) fn disk(&self) -> &Disk {
         &self.disk
     }
 
@@ -301,7 +302,7 @@ impl<'a> Session<'a> {
     }
 
     /// How the run read, beside the totals.
-    pub fn io_report(&self) -> IoReport {
+    pub(crate) fn io_report(&self) -> IoReport {
         let counters = &self.counters;
         self.note_huge_pages();
         let meters: Vec<_> =
