@@ -398,6 +398,12 @@ fn open_files(
 }
 
 impl Table {
+    /// Reads whole pages from page `first` on, verified.
+    pub fn read_pages(&self, first: u64, bytes: &mut [u8]) -> Result<()> {
+        self.section.file.read_at(bytes, first * PAGE as u64)?;
+        self.section.verify(&self.sums, first, bytes)
+    }
+
     /// `len` bytes from `start` on.
     pub fn read(&self, start: u64, len: usize) -> Result<Vec<u8>> {
         self.section.read_verified(&self.sums, start, len)

@@ -7,7 +7,7 @@
 //! degree, so most lookups fall there. A lookup thus costs at most twice what the better of the two
 //! ways costs.
 
-use outercore_graph::{Graph, GraphError, Keys, Result, format::IdTable, graph::SectionFile};
+use outercore_graph::{Graph, GraphError, Keys, Result, format::IdTable, graph};
 use outercore_storage::PAGE;
 
 /// Bytes of a window.
@@ -193,12 +193,12 @@ impl KeyLookup {
     }
 }
 
-/// A section read at ascending places.
+/// A section read at ascending places. Every page is verified when it is read.
 struct Table {
-    section: SectionFile,
+    table: graph::Table,
     /// Its length, padding included.
     end: u64,
-    /// Bytes of the front that may stay in memory.
+    /// Bytes of the front that may stay in memory: whole pages.
     limit: usize,
     front: Vec<u8>,
     window: Vec<u8>,
@@ -210,12 +210,12 @@ struct Table {
 
 impl Table {
     fn open(graph: &Graph, name: &str, memory: u64) -> Result<Self> {
-        let section = graph.section(name)?;
-        let limit = section.bytes.min(memory) as usize;
+        let table = graph.table(name)?;
+        let end = table.section.file.len();
         Ok(Self {
-            end: section.file.len(),
-            section,
-            limit,
+            end,
+            limit: end.min(memory / PAGE as u64 * PAGE as u64) as usize,
+            table,
             front: Vec::new(),
             window: Vec::new(),
             at: 0,
@@ -224,7 +224,7 @@ impl Table {
     }
 
     fn is_loaded(&self) -> bool {
-        self.front.len() as u64 >= self.section.bytes
+        self.front.len() as u64 >= self.table.section.bytes
     }
 
     /// Entry `index` of `width` bytes, little-endian.
@@ -258,25 +258,29 @@ impl Table {
             self.load()?;
         }
         if start.saturating_add(len as u64) > self.end {
-            let path = self.section.path().to_owned();
+            let path = self.table.section.path().to_owned();
             return Err(GraphError::Corrupt {
                 path,
                 what: format!("an id points to byte {start}, beyond its end"),
             });
         }
         let at = start / PAGE as u64 * PAGE as u64;
-        let wanted = ((start - at) as usize + len).max(WINDOW);
+        let wanted = ((start - at) as usize + len).next_multiple_of(PAGE).max(WINDOW);
         self.window.resize(wanted.min((self.end - at) as usize), 0);
-        self.section.file.read_at(&mut self.window, at)?;
         self.moved += self.window.len() as u64;
         self.at = at;
+        if let Err(error) = self.table.read_pages(at / PAGE as u64, &mut self.window) {
+            // What was not verified is not answered from.
+            self.window.clear();
+            return Err(error);
+        }
         Ok(())
     }
 
     fn load(&mut self) -> Result<()> {
         let mut front = vec![0; self.limit];
         for (number, piece) in front.chunks_mut(STEP).enumerate() {
-            self.section.file.read_at(piece, (number * STEP) as u64)?;
+            self.table.read_pages((number * STEP / PAGE) as u64, piece)?;
         }
         self.front = front;
         Ok(())

@@ -117,3 +117,26 @@ fn extensions_decide() {
     assert_eq!(ExportFormat::of(&dir.path().join("a.mtx")).unwrap(), ExportFormat::MatrixMarket);
     assert!(ExportFormat::of(&dir.path().join("a.npy")).unwrap_err().to_string().contains(".mtx"));
 }
+
+/// Every table is read from the device again, and each page of it is verified.
+#[test]
+fn a_changed_bit_of_an_id_is_found() {
+    for text in ["10 200\n200 3000\n3000 10\n3000 40000\n", "ash oak\noak elm\nelm ash\nelm fir\n"]
+    {
+        let fixture = fixture(text, true);
+        exported(&fixture, "right.csv");
+        for name in ["ids.rank", "ids.keys", "ids.ends"] {
+            let file = fixture.graph.path().join(name);
+            let Ok(whole) = std::fs::read(&file) else { continue };
+            for bit in 0..64 * 8 {
+                let mut changed = whole.clone();
+                changed[bit / 8] ^= 1 << (bit % 8);
+                std::fs::write(&file, changed).unwrap();
+                let path = fixture.dir.path().join(format!("{name}.{bit}.csv"));
+                let end = export_edges(&path, &fixture.graph, &WriteOptions::default());
+                assert!(end.is_err(), "{name}, bit {bit}");
+            }
+            std::fs::write(&file, whole).unwrap();
+        }
+    }
+}
