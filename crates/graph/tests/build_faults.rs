@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use outercore_graph::{BuildOptions, Layout, Silent};
+use outercore_graph::{BuildOptions, Layout, Silent, check};
 use outercore_storage::{Disk, Fault, FaultPlan};
 use outercore_testing::{
     Ids, Watchdog, build_file, contents, essence, folder, names, options, random_text,
@@ -178,10 +178,7 @@ fn unharmed(
                     );
                 }
             }
-            assert!(
-                outercore_graph::check(&Disk::new(), &scene.output(), &Silent).unwrap().is_empty(),
-                "{what}"
-            );
+            assert!(check(&Disk::new(), &scene.output(), &Silent).unwrap().is_empty(), "{what}");
         }
     }
 }
@@ -284,7 +281,7 @@ fn threads_and_memory_leave_no_trace_in_rows() {
                 &BuildOptions { threads, memory: mib << 20, ..options() },
             )
             .unwrap();
-            assert!(outercore_graph::check(&Disk::new(), &output, &Silent).unwrap().is_empty());
+            assert!(check(&Disk::new(), &output, &Silent).unwrap().is_empty());
             let mut files = essence(&output).0;
             files.retain(|name, _| !name.contains("/grid."));
             files
@@ -304,4 +301,51 @@ fn threads_and_memory_leave_no_trace_in_rows() {
             );
         }
     }
+}
+
+/// Where two names cannot be exchanged in one step, and at any other moment: the old graph or the
+/// new one.
+#[test]
+fn names_that_cannot_be_exchanged() {
+    let scene = Scene::new(Ids::Sparse, 1, true, options());
+    scene.prepare();
+    let plan = Arc::new(FaultPlan::count_only());
+    scene.attempt(&Disk::with_faults(plan.clone())).unwrap();
+    let (new, operations) = (essence(&scene.output()), plan.operations());
+    let mut built = 0;
+    for n in 0..operations {
+        scene.prepare();
+        let old = essence(&scene.output());
+        let fault = FaultPlan::nth(n, Fault::Error(libc::EINVAL));
+        let result = scene.attempt(&Disk::with_faults(Arc::new(fault)));
+        let there = essence(&scene.output());
+        assert!(there == if result.is_ok() { new.clone() } else { old }, "operation {n}");
+        assert_eq!(check(&Disk::new(), &scene.output(), &Silent).unwrap(), [], "operation {n}");
+        built += usize::from(result.is_ok());
+    }
+    assert!(built > 0, "an exchange is not the only way");
+}
+
+/// A crash between the steps of an exchange: the graph has its name back, or what it replaced goes.
+#[test]
+fn a_graph_that_lost_its_name() {
+    let scene = Scene::new(Ids::Zero, 1, true, options());
+    scene.prepare();
+    let aside = scene.place().join(format!(".graph.oc.replaced-{}", "0".repeat(32)));
+    let stranger = scene.place().join(".graph.oc.replaced-mine");
+    std::fs::create_dir(&stranger).unwrap();
+    std::fs::rename(scene.output(), &aside).unwrap();
+    // Without --force a graph that is there again is not replaced.
+    let careful = BuildOptions { force: false, ..scene.options.clone() };
+    let refused = build_file(&Disk::new(), &scene.input(), &scene.output(), &careful).err();
+    assert!(matches!(refused, Some(outercore_graph::GraphError::Exists { .. })), "{refused:?}");
+    assert!(check(&Disk::new(), &scene.output(), &Silent).unwrap().is_empty());
+    std::fs::rename(scene.output(), &aside).unwrap();
+    let elsewhere = scene.place().join("elsewhere.oc");
+    build_file(&Disk::new(), &scene.input(), &elsewhere, &careful).unwrap();
+    std::fs::rename(&elsewhere, scene.output()).unwrap();
+    scene.attempt(&Disk::new()).unwrap();
+    assert!(!aside.exists() && stranger.exists());
+    std::fs::remove_dir(&stranger).unwrap();
+    scene.assert_tidy("mended");
 }

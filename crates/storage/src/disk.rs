@@ -15,7 +15,7 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -59,6 +59,26 @@ struct Inner {
 /// Access to files. Clones share the counters and the faults.
 #[derive(Clone, Debug, Default)]
 pub struct Disk(Arc<Inner>);
+
+/// What a name stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// What it is.
+    pub kind: FileKind,
+    /// Its number in its file system, which renaming keeps.
+    pub inode: u64,
+}
+
+/// What an entry of a folder is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileKind {
+    /// An ordinary file.
+    File,
+    /// A folder.
+    Folder,
+    /// A link, a pipe, a device or a socket.
+    Other,
+}
 
 /// A lock on a folder or file; dropping it, or the end of the process, releases it.
 #[derive(Debug)]
@@ -244,15 +264,27 @@ impl Disk {
 
     /// Whether the name is taken, by anything (a link that leads nowhere too).
     pub fn exists(&self, path: &Path) -> Result<bool> {
+        Ok(self.entry(path)?.is_some())
+    }
+
+    /// What a name stands for; `None`: nothing has it. Links are not followed.
+    pub fn entry(&self, path: &Path) -> Result<Option<Entry>> {
         self.run("lookup", path, || match std::fs::symlink_metadata(path) {
-            Ok(_) => Ok(true),
+            Ok(found) => {
+                let kind = match found.file_type() {
+                    kind if kind.is_dir() => FileKind::Folder,
+                    kind if kind.is_file() => FileKind::File,
+                    _ => FileKind::Other,
+                };
+                Ok(Some(Entry { kind, inode: found.ino() }))
+            }
             Err(error)
                 if matches!(
                     error.kind(),
                     io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
                 ) =>
             {
-                Ok(false)
+                Ok(None)
             }
             Err(error) => Err(error),
         })

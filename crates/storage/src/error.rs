@@ -97,6 +97,14 @@ impl StorageError {
         }
     }
 
+    /// What the system said, where it said something.
+    pub fn kind(&self) -> Option<io::ErrorKind> {
+        match self {
+            Self::Io { source, .. } => Some(source.kind()),
+            _ => None,
+        }
+    }
+
     /// A read of `wanted` bytes at `offset` met the end of the file.
     pub fn truncated(path: &Path, offset: u64, wanted: u64) -> Self {
         Self::Truncated { path: path.to_owned(), offset, wanted }

@@ -44,7 +44,7 @@ pub use backend::{
 };
 pub use checksum::{PageSums, page_sum};
 pub use device::DeviceProfile;
-pub use disk::{DirLock, Disk, DiskFile, IoCounters};
+pub use disk::{DirLock, Disk, DiskFile, Entry, FileKind, IoCounters};
 pub use error::{Result, StorageError};
 pub use fault::{Fault, FaultPlan};
 pub use named::{Choice, Named};

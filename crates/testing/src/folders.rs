@@ -48,7 +48,8 @@ pub fn essence(graph: &Path) -> (BTreeMap<String, Vec<u8>>, Manifest) {
     let folders = std::iter::once(graph).chain(manifest.stripes.iter().map(PathBuf::as_path));
     for (place, folder) in folders.enumerate() {
         for (path, content) in contents(folder) {
-            if place > 0 || path != Path::new("manifest.json") {
+            let random = if place > 0 { "owner.txt" } else { "manifest.json" };
+            if path != Path::new(random) {
                 files.insert(format!("{place}/{}", path.display()), content);
             }
         }

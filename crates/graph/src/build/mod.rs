@@ -26,6 +26,7 @@ mod partition;
 mod radix;
 mod rankfile;
 mod relabel;
+mod removal;
 mod rows;
 mod sample;
 mod sections;
@@ -33,6 +34,7 @@ mod settings;
 mod sorting;
 mod spool;
 mod staging;
+mod swap;
 mod turns;
 mod weights;
 

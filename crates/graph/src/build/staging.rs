@@ -4,20 +4,24 @@
 //! The next build of the same graph removes what a killed builder left: the lock dies with its
 //! process.
 
-use std::path::{Path, PathBuf};
+use std::{
+    io::ErrorKind,
+    path::{Path, PathBuf},
+};
 
 use outercore_storage::{DirLock, Disk, StorageError};
 
+use super::{
+    removal::{Owner, STRIPE_PREFIX, STRIPES, remove_graph, remove_leftovers},
+    swap,
+};
 use crate::{
     error::{GraphError, Result},
-    format::{MANIFEST, Manifest},
+    format::MANIFEST,
 };
 
-/// The file that names the stripe folders of a graph under construction, so that a later build can
-/// remove them.
-const STRIPES: &str = "stripes.txt";
-/// How the name of a graph's folder in a stripe directory begins.
-const STRIPE_PREFIX: &str = "outercore-";
+/// How often a builder tries again when others build the same graph.
+const ATTEMPTS: usize = 16;
 
 /// A graph under construction; dropped unpublished, it is removed.
 pub struct Staging {
@@ -26,7 +30,7 @@ pub struct Staging {
     folder: PathBuf,
     scratch: PathBuf,
     stripes: Vec<PathBuf>,
-    lock: Option<DirLock>,
+    _lock: DirLock,
     /// Whether a graph that is there may be replaced.
     replace: bool,
     published: bool,
@@ -40,7 +44,7 @@ fn prefix(output: &Path) -> String {
     )
 }
 
-fn parent(output: &Path) -> PathBuf {
+pub(super) fn parent(output: &Path) -> PathBuf {
     match output.parent() {
         Some(parent) if parent != Path::new("") => parent.to_owned(),
         _ => PathBuf::from("."),
@@ -60,10 +64,6 @@ fn random_name() -> Result<String> {
 
 /// Whether a graph may be published at `output`.
 fn check_output(disk: &Disk, output: &Path, replace: bool) -> Result<()> {
-    if output.file_name().is_none() {
-        let output = output.display();
-        return Err(GraphError::Usage(format!("{output} cannot be the name of a graph")));
-    }
     if !disk.exists(output)? {
         return Ok(());
     }
@@ -80,6 +80,27 @@ fn check_output(disk: &Disk, output: &Path, replace: bool) -> Result<()> {
     Ok(())
 }
 
+/// A folder of a name that nobody has, locked. Who cleans up may take it before it is locked: then
+/// another.
+fn new_folder(disk: &Disk, parent: &Path, prefix: &str) -> Result<(String, PathBuf, DirLock)> {
+    for _ in 0..ATTEMPTS {
+        let uuid = random_name()?;
+        let folder = parent.join(format!("{prefix}{uuid}"));
+        disk.create_dir(&folder)?;
+        match disk.lock_exclusive(&folder) {
+            Ok(lock) if disk.exists(&folder)? => return Ok((uuid, folder, lock)),
+            Ok(_) | Err(StorageError::Locked { .. }) => {}
+            Err(error) if error.kind() == Some(ErrorKind::NotFound) => {}
+            Err(error) => {
+                // Nothing more can be done about an error here.
+                let _ = disk.remove_dir_all(&folder);
+                return Err(error.into());
+            }
+        }
+    }
+    Err(StorageError::Locked { path: parent.to_owned() }.into())
+}
+
 impl Staging {
     /// Begins a graph that will be at `output`. Removes what killed builds of the same graph left.
     pub fn begin(
@@ -88,24 +109,28 @@ impl Staging {
         stripes: &[PathBuf],
         replace: bool,
     ) -> Result<(Self, String)> {
-        check_output(disk, output, replace)?;
+        // Without a slash at its end, which would lead a link on.
+        let output = &output.components().collect::<PathBuf>();
+        if output.file_name().is_none() {
+            let output = output.display();
+            return Err(GraphError::Usage(format!("{output} cannot be the name of a graph")));
+        }
         let parent = parent(output);
         disk.create_dir_all(&parent)?;
         remove_leftovers(disk, &parent, &prefix(output))?;
-        let uuid = random_name()?;
-        let folder = parent.join(format!("{}{uuid}", prefix(output)));
-        disk.create_dir(&folder)?;
+        swap::mend(disk, output)?;
+        check_output(disk, output, replace)?;
+        let (uuid, folder, lock) = new_folder(disk, &parent, &prefix(output))?;
         let mut staging = Self {
             disk: disk.clone(),
             output: output.to_owned(),
             scratch: folder.join("scratch"),
             folder,
             stripes: Vec::new(),
-            lock: None,
+            _lock: lock,
             replace,
             published: false,
         };
-        staging.lock = Some(disk.lock_exclusive(&staging.folder)?);
         disk.create_dir(&staging.scratch)?;
         staging.make_stripes(stripes, &uuid)?;
         Ok((staging, uuid))
@@ -117,20 +142,28 @@ impl Staging {
         if directories.is_empty() {
             return Ok(());
         }
-        let folders: Vec<PathBuf> = directories
-            .iter()
-            .map(|directory| {
-                let path = std::path::absolute(directory)?;
-                Ok(path.join(format!("{STRIPE_PREFIX}{uuid}")))
-            })
-            .collect::<std::io::Result<_>>()
-            .map_err(|_| GraphError::Usage("a stripe directory has no absolute path".to_owned()))?;
-        let names: Vec<String> =
-            folders.iter().map(|path| path.to_string_lossy().into_owned()).collect();
+        let (mut folders, mut names) = (Vec::new(), Vec::new());
+        for directory in directories {
+            let path = std::path::absolute(directory);
+            let path = path.ok().and_then(|path| Some(path.to_str()?.to_owned()));
+            let path = path.ok_or_else(|| {
+                let directory = directory.display();
+                GraphError::Usage(format!("--stripe {directory}: its path is not a text"))
+            })?;
+            let folder = Path::new(&path).join(format!("{STRIPE_PREFIX}{uuid}"));
+            if folders.contains(&folder) {
+                return Err(GraphError::Usage(format!("--stripe {path} is given twice")));
+            }
+            names.push(folder.display().to_string());
+            folders.push(folder);
+        }
         self.disk.write_all_new(&self.folder.join(STRIPES), names.join("\n").as_bytes())?;
+        let owner = Owner::of(&self.disk, &self.folder, uuid)?;
         for folder in folders {
-            self.disk.create_dir_all(&folder)?;
-            self.stripes.push(folder);
+            self.disk.create_dir_all(&parent(&folder))?;
+            self.disk.create_dir(&folder)?;
+            self.stripes.push(folder.clone());
+            owner.mark(&self.disk, &folder)?;
         }
         Ok(())
     }
@@ -163,19 +196,10 @@ impl Staging {
             self.disk.sync_dir(&parent(stripe))?;
         }
         self.disk.sync_dir(&self.folder)?;
-        let replaces = self.disk.exists(&self.output)?;
-        if replaces && !self.replace {
-            // It was built by another process in the meantime.
-            return Err(GraphError::Exists { path: self.output.clone() });
-        }
-        if replaces {
-            self.disk.exchange(&self.folder, &self.output)?;
-        } else {
-            self.disk.rename_noreplace(&self.folder, &self.output)?;
-        }
+        let replaces = self.rename()?;
         if let Err(error) = self.disk.sync_dir(&parent(&self.output)) {
             let undone = if replaces {
-                self.disk.exchange(&self.output, &self.folder)
+                swap::swap(&self.disk, &self.output, &self.folder)
             } else {
                 self.disk.rename_noreplace(&self.output, &self.folder)
             };
@@ -191,6 +215,28 @@ impl Staging {
         }
         Ok(())
     }
+
+    /// Gives the graph its name; whether that replaced one. Others may be building the same.
+    fn rename(&self) -> Result<bool> {
+        for _ in 0..ATTEMPTS {
+            let taken = self.disk.exists(&self.output)?;
+            if taken && !self.replace {
+                break;
+            }
+            let (renamed, in_the_meantime) = if taken {
+                (swap::swap(&self.disk, &self.folder, &self.output), ErrorKind::NotFound)
+            } else {
+                let renamed = self.disk.rename_noreplace(&self.folder, &self.output);
+                (renamed, ErrorKind::AlreadyExists)
+            };
+            match renamed {
+                Ok(()) => return Ok(taken),
+                Err(error) if error.kind() == Some(in_the_meantime) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(StorageError::Locked { path: self.output.clone() }.into())
+    }
 }
 
 impl Drop for Staging {
@@ -204,48 +250,4 @@ impl Drop for Staging {
             let _ = self.disk.remove_dir_all(&self.folder);
         }
     }
-}
-
-/// Removes the folders of builders that are gone.
-fn remove_leftovers(disk: &Disk, parent: &Path, prefix: &str) -> Result<()> {
-    for path in disk.list(parent)? {
-        let ours = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(prefix));
-        if !ours {
-            continue;
-        }
-        match disk.lock_exclusive(&path) {
-            Ok(_lock) => remove_graph(disk, &path)?,
-            Err(StorageError::Locked { .. }) => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
-    Ok(())
-}
-
-/// Removes a graph, whole or under construction: the stripes first, because the folder is what
-/// names them.
-fn remove_graph(disk: &Disk, folder: &Path) -> Result<()> {
-    let mut stripes = Vec::new();
-    let list = folder.join(STRIPES);
-    if disk.exists(&list)? {
-        let bytes = disk.read_all(&list, 1 << 20)?;
-        stripes.extend(String::from_utf8_lossy(&bytes).lines().map(PathBuf::from));
-    }
-    match Manifest::read(disk, folder) {
-        Ok(manifest) => stripes.extend(manifest.stripes),
-        Err(GraphError::Storage(error)) => return Err(error.into()),
-        // Not written to its end: then the list is there. Or damaged: then the stripes are not
-        // known.
-        Err(_) => {}
-    }
-    for stripe in stripes {
-        // A damaged file may say anything: only what a builder made is removed.
-        let ours = stripe
-            .file_name()
-            .is_some_and(|name| name.to_string_lossy().starts_with(STRIPE_PREFIX));
-        if ours && disk.exists(&stripe)? {
-            disk.remove_dir_all(&stripe)?;
-        }
-    }
-    Ok(disk.remove_dir_all(folder)?)
 }

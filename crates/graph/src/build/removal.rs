@@ -1,0 +1,154 @@
+//! Removing graphs, whole or under construction, and nothing else.
+//!
+//! A manifest is a file that can be copied, linked to or damaged, so what it names is not removed
+//! because it is named there. A stripe folder has a record of the graph that made it: its uuid, and
+//! the inode of its folder, which renaming keeps and copying does not. Only a folder whose record
+//! is this graph's is removed.
+
+use std::{
+    io::ErrorKind,
+    path::{Path, PathBuf},
+};
+
+use outercore_storage::{DirLock, Disk, FileKind, StorageError};
+
+use crate::{
+    error::{GraphError, Result},
+    format::Manifest,
+};
+
+/// The file that names the stripe folders of a graph under construction, so that a later build can
+/// remove them.
+pub(super) const STRIPES: &str = "stripes.txt";
+/// How the name of a graph's folder in a stripe directory begins.
+pub(super) const STRIPE_PREFIX: &str = "outercore-";
+/// The file of a stripe folder that says whose it is.
+const OWNER: &str = "owner.txt";
+
+/// Which graph a stripe folder belongs to.
+pub(super) struct Owner {
+    uuid: String,
+    /// Of the graph's folder.
+    inode: u64,
+}
+
+impl Owner {
+    /// The graph in a folder of its own, which has this uuid.
+    pub(super) fn of(disk: &Disk, folder: &Path, uuid: &str) -> Result<Self> {
+        let inode = disk.entry(folder)?.map_or(0, |entry| entry.inode);
+        Ok(Self { uuid: uuid.to_owned(), inode })
+    }
+
+    fn record(&self) -> String {
+        format!("graph {}\ninode {}\n", self.uuid, self.inode)
+    }
+
+    /// Marks a stripe folder as this graph's.
+    pub(super) fn mark(&self, disk: &Disk, stripe: &Path) -> Result<()> {
+        Ok(disk.write_all_new(&stripe.join(OWNER), self.record().as_bytes())?)
+    }
+
+    /// Whether a folder is a stripe of this graph: a folder of its name, not a link to one, with
+    /// its record, or with nothing in it yet but the beginning of that.
+    fn owns(&self, disk: &Disk, stripe: &Path) -> Result<bool> {
+        let name = stripe.file_name().map(|name| name.to_string_lossy());
+        let kind = |path: &Path| Ok::<_, StorageError>(disk.entry(path)?.map(|entry| entry.kind));
+        if name != Some(format!("{STRIPE_PREFIX}{}", self.uuid).into())
+            || kind(stripe)? != Some(FileKind::Folder)
+        {
+            return Ok(false);
+        }
+        let record = stripe.join(OWNER);
+        match kind(&record)? {
+            Some(FileKind::File) => {
+                let (found, whole) = (disk.read_all(&record, 4096)?, self.record());
+                let is_begun =
+                    || Ok(whole.as_bytes().starts_with(&found) && disk.list(stripe)?.len() == 1);
+                if found == whole.as_bytes() { Ok(true) } else { is_begun() }
+            }
+            Some(_) => Ok(false),
+            None => Ok(disk.list(stripe)?.is_empty()),
+        }
+    }
+}
+
+/// Removes the folders of builders that are gone: those whose name begins with `prefix`. What a
+/// builder does not make is left alone.
+pub(super) fn remove_leftovers(disk: &Disk, parent: &Path, prefix: &str) -> Result<()> {
+    for path in disk.list(parent)? {
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+        let suffix = name.as_deref().and_then(|name| name.strip_prefix(prefix));
+        if suffix.is_some_and(is_uuid) && is_folder(disk, &path)? {
+            match disk.lock_exclusive(&path) {
+                Ok(lock) => remove_locked(disk, &path, lock)?,
+                Err(StorageError::Locked { .. }) => {}
+                Err(error) if is_gone(&error) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Removes what another builder may be removing, too.
+fn remove_locked(disk: &Disk, path: &Path, _lock: DirLock) -> Result<()> {
+    match remove_graph(disk, path) {
+        Err(GraphError::Storage(error)) if is_gone(&error) => Ok(()),
+        done => done,
+    }
+}
+
+fn is_gone(error: &StorageError) -> bool {
+    error.kind() == Some(ErrorKind::NotFound)
+}
+
+pub(super) fn is_folder(disk: &Disk, path: &Path) -> Result<bool> {
+    Ok(disk.entry(path)?.is_some_and(|entry| entry.kind == FileKind::Folder))
+}
+
+pub(super) fn is_uuid(text: &str) -> bool {
+    text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// Removes a graph, whole or under construction: the stripes first, because the folder is what
+/// names them. Of a link to a graph only the link is removed.
+pub(super) fn remove_graph(disk: &Disk, folder: &Path) -> Result<()> {
+    if !is_folder(disk, folder)? {
+        return Ok(disk.remove_file(folder)?);
+    }
+    let (uuid, stripes) = named(disk, folder)?;
+    let owner = Owner::of(disk, folder, &uuid)?;
+    for stripe in stripes {
+        if owner.owns(disk, &stripe)? {
+            disk.remove_dir_all(&stripe)?;
+        } else if disk.exists(&stripe)? {
+            tracing::warn!(
+                "{} is left: nothing in it says that it belongs to the graph that is removed; if \
+                 it does, remove it by hand",
+                stripe.display()
+            );
+        }
+    }
+    Ok(disk.remove_dir_all(folder)?)
+}
+
+/// The uuid of the graph in a folder, and the stripe folders that it names.
+fn named(disk: &Disk, folder: &Path) -> Result<(String, Vec<PathBuf>)> {
+    match Manifest::read(disk, folder) {
+        Ok(manifest) => {
+            return Ok((manifest.uuid, manifest.stripes.into_iter().map(PathBuf::from).collect()));
+        }
+        Err(GraphError::Storage(error)) if !is_gone(&error) => return Err(error.into()),
+        // Not written to its end: then the list may be there. Or damaged: then the stripes are not
+        // known.
+        Err(_) => {}
+    }
+    let name = folder.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+    let uuid = name.rsplit('-').next().unwrap_or_default().to_owned();
+    let list = folder.join(STRIPES);
+    if disk.entry(&list)?.is_none_or(|entry| entry.kind != FileKind::File) {
+        return Ok((uuid, Vec::new()));
+    }
+    let bytes = disk.read_all(&list, 1 << 20)?;
+    Ok((uuid, String::from_utf8_lossy(&bytes).lines().map(PathBuf::from).collect()))
+}
