@@ -1,16 +1,14 @@
 //! The undirected simple view of a graph: every pair of neighbors once, no self-loops. For
 //! algorithms that are defined on it; built on scratch, under the same budget, by the same builder,
-//! with the same internal ids. It goes with its last user.
+//! with the same internal ids. Every user has one of its own, which goes with it; what a killed user
+//! left is removed by the next run or build that meets it.
 
-use std::{
-    path::{Path, PathBuf},
-    sync::Mutex,
-};
+use std::{path::PathBuf, sync::Mutex};
 
-use outercore_storage::Disk;
+use outercore_storage::{Disk, StorageError, hidden::random_name};
 
 use crate::{
-    build::{BuildOptions, BuildProgress, build},
+    build::{BuildOptions, BuildProgress, build, removal},
     error::{GraphError, Result},
     graph::Graph,
     input::{
@@ -18,6 +16,9 @@ use crate::{
     },
     order::Order,
 };
+
+/// How often a view is built again when another process takes it for one that nobody uses.
+const ATTEMPTS: usize = 4;
 
 /// A graph in its undirected simple view: itself, or a derived one.
 pub struct SimpleView {
@@ -38,12 +39,8 @@ impl SimpleView {
         if !manifest.directed && manifest.simple {
             return Ok(Self { graph: None, scratch: None });
         }
-        let name = graph
-            .path()
-            .file_name()
-            .map(|name| name.to_string_lossy().into_owned())
-            .unwrap_or_default();
-        let path = graph.path().with_file_name(format!(".{name}.view-{}", manifest.uuid));
+        let place = std::fs::canonicalize(graph.path()).unwrap_or(graph.path().to_owned());
+        removal::remove_leftovers(graph.disk(), &place)?;
         let options = BuildOptions {
             memory,
             threads,
@@ -55,19 +52,35 @@ impl SimpleView {
             force: true,
             ..BuildOptions::default()
         };
-        build(graph.disk(), &Edges::of(graph), &path, &options, progress)?;
         let disk = graph.disk().clone();
-        Ok(Self { graph: Some(Graph::open(&disk, &path)?), scratch: Some((disk, path)) })
+        for _ in 0..ATTEMPTS {
+            let path = removal::view_of(&place, &random_name()?);
+            build(&disk, &Edges::of(graph), &path, &options, progress)?;
+            let mut view = Self { graph: None, scratch: Some((disk.clone(), path)) };
+            match view.open() {
+                Ok(()) => return Ok(view),
+                // It was not in use for a moment, and somebody cleaned up.
+                Err(_) if !view.is_there()? => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(StorageError::Locked { path: place }.into())
+    }
+
+    fn open(&mut self) -> Result<()> {
+        if let Some((disk, path)) = &self.scratch {
+            self.graph = Some(Graph::open(disk, path)?);
+        }
+        Ok(())
+    }
+
+    fn is_there(&self) -> Result<bool> {
+        self.scratch.as_ref().map_or(Ok(true), |(disk, path)| Ok(disk.exists(path)?))
     }
 
     /// The derived graph, if one was needed.
     pub fn derived(&self) -> Option<&Graph> {
         self.graph.as_ref()
-    }
-
-    /// Where views of the graph at `path` lie.
-    pub fn is_view(path: &Path) -> bool {
-        path.file_name().is_some_and(|name| name.to_string_lossy().contains(".view-"))
     }
 }
 
@@ -75,7 +88,7 @@ impl Drop for SimpleView {
     fn drop(&mut self) {
         self.graph = None;
         if let Some((disk, path)) = self.scratch.take() {
-            // It is scratch: the next view of this graph replaces what could not be removed.
+            // It is scratch: the next run of this graph removes what could not be removed.
             let _ = disk.remove_dir_all(&path);
         }
     }

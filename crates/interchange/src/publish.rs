@@ -2,14 +2,12 @@
 //! synced, renamed.
 
 use std::{
-    ffi::OsString,
     io::{self, Write},
     path::{Path, PathBuf},
-    sync::atomic::{AtomicU32, Ordering::Relaxed},
 };
 
 use outercore_graph::{GraphError, Result};
-use outercore_storage::{Disk, DiskFile, StorageError};
+use outercore_storage::{DirLock, Disk, DiskFile, StorageError, hidden};
 
 /// Bytes gathered before they are written.
 const BUFFER: usize = 1 << 20;
@@ -19,7 +17,7 @@ pub(crate) struct Publication {
     disk: Disk,
     target: PathBuf,
     hidden: PathBuf,
-    file: Option<DiskFile>,
+    file: Option<(DiskFile, DirLock)>,
     buffer: Vec<u8>,
     /// Bytes that have left the buffer.
     written: u64,
@@ -49,18 +47,14 @@ fn folder(path: &Path) -> &Path {
 impl Publication {
     /// Creates the hidden file.
     pub(crate) fn begin(disk: &Disk, target: &Path) -> Result<Self> {
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
         check_target(target)?;
-        let mut name = OsString::from(".");
-        name.push(target.file_name().unwrap_or_default());
-        name.push(format!(".{}-{}.tmp", std::process::id(), NUMBER.fetch_add(1, Relaxed)));
-        let hidden = folder(target).join(name);
-        let file = disk.create_buffered(&hidden)?;
+        hidden::sweep_beside(disk, target);
+        let (hidden, file, lock) = hidden::create_beside(disk, target)?;
         Ok(Self {
             disk: disk.clone(),
             target: target.to_owned(),
             hidden,
-            file: Some(file),
+            file: Some((file, lock)),
             buffer: Vec::with_capacity(BUFFER),
             written: 0,
         })
@@ -73,26 +67,43 @@ impl Publication {
     }
 
     /// Makes the content durable and gives the file its name; what had the name before is replaced
-    /// in one step.
+    /// in one step. After an error the name is what it was.
     pub(crate) fn publish(mut self) -> Result<()> {
         self.drain()?;
         self.file().sync()?;
-        if self.disk.exists(&self.target)? {
-            self.replace()?;
+        let (disk, hidden, target) = (&self.disk, &self.hidden, &self.target);
+        let replaces = disk.exists(target)?;
+        let exchanged = if replaces {
+            match disk.exchange(hidden, target) {
+                // File systems that cannot exchange names: then it cannot be undone either.
+                Err(error) if error.is_unsupported() => {
+                    disk.rename_over(hidden, target)?;
+                    false
+                }
+                done => done.map(|()| true)?,
+            }
         } else {
-            self.disk.rename_noreplace(&self.hidden, &self.target)?;
+            disk.rename_noreplace(hidden, target)?;
+            false
+        };
+        if let Err(error) = disk.sync_dir(folder(target)) {
+            if exchanged {
+                disk.exchange(hidden, target)?;
+            } else if !replaces {
+                disk.rename_noreplace(target, hidden)?;
+            }
+            return Err(error.into());
         }
-        self.file = None;
-        Ok(self.disk.sync_dir(folder(&self.target))?)
-    }
-
-    fn replace(&self) -> Result<()> {
-        self.disk.exchange(&self.hidden, &self.target)?;
-        Ok(self.disk.remove_file(&self.hidden)?)
+        // What was replaced is removed. If that fails it is tried once more when this is dropped, and
+        // then by the next writer: the new content is there.
+        if !exchanged || disk.remove_file(hidden).is_ok() {
+            self.file = None;
+        }
+        Ok(())
     }
 
     fn file(&self) -> &DiskFile {
-        self.file.as_ref().expect("only publishing closes the file, and consumes it")
+        &self.file.as_ref().expect("only publishing closes the file, and consumes it").0
     }
 
     fn drain(&mut self) -> outercore_storage::Result<()> {
@@ -209,9 +220,43 @@ mod tests {
                 Disk::with_faults(Arc::new(FaultPlan::nth(number, Fault::Error(libc_enospc()))));
             let done = put(&disk, &target, b"new");
             let found = std::fs::read(&target).unwrap();
-            assert!(found == b"new" || (done.is_err() && found == b"old"), "operation {number}");
+            assert!(found == if done.is_ok() { b"new" } else { b"old" }, "operation {number}");
             assert_eq!(names(dir.path()), ["a.csv"], "operation {number}");
         }
+    }
+
+    #[test]
+    fn what_dead_writers_left_goes_and_what_others_write_stays() {
+        let dir = tempfile::tempdir().unwrap();
+        let (target, disk) = (dir.path().join("a.csv"), Disk::new());
+        let dead = dir.path().join(format!(".a.csv.{}.tmp", "0f".repeat(16)));
+        let others = [".a.csv.1-0.tmp", ".a.csv.note.tmp", ".b.csv.tmp"];
+        let alive = Publication::begin(&disk, &target).unwrap();
+        std::fs::write(&dead, b"half").unwrap();
+        others.iter().for_each(|name| std::fs::write(dir.path().join(name), b"mine").unwrap());
+        put(&disk, &target, b"new").unwrap();
+        assert!(!dead.exists() && alive.hidden.exists());
+        assert!(others.iter().all(|name| dir.path().join(name).exists()));
+        alive.publish().unwrap();
+    }
+
+    #[test]
+    fn names_that_cannot_be_exchanged_are_renamed() {
+        let count = Arc::new(FaultPlan::count_only());
+        let dir = tempfile::tempdir().unwrap();
+        let target = dir.path().join("a.csv");
+        std::fs::write(&target, b"old").unwrap();
+        put(&Disk::with_faults(count.clone()), &target, b"new").unwrap();
+        let (mut renamed, invalid) = (0, Fault::Error(22));
+        for number in 0..count.operations() {
+            std::fs::write(&target, b"old").unwrap();
+            let plan = FaultPlan::nth(number, invalid);
+            let done = put(&Disk::with_faults(Arc::new(plan)), &target, b"new");
+            let found = std::fs::read(&target).unwrap();
+            assert!(found == if done.is_ok() { b"new" } else { b"old" }, "operation {number}");
+            renamed += usize::from(done.is_ok());
+        }
+        assert!(renamed > 0);
     }
 
     /// ENOSPC.

@@ -10,6 +10,7 @@ pub use file::DiskFile;
 
 use crate::error::{Result, StorageError};
 use crate::fault::{Fault, FaultPlan};
+use crate::hidden::random_name;
 use std::ffi::CString;
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -170,22 +171,27 @@ impl Disk {
     /// Creates a file without a name in a folder, for scratch: it goes with the process, however
     /// that ends. `prefix` begins the name that it has for a moment.
     pub fn create_unnamed(&self, folder: &Path, prefix: &str) -> Result<DiskFile> {
-        static NUMBER: AtomicU64 = AtomicU64::new(0);
-        let path = folder.join(format!(
-            "{prefix}-{}-{}",
-            std::process::id(),
-            NUMBER.fetch_add(1, Ordering::Relaxed)
-        ));
+        let path = folder.join(format!("{prefix}-{}", random_name()?));
         // One operation: no error of ours can come between the name's coming and going.
         let (file, direct) = self.run("create", &path, || {
             let mut options = OpenOptions::new();
-            let file = options
-                .read(true)
-                .write(true)
-                .create_new(true)
-                .custom_flags(libc::O_NOFOLLOW)
-                .open(&path)?;
-            std::fs::remove_file(&path)?;
+            options.read(true).write(true);
+            // Where the file system has files without a name, there is not even a moment.
+            let unnamed = options.clone().custom_flags(libc::O_TMPFILE).open(folder);
+            let file = match unnamed {
+                Err(error)
+                    if matches!(
+                        error.raw_os_error(),
+                        Some(libc::EOPNOTSUPP | libc::EISDIR | libc::EINVAL | libc::ENOENT)
+                    ) =>
+                {
+                    let file =
+                        options.create_new(true).custom_flags(libc::O_NOFOLLOW).open(&path)?;
+                    std::fs::remove_file(&path)?;
+                    file
+                }
+                done => done?,
+            };
             let direct = file::set_direct(&file, true)?;
             Ok((file, direct))
         })?;
@@ -305,6 +311,11 @@ impl Disk {
                 done => done,
             }
         })
+    }
+
+    /// Renames a file; what had the new name is replaced in the same step.
+    pub fn rename_over(&self, from: &Path, to: &Path) -> Result<()> {
+        self.run("renaming", to, || std::fs::rename(from, to))
     }
 
     /// Exchanges two names in one step.

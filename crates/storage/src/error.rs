@@ -97,6 +97,15 @@ impl StorageError {
         }
     }
 
+    /// Whether a file system says that it cannot do this, and may be able to do something simpler.
+    pub fn is_unsupported(&self) -> bool {
+        let number = match self {
+            Self::Io { source, .. } => source.raw_os_error(),
+            _ => None,
+        };
+        matches!(number, Some(libc::EINVAL | libc::ENOSYS))
+    }
+
     /// What the system said, where it said something.
     pub fn kind(&self) -> Option<io::ErrorKind> {
         match self {

@@ -4,6 +4,7 @@
 //! - [`arena`]: [`Arena`], one huge-page mapping, and [`Buffer`], an exclusive slice of one.
 //! - [`disk`]: [`Disk`] and [`DiskFile`], every synchronous file operation, counted, and failing on
 //!   purpose when asked.
+//! - [`hidden`]: names of what is being written, which no crash makes a burden.
 //! - [`fault`]: [`FaultPlan`], which operation fails, how, and how often.
 //! - [`backend`]: [`Queue`], asynchronous direct reads: `uring`, `blocking`, `memory`, each of
 //!   which may be wrapped by faults.
@@ -28,6 +29,7 @@ pub mod device;
 pub mod disk;
 pub mod error;
 pub mod fault;
+pub mod hidden;
 pub mod memory;
 pub mod named;
 pub mod pages;

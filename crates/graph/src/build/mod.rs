@@ -26,7 +26,7 @@ mod partition;
 mod radix;
 mod rankfile;
 mod relabel;
-mod removal;
+pub(crate) mod removal;
 mod rows;
 mod sample;
 mod sections;

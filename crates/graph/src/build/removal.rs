@@ -6,12 +6,14 @@
 //! is this graph's is removed.
 
 use std::{
+    borrow::Cow,
     io::ErrorKind,
     path::{Path, PathBuf},
 };
 
-use outercore_storage::{DirLock, Disk, FileKind, StorageError};
+use outercore_storage::{DirLock, Disk, FileKind, StorageError, hidden::is_random_name};
 
+use super::staging::parent;
 use crate::{
     error::{GraphError, Result},
     format::Manifest,
@@ -72,13 +74,43 @@ impl Owner {
     }
 }
 
-/// Removes the folders of builders that are gone: those whose name begins with `prefix`. What a
-/// builder does not make is left alone.
-pub(super) fn remove_leftovers(disk: &Disk, parent: &Path, prefix: &str) -> Result<()> {
-    for path in disk.list(parent)? {
-        let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
-        let suffix = name.as_deref().and_then(|name| name.strip_prefix(prefix));
-        if suffix.is_some_and(is_uuid) && is_folder(disk, &path)? {
+/// Where a graph is built that will be at `output`.
+pub(super) fn building(output: &Path, uuid: &str) -> PathBuf {
+    output.with_file_name(format!(".{}.building-{uuid}", name_of(output)))
+}
+
+/// Where a view of the graph at `output` lies.
+pub(crate) fn view_of(output: &Path, random: &str) -> PathBuf {
+    output.with_file_name(format!(".{}.view-{random}", name_of(output)))
+}
+
+fn name_of(path: &Path) -> Cow<'_, str> {
+    path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default()
+}
+
+/// Whether a hidden folder beside the graph `output` is one of its builders', a view of it, or one
+/// of the builders' of a view.
+fn is_hidden_part(name: &str, output: &str) -> bool {
+    let after = |text: &str, what: &str| {
+        let rest = text.strip_prefix('.')?.strip_prefix(output)?.strip_prefix(what)?;
+        let random = rest.get(..32).filter(|random| is_random_name(random))?;
+        Some(rest[random.len()..].to_owned())
+    };
+    let view_in_the_making = |name: &str| {
+        let rest = after(name.strip_prefix('.')?, ".view-")?;
+        rest.strip_prefix(".building-").map(is_random_name)
+    };
+    [".building-", ".view-"]
+        .iter()
+        .any(|what| after(name, what).is_some_and(|rest| rest.is_empty()))
+        || view_in_the_making(name) == Some(true)
+}
+
+/// Removes what dead processes left of the graph at `output`: folders of ours that nobody has
+/// locked.
+pub(crate) fn remove_leftovers(disk: &Disk, output: &Path) -> Result<()> {
+    for path in disk.list(&parent(output))? {
+        if is_hidden_part(&name_of(&path), &name_of(output)) && is_folder(disk, &path)? {
             match disk.lock_exclusive(&path) {
                 Ok(lock) => remove_locked(disk, &path, lock)?,
                 Err(StorageError::Locked { .. }) => {}
@@ -104,10 +136,6 @@ fn is_gone(error: &StorageError) -> bool {
 
 pub(super) fn is_folder(disk: &Disk, path: &Path) -> Result<bool> {
     Ok(disk.entry(path)?.is_some_and(|entry| entry.kind == FileKind::Folder))
-}
-
-pub(super) fn is_uuid(text: &str) -> bool {
-    text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// Removes a graph, whole or under construction: the stripes first, because the folder is what

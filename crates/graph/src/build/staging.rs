@@ -9,10 +9,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use outercore_storage::{DirLock, Disk, StorageError};
+use outercore_storage::{DirLock, Disk, StorageError, hidden::random_name};
 
 use super::{
-    removal::{Owner, STRIPE_PREFIX, STRIPES, remove_graph, remove_leftovers},
+    removal::{Owner, STRIPE_PREFIX, STRIPES, building, remove_graph, remove_leftovers},
     swap,
 };
 use crate::{
@@ -36,30 +36,11 @@ pub struct Staging {
     published: bool,
 }
 
-/// `NAME.oc` -> `.NAME.oc.building-`.
-fn prefix(output: &Path) -> String {
-    format!(
-        ".{}.building-",
-        output.file_name().map(|name| name.to_string_lossy()).unwrap_or_default()
-    )
-}
-
 pub(super) fn parent(output: &Path) -> PathBuf {
     match output.parent() {
         Some(parent) if parent != Path::new("") => parent.to_owned(),
         _ => PathBuf::from("."),
     }
-}
-
-/// 128 random bits, as hexadecimal digits.
-fn random_name() -> Result<String> {
-    let mut bytes = [0u8; 16];
-    // SAFETY: the pointer and length describe a live array of ours.
-    let got = unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), bytes.len(), 0) };
-    if got != bytes.len() as isize {
-        return Err(GraphError::Usage("the system gives no random numbers".to_owned()));
-    }
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// Whether a graph may be published at `output`.
@@ -82,14 +63,15 @@ fn check_output(disk: &Disk, output: &Path, replace: bool) -> Result<()> {
 
 /// A folder of a name that nobody has, locked. Who cleans up may take it before it is locked: then
 /// another.
-fn new_folder(disk: &Disk, parent: &Path, prefix: &str) -> Result<(String, PathBuf, DirLock)> {
+fn new_folder(disk: &Disk, output: &Path) -> Result<(String, PathBuf, DirLock)> {
     for _ in 0..ATTEMPTS {
         let uuid = random_name()?;
-        let folder = parent.join(format!("{prefix}{uuid}"));
+        let folder = building(output, &uuid);
         disk.create_dir(&folder)?;
-        match disk.lock_exclusive(&folder) {
-            Ok(lock) if disk.exists(&folder)? => return Ok((uuid, folder, lock)),
-            Ok(_) | Err(StorageError::Locked { .. }) => {}
+        let locked = disk.lock_exclusive(&folder);
+        match locked.and_then(|lock| Ok(disk.exists(&folder)?.then_some(lock))) {
+            Ok(Some(lock)) => return Ok((uuid, folder, lock)),
+            Ok(None) | Err(StorageError::Locked { .. }) => {}
             Err(error) if error.kind() == Some(ErrorKind::NotFound) => {}
             Err(error) => {
                 // Nothing more can be done about an error here.
@@ -98,7 +80,7 @@ fn new_folder(disk: &Disk, parent: &Path, prefix: &str) -> Result<(String, PathB
             }
         }
     }
-    Err(StorageError::Locked { path: parent.to_owned() }.into())
+    Err(StorageError::Locked { path: output.to_owned() }.into())
 }
 
 impl Staging {
@@ -117,10 +99,10 @@ impl Staging {
         }
         let parent = parent(output);
         disk.create_dir_all(&parent)?;
-        remove_leftovers(disk, &parent, &prefix(output))?;
+        remove_leftovers(disk, output)?;
         swap::mend(disk, output)?;
         check_output(disk, output, replace)?;
-        let (uuid, folder, lock) = new_folder(disk, &parent, &prefix(output))?;
+        let (uuid, folder, lock) = new_folder(disk, output)?;
         let mut staging = Self {
             disk: disk.clone(),
             output: output.to_owned(),

@@ -3,10 +3,10 @@
 
 use std::path::{Path, PathBuf};
 
-use outercore_storage::{Disk, StorageError};
+use outercore_storage::{Disk, hidden::is_random_name};
 
 use super::{
-    removal::{is_folder, is_uuid, remove_graph},
+    removal::{is_folder, remove_graph},
     staging::parent,
 };
 use crate::error::Result;
@@ -20,11 +20,7 @@ fn prefix(output: &Path) -> String {
 /// Exchanges two names in a folder; one of them ends in a uuid.
 pub(super) fn swap(disk: &Disk, a: &Path, b: &Path) -> outercore_storage::Result<()> {
     match disk.exchange(a, b) {
-        Err(StorageError::Io { source, .. })
-            if matches!(source.raw_os_error(), Some(libc::EINVAL | libc::ENOSYS)) =>
-        {
-            in_steps(disk, a, b)
-        }
+        Err(error) if error.is_unsupported() => in_steps(disk, a, b),
         done => done,
     }
 }
@@ -33,7 +29,7 @@ pub(super) fn swap(disk: &Disk, a: &Path, b: &Path) -> outercore_storage::Result
 fn in_steps(disk: &Disk, a: &Path, b: &Path) -> outercore_storage::Result<()> {
     let uuid_of = |path: &Path| {
         let name = path.file_name()?.to_str()?.to_owned();
-        name.rsplit('-').next().filter(|uuid| is_uuid(uuid)).map(str::to_owned)
+        name.rsplit('-').next().filter(|uuid| is_random_name(uuid)).map(str::to_owned)
     };
     // The graph is the one whose name has no uuid.
     let (graph, other) = if uuid_of(a).is_some() { (b, a) } else { (a, b) };
@@ -53,7 +49,7 @@ pub(super) fn mend(disk: &Disk, output: &Path) -> Result<()> {
     let prefix = prefix(output);
     let left = |path: &PathBuf| {
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
-        name.as_deref().and_then(|name| name.strip_prefix(&prefix)).is_some_and(is_uuid)
+        name.as_deref().and_then(|name| name.strip_prefix(&prefix)).is_some_and(is_random_name)
     };
     for path in disk.list(&parent(output))?.into_iter().filter(left) {
         if is_folder(disk, &path)? {

@@ -1,0 +1,79 @@
+//! Hidden names: what is being written has a name that nobody else takes, and is locked. The lock
+//! dies with its process, however that ends, so whoever comes later knows what to remove. Process
+//! numbers would not do: in a container every process may be number 1.
+
+use std::{
+    io::{self, ErrorKind},
+    path::{Path, PathBuf},
+};
+
+use crate::{
+    disk::{DirLock, Disk, DiskFile, FileKind},
+    error::{Result, StorageError},
+};
+
+/// How often a name is made anew when a sweep takes the file before it is locked.
+const ATTEMPTS: usize = 16;
+
+/// 128 random bits, as 32 hexadecimal digits.
+pub fn random_name() -> Result<String> {
+    let mut bytes = [0u8; 16];
+    // SAFETY: the pointer and length describe a live array of ours.
+    let got = unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), bytes.len(), 0) };
+    if got != bytes.len() as isize {
+        return Err(StorageError::io("random", Path::new(""), 0, io::Error::last_os_error()));
+    }
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// Whether a text may be a [`random_name`].
+pub fn is_random_name(text: &str) -> bool {
+    text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// Creates and locks a file beside `target`, under a hidden name.
+pub fn create_beside(disk: &Disk, target: &Path) -> Result<(PathBuf, DiskFile, DirLock)> {
+    for _ in 0..ATTEMPTS {
+        let path = target.with_file_name(format!("{}{}.tmp", prefix(target), random_name()?));
+        let file = disk.create_buffered(&path)?;
+        let locked = disk.lock_exclusive(&path);
+        match locked.and_then(|lock| Ok(disk.exists(&path)?.then_some(lock))) {
+            Ok(Some(lock)) => return Ok((path, file, lock)),
+            Ok(None) | Err(StorageError::Locked { .. }) => {}
+            Err(error) if error.kind() == Some(ErrorKind::NotFound) => {}
+            Err(error) => {
+                // Nothing more can be done about an error here.
+                let _ = disk.remove_file(&path);
+                return Err(error);
+            }
+        }
+    }
+    Err(StorageError::Locked { path: target.to_owned() })
+}
+
+/// Removes the files that writers of `target` left who are gone. What cannot be removed stays: no
+/// name of ours keeps anybody from writing.
+pub fn sweep_beside(disk: &Disk, target: &Path) {
+    let prefix = prefix(target);
+    let left = |path: &PathBuf| {
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+        let random =
+            name.as_deref().and_then(|name| name.strip_prefix(&prefix)?.strip_suffix(".tmp"));
+        random.is_some_and(is_random_name)
+    };
+    let folder = target.parent().filter(|folder| *folder != Path::new(""));
+    let found = disk.list(folder.unwrap_or(Path::new("."))).unwrap_or_default();
+    for path in found.into_iter().filter(left) {
+        let is_file = |entry: crate::disk::Entry| entry.kind == FileKind::File;
+        if let Ok(true) = disk.entry(&path).map(|entry| entry.is_some_and(is_file))
+            && let Ok(_lock) = disk.lock_exclusive(&path)
+        {
+            let _ = disk.remove_file(&path);
+        }
+    }
+}
+
+/// `a.csv` -> `.a.csv.`
+fn prefix(target: &Path) -> String {
+    format!(".{}.", target.file_name().map(|name| name.to_string_lossy()).unwrap_or_default())
+}
