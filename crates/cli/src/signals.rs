@@ -10,7 +10,7 @@ pub fn stopped() -> bool {
     SIGNAL.load(Relaxed) != 0
 }
 
-/// The exit code of a run that was stopped: 130 for SIGINT, 143 for SIGTERM.
+/// The exit code of a run that was stopped: 130 for SIGINT, 143 for SIGTERM, 129 for SIGHUP.
 pub fn exit_code() -> i32 {
     match SIGNAL.load(Relaxed) {
         0 => 128 + libc::SIGINT,
@@ -33,9 +33,22 @@ pub fn install() {
         let handler: extern "C" fn(libc::c_int) = stop;
         set(signal, handler as libc::sighandler_t);
     }
+    // Who runs it under nohup wants a closed terminal to be nothing.
+    if !is_ignored(libc::SIGHUP) {
+        let handler: extern "C" fn(libc::c_int) = stop;
+        set(libc::SIGHUP, handler as libc::sighandler_t);
+    }
     for signal in [libc::SIGPIPE, libc::SIGXFSZ] {
         set(signal, libc::SIG_IGN);
     }
+}
+
+fn is_ignored(signal: libc::c_int) -> bool {
+    // SAFETY: all zeros is a valid `sigaction`; without a new one, the call only fills the old one.
+    let mut found: libc::sigaction = unsafe { std::mem::zeroed() };
+    // SAFETY: as above; `found` outlives the call.
+    unsafe { libc::sigaction(signal, std::ptr::null(), &raw mut found) };
+    found.sa_sigaction == libc::SIG_IGN
 }
 
 fn set(signal: libc::c_int, handler: libc::sighandler_t) {

@@ -328,6 +328,36 @@ fn signals_end_a_build_in_order() {
 }
 
 #[test]
+fn signals_end_a_build_whose_input_is_idle() {
+    for (signal, code) in [(libc::SIGTERM, 143), (libc::SIGHUP, 129)] {
+        for (input, begun) in [("-", ""), ("-", "1 2\n2 3\n"), ("pipe", "")] {
+            let place = Place::new();
+            // A pipe without anybody who writes.
+            let made = Command::new("mkfifo").arg("pipe").current_dir(place.0.path()).status();
+            assert!(made.unwrap().success());
+            let mut child = command()
+                .args(["build", input, "-o", "g.oc", "--format", "text"])
+                .current_dir(place.0.path())
+                .stdin(Stdio::piped())
+                .stderr(Stdio::piped())
+                .spawn()
+                .unwrap();
+            let mut words = child.stdin.take().unwrap();
+            words.write_all(begun.as_bytes()).unwrap();
+            std::thread::sleep(Duration::from_millis(500));
+            // SAFETY: the process is our child and has not been waited for.
+            unsafe { libc::kill(child.id() as i32, signal) };
+            let begin = Instant::now();
+            let output = child.wait_with_output().unwrap();
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(output.status.code(), Some(code), "{input}: {said}");
+            assert!(begin.elapsed() < Duration::from_secs(1), "{:?}", begin.elapsed());
+            assert_eq!(place.names(), ["pipe"]);
+        }
+    }
+}
+
+#[test]
 fn reads_standard_input() {
     let place = Place::new();
     let mut child = command()

@@ -15,6 +15,7 @@ use serde_json::json;
 use crate::{
     options::Making,
     output::{self, grouped, note, print_json},
+    signals,
     switches::Switches,
 };
 
@@ -54,6 +55,7 @@ impl Build {
         let options = InputOptions {
             directed: self.making.directed(),
             vertices: self.vertices.clone(),
+            stopped: Some(signals::stopped),
             ..self.settings.0.options()
         };
         let inputs: Vec<Input> = self.inputs.iter().cloned().map(Input::from).collect();

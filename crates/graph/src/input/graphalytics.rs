@@ -40,7 +40,7 @@ pub(super) fn plan(
     let mut said = Properties::default();
     for source in &sources {
         match beside(source, "v") {
-            Some(path) => listed.push(Source::open(disk, &path)?),
+            Some(path) => listed.push(Source::open(disk, &path, None)?),
             None if !vertices.is_empty() => {}
             None => {
                 let missing = source.bare_name().with_extension("v");

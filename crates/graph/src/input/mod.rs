@@ -33,6 +33,7 @@ mod matrix_market;
 mod names;
 mod options;
 mod pairs;
+mod pipe;
 mod reader;
 mod record;
 mod source;
@@ -241,7 +242,7 @@ pub fn open(disk: &Disk, inputs: &[Input], options: &InputOptions) -> Result<Box
     let mut format = options.format;
     let mut sources = Vec::with_capacity(inputs.len());
     for input in inputs {
-        let mut source = Source::open(disk, &input.path)?;
+        let mut source = Source::open(disk, &input.path, options.stopped)?;
         let found = detect::format(&source, options.format)?;
         if let Some(first) = inputs.first().filter(|_| !sources.is_empty() && found != format) {
             let (path, name) = (first.path.display(), format.name());
@@ -258,8 +259,11 @@ pub fn open(disk: &Disk, inputs: &[Input], options: &InputOptions) -> Result<Box
         }
         sources.push(source);
     }
-    let vertices =
-        options.vertices.iter().map(|path| Source::open(disk, path)).collect::<Result<Vec<_>>>()?;
+    let vertices = options
+        .vertices
+        .iter()
+        .map(|path| Source::open(disk, path, options.stopped))
+        .collect::<Result<Vec<_>>>()?;
     let mut reader = match format {
         Format::Auto | Format::Text | Format::Csv => text::plan(sources, options, &vertices)?,
         Format::MatrixMarket => matrix_market::plan(sources, options)?,

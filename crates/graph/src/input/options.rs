@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::WeightKind;
+use super::{WeightKind, pipe::Stopped};
 
 outercore_storage::named! {
     /// The format of an edge list.
@@ -71,6 +71,8 @@ pub struct InputOptions {
     pub directed: Option<bool>,
     /// Vertex files, one id in each line: vertices that exist whether or not an edge touches them.
     pub vertices: Vec<PathBuf>,
+    /// Is asked now and then while a pipe has nothing to read.
+    pub stopped: Option<Stopped>,
 }
 
 impl InputOptions {

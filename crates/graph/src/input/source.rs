@@ -5,7 +5,7 @@
 //! kept and given out again.
 
 use std::{
-    fs::{File, Metadata},
+    fs::Metadata,
     io::{self, BufRead, BufReader, Cursor, Read},
     os::unix::fs::{FileTypeExt, MetadataExt},
     path::{Path, PathBuf},
@@ -20,6 +20,7 @@ use outercore_storage::{Disk, DiskFile, StorageError};
 use super::{
     compressed::{self, Compression},
     fault,
+    pipe::{Pipe, Stopped, is_interrupted},
 };
 use crate::error::{GraphError, InputError, Result};
 
@@ -90,8 +91,8 @@ pub(super) enum Opened {
 
 impl Source {
     /// Opens an input and looks at its beginning.
-    pub(super) fn open(disk: &Disk, path: &Path) -> Result<Self> {
-        let (mut raw, stamp) = open_raw(disk, path)?;
+    pub(super) fn open(disk: &Disk, path: &Path, stopped: Option<Stopped>) -> Result<Self> {
+        let (mut raw, stamp) = open_raw(disk, path, stopped)?;
         let consumed = Arc::new(AtomicU64::new(0));
         let counted = Counting { inner: &mut raw, count: consumed.clone() };
         let mut start = Vec::new();
@@ -268,6 +269,7 @@ impl Source {
         if self.compression == Compression::None
             || error.raw_os_error().is_some()
             || is_storage(&error)
+            || is_interrupted(&error)
         {
             return raw_error(&self.path, error);
         }
@@ -322,17 +324,21 @@ impl Stream {
 }
 
 /// Opens anything that can be read, with its stamp if it is a regular file.
-fn open_raw(disk: &Disk, path: &Path) -> Result<(Box<dyn Read + Send>, Option<Stamp>)> {
+fn open_raw(
+    disk: &Disk,
+    path: &Path,
+    stopped: Option<Stopped>,
+) -> Result<(Box<dyn Read + Send>, Option<Stamp>)> {
+    let raw_error = |error| raw_error(path, error);
     if path == Path::new("-") {
-        return Ok((Box::new(io::stdin()), None));
+        return Ok((Box::new(Pipe::standard_input(stopped).map_err(raw_error)?), None));
     }
-    let kind = std::fs::metadata(path).map_err(|error| raw_error(path, error))?.file_type();
+    let kind = std::fs::metadata(path).map_err(raw_error)?.file_type();
     if kind.is_dir() {
         return Err(fault(path, "this is a folder, not an edge list", "name the files in it"));
     }
     if kind.is_fifo() || kind.is_char_device() {
-        let file = File::open(path).map_err(|error| raw_error(path, error))?;
-        return Ok((Box::new(file), None));
+        return Ok((Box::new(Pipe::open(path, stopped).map_err(raw_error)?), None));
     }
     if !kind.is_file() {
         return Err(fault(path, "this is neither a file nor a pipe", ""));
@@ -368,6 +374,9 @@ fn is_storage(error: &io::Error) -> bool {
 
 /// What the system said of an input: the user's fault if there is no such file, else the device's.
 fn raw_error(path: &Path, error: io::Error) -> GraphError {
+    if is_interrupted(&error) {
+        return GraphError::Cancelled;
+    }
     if is_storage(&error) {
         return match error.downcast::<StorageError>() {
             Ok(storage) => storage.into(),
