@@ -3,10 +3,14 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use outercore_algorithms::{NAMES, Source};
-use outercore_engine::{EngineError, RunConfig};
+use outercore_engine::{
+    CrossIteration, EngineError, IterationReport, MemoryModel, ReadPolicy, RunConfig, RunProgress,
+    Silent as Unwatched,
+};
 use outercore_graph::{BuildOptions, Fault, GraphError, Silent};
 use outercore_storage::{Disk, StorageError};
 use outercore_testing::{
@@ -31,7 +35,8 @@ fn config() -> RunConfig {
 /// A whole run, as its user sees it.
 fn answer(graph: &Path, name: &str, ids: Ids) -> Result<Answer, EngineError> {
     let sources = [0, 1, 2].map(|vertex| Source::Key(ids.key(vertex)));
-    run_opened(&Disk::new(), graph, name, &request(name, &sources), &config())
+    let request = request(name, &sources);
+    run_opened(&Disk::new(), graph, name, &request, (&config(), &Unwatched))
 }
 
 impl Scene {
@@ -181,6 +186,71 @@ fn damages(content: &[u8], other: Option<&Vec<u8>>) -> Vec<(&'static str, Vec<u8
     }
     forms.retain(|(_, damaged)| damaged != content);
     forms
+}
+
+/// Flips a bit of a file after the first iteration.
+struct Flips<'f> {
+    file: &'f Path,
+    content: &'f [u8],
+    bit: usize,
+    done: AtomicBool,
+}
+
+impl RunProgress for Flips<'_> {
+    fn iteration(&self, _: &IterationReport) {
+        if !self.done.swap(true, Relaxed) {
+            let mut content = self.content.to_vec();
+            content[self.bit / 8] ^= 1 << (self.bit % 8);
+            std::fs::write(self.file, content).unwrap();
+        }
+    }
+
+    fn cancelled(&self) -> bool {
+        false
+    }
+}
+
+/// What was right when it was first read, and is damaged when it is read again: found, if it is
+/// read again. Nothing is kept in memory of edges here.
+#[test]
+fn bits_that_change_during_a_run() {
+    let scene = Scene::new(Ids::Zero, options());
+    let mut random = Random::new(8);
+    let (mut found, mut ways) = (0, 0);
+    for name in ["pagerank", "components", "label-propagation", "diameter", "bfs"] {
+        for file in ["grid.words", "out.adjacency", "in.adjacency", "out.index", "out.degrees"] {
+            for read in [ReadPolicy::Full, ReadPolicy::OnDemand] {
+                let config = RunConfig {
+                    model: Some(MemoryModel::FullyExternal),
+                    cross_iteration: CrossIteration::Off,
+                    sub_blocks: false,
+                    read,
+                    ..config()
+                };
+                let content = &scene.files[Path::new(file)];
+                let bit = random.below(content.len() as u64 * 8) as usize;
+                let what = format!("{name}, bit {bit} of {file} in a run, {read:?}");
+                let (path, done) = (scene.graph().join(file), AtomicBool::new(false));
+                let flips = Flips { file: &path, content, bit, done };
+                let sources = [Source::Key(scene.ids.key(0))];
+                let request = request(name, &sources);
+                let run = |progress: &dyn RunProgress| {
+                    run_opened(&Disk::new(), &scene.graph(), name, &request, (&config, progress))
+                };
+                let (right, end) = (run(&Unwatched).unwrap(), run(&flips));
+                std::fs::write(&path, content).unwrap();
+                ways += 1;
+                match end {
+                    Ok(answer) => assert!(answer == right, "{what}: a wrong answer"),
+                    Err(EngineError::Graph(GraphError::Storage(StorageError::Checksum {
+                        ..
+                    }))) => found += 1,
+                    Err(error) => panic!("{what}: {error}"),
+                }
+            }
+        }
+    }
+    assert!(found * 8 > ways, "what runs read again is verified again: {found} of {ways}");
 }
 
 #[test]

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use outercore_algorithms::{NAMES, Source};
-use outercore_engine::{EngineError, IoBackend, MemoryModel, ReadPolicy, RunConfig};
+use outercore_engine::{
+    EngineError, IoBackend, MemoryModel, ReadPolicy, RunConfig, RunProgress, Silent,
+};
 use outercore_graph::{BuildOptions, GraphError};
 use outercore_storage::{Disk, Fault, FaultPlan, StorageError};
 use outercore_testing::{
@@ -90,7 +92,8 @@ impl Asked<'_> {
     fn answer(&self, disk: &Disk) -> Result<Answer, EngineError> {
         let sources = [0, 1, 2].map(|vertex| Source::Key(self.scene.ids.key(vertex)));
         let request = request(self.name, &sources);
-        run_opened(disk, &self.scene.graph(), self.name, &request, self.config)
+        let watched = (self.config, &Silent as &dyn RunProgress);
+        run_opened(disk, &self.scene.graph(), self.name, &request, watched)
     }
 
     /// The answer, or none after an error that says what failed.

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use outercore_algorithms::{Request, Source, by_name};
 use outercore_engine::{
-    Cell, Column, EngineError, Figure, Meaning, MemoryModel, Outcome, RunConfig, Silent,
+    Cell, Column, EngineError, Figure, Meaning, MemoryModel, Outcome, RunConfig, RunProgress,
+    Silent,
 };
 use outercore_graph::Graph;
 use outercore_storage::{Disk, HugePages};
@@ -112,10 +113,10 @@ pub fn run_opened(
     path: &Path,
     name: &str,
     request: &Request,
-    config: &RunConfig,
+    (config, progress): (&RunConfig, &dyn RunProgress),
 ) -> Result<BTreeMap<String, Vec<String>>, EngineError> {
     let graph = Graph::open(disk, path)?;
-    let outcome = by_name(name, request)?.run(&graph, config, &Silent)?;
+    let outcome = by_name(name, request)?.run(&graph, config, progress)?;
     let mut columns = Vec::new();
     for column in outcome.columns {
         columns.push(column.into_memory()?);
