@@ -27,7 +27,7 @@ use crate::{
     error::Result,
     exchange::{Exchange, Record},
     session::Session,
-    state::{Block, VertexArray, Window, cut},
+    state::{VertexArray, Window},
 };
 
 /// Vertices of a part in parallel steps.
@@ -161,12 +161,10 @@ pub fn join(
     room: u64,
     before: impl FnOnce(Trees<true>) -> Result<bool>,
 ) -> Result<VertexArray<u32>> {
-    if labels.is_empty() {
+    if labels.len() == 0 {
         return Ok(labels);
     }
-    let most = cut(labels.bounds(), room / 4).windows(2).map(|pair| pair[1] - pair[0]).max();
-    let mut window = Window::of(&mut labels, most.unwrap_or(0), session.config.huge_pages)?;
-    let windows = window.windows(&labels, room / 4);
+    let (mut window, windows) = Window::of(&mut labels, room / 4, session.config.huge_pages)?;
     if let [first, end] = windows[..] {
         window.turn_to(first..end);
         let trees = Trees::<true>::alone(session, &window);
@@ -226,7 +224,7 @@ fn by_windows(
 
 /// From the first window to the last: every vertex gets the label of what it hangs from.
 fn look_up(labels: &VertexArray<u32>, windows: &[u64]) -> Result<()> {
-    let mut block = Block::new(labels.widest())?;
+    let mut block = labels.block()?;
     for interval in 0..labels.intervals() {
         let begun = labels.bounds()[interval];
         let first = windows[windows.partition_point(|&bound| bound <= begun) - 1] as u32;

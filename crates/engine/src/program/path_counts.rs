@@ -167,7 +167,12 @@ impl<'s, W: AtomicItem, const L: usize> Search<'s, W, L> {
     /// The levels of a vertex.
     #[inline(always)]
     fn levels(&self, vertex: u64) -> u64 {
-        W::load(&self.levels[vertex as usize]).bits() | Self::BEYOND
+        Self::of_word(&self.levels[vertex as usize])
+    }
+
+    #[inline(always)]
+    fn of_word(word: &W::Cell) -> u64 {
+        W::load(word).into() | Self::BEYOND
     }
 
     #[inline(always)]
@@ -213,10 +218,7 @@ impl<'s, W: AtomicItem, const L: usize> Search<'s, W, L> {
     fn members(&self, group: u64, level: u64) -> u64 {
         let first = group as usize * 64;
         let words = self.levels[first..(first + 64).min(self.levels.len())].iter().rev();
-        words.fold(0, |bits, word| {
-            let levels = W::load(word).bits() | Self::BEYOND;
-            bits << 1 | u64::from(Self::has(levels, level))
-        })
+        words.fold(0, |bits, word| bits << 1 | u64::from(Self::has(Self::of_word(word), level)))
     }
 
     /// Hands every vertex to `work`, on all workers.

@@ -42,12 +42,13 @@ impl<T: Pod + Copy> Appender<T> {
         let steps = (0..vertices).step_by(INTERVAL as usize);
         let bounds: Vec<u64> = steps.chain([vertices]).collect();
         let array = VertexArray::create(scratch, bounds, &mut room)?;
-        Ok(Self { block: Block::new(array.widest())?, array, written: 0, filled: 0 })
+        let block = Block::new(vertices.min(INTERVAL) as usize)?;
+        Ok(Self { array, block, written: 0, filled: 0 })
     }
 
     /// Appends an item.
     pub fn push(&mut self, item: T) -> Result<()> {
-        self.block.all()[self.filled] = item;
+        self.block.items(self.filled + 1)[self.filled] = item;
         self.filled += 1;
         if self.filled == self.array.items(self.written) {
             self.array.store(self.written, &mut self.block)?;

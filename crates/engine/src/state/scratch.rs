@@ -22,9 +22,9 @@ use crate::{
 /// Where the scratch files of a run are made, and where useful bytes of them are counted.
 #[derive(Clone)]
 pub struct Scratch {
-    pub(super) disk: Disk,
-    folder: PathBuf,
-    pub(super) counters: Arc<Counters>,
+    pub(crate) disk: Disk,
+    pub(crate) folder: PathBuf,
+    pub(crate) counters: Arc<Counters>,
 }
 
 impl Scratch {

@@ -41,10 +41,7 @@ fn walked(array: &mut VertexArray<u64>) -> Result<Vec<Vec<u64>>> {
     block.items(array.items(3)).reverse();
     array.store(3, &mut block)?;
     seen.push(array.gather(&[12_000, 3_000, 0, 8_999, 3_001, 12_000])?);
-    array.for_each_interval(|first, items| {
-        seen.push([&[first], items].concat());
-        Ok(())
-    })?;
+    array.for_each_interval(|first, items| seen.push([&[first], items].concat()))?;
     // What was shown last is not what it was.
     array.write(4, &mut block, |items| items.fill(9))?;
     array.for_each(|vertex, &item| seen.push(vec![vertex, item]))?;
@@ -57,8 +54,7 @@ fn walked(array: &mut VertexArray<u64>) -> Result<Vec<Vec<u64>>> {
 
 /// A window of two intervals, where the array is not in memory.
 fn windowed(array: &mut VertexArray<u64>, seen: &mut Vec<Vec<u64>>) -> Result<()> {
-    let mut window = Window::of(array, 9_000, HugePages::Off)?;
-    let windows = window.windows(array, 9_000);
+    let (mut window, windows) = Window::of(array, 9_000, HugePages::Off)?;
     for pair in windows.windows(2) {
         window.bring(array, pair[0]..pair[1])?;
         for vertex in pair[0]..pair[1] {

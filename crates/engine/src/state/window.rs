@@ -15,19 +15,28 @@ use crate::{error::Result, plan::Planner, session::Session};
 /// Cuts intervals with these bounds into windows of at most `most` vertices, or of one interval;
 /// returns the windows' bounds.
 pub(crate) fn cut(bounds: &[u64], most: u64) -> Vec<u64> {
-    let (mut windows, mut begun) = (vec![0], 0);
+    let mut windows = vec![0];
     for pair in bounds.windows(2) {
+        let begun = windows[windows.len() - 1];
         if pair[1] - begun > most && pair[0] > begun {
             windows.push(pair[0]);
-            begun = pair[0];
         }
     }
     windows.extend(bounds.last().filter(|&&last| last > 0));
     windows
 }
 
-/// An item that workers can change at the same time.
-pub trait AtomicItem: Pod + Copy + Ord + Send + Sync {
+/// Puts an item into all of these cells, on all workers.
+pub(super) fn fill<T: AtomicItem>(session: &Session, cells: &[T::Cell], item: T) {
+    let part = |(): &mut (), part: Range<u64>| {
+        let part = &cells[part.start as usize..part.end as usize];
+        part.iter().for_each(|cell| T::store(cell, item));
+    };
+    session.workers.over(cells.len() as u64, 1 << 16, |_| (), part);
+}
+
+/// An item that workers can change at the same time, and a number of 64 bits at most.
+pub trait AtomicItem: Pod + Copy + Ord + Send + Sync + Into<u64> {
     /// Its cell.
     type Cell: Pod + Send + Sync;
     /// What a cell holds.
@@ -40,8 +49,6 @@ pub trait AtomicItem: Pod + Copy + Ord + Send + Sync {
     fn cells(items: HugeVec<Self>) -> HugeVec<Self::Cell>;
     /// Cells as items.
     fn items(cells: HugeVec<Self::Cell>) -> HugeVec<Self>;
-    /// The item as a number of 64 bits.
-    fn bits(self) -> u64;
     /// The item whose bits are the lowest of a number.
     fn of_bits(bits: u64) -> Self;
 }
@@ -67,10 +74,6 @@ macro_rules! atomic_item {
             }
             fn items(cells: HugeVec<$cell>) -> HugeVec<$item> {
                 cells.into_plain()
-            }
-            #[inline(always)]
-            fn bits(self) -> u64 {
-                self.into()
             }
             #[inline(always)]
             fn of_bits(bits: u64) -> $item {
@@ -110,38 +113,30 @@ impl<T: AtomicItem> Window<T> {
         item: T,
     ) -> Result<(Self, Vec<u64>)> {
         let most = (Self::SMALLEST + session.decision().share(1)) / size_of::<T>() as u64;
-        let windows = cut(array.bounds(), if array.rest.is_some() { most } else { u64::MAX });
-        let widest = windows.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);
-        let mut window = Self::of(array, widest, session.config.huge_pages)?;
-        if window.block.is_some() {
-            window.fresh = Some((item, vec![true; array.intervals()]));
-        } else {
-            let cells = window.cells();
-            let fill = |(): &mut (), part: Range<u64>| {
-                let part = &cells[part.start as usize..part.end as usize];
-                part.iter().for_each(|cell| T::store(cell, item));
-            };
-            session.workers.over(cells.len() as u64, 1 << 16, |_| (), fill);
+        let (mut window, windows) = Self::of(array, most, session.config.huge_pages)?;
+        match window.block {
+            Some(_) => window.fresh = Some((item, vec![true; array.intervals()])),
+            None => fill(session, window.cells(), item),
         }
         Ok((window, windows))
     }
 
-    /// Room for at most `most` vertices of `array`, still empty. Of an array in memory it takes
-    /// that memory, and has all vertices, until it is given back.
-    pub(crate) fn of(array: &mut VertexArray<T>, most: u64, huge: HugePages) -> Result<Self> {
-        if let Some(memory) = array.take_memory()? {
-            let vertices = 0..memory.len() as u64;
-            return Ok(Self { cells: T::cells(memory), vertices, block: None, fresh: None });
-        }
-        let block = Some(Block::new(array.widest())?);
-        let cells = HugeVec::zeroed(most as usize, huge)?;
-        Ok(Self { cells, vertices: 0..0, block, fresh: None })
-    }
-
-    /// The bounds of windows of at most `most` vertices of `array`; of an array in memory one with
-    /// all.
-    pub(crate) fn windows(&self, array: &VertexArray<T>, most: u64) -> Vec<u64> {
-        cut(array.bounds(), if self.block.is_some() { most } else { u64::MAX })
+    /// Room for windows of at most `most` vertices of `array`, still empty; and their bounds. Of an
+    /// array in memory it takes that memory, and has all vertices, until it is given back.
+    pub(crate) fn of(
+        array: &mut VertexArray<T>,
+        most: u64,
+        huge: HugePages,
+    ) -> Result<(Self, Vec<u64>)> {
+        let windows = cut(array.bounds(), if array.rest.is_some() { most } else { u64::MAX });
+        let (cells, vertices, block) = match array.take_memory()? {
+            Some(memory) => (T::cells(memory), 0..array.len() as u64, None),
+            None => {
+                let widest = windows.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);
+                (HugeVec::zeroed(widest as usize, huge)?, 0..0, Some(array.block()?))
+            }
+        };
+        Ok((Self { cells, vertices, block, fresh: None }, windows))
     }
 
     /// Its vertices.
@@ -181,28 +176,6 @@ impl<T: AtomicItem> Window<T> {
         self.vertices = vertices;
     }
 
-    /// Has these vertices from now on, with their items from `array`. The ones that it had stay as
-    /// the array knows them.
-    fn load(&mut self, array: &VertexArray<T>, vertices: Range<u64>) -> Result<()> {
-        self.turn_to(vertices);
-        let Self { cells, vertices, block: Some(block), fresh } = self else { return Ok(()) };
-        for interval in array.within(vertices) {
-            if let Some((item, fresh)) = fresh
-                && std::mem::take(&mut fresh[interval])
-            {
-                let at = (array.bounds()[interval] - vertices.start) as usize;
-                let cells = &cells[at..at + array.items(interval)];
-                cells.iter().for_each(|cell| T::store(cell, *item));
-                continue;
-            }
-            array.read(interval, block, |items| {
-                let at = (array.bounds()[interval] - vertices.start) as usize;
-                cells[at..].iter().zip(items).for_each(|(cell, &item)| T::store(cell, item));
-            })?;
-        }
-        Ok(())
-    }
-
     /// Stores the items in `array`.
     pub(crate) fn store(&mut self, array: &VertexArray<T>) -> Result<()> {
         let Self { cells, vertices, block: Some(block), .. } = self else { return Ok(()) };
@@ -221,9 +194,24 @@ impl<T: AtomicItem> Window<T> {
             return Ok(0);
         }
         let moved = vertices.end - vertices.start + self.vertices.end - self.vertices.start;
+        let moved = moved * size_of::<T>() as u64;
         self.store(array)?;
-        self.load(array, vertices)?;
-        Ok(moved * size_of::<T>() as u64)
+        self.turn_to(vertices);
+        let Self { cells, vertices, block: Some(block), fresh } = self else { return Ok(moved) };
+        for interval in array.within(vertices) {
+            let at = (array.bounds()[interval] - vertices.start) as usize;
+            let cells = &cells[at..at + array.items(interval)];
+            let take = |(item, fresh): &mut (T, Vec<bool>)| {
+                std::mem::take(&mut fresh[interval]).then_some(*item)
+            };
+            match fresh.as_mut().and_then(take) {
+                Some(item) => cells.iter().for_each(|cell| T::store(cell, item)),
+                None => array.read(interval, block, |items| {
+                    cells.iter().zip(items).for_each(|(cell, &item)| T::store(cell, item));
+                })?,
+            }
+        }
+        Ok(moved)
     }
 
     /// Gives an array in memory its items back; of another one, stores what it has.
