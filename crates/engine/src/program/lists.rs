@@ -19,54 +19,37 @@ use crate::{
     error::{EngineError, Result},
     frontier::Frontier,
     plan::{Planner, Resource},
-    session::{OpenSection, Session},
+    session::Session,
 };
 
 /// Vertices of a window of an index that slides.
-const WINDOW: u64 = 1 << 18;
+pub(super) const WINDOW: u64 = 1 << 18;
 
 /// The adjacency lists of a run.
 #[derive(Clone, Debug)]
 pub struct Lists {
-    directions: Vec<Direction>,
-    weighted: bool,
-    slides: bool,
-    heads: bool,
-    cached: bool,
+    pub(super) directions: &'static [Direction],
+    /// With the weights of the edges.
+    pub(super) weighted: bool,
+    /// While values are on storage, a window of the index is in memory that slides along: memory
+    /// does not grow with the graph, and degrees are not known.
+    pub(super) slides: bool,
+    /// With the first incoming neighbor of each vertex.
+    pub(super) heads: bool,
+    /// Some of them may stay in memory.
+    pub(super) cached: bool,
 }
 
 impl Lists {
     /// Lists along edges of these directions. In an undirected graph all directions are one.
-    pub fn along(directions: &[Direction]) -> Self {
-        let [weighted, slides, heads] = [false; 3];
-        Self { directions: directions.to_vec(), weighted, slides, heads, cached: true }
-    }
-
-    /// With the weights of the edges.
-    pub(crate) fn weighted(self) -> Self {
-        Self { weighted: true, ..self }
-    }
-
-    /// While values are on storage, a window of the index is in memory that slides along: memory
-    /// does not grow with the graph, and degrees are not known.
-    pub(crate) fn sliding(self) -> Self {
-        Self { slides: true, ..self }
-    }
-
-    /// With the first incoming neighbor of each vertex.
-    pub(crate) fn first_neighbors(self) -> Self {
-        Self { heads: true, ..self }
-    }
-
-    /// None of them stays in memory.
-    pub(crate) fn uncached(self) -> Self {
-        Self { cached: false, ..self }
+    pub fn along(directions: &'static [Direction]) -> Self {
+        Self { directions, weighted: false, slides: false, heads: false, cached: true }
     }
 
     /// The directions that the graph has lists of.
     fn distinct(&self, graph: &Graph, algorithm: &str) -> Result<Vec<Direction>> {
         let mut distinct = Vec::new();
-        for &direction in &self.directions {
+        for &direction in self.directions {
             let rows = graph.rows(direction).ok_or_else(|| {
                 EngineError::Usage(format!(
                     "{algorithm} needs the incoming edges, and the graph was built with \
@@ -84,7 +67,7 @@ impl Lists {
 impl Resource for Lists {
     type Opened = OpenLists;
 
-    fn declare<'a>(&self, planner: &mut Planner<'a>) -> Result<()> {
+    fn declare(&self, planner: &mut Planner) -> Result<()> {
         let graph = planner.job().graph;
         let (vertices, whole) = (graph.connected(), Rows::index_bytes(graph));
         let external = if self.slides {
@@ -113,20 +96,22 @@ impl Resource for Lists {
         let (graph, decision) = (session.graph, session.decision());
         let directions = self.distinct(graph, "a run")?;
         let cache = decision.share(self.cached.into()) / directions.len() as u64;
-        let mut sides = Vec::new();
-        for &direction in &directions {
-            let sections = sections(session, direction, self.weighted);
-            sides.push(match (decision.is_external(), self.slides) {
+        let external = decision.is_external();
+        let side = |&direction: &Direction| {
+            let sections = session.sections(&Rows::sections(direction, self.weighted));
+            Ok(match (external, self.slides) {
                 (false, _) => Side::Whole(Rows::load(session, sections, cache)?),
                 (true, false) => Side::Whole(Rows::load_narrow(session, sections, cache)?),
                 (true, true) => Side::Sliding(Mutex::new(Rows::sliding(session, sections, cache)?)),
-            });
-        }
-        let heads = match (self.heads, decision.is_external()) {
-            (false, _) => None,
-            (true, false) => Some(Heads::load(session, &session.section(&Heads::section(graph)))?),
-            (true, true) => Some(Heads::stored(session, session.section(&Heads::section(graph)))),
+            })
         };
+        let sides = directions.iter().map(side).collect::<Result<_>>()?;
+        let heads = self.heads.then(|| session.section(&Heads::section(graph)));
+        let heads = heads.map(|section| match external {
+            false => Heads::load(session, &section),
+            true => Ok(Heads::stored(session, section)),
+        });
+        let heads = heads.transpose()?;
         Ok(OpenLists { directions, sides, heads })
     }
 }
@@ -135,40 +120,28 @@ impl Resource for Lists {
 pub struct OpenLists {
     directions: Vec<Direction>,
     sides: Vec<Side>,
-    heads: Option<Heads>,
+    /// The first neighbors, where they were declared.
+    pub(super) heads: Option<Heads>,
 }
 
 /// The lists of one direction.
-enum Side {
+pub(super) enum Side {
     /// The index of all vertices is in memory.
     Whole(Rows),
     /// That of a window is.
     Sliding(Mutex<Rows>),
 }
 
-/// The sections of the lists of one direction, which the plan declared.
-fn sections(session: &Session, direction: Direction, weighted: bool) -> Vec<OpenSection> {
-    let names = Rows::sections(direction, weighted);
-    names.iter().map(|name| session.section(name)).collect()
-}
-
 impl OpenLists {
-    /// Lists of one direction beside what was planned for, with a window of the index that slides.
-    pub(crate) fn sliding(session: &Session, direction: Direction) -> Result<Self> {
-        let rows = Rows::sliding(session, sections(session, direction, false), 0)?;
-        let sides = vec![Side::Sliding(Mutex::new(rows))];
-        Ok(Self { directions: vec![direction], sides, heads: None })
-    }
-
-    /// Bytes of memory of such lists.
-    pub(crate) fn sliding_bytes(graph: &Graph) -> u64 {
-        Rows::window_bytes(WINDOW.min(graph.connected()))
-    }
-
-    /// The same with an index of all vertices, about a byte for each.
-    pub(crate) fn narrow(session: &Session, direction: Direction) -> Result<Self> {
-        let rows = Rows::load_narrow(session, sections(session, direction, false), 0)?;
-        Ok(Self { directions: vec![direction], sides: vec![Side::Whole(rows)], heads: None })
+    /// Lists of one direction beside what was planned for: with a window of the index that slides,
+    /// or with an index of all vertices, about a byte for each.
+    pub(super) fn beside(session: &Session, direction: Direction, slides: bool) -> Result<Self> {
+        let sections = session.sections(&Rows::sections(direction, false));
+        let side = match slides {
+            true => Side::Sliding(Mutex::new(Rows::sliding(session, sections, 0)?)),
+            false => Side::Whole(Rows::load_narrow(session, sections, 0)?),
+        };
+        Ok(Self { directions: vec![direction], sides: vec![side], heads: None })
     }
 
     /// The index of each direction; if it slides, its window has `vertex` from now on.
@@ -198,36 +171,22 @@ impl OpenLists {
     pub fn all<'l>(&'l self, session: &'l Session<'l>) -> Along<'l> {
         Along::of(session, &self.sides)
     }
-
-    /// The first neighbors, where they were declared.
-    pub(crate) fn heads(&self) -> Option<&Heads> {
-        self.heads.as_ref()
-    }
 }
 
 /// Lists of one direction or of several, of all vertices or of some.
 #[derive(Clone)]
 pub struct Along<'l> {
-    session: &'l Session<'l>,
-    sides: &'l [Side],
-    vertices: Range<u64>,
-    ordered: bool,
+    pub(super) session: &'l Session<'l>,
+    pub(super) sides: &'l [Side],
+    pub(super) vertices: Range<u64>,
+    /// Lists come in ascending order of their vertices, to one worker: for sums whose order
+    /// matters.
+    pub(super) ordered: bool,
 }
 
 impl<'l> Along<'l> {
     fn of(session: &'l Session<'l>, sides: &'l [Side]) -> Self {
         Self { session, sides, vertices: 0..session.graph.connected(), ordered: false }
-    }
-
-    /// Only those of these vertices.
-    pub(crate) fn within(self, vertices: Range<u64>) -> Self {
-        Self { vertices, ..self }
-    }
-
-    /// Lists come in ascending order of their vertices, to one worker: for sums whose order
-    /// matters.
-    pub(crate) fn ordered(self) -> Self {
-        Self { ordered: true, ..self }
     }
 
     /// Edges of all vertices.
@@ -250,13 +209,10 @@ impl<'l> Along<'l> {
 
     /// Edges of the members of a set.
     pub fn edges_of(&self, members: &Frontier) -> u64 {
-        let sums = self.session.workers.over(
-            members.len(),
-            1 << 16,
-            |_| 0,
-            |sum, range| *sum += members.iter(range).map(|vertex| self.degree(vertex)).sum::<u64>(),
-        );
-        sums.into_iter().sum()
+        let add = |sum: &mut u64, range| {
+            *sum += members.iter(range).map(|vertex| self.degree(vertex)).sum::<u64>()
+        };
+        self.session.workers.over(members.len(), 1 << 16, |_| 0, add).into_iter().sum()
     }
 
     /// Bounds of at most `count` parts of the vertices that have about equally many edges in the

@@ -18,7 +18,7 @@ mod traversal;
 mod vertex;
 
 pub use delta_stepping::{DeltaStepping, Lengths};
-pub use edge_scan::{EdgeScan, OpenSomeEdges, SomeEdges};
+pub use edge_scan::{EdgeScan, SomeEdges};
 pub use lists::{Along, Lists};
 pub use neighborhood::{Batch, Neighborhoods, OpenNeighborhoods};
 pub use path_counts::PathCounts;

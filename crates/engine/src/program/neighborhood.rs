@@ -13,7 +13,7 @@ use std::{
 use outercore_graph::{Direction, Graph, Order};
 use outercore_storage::{HugePages, HugeVec};
 
-use super::lists::{Lists, OpenLists};
+use super::lists::{Along, Lists, OpenLists};
 use crate::{
     edges::rows::Rows,
     error::Result,
@@ -77,8 +77,8 @@ impl Neighborhoods {
     }
 
     fn lists(self) -> Lists {
-        let lists = Lists::along(&[Direction::Out, Direction::In]).sliding();
-        if self == Neighborhoods::All { lists } else { lists.uncached() }
+        let lists = Lists::along(&[Direction::Out, Direction::In]);
+        Lists { slides: true, cached: self == Neighborhoods::All, ..lists }
     }
 
     /// Bytes of a batch of so many entries.
@@ -96,7 +96,7 @@ impl Neighborhoods {
 impl Resource for Neighborhoods {
     type Opened = OpenNeighborhoods;
 
-    fn declare<'a>(&self, planner: &mut Planner<'a>) -> Result<()> {
+    fn declare(&self, planner: &mut Planner) -> Result<()> {
         let graph = planner.job().graph;
         self.lists().declare(planner)?;
         let least = [false, true].map(|external| self.entries(graph, external, 0));
@@ -180,7 +180,8 @@ impl OpenNeighborhoods {
         let smaller = self.kept == Neighborhoods::Smaller;
         for (direction, batch) in [Direction::Out, Direction::In].into_iter().zip(&self.batch) {
             let expected = u64::from(batch.starts[(self.vertices.end - first) as usize]);
-            self.lists.along(session, direction).within(self.vertices.clone()).for_each(
+            let lists = self.lists.along(session, direction);
+            Along { vertices: self.vertices.clone(), ..lists }.for_each(
                 expected,
                 |_| u64::MAX,
                 |_| (),

@@ -47,7 +47,7 @@ impl Search {
         let graph = job.graph;
         let pulls = graph.rows(Direction::In).is_some();
         let lists = if pulls {
-            Lists::along(&[Direction::Out, Direction::In]).first_neighbors()
+            Lists { heads: true, ..Lists::along(&[Direction::Out, Direction::In]) }
         } else {
             Lists::along(&[Direction::Out])
         };
@@ -63,7 +63,7 @@ impl Search {
     /// Searches along edges of both directions, which find levels alone. Each search is an
     /// iteration of the report.
     pub fn undirected(job: Job) -> Self {
-        let lists = Lists::along(&[Direction::Out, Direction::In]).sliding();
+        let lists = Lists { slides: true, ..Lists::along(&[Direction::Out, Direction::In]) };
         let levels = Levels { parents: false, records: job.graph.connected(), weight: 1 };
         Self { lists, levels, undirected: true, pulls: true, scans: false }
     }
@@ -72,7 +72,7 @@ impl Search {
 impl Resource for Search {
     type Opened = OpenSearch;
 
-    fn declare<'a>(&self, planner: &mut Planner<'a>) -> Result<()> {
+    fn declare(&self, planner: &mut Planner) -> Result<()> {
         let frontiers = 3 * Frontier::bytes(planner.job().graph.connected());
         self.levels.declare(planner)?;
         planner.memory("frontiers", [frontiers, frontiers]);
@@ -315,7 +315,7 @@ impl<'l> OneLevel<'l> {
     /// for which it does not answer.
     fn pull(&self, unexplored: u64) -> Result<Vec<Part>> {
         let search = self.search;
-        let Some(heads) = search.lists.heads() else {
+        let Some(heads) = &search.lists.heads else {
             let lists = search.lists.all(self.session);
             let wanted = |group| search.unvisited.word(group);
             return lists.for_each(

@@ -153,23 +153,18 @@ impl OpenLevels {
             Self::Logs(logs) => return replay(logs, session, state()?, visit),
         };
         let bounds = &session.graph.grid()?.intervals;
-        let results = session.workers.over(
-            bounds.len().saturating_sub(1) as u64,
+        let count = bounds.len().saturating_sub(1) as u64;
+        session.workers.try_over(
+            count,
             1,
             |_| state(),
-            |result, intervals| {
-                for at in intervals.start as usize..intervals.end as usize {
-                    let place = bounds[at] as usize..bounds[at + 1] as usize;
-                    let parents = parents.get(place.clone()).unwrap_or_default();
-                    if let Ok(state) = result
-                        && let Err(error) = visit(state, at, &levels[place], parents)
-                    {
-                        *result = Err(error);
-                    }
-                }
+            |state, interval| {
+                let at = interval.start as usize;
+                let place = bounds[at] as usize..bounds[at + 1] as usize;
+                let parents = parents.get(place.clone()).unwrap_or_default();
+                visit(state, at, &levels[place], parents)
             },
-        );
-        results.into_iter().collect()
+        )
     }
 
     /// Levels and parents.
