@@ -144,15 +144,24 @@ impl OpenLists {
         Ok(Self { directions: vec![direction], sides: vec![side], heads: None })
     }
 
-    /// The index of each direction; if it slides, its window has `vertex` from now on.
-    pub(crate) fn index_at(&mut self, session: &Session, vertex: u64) -> Result<Vec<&RowIndex>> {
-        self.sides.iter_mut().map(|side| side.index_at(session, vertex)).collect()
-    }
-
-    /// The edges of a vertex, which is in the window of an index that slides from now on.
-    pub(crate) fn degree_at(&mut self, session: &Session, vertex: u64) -> Result<u64> {
-        self.sides.iter_mut().try_fold(0, |sum, side| {
-            Ok(sum + u64::from(side.index_at(session, vertex)?.degree(vertex)))
+    /// The index of each direction; if it slides, its window has `vertex` from now on, if there is
+    /// such a vertex.
+    pub(super) fn indexes_at(
+        &mut self,
+        session: &Session,
+        vertex: u64,
+    ) -> impl Iterator<Item = Result<&RowIndex>> {
+        self.sides.iter_mut().map(move |side| {
+            let rows = match side {
+                Side::Whole(rows) => rows,
+                Side::Sliding(rows) => rows.get_mut().unwrap_or_else(PoisonError::into_inner),
+            };
+            let total = session.graph.connected();
+            if vertex < total && !rows.window().contains(&vertex) {
+                let first = vertex / WINDOW * WINDOW;
+                rows.slide(session, first..(first + WINDOW).min(total))?;
+            }
+            Ok(&**rows)
         })
     }
 
@@ -284,20 +293,6 @@ impl<'l> Along<'l> {
 }
 
 impl Side {
-    /// The index; if it slides, its window has `vertex` from now on, if there is such a vertex.
-    fn index_at(&mut self, session: &Session, vertex: u64) -> Result<&RowIndex> {
-        let rows = match self {
-            Side::Whole(rows) => rows,
-            Side::Sliding(rows) => rows.get_mut().unwrap_or_else(PoisonError::into_inner),
-        };
-        let total = session.graph.connected();
-        if vertex < total && !rows.window().contains(&vertex) {
-            let first = vertex / WINDOW * WINDOW;
-            rows.slide(session, first..(first + WINDOW).min(total))?;
-        }
-        Ok(rows)
-    }
-
     /// Shows the index of all `vertices`, or of each window of them of which something is wanted.
     fn for_each_window(
         &self,

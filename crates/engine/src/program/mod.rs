@@ -22,7 +22,7 @@ pub use edge_scan::{EdgeScan, SomeEdges};
 pub use lists::{Along, Lists};
 pub use neighborhood::{Batch, Neighborhoods, OpenNeighborhoods};
 pub use path_counts::PathCounts;
-pub use traversal::{Level, OpenSearch, Search};
+pub use traversal::{OpenSearch, Search};
 pub use vertex::{
     Activity, Context, Ended, IterationEnd, Monotone, Next, Start, VertexProgram, Wake,
 };

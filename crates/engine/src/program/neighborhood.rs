@@ -119,7 +119,9 @@ impl Resource for Neighborhoods {
 pub struct OpenNeighborhoods {
     kept: Neighborhoods,
     lists: OpenLists,
-    batch: Vec<Batch>,
+    /// The batch that was loaded last: outgoing lists (of an undirected graph, all), then incoming
+    /// ones.
+    pub batch: Vec<Batch>,
     entries: u64,
     /// The vertices of the batch.
     vertices: Range<u64>,
@@ -196,8 +198,8 @@ impl OpenNeighborhoods {
 
     /// Lays out the lists of the next batch; returns how many vertices it has.
     fn lay_out(&mut self, session: &Session, first: u64) -> Result<u64> {
-        let most = self.most_vertices();
-        let index = self.lists.index_at(session, first)?;
+        let most = self.entries / SHARE;
+        let index = self.lists.indexes_at(session, first).collect::<Result<Vec<_>>>()?;
         let left = index[0].window().end.saturating_sub(first);
         // A list without repetitions has at most as many smaller neighbors as there are smaller
         // vertices.
@@ -225,25 +227,17 @@ impl OpenNeighborhoods {
 
     /// The edges of a vertex, in both directions: for vertices one after the other.
     pub fn degree(&mut self, session: &Session, vertex: u64) -> Result<u64> {
-        self.lists.degree_at(session, vertex)
+        let indexes = self.lists.indexes_at(session, vertex);
+        indexes.map(|index| Ok(u64::from(index?.degree(vertex)))).sum()
     }
 
     /// Bytes of memory of index and batch.
     pub fn bytes(&mut self, session: &Session) -> Result<u64> {
-        let window = self.lists.index_at(session, u64::MAX)?[0].window();
-        let index = Rows::window_bytes(window.end - window.start) * directions(session.graph);
-        Ok(index + Neighborhoods::bytes(session.graph, self.entries))
-    }
-
-    /// The most vertices of a batch.
-    pub fn most_vertices(&self) -> u64 {
-        self.entries / SHARE
-    }
-
-    /// The batch that was loaded last: outgoing lists (of an undirected graph, all), then incoming
-    /// ones.
-    pub fn batch(&self) -> &[Batch] {
-        &self.batch
+        let indexes = self.lists.indexes_at(session, u64::MAX).map(|index| {
+            let window = index?.window();
+            Ok(Rows::window_bytes(window.end - window.start))
+        });
+        Ok(indexes.sum::<Result<u64>>()? + Neighborhoods::bytes(session.graph, self.entries))
     }
 
     /// Hands every vertex of the batch to `visit`, on all workers, each with its own state.
@@ -253,15 +247,15 @@ impl OpenNeighborhoods {
         states: &PerWorker<S>,
         visit: impl Fn(&mut S, u64) + Sync,
     ) -> Result<()> {
-        let (len, workers) =
-            (self.vertices.end - self.vertices.start, session.workers.count() as u64);
+        let len = self.vertices.end - self.vertices.start;
+        let grain = (len / (16 * session.workers.count() as u64)).clamp(1, 64);
         let part = |worker: &mut usize, part: Range<u64>| {
             if !session.stopped() {
                 let mut state = states.of(*worker);
                 part.for_each(|at| visit(&mut state, self.vertices.start + at));
             }
         };
-        session.workers.over(len, (len / (16 * workers)).clamp(1, 64), |worker| worker, part);
+        session.workers.over(len, grain, |worker| worker, part);
         session.check()
     }
 }

@@ -92,7 +92,7 @@ pub enum OpenLevels {
     Logs(Box<Exchange<Parent>>),
 }
 
-/// What a worker has found on a level, where it goes to logs.
+/// What a worker has found on a level, where that goes to logs; made when it is needed.
 pub(crate) type Found = Option<Sender<Parent>>;
 
 impl OpenLevels {
@@ -108,14 +108,6 @@ impl OpenLevels {
         Ok(())
     }
 
-    /// What a worker finds with.
-    pub(crate) fn found(&self) -> Found {
-        match self {
-            Self::Memory { .. } => None,
-            Self::Logs(logs) => Some(logs.sender()),
-        }
-    }
-
     /// Notes that `vertex` is on this level, which is not over, and may be the child of `parent`.
     #[inline(always)]
     pub(crate) fn find(&self, found: &mut Found, level: u32, vertex: u64, parent: u64) {
@@ -127,7 +119,7 @@ impl OpenLevels {
                 }
             }
             Self::Logs(logs) => {
-                let sender = found.as_mut().expect("a worker finds with what these logs gave it");
+                let sender = found.get_or_insert_with(|| logs.sender());
                 logs.send(sender, vertex, Parent(parent as u32));
             }
         }
