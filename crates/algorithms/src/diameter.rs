@@ -181,7 +181,7 @@ fn largest(
     let len = session.graph.connected();
     let members = Frontier::new(len, session.config.huge_pages)?;
     if 2 * reach.vertices >= len {
-        members.replace(0..len, |vertex| search.has_reached(vertex));
+        members.replace(0..len, |vertex| !search.unvisited.contains(vertex));
         return Ok((members, hub));
     }
     let (edges, room) = (EdgeScan::Perhaps.open(session)?, session.decision().share(1));

@@ -178,11 +178,16 @@ impl<R: Record> Exchange<R> {
         if let Some(key) = record.key() {
             sender.smallest[interval] = sender.smallest[interval].min(key);
         }
-        let batch = &mut sender.batches[interval];
-        put(batch, vertex - self.bounds[interval], record);
-        if batch.len() == self.block {
-            self.append(interval, batch);
-            batch.clear();
+        self.put(interval, &mut sender.batches[interval], vertex, record);
+    }
+
+    /// Puts a record into the buffer or a batch of its interval.
+    #[inline(always)]
+    fn put(&self, interval: usize, block: &mut Vec<u8>, vertex: u64, record: R) {
+        put(block, vertex - self.bounds[interval], record);
+        if block.len() == self.block {
+            self.append(interval, block);
+            block.clear();
         }
     }
 
@@ -308,28 +313,13 @@ impl<R: Record> Exchange<R> {
             let interval = self.interval_of(vertex);
             let end = self.bounds[interval + 1];
             let (own, after) = rest.split_at(rest.partition_point(|&(vertex, _)| vertex < end));
-            self.pass(interval, own);
+            let mut buffer = self.buffers[interval].lock().expect("no holder panics");
+            if buffer.capacity() == 0 {
+                buffer.reserve_exact(self.block);
+            }
+            own.iter().for_each(|&(at, record)| self.put(interval, &mut buffer, at, record));
             rest = after;
         }
         sender.gathered.clear();
-    }
-
-    /// Puts records into the buffer of their interval.
-    fn pass(&self, interval: usize, mut records: &[(u64, R)]) {
-        let first = self.bounds[interval];
-        let mut buffer = self.buffers[interval].lock().expect("no holder panics");
-        if buffer.capacity() == 0 {
-            buffer.reserve_exact(self.block);
-        }
-        while !records.is_empty() {
-            let room = (self.block - buffer.len()) / R::BYTES;
-            let (now, after) = records.split_at(records.len().min(room));
-            now.iter().for_each(|&(vertex, record)| put(&mut buffer, vertex - first, record));
-            if buffer.len() == self.block {
-                self.append(interval, &buffer);
-                buffer.clear();
-            }
-            records = after;
-        }
     }
 }

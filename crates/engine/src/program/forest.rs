@@ -195,13 +195,12 @@ fn by_windows(
         let (first, end) = (windows[index], windows[index + 1]);
         window.turn_to(first..end);
         let trees = Trees::<false>::alone(session, window);
-        let has = |vertex: u64| vertex >= first && vertex < end;
         let senders = edges.for_some(
             session,
             |sources, targets| sources.0.max(targets.0) < end && sources.1.max(targets.1) >= first,
             |_| exchange.sender(),
             |sender, source, target| {
-                if has(source.max(target))
+                if (first..end).contains(&source.max(target))
                     && let Some((high, low)) = trees.link(source as u32, target as u32)
                 {
                     exchange.send(sender, high.into(), Lower(low));

@@ -46,21 +46,12 @@ impl Lists {
         Self { directions, weighted: false, slides: false, heads: false, cached: true }
     }
 
-    /// The directions that the graph has lists of.
-    fn distinct(&self, graph: &Graph, algorithm: &str) -> Result<Vec<Direction>> {
-        let mut distinct = Vec::new();
-        for &direction in self.directions {
-            let rows = graph.rows(direction).ok_or_else(|| {
-                EngineError::Usage(format!(
-                    "{algorithm} needs the incoming edges, and the graph was built with \
-                     --transpose off; build it again without"
-                ))
-            })?;
-            if !distinct.contains(&rows) {
-                distinct.push(rows);
-            }
-        }
-        Ok(distinct)
+    /// The directions that the graph has lists of; `None`: one is missing.
+    fn distinct(&self, graph: &Graph) -> Option<Vec<Direction>> {
+        let rows = self.directions.iter().map(|&direction| graph.rows(direction));
+        let mut distinct = rows.collect::<Option<Vec<_>>>()?;
+        distinct.dedup();
+        Some(distinct)
     }
 }
 
@@ -75,8 +66,15 @@ impl Resource for Lists {
         } else {
             Degrees::narrow_bytes(graph)? + vertices / INDEX_GROUP * 8 + 16
         };
+        let Some(directions) = self.distinct(graph) else {
+            return Err(EngineError::Usage(format!(
+                "{} needs the incoming edges, and the graph was built with --transpose off; build \
+                 it again without",
+                planner.algorithm()
+            )));
+        };
         let mut names = Vec::new();
-        for (at, direction) in self.distinct(graph, planner.algorithm())?.into_iter().enumerate() {
+        for (at, direction) in directions.into_iter().enumerate() {
             let name = if at == 0 { "row index" } else { "incoming index" };
             planner.memory(name, [whole, external]);
             let sections = Rows::sections(direction, self.weighted);
@@ -94,7 +92,7 @@ impl Resource for Lists {
 
     fn open(&self, session: &Session) -> Result<OpenLists> {
         let (graph, decision) = (session.graph, session.decision());
-        let directions = self.distinct(graph, "a run")?;
+        let directions = self.distinct(graph).expect("the plan found all of them");
         let cache = decision.share(self.cached.into()) / directions.len() as u64;
         let external = decision.is_external();
         let side = |&direction: &Direction| {

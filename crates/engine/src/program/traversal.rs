@@ -119,8 +119,9 @@ pub struct OpenSearch {
     is_fresh: bool,
     current: Frontier,
     next: Frontier,
-    /// The vertices that are on no level up to that of the frontier.
-    unvisited: Frontier,
+    /// The vertices that are on no level up to that of the frontier. After a search along edges of
+    /// both directions: those that it has not reached.
+    pub unvisited: Frontier,
 }
 
 impl OpenSearch {
@@ -174,23 +175,15 @@ impl OpenSearch {
 
     /// The vertices that were found become the frontier. Returns how many, and their edges.
     fn end_level(&mut self, parts: Vec<Part>) -> Result<(u64, u64)> {
-        let (mut vertices, mut edges) = (0, 0);
-        let found = parts.into_iter().map(|part| {
-            (vertices, edges) = (vertices + part.vertices, edges + part.edges);
-            part.found
-        });
-        self.levels.end_level(found.collect::<Vec<_>>())?;
+        let vertices = parts.iter().map(|part| part.vertices).sum();
+        let edges = parts.iter().map(|part| part.edges).sum();
+        self.levels.end_level(parts.into_iter().map(|part| part.found))?;
         if !self.undirected {
             self.unvisited.remove_all(&self.next);
         }
         std::mem::swap(&mut self.current, &mut self.next);
         self.next.clear();
         Ok((vertices, edges))
-    }
-
-    /// Whether the last search has reached a vertex, where edges were followed both ways.
-    pub fn has_reached(&self, vertex: u64) -> bool {
-        !self.unvisited.contains(vertex)
     }
 
     fn push_lists<'l>(&'l self, session: &'l Session<'l>) -> Along<'l> {

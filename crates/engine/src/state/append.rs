@@ -1,6 +1,6 @@
 //! [`Appender`]: an array that is written in order, one item after the other.
 
-use outercore_storage::Pod;
+use outercore_storage::{PAGE, Pod};
 
 use super::{block::Block, scratch::Scratch, vertex_array::VertexArray};
 use crate::{error::Result, session::Session};
@@ -27,7 +27,7 @@ impl<T: Pod + Copy> Appender<T> {
 
     /// Bytes of scratch, then.
     pub fn disk_bytes(vertices: u64) -> u64 {
-        VertexArray::<T>::disk_bytes(vertices, vertices.div_ceil(INTERVAL))
+        vertices * size_of::<T>() as u64 + vertices.div_ceil(INTERVAL) * PAGE as u64
     }
 
     /// An empty one, in memory or on scratch: where the plan has decided that values are.

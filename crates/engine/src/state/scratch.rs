@@ -41,7 +41,7 @@ impl Scratch {
 
 /// Intervals in a file without a name: it goes with the process, however that ends.
 pub(super) struct ScratchFile {
-    file: DiskFile,
+    pub file: DiskFile,
     /// First byte of each interval; one more than intervals.
     offsets: Vec<u64>,
     sums: Vec<AtomicU32>,
@@ -83,15 +83,6 @@ impl ScratchFile {
             self.sums[page as usize].store(page_sum(content), Relaxed);
         }
         Ok(self.file.write_at(pages, offset)?)
-    }
-
-    /// Writes other bytes than those that the checksums know.
-    #[cfg(test)]
-    pub(crate) fn damage(&self, index: usize) {
-        let mut page =
-            outercore_storage::HugeVec::zeroed(PAGE, Default::default()).expect("memory");
-        page.fill(0xa5u8);
-        self.file.write_at(&page, self.offsets[index]).expect("it can be written");
     }
 
     fn place(&self, index: usize, pages: &[u8]) -> u64 {

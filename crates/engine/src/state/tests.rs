@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, atomic::Ordering::Relaxed},
 };
 
-use outercore_storage::{Disk, HugePages, Pod};
+use outercore_storage::{Disk, HugePages, HugeVec, PAGE, Pod};
 
 use super::*;
 use crate::{error::Result, session::Counters};
@@ -162,13 +162,20 @@ fn reads_of_results_are_counted_in_the_run() {
     assert_eq!(counters.useful_bytes.load(Relaxed), 6 * 4_096);
 }
 
+/// Writes other bytes than those that the checksums know.
+fn damage(array: &VertexArray<u64>, at: u64) {
+    let mut page = HugeVec::zeroed(PAGE, HugePages::Off).unwrap();
+    page.fill(0xa5u8);
+    array.rest.as_ref().unwrap().file.file.write_at(&page, at).unwrap();
+}
+
 #[test]
 fn damaged_scratch_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let scratch = scratch(folder.path());
     let array = VertexArray::<u64>::on_scratch(&scratch, [0, 512, 1_024]).unwrap();
     array.fill(|vertex| vertex).unwrap();
-    array.damage(1);
+    damage(&array, PAGE as u64);
     let mut block = Block::new(512).unwrap();
     assert_eq!(array.read(0, &mut block, |items| items[511]).unwrap(), 511);
     let said = |result: Result<()>| result.unwrap_err().to_string();

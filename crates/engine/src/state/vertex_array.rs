@@ -29,7 +29,7 @@ pub struct VertexArray<T: Pod> {
 /// The intervals that are on scratch.
 pub(super) struct Rest<T: Pod> {
     pub scratch: Scratch,
-    file: ScratchFile,
+    pub file: ScratchFile,
     /// How often something was stored.
     stores: AtomicU64,
     /// The interval that was shown last, and how often something had been stored when it was
@@ -117,11 +117,6 @@ impl<T: Pod> VertexArray<T> {
         (items * size_of::<T>() as u64 / PAGE as u64 + intervals) * 4 + intervals * 8
     }
 
-    /// Bytes of scratch of such an array.
-    pub(crate) fn disk_bytes(items: u64, intervals: u64) -> u64 {
-        items * size_of::<T>() as u64 + intervals * PAGE as u64
-    }
-
     /// The bounds of the intervals.
     pub fn bounds(&self) -> &[u64] {
         &self.memory.bounds
@@ -173,13 +168,6 @@ impl<T: Pod> VertexArray<T> {
     pub(crate) fn put_memory(&mut self, memory: HugeVec<T>) {
         let bounds = Arc::clone(&self.memory.bounds);
         self.memory = Resident::new(memory, bounds, self.intervals());
-    }
-
-    /// Changes a byte of an interval on scratch.
-    #[cfg(test)]
-    pub(crate) fn damage(&self, interval: usize) {
-        let (rest, place) = self.in_file(interval).expect("it is on scratch");
-        rest.file.damage(place);
     }
 
     /// The interval's place in the file.
