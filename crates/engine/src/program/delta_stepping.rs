@@ -64,9 +64,9 @@ impl DeltaStepping {
         source: u64,
         delta: Option<f64>,
     ) -> Result<(VertexArray<u64>, u64)> {
-        let (lists, mut lengths) = (self.0.open(session)?, VertexArray::of(session)?);
-        let (window, windows) = Window::open(session, &mut lengths, of.unreached())?;
-        let (count, lists) = (windows.len() - 1, lists.all(session));
+        let lists = self.0.open(session)?;
+        let window = Window::open(session, VertexArray::of(session)?, of.unreached())?;
+        let (count, lists) = (window.windows.len() - 1, lists.all(session));
         let mean_degree = lists.edges() as f64 / session.graph.connected().max(1) as f64;
         let usual = || Ok(mean_weight(session.graph)? * 16.0 / mean_degree.max(1.0));
         let none = || Frontier::new(session.graph.connected(), session.config.huge_pages);
@@ -74,11 +74,9 @@ impl DeltaStepping {
             session,
             of,
             delta: delta.map_or_else(usual, Ok::<_, EngineError>)?.max(f64::MIN_POSITIVE),
-            exchange: (count > 1).then(|| Exchange::new(session, &windows)).transpose()?,
+            exchange: (count > 1).then(|| Exchange::new(session, &window.windows)).transpose()?,
             lists,
-            stored: &lengths,
             window,
-            windows,
             current: 0,
             smallest: vec![u64::MAX; count],
             fell: none()?,
@@ -86,8 +84,7 @@ impl DeltaStepping {
         };
         session.loaded();
         let rounds = search.run(source)?;
-        search.window.give_back(&mut lengths)?;
-        Ok((lengths, rounds))
+        Ok((search.window.give_back()?, rounds))
     }
 }
 
@@ -119,11 +116,8 @@ struct Search<'s, L> {
     of: L,
     delta: f64,
     lists: Along<'s>,
-    /// The lengths, but for those in memory.
-    stored: &'s VertexArray<u64>,
     window: Window<u64>,
-    /// The bounds of all windows, and the number of the one in memory.
-    windows: Vec<u64>,
+    /// The number of the window in memory.
     current: usize,
     /// The smallest length in each window that fell.
     smallest: Vec<u64>,
@@ -141,7 +135,7 @@ impl<L: Lengths> Search<'_, L> {
         if source >= self.session.graph.connected() {
             return Ok(0);
         }
-        self.bring(self.windows.partition_point(|&bound| bound <= source) - 1)?;
+        self.bring(self.window.windows.partition_point(|&bound| bound <= source) - 1)?;
         self.window.lower(source, 0);
         self.fell.insert(source);
         self.smallest[self.current] = 0;
@@ -190,8 +184,7 @@ impl<L: Lengths> Search<'_, L> {
 
     /// Puts a window into memory, and into it what was sent to it; returns the bytes that moved.
     fn bring(&mut self, window: usize) -> Result<u64> {
-        let vertices = self.windows[window]..self.windows[window + 1];
-        let mut moved = self.window.bring(self.stored, vertices)?;
+        let mut moved = self.window.bring(window)?;
         self.current = window;
         if let Some(exchange) = &self.exchange
             && exchange.smallest_key(window) < u64::MAX

@@ -27,7 +27,7 @@ fn arrays<T: Pod + Copy>(scratch: &Scratch) -> Vec<VertexArray<T>> {
 }
 
 /// What every operation says of an array, one after the other.
-fn walked(array: &mut VertexArray<u64>) -> Result<Vec<Vec<u64>>> {
+fn walked(array: VertexArray<u64>) -> Result<Vec<Vec<u64>>> {
     let (mut seen, mut block) = (Vec::new(), Block::new(array.widest())?);
     array.fill(|vertex| vertex * vertex)?;
     for interval in 0..array.intervals() {
@@ -53,32 +53,31 @@ fn walked(array: &mut VertexArray<u64>) -> Result<Vec<Vec<u64>>> {
 }
 
 /// A window of two intervals, where the array is not in memory.
-fn windowed(array: &mut VertexArray<u64>, seen: &mut Vec<Vec<u64>>) -> Result<()> {
-    let (mut window, windows) = Window::of(array, 9_000, HugePages::Off)?;
-    for pair in windows.windows(2) {
-        window.bring(array, pair[0]..pair[1])?;
+fn windowed(array: VertexArray<u64>, seen: &mut Vec<Vec<u64>>) -> Result<()> {
+    let mut window = Window::of(array, 9_000, HugePages::Off)?;
+    for (number, pair) in window.windows.clone().windows(2).enumerate() {
+        window.bring(number)?;
         for vertex in pair[0]..pair[1] {
             assert!(window.has(vertex) && window.lower(vertex, 6) == (vertex != 3_000));
             assert_eq!(window.cell(vertex).load(Relaxed), if vertex == 3_000 { 5 } else { 6 });
         }
         assert!(!window.has(pair[1]));
     }
-    window.bring(array, windows[0]..windows[1])?;
+    window.bring(0)?;
     assert_eq!(window.cell(3_000).load(Relaxed), 5);
-    window.give_back(array)?;
-    array.for_each(|vertex, &item| seen.push(vec![vertex, item]))
+    window.give_back()?.for_each(|vertex, &item| seen.push(vec![vertex, item]))
 }
 
 #[test]
 fn wherever_items_are_the_results_are_the_same() {
     let folder = tempfile::tempdir().unwrap();
     let scratch = scratch(folder.path());
-    let mut all = arrays::<u64>(&scratch);
-    let seen: Vec<_> = all.iter_mut().map(|array| walked(array).unwrap()).collect();
+    let all = arrays::<u64>(&scratch);
+    let resident: Vec<bool> = all.iter().map(|array| array.rest.is_none()).collect();
+    let seen: Vec<_> = all.into_iter().map(|array| walked(array).unwrap()).collect();
     assert_eq!(seen[0][0][10], 107);
     assert_eq!(seen[0][4][0], 9_000 * 9_000 + 7);
     assert!(seen.iter().all(|one| *one == seen[0]));
-    let resident: Vec<bool> = all.iter().map(|array| array.resident().is_some()).collect();
     assert_eq!(resident, [false, false, false, true]);
 }
 

@@ -155,21 +155,6 @@ impl<T: Pod> VertexArray<T> {
         first(vertices.start)..first(vertices.end)
     }
 
-    /// Takes all items out of an array in memory; it has none until they are put back.
-    pub(crate) fn take_memory(&mut self) -> Result<Option<HugeVec<T>>> {
-        if self.rest.is_some() {
-            return Ok(None);
-        }
-        let none = Resident::zeroed(Arc::clone(&self.memory.bounds), 0, HugePages::Off)?;
-        Ok(Some(std::mem::replace(&mut self.memory, none).into_memory()))
-    }
-
-    /// Puts them back.
-    pub(crate) fn put_memory(&mut self, memory: HugeVec<T>) {
-        let bounds = Arc::clone(&self.memory.bounds);
-        self.memory = Resident::new(memory, bounds, self.intervals());
-    }
-
     /// The interval's place in the file.
     fn in_file(&self, interval: usize) -> Option<(&Rest<T>, usize)> {
         let place = interval.checked_sub(self.memory.count())?;

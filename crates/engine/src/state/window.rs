@@ -4,12 +4,15 @@
 
 use std::{
     ops::Range,
-    sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed},
+    sync::{
+        Arc,
+        atomic::{AtomicU32, AtomicU64, Ordering::Relaxed},
+    },
 };
 
 use outercore_storage::{HugePages, HugeVec, Pod};
 
-use super::{block::Block, vertex_array::VertexArray};
+use super::{block::Block, resident::Resident, vertex_array::VertexArray};
 use crate::{error::Result, plan::Planner, session::Session};
 
 /// Cuts intervals with these bounds into windows of at most `most` vertices, or of one interval;
@@ -85,12 +88,15 @@ macro_rules! atomic_item {
 atomic_item!(u32, AtomicU32);
 atomic_item!(u64, AtomicU64);
 
-/// Some intervals of an array, side by side, in memory.
+/// Some intervals of an array, side by side, in memory; the array itself until it is given back.
 pub struct Window<T: AtomicItem> {
     cells: HugeVec<T::Cell>,
     vertices: Range<u64>,
-    /// Memory on the way from or to scratch; `None`: the cells are the array itself.
-    block: Option<Block<T>>,
+    /// The bounds of all windows, and of the intervals.
+    pub(crate) windows: Vec<u64>,
+    intervals: Arc<[u64]>,
+    /// The array, and memory on the way from or to it; `None`: the cells are the array.
+    stored: Option<(VertexArray<T>, Block<T>)>,
     /// What vertices have that were never in the window, and by interval whether they were.
     fresh: Option<(T, Vec<bool>)>,
 }
@@ -106,37 +112,31 @@ impl<T: AtomicItem> Window<T> {
     }
 
     /// A window of an array every item of which is `item` at first, in a run whose plan declared
-    /// it; and the bounds of all windows. Of an array in memory it has all vertices.
-    pub(crate) fn open(
-        session: &Session,
-        array: &mut VertexArray<T>,
-        item: T,
-    ) -> Result<(Self, Vec<u64>)> {
+    /// it. Of an array in memory it has all vertices.
+    pub(crate) fn open(session: &Session, array: VertexArray<T>, item: T) -> Result<Self> {
         let most = (Self::SMALLEST + session.decision().share(1)) / size_of::<T>() as u64;
-        let (mut window, windows) = Self::of(array, most, session.config.huge_pages)?;
-        match window.block {
-            Some(_) => window.fresh = Some((item, vec![true; array.intervals()])),
+        let mut window = Self::of(array, most, session.config.huge_pages)?;
+        match &window.stored {
+            Some((array, _)) => window.fresh = Some((item, vec![true; array.intervals()])),
             None => fill(session, window.cells(), item),
         }
-        Ok((window, windows))
+        Ok(window)
     }
 
-    /// Room for windows of at most `most` vertices of `array`, still empty; and their bounds. Of an
-    /// array in memory it takes that memory, and has all vertices, until it is given back.
-    pub(crate) fn of(
-        array: &mut VertexArray<T>,
-        most: u64,
-        huge: HugePages,
-    ) -> Result<(Self, Vec<u64>)> {
-        let windows = cut(array.bounds(), if array.rest.is_some() { most } else { u64::MAX });
-        let (cells, vertices, block) = match array.take_memory()? {
-            Some(memory) => (T::cells(memory), 0..array.len() as u64, None),
-            None => {
-                let widest = windows.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);
-                (HugeVec::zeroed(widest as usize, huge)?, 0..0, Some(array.block()?))
-            }
+    /// Room for windows of at most `most` vertices of `array`, still empty. Of an array in memory
+    /// it has all vertices.
+    pub(crate) fn of(array: VertexArray<T>, most: u64, huge: HugePages) -> Result<Self> {
+        let (intervals, external) = (Arc::clone(&array.memory.bounds), array.rest.is_some());
+        let windows = cut(&intervals, if external { most } else { u64::MAX });
+        let (cells, vertices, stored) = if external {
+            let widest = windows.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);
+            let block = array.block()?;
+            (HugeVec::zeroed(widest as usize, huge)?, 0..0, Some((array, block)))
+        } else {
+            let vertices = 0..array.len() as u64;
+            (T::cells(array.memory.into_memory()), vertices, None)
         };
-        Ok((Self { cells, vertices, block, fresh: None }, windows))
+        Ok(Self { cells, vertices, windows, intervals, stored, fresh: None })
     }
 
     /// Its vertices.
@@ -169,16 +169,19 @@ impl<T: AtomicItem> Window<T> {
         to < T::load(cell) && to < T::fetch_min(cell, to)
     }
 
-    /// Has these vertices from now on, which are those of some intervals; what it holds of them
-    /// means nothing.
-    pub(crate) fn turn_to(&mut self, vertices: Range<u64>) {
-        assert!(vertices.end - vertices.start <= self.cells.len() as u64, "they fit the window");
-        self.vertices = vertices;
+    /// Stores what it has, and has the vertices of another window from now on; what it holds of
+    /// them means nothing.
+    pub(crate) fn turn_to(&mut self, window: usize) -> Result<()> {
+        self.store()?;
+        self.vertices = self.windows[window]..self.windows[window + 1];
+        Ok(())
     }
 
-    /// Stores the items in `array`.
-    pub(crate) fn store(&mut self, array: &VertexArray<T>) -> Result<()> {
-        let Self { cells, vertices, block: Some(block), .. } = self else { return Ok(()) };
+    /// Stores the items.
+    fn store(&mut self) -> Result<()> {
+        let Self { cells, vertices, stored: Some((array, block)), .. } = self else {
+            return Ok(());
+        };
         for interval in array.within(vertices) {
             array.write(interval, block, |items| {
                 let at = (array.bounds()[interval] - vertices.start) as usize;
@@ -188,16 +191,17 @@ impl<T: AtomicItem> Window<T> {
         Ok(())
     }
 
-    /// Stores what it has, and has these vertices from now on; returns the bytes that moved.
-    pub(crate) fn bring(&mut self, array: &VertexArray<T>, vertices: Range<u64>) -> Result<u64> {
-        if self.vertices == vertices {
+    /// Stores what it has, and has the vertices of another window from now on, with their items;
+    /// returns the bytes that moved.
+    pub(crate) fn bring(&mut self, window: usize) -> Result<u64> {
+        let before = self.vertices();
+        if before.start == self.windows[window] && before.end == self.windows[window + 1] {
             return Ok(0);
         }
-        let moved = vertices.end - vertices.start + self.vertices.end - self.vertices.start;
-        let moved = moved * size_of::<T>() as u64;
-        self.store(array)?;
-        self.turn_to(vertices);
-        let Self { cells, vertices, block: Some(block), fresh } = self else { return Ok(moved) };
+        self.turn_to(window)?;
+        let Self { cells, vertices, stored: Some((array, block)), fresh, .. } = self else {
+            return Ok(0);
+        };
         for interval in array.within(vertices) {
             let at = (array.bounds()[interval] - vertices.start) as usize;
             let cells = &cells[at..at + array.items(interval)];
@@ -211,19 +215,23 @@ impl<T: AtomicItem> Window<T> {
                 })?,
             }
         }
-        Ok(moved)
+        let moved = before.end - before.start + vertices.end - vertices.start;
+        Ok(moved * size_of::<T>() as u64)
     }
 
-    /// Gives an array in memory its items back; of another one, stores what it has.
-    pub(crate) fn give_back(mut self, array: &mut VertexArray<T>) -> Result<()> {
-        self.store(array)?;
-        let Some(mut block) = self.block else {
-            array.put_memory(T::items(self.cells));
-            return Ok(());
+    /// The array, with what the window has.
+    pub(crate) fn give_back(mut self) -> Result<VertexArray<T>> {
+        self.store()?;
+        let Some((array, mut block)) = self.stored else {
+            let count = self.intervals.len().saturating_sub(1);
+            let memory = Resident::new(T::items(self.cells), self.intervals, count);
+            return Ok(VertexArray { memory, rest: None });
         };
-        let Some((item, fresh)) = self.fresh else { return Ok(()) };
-        (0..fresh.len())
-            .filter(|&interval| fresh[interval])
-            .try_for_each(|interval| array.write(interval, &mut block, |items| items.fill(item)))
+        if let Some((item, fresh)) = self.fresh {
+            (0..fresh.len()).filter(|&interval| fresh[interval]).try_for_each(|interval| {
+                array.write(interval, &mut block, |items| items.fill(item))
+            })?;
+        }
+        Ok(array)
     }
 }
