@@ -1,8 +1,6 @@
 //! [`Record`]: what is sent to a vertex, and how it may become less on its way.
 
-use std::slice::from_ref;
-
-use outercore_storage::{Pod, bytes_of, items_of};
+use outercore_storage::{Pod, items_of};
 
 use crate::monoid::Monoid;
 
@@ -14,7 +12,8 @@ use crate::monoid::Monoid;
 pub trait Record: Pod + Copy + Send + Sync {
     /// Whether records to one vertex merge.
     const MERGES: bool = false;
-    /// Bytes on scratch: the vertex, counted from the first one of its interval, and the record.
+    /// Bytes on scratch: the vertex, counted from the first one of its interval, of which there are
+    /// at most 2^32, and the record.
     const BYTES: usize = size_of::<u32>() + size_of::<Self>();
     /// How many records a sender remembers: a power of two, or 0.
     const REMEMBERED: usize = 0;
@@ -50,13 +49,6 @@ impl<M: Monoid> Record for M {
     fn merge(&mut self, later: Self) {
         self.combine(later);
     }
-}
-
-/// Appends a record to the vertex number `at` of its interval, which has at most 2^32.
-#[inline(always)]
-pub(crate) fn put<R: Record>(block: &mut Vec<u8>, at: u64, record: R) {
-    block.extend_from_slice(&(at as u32).to_le_bytes());
-    block.extend_from_slice(bytes_of(from_ref(&record)));
 }
 
 /// Shows the records of a block of an interval: vertex and record.

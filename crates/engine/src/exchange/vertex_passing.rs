@@ -19,15 +19,16 @@
 
 use std::{
     marker::PhantomData,
+    slice::from_ref,
     sync::{
         Arc, Mutex,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
 };
 
-use outercore_storage::{Extent, Spill};
+use outercore_storage::{Extent, Spill, bytes_of};
 
-use super::record::{Record, for_each, put};
+use super::record::{Record, for_each};
 use crate::{
     error::{EngineError, Result},
     job::Job,
@@ -184,7 +185,9 @@ impl<R: Record> Exchange<R> {
     /// Puts a record into the buffer or a batch of its interval.
     #[inline(always)]
     fn put(&self, interval: usize, block: &mut Vec<u8>, vertex: u64, record: R) {
-        put(block, vertex - self.bounds[interval], record);
+        let at = (vertex - self.bounds[interval]) as u32;
+        block.extend_from_slice(&at.to_le_bytes());
+        block.extend_from_slice(bytes_of(from_ref(&record)));
         if block.len() == self.block {
             self.append(interval, block);
             block.clear();

@@ -53,6 +53,23 @@ impl Lists {
         distinct.dedup();
         Some(distinct)
     }
+
+    /// Opens one direction, `cache` bytes of which may stay in memory. What an `external` run has
+    /// of the index does not take four bytes for each vertex.
+    fn side(
+        &self,
+        session: &Session,
+        direction: Direction,
+        cache: u64,
+        external: bool,
+    ) -> Result<Side> {
+        let sections = session.sections(&Rows::sections(direction, self.weighted));
+        Ok(match (external, self.slides) {
+            (false, _) => Side::Whole(Rows::load(session, sections, cache)?),
+            (true, false) => Side::Whole(Rows::load_narrow(session, sections, cache)?),
+            (true, true) => Side::Sliding(Mutex::new(Rows::sliding(session, sections, cache)?)),
+        })
+    }
 }
 
 impl Resource for Lists {
@@ -95,22 +112,14 @@ impl Resource for Lists {
         let directions = self.distinct(graph).expect("the plan found all of them");
         let cache = decision.share(self.cached.into()) / directions.len() as u64;
         let external = decision.is_external();
-        let side = |&direction: &Direction| {
-            let sections = session.sections(&Rows::sections(direction, self.weighted));
-            Ok(match (external, self.slides) {
-                (false, _) => Side::Whole(Rows::load(session, sections, cache)?),
-                (true, false) => Side::Whole(Rows::load_narrow(session, sections, cache)?),
-                (true, true) => Side::Sliding(Mutex::new(Rows::sliding(session, sections, cache)?)),
-            })
-        };
+        let side = |&direction: &Direction| self.side(session, direction, cache, external);
         let sides = directions.iter().map(side).collect::<Result<_>>()?;
         let heads = self.heads.then(|| session.section(&Heads::section(graph)));
         let heads = heads.map(|section| match external {
             false => Heads::load(session, &section),
             true => Ok(Heads::stored(session, section)),
         });
-        let heads = heads.transpose()?;
-        Ok(OpenLists { directions, sides, heads })
+        Ok(OpenLists { directions, sides, heads: heads.transpose()? })
     }
 }
 
@@ -134,11 +143,7 @@ impl OpenLists {
     /// Lists of one direction beside what was planned for: with a window of the index that slides,
     /// or with an index of all vertices, about a byte for each.
     pub(super) fn beside(session: &Session, direction: Direction, slides: bool) -> Result<Self> {
-        let sections = session.sections(&Rows::sections(direction, false));
-        let side = match slides {
-            true => Side::Sliding(Mutex::new(Rows::sliding(session, sections, 0)?)),
-            false => Side::Whole(Rows::load_narrow(session, sections, 0)?),
-        };
+        let side = Lists { slides, ..Lists::along(&[]) }.side(session, direction, 0, true)?;
         Ok(Self { directions: vec![direction], sides: vec![side], heads: None })
     }
 

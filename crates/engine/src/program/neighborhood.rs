@@ -11,7 +11,7 @@ use std::{
 };
 
 use outercore_graph::{Direction, Graph, Order};
-use outercore_storage::{HugePages, HugeVec};
+use outercore_storage::HugeVec;
 
 use super::lists::{Along, Lists, OpenLists};
 use crate::{
@@ -108,8 +108,16 @@ impl Resource for Neighborhoods {
         let (graph, decision) = (session.graph, session.decision());
         let entries = self.entries(graph, decision.is_external(), decision.room);
         // Each direction has its share; a batch ends when one of them is full.
-        let batch = || Batch::new(entries, session.config.huge_pages);
-        let batch = (0..directions(graph)).map(|_| batch()).collect::<Result<_>>()?;
+        let (vertices, huge) = ((entries / SHARE) as usize, session.config.huge_pages);
+        let batch = |_| {
+            Ok(Batch {
+                first: 0,
+                starts: HugeVec::zeroed(vertices + 1, huge)?,
+                counts: HugeVec::zeroed(vertices + 1, huge)?,
+                neighbors: HugeVec::zeroed(entries as usize, huge)?,
+            })
+        };
+        let batch = (0..directions(graph)).map(batch).collect::<Result<_>>()?;
         let lists = self.lists().open(session)?;
         Ok(OpenNeighborhoods { kept: *self, lists, batch, entries, vertices: 0..0 })
     }
@@ -138,16 +146,6 @@ pub struct Batch {
 }
 
 impl Batch {
-    fn new(entries: u64, huge: HugePages) -> Result<Self> {
-        let vertices = (entries / SHARE) as usize;
-        Ok(Self {
-            first: 0,
-            starts: HugeVec::zeroed(vertices + 1, huge)?,
-            counts: HugeVec::zeroed(vertices + 1, huge)?,
-            neighbors: HugeVec::zeroed(entries as usize, huge)?,
-        })
-    }
-
     /// The neighbors of a vertex of the batch: ascending, unless the list was longer than a
     /// request.
     #[inline(always)]

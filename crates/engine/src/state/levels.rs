@@ -6,7 +6,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use outercore_storage::{HugePages, HugeVec, Pod};
+use outercore_storage::{HugeVec, Pod};
 
 use super::{
     scratch::Scratch,
@@ -76,9 +76,10 @@ impl Resource for Levels {
             let windows = cut(&graph.grid()?.intervals, room / 16);
             return Ok(OpenLevels::Logs(Box::new(Exchange::new(session, &windows)?)));
         }
-        let array = || HugeVec::zeroed(graph.connected() as usize, session.config.huge_pages);
-        let parents = self.parents.then(array).transpose()?;
-        let mut levels = OpenLevels::Memory { levels: array()?, parents };
+        let len = graph.connected() as usize;
+        let array = |len| HugeVec::zeroed(len, session.config.huge_pages);
+        let (levels, parents) = (array(len)?, array(if self.parents { len } else { 0 })?);
+        let mut levels = OpenLevels::Memory { levels, parents };
         levels.forget(session)?;
         Ok(levels)
     }
@@ -86,8 +87,8 @@ impl Resource for Levels {
 
 /// Levels that are open. Of several parents of a vertex the smallest counts.
 pub enum OpenLevels {
-    /// In memory; parents if they are kept.
-    Memory { levels: HugeVec<AtomicU32>, parents: Option<HugeVec<AtomicU32>> },
+    /// In memory; without parents there are none of those.
+    Memory { levels: HugeVec<AtomicU32>, parents: HugeVec<AtomicU32> },
     /// Logs for windows, whose bounds are some of the intervals'.
     Logs(Box<Exchange<Parent>>),
 }
@@ -100,8 +101,8 @@ impl OpenLevels {
     pub(crate) fn forget(&mut self, session: &Session) -> Result<()> {
         match self {
             Self::Memory { levels, parents } => {
-                let arrays = std::iter::once(levels).chain(parents);
-                arrays.for_each(|array| fill(session, array, UNREACHED));
+                fill(session, levels, UNREACHED);
+                fill(session, parents, UNREACHED);
             }
             Self::Logs(logs) => **logs = Exchange::new(session, &logs.bounds)?,
         }
@@ -114,8 +115,8 @@ impl OpenLevels {
         match self {
             Self::Memory { levels, parents } => {
                 levels[vertex as usize].store(level, Relaxed);
-                if let Some(parents) = parents {
-                    parents[vertex as usize].fetch_min(parent as u32, Relaxed);
+                if let Some(known) = parents.get(vertex as usize) {
+                    known.fetch_min(parent as u32, Relaxed);
                 }
             }
             Self::Logs(logs) => {
@@ -141,7 +142,7 @@ impl OpenLevels {
         visit: impl Fn(&mut S, usize, &[AtomicU32], &[AtomicU32]) -> Result<()> + Sync,
     ) -> Result<Vec<S>> {
         let (levels, parents) = match self {
-            Self::Memory { levels, parents } => (levels, parents.as_deref().unwrap_or_default()),
+            Self::Memory { levels, parents } => (levels, parents),
             Self::Logs(logs) => return replay(logs, session, state()?, visit),
         };
         let bounds = &session.graph.grid()?.intervals;
@@ -163,7 +164,6 @@ impl OpenLevels {
     pub fn into_arrays(self, session: &Session) -> Result<[VertexArray<u32>; 2]> {
         let logs = match self {
             Self::Memory { levels, parents } => {
-                let parents = parents.map_or_else(|| HugeVec::zeroed(0, HugePages::Off), Ok)?;
                 return Ok([levels, parents].map(|array| array.into_plain().into()));
             }
             Self::Logs(logs) => logs,

@@ -11,6 +11,8 @@ use super::*;
 use crate::{error::Result, session::Counters};
 
 const BOUNDS: [u64; 6] = [0, 3_000, 3_000, 3_001, 9_000, 12_345];
+/// The most items of an interval.
+const WIDEST: usize = 5_999;
 
 fn scratch(folder: &Path) -> Scratch {
     Scratch::new(&Disk::new(), folder.into(), Arc::<Counters>::default())
@@ -28,7 +30,7 @@ fn arrays<T: Pod + Copy>(scratch: &Scratch) -> Vec<VertexArray<T>> {
 
 /// What every operation says of an array, one after the other.
 fn walked(array: VertexArray<u64>) -> Result<Vec<Vec<u64>>> {
-    let (mut seen, mut block) = (Vec::new(), Block::new(array.widest())?);
+    let (mut seen, mut block) = (Vec::new(), Block::new(WIDEST)?);
     array.fill(|vertex| vertex * vertex)?;
     for interval in 0..array.intervals() {
         array.update(interval, &mut block, |items| items.iter_mut().for_each(|item| *item += 7))?;
@@ -128,7 +130,7 @@ fn workers_change_intervals_at_the_same_time() {
             for worker in 0..3 {
                 let array = &array;
                 scope.spawn(move || {
-                    let mut block = Block::new(array.widest()).unwrap();
+                    let mut block = Block::new(WIDEST).unwrap();
                     for interval in (0..array.intervals()).filter(|interval| interval % 3 == worker)
                     {
                         let first = array.bounds()[interval];

@@ -127,11 +127,6 @@ impl<T: Pod> VertexArray<T> {
         (self.bounds()[interval + 1] - self.bounds()[interval]) as usize
     }
 
-    /// The most items of an interval.
-    pub(crate) fn widest(&self) -> usize {
-        (0..self.intervals()).map(|interval| self.items(interval)).max().unwrap_or(0)
-    }
-
     /// How many intervals there are.
     pub(crate) fn intervals(&self) -> usize {
         self.bounds().len().saturating_sub(1)
@@ -145,7 +140,7 @@ impl<T: Pod> VertexArray<T> {
     /// All items, where they are in memory. They stay as they are from then on.
     #[inline(always)]
     pub(crate) fn resident(&self) -> Option<&[T]> {
-        if self.rest.is_none() { Some(self.memory.all()) } else { None }
+        self.rest.is_none().then(|| self.memory.all())
     }
 
     /// The intervals whose first vertices are among these.
@@ -266,7 +261,8 @@ impl<T: Pod + Copy> VertexArray<T> {
 
     /// Memory for an interval on its way; none where all items are in memory.
     pub fn block(&self) -> Result<Block<T>> {
-        Block::new(if self.rest.is_some() { self.widest() } else { 0 })
+        let widest = (0..self.intervals()).map(|interval| self.items(interval)).max();
+        Block::new(widest.filter(|_| self.rest.is_some()).unwrap_or(0))
     }
 
     /// Shows an interval, with the number of its first item. Shown again, it is not read again.
