@@ -40,19 +40,18 @@ impl Resource for EdgeScan {
 
     fn declare(&self, planner: &mut Planner) -> Result<()> {
         let graph = planner.job().graph;
-        let (names, edges) = if graph.has_whole_grid() {
-            (vec!["grid.words".to_owned()], "grid.words")
+        let names = if graph.has_whole_grid() {
+            vec!["grid.words".to_owned()]
         } else {
-            planner.memory(
-                "lists of all edges",
-                [0, Rows::window_bytes(WINDOW.min(graph.connected()))],
-            );
-            (Rows::sections(Direction::Out, false), "out.adjacency")
+            let window = Rows::window_bytes(WINDOW.min(graph.connected()));
+            planner.memory("lists of all edges", [0, window]);
+            Rows::sections(Direction::Out, false)
         };
+        let edges = names[names.len() - 1].clone();
         match self {
-            EdgeScan::Always => planner.edges(edges.to_owned()),
+            EdgeScan::Always => planner.edges(edges),
             EdgeScan::Perhaps => {
-                let sums = OpenSection::sums_bytes_of(graph, edges);
+                let sums = OpenSection::sums_bytes_of(graph, &edges);
                 planner.memory("checksums of all edges", [sums; 2]);
             }
         }

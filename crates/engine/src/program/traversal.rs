@@ -15,7 +15,7 @@ use crate::{
     config::ReadPolicy,
     edges::{grid::Grid, heads::Heads, list::List},
     error::Result,
-    frontier::Frontier,
+    frontier::{Frontier, members},
     job::Job,
     plan::{Planner, Resource},
     session::Session,
@@ -291,17 +291,13 @@ impl OneLevel<'_> {
             lists = search.lists.along(self.session, Direction::In);
         }
         let wanted = |group: u64| {
-            let mut bits = search.unvisited.word(group) & !search.next.word(group);
-            // A list of one neighbor holds nothing beyond the head.
-            let mut rest = if search.lists.heads.is_some() { bits } else { 0 };
-            while rest != 0 {
-                let bit = rest.trailing_zeros();
-                rest &= rest - 1;
-                if lists.degree(group * 64 + u64::from(bit)) < 2 {
-                    bits &= !(1 << bit);
-                }
+            let bits = search.unvisited.word(group) & !search.next.word(group);
+            if search.lists.heads.is_none() {
+                return bits;
             }
-            bits
+            // A list of one neighbor holds nothing beyond the head.
+            let rest = members(group, bits).filter(|&vertex| lists.degree(vertex) > 1);
+            rest.fold(0, |bits, vertex| bits | 1 << (vertex % 64))
         };
         // A long list comes in pieces, each of which may have a parent.
         let look = |part: &mut Part, vertex, list: List| {
@@ -322,10 +318,7 @@ impl OneLevel<'_> {
             |group| search.unvisited.word(group) != 0,
             |_| Part::default(),
             |part, group, heads| {
-                let mut bits = search.unvisited.word(group);
-                while bits != 0 {
-                    let vertex = group * 64 + u64::from(bits.trailing_zeros());
-                    bits &= bits - 1;
+                for vertex in members(group, search.unvisited.word(group)) {
                     match heads.get(vertex) {
                         Some(head) if search.current.contains(head) => {
                             self.take(part, vertex, head)
