@@ -112,21 +112,20 @@ impl Resource for Lists {
         let directions = self.distinct(graph).expect("the plan found all of them");
         let cache = decision.share(self.cached.into()) / directions.len() as u64;
         let external = decision.is_external();
-        let side = |&direction: &Direction| self.side(session, direction, cache, external);
-        let sides = directions.iter().map(side).collect::<Result<_>>()?;
+        let side = |direction| Ok((direction, self.side(session, direction, cache, external)?));
+        let sides = directions.into_iter().map(side).collect::<Result<_>>()?;
         let heads = self.heads.then(|| session.section(&Heads::section(graph)));
         let heads = heads.map(|section| match external {
             false => Heads::load(session, &section),
             true => Ok(Heads::stored(session, section)),
         });
-        Ok(OpenLists { directions, sides, heads: heads.transpose()? })
+        Ok(OpenLists { sides, heads: heads.transpose()? })
     }
 }
 
 /// Lists that are open.
 pub struct OpenLists {
-    directions: Vec<Direction>,
-    sides: Vec<Side>,
+    sides: Vec<(Direction, Side)>,
     /// The first neighbors, where they were declared.
     pub(super) heads: Option<Heads>,
 }
@@ -144,7 +143,7 @@ impl OpenLists {
     /// or with an index of all vertices, about a byte for each.
     pub(super) fn beside(session: &Session, direction: Direction, slides: bool) -> Result<Self> {
         let side = Lists { slides, ..Lists::along(&[]) }.side(session, direction, 0, true)?;
-        Ok(Self { directions: vec![direction], sides: vec![side], heads: None })
+        Ok(Self { sides: vec![(direction, side)], heads: None })
     }
 
     /// The index of each direction; if it slides, its window has `vertex` from now on, if there is
@@ -154,7 +153,7 @@ impl OpenLists {
         session: &Session,
         vertex: u64,
     ) -> impl Iterator<Item = Result<&RowIndex>> {
-        self.sides.iter_mut().map(move |side| {
+        self.sides.iter_mut().map(move |(_, side)| {
             let rows = match side {
                 Side::Whole(rows) => rows,
                 Side::Sliding(rows) => rows.get_mut().unwrap_or_else(PoisonError::into_inner),
@@ -174,7 +173,7 @@ impl OpenLists {
     /// If it was not.
     pub fn along<'l>(&'l self, session: &'l Session<'l>, direction: Direction) -> Along<'l> {
         let rows = session.graph.rows(direction);
-        let at = self.directions.iter().position(|&other| Some(other) == rows);
+        let at = self.sides.iter().position(|&(direction, _)| Some(direction) == rows);
         let at = at.unwrap_or_else(|| panic!("{direction:?} lists were not declared"));
         Along::of(session, &self.sides[at..=at])
     }
@@ -189,7 +188,7 @@ impl OpenLists {
 #[derive(Clone)]
 pub struct Along<'l> {
     pub(super) session: &'l Session<'l>,
-    pub(super) sides: &'l [Side],
+    pub(super) sides: &'l [(Direction, Side)],
     pub(super) vertices: Range<u64>,
     /// Lists come in ascending order of their vertices, to one worker: for sums whose order
     /// matters.
@@ -197,7 +196,7 @@ pub struct Along<'l> {
 }
 
 impl<'l> Along<'l> {
-    fn of(session: &'l Session<'l>, sides: &'l [Side]) -> Self {
+    fn of(session: &'l Session<'l>, sides: &'l [(Direction, Side)]) -> Self {
         Self { session, sides, vertices: 0..session.graph.connected(), ordered: false }
     }
 
@@ -210,7 +209,7 @@ impl<'l> Along<'l> {
     #[inline(always)]
     pub fn degree(&self, vertex: u64) -> u64 {
         let mut sum = 0;
-        for side in self.sides {
+        for (_, side) in self.sides {
             match side {
                 Side::Whole(rows) => sum += u64::from(rows.degree(vertex)),
                 Side::Sliding(_) => return self.edges() / self.session.graph.connected() + 1,
@@ -233,7 +232,7 @@ impl<'l> Along<'l> {
     /// # Panics
     /// If the index slides.
     pub(crate) fn parts(&self, count: u64) -> Vec<u64> {
-        let [Side::Whole(rows), ..] = self.sides else { panic!("the index has all vertices") };
+        let [(_, Side::Whole(rows)), ..] = self.sides else { panic!("the index has all vertices") };
         let (vertices, mut bounds) = (self.session.graph.connected(), vec![0]);
         for part in 1..count {
             let edges = rows.edges() / count * part;
@@ -261,7 +260,7 @@ impl<'l> Along<'l> {
         visit: impl Fn(&mut S, u64, List) + Sync,
     ) -> Result<Vec<S>> {
         let rested: Mutex<Vec<S>> = Mutex::default();
-        for side in self.sides {
+        for (_, side) in self.sides {
             side.for_each_window(self.session, &self.vertices, &wanted, |rows, window| {
                 let states = IoIterator::new(self.session, rows)
                     .within(window)
@@ -286,7 +285,7 @@ impl<'l> Along<'l> {
         wanted: impl Fn(u64) -> u64,
         mut visit: impl FnMut(u64, List),
     ) -> Result<()> {
-        self.sides.iter().try_for_each(|side| {
+        self.sides.iter().try_for_each(|(_, side)| {
             side.for_each_window(self.session, &self.vertices, &wanted, |rows, window| {
                 let lists = IoIterator::new(self.session, rows).within(window);
                 lists.for_each_active_here(worker, &wanted, &mut visit)

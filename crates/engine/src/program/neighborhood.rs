@@ -55,7 +55,7 @@ impl Neighborhoods {
         let one_list = !graph.directed() && manifest.simple && manifest.order == Order::Degree;
         // A vertex with k neighbors that have no fewer edges than itself makes k lists of at least
         // k edges.
-        let few = self == Neighborhoods::Smaller && one_list;
+        let few = self == Self::Smaller && one_list;
         if few { all.min(manifest.arcs.isqrt() + 1) } else { all }
     }
 
@@ -63,9 +63,9 @@ impl Neighborhoods {
     /// bytes.
     pub fn entries(self, graph: &Graph, external: bool, room: u64) -> u64 {
         let more = match self {
-            Neighborhoods::All if external => 0,
-            Neighborhoods::All => BATCH,
-            Neighborhoods::Smaller => room / 8,
+            Self::All if external => 0,
+            Self::All => BATCH,
+            Self::Smaller => room / 8,
         };
         let entries = (LEAST + more / (6 * directions(graph))).min(MOST);
         entries.min(graph.manifest().arcs.max(64)).max(self.longest(graph))
@@ -78,7 +78,7 @@ impl Neighborhoods {
 
     fn lists(self) -> Lists {
         let lists = Lists::along(&[Direction::Out, Direction::In]);
-        Lists { slides: true, cached: self == Neighborhoods::All, ..lists }
+        Lists { slides: true, cached: self == Self::All, ..lists }
     }
 
     /// Bytes of a batch of so many entries.
@@ -119,13 +119,15 @@ impl Resource for Neighborhoods {
         };
         let batch = (0..directions(graph)).map(batch).collect::<Result<_>>()?;
         let lists = self.lists().open(session)?;
-        Ok(OpenNeighborhoods { kept: *self, lists, batch, entries, vertices: 0..0 })
+        let smaller = *self == Self::Smaller;
+        Ok(OpenNeighborhoods { smaller, lists, batch, entries, vertices: 0..0 })
     }
 }
 
 /// Neighborhoods that are open.
 pub struct OpenNeighborhoods {
-    kept: Neighborhoods,
+    /// Only neighbors with smaller ids.
+    smaller: bool,
     lists: OpenLists,
     /// The batch that was loaded last: outgoing lists (of an undirected graph, all), then incoming
     /// ones.
@@ -177,7 +179,6 @@ impl OpenNeighborhoods {
     /// `first` is past the last one.
     pub fn load(&mut self, session: &Session, first: u64) -> Result<Range<u64>> {
         self.vertices = first..first + self.lay_out(session, first)?;
-        let smaller = self.kept == Neighborhoods::Smaller;
         for (direction, batch) in [Direction::Out, Direction::In].into_iter().zip(&self.batch) {
             let expected = u64::from(batch.starts[(self.vertices.end - first) as usize]);
             let lists = self.lists.along(session, direction);
@@ -186,7 +187,7 @@ impl OpenNeighborhoods {
                 |_| u64::MAX,
                 |_| (),
                 |(), vertex, list| {
-                    let limit = if smaller { vertex } else { u64::MAX };
+                    let limit = if self.smaller { vertex } else { u64::MAX };
                     batch.add(vertex, list.neighbors().take_while(|&neighbor| neighbor < limit));
                 },
             )?;
@@ -196,31 +197,27 @@ impl OpenNeighborhoods {
 
     /// Lays out the lists of the next batch; returns how many vertices it has.
     fn lay_out(&mut self, session: &Session, first: u64) -> Result<u64> {
-        let most = self.entries / SHARE;
         let index = self.lists.indexes_at(session, first).collect::<Result<Vec<_>>>()?;
-        let left = index[0].window().end.saturating_sub(first);
         // A list without repetitions has at most as many smaller neighbors as there are smaller
         // vertices.
-        let few = self.kept == Neighborhoods::Smaller && session.graph.manifest().simple;
-        let bound = |vertex: u64, degree: u32| {
-            if few { u64::from(degree).min(vertex) } else { u64::from(degree) }
-        };
+        let few = self.smaller && session.graph.manifest().simple;
+        let end = index[0].window().end.min(first + self.entries / SHARE);
         let (mut count, mut used) = (0, 0);
-        while count < most.min(left) {
-            let vertex = first + count;
-            let more: u64 = index.iter().map(|index| bound(vertex, index.degree(vertex))).sum();
-            if used + more > self.entries {
+        for vertex in first..end {
+            let degrees = index.iter().map(|index| u64::from(index.degree(vertex)));
+            let entries = degrees.map(|degree| if few { degree.min(vertex) } else { degree });
+            used += entries.clone().sum::<u64>();
+            if used > self.entries {
                 break;
             }
-            for (index, batch) in index.iter().zip(&mut self.batch) {
-                let (at, entries) = (count as usize, bound(vertex, index.degree(vertex)));
-                batch.starts[at + 1] = batch.starts[at] + entries as u32;
-                *batch.counts[at].get_mut() = 0;
+            for (entries, batch) in entries.zip(&mut self.batch) {
+                batch.starts[count + 1] = batch.starts[count] + entries as u32;
+                *batch.counts[count].get_mut() = 0;
             }
-            (count, used) = (count + 1, used + more);
+            count += 1;
         }
         self.batch.iter_mut().for_each(|batch| batch.first = first);
-        Ok(count)
+        Ok(count as u64)
     }
 
     /// The edges of a vertex, in both directions: for vertices one after the other.

@@ -10,7 +10,8 @@ const INTERVAL: u64 = 1 << 16;
 
 /// An array with an item for each vertex, on its way to memory or scratch.
 pub struct Appender<T: Pod> {
-    array: VertexArray<T>,
+    /// The items so far, in whole intervals.
+    pub array: VertexArray<T>,
     block: Block<T>,
     /// Whole intervals that were written.
     written: usize,
@@ -65,10 +66,5 @@ impl<T: Pod + Copy> Appender<T> {
             self.array.read(interval, &mut self.block, |items| visit(first, items))?;
         }
         Ok(())
-    }
-
-    /// The items, of which there is one for each vertex.
-    pub fn finish(self) -> VertexArray<T> {
-        self.array
     }
 }

@@ -169,7 +169,7 @@ impl OpenLevels {
             Self::Logs(logs) => logs,
         };
         let (scratch, grid) = (Scratch::of(session), session.graph.grid()?);
-        let array = || VertexArray::on_scratch(&scratch, grid.intervals.as_slice());
+        let array = || VertexArray::create(&scratch, grid.intervals.as_slice(), &mut 0);
         let arrays: [VertexArray<u32>; 2] = [array()?, array()?];
         replay(&logs, session, arrays[0].block()?, |block, interval, levels, parents| {
             arrays.iter().zip([levels, parents]).try_for_each(|(array, cells)| {

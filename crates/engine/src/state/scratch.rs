@@ -41,6 +41,7 @@ impl Scratch {
 
 /// Intervals in a file without a name: it goes with the process, however that ends.
 pub(super) struct ScratchFile {
+    pub scratch: Scratch,
     pub file: DiskFile,
     /// First byte of each interval; one more than intervals.
     offsets: Vec<u64>,
@@ -57,7 +58,8 @@ impl ScratchFile {
             offsets.push(offsets[offsets.len() - 1] + length);
         }
         let pages = offsets[offsets.len() - 1] / PAGE as u64;
-        Ok(Self { file, offsets, sums: (0..pages).map(|_| AtomicU32::new(0)).collect() })
+        let sums = (0..pages).map(|_| AtomicU32::new(0)).collect();
+        Ok(Self { scratch: scratch.clone(), file, offsets, sums })
     }
 
     /// Reads the first pages of an interval, as many as `pages` holds.

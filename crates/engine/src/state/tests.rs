@@ -103,7 +103,7 @@ fn appended_items_come_in_order() {
                 assert_eq!(next, count);
             }
         }
-        let array = appender.finish();
+        let array = appender.array;
         array.for_each(|vertex, &item| assert_eq!(u64::from(item), vertex * 2)).unwrap();
         assert_eq!(array.len() as u64, count);
     }
@@ -150,7 +150,7 @@ fn workers_change_intervals_at_the_same_time() {
 fn reads_of_results_are_counted_in_the_run() {
     let folder = tempfile::tempdir().unwrap();
     let scratch = scratch(folder.path());
-    let array = VertexArray::<u64>::on_scratch(&scratch, [0, 512, 1_024]).unwrap();
+    let array = VertexArray::<u64>::create(&scratch, [0, 512, 1_024], &mut 0).unwrap();
     array.fill(|vertex| vertex).unwrap();
     let (counters, disk) = (&scratch.counters, scratch.disk.counters());
     assert_eq!(disk.bytes_written.load(Relaxed), 8_192);
@@ -174,7 +174,7 @@ fn damage(array: &VertexArray<u64>, at: u64) {
 fn damaged_scratch_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let scratch = scratch(folder.path());
-    let array = VertexArray::<u64>::on_scratch(&scratch, [0, 512, 1_024]).unwrap();
+    let array = VertexArray::<u64>::create(&scratch, [0, 512, 1_024], &mut 0).unwrap();
     array.fill(|vertex| vertex).unwrap();
     damage(&array, PAGE as u64);
     let mut block = Block::new(512).unwrap();

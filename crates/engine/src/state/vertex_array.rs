@@ -28,7 +28,6 @@ pub struct VertexArray<T: Pod> {
 
 /// The intervals that are on scratch.
 pub(super) struct Rest<T: Pod> {
-    pub scratch: Scratch,
     pub file: ScratchFile,
     /// How often something was stored.
     stores: AtomicU64,
@@ -63,8 +62,7 @@ impl<T: Pod> VertexArray<T> {
         let count = bounds.windows(2).take_while(fits).count();
         let rest = if count + 1 < bounds.len() {
             let file = ScratchFile::create(scratch, &bounds[count..], size_of::<T>())?;
-            let (scratch, stores) = (scratch.clone(), AtomicU64::new(0));
-            Some(Rest { scratch, file, stores, at_hand: Mutex::default() })
+            Some(Rest { file, stores: AtomicU64::new(0), at_hand: Mutex::default() })
         } else {
             None
         };
@@ -86,7 +84,7 @@ impl<T: Pod> VertexArray<T> {
     pub fn of(session: &Session) -> Result<Self> {
         let bounds: Arc<[u64]> = session.graph.grid()?.intervals.as_slice().into();
         if session.decision().is_external() {
-            return Self::on_scratch(&Scratch::of(session), bounds);
+            return Self::create(&Scratch::of(session), bounds, &mut 0);
         }
         Self::in_memory(bounds, session.config.huge_pages)
     }
@@ -95,11 +93,6 @@ impl<T: Pod> VertexArray<T> {
     pub(crate) fn in_memory(bounds: Arc<[u64]>, huge: HugePages) -> Result<Self> {
         let count = bounds.len().saturating_sub(1);
         Ok(Self { memory: Resident::zeroed(bounds, count, huge)?, rest: None })
-    }
-
-    /// The same with everything on scratch.
-    pub(crate) fn on_scratch(scratch: &Scratch, bounds: impl Into<Arc<[u64]>>) -> Result<Self> {
-        Self::create(scratch, bounds, &mut 0)
     }
 
     /// Bytes of memory of an interval of `items` items that stays.
@@ -162,9 +155,9 @@ impl VertexArray<u64> {
     pub fn into_floats(self) -> VertexArray<f64> {
         let (bounds, count) = (Arc::clone(&self.memory.bounds), self.memory.count());
         let memory = Resident::new(self.memory.into_memory().into_floats(), bounds, count);
-        let rest = self.rest.map(|Rest { scratch, file, stores, .. }| {
+        let rest = self.rest.map(|Rest { file, stores, .. }| {
             let at_hand = Mutex::default();
-            Rest { scratch, file, stores, at_hand }
+            Rest { file, stores, at_hand }
         });
         VertexArray { memory, rest }
     }
@@ -238,7 +231,7 @@ impl<T: Pod + Copy> VertexArray<T> {
         };
         rest.file.read(place, block.pages(items))?;
         let useful = (items * size_of::<T>()) as u64;
-        rest.scratch.counters.useful_bytes.fetch_add(useful, Relaxed);
+        rest.file.scratch.counters.useful_bytes.fetch_add(useful, Relaxed);
         Ok(())
     }
 

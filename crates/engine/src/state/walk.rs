@@ -54,7 +54,7 @@ impl<T: Pod + Copy> VertexArray<T> {
         };
         let bytes = |interval| VertexArray::<U>::kept_bytes(self.items(interval));
         let mut room = (0..self.memory.count()).map(bytes).sum();
-        VertexArray::create(&rest.scratch, bounds, &mut room)
+        VertexArray::create(&rest.file.scratch, bounds, &mut room)
     }
 
     /// The same items in memory.
