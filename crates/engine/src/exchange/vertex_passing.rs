@@ -21,7 +21,7 @@ use std::{
     marker::PhantomData,
     slice::from_ref,
     sync::{
-        Arc, Mutex,
+        Arc, Mutex, MutexGuard,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
 };
@@ -63,7 +63,7 @@ pub struct Exchange<R: Record> {
     failed: Mutex<Option<EngineError>>,
     /// Bytes of a full buffer or batch: whole records.
     block: usize,
-    /// The buffers of records that merge; there are none for others.
+    /// The buffers of records that merge; those of others stay empty.
     buffers: Vec<Mutex<Vec<u8>>>,
     /// The smallest key that waits for each interval.
     smallest: Vec<AtomicU64>,
@@ -123,7 +123,6 @@ impl<R: Record> Exchange<R> {
     /// The same with blocks of so many records.
     pub(super) fn create(scratch: &Scratch, bounds: &[u64], records: usize) -> Result<Self> {
         let intervals = bounds.len().max(2) - 1;
-        let buffers = if R::MERGES { intervals } else { 0 };
         Ok(Self {
             bounds: bounds.to_vec(),
             spill: Spill::create(&scratch.disk, &scratch.folder, intervals, records * R::BYTES)?,
@@ -131,7 +130,7 @@ impl<R: Record> Exchange<R> {
             epochs: Vec::new(),
             failed: Mutex::default(),
             block: records * R::BYTES,
-            buffers: (0..buffers).map(|_| Mutex::default()).collect(),
+            buffers: (0..intervals).map(|_| Mutex::default()).collect(),
             smallest: (0..intervals).map(|_| AtomicU64::new(u64::MAX)).collect(),
             records: PhantomData,
         })
@@ -210,9 +209,7 @@ impl<R: Record> Exchange<R> {
 
     /// Whether records wait for an interval.
     pub(crate) fn pending(&self, interval: usize) -> bool {
-        let buffered =
-            |buffer: &Mutex<Vec<u8>>| !buffer.lock().expect("no holder panics").is_empty();
-        self.buffers.get(interval).is_some_and(buffered) || self.spill.partition_bytes(interval) > 0
+        !self.buffer(interval).is_empty() || self.spill.partition_bytes(interval) > 0
     }
 
     /// The smallest key of the records that were collected for an interval and wait there;
@@ -232,12 +229,10 @@ impl<R: Record> Exchange<R> {
             for_each(block, first, &mut take);
         })?;
         self.spill.free(blocks);
-        if let Some(buffer) = self.buffers.get(interval) {
-            let mut buffer = buffer.lock().expect("no holder panics");
-            bytes += buffer.len();
-            for_each(&buffer, first, &mut take);
-            buffer.clear();
-        }
+        let mut buffer = self.buffer(interval);
+        bytes += buffer.len();
+        for_each(&buffer, first, &mut take);
+        buffer.clear();
         Ok((bytes / R::BYTES) as u64)
     }
 
@@ -270,8 +265,8 @@ impl<R: Record> Exchange<R> {
 
     /// Ends an epoch, of which all senders were collected.
     pub(crate) fn end_epoch(&mut self) -> Result<()> {
-        for (interval, buffer) in self.buffers.iter().enumerate() {
-            let mut buffer = buffer.lock().expect("no holder panics");
+        for interval in 0..self.buffers.len() {
+            let mut buffer = self.buffer(interval);
             self.append(interval, &buffer);
             buffer.clear();
         }
@@ -290,6 +285,10 @@ impl<R: Record> Exchange<R> {
     /// The first error so far, once.
     fn check(&self) -> Result<()> {
         self.failed.lock().expect("no holder panics").take().map_or(Ok(()), Err)
+    }
+
+    fn buffer(&self, interval: usize) -> MutexGuard<'_, Vec<u8>> {
+        self.buffers[interval].lock().expect("no holder panics")
     }
 
     #[inline(always)]
@@ -316,7 +315,7 @@ impl<R: Record> Exchange<R> {
             let interval = self.interval_of(vertex);
             let end = self.bounds[interval + 1];
             let (own, after) = rest.split_at(rest.partition_point(|&(vertex, _)| vertex < end));
-            let mut buffer = self.buffers[interval].lock().expect("no holder panics");
+            let mut buffer = self.buffer(interval);
             if buffer.capacity() == 0 {
                 buffer.reserve_exact(self.block);
             }
