@@ -89,26 +89,25 @@ fn buffer_bytes(intervals: usize) -> usize {
 }
 
 impl<R: Record> Exchange<R> {
-    /// Bytes of memory of the buffers.
-    pub(crate) fn buffers_bytes(intervals: usize) -> u64 {
-        if R::MERGES { (intervals * buffer_bytes(intervals) * 5 / 4) as u64 } else { 0 }
-    }
-
-    /// Bytes of memory of a sender that has sent to so many intervals.
-    pub(crate) fn sender_bytes(intervals: usize) -> u64 {
+    /// Bytes of memory of the buffers, and of a sender for each of some threads that has sent to so
+    /// many intervals.
+    pub(crate) fn bytes(threads: usize, intervals: usize) -> u64 {
         let item = size_of::<(u64, R)>();
-        // Sorting takes half as much again.
-        let merging = GATHERED * item * 2;
-        let other = R::REMEMBERED * item + intervals * BATCH * R::BYTES;
-        (if R::MERGES { merging } else { other }) as u64
+        let (buffers, sender) = if R::MERGES {
+            // Sorting takes half as much again.
+            (intervals * buffer_bytes(intervals) * 5 / 4, GATHERED * item * 2)
+        } else {
+            (0, R::REMEMBERED * item + intervals * BATCH * R::BYTES)
+        };
+        (buffers + threads * sender) as u64
     }
 
     /// States what an exchange takes that carries at most one record along each edge, while values
-    /// are on storage. A sender has batches for a few intervals at a time.
+    /// are on storage; for records that do not merge. A sender has batches for a few intervals at a
+    /// time.
     pub(crate) fn declare(planner: &mut Planner) {
         let Job { graph, config, .. } = planner.job();
-        let senders = config.threads as u64 * Self::sender_bytes(FEW);
-        planner.memory("logs", [0, senders + BUFFERS as u64]);
+        planner.memory("logs", [0, Self::bytes(config.threads, FEW) + BUFFERS as u64]);
         planner.scratch(graph.manifest().arcs * R::BYTES as u64);
     }
 

@@ -186,9 +186,7 @@ impl<L: Lengths> Search<'_, L> {
     fn bring(&mut self, window: usize) -> Result<u64> {
         let mut moved = self.window.bring(window)?;
         self.current = window;
-        if let Some(exchange) = &self.exchange
-            && exchange.smallest_key(window) < u64::MAX
-        {
+        if let Some(exchange) = &self.exchange {
             let (smallest, lengths) = (&mut self.smallest[window], &self.window);
             let records = exchange.drain(window, |vertex, Shorter(length)| {
                 if lengths.lower(vertex, length) {
@@ -204,7 +202,7 @@ impl<L: Lengths> Search<'_, L> {
     /// Relaxes the edges of the window's vertices that fell below `bound`; returns how many there
     /// are.
     fn step(&mut self, bound: u64) -> Result<u64> {
-        let range = self.window.vertices();
+        let range = self.window.vertices.clone();
         let parts = self.session.workers.over(
             range.end - range.start,
             PART,
@@ -236,7 +234,7 @@ impl<L: Lengths> Search<'_, L> {
     /// fell. With `ALL`, the window has all vertices.
     fn relax<const ALL: bool>(&self, edges: u64) -> Result<u64> {
         let (window, exchange) = (&self.window, self.exchange.as_ref());
-        let found = Along { vertices: window.vertices(), ..self.lists.clone() }.for_each(
+        let found = Along { vertices: window.vertices.clone(), ..self.lists.clone() }.for_each(
             edges,
             |group| self.active.word(group),
             |_| (u64::MAX, exchange.map(Exchange::sender)),

@@ -70,7 +70,7 @@ pub struct Trees<'w, const WHOLE: bool> {
 impl<'w, const WHOLE: bool> Trees<'w, WHOLE> {
     /// Every vertex of the window a tree of its own.
     fn alone(session: &Session, window: &'w Window<u32>) -> Self {
-        let trees = Self { first: window.vertices().start as u32, parents: window.cells() };
+        let trees = Self { first: window.vertices.start as u32, parents: window.cells() };
         trees.each(session, |vertex| trees.cell(vertex).store(vertex, Relaxed));
         trees
     }
@@ -192,7 +192,7 @@ fn by_windows(
     for index in (0..window.windows.len() - 1).rev() {
         window.turn_to(index)?;
         let trees = Trees::<false>::alone(session, &window);
-        let Range { start: first, end } = window.vertices();
+        let Range { start: first, end } = window.vertices;
         let senders = edges.for_some(
             session,
             |sources, targets| sources.0.max(targets.0) < end && sources.1.max(targets.1) >= first,

@@ -98,7 +98,8 @@ impl<T: Pod> Resident<T> {
         self.memory
     }
 
-    fn items(&self, interval: usize) -> Range<usize> {
+    /// Where the items of an interval are.
+    pub(crate) fn items(&self, interval: usize) -> Range<usize> {
         self.bounds[interval] as usize..self.bounds[interval + 1] as usize
     }
 }

@@ -117,7 +117,7 @@ impl<T: Pod> VertexArray<T> {
 
     /// How many items an interval has.
     pub(crate) fn items(&self, interval: usize) -> usize {
-        (self.bounds()[interval + 1] - self.bounds()[interval]) as usize
+        self.memory.items(interval).len()
     }
 
     /// How many intervals there are.

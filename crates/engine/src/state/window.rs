@@ -91,7 +91,8 @@ atomic_item!(u64, AtomicU64);
 /// Some intervals of an array, side by side, in memory; the array itself until it is given back.
 pub struct Window<T: AtomicItem> {
     cells: HugeVec<T::Cell>,
-    vertices: Range<u64>,
+    /// Its vertices.
+    pub(crate) vertices: Range<u64>,
     /// The bounds of all windows, and of the intervals.
     pub(crate) windows: Vec<u64>,
     intervals: Arc<[u64]>,
@@ -139,15 +140,10 @@ impl<T: AtomicItem> Window<T> {
         Ok(Self { cells, vertices, windows, intervals, stored, fresh: None })
     }
 
-    /// Its vertices.
-    pub(crate) fn vertices(&self) -> Range<u64> {
-        self.vertices.clone()
-    }
-
     /// Whether it has `vertex`.
     #[inline(always)]
     pub(crate) fn has(&self, vertex: u64) -> bool {
-        vertex >= self.vertices.start && vertex < self.vertices.end
+        self.vertices.contains(&vertex)
     }
 
     /// The cells of its vertices, in order.
@@ -194,8 +190,8 @@ impl<T: AtomicItem> Window<T> {
     /// Stores what it has, and has the vertices of another window from now on, with their items;
     /// returns the bytes that moved.
     pub(crate) fn bring(&mut self, window: usize) -> Result<u64> {
-        let before = self.vertices();
-        if before.start == self.windows[window] && before.end == self.windows[window + 1] {
+        let before = self.vertices.clone();
+        if before == (self.windows[window]..self.windows[window + 1]) {
             return Ok(0);
         }
         self.turn_to(window)?;
