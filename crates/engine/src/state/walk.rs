@@ -76,7 +76,9 @@ impl<T: Pod + Copy> VertexArray<T> {
         let mut found: Vec<Option<T>> = vec![None; numbers.len()];
         let mut rest = &order[..];
         while let Some(&next) = rest.first() {
-            rest = self.with(self.interval_of(numbers[next as usize]), |first, items| {
+            let vertex = numbers[next as usize];
+            let interval = self.bounds().partition_point(|&bound| bound <= vertex) - 1;
+            rest = self.with(interval, |first, items| {
                 let end = first + items.len() as u64;
                 let count = rest.partition_point(|&at| numbers[at as usize] < end);
                 rest[..count].iter().for_each(|&at| {
@@ -86,9 +88,5 @@ impl<T: Pod + Copy> VertexArray<T> {
             })?;
         }
         Ok(found.into_iter().flatten().collect())
-    }
-
-    fn interval_of(&self, vertex: u64) -> usize {
-        self.bounds().partition_point(|&bound| bound <= vertex) - 1
     }
 }
