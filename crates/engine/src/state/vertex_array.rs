@@ -31,10 +31,11 @@ pub(super) struct Rest<T: Pod> {
     pub file: ScratchFile,
     /// How often something was stored.
     stores: AtomicU64,
-    /// The interval that was shown last, and how often something had been stored when it was
-    /// loaded.
-    at_hand: Mutex<Option<((usize, u64), Block<T>)>>,
+    at_hand: Mutex<Option<AtHand<T>>>,
 }
+
+/// The interval that was shown last, with how often something had been stored when it was loaded.
+type AtHand<T> = ((usize, u64), Block<T>);
 
 impl<T: Pod> From<HugeVec<T>> for VertexArray<T> {
     /// An array in memory, of one interval.
@@ -227,7 +228,8 @@ impl<T: Pod + Copy> VertexArray<T> {
     ) -> Result<()> {
         let Some((rest, place)) = self.in_file(interval) else {
             let copy = |kept: &[T]| block.items(items).copy_from_slice(&kept[..items]);
-            return Ok(self.memory.read(interval, copy));
+            self.memory.read(interval, copy);
+            return Ok(());
         };
         rest.file.read(place, block.pages(items))?;
         let useful = (items * size_of::<T>()) as u64;
@@ -244,7 +246,8 @@ impl<T: Pod + Copy> VertexArray<T> {
     ) -> Result<()> {
         let Some((rest, place)) = self.in_file(interval) else {
             let copy = |kept: &mut [T]| kept[..items].copy_from_slice(block.items(items));
-            return Ok(self.memory.update(interval, copy));
+            self.memory.update(interval, copy);
+            return Ok(());
         };
         let pages = block.pages(items);
         pages[items * size_of::<T>()..].fill(0);
