@@ -101,9 +101,10 @@ impl<T: Pod> VertexArray<T> {
         ((items * size_of::<T>()).next_multiple_of(PAGE) + PAGE) as u64
     }
 
-    /// Bytes of memory of its intervals that stay.
-    pub(crate) fn resident_bytes(&self) -> u64 {
-        (0..self.memory.count()).map(|interval| Self::kept_bytes(self.items(interval))).sum()
+    /// Bytes of memory of its intervals that stay, with items of this type.
+    pub(crate) fn resident_bytes<U: Pod>(&self) -> u64 {
+        let bytes = |interval| VertexArray::<U>::kept_bytes(self.items(interval));
+        (0..self.memory.count()).map(bytes).sum()
     }
 
     /// Bytes of memory for an array of `items` items in `intervals` intervals on scratch.

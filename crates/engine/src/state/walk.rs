@@ -52,9 +52,7 @@ impl<T: Pod + Copy> VertexArray<T> {
         let Some(rest) = &self.rest else {
             return VertexArray::in_memory(bounds, self.memory.pages());
         };
-        let bytes = |interval| VertexArray::<U>::kept_bytes(self.items(interval));
-        let mut room = (0..self.memory.count()).map(bytes).sum();
-        VertexArray::create(&rest.file.scratch, bounds, &mut room)
+        VertexArray::create(&rest.file.scratch, bounds, &mut self.resident_bytes::<U>())
     }
 
     /// The same items in memory.
