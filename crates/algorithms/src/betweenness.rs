@@ -20,8 +20,8 @@ use std::sync::Arc;
 
 use outercore_engine::{
     Activity, Column, Context, Isolated, IterationEnd, Iterations, Job, MemoryModel, Next,
-    PathCounts, Planner, Pod, Prepared, Resource, Result, Session, Start, Sums, VertexArray,
-    VertexProgram, named,
+    PathCounts, Planner, Pod, Prepared, Result, Session, Start, Sums, VertexArray, VertexProgram,
+    named,
 };
 use outercore_graph::Direction;
 
@@ -232,9 +232,9 @@ fn batches<const L: usize, const MARKS: usize>(planner: &mut Planner) -> Result<
 
 /// Declares searches on the lists, from `L` sources side by side.
 fn lists<const L: usize>(planner: &mut Planner) -> Result<Search> {
-    let paths = planner.declare(PathCounts { lanes: L })?;
+    let paths = PathCounts::declare(planner, L)?;
     Ok(Box::new(move |session, sources, _| {
-        paths.open(session)?.run(session, sources, |paths, sum| {
+        paths.run(session, sources, |paths, sum| {
             let dependency = paths * sum;
             [dependency, (1.0 + dependency) / paths]
         })

@@ -126,9 +126,9 @@ fn search(mut planner: Planner, source: u64) -> Result<Prepared> {
     Ok(planner.decide()?.prepared(move |session| {
         let (mut search, mut reach) = (search.open(session)?, Reach::default());
         if source < session.graph.connected() {
-            search.run(session, source, |level| reach.add(level.number, level.vertices))?;
+            search.run(session, source, |level, vertices, _| reach.add(level, vertices))?;
         }
-        let [levels, parents] = search.into_levels().into_arrays(session)?;
+        let [levels, parents] = search.levels.into_arrays(session)?;
         outcome(session, (source, reach.last + 1), reach, [levels.into(), parents.into()])
     }))
 }

@@ -38,7 +38,7 @@ fn coefficients(
         sum += share;
         coefficients.push(share)?;
     }
-    Ok((coefficients.finish(), sum))
+    Ok((coefficients.array, sum))
 }
 
 impl Algorithm for Clustering {

@@ -15,8 +15,8 @@
 
 use outercore_engine::{
     Column, Context, EdgeScan, EngineError, Frontier, Isolated, Iterations, Job, Min, Monotone,
-    OpenSomeEdges, Outcome, Planner, Precompute, Prepared, Preset, ReadPolicy, Resource, Result,
-    Session, SomeEdges, Start, VertexArray, VertexProgram,
+    Outcome, Planner, Precompute, Prepared, Preset, ReadPolicy, Resource, Result, Session,
+    SomeEdges, Start, VertexArray, VertexProgram,
     forest::{self, Sets, Trees},
     named,
 };
@@ -74,7 +74,7 @@ impl Components {
 /// `scan` bytes or was asked for; `false`: edges are left to be looked at.
 fn sample(
     session: &Session,
-    some: &OpenSomeEdges,
+    some: SomeEdges,
     trees: Trees<true>,
     scan: u64,
     asked: bool,
@@ -184,7 +184,7 @@ impl Algorithm for Components {
             return by_labels(planner);
         }
         let edges = planner.declare(EdgeScan::Always)?;
-        let some = (method == Method::Sampled).then(|| planner.declare(SomeEdges)).transpose()?;
+        let some = (method == Method::Sampled).then(|| SomeEdges::declare(&mut planner));
         VertexArray::<u32>::declare(&mut planner, "labels")?;
         planner.memory("sizes", [graph.connected() * 4, 0]);
         planner.memory("smallest window, logs", [0, LEAST]);
@@ -208,13 +208,13 @@ impl Algorithm for Components {
         }
         let asked = self.method.is_some() || config.read == ReadPolicy::OnDemand;
         Ok(decided.prepared(move |session| {
-            let (edges, some) = (edges.open(session)?, some.map(|some| some.open(session)));
+            let edges = edges.open(session)?;
             let labels = VertexArray::of(session)?;
             session.loaded();
             let (mark, room, mut mode) = (session.mark(), session.decision().room, "full");
             let labels = forest::join(session, &edges, labels, room, |trees| {
-                let Some(some) = some.transpose()? else { return Ok(false) };
-                let done = sample(session, &some, trees, edges.bytes(graph), asked)?;
+                let Some(some) = some else { return Ok(false) };
+                let done = sample(session, some, trees, edges.bytes(graph), asked)?;
                 mode = if done { "on-demand" } else { mode };
                 Ok(done)
             })?;

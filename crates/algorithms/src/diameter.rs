@@ -100,7 +100,7 @@ impl Run<'_, '_> {
     fn narrow(&mut self, reach: &Reach) -> Result<()> {
         self.diameter = self.diameter.max(reach.depth);
         let (members, [lower, upper]) = (&self.members, &self.bounds);
-        let parts = self.search.levels().for_each_interval(
+        let parts = self.search.levels.for_each_interval(
             self.session,
             || Ok((Candidates::NONE, lower.block()?, upper.block()?)),
             |(candidates, low, high), interval, levels, _| {
@@ -162,11 +162,11 @@ impl Run<'_, '_> {
 
 fn reach(session: &Session, search: &mut OpenSearch, source: u64) -> Result<Reach> {
     let mut reach = Reach { vertices: 0, depth: 0, farthest: source };
-    search.run(session, source, |level| {
+    search.run(session, source, |level, vertices, frontier| {
         let all = 0..session.graph.connected();
-        let farthest = level.frontier.iter(all).next().expect("a level has vertices");
-        let vertices = reach.vertices + level.vertices;
-        reach = Reach { vertices, depth: level.number as u32, farthest };
+        let farthest = frontier.iter(all).next().expect("a level has vertices");
+        let vertices = reach.vertices + vertices;
+        reach = Reach { vertices, depth: level as u32, farthest };
     })?;
     Ok(reach)
 }
@@ -181,7 +181,7 @@ fn largest(
     let len = session.graph.connected();
     let members = Frontier::new(len, session.config.huge_pages)?;
     if 2 * reach.vertices >= len {
-        members.replace(0..len, |vertex| search.has_reached(vertex));
+        members.replace(0..len, |vertex| !search.unvisited.contains(vertex));
         return Ok((members, hub));
     }
     let (edges, room) = (EdgeScan::Perhaps.open(session)?, session.decision().share(1));

@@ -132,7 +132,9 @@ impl<'r, 's> Rounds<'r, 's> {
             labels[vertex as usize].store(rank, Relaxed)
         })?;
         session.loaded();
-        let batch = HugeVec::zeroed(lists.most_vertices() as usize, huge)?;
+        let external = session.decision().is_external();
+        let batch = Neighborhoods::All.most_vertices(session.graph, external);
+        let batch = HugeVec::zeroed(batch as usize, huge)?;
         Ok(Self { session, batch, new: Appender::of(session)?, lists, labels })
     }
 
@@ -171,7 +173,7 @@ impl<'r, 's> Rounds<'r, 's> {
     fn label(&self, first: u64, tallies: &PerWorker<Tally>) -> Result<()> {
         let (old, new) = (&*self.labels, &*self.batch);
         self.lists.each(self.session, tallies, |tally, vertex| {
-            let batch = self.lists.batch().iter();
+            let batch = self.lists.batch.iter();
             let neighbors = batch.flat_map(|lists| lists.neighbors(vertex));
             tally.labels.clear();
             tally.labels.extend(neighbors.map(|neighbor| old[neighbor as usize].load(Relaxed)));

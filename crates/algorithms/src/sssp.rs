@@ -8,10 +8,10 @@
 //! non-negative doubles otherwise.
 
 use outercore_engine::{
-    Cell, Column, DeltaStepping, EngineError, Figure, Job, Lengths, Planner, Prepared, Resource,
-    Result, Values,
+    Cell, Column, DeltaStepping, EngineError, Figure, Job, Lengths, Planner, Prepared, Result,
+    Values,
 };
-use outercore_graph::{Direction, Graph, WeightKind};
+use outercore_graph::{Graph, WeightKind};
 
 use crate::algorithm::{Algorithm, Source, fits_32_bits, locate};
 
@@ -86,10 +86,9 @@ impl Algorithm for Sssp {
         self.suits(job.graph)?;
         let source = locate(job.graph, &self.source)?;
         let mut planner = Planner::new(self.name(), job);
-        let search = planner.declare(DeltaStepping::along(Direction::Out))?;
+        let search = DeltaStepping::declare(&mut planner)?;
         Ok(planner.decide()?.prepared(move |session| {
             let distances = Distances(session.graph.weights());
-            let search = search.open(session)?;
             let (found, rounds) = search.run(session, distances, source, self.delta)?;
             let values: Values =
                 if distances.are_whole() { found.into() } else { found.into_floats().into() };

@@ -208,7 +208,7 @@ impl<'r, 's> Run<'r, 's> {
     /// Hands the set of each vertex of the batch at hand to `work`, on all workers.
     fn each(&self, work: impl Fn(&mut Counter, u64) + Sync) -> Result<()> {
         self.lists.each(self.session, &self.tallies, |counter, vertex| {
-            counter.set.collect(self.lists.batch(), vertex, self.counting.reciprocal());
+            counter.set.collect(&self.lists.batch, vertex, self.counting.reciprocal());
             work(counter, vertex);
         })
     }

@@ -184,12 +184,9 @@ impl Frontier {
         other.replace_words(range, |part| {
             let (group, shift) = (part.start / 64, part.start % 64);
             let all = u64::MAX >> (64 - (part.end - part.start));
-            let (mut bits, mut moved) = (self.word(group) >> shift & all, 0);
-            while bits != 0 {
-                let bit = bits.trailing_zeros();
-                bits &= bits - 1;
-                moved |= u64::from(moves(part.start + u64::from(bit))) << bit;
-            }
+            let some = members(group, self.word(group) & all << shift);
+            let moved = some
+                .fold(0, |moved, vertex| moved | u64::from(moves(vertex)) << (vertex - part.start));
             if moved != 0 {
                 self.take(group, moved << shift);
             }
@@ -209,15 +206,21 @@ impl Frontier {
             if (index + 1) * 64 > range.end {
                 bits &= u64::MAX >> ((index + 1) * 64 - range.end);
             }
-            std::iter::from_fn(move || {
-                (bits != 0).then(|| {
-                    let bit = u64::from(bits.trailing_zeros());
-                    bits &= bits - 1;
-                    index * 64 + bit
-                })
-            })
+            members(index, bits)
         })
     }
+}
+
+/// The vertices of a group of 64 that these bits stand for, ascending.
+#[inline(always)]
+pub(crate) fn members(group: u64, mut bits: u64) -> impl Iterator<Item = u64> {
+    std::iter::from_fn(move || {
+        (bits != 0).then(|| {
+            let bit = u64::from(bits.trailing_zeros());
+            bits &= bits - 1;
+            group * 64 + bit
+        })
+    })
 }
 
 #[cfg(test)]

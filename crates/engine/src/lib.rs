@@ -52,9 +52,9 @@ pub use monoid::{Idempotent, Lanes, Min, Monoid, Or, Sum, Sums};
 pub use outcome::{Outcome, Results};
 pub use plan::{Decided, Decision, Plan, Planner, Prepared, Resource, human_bytes};
 pub use program::{
-    Activity, Along, Batch, Context, DeltaStepping, EdgeScan, Ended, IterationEnd, Lengths, Level,
-    Lists, Monotone, Neighborhoods, Next, OpenNeighborhoods, OpenSearch, OpenSomeEdges, PathCounts,
-    Search, SomeEdges, Start, VertexProgram, Wake, forest,
+    Activity, Along, Batch, Context, DeltaStepping, EdgeScan, Ended, IterationEnd, Lengths, Lists,
+    Monotone, Neighborhoods, Next, OpenNeighborhoods, OpenSearch, PathCounts, Search, SomeEdges,
+    Start, VertexProgram, Wake, forest,
 };
 pub use progress::{RunProgress, Silent};
 pub use report::{Figure, IoReport, IterationReport, RunReport, TopRow};

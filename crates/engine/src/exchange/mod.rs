@@ -5,13 +5,11 @@
 //! - [`vertex_passing`]: [`Exchange`], where most vertices are on storage: records wait in memory
 //!   and in a log on scratch.
 //! - [`in_memory`]: [`InMemory`], where all vertices are in memory: records arrive batch by batch.
-//! - [`log`]: blocks of records on scratch, by interval.
 //!
 //! Both exchanges are used alike: every worker has a sender, sends, and at the end of the step all
 //! senders are collected.
 
 pub(crate) mod in_memory;
-mod log;
 mod record;
 mod vertex_passing;
 

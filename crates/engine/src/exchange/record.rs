@@ -1,8 +1,6 @@
 //! [`Record`]: what is sent to a vertex, and how it may become less on its way.
 
-use std::slice::from_ref;
-
-use outercore_storage::{Pod, bytes_of, items_of};
+use outercore_storage::{Pod, items_of};
 
 use crate::monoid::Monoid;
 
@@ -14,9 +12,9 @@ use crate::monoid::Monoid;
 pub trait Record: Pod + Copy + Send + Sync {
     /// Whether records to one vertex merge.
     const MERGES: bool = false;
-    /// Bytes that name the vertex on scratch, counted from the first vertex of its interval: 4, or
-    /// 8 where an interval may have more than 2^32 vertices.
-    const VERTEX_BYTES: usize = 4;
+    /// Bytes on scratch: the vertex, counted from the first one of its interval, of which there are
+    /// at most 2^32, and the record.
+    const BYTES: usize = size_of::<u32>() + size_of::<Self>();
     /// How many records a sender remembers: a power of two, or 0.
     const REMEMBERED: usize = 0;
 
@@ -53,25 +51,12 @@ impl<M: Monoid> Record for M {
     }
 }
 
-/// Bytes of a record on scratch.
-pub(crate) const fn record_bytes<R: Record>() -> usize {
-    R::VERTEX_BYTES + size_of::<R>()
-}
-
-/// Appends a record to the vertex number `at` of its interval.
-#[inline(always)]
-pub(crate) fn put<R: Record>(block: &mut Vec<u8>, at: u64, record: R) {
-    block.extend_from_slice(&at.to_le_bytes()[..R::VERTEX_BYTES]);
-    block.extend_from_slice(bytes_of(from_ref(&record)));
-}
-
 /// Shows the records of a block of an interval: vertex and record.
 #[inline(always)]
 pub(crate) fn for_each<R: Record>(block: &[u8], first: u64, mut show: impl FnMut(u64, R)) {
-    for entry in block.chunks_exact(record_bytes::<R>()) {
-        let (vertex, record) = entry.split_at(R::VERTEX_BYTES);
-        let mut at = [0; 8];
-        at[..R::VERTEX_BYTES].copy_from_slice(vertex);
-        items_of(record).for_each(|record| show(first + u64::from_le_bytes(at), record));
+    for entry in block.chunks_exact(R::BYTES) {
+        let (at, record) = entry.split_first_chunk().expect("an entry begins with its vertex");
+        let vertex = first + u64::from(u32::from_le_bytes(*at));
+        items_of(record).for_each(|record| show(vertex, record));
     }
 }

@@ -10,7 +10,7 @@ use outercore_storage::{
     fault::{Fault, FaultPlan},
 };
 
-use super::{Exchange, InMemory, Record, record::record_bytes};
+use super::{Exchange, InMemory, Record};
 use crate::{
     error::Result,
     monoid::{Min, Monoid, Sum},
@@ -38,7 +38,6 @@ struct Distance(u64);
 // SAFETY: a number.
 unsafe impl Pod for Distance {}
 impl Record for Distance {
-    const VERTEX_BYTES: usize = 8;
     const REMEMBERED: usize = 1 << 6;
 
     fn covers(&self, later: &Self) -> bool {
@@ -67,8 +66,9 @@ impl Scratch {
 
     /// An exchange with blocks of so many records.
     fn exchange<R: Record>(&self, records: usize) -> Result<Exchange<R>> {
-        let place = (&self.disk, self.folder.path());
-        Exchange::create(self.counters.clone(), place, &BOUNDS, records * record_bytes::<R>())
+        let (folder, counters) = (self.folder.path().into(), self.counters.clone());
+        let scratch = crate::state::Scratch::new(&self.disk, folder, counters);
+        Exchange::create(&scratch, &BOUNDS, records)
     }
 
     fn written(&self) -> u64 {

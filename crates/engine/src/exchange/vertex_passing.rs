@@ -12,28 +12,29 @@
 //! A buffer or batch that is full goes to the log. Records to one vertex arrive in the order in
 //! which one sender sent them; between senders there is no order.
 //!
-//! Intervals here are those of the grid or windows of several of them.
+//! Intervals here are those of the grid or windows of several of them. What is logged for one is
+//! either drained or replayed.
+//!
+//! Memory: that of a [`Spill`], and 8 bytes for each interval and epoch.
 
 use std::{
     marker::PhantomData,
-    path::Path,
+    slice::from_ref,
     sync::{
-        Arc, Mutex,
+        Arc, Mutex, MutexGuard,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
 };
 
-use outercore_storage::Disk;
+use outercore_storage::{Extent, Spill, bytes_of};
 
-use super::{
-    log::Log,
-    record::{Record, for_each, put, record_bytes},
-};
+use super::record::{Record, for_each};
 use crate::{
-    error::Result,
+    error::{EngineError, Result},
     job::Job,
     plan::Planner,
     session::{Counters, Session},
+    state::Scratch,
 };
 
 /// Bytes of the buffers of all intervals together, unless there are so many that each has
@@ -52,11 +53,17 @@ const FEW: usize = 8;
 /// Records on their way to vertices, by interval.
 pub struct Exchange<R: Record> {
     /// Bounds of the intervals.
-    bounds: Vec<u64>,
-    log: Log,
+    pub(crate) bounds: Vec<u64>,
+    /// The logs: blocks of records.
+    spill: Spill,
+    counters: Arc<Counters>,
+    /// How many blocks each interval had at the end of each epoch.
+    epochs: Vec<Vec<usize>>,
+    /// The first error of an append.
+    failed: Mutex<Option<EngineError>>,
     /// Bytes of a full buffer or batch: whole records.
     block: usize,
-    /// The buffers of records that merge; there are none for others.
+    /// The buffers of records that merge; those of others stay empty.
     buffers: Vec<Mutex<Vec<u8>>>,
     /// The smallest key that waits for each interval.
     smallest: Vec<AtomicU64>,
@@ -82,52 +89,47 @@ fn buffer_bytes(intervals: usize) -> usize {
 }
 
 impl<R: Record> Exchange<R> {
-    /// Bytes of memory of the buffers.
-    pub(crate) fn buffers_bytes(intervals: usize) -> u64 {
-        if R::MERGES { (intervals * buffer_bytes(intervals) * 5 / 4) as u64 } else { 0 }
-    }
-
-    /// Bytes of memory of a sender that has sent to so many intervals.
-    pub(crate) fn sender_bytes(intervals: usize) -> u64 {
+    /// Bytes of memory of the buffers, and of a sender for each of some threads that has sent to so
+    /// many intervals.
+    pub(crate) fn bytes(threads: usize, intervals: usize) -> u64 {
         let item = size_of::<(u64, R)>();
-        // Sorting takes half as much again.
-        let merging = GATHERED * item * 2;
-        let other = R::REMEMBERED * item + intervals * BATCH * record_bytes::<R>();
-        (if R::MERGES { merging } else { other }) as u64
+        let (buffers, sender) = if R::MERGES {
+            // Sorting takes half as much again.
+            (intervals * buffer_bytes(intervals) * 5 / 4, GATHERED * item * 2)
+        } else {
+            (0, R::REMEMBERED * item + intervals * BATCH * R::BYTES)
+        };
+        (buffers + threads * sender) as u64
     }
 
     /// States what an exchange takes that carries at most one record along each edge, while values
-    /// are on storage. A sender has batches for a few intervals at a time.
+    /// are on storage; for records that do not merge. A sender has batches for a few intervals at a
+    /// time.
     pub(crate) fn declare(planner: &mut Planner) {
         let Job { graph, config, .. } = planner.job();
-        let senders = config.threads as u64 * Self::sender_bytes(FEW);
-        planner.memory("logs", [0, senders + BUFFERS as u64]);
-        planner.scratch(graph.manifest().arcs * record_bytes::<R>() as u64);
+        planner.memory("logs", [0, Self::bytes(config.threads, FEW) + BUFFERS as u64]);
+        planner.scratch(graph.manifest().arcs * R::BYTES as u64);
     }
 
     /// An exchange between the intervals with these bounds; its log is in the graph's scratch
     /// folder.
     pub(crate) fn new(session: &Session, bounds: &[u64]) -> Result<Self> {
-        let each = record_bytes::<R>();
-        let buffered = buffer_bytes(bounds.len().saturating_sub(1)) / each * each;
-        let block = if R::MERGES { buffered } else { BATCH * each };
-        let place = (session.disk(), &*session.graph.scratch_folder());
-        Self::create(session.counters.clone(), place, bounds, block)
+        let buffered = buffer_bytes(bounds.len().saturating_sub(1)) / R::BYTES;
+        let records = if R::MERGES { buffered } else { BATCH };
+        Self::create(&Scratch::of(session), bounds, records)
     }
 
-    pub(crate) fn create(
-        counters: Arc<Counters>,
-        place: (&Disk, &Path),
-        bounds: &[u64],
-        block: usize,
-    ) -> Result<Self> {
+    /// The same with blocks of so many records.
+    pub(super) fn create(scratch: &Scratch, bounds: &[u64], records: usize) -> Result<Self> {
         let intervals = bounds.len().max(2) - 1;
-        let buffers = if R::MERGES { intervals } else { 0 };
         Ok(Self {
             bounds: bounds.to_vec(),
-            log: Log::create(counters, place, intervals, block)?,
-            block,
-            buffers: (0..buffers).map(|_| Mutex::default()).collect(),
+            spill: Spill::create(&scratch.disk, &scratch.folder, intervals, records * R::BYTES)?,
+            counters: Arc::clone(&scratch.counters),
+            epochs: Vec::new(),
+            failed: Mutex::default(),
+            block: records * R::BYTES,
+            buffers: (0..intervals).map(|_| Mutex::default()).collect(),
             smallest: (0..intervals).map(|_| AtomicU64::new(u64::MAX)).collect(),
             records: PhantomData,
         })
@@ -135,7 +137,7 @@ impl<R: Record> Exchange<R> {
 
     /// Bytes and blocks that go to the logs, at most, when so many records are sent.
     pub(crate) fn logged(&self, records: u64) -> (u64, f64) {
-        let bytes = (records * record_bytes::<R>() as u64).saturating_sub(BUFFERS as u64);
+        let bytes = (records * R::BYTES as u64).saturating_sub(BUFFERS as u64);
         (bytes, bytes as f64 / self.block as f64)
     }
 
@@ -175,11 +177,18 @@ impl<R: Record> Exchange<R> {
         if let Some(key) = record.key() {
             sender.smallest[interval] = sender.smallest[interval].min(key);
         }
-        let batch = &mut sender.batches[interval];
-        put(batch, vertex - self.bounds[interval], record);
-        if batch.len() == self.block {
-            self.log.append(interval, batch);
-            batch.clear();
+        self.put(interval, &mut sender.batches[interval], vertex, record);
+    }
+
+    /// Puts a record into the buffer or a batch of its interval.
+    #[inline(always)]
+    fn put(&self, interval: usize, block: &mut Vec<u8>, vertex: u64, record: R) {
+        let at = (vertex - self.bounds[interval]) as u32;
+        block.extend_from_slice(&at.to_le_bytes());
+        block.extend_from_slice(bytes_of(from_ref(&record)));
+        if block.len() == self.block {
+            self.append(interval, block);
+            block.clear();
         }
     }
 
@@ -188,20 +197,18 @@ impl<R: Record> Exchange<R> {
         for mut sender in senders {
             self.merge(&mut sender);
             for (interval, batch) in sender.batches.iter().enumerate() {
-                self.log.append(interval, batch);
+                self.append(interval, batch);
             }
             for (known, key) in self.smallest.iter().zip(sender.smallest) {
                 known.fetch_min(key, Relaxed);
             }
         }
-        self.log.check()
+        self.check()
     }
 
     /// Whether records wait for an interval.
     pub(crate) fn pending(&self, interval: usize) -> bool {
-        let buffered =
-            |buffer: &Mutex<Vec<u8>>| !buffer.lock().expect("no holder panics").is_empty();
-        self.buffers.get(interval).is_some_and(buffered) || self.log.pending(interval)
+        !self.buffer(interval).is_empty() || self.spill.partition_bytes(interval) > 0
     }
 
     /// The smallest key of the records that were collected for an interval and wait there;
@@ -215,17 +222,17 @@ impl<R: Record> Exchange<R> {
     pub(crate) fn drain(&self, interval: usize, mut take: impl FnMut(u64, R)) -> Result<u64> {
         self.smallest[interval].store(u64::MAX, Relaxed);
         let (first, mut bytes) = (self.bounds[interval], 0);
-        self.log.take(interval, |block| {
+        let blocks = self.spill.take(interval);
+        self.read(&blocks, |_, block| {
             bytes += block.len();
             for_each(block, first, &mut take);
         })?;
-        if let Some(buffer) = self.buffers.get(interval) {
-            let mut buffer = buffer.lock().expect("no holder panics");
-            bytes += buffer.len();
-            for_each(&buffer, first, &mut take);
-            buffer.clear();
-        }
-        Ok((bytes / record_bytes::<R>()) as u64)
+        self.spill.free(blocks);
+        let mut buffer = self.buffer(interval);
+        bytes += buffer.len();
+        for_each(&buffer, first, &mut take);
+        buffer.clear();
+        Ok((bytes / R::BYTES) as u64)
     }
 
     /// Shows the records of an interval, which stay: epoch, vertex and record. Of records that
@@ -235,21 +242,52 @@ impl<R: Record> Exchange<R> {
         interval: usize,
         mut show: impl FnMut(usize, u64, R),
     ) -> Result<()> {
-        let first = self.bounds[interval];
-        self.log.replay(interval, |epoch, block| {
-            for_each(block, first, |vertex, record| show(epoch, vertex, record));
+        let mut epoch = 0;
+        self.read(&self.spill.extents(interval), |number, block| {
+            while self.epochs.get(epoch).is_some_and(|ends| ends[interval] <= number) {
+                epoch += 1;
+            }
+            for_each(block, self.bounds[interval], |vertex, record| show(epoch, vertex, record));
         })
+    }
+
+    /// Shows blocks, of which every byte is useful, with their numbers.
+    fn read(&self, blocks: &[Extent], mut show: impl FnMut(usize, &[u8])) -> Result<()> {
+        let mut reader = self.spill.reader();
+        for (number, &block) in blocks.iter().enumerate() {
+            let block = reader.read(block)?;
+            self.counters.useful_bytes.fetch_add(block.len() as u64, Relaxed);
+            show(number, block);
+        }
+        Ok(())
     }
 
     /// Ends an epoch, of which all senders were collected.
     pub(crate) fn end_epoch(&mut self) -> Result<()> {
-        for (interval, buffer) in self.buffers.iter_mut().enumerate() {
-            let buffer = buffer.get_mut().expect("no holder panics");
-            self.log.append(interval, buffer);
+        for interval in 0..self.buffers.len() {
+            let mut buffer = self.buffer(interval);
+            self.append(interval, &buffer);
             buffer.clear();
         }
-        self.log.end_epoch();
-        self.log.check()
+        let ends = (0..self.spill.partitions()).map(|at| self.spill.extents(at).len());
+        self.epochs.push(ends.collect());
+        self.check()
+    }
+
+    /// Appends a block to the log of an interval. The first error is kept.
+    fn append(&self, interval: usize, block: &[u8]) {
+        if let Err(error) = self.spill.append(interval, block) {
+            self.failed.lock().expect("no holder panics").get_or_insert(error.into());
+        }
+    }
+
+    /// The first error so far, once.
+    fn check(&self) -> Result<()> {
+        self.failed.lock().expect("no holder panics").take().map_or(Ok(()), Err)
+    }
+
+    fn buffer(&self, interval: usize) -> MutexGuard<'_, Vec<u8>> {
+        self.buffers[interval].lock().expect("no holder panics")
     }
 
     #[inline(always)]
@@ -276,28 +314,13 @@ impl<R: Record> Exchange<R> {
             let interval = self.interval_of(vertex);
             let end = self.bounds[interval + 1];
             let (own, after) = rest.split_at(rest.partition_point(|&(vertex, _)| vertex < end));
-            self.pass(interval, own);
+            let mut buffer = self.buffer(interval);
+            if buffer.capacity() == 0 {
+                buffer.reserve_exact(self.block);
+            }
+            own.iter().for_each(|&(at, record)| self.put(interval, &mut buffer, at, record));
             rest = after;
         }
         sender.gathered.clear();
-    }
-
-    /// Puts records into the buffer of their interval.
-    fn pass(&self, interval: usize, mut records: &[(u64, R)]) {
-        let (first, each) = (self.bounds[interval], record_bytes::<R>());
-        let mut buffer = self.buffers[interval].lock().expect("no holder panics");
-        if buffer.capacity() == 0 {
-            buffer.reserve_exact(self.block);
-        }
-        while !records.is_empty() {
-            let room = (self.block - buffer.len()) / each;
-            let (now, after) = records.split_at(records.len().min(room));
-            now.iter().for_each(|&(vertex, record)| put(&mut buffer, vertex - first, record));
-            if buffer.len() == self.block {
-                self.log.append(interval, &buffer);
-                buffer.clear();
-            }
-            records = after;
-        }
     }
 }

@@ -213,7 +213,7 @@ impl IntervalMemory {
         left: Option<VertexArray<P::Value>>,
     ) -> Result<Run<'r, P>> {
         let (graph, config) = (session.graph, session.config);
-        let kept = left.as_ref().map_or(0, VertexArray::resident_bytes);
+        let kept = left.as_ref().map_or(0, VertexArray::resident_bytes::<P::Value>);
         let room = session.decision().room.saturating_sub(kept);
         let (lists, mut division) = self.divide::<P>(session, room)?;
         let role = self.lists(config, room)?;

@@ -72,8 +72,7 @@ impl Role {
             + graph.connected() / 8
             + 16
             + sums.iter().sum::<u64>()
-            + Exchange::<P::Message>::buffers_bytes(intervals)
-            + threads as u64 * Exchange::<P::Message>::sender_bytes(intervals)
+            + Exchange::<P::Message>::bytes(threads, intervals)
             + (1 << 20))
     }
 }

@@ -188,7 +188,7 @@ impl<'r, P: VertexProgram> Run<'r, P> {
             },
             tail: match resident {
                 true => None,
-                false => Some(VertexArray::on_scratch(&scratch, Arc::clone(&bounds))?),
+                false => Some(VertexArray::create(&scratch, Arc::clone(&bounds), &mut 0)?),
             },
             discards_before: 0,
             states: (1..bounds.len()).map(|_| Mutex::default()).collect(),

@@ -12,7 +12,7 @@
 use outercore_graph::Direction;
 use outercore_storage::Pod;
 
-use super::lists::{Along, Lists, OpenLists};
+use super::lists::{Along, Lists};
 use crate::{
     edges::rows::mean_weight,
     error::{EngineError, Result},
@@ -33,23 +33,15 @@ pub trait Lengths: Copy + Sync {
     fn plus(self, length: u64, delta: f64) -> u64;
 }
 
-/// A search for the smallest lengths of paths, as a resource of a plan.
+/// A search for the smallest lengths of paths that a plan has declared.
 pub struct DeltaStepping(Lists);
 
 /// Vertices of a part of a parallel step.
 const PART: u64 = 1 << 20;
 
 impl DeltaStepping {
-    /// Paths along edges of this direction.
-    pub fn along(direction: Direction) -> Self {
-        Self(Lists::along(&[direction]).weighted())
-    }
-}
-
-impl Resource for DeltaStepping {
-    type Opened = OpenDeltaStepping;
-
-    fn declare(&self, planner: &mut Planner) -> Result<()> {
+    /// Declares what a search along outgoing edges needs.
+    pub fn declare(planner: &mut Planner) -> Result<Self> {
         planner.method("windows of distance (delta-stepping), lists read on demand");
         planner.external_method(
             "windows of distance (delta-stepping), a window of vertices at a time",
@@ -59,11 +51,40 @@ impl Resource for DeltaStepping {
         VertexArray::<u64>::declare(planner, "distances")?;
         Window::<u64>::declare(planner);
         Exchange::<Shorter>::declare(planner);
-        self.0.declare(planner)
+        let lists = Lists { weighted: true, ..Lists::along(&[Direction::Out]) };
+        Ok(Self(planner.declare(lists)?))
     }
 
-    fn open(&self, session: &Session) -> Result<OpenDeltaStepping> {
-        Ok(OpenDeltaStepping { lists: self.0.open(session)?, lengths: VertexArray::of(session)? })
+    /// Searches from `source` in windows of `delta`, or of what suits weights and degrees. Returns
+    /// the lengths, and the number of rounds.
+    pub fn run<L: Lengths>(
+        &self,
+        session: &Session,
+        of: L,
+        source: u64,
+        delta: Option<f64>,
+    ) -> Result<(VertexArray<u64>, u64)> {
+        let lists = self.0.open(session)?;
+        let window = Window::open(session, VertexArray::of(session)?, of.unreached())?;
+        let (count, lists) = (window.windows.len() - 1, lists.all(session));
+        let mean_degree = lists.edges() as f64 / session.graph.connected().max(1) as f64;
+        let usual = || Ok(mean_weight(session.graph)? * 16.0 / mean_degree.max(1.0));
+        let none = || Frontier::new(session.graph.connected(), session.config.huge_pages);
+        let mut search = Search {
+            session,
+            of,
+            delta: delta.map_or_else(usual, Ok::<_, EngineError>)?.max(f64::MIN_POSITIVE),
+            exchange: (count > 1).then(|| Exchange::new(session, &window.windows)).transpose()?,
+            lists,
+            window,
+            current: 0,
+            smallest: vec![u64::MAX; count],
+            fell: none()?,
+            active: none()?,
+        };
+        session.loaded();
+        let rounds = search.run(source)?;
+        Ok((search.window.give_back()?, rounds))
     }
 }
 
@@ -89,59 +110,14 @@ impl Record for Shorter {
     }
 }
 
-/// A search that is ready to run, once.
-pub struct OpenDeltaStepping {
-    lists: OpenLists,
-    lengths: VertexArray<u64>,
-}
-
-impl OpenDeltaStepping {
-    /// Searches from `source` in windows of `delta`, or of what suits weights and degrees. Returns
-    /// the lengths, and the number of rounds.
-    pub fn run<L: Lengths>(
-        mut self,
-        session: &Session,
-        of: L,
-        source: u64,
-        delta: Option<f64>,
-    ) -> Result<(VertexArray<u64>, u64)> {
-        let (window, windows) = Window::open(session, &mut self.lengths, of.unreached())?;
-        let (count, lists) = (windows.len() - 1, self.lists.all(session));
-        let mean_degree = lists.edges() as f64 / session.graph.connected().max(1) as f64;
-        let usual = || Ok(mean_weight(session.graph)? * 16.0 / mean_degree.max(1.0));
-        let none = || Frontier::new(session.graph.connected(), session.config.huge_pages);
-        let mut search = Search {
-            session,
-            of,
-            delta: delta.map_or_else(usual, Ok::<_, EngineError>)?.max(f64::MIN_POSITIVE),
-            exchange: (count > 1).then(|| Exchange::new(session, &windows)).transpose()?,
-            lists,
-            stored: &self.lengths,
-            window,
-            windows,
-            current: 0,
-            smallest: vec![u64::MAX; count],
-            fell: none()?,
-            active: none()?,
-        };
-        session.loaded();
-        let rounds = search.run(source)?;
-        search.window.give_back(&mut self.lengths)?;
-        Ok((self.lengths, rounds))
-    }
-}
-
 /// A search under way.
 struct Search<'s, L> {
     session: &'s Session<'s>,
     of: L,
     delta: f64,
     lists: Along<'s>,
-    /// The lengths, but for those in memory.
-    stored: &'s VertexArray<u64>,
     window: Window<u64>,
-    /// The bounds of all windows, and the number of the one in memory.
-    windows: Vec<u64>,
+    /// The number of the window in memory.
     current: usize,
     /// The smallest length in each window that fell.
     smallest: Vec<u64>,
@@ -159,7 +135,7 @@ impl<L: Lengths> Search<'_, L> {
         if source >= self.session.graph.connected() {
             return Ok(0);
         }
-        self.bring(self.windows.partition_point(|&bound| bound <= source) - 1)?;
+        self.bring(self.window.windows.partition_point(|&bound| bound <= source) - 1)?;
         self.window.lower(source, 0);
         self.fell.insert(source);
         self.smallest[self.current] = 0;
@@ -208,12 +184,9 @@ impl<L: Lengths> Search<'_, L> {
 
     /// Puts a window into memory, and into it what was sent to it; returns the bytes that moved.
     fn bring(&mut self, window: usize) -> Result<u64> {
-        let vertices = self.windows[window]..self.windows[window + 1];
-        let mut moved = self.window.bring(self.stored, vertices)?;
+        let mut moved = self.window.bring(window)?;
         self.current = window;
-        if let Some(exchange) = &self.exchange
-            && exchange.smallest_key(window) < u64::MAX
-        {
+        if let Some(exchange) = &self.exchange {
             let (smallest, lengths) = (&mut self.smallest[window], &self.window);
             let records = exchange.drain(window, |vertex, Shorter(length)| {
                 if lengths.lower(vertex, length) {
@@ -229,7 +202,7 @@ impl<L: Lengths> Search<'_, L> {
     /// Relaxes the edges of the window's vertices that fell below `bound`; returns how many there
     /// are.
     fn step(&mut self, bound: u64) -> Result<u64> {
-        let range = self.window.vertices();
+        let range = self.window.vertices.clone();
         let parts = self.session.workers.over(
             range.end - range.start,
             PART,
@@ -261,7 +234,7 @@ impl<L: Lengths> Search<'_, L> {
     /// fell. With `ALL`, the window has all vertices.
     fn relax<const ALL: bool>(&self, edges: u64) -> Result<u64> {
         let (window, exchange) = (&self.window, self.exchange.as_ref());
-        let found = self.lists.clone().within(window.vertices()).for_each(
+        let found = Along { vertices: window.vertices.clone(), ..self.lists.clone() }.for_each(
             edges,
             |group| self.active.word(group),
             |_| (u64::MAX, exchange.map(Exchange::sender)),

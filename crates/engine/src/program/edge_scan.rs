@@ -6,7 +6,7 @@
 
 use outercore_graph::{Direction, Graph, format::INDEX_GROUP};
 
-use super::lists::OpenLists;
+use super::lists::{OpenLists, WINDOW};
 use crate::{
     edges::{
         grid::Grid,
@@ -28,28 +28,30 @@ pub enum EdgeScan {
 }
 
 /// The edges, ready to be scanned.
-pub struct Edges(Path);
-
-enum Path {
+pub enum Edges {
+    /// In the tiles of the grid.
     Grid(Box<Grid>),
+    /// In the lists.
     Lists(OpenLists),
 }
 
 impl Resource for EdgeScan {
     type Opened = Edges;
 
-    fn declare<'a>(&self, planner: &mut Planner<'a>) -> Result<()> {
+    fn declare(&self, planner: &mut Planner) -> Result<()> {
         let graph = planner.job().graph;
-        let (names, edges) = if graph.has_whole_grid() {
-            (vec!["grid.words".to_owned()], "grid.words")
+        let names = if graph.has_whole_grid() {
+            vec!["grid.words".to_owned()]
         } else {
-            planner.memory("lists of all edges", [0, OpenLists::sliding_bytes(graph)]);
-            (Rows::sections(Direction::Out, false), "out.adjacency")
+            let window = Rows::window_bytes(WINDOW.min(graph.connected()));
+            planner.memory("lists of all edges", [0, window]);
+            Rows::sections(Direction::Out, false)
         };
+        let edges = names[names.len() - 1].clone();
         match self {
-            EdgeScan::Always => planner.edges(edges.to_owned()),
+            EdgeScan::Always => planner.edges(edges),
             EdgeScan::Perhaps => {
-                let sums = OpenSection::sums_bytes_of(graph, edges);
+                let sums = OpenSection::sums_bytes_of(graph, &edges);
                 planner.memory("checksums of all edges", [sums; 2]);
             }
         }
@@ -58,20 +60,20 @@ impl Resource for EdgeScan {
     }
 
     fn open(&self, session: &Session) -> Result<Edges> {
-        Ok(Edges(if session.graph.has_whole_grid() {
-            Path::Grid(Box::new(Grid::open(session, session.section("grid.words"), 0)?))
+        Ok(if session.graph.has_whole_grid() {
+            Edges::Grid(Box::new(Grid::open(session, session.section("grid.words"), 0)?))
         } else {
-            Path::Lists(OpenLists::sliding(session, Direction::Out)?)
-        }))
+            Edges::Lists(OpenLists::beside(session, Direction::Out, true)?)
+        })
     }
 }
 
 impl Edges {
     /// Bytes that are read for all of them.
     pub fn bytes(&self, graph: &Graph) -> u64 {
-        match &self.0 {
-            Path::Grid(grid) => grid.a_scan().bytes,
-            Path::Lists(_) => graph.manifest().arcs * u64::from(graph.manifest().neighbor_bytes),
+        match self {
+            Self::Grid(grid) => grid.a_scan().bytes,
+            Self::Lists(_) => graph.manifest().arcs * u64::from(graph.manifest().neighbor_bytes),
         }
     }
 
@@ -81,7 +83,7 @@ impl Edges {
         session: &Session,
         visit: impl Fn(u64, u64) + Sync,
     ) -> Result<()> {
-        let Path::Grid(grid) = &self.0 else {
+        let Self::Grid(grid) = self else {
             let visit = |(): &mut (), source, target| visit(source, target);
             return self.for_some(session, |_, _| true, |_| (), visit).map(drop);
         };
@@ -99,11 +101,11 @@ impl Edges {
         state: impl Fn(usize) -> S + Sync,
         visit: impl Fn(&mut S, u64, u64) + Sync,
     ) -> Result<Vec<S>> {
-        match &self.0 {
-            Path::Grid(grid) => grid.for_each(session, wanted, state, |state, block| {
+        match self {
+            Self::Grid(grid) => grid.for_each(session, wanted, state, |state, block| {
                 block.edges(|source, target| visit(state, source, target))
             }),
-            Path::Lists(lists) => {
+            Self::Lists(lists) => {
                 let (lists, last) = (lists.all(session), session.graph.connected() - 1);
                 let wanted = |group: u64| {
                     let (first, end) = (group * INDEX_GROUP, (group + 1) * INDEX_GROUP - 1);
@@ -122,10 +124,16 @@ impl Edges {
 #[derive(Clone, Copy, Debug)]
 pub struct SomeEdges;
 
-/// First neighbors, open, and lists that can be.
-pub struct OpenSomeEdges(Heads);
-
 impl SomeEdges {
+    /// Declares them, for runs that have them.
+    pub fn declare(planner: &mut Planner) -> Self {
+        let graph = planner.job().graph;
+        planner.sections(move |decision| {
+            Ok(if SomeEdges.fits(graph, decision) { Self::sections(graph) } else { Vec::new() })
+        });
+        Self
+    }
+
     fn sections(graph: &Graph) -> Vec<String> {
         let directions = if graph.directed() { &["out", "in"][..] } else { &["out"] };
         let lists = directions.iter().flat_map(|name| Rows::sections_of(name, false));
@@ -133,36 +141,14 @@ impl SomeEdges {
     }
 
     /// Whether a run has them.
-    pub fn fits(&self, graph: &Graph, decision: &Decision) -> bool {
+    pub fn fits(self, graph: &Graph, decision: &Decision) -> bool {
         let names = Self::sections(graph);
         let sums: u64 = names.iter().map(|name| OpenSection::sums_bytes_of(graph, name)).sum();
         graph.rows(Direction::In).is_some() && !decision.is_external() && sums <= decision.room
     }
-}
 
-impl Resource for SomeEdges {
-    type Opened = OpenSomeEdges;
-
-    fn declare<'a>(&self, planner: &mut Planner<'a>) -> Result<()> {
-        let graph = planner.job().graph;
-        planner.sections(move |decision| {
-            Ok(if SomeEdges.fits(graph, decision) { Self::sections(graph) } else { Vec::new() })
-        });
-        Ok(())
-    }
-
-    fn open(&self, session: &Session) -> Result<OpenSomeEdges> {
-        Ok(OpenSomeEdges(Heads::stored(session, session.section(&Heads::section(session.graph)))))
-    }
-}
-
-impl OpenSomeEdges {
     /// Shows every vertex that has incoming edges with the first of its in-neighbors.
-    pub fn first_neighbors(
-        &self,
-        session: &Session,
-        visit: impl Fn(u64, u64) + Sync,
-    ) -> Result<()> {
+    pub fn first_neighbors(self, session: &Session, visit: impl Fn(u64, u64) + Sync) -> Result<()> {
         let vertices = session.graph.connected();
         let show = |(): &mut (), group: u64, heads: &SomeHeads| {
             for vertex in group * INDEX_GROUP..((group + 1) * INDEX_GROUP).min(vertices) {
@@ -171,11 +157,12 @@ impl OpenSomeEdges {
                 }
             }
         };
-        self.0.for_each_group(session, |_| true, |_| (), show).map(drop)
+        let heads = Heads::stored(session, session.section(&Heads::section(session.graph)));
+        heads.for_each_group(session, |_| true, |_| (), show).map(drop)
     }
 
     /// The lists of one direction; their index takes about a byte for each vertex.
-    pub fn lists(&self, session: &Session, direction: Direction) -> Result<OpenLists> {
-        OpenLists::narrow(session, direction)
+    pub fn lists(self, session: &Session, direction: Direction) -> Result<OpenLists> {
+        OpenLists::beside(session, direction, false)
     }
 }

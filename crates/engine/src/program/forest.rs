@@ -18,7 +18,10 @@
 //! There is one window, and so one scan that leaves nothing to wait, where the parents are in
 //! memory, or where 4 bytes for each vertex fit.
 
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::{
+    ops::Range,
+    sync::atomic::{AtomicU32, Ordering::Relaxed},
+};
 
 use outercore_storage::Pod;
 
@@ -27,7 +30,7 @@ use crate::{
     error::Result,
     exchange::{Exchange, Record},
     session::Session,
-    state::{Block, VertexArray, Window, cut},
+    state::{VertexArray, Window},
 };
 
 /// Vertices of a part in parallel steps.
@@ -67,7 +70,7 @@ pub struct Trees<'w, const WHOLE: bool> {
 impl<'w, const WHOLE: bool> Trees<'w, WHOLE> {
     /// Every vertex of the window a tree of its own.
     fn alone(session: &Session, window: &'w Window<u32>) -> Self {
-        let trees = Self { first: window.vertices().start as u32, parents: window.cells() };
+        let trees = Self { first: window.vertices.start as u32, parents: window.cells() };
         trees.each(session, |vertex| trees.cell(vertex).store(vertex, Relaxed));
         trees
     }
@@ -75,7 +78,7 @@ impl<'w, const WHOLE: bool> Trees<'w, WHOLE> {
     /// Hands every vertex of the window to `visit`, on all workers.
     fn each(&self, session: &Session, visit: impl Fn(u32) + Sync) {
         let len = self.parents.len() as u64;
-        let visit = |(): &mut (), range: std::ops::Range<u64>| {
+        let visit = |(): &mut (), range: Range<u64>| {
             range.for_each(|at| visit(self.first + at as u32));
         };
         session.workers.over(len, PART, |_| (), visit);
@@ -157,53 +160,45 @@ impl Trees<'_, true> {
 pub fn join(
     session: &Session,
     edges: &Edges,
-    mut labels: VertexArray<u32>,
+    labels: VertexArray<u32>,
     room: u64,
     before: impl FnOnce(Trees<true>) -> Result<bool>,
 ) -> Result<VertexArray<u32>> {
-    if labels.is_empty() {
+    if labels.len() == 0 {
         return Ok(labels);
     }
-    let most = cut(labels.bounds(), room / 4).windows(2).map(|pair| pair[1] - pair[0]).max();
-    let mut window = Window::of(&mut labels, most.unwrap_or(0), session.config.huge_pages)?;
-    let windows = window.windows(&labels, room / 4);
-    if let [first, end] = windows[..] {
-        window.turn_to(first..end);
-        let trees = Trees::<true>::alone(session, &window);
-        if !before(trees)? {
-            edges.for_each(session, |source, target| {
-                trees.link(source as u32, target as u32);
-            })?;
-        }
-        trees.each(session, |vertex| _ = trees.root(vertex));
-        window.give_back(&mut labels)?;
-    } else {
-        by_windows(session, edges, &labels, &windows, &mut window)?;
-        look_up(&labels, &windows)?;
+    let mut window = Window::of(labels, room / 4, session.config.huge_pages)?;
+    if window.windows.len() > 2 {
+        return by_windows(session, edges, window);
     }
-    Ok(labels)
+    window.turn_to(0)?;
+    let trees = Trees::<true>::alone(session, &window);
+    if !before(trees)? {
+        edges.for_each(session, |source, target| {
+            trees.link(source as u32, target as u32);
+        })?;
+    }
+    trees.each(session, |vertex| _ = trees.root(vertex));
+    window.give_back()
 }
 
 /// From the last window to the first: links all edges, and stores what every vertex hangs from.
 fn by_windows(
     session: &Session,
     edges: &Edges,
-    labels: &VertexArray<u32>,
-    windows: &[u64],
-    window: &mut Window<u32>,
-) -> Result<()> {
-    let exchange = Exchange::<Lower>::new(session, windows)?;
-    for index in (0..windows.len() - 1).rev() {
-        let (first, end) = (windows[index], windows[index + 1]);
-        window.turn_to(first..end);
-        let trees = Trees::<false>::alone(session, window);
-        let has = |vertex: u64| vertex >= first && vertex < end;
+    mut window: Window<u32>,
+) -> Result<VertexArray<u32>> {
+    let exchange = Exchange::<Lower>::new(session, &window.windows)?;
+    for index in (0..window.windows.len() - 1).rev() {
+        window.turn_to(index)?;
+        let trees = Trees::<false>::alone(session, &window);
+        let Range { start: first, end } = window.vertices;
         let senders = edges.for_some(
             session,
             |sources, targets| sources.0.max(targets.0) < end && sources.1.max(targets.1) >= first,
             |_| exchange.sender(),
             |sender, source, target| {
-                if has(source.max(target))
+                if window.has(source.max(target))
                     && let Some((high, low)) = trees.link(source as u32, target as u32)
                 {
                     exchange.send(sender, high.into(), Lower(low));
@@ -219,14 +214,15 @@ fn by_windows(
         })?;
         exchange.collect([sender])?;
         trees.each(session, |vertex| _ = trees.root(vertex));
-        window.store(labels)?;
     }
-    Ok(())
+    let labels = window.give_back()?;
+    look_up(&labels, &exchange.bounds)?;
+    Ok(labels)
 }
 
 /// From the first window to the last: every vertex gets the label of what it hangs from.
 fn look_up(labels: &VertexArray<u32>, windows: &[u64]) -> Result<()> {
-    let mut block = Block::new(labels.widest())?;
+    let mut block = labels.block()?;
     for interval in 0..labels.intervals() {
         let begun = labels.bounds()[interval];
         let first = windows[windows.partition_point(|&bound| bound <= begun) - 1] as u32;

@@ -19,43 +19,39 @@ use crate::{
     error::{EngineError, Result},
     frontier::Frontier,
     plan::{Planner, Resource},
-    session::{OpenSection, Session},
+    session::Session,
 };
 
 /// Vertices of a window of an index that slides.
-const WINDOW: u64 = 1 << 18;
+pub(super) const WINDOW: u64 = 1 << 18;
 
 /// The adjacency lists of a run.
 #[derive(Clone, Debug)]
 pub struct Lists {
-    directions: Vec<Direction>,
-    weighted: bool,
-    slides: bool,
-    heads: bool,
-    cached: bool,
+    pub(super) directions: &'static [Direction],
+    /// With the weights of the edges.
+    pub(super) weighted: bool,
+    /// While values are on storage, a window of the index is in memory that slides along: memory
+    /// does not grow with the graph, and degrees are not known.
+    pub(super) slides: bool,
+    /// With the first incoming neighbor of each vertex.
+    pub(super) heads: bool,
+    /// Some of them may stay in memory.
+    pub(super) cached: bool,
 }
 
 impl Lists {
     /// Lists along edges of these directions. In an undirected graph all directions are one.
-    pub fn along(directions: &[Direction]) -> Self {
-        let [weighted, slides, heads] = [false; 3];
-        Self { directions: directions.to_vec(), weighted, slides, heads, cached: true }
+    pub fn along(directions: &'static [Direction]) -> Self {
+        Self { directions, weighted: false, slides: false, heads: false, cached: true }
     }
 
-    /// With the weights of the edges.
-    pub(crate) fn weighted(self) -> Self {
-        Self { weighted: true, ..self }
-    }
-
-    /// While values are on storage, a window of the index is in memory that slides along: memory
-    /// does not grow with the graph, and degrees are not known.
-    pub(crate) fn sliding(self) -> Self {
-        Self { slides: true, ..self }
-    }
-
-    /// With the first incoming neighbor of each vertex.
-    pub(crate) fn first_neighbors(self) -> Self {
-        Self { heads: true, ..self }
+    /// The directions that the graph has lists of; `None`: one is missing.
+    fn distinct(&self, graph: &Graph) -> Option<Vec<Direction>> {
+        let rows = self.directions.iter().map(|&direction| graph.rows(direction));
+        let mut distinct = rows.collect::<Option<Vec<_>>>()?;
+        distinct.dedup();
+        Some(distinct)
     }
 
     /// None of them stays in memory.
@@ -63,28 +59,28 @@ impl Lists {
         Self { cached: false, ..self }
     }
 
-    /// The directions that the graph has lists of.
-    fn distinct(&self, graph: &Graph, algorithm: &str) -> Result<Vec<Direction>> {
-        let mut distinct = Vec::new();
-        for &direction in &self.directions {
-            let rows = graph.rows(direction).ok_or_else(|| {
-                EngineError::Usage(format!(
-                    "{algorithm} needs the incoming edges, and the graph was built with \
-                     --transpose off; build it again without"
-                ))
-            })?;
-            if !distinct.contains(&rows) {
-                distinct.push(rows);
-            }
-        }
-        Ok(distinct)
+    /// Opens one direction, `cache` bytes of which may stay in memory. What an `external` run has
+    /// of the index does not take four bytes for each vertex.
+    fn side(
+        &self,
+        session: &Session,
+        direction: Direction,
+        cache: u64,
+        external: bool,
+    ) -> Result<Side> {
+        let sections = session.sections(&Rows::sections(direction, self.weighted));
+        Ok(match (external, self.slides) {
+            (false, _) => Side::Whole(Rows::load(session, sections, cache)?),
+            (true, false) => Side::Whole(Rows::load_narrow(session, sections, cache)?),
+            (true, true) => Side::Sliding(Mutex::new(Rows::sliding(session, sections, cache)?)),
+        })
     }
 }
 
 impl Resource for Lists {
     type Opened = OpenLists;
 
-    fn declare<'a>(&self, planner: &mut Planner<'a>) -> Result<()> {
+    fn declare(&self, planner: &mut Planner) -> Result<()> {
         let graph = planner.job().graph;
         let (vertices, whole) = (graph.connected(), Rows::index_bytes(graph));
         let external = if self.slides {
@@ -92,8 +88,15 @@ impl Resource for Lists {
         } else {
             Degrees::narrow_bytes(graph)? + vertices / INDEX_GROUP * 8 + 16
         };
+        let Some(directions) = self.distinct(graph) else {
+            return Err(EngineError::Usage(format!(
+                "{} needs the incoming edges, and the graph was built with --transpose off; build \
+                 it again without",
+                planner.algorithm()
+            )));
+        };
         let mut names = Vec::new();
-        for (at, direction) in self.distinct(graph, planner.algorithm())?.into_iter().enumerate() {
+        for (at, direction) in directions.into_iter().enumerate() {
             let name = if at == 0 { "row index" } else { "incoming index" };
             planner.memory(name, [whole, external]);
             let sections = Rows::sections(direction, self.weighted);
@@ -111,75 +114,61 @@ impl Resource for Lists {
 
     fn open(&self, session: &Session) -> Result<OpenLists> {
         let (graph, decision) = (session.graph, session.decision());
-        let directions = self.distinct(graph, "a run")?;
+        let directions = self.distinct(graph).expect("the plan found all of them");
         let cache = decision.share(self.cached.into()) / directions.len() as u64;
-        let mut sides = Vec::new();
-        for &direction in &directions {
-            let sections = sections(session, direction, self.weighted);
-            sides.push(match (decision.is_external(), self.slides) {
-                (false, _) => Side::Whole(Rows::load(session, sections, cache)?),
-                (true, false) => Side::Whole(Rows::load_narrow(session, sections, cache)?),
-                (true, true) => Side::Sliding(Mutex::new(Rows::sliding(session, sections, cache)?)),
-            });
-        }
-        let heads = match (self.heads, decision.is_external()) {
-            (false, _) => None,
-            (true, false) => Some(Heads::load(session, &session.section(&Heads::section(graph)))?),
-            (true, true) => Some(Heads::stored(session, session.section(&Heads::section(graph)))),
-        };
-        Ok(OpenLists { directions, sides, heads })
+        let external = decision.is_external();
+        let side = |direction| Ok((direction, self.side(session, direction, cache, external)?));
+        let sides = directions.into_iter().map(side).collect::<Result<_>>()?;
+        let heads = self.heads.then(|| session.section(&Heads::section(graph)));
+        let heads = heads.map(|section| match external {
+            false => Heads::load(session, &section),
+            true => Ok(Heads::stored(session, section)),
+        });
+        Ok(OpenLists { sides, heads: heads.transpose()? })
     }
 }
 
 /// Lists that are open.
 pub struct OpenLists {
-    directions: Vec<Direction>,
-    sides: Vec<Side>,
-    heads: Option<Heads>,
+    sides: Vec<(Direction, Side)>,
+    /// The first neighbors, where they were declared.
+    pub(super) heads: Option<Heads>,
 }
 
 /// The lists of one direction.
-enum Side {
+pub(super) enum Side {
     /// The index of all vertices is in memory.
     Whole(Rows),
     /// That of a window is.
     Sliding(Mutex<Rows>),
 }
 
-/// The sections of the lists of one direction, which the plan declared.
-fn sections(session: &Session, direction: Direction, weighted: bool) -> Vec<OpenSection> {
-    let names = Rows::sections(direction, weighted);
-    names.iter().map(|name| session.section(name)).collect()
-}
-
 impl OpenLists {
-    /// Lists of one direction beside what was planned for, with a window of the index that slides.
-    pub(crate) fn sliding(session: &Session, direction: Direction) -> Result<Self> {
-        let rows = Rows::sliding(session, sections(session, direction, false), 0)?;
-        let sides = vec![Side::Sliding(Mutex::new(rows))];
-        Ok(Self { directions: vec![direction], sides, heads: None })
+    /// Lists of one direction beside what was planned for: with a window of the index that slides,
+    /// or with an index of all vertices, about a byte for each.
+    pub(super) fn beside(session: &Session, direction: Direction, slides: bool) -> Result<Self> {
+        let side = Lists { slides, ..Lists::along(&[]) }.side(session, direction, 0, true)?;
+        Ok(Self { sides: vec![(direction, side)], heads: None })
     }
 
-    /// Bytes of memory of such lists.
-    pub(crate) fn sliding_bytes(graph: &Graph) -> u64 {
-        Rows::window_bytes(WINDOW.min(graph.connected()))
-    }
-
-    /// The same with an index of all vertices, about a byte for each.
-    pub(crate) fn narrow(session: &Session, direction: Direction) -> Result<Self> {
-        let rows = Rows::load_narrow(session, sections(session, direction, false), 0)?;
-        Ok(Self { directions: vec![direction], sides: vec![Side::Whole(rows)], heads: None })
-    }
-
-    /// The index of each direction; if it slides, its window has `vertex` from now on.
-    pub(crate) fn index_at(&mut self, session: &Session, vertex: u64) -> Result<Vec<&RowIndex>> {
-        self.sides.iter_mut().map(|side| side.index_at(session, vertex)).collect()
-    }
-
-    /// The edges of a vertex, which is in the window of an index that slides from now on.
-    pub(crate) fn degree_at(&mut self, session: &Session, vertex: u64) -> Result<u64> {
-        self.sides.iter_mut().try_fold(0, |sum, side| {
-            Ok(sum + u64::from(side.index_at(session, vertex)?.degree(vertex)))
+    /// The index of each direction; if it slides, its window has `vertex` from now on, if there is
+    /// such a vertex.
+    pub(super) fn indexes_at(
+        &mut self,
+        session: &Session,
+        vertex: u64,
+    ) -> impl Iterator<Item = Result<&RowIndex>> {
+        self.sides.iter_mut().map(move |(_, side)| {
+            let rows = match side {
+                Side::Whole(rows) => rows,
+                Side::Sliding(rows) => rows.get_mut().unwrap_or_else(PoisonError::into_inner),
+            };
+            let total = session.graph.connected();
+            if vertex < total && !rows.window().contains(&vertex) {
+                let first = vertex / WINDOW * WINDOW;
+                rows.slide(session, first..(first + WINDOW).min(total))?;
+            }
+            Ok(&**rows)
         })
     }
 
@@ -189,7 +178,7 @@ impl OpenLists {
     /// If it was not.
     pub fn along<'l>(&'l self, session: &'l Session<'l>, direction: Direction) -> Along<'l> {
         let rows = session.graph.rows(direction);
-        let at = self.directions.iter().position(|&other| Some(other) == rows);
+        let at = self.sides.iter().position(|&(direction, _)| Some(direction) == rows);
         let at = at.unwrap_or_else(|| panic!("{direction:?} lists were not declared"));
         Along::of(session, &self.sides[at..=at])
     }
@@ -198,36 +187,22 @@ impl OpenLists {
     pub fn all<'l>(&'l self, session: &'l Session<'l>) -> Along<'l> {
         Along::of(session, &self.sides)
     }
-
-    /// The first neighbors, where they were declared.
-    pub(crate) fn heads(&self) -> Option<&Heads> {
-        self.heads.as_ref()
-    }
 }
 
 /// Lists of one direction or of several, of all vertices or of some.
 #[derive(Clone)]
 pub struct Along<'l> {
-    session: &'l Session<'l>,
-    sides: &'l [Side],
-    vertices: Range<u64>,
-    ordered: bool,
+    pub(super) session: &'l Session<'l>,
+    pub(super) sides: &'l [(Direction, Side)],
+    pub(super) vertices: Range<u64>,
+    /// Lists come in ascending order of their vertices, to one worker: for sums whose order
+    /// matters.
+    pub(super) ordered: bool,
 }
 
 impl<'l> Along<'l> {
-    fn of(session: &'l Session<'l>, sides: &'l [Side]) -> Self {
+    fn of(session: &'l Session<'l>, sides: &'l [(Direction, Side)]) -> Self {
         Self { session, sides, vertices: 0..session.graph.connected(), ordered: false }
-    }
-
-    /// Only those of these vertices.
-    pub(crate) fn within(self, vertices: Range<u64>) -> Self {
-        Self { vertices, ..self }
-    }
-
-    /// Lists come in ascending order of their vertices, to one worker: for sums whose order
-    /// matters.
-    pub(crate) fn ordered(self) -> Self {
-        Self { ordered: true, ..self }
     }
 
     /// Edges of all vertices.
@@ -239,7 +214,7 @@ impl<'l> Along<'l> {
     #[inline(always)]
     pub fn degree(&self, vertex: u64) -> u64 {
         let mut sum = 0;
-        for side in self.sides {
+        for (_, side) in self.sides {
             match side {
                 Side::Whole(rows) => sum += u64::from(rows.degree(vertex)),
                 Side::Sliding(_) => return self.edges() / self.session.graph.connected() + 1,
@@ -250,13 +225,10 @@ impl<'l> Along<'l> {
 
     /// Edges of the members of a set.
     pub fn edges_of(&self, members: &Frontier) -> u64 {
-        let sums = self.session.workers.over(
-            members.len(),
-            1 << 16,
-            |_| 0,
-            |sum, range| *sum += members.iter(range).map(|vertex| self.degree(vertex)).sum::<u64>(),
-        );
-        sums.into_iter().sum()
+        let add = |sum: &mut u64, range| {
+            *sum += members.iter(range).map(|vertex| self.degree(vertex)).sum::<u64>()
+        };
+        self.session.workers.over(members.len(), 1 << 16, |_| 0, add).into_iter().sum()
     }
 
     /// Bounds of at most `count` parts of the vertices that have about equally many edges in the
@@ -265,7 +237,7 @@ impl<'l> Along<'l> {
     /// # Panics
     /// If the index slides.
     pub(crate) fn parts(&self, count: u64) -> Vec<u64> {
-        let [Side::Whole(rows), ..] = self.sides else { panic!("the index has all vertices") };
+        let [(_, Side::Whole(rows)), ..] = self.sides else { panic!("the index has all vertices") };
         let (vertices, mut bounds) = (self.session.graph.connected(), vec![0]);
         for part in 1..count {
             let edges = rows.edges() / count * part;
@@ -293,7 +265,7 @@ impl<'l> Along<'l> {
         visit: impl Fn(&mut S, u64, List) + Sync,
     ) -> Result<Vec<S>> {
         let rested: Mutex<Vec<S>> = Mutex::default();
-        for side in self.sides {
+        for (_, side) in self.sides {
             side.for_each_window(self.session, &self.vertices, &wanted, |rows, window| {
                 let states = IoIterator::new(self.session, rows)
                     .within(window)
@@ -318,7 +290,7 @@ impl<'l> Along<'l> {
         wanted: impl Fn(u64) -> u64,
         mut visit: impl FnMut(u64, List),
     ) -> Result<()> {
-        self.sides.iter().try_for_each(|side| {
+        self.sides.iter().try_for_each(|(_, side)| {
             side.for_each_window(self.session, &self.vertices, &wanted, |rows, window| {
                 let lists = IoIterator::new(self.session, rows).within(window);
                 lists.for_each_active_here(worker, &wanted, &mut visit)
@@ -328,20 +300,6 @@ impl<'l> Along<'l> {
 }
 
 impl Side {
-    /// The index; if it slides, its window has `vertex` from now on, if there is such a vertex.
-    fn index_at(&mut self, session: &Session, vertex: u64) -> Result<&RowIndex> {
-        let rows = match self {
-            Side::Whole(rows) => rows,
-            Side::Sliding(rows) => rows.get_mut().unwrap_or_else(PoisonError::into_inner),
-        };
-        let total = session.graph.connected();
-        if vertex < total && !rows.window().contains(&vertex) {
-            let first = vertex / WINDOW * WINDOW;
-            rows.slide(session, first..(first + WINDOW).min(total))?;
-        }
-        Ok(rows)
-    }
-
     /// Shows the index of all `vertices`, or of each window of them of which something is wanted.
     fn for_each_window(
         &self,

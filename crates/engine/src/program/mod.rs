@@ -18,11 +18,11 @@ mod traversal;
 mod vertex;
 
 pub use delta_stepping::{DeltaStepping, Lengths};
-pub use edge_scan::{EdgeScan, OpenSomeEdges, SomeEdges};
+pub use edge_scan::{EdgeScan, SomeEdges};
 pub use lists::{Along, Lists};
 pub use neighborhood::{Batch, Neighborhoods, OpenNeighborhoods};
 pub use path_counts::PathCounts;
-pub use traversal::{Level, OpenSearch, Search};
+pub use traversal::{OpenSearch, Search};
 pub use vertex::{
     Activity, Context, Ended, IterationEnd, Monotone, Next, Start, VertexProgram, Wake,
 };

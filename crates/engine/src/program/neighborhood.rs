@@ -11,9 +11,9 @@ use std::{
 };
 
 use outercore_graph::{Direction, Graph, Order};
-use outercore_storage::{HugePages, HugeVec};
+use outercore_storage::HugeVec;
 
-use super::lists::{Lists, OpenLists};
+use super::lists::{Along, Lists, OpenLists};
 use crate::{
     edges::rows::Rows,
     error::Result,
@@ -55,7 +55,7 @@ impl Neighborhoods {
         let one_list = !graph.directed() && manifest.simple && manifest.order == Order::Degree;
         // A vertex with k neighbors that have no fewer edges than itself makes k lists of at least
         // k edges.
-        let few = self == Neighborhoods::Smaller && one_list;
+        let few = self == Self::Smaller && one_list;
         if few { all.min(manifest.arcs.isqrt() + 1) } else { all }
     }
 
@@ -63,9 +63,9 @@ impl Neighborhoods {
     /// bytes.
     pub fn entries(self, graph: &Graph, external: bool, room: u64) -> u64 {
         let more = match self {
-            Neighborhoods::All if external => 0,
-            Neighborhoods::All => BATCH,
-            Neighborhoods::Smaller => room / 8,
+            Self::All if external => 0,
+            Self::All => BATCH,
+            Self::Smaller => room / 8,
         };
         let entries = (LEAST + more / (6 * directions(graph))).min(MOST);
         entries.min(graph.manifest().arcs.max(64)).max(self.longest(graph))
@@ -77,8 +77,8 @@ impl Neighborhoods {
     }
 
     fn lists(self) -> Lists {
-        let lists = Lists::along(&[Direction::Out, Direction::In]).sliding();
-        if self == Neighborhoods::All { lists } else { lists.uncached() }
+        let lists = Lists::along(&[Direction::Out, Direction::In]);
+        Lists { slides: true, cached: self == Self::All, ..lists }
     }
 
     /// Bytes of a batch of so many entries.
@@ -96,7 +96,7 @@ impl Neighborhoods {
 impl Resource for Neighborhoods {
     type Opened = OpenNeighborhoods;
 
-    fn declare<'a>(&self, planner: &mut Planner<'a>) -> Result<()> {
+    fn declare(&self, planner: &mut Planner) -> Result<()> {
         let graph = planner.job().graph;
         self.lists().declare(planner)?;
         let least = [false, true].map(|external| self.entries(graph, external, 0));
@@ -108,18 +108,30 @@ impl Resource for Neighborhoods {
         let (graph, decision) = (session.graph, session.decision());
         let entries = self.entries(graph, decision.is_external(), decision.room);
         // Each direction has its share; a batch ends when one of them is full.
-        let batch = || Batch::new(entries, session.config.huge_pages);
-        let batch = (0..directions(graph)).map(|_| batch()).collect::<Result<_>>()?;
+        let (vertices, huge) = ((entries / SHARE) as usize, session.config.huge_pages);
+        let batch = |_| {
+            Ok(Batch {
+                first: 0,
+                starts: HugeVec::zeroed(vertices + 1, huge)?,
+                counts: HugeVec::zeroed(vertices + 1, huge)?,
+                neighbors: HugeVec::zeroed(entries as usize, huge)?,
+            })
+        };
+        let batch = (0..directions(graph)).map(batch).collect::<Result<_>>()?;
         let lists = self.lists().open(session)?;
-        Ok(OpenNeighborhoods { kept: *self, lists, batch, entries, vertices: 0..0 })
+        let smaller = *self == Self::Smaller;
+        Ok(OpenNeighborhoods { smaller, lists, batch, entries, vertices: 0..0 })
     }
 }
 
 /// Neighborhoods that are open.
 pub struct OpenNeighborhoods {
-    kept: Neighborhoods,
+    /// Only neighbors with smaller ids.
+    smaller: bool,
     lists: OpenLists,
-    batch: Vec<Batch>,
+    /// The batch that was loaded last: outgoing lists (of an undirected graph, all), then incoming
+    /// ones.
+    pub batch: Vec<Batch>,
     entries: u64,
     /// The vertices of the batch.
     vertices: Range<u64>,
@@ -136,16 +148,6 @@ pub struct Batch {
 }
 
 impl Batch {
-    fn new(entries: u64, huge: HugePages) -> Result<Self> {
-        let vertices = (entries / SHARE) as usize;
-        Ok(Self {
-            first: 0,
-            starts: HugeVec::zeroed(vertices + 1, huge)?,
-            counts: HugeVec::zeroed(vertices + 1, huge)?,
-            neighbors: HugeVec::zeroed(entries as usize, huge)?,
-        })
-    }
-
     /// The neighbors of a vertex of the batch: ascending, unless the list was longer than a
     /// request.
     #[inline(always)]
@@ -177,15 +179,15 @@ impl OpenNeighborhoods {
     /// `first` is past the last one.
     pub fn load(&mut self, session: &Session, first: u64) -> Result<Range<u64>> {
         self.vertices = first..first + self.lay_out(session, first)?;
-        let smaller = self.kept == Neighborhoods::Smaller;
         for (direction, batch) in [Direction::Out, Direction::In].into_iter().zip(&self.batch) {
             let expected = u64::from(batch.starts[(self.vertices.end - first) as usize]);
-            self.lists.along(session, direction).within(self.vertices.clone()).for_each(
+            let lists = self.lists.along(session, direction);
+            Along { vertices: self.vertices.clone(), ..lists }.for_each(
                 expected,
                 |_| u64::MAX,
                 |_| (),
                 |(), vertex, list| {
-                    let limit = if smaller { vertex } else { u64::MAX };
+                    let limit = if self.smaller { vertex } else { u64::MAX };
                     batch.add(vertex, list.neighbors().take_while(|&neighbor| neighbor < limit));
                 },
             )?;
@@ -195,54 +197,42 @@ impl OpenNeighborhoods {
 
     /// Lays out the lists of the next batch; returns how many vertices it has.
     fn lay_out(&mut self, session: &Session, first: u64) -> Result<u64> {
-        let most = self.most_vertices();
-        let index = self.lists.index_at(session, first)?;
-        let left = index[0].window().end.saturating_sub(first);
+        let index = self.lists.indexes_at(session, first).collect::<Result<Vec<_>>>()?;
         // A list without repetitions has at most as many smaller neighbors as there are smaller
         // vertices.
-        let few = self.kept == Neighborhoods::Smaller && session.graph.manifest().simple;
-        let bound = |vertex: u64, degree: u32| {
-            if few { u64::from(degree).min(vertex) } else { u64::from(degree) }
-        };
+        let few = self.smaller && session.graph.manifest().simple;
+        let end = index[0].window().end.min(first + self.entries / SHARE);
         let (mut count, mut used) = (0, 0);
-        while count < most.min(left) {
-            let vertex = first + count;
-            let more: u64 = index.iter().map(|index| bound(vertex, index.degree(vertex))).sum();
-            if used + more > self.entries {
+        for vertex in first..end {
+            let degrees = index.iter().map(|index| u64::from(index.degree(vertex)));
+            let entries = degrees.map(|degree| if few { degree.min(vertex) } else { degree });
+            used += entries.clone().sum::<u64>();
+            if used > self.entries {
                 break;
             }
-            for (index, batch) in index.iter().zip(&mut self.batch) {
-                let (at, entries) = (count as usize, bound(vertex, index.degree(vertex)));
-                batch.starts[at + 1] = batch.starts[at] + entries as u32;
-                *batch.counts[at].get_mut() = 0;
+            for (entries, batch) in entries.zip(&mut self.batch) {
+                batch.starts[count + 1] = batch.starts[count] + entries as u32;
+                *batch.counts[count].get_mut() = 0;
             }
-            (count, used) = (count + 1, used + more);
+            count += 1;
         }
         self.batch.iter_mut().for_each(|batch| batch.first = first);
-        Ok(count)
+        Ok(count as u64)
     }
 
     /// The edges of a vertex, in both directions: for vertices one after the other.
     pub fn degree(&mut self, session: &Session, vertex: u64) -> Result<u64> {
-        self.lists.degree_at(session, vertex)
+        let indexes = self.lists.indexes_at(session, vertex);
+        indexes.map(|index| Ok(u64::from(index?.degree(vertex)))).sum()
     }
 
     /// Bytes of memory of index and batch.
     pub fn bytes(&mut self, session: &Session) -> Result<u64> {
-        let window = self.lists.index_at(session, u64::MAX)?[0].window();
-        let index = Rows::window_bytes(window.end - window.start) * directions(session.graph);
-        Ok(index + Neighborhoods::bytes(session.graph, self.entries))
-    }
-
-    /// The most vertices of a batch.
-    pub fn most_vertices(&self) -> u64 {
-        self.entries / SHARE
-    }
-
-    /// The batch that was loaded last: outgoing lists (of an undirected graph, all), then incoming
-    /// ones.
-    pub fn batch(&self) -> &[Batch] {
-        &self.batch
+        let indexes = self.lists.indexes_at(session, u64::MAX).map(|index| {
+            let window = index?.window();
+            Ok(Rows::window_bytes(window.end - window.start))
+        });
+        Ok(indexes.sum::<Result<u64>>()? + Neighborhoods::bytes(session.graph, self.entries))
     }
 
     /// Hands every vertex of the batch to `visit`, on all workers, each with its own state.
@@ -252,15 +242,15 @@ impl OpenNeighborhoods {
         states: &PerWorker<S>,
         visit: impl Fn(&mut S, u64) + Sync,
     ) -> Result<()> {
-        let (len, workers) =
-            (self.vertices.end - self.vertices.start, session.workers.count() as u64);
+        let len = self.vertices.end - self.vertices.start;
+        let grain = (len / (16 * session.workers.count() as u64)).clamp(1, 64);
         let part = |worker: &mut usize, part: Range<u64>| {
             if !session.stopped() {
                 let mut state = states.of(*worker);
                 part.for_each(|at| visit(&mut state, self.vertices.start + at));
             }
         };
-        session.workers.over(len, (len / (16 * workers)).clamp(1, 64), |worker| worker, part);
+        session.workers.over(len, grain, |worker| worker, part);
         session.check()
     }
 }

@@ -12,7 +12,10 @@
 //!
 //! Sums are made in the order of the lists, whatever worker makes them, gathered or sent.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::{
+    ops::Range,
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
+};
 
 use outercore_graph::Direction;
 use outercore_storage::{HugeVec, memory::prefetch};
@@ -20,7 +23,7 @@ use outercore_storage::{HugeVec, memory::prefetch};
 use super::lists::{Along, Lists, OpenLists};
 use crate::{
     edges::list::List,
-    error::{Result, all},
+    error::Result,
     plan::{Planner, Resource},
     session::Session,
     state::{AtomicItem, VertexArray},
@@ -35,45 +38,27 @@ const AHEAD: usize = 12;
 /// Vertices of a part of a step without lists.
 const STEP: u64 = 1 << 14;
 
-/// Counts of shortest paths, as a resource of a plan.
+/// Counts of shortest paths that a plan has declared.
 pub struct PathCounts {
-    /// Sources side by side: 8, 4 or 1.
-    pub lanes: usize,
+    lanes: usize,
+    lists: Lists,
 }
 
 impl PathCounts {
-    fn lists() -> Lists {
-        Lists::along(&[Direction::Out, Direction::In])
-    }
-}
-
-impl Resource for PathCounts {
-    type Opened = OpenPathCounts;
-
-    fn declare(&self, planner: &mut Planner) -> Result<()> {
-        let (vertices, lanes) = (planner.job().graph.connected(), self.lanes as u64);
-        planner.memory("paths", [vertices * 8 * lanes, 0]);
-        planner.memory("levels", [vertices * lanes.max(4), 0]);
+    /// Declares what counts from so many sources side by side need: 8, 4 or 1.
+    pub fn declare(planner: &mut Planner, lanes: usize) -> Result<Self> {
+        let (vertices, each) = (planner.job().graph.connected(), lanes as u64);
+        planner.memory("paths", [vertices * 8 * each, 0]);
+        planner.memory("levels", [vertices * each.max(4), 0]);
         planner.memory("sums", [vertices * 8, 0]);
         planner.never_external();
         planner.method(format!(
             "{lanes} sources side by side: lists are read for all of them, level by level"
         ));
-        Self::lists().declare(planner)
+        let lists = planner.declare(Lists::along(&[Direction::Out, Direction::In]))?;
+        Ok(Self { lanes, lists })
     }
 
-    fn open(&self, session: &Session) -> Result<OpenPathCounts> {
-        Ok(OpenPathCounts { lanes: self.lanes, lists: Self::lists().open(session)? })
-    }
-}
-
-/// Counts that are ready to run.
-pub struct OpenPathCounts {
-    lanes: usize,
-    lists: OpenLists,
-}
-
-impl OpenPathCounts {
     /// Counts from all `sources`, which have edges. Backwards, `turn` gets the count of a vertex
     /// and the sum of what the level after it has. It returns what is added up for the vertex, and
     /// what the level before gathers. Returns what was added up, source by source, and the number
@@ -84,6 +69,7 @@ impl OpenPathCounts {
         sources: &[u64],
         turn: impl Fn(f64, f64) -> [f64; 2] + Sync,
     ) -> Result<(VertexArray<f64>, u64)> {
+        let lists = self.lists.open(session)?;
         let (vertices, huge) = (session.graph.connected() as usize, session.config.huge_pages);
         let sums: HugeVec<AtomicU64> = HugeVec::zeroed(vertices, huge)?;
         session.loaded();
@@ -94,12 +80,12 @@ impl OpenPathCounts {
         };
         let (mut levels, of) = (0, &turn);
         let done = match self.lanes {
-            8 => Search::<u64, 8>::over(self, session, sources, of, &mut levels)?,
-            4 => Search::<u32, 4>::over(self, session, sources, of, &mut levels)?,
+            8 => Search::<u64, 8>::over(&lists, session, sources, of, &mut levels)?,
+            4 => Search::<u32, 4>::over(&lists, session, sources, of, &mut levels)?,
             _ => 0,
         };
         if done < sources.len() {
-            Search::<u32, 1>::over(self, session, &sources[done..], of, &mut levels)?;
+            Search::<u32, 1>::over(&lists, session, &sources[done..], of, &mut levels)?;
         }
         Ok((sums.into_plain().into_floats().into(), levels))
     }
@@ -138,19 +124,19 @@ impl<'s, W: AtomicItem, const L: usize> Search<'s, W, L> {
     /// Searches from all `sources`, or from those before one that is too deep; returns how many
     /// these are.
     fn over(
-        open: &'s OpenPathCounts,
+        lists: &'s OpenLists,
         session: &'s Session<'s>,
         sources: &[u64],
         turn: impl Fn(u64, f64, f64) -> f64 + Sync,
         levels: &mut u64,
     ) -> Result<usize> {
         let (vertices, huge) = (session.graph.connected() as usize, session.config.huge_pages);
-        let outgoing = open.lists.along(session, Direction::Out);
+        let outgoing = lists.along(session, Direction::Out);
         let search = Self {
             session,
             parts: outgoing.parts(PARTS * session.workers.count() as u64),
             outgoing,
-            incoming: open.lists.along(session, Direction::In),
+            incoming: lists.along(session, Direction::In),
             levels: HugeVec::zeroed(vertices, huge)?,
             counts: HugeVec::zeroed(vertices * L, huge)?,
         };
@@ -167,7 +153,12 @@ impl<'s, W: AtomicItem, const L: usize> Search<'s, W, L> {
     /// The levels of a vertex.
     #[inline(always)]
     fn levels(&self, vertex: u64) -> u64 {
-        W::load(&self.levels[vertex as usize]).bits() | Self::BEYOND
+        Self::of_word(&self.levels[vertex as usize])
+    }
+
+    #[inline(always)]
+    fn of_word(word: &W::Cell) -> u64 {
+        W::load(word).into() | Self::BEYOND
     }
 
     #[inline(always)]
@@ -213,10 +204,7 @@ impl<'s, W: AtomicItem, const L: usize> Search<'s, W, L> {
     fn members(&self, group: u64, level: u64) -> u64 {
         let first = group as usize * 64;
         let words = self.levels[first..(first + 64).min(self.levels.len())].iter().rev();
-        words.fold(0, |bits, word| {
-            let levels = W::load(word).bits() | Self::BEYOND;
-            bits << 1 | u64::from(Self::has(levels, level))
-        })
+        words.fold(0, |bits, word| bits << 1 | u64::from(Self::has(Self::of_word(word), level)))
     }
 
     /// Hands every vertex to `work`, on all workers.
@@ -250,7 +238,7 @@ impl<'s, W: AtomicItem, const L: usize> Search<'s, W, L> {
 
     /// Vertices at level `sender` send their counts, when they have about so many `edges`.
     fn send(&self, sender: u64, edges: u64) -> Result<Reached> {
-        let reached = self.outgoing.clone().ordered().for_each(
+        let reached = Along { ordered: true, ..self.outgoing.clone() }.for_each(
             edges,
             |group| self.members(group, sender),
             |_| [0; 2],
@@ -336,10 +324,11 @@ impl<'s, W: AtomicItem, const L: usize> Search<'s, W, L> {
         (to, from): (u64, u64),
         end: impl Fn(u64, &[f64; L]) -> Reached + Sync,
     ) -> Result<Reached> {
-        let part = |worker: usize, part: usize, total: &mut Reached| -> Result<()> {
+        let part = |(worker, total): &mut (usize, Reached), part: Range<u64>| {
             let mut open: Option<(u64, [f64; L])> = None;
-            lists.clone().within(self.parts[part]..self.parts[part + 1]).for_each_here(
-                worker,
+            let vertices = self.parts[part.start as usize]..self.parts[part.end as usize];
+            Along { vertices, ..lists.clone() }.for_each_here(
+                *worker,
                 |group| self.members(group, to),
                 |vertex, list| {
                     // A long list comes in pieces, one after the other.
@@ -357,21 +346,10 @@ impl<'s, W: AtomicItem, const L: usize> Search<'s, W, L> {
             *total = sum([*total].into_iter().chain(last));
             Ok(())
         };
-        let results = self.session.workers.over(
-            self.parts.len() as u64 - 1,
-            1,
-            |worker| (worker, Ok([0; 2])),
-            |(worker, result), parts| {
-                for at in parts {
-                    if let Ok(total) = result {
-                        let done = part(*worker, at as usize, total);
-                        *result = done.map(|()| *total);
-                    }
-                }
-            },
-        );
+        let count = self.parts.len() as u64 - 1;
+        let totals = self.session.workers.try_over(count, 1, |worker| Ok((worker, [0; 2])), part);
         self.session.check()?;
-        Ok(sum(all(results.into_iter().map(|(_, result)| result).collect())?))
+        Ok(sum(totals?.into_iter().map(|(_, total)| total)))
     }
 
     #[inline(always)]

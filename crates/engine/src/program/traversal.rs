@@ -15,7 +15,7 @@ use crate::{
     config::ReadPolicy,
     edges::{grid::Grid, heads::Heads, list::List},
     error::Result,
-    frontier::Frontier,
+    frontier::{Frontier, members},
     job::Job,
     plan::{Planner, Resource},
     session::Session,
@@ -47,7 +47,7 @@ impl Search {
         let graph = job.graph;
         let pulls = graph.rows(Direction::In).is_some();
         let lists = if pulls {
-            Lists::along(&[Direction::Out, Direction::In]).first_neighbors()
+            Lists { heads: true, ..Lists::along(&[Direction::Out, Direction::In]) }
         } else {
             Lists::along(&[Direction::Out])
         };
@@ -63,7 +63,7 @@ impl Search {
     /// Searches along edges of both directions, which find levels alone. Each search is an
     /// iteration of the report.
     pub fn undirected(job: Job) -> Self {
-        let lists = Lists::along(&[Direction::Out, Direction::In]).sliding();
+        let lists = Lists { slides: true, ..Lists::along(&[Direction::Out, Direction::In]) };
         let levels = Levels { parents: false, records: job.graph.connected(), weight: 1 };
         Self { lists, levels, undirected: true, pulls: true, scans: false }
     }
@@ -72,7 +72,7 @@ impl Search {
 impl Resource for Search {
     type Opened = OpenSearch;
 
-    fn declare<'a>(&self, planner: &mut Planner<'a>) -> Result<()> {
+    fn declare(&self, planner: &mut Planner) -> Result<()> {
         let frontiers = 3 * Frontier::bytes(planner.job().graph.connected());
         self.levels.declare(planner)?;
         planner.memory("frontiers", [frontiers, frontiers]);
@@ -112,37 +112,30 @@ impl Resource for Search {
 pub struct OpenSearch {
     lists: OpenLists,
     grid: Option<Grid>,
-    levels: OpenLevels,
+    /// What the last search has found.
+    pub levels: OpenLevels,
     undirected: bool,
     pulls: bool,
     is_fresh: bool,
     current: Frontier,
     next: Frontier,
-    /// The vertices that are on no level up to that of the frontier.
-    unvisited: Frontier,
-}
-
-/// A level that is complete.
-pub struct Level<'l> {
-    /// Its number: the source is on level 0.
-    pub number: u64,
-    /// How many vertices are on it.
-    pub vertices: u64,
-    /// These.
-    pub frontier: &'l Frontier,
+    /// The vertices that are on no level up to that of the frontier. After a search along edges of
+    /// both directions: those that it has not reached.
+    pub unvisited: Frontier,
 }
 
 impl OpenSearch {
-    /// Searches from `source`. `each` is told of every level that has vertices, in order.
+    /// Searches from `source`. `each` is told of every level that has vertices, in order: its
+    /// number, which is 0 for that of the source, how many vertices are on it, and which.
     pub fn run(
         &mut self,
         session: &Session,
         source: u64,
-        mut each: impl FnMut(&Level),
+        mut each: impl FnMut(u64, u64, &Frontier),
     ) -> Result<()> {
         let (search_mark, edges) = (session.mark(), self.push_lists(session).edges());
         self.begin(session, source)?;
-        each(&Level { number: 0, vertices: 1, frontier: &self.current });
+        each(0, 1, &self.current);
         let (mut number, mut reached, mut vertices) = (0, 1, 1);
         let mut leaving = self.push_lists(session).degree(source);
         let (mut unexplored, mut pulling) = (edges.saturating_sub(leaving), false);
@@ -154,13 +147,12 @@ impl OpenSearch {
                 } else {
                     leaving > unexplored / ALPHA
                 };
-            let parts = {
-                let level = OneLevel::new(self, session, number as u32 + 1);
-                match &self.grid {
-                    Some(grid) => level.scan(grid)?,
-                    None if pulling => level.pull(unexplored)?,
-                    None => level.push(leaving)?,
-                }
+            let (search, pushed) = (&*self, self.push_lists(session));
+            let level = OneLevel { search, session, pushed, number: number as u32 + 1 };
+            let parts = match &self.grid {
+                Some(grid) => level.scan(grid)?,
+                None if pulling => level.pull(unexplored)?,
+                None => level.push(leaving)?,
             };
             let before = vertices;
             (vertices, leaving) = self.end_level(parts)?;
@@ -173,7 +165,7 @@ impl OpenSearch {
             }
             (number, reached) = (number + 1, reached + vertices);
             unexplored = unexplored.saturating_sub(leaving);
-            each(&Level { number, vertices, frontier: &self.current });
+            each(number, vertices, &self.current);
         }
         if self.undirected {
             session.end_iteration(&search_mark, reached, "on-demand");
@@ -183,33 +175,15 @@ impl OpenSearch {
 
     /// The vertices that were found become the frontier. Returns how many, and their edges.
     fn end_level(&mut self, parts: Vec<Part>) -> Result<(u64, u64)> {
-        let (mut vertices, mut edges) = (0, 0);
-        let found = parts.into_iter().map(|part| {
-            (vertices, edges) = (vertices + part.vertices, edges + part.edges);
-            part.found
-        });
-        self.levels.end_level(found.collect::<Vec<_>>())?;
+        let vertices = parts.iter().map(|part| part.vertices).sum();
+        let edges = parts.iter().map(|part| part.edges).sum();
+        self.levels.end_level(parts.into_iter().map(|part| part.found))?;
         if !self.undirected {
             self.unvisited.remove_all(&self.next);
         }
         std::mem::swap(&mut self.current, &mut self.next);
         self.next.clear();
         Ok((vertices, edges))
-    }
-
-    /// Whether the last search has reached a vertex, where edges were followed both ways.
-    pub fn has_reached(&self, vertex: u64) -> bool {
-        !self.unvisited.contains(vertex)
-    }
-
-    /// What the last search has found.
-    pub fn levels(&self) -> &OpenLevels {
-        &self.levels
-    }
-
-    /// The same, with everything else closed.
-    pub fn into_levels(self) -> OpenLevels {
-        self.levels
     }
 
     fn push_lists<'l>(&'l self, session: &'l Session<'l>) -> Along<'l> {
@@ -229,13 +203,14 @@ impl OpenSearch {
         self.unvisited.remove(source);
         self.current.clear();
         self.current.insert(source);
-        let mut found = self.levels.found();
+        let mut found = Found::default();
         self.levels.find(&mut found, 0, source, source);
         self.levels.end_level([found])
     }
 }
 
 /// What a worker finds in a level.
+#[derive(Default)]
 struct Part {
     vertices: u64,
     edges: u64,
@@ -250,15 +225,7 @@ struct OneLevel<'l> {
     number: u32,
 }
 
-impl<'l> OneLevel<'l> {
-    fn new(search: &'l OpenSearch, session: &'l Session<'l>, number: u32) -> Self {
-        Self { search, session, pushed: search.push_lists(session), number }
-    }
-
-    fn nothing(&self) -> Part {
-        Part { vertices: 0, edges: 0, found: self.search.levels.found() }
-    }
-
+impl OneLevel<'_> {
     /// Puts `vertex` on the level. Several workers may find it: one of them counts it.
     #[inline(always)]
     fn take(&self, part: &mut Part, vertex: u64, parent: u64) {
@@ -268,11 +235,11 @@ impl<'l> OneLevel<'l> {
             part.vertices += 1;
             part.edges += self.pushed.degree(vertex);
         }
-        if !search.undirected {
-            search.levels.find(&mut part.found, self.number, vertex, parent);
-        } else if is_new {
+        if search.undirected && is_new {
             // Without parents it is not looked at again.
             search.unvisited.remove(vertex);
+        }
+        if !search.undirected || is_new {
             search.levels.find(&mut part.found, self.number, vertex, parent);
         }
     }
@@ -283,7 +250,7 @@ impl<'l> OneLevel<'l> {
         grid.for_each(
             session,
             |_, _| true,
-            |_| self.nothing(),
+            |_| Part::default(),
             |part, block| {
                 block.edges(|source, target| {
                     if search.current.contains(source) && search.unvisited.contains(target) {
@@ -300,7 +267,7 @@ impl<'l> OneLevel<'l> {
         self.pushed.for_each(
             edges,
             |group| search.current.word(group),
-            |_| self.nothing(),
+            |_| Part::default(),
             |part, vertex, list| {
                 for target in list.neighbors() {
                     if search.unvisited.contains(target) {
@@ -315,50 +282,32 @@ impl<'l> OneLevel<'l> {
     /// for which it does not answer.
     fn pull(&self, unexplored: u64) -> Result<Vec<Part>> {
         let search = self.search;
-        let Some(heads) = search.lists.heads() else {
-            let lists = search.lists.all(self.session);
-            let wanted = |group| search.unvisited.word(group);
-            return lists.for_each(
-                unexplored,
-                wanted,
-                |_| self.nothing(),
-                |part, vertex, list| {
-                    self.pull_list(part, vertex, &list);
-                },
-            );
-        };
-        let mut parts = self.by_heads(heads)?;
-        let found: u64 = parts.iter().map(|part| part.vertices).sum();
-        let lists = search.lists.along(self.session, Direction::In);
-        // A list of one neighbor holds nothing beyond the head.
-        let wanted = |group: u64| {
-            let mut bits = search.unvisited.word(group) & !search.next.word(group);
-            let mut rest = bits;
-            while rest != 0 {
-                let bit = rest.trailing_zeros();
-                rest &= rest - 1;
-                if lists.degree(group * 64 + u64::from(bit)) < 2 {
-                    bits &= !(1 << bit);
-                }
-            }
-            bits
-        };
-        parts.extend(lists.for_each(
-            (search.unvisited.count() - found) * 8,
-            wanted,
-            |_| self.nothing(),
-            |part, vertex, list| self.pull_list(part, vertex, &list),
-        )?);
-        Ok(parts)
-    }
-
-    /// Looks for a parent in a list. A long one comes in pieces, each of which may have one.
-    #[inline(always)]
-    fn pull_list(&self, part: &mut Part, vertex: u64, list: &List) {
-        let current = &self.search.current;
-        if let Some(parent) = list.neighbors().find(|&neighbor| current.contains(neighbor)) {
-            self.take(part, vertex, parent);
+        let (mut parts, mut edges, mut lists) =
+            (Vec::new(), unexplored, search.lists.all(self.session));
+        if let Some(heads) = &search.lists.heads {
+            parts = self.by_heads(heads)?;
+            let found: u64 = parts.iter().map(|part| part.vertices).sum();
+            edges = (search.unvisited.count() - found) * 8;
+            lists = search.lists.along(self.session, Direction::In);
         }
+        let wanted = |group: u64| {
+            let bits = search.unvisited.word(group) & !search.next.word(group);
+            if search.lists.heads.is_none() {
+                return bits;
+            }
+            // A list of one neighbor holds nothing beyond the head.
+            let rest = members(group, bits).filter(|&vertex| lists.degree(vertex) > 1);
+            rest.fold(0, |bits, vertex| bits | 1 << (vertex % 64))
+        };
+        // A long list comes in pieces, each of which may have a parent.
+        let look = |part: &mut Part, vertex, list: List| {
+            let is_active = |&neighbor: &u64| search.current.contains(neighbor);
+            if let Some(parent) = list.neighbors().find(is_active) {
+                self.take(part, vertex, parent);
+            }
+        };
+        parts.extend(lists.for_each(edges, wanted, |_| Part::default(), look)?);
+        Ok(parts)
     }
 
     /// The vertices whose first in-neighbor is in the frontier.
@@ -367,12 +316,9 @@ impl<'l> OneLevel<'l> {
         heads.for_each_group(
             self.session,
             |group| search.unvisited.word(group) != 0,
-            |_| self.nothing(),
+            |_| Part::default(),
             |part, group, heads| {
-                let mut bits = search.unvisited.word(group);
-                while bits != 0 {
-                    let vertex = group * 64 + u64::from(bits.trailing_zeros());
-                    bits &= bits - 1;
+                for vertex in members(group, search.unvisited.word(group)) {
                     match heads.get(vertex) {
                         Some(head) if search.current.contains(head) => {
                             self.take(part, vertex, head)

@@ -14,6 +14,8 @@ use outercore_storage::memory::thread_time;
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
 
+use crate::error::{self, Result};
+
 /// A step as the threads see it: called with the worker's number.
 type Step = &'static (dyn Fn(usize) + Sync);
 type Payload = Box<dyn std::any::Any + Send>;
@@ -27,7 +29,7 @@ pub struct Workers {
 
 struct Helper {
     steps: Option<Sender<Step>>,
-    done: Receiver<Result<(), Payload>>,
+    done: Receiver<std::result::Result<(), Payload>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -109,6 +111,23 @@ impl Workers {
             }
         };
         if len <= grain { vec![body(0)] } else { self.map(body) }
+    }
+
+    /// The same with work that may fail; a worker that has failed does no more.
+    pub(crate) fn try_over<S: Send>(
+        &self,
+        len: u64,
+        grain: u64,
+        state: impl Fn(usize) -> Result<S> + Sync,
+        work: impl Fn(&mut S, std::ops::Range<u64>) -> Result<()> + Sync,
+    ) -> Result<Vec<S>> {
+        error::all(self.over(len, grain, state, |state, range| {
+            if let Ok(made) = state
+                && let Err(error) = work(made, range)
+            {
+                *state = Err(error);
+            }
+        }))
     }
 }
 

@@ -1,6 +1,6 @@
 //! [`Appender`]: an array that is written in order, one item after the other.
 
-use outercore_storage::Pod;
+use outercore_storage::{PAGE, Pod};
 
 use super::{block::Block, scratch::Scratch, vertex_array::VertexArray};
 use crate::{error::Result, session::Session};
@@ -10,7 +10,8 @@ const INTERVAL: u64 = 1 << 16;
 
 /// An array with an item for each vertex, on its way to memory or scratch.
 pub struct Appender<T: Pod> {
-    array: VertexArray<T>,
+    /// The items so far, in whole intervals.
+    pub array: VertexArray<T>,
     block: Block<T>,
     /// Whole intervals that were written.
     written: usize,
@@ -27,7 +28,7 @@ impl<T: Pod + Copy> Appender<T> {
 
     /// Bytes of scratch, then.
     pub fn disk_bytes(vertices: u64) -> u64 {
-        VertexArray::<T>::disk_bytes(vertices, vertices.div_ceil(INTERVAL))
+        vertices * size_of::<T>() as u64 + vertices.div_ceil(INTERVAL) * PAGE as u64
     }
 
     /// An empty one, in memory or on scratch: where the plan has decided that values are.
@@ -42,12 +43,13 @@ impl<T: Pod + Copy> Appender<T> {
         let steps = (0..vertices).step_by(INTERVAL as usize);
         let bounds: Vec<u64> = steps.chain([vertices]).collect();
         let array = VertexArray::create(scratch, bounds, &mut room)?;
-        Ok(Self { block: Block::new(array.widest())?, array, written: 0, filled: 0 })
+        let block = Block::new(vertices.min(INTERVAL) as usize)?;
+        Ok(Self { array, block, written: 0, filled: 0 })
     }
 
     /// Appends an item.
     pub fn push(&mut self, item: T) -> Result<()> {
-        self.block.all()[self.filled] = item;
+        self.block.items(self.filled + 1)[self.filled] = item;
         self.filled += 1;
         if self.filled == self.array.items(self.written) {
             self.array.store(self.written, &mut self.block)?;
@@ -64,10 +66,5 @@ impl<T: Pod + Copy> Appender<T> {
             self.array.read(interval, &mut self.block, |items| visit(first, items))?;
         }
         Ok(())
-    }
-
-    /// The items, of which there is one for each vertex.
-    pub fn finish(self) -> VertexArray<T> {
-        self.array
     }
 }

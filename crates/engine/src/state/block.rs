@@ -25,11 +25,6 @@ impl<T: Pod> Block<T> {
         &mut self.memory[..items]
     }
 
-    /// All of its room.
-    pub(crate) fn all(&mut self) -> &mut [T] {
-        &mut self.memory
-    }
-
     /// The bytes of the first `items` items, and of what pads them to whole pages.
     pub(crate) fn pages(&mut self, items: usize) -> &mut [u8] {
         let bytes = (items * size_of::<T>()).next_multiple_of(PAGE);

@@ -219,21 +219,18 @@ impl Column {
 
     /// The value of a vertex that has none in the array, or another one.
     fn special(&self, vertex: u64) -> Option<Cell> {
-        let float = matches!(self.values.kind(), NumberKind::F32 | NumberKind::F64);
-        let number =
-            |value: f64| if float { Cell::Float(value) } else { Cell::Integer(value as u64) };
         if (vertex as usize) < self.values.len() {
             return None;
         }
-        if let Some(&(_, value)) =
-            self.exceptions.iter().find(|&&(exception, _)| exception == vertex)
-        {
-            return Some(number(value));
-        }
-        match self.isolated {
-            Isolated::Null => Some(Cell::Null),
-            Isolated::Value(value) => Some(number(value)),
-            Isolated::Own => Some(Cell::Integer(vertex)),
-        }
+        let exception = self.exceptions.iter().find(|&&(exception, _)| exception == vertex);
+        let value = match (exception, self.isolated) {
+            (Some(&(_, value)), _) | (None, Isolated::Value(value)) => value,
+            (None, Isolated::Null) => return Some(Cell::Null),
+            (None, Isolated::Own) => return Some(Cell::Integer(vertex)),
+        };
+        Some(match self.values {
+            Values::U32(_) | Values::U64(_) => Cell::Integer(value as u64),
+            Values::F32(_) | Values::F64(_) => Cell::Float(value),
+        })
     }
 }

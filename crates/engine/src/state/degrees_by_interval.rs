@@ -43,9 +43,10 @@ impl DegreesByInterval {
             _ => 4,
         };
         self.widths[interval].store(width as u8, Relaxed);
-        pack(block.items(len), width);
+        let [pack, unpack] = packing(width);
+        pack(block.items(len));
         self.array.store_front(interval, (len * width).div_ceil(4), block)?;
-        unpack(block.items(len), width);
+        unpack(block.items(len));
         Ok(())
     }
 
@@ -54,22 +55,22 @@ impl DegreesByInterval {
         let len = self.array.items(interval);
         let width = self.widths[interval].load(Relaxed) as usize;
         self.array.load_front(interval, (len * width).div_ceil(4), block)?;
-        unpack(block.items(len), width);
+        packing(width)[1](block.items(len));
         Ok(())
     }
 }
 
-/// Brings degrees together at the front, in `width` bytes each: what is written lies at or before
-/// what is read next.
-fn pack(degrees: &mut [u32], width: usize) {
+/// What packs degrees to `width` bytes each, and what unpacks them.
+fn packing(width: usize) -> [fn(&mut [u32]); 2] {
     match width {
-        1 => gather::<1>(degrees),
-        2 => gather::<2>(degrees),
-        _ => {}
+        1 => [pack::<1>, unpack::<1>],
+        2 => [pack::<2>, unpack::<2>],
+        _ => [|_| (), |_| ()],
     }
 }
 
-fn gather<const WIDTH: usize>(degrees: &mut [u32]) {
+/// Brings degrees together at the front: what is written lies at or before what is read next.
+fn pack<const WIDTH: usize>(degrees: &mut [u32]) {
     // In steps of 64, whose copy lets the compiler use vectors.
     for first in (0..degrees.len()).step_by(64) {
         let count = (degrees.len() - first).min(64);
@@ -83,24 +84,13 @@ fn gather<const WIDTH: usize>(degrees: &mut [u32]) {
     }
 }
 
-/// Spreads degrees of `width` bytes, which lie at the front, to four bytes each: the last one
-/// first.
-fn unpack(degrees: &mut [u32], width: usize) {
-    match width {
-        1 => spread::<1>(degrees),
-        2 => spread::<2>(degrees),
-        _ => {}
-    }
-}
-
-fn spread<const WIDTH: usize>(degrees: &mut [u32]) {
+/// Spreads degrees, which lie at the front, to four bytes each: the last one first.
+fn unpack<const WIDTH: usize>(degrees: &mut [u32]) {
     let len = degrees.len();
     let bytes: &mut [u8] = bytemuck::cast_slice_mut(degrees);
     // In steps of 64, whose copy lets the compiler use vectors.
-    let mut end = len;
-    while end > 0 {
-        let first = (end - 1) / 64 * 64;
-        let mut narrow = [[0; WIDTH]; 64];
+    for first in (0..len).step_by(64).rev() {
+        let (end, mut narrow) = ((first + 64).min(len), [[0; WIDTH]; 64]);
         let count = end - first;
         narrow[..count].as_flattened_mut().copy_from_slice(&bytes[WIDTH * first..WIDTH * end]);
         for (wide, narrow) in
@@ -109,7 +99,6 @@ fn spread<const WIDTH: usize>(degrees: &mut [u32]) {
             *wide = [0; 4];
             wide[..WIDTH].copy_from_slice(narrow);
         }
-        end = first;
     }
 }
 

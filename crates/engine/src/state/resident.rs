@@ -3,10 +3,7 @@
 use std::{
     ops::Range,
     ptr::NonNull,
-    sync::{
-        Arc, RwLock,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, OnceLock, RwLock},
 };
 
 use outercore_storage::{HugePages, HugeVec, Pod};
@@ -19,10 +16,11 @@ pub(super) struct Resident<T: Pod> {
     /// Owns what `base` points to, and is not used otherwise.
     memory: HugeVec<T>,
     base: NonNull<T>,
-    bounds: Arc<[u64]>,
+    /// Of all intervals, those that are not in memory among them.
+    pub bounds: Arc<[u64]>,
     /// Of each interval: whether it stays as it is.
     shown: Vec<RwLock<bool>>,
-    all_shown: AtomicBool,
+    all_shown: OnceLock<()>,
 }
 
 // SAFETY: it owns its items, like the `HugeVec` behind it.
@@ -33,21 +31,21 @@ unsafe impl<T: Pod + Send + Sync> Sync for Resident<T> {}
 
 impl<T: Pod> Resident<T> {
     /// Zeros for the first `count` of the intervals with these bounds.
-    pub(crate) fn zeroed(bounds: &Arc<[u64]>, count: usize, huge: HugePages) -> Result<Self> {
+    pub(crate) fn zeroed(bounds: Arc<[u64]>, count: usize, huge: HugePages) -> Result<Self> {
         let items = if count == 0 { 0 } else { bounds[count] };
         Ok(Self::new(HugeVec::zeroed(items as usize, huge)?, bounds, count))
     }
 
     /// These items, of the first `count` of the intervals with these bounds.
-    pub(crate) fn new(mut memory: HugeVec<T>, bounds: &Arc<[u64]>, count: usize) -> Self {
+    pub(crate) fn new(mut memory: HugeVec<T>, bounds: Arc<[u64]>, count: usize) -> Self {
         assert!(count == 0 || bounds[count] == memory.len() as u64, "the intervals' items");
         assert!(bounds.is_sorted(), "bounds ascend");
         Self {
             base: NonNull::from(&mut *memory).cast(),
             memory,
-            bounds: Arc::clone(bounds),
+            bounds,
             shown: (0..count).map(|_| RwLock::new(false)).collect(),
-            all_shown: AtomicBool::new(false),
+            all_shown: OnceLock::new(),
         }
     }
 
@@ -82,18 +80,12 @@ impl<T: Pod> Resident<T> {
     /// All items, which stay as they are from now on.
     #[inline(always)]
     pub(crate) fn all(&self) -> &[T] {
-        if !self.all_shown.load(Ordering::Acquire) {
-            self.show();
-        }
+        self.all_shown.get_or_init(|| {
+            self.shown.iter().for_each(|shown| *shown.write().expect("no holder panics") = true);
+        });
         // SAFETY: every interval is marked, so nothing changes any of them without an exclusive
         // borrow.
         unsafe { std::slice::from_raw_parts(self.base.as_ptr(), self.memory.len()) }
-    }
-
-    #[cold]
-    fn show(&self) {
-        self.shown.iter().for_each(|shown| *shown.write().expect("no holder panics") = true);
-        self.all_shown.store(true, Ordering::Release);
     }
 
     /// The pages that the memory asked for.
@@ -106,7 +98,8 @@ impl<T: Pod> Resident<T> {
         self.memory
     }
 
-    fn items(&self, interval: usize) -> Range<usize> {
+    /// Where the items of an interval are.
+    pub(crate) fn items(&self, interval: usize) -> Range<usize> {
         self.bounds[interval] as usize..self.bounds[interval + 1] as usize
     }
 }

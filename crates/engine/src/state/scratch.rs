@@ -22,9 +22,9 @@ use crate::{
 /// Where the scratch files of a run are made, and where useful bytes of them are counted.
 #[derive(Clone)]
 pub struct Scratch {
-    pub(super) disk: Disk,
-    folder: PathBuf,
-    pub(super) counters: Arc<Counters>,
+    pub(crate) disk: Disk,
+    pub(crate) folder: PathBuf,
+    pub(crate) counters: Arc<Counters>,
 }
 
 impl Scratch {
@@ -41,7 +41,8 @@ impl Scratch {
 
 /// Intervals in a file without a name: it goes with the process, however that ends.
 pub(super) struct ScratchFile {
-    file: DiskFile,
+    pub scratch: Scratch,
+    pub file: DiskFile,
     /// First byte of each interval; one more than intervals.
     offsets: Vec<u64>,
     sums: Vec<AtomicU32>,
@@ -57,7 +58,8 @@ impl ScratchFile {
             offsets.push(offsets[offsets.len() - 1] + length);
         }
         let pages = offsets[offsets.len() - 1] / PAGE as u64;
-        Ok(Self { file, offsets, sums: (0..pages).map(|_| AtomicU32::new(0)).collect() })
+        let sums = (0..pages).map(|_| AtomicU32::new(0)).collect();
+        Ok(Self { scratch: scratch.clone(), file, offsets, sums })
     }
 
     /// Reads the first pages of an interval, as many as `pages` holds.
@@ -83,15 +85,6 @@ impl ScratchFile {
             self.sums[page as usize].store(page_sum(content), Relaxed);
         }
         Ok(self.file.write_at(pages, offset)?)
-    }
-
-    /// Writes other bytes than those that the checksums know.
-    #[cfg(test)]
-    pub(crate) fn damage(&self, index: usize) {
-        let mut page =
-            outercore_storage::HugeVec::zeroed(PAGE, Default::default()).expect("memory");
-        page.fill(0xa5u8);
-        self.file.write_at(&page, self.offsets[index]).expect("it can be written");
     }
 
     fn place(&self, index: usize, pages: &[u8]) -> u64 {

@@ -5,12 +5,14 @@ use std::{
     sync::{Arc, atomic::Ordering::Relaxed},
 };
 
-use outercore_storage::{Disk, HugePages, Pod};
+use outercore_storage::{Disk, HugePages, HugeVec, PAGE, Pod};
 
 use super::*;
 use crate::{error::Result, session::Counters};
 
 const BOUNDS: [u64; 6] = [0, 3_000, 3_000, 3_001, 9_000, 12_345];
+/// The most items of an interval.
+const WIDEST: usize = 5_999;
 
 fn scratch(folder: &Path) -> Scratch {
     Scratch::new(&Disk::new(), folder.into(), Arc::<Counters>::default())
@@ -27,8 +29,8 @@ fn arrays<T: Pod + Copy>(scratch: &Scratch) -> Vec<VertexArray<T>> {
 }
 
 /// What every operation says of an array, one after the other.
-fn walked(array: &mut VertexArray<u64>) -> Result<Vec<Vec<u64>>> {
-    let (mut seen, mut block) = (Vec::new(), Block::new(array.widest())?);
+fn walked(array: VertexArray<u64>) -> Result<Vec<Vec<u64>>> {
+    let (mut seen, mut block) = (Vec::new(), Block::new(WIDEST)?);
     array.fill(|vertex| vertex * vertex)?;
     for interval in 0..array.intervals() {
         array.update(interval, &mut block, |items| items.iter_mut().for_each(|item| *item += 7))?;
@@ -41,10 +43,7 @@ fn walked(array: &mut VertexArray<u64>) -> Result<Vec<Vec<u64>>> {
     block.items(array.items(3)).reverse();
     array.store(3, &mut block)?;
     seen.push(array.gather(&[12_000, 3_000, 0, 8_999, 3_001, 12_000])?);
-    array.for_each_interval(|first, items| {
-        seen.push([&[first], items].concat());
-        Ok(())
-    })?;
+    array.for_each_interval(|first, items| seen.push([&[first], items].concat()))?;
     // What was shown last is not what it was.
     array.write(4, &mut block, |items| items.fill(9))?;
     array.for_each(|vertex, &item| seen.push(vec![vertex, item]))?;
@@ -56,33 +55,31 @@ fn walked(array: &mut VertexArray<u64>) -> Result<Vec<Vec<u64>>> {
 }
 
 /// A window of two intervals, where the array is not in memory.
-fn windowed(array: &mut VertexArray<u64>, seen: &mut Vec<Vec<u64>>) -> Result<()> {
+fn windowed(array: VertexArray<u64>, seen: &mut Vec<Vec<u64>>) -> Result<()> {
     let mut window = Window::of(array, 9_000, HugePages::Off)?;
-    let windows = window.windows(array, 9_000);
-    for pair in windows.windows(2) {
-        window.bring(array, pair[0]..pair[1])?;
+    for (number, pair) in window.windows.clone().windows(2).enumerate() {
+        window.bring(number)?;
         for vertex in pair[0]..pair[1] {
             assert!(window.has(vertex) && window.lower(vertex, 6) == (vertex != 3_000));
             assert_eq!(window.cell(vertex).load(Relaxed), if vertex == 3_000 { 5 } else { 6 });
         }
         assert!(!window.has(pair[1]));
     }
-    window.bring(array, windows[0]..windows[1])?;
+    window.bring(0)?;
     assert_eq!(window.cell(3_000).load(Relaxed), 5);
-    window.give_back(array)?;
-    array.for_each(|vertex, &item| seen.push(vec![vertex, item]))
+    window.give_back()?.for_each(|vertex, &item| seen.push(vec![vertex, item]))
 }
 
 #[test]
 fn wherever_items_are_the_results_are_the_same() {
     let folder = tempfile::tempdir().unwrap();
     let scratch = scratch(folder.path());
-    let mut all = arrays::<u64>(&scratch);
-    let seen: Vec<_> = all.iter_mut().map(|array| walked(array).unwrap()).collect();
+    let all = arrays::<u64>(&scratch);
+    let resident: Vec<bool> = all.iter().map(|array| array.rest.is_none()).collect();
+    let seen: Vec<_> = all.into_iter().map(|array| walked(array).unwrap()).collect();
     assert_eq!(seen[0][0][10], 107);
     assert_eq!(seen[0][4][0], 9_000 * 9_000 + 7);
     assert!(seen.iter().all(|one| *one == seen[0]));
-    let resident: Vec<bool> = all.iter().map(|array| array.resident().is_some()).collect();
     assert_eq!(resident, [false, false, false, true]);
 }
 
@@ -106,7 +103,7 @@ fn appended_items_come_in_order() {
                 assert_eq!(next, count);
             }
         }
-        let array = appender.finish();
+        let array = appender.array;
         array.for_each(|vertex, &item| assert_eq!(u64::from(item), vertex * 2)).unwrap();
         assert_eq!(array.len() as u64, count);
     }
@@ -133,7 +130,7 @@ fn workers_change_intervals_at_the_same_time() {
             for worker in 0..3 {
                 let array = &array;
                 scope.spawn(move || {
-                    let mut block = Block::new(array.widest()).unwrap();
+                    let mut block = Block::new(WIDEST).unwrap();
                     for interval in (0..array.intervals()).filter(|interval| interval % 3 == worker)
                     {
                         let first = array.bounds()[interval];
@@ -153,7 +150,7 @@ fn workers_change_intervals_at_the_same_time() {
 fn reads_of_results_are_counted_in_the_run() {
     let folder = tempfile::tempdir().unwrap();
     let scratch = scratch(folder.path());
-    let array = VertexArray::<u64>::on_scratch(&scratch, [0, 512, 1_024]).unwrap();
+    let array = VertexArray::<u64>::create(&scratch, [0, 512, 1_024], &mut 0).unwrap();
     array.fill(|vertex| vertex).unwrap();
     let (counters, disk) = (&scratch.counters, scratch.disk.counters());
     assert_eq!(disk.bytes_written.load(Relaxed), 8_192);
@@ -166,13 +163,20 @@ fn reads_of_results_are_counted_in_the_run() {
     assert_eq!(counters.useful_bytes.load(Relaxed), 6 * 4_096);
 }
 
+/// Writes other bytes than those that the checksums know.
+fn damage(array: &VertexArray<u64>, at: u64) {
+    let mut page = HugeVec::zeroed(PAGE, HugePages::Off).unwrap();
+    page.fill(0xa5u8);
+    array.rest.as_ref().unwrap().file.file.write_at(&page, at).unwrap();
+}
+
 #[test]
 fn damaged_scratch_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let scratch = scratch(folder.path());
-    let array = VertexArray::<u64>::on_scratch(&scratch, [0, 512, 1_024]).unwrap();
+    let array = VertexArray::<u64>::create(&scratch, [0, 512, 1_024], &mut 0).unwrap();
     array.fill(|vertex| vertex).unwrap();
-    array.damage(1);
+    damage(&array, PAGE as u64);
     let mut block = Block::new(512).unwrap();
     assert_eq!(array.read(0, &mut block, |items| items[511]).unwrap(), 511);
     let said = |result: Result<()>| result.unwrap_err().to_string();

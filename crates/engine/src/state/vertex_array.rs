@@ -4,7 +4,7 @@
 use std::{
     ops::Range,
     sync::{
-        Arc, Mutex,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
 };
@@ -20,8 +20,7 @@ use crate::{error::Result, plan::Planner, session::Session};
 
 /// An item for each vertex. Workers may read and change different intervals at the same time.
 pub struct VertexArray<T: Pod> {
-    pub(super) bounds: Arc<[u64]>,
-    /// The first intervals.
+    /// The first intervals, and the bounds of all.
     pub(super) memory: Resident<T>,
     /// The others, if there are any.
     pub(super) rest: Option<Rest<T>>,
@@ -29,26 +28,20 @@ pub struct VertexArray<T: Pod> {
 
 /// The intervals that are on scratch.
 pub(super) struct Rest<T: Pod> {
-    pub scratch: Scratch,
-    file: ScratchFile,
+    pub file: ScratchFile,
     /// How often something was stored.
     stores: AtomicU64,
-    /// The interval that was shown last.
     at_hand: Mutex<Option<AtHand<T>>>,
 }
 
-struct AtHand<T: Pod> {
-    interval: usize,
-    /// How often something had been stored when it was loaded.
-    stores: u64,
-    block: Block<T>,
-}
+/// The interval that was shown last, with how often something had been stored when it was loaded.
+type AtHand<T> = ((usize, u64), Block<T>);
 
 impl<T: Pod> From<HugeVec<T>> for VertexArray<T> {
     /// An array in memory, of one interval.
     fn from(memory: HugeVec<T>) -> Self {
-        let bounds: Arc<[u64]> = Arc::new([0, memory.len() as u64]);
-        Self { memory: Resident::new(memory, &bounds, 1), bounds, rest: None }
+        let bounds = Arc::new([0, memory.len() as u64]);
+        Self { memory: Resident::new(memory, bounds, 1), rest: None }
     }
 }
 
@@ -61,23 +54,20 @@ impl<T: Pod> VertexArray<T> {
         bounds: impl Into<Arc<[u64]>>,
         room: &mut u64,
     ) -> Result<Self> {
-        let (bounds, mut count) = (bounds.into(), 0);
-        for pair in bounds.windows(2) {
-            let bytes = Self::kept_bytes((pair[1] - pair[0]) as usize);
-            if bytes > *room {
-                break;
-            }
-            *room -= bytes;
-            count += 1;
-        }
+        let bounds = bounds.into();
+        let fits = |pair: &&[u64]| {
+            let left = room.checked_sub(Self::kept_bytes((pair[1] - pair[0]) as usize));
+            *room = left.unwrap_or(*room);
+            left.is_some()
+        };
+        let count = bounds.windows(2).take_while(fits).count();
         let rest = if count + 1 < bounds.len() {
             let file = ScratchFile::create(scratch, &bounds[count..], size_of::<T>())?;
-            let (scratch, stores) = (scratch.clone(), AtomicU64::new(0));
-            Some(Rest { scratch, file, stores, at_hand: Mutex::default() })
+            Some(Rest { file, stores: AtomicU64::new(0), at_hand: Mutex::default() })
         } else {
             None
         };
-        Ok(Self { memory: Resident::zeroed(&bounds, count, HugePages::Off)?, bounds, rest })
+        Ok(Self { memory: Resident::zeroed(bounds, count, HugePages::Off)?, rest })
     }
 
     /// States what [`VertexArray::of`] takes.
@@ -95,22 +85,15 @@ impl<T: Pod> VertexArray<T> {
     pub fn of(session: &Session) -> Result<Self> {
         let bounds: Arc<[u64]> = session.graph.grid()?.intervals.as_slice().into();
         if session.decision().is_external() {
-            return Self::on_scratch(&Scratch::of(session), bounds);
+            return Self::create(&Scratch::of(session), bounds, &mut 0);
         }
-        let count = bounds.len().saturating_sub(1);
-        let memory = Resident::zeroed(&bounds, count, session.config.huge_pages)?;
-        Ok(Self { bounds, memory, rest: None })
+        Self::in_memory(bounds, session.config.huge_pages)
     }
 
     /// The same with everything in memory, in pages as `huge` says.
     pub(crate) fn in_memory(bounds: Arc<[u64]>, huge: HugePages) -> Result<Self> {
-        let memory = Resident::zeroed(&bounds, bounds.len() - 1, huge)?;
-        Ok(Self { bounds, memory, rest: None })
-    }
-
-    /// The same with everything on scratch.
-    pub(crate) fn on_scratch(scratch: &Scratch, bounds: impl Into<Arc<[u64]>>) -> Result<Self> {
-        Self::create(scratch, bounds, &mut 0)
+        let count = bounds.len().saturating_sub(1);
+        Ok(Self { memory: Resident::zeroed(bounds, count, huge)?, rest: None })
     }
 
     /// Bytes of memory of an interval of `items` items that stays.
@@ -118,9 +101,10 @@ impl<T: Pod> VertexArray<T> {
         ((items * size_of::<T>()).next_multiple_of(PAGE) + PAGE) as u64
     }
 
-    /// Bytes of memory of its intervals that stay.
-    pub(crate) fn resident_bytes(&self) -> u64 {
-        (0..self.memory.count()).map(|interval| Self::kept_bytes(self.items(interval))).sum()
+    /// Bytes of memory of its intervals that stay, with items of this type.
+    pub(crate) fn resident_bytes<U: Pod>(&self) -> u64 {
+        let bytes = |interval| VertexArray::<U>::kept_bytes(self.items(interval));
+        (0..self.memory.count()).map(bytes).sum()
     }
 
     /// Bytes of memory for an array of `items` items in `intervals` intervals on scratch.
@@ -128,73 +112,37 @@ impl<T: Pod> VertexArray<T> {
         (items * size_of::<T>() as u64 / PAGE as u64 + intervals) * 4 + intervals * 8
     }
 
-    /// Bytes of scratch of such an array.
-    pub(crate) fn disk_bytes(items: u64, intervals: u64) -> u64 {
-        items * size_of::<T>() as u64 + intervals * PAGE as u64
-    }
-
     /// The bounds of the intervals.
     pub fn bounds(&self) -> &[u64] {
-        &self.bounds
+        &self.memory.bounds
     }
 
     /// How many items an interval has.
     pub(crate) fn items(&self, interval: usize) -> usize {
-        (self.bounds[interval + 1] - self.bounds[interval]) as usize
-    }
-
-    /// The most items of an interval.
-    pub(crate) fn widest(&self) -> usize {
-        (0..self.intervals()).map(|interval| self.items(interval)).max().unwrap_or(0)
+        self.memory.items(interval).len()
     }
 
     /// How many intervals there are.
     pub(crate) fn intervals(&self) -> usize {
-        self.bounds.len().saturating_sub(1)
+        self.bounds().len().saturating_sub(1)
     }
 
     /// How many items there are.
     pub(crate) fn len(&self) -> usize {
-        self.bounds.last().copied().unwrap_or(0) as usize
-    }
-
-    /// Whether there is none.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.len() == 0
+        self.bounds().last().copied().unwrap_or(0) as usize
     }
 
     /// All items, where they are in memory. They stay as they are from then on.
     #[inline(always)]
     pub(crate) fn resident(&self) -> Option<&[T]> {
-        if self.rest.is_none() { Some(self.memory.all()) } else { None }
+        self.rest.is_none().then(|| self.memory.all())
     }
 
     /// The intervals whose first vertices are among these.
     pub(crate) fn within(&self, vertices: &Range<u64>) -> Range<usize> {
-        let starts = &self.bounds[..self.intervals()];
+        let starts = &self.bounds()[..self.intervals()];
         let first = |vertex| starts.partition_point(|&bound| bound < vertex);
         first(vertices.start)..first(vertices.end)
-    }
-
-    /// Takes all items out of an array in memory; it has none until they are put back.
-    pub(crate) fn take_memory(&mut self) -> Result<Option<HugeVec<T>>> {
-        if self.rest.is_some() {
-            return Ok(None);
-        }
-        let none = Resident::zeroed(&self.bounds, 0, HugePages::Off)?;
-        Ok(Some(std::mem::replace(&mut self.memory, none).into_memory()))
-    }
-
-    /// Puts them back.
-    pub(crate) fn put_memory(&mut self, memory: HugeVec<T>) {
-        self.memory = Resident::new(memory, &self.bounds, self.intervals());
-    }
-
-    /// Changes a byte of an interval on scratch.
-    #[cfg(test)]
-    pub(crate) fn damage(&self, interval: usize) {
-        let (rest, place) = self.in_file(interval).expect("it is on scratch");
-        rest.file.damage(place);
     }
 
     /// The interval's place in the file.
@@ -207,14 +155,13 @@ impl<T: Pod> VertexArray<T> {
 impl VertexArray<u64> {
     /// The items as the bits of numbers.
     pub fn into_floats(self) -> VertexArray<f64> {
-        let Self { bounds, memory, rest } = self;
-        let count = memory.count();
-        let memory = Resident::new(memory.into_memory().into_floats(), &bounds, count);
-        let rest = rest.map(|Rest { scratch, file, stores, .. }| {
+        let (bounds, count) = (Arc::clone(&self.memory.bounds), self.memory.count());
+        let memory = Resident::new(self.memory.into_memory().into_floats(), bounds, count);
+        let rest = self.rest.map(|Rest { file, stores, .. }| {
             let at_hand = Mutex::default();
-            Rest { scratch, file, stores, at_hand }
+            Rest { file, stores, at_hand }
         });
-        VertexArray { bounds, memory, rest }
+        VertexArray { memory, rest }
     }
 }
 
@@ -256,10 +203,9 @@ impl<T: Pod + Copy> VertexArray<T> {
         block: &mut Block<T>,
         change: impl FnOnce(&mut [T]) -> R,
     ) -> Result<R> {
-        if interval < self.memory.count() {
-            return Ok(self.memory.update(interval, change));
+        if interval >= self.memory.count() {
+            self.load(interval, block)?;
         }
-        self.load(interval, block)?;
         self.write(interval, block, change)
     }
 
@@ -288,7 +234,7 @@ impl<T: Pod + Copy> VertexArray<T> {
         };
         rest.file.read(place, block.pages(items))?;
         let useful = (items * size_of::<T>()) as u64;
-        rest.scratch.counters.useful_bytes.fetch_add(useful, Relaxed);
+        rest.file.scratch.counters.useful_bytes.fetch_add(useful, Relaxed);
         Ok(())
     }
 
@@ -312,27 +258,28 @@ impl<T: Pod + Copy> VertexArray<T> {
 
     /// Memory for an interval on its way; none where all items are in memory.
     pub fn block(&self) -> Result<Block<T>> {
-        Block::new(if self.rest.is_some() { self.widest() } else { 0 })
+        let widest = (0..self.intervals()).map(|interval| self.items(interval)).max();
+        Block::new(widest.filter(|_| self.rest.is_some()).unwrap_or(0))
     }
 
     /// Shows an interval, with the number of its first item. Shown again, it is not read again.
     pub(crate) fn with<R>(&self, interval: usize, see: impl FnOnce(u64, &[T]) -> R) -> Result<R> {
-        let (first, items) = (self.bounds[interval], self.items(interval));
+        let (first, items) = (self.bounds()[interval], self.items(interval));
         let Some((rest, _)) = self.in_file(interval) else {
             return Ok(self.memory.read(interval, |items| see(first, items)));
         };
-        let mut guard = rest.at_hand.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let stores = rest.stores.load(Relaxed);
-        let mut at_hand = match guard.take() {
+        let mut guard = rest.at_hand.lock().unwrap_or_else(PoisonError::into_inner);
+        let wanted = (interval, rest.stores.load(Relaxed));
+        const NONE: (usize, u64) = (usize::MAX, 0);
+        let (at_hand, block) = match &mut *guard {
             Some(at_hand) => at_hand,
-            None => AtHand { interval: usize::MAX, stores, block: Block::new(self.widest())? },
+            none => none.insert((NONE, self.block()?)),
         };
-        if (at_hand.interval, at_hand.stores) != (interval, stores) {
-            self.load(interval, &mut at_hand.block)?;
-            (at_hand.interval, at_hand.stores) = (interval, stores);
+        if *at_hand != wanted {
+            *at_hand = NONE;
+            self.load(interval, block)?;
+            *at_hand = wanted;
         }
-        let result = see(first, at_hand.block.items(items));
-        *guard = Some(at_hand);
-        Ok(result)
+        Ok(see(first, block.items(items)))
     }
 }

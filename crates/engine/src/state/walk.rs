@@ -5,24 +5,19 @@ use std::sync::Arc;
 
 use outercore_storage::{HugePages, HugeVec, Pod};
 
-use super::{resident::Resident, vertex_array::VertexArray};
+use super::vertex_array::VertexArray;
 use crate::error::Result;
 
 impl<T: Pod + Copy> VertexArray<T> {
     /// Shows every interval in order, with the number of its first item.
-    pub(crate) fn for_each_interval(
-        &self,
-        mut visit: impl FnMut(u64, &[T]) -> Result<()>,
-    ) -> Result<()> {
-        (0..self.intervals())
-            .try_for_each(|interval| self.with(interval, |first, items| visit(first, items))?)
+    pub(crate) fn for_each_interval(&self, mut visit: impl FnMut(u64, &[T])) -> Result<()> {
+        (0..self.intervals()).try_for_each(|interval| self.with(interval, &mut visit))
     }
 
     /// Shows every item in order, with its vertex.
     pub fn for_each(&self, mut visit: impl FnMut(u64, &T)) -> Result<()> {
         self.for_each_interval(|first, items| {
             (first..).zip(items).for_each(|(vertex, item)| visit(vertex, item));
-            Ok(())
         })
     }
 
@@ -31,10 +26,8 @@ impl<T: Pod + Copy> VertexArray<T> {
         let mut block = self.block()?;
         (0..self.intervals()).try_for_each(|interval| {
             self.write(interval, &mut block, |items| {
-                items
-                    .iter_mut()
-                    .zip(self.bounds[interval]..)
-                    .for_each(|(item, vertex)| *item = make(vertex));
+                let vertices = self.bounds()[interval]..;
+                items.iter_mut().zip(vertices).for_each(|(item, vertex)| *item = make(vertex));
             })
         })
     }
@@ -55,13 +48,11 @@ impl<T: Pod + Copy> VertexArray<T> {
 
     /// An array of other items, of which as many intervals are in memory.
     fn like<U: Pod + Copy>(&self) -> Result<VertexArray<U>> {
-        let (bounds, kept) = (Arc::clone(&self.bounds), self.memory.count());
-        if let Some(rest) = &self.rest {
-            let bytes = |interval| VertexArray::<U>::kept_bytes(self.items(interval));
-            return VertexArray::create(&rest.scratch, bounds, &mut (0..kept).map(bytes).sum());
-        }
-        let memory = Resident::zeroed(&bounds, kept, self.memory.pages())?;
-        Ok(VertexArray { bounds, memory, rest: None })
+        let bounds = Arc::clone(&self.memory.bounds);
+        let Some(rest) = &self.rest else {
+            return VertexArray::in_memory(bounds, self.memory.pages());
+        };
+        VertexArray::create(&rest.file.scratch, bounds, &mut self.resident_bytes::<U>())
     }
 
     /// The same items in memory.
@@ -71,8 +62,7 @@ impl<T: Pod + Copy> VertexArray<T> {
         }
         let mut memory: HugeVec<T> = HugeVec::zeroed(self.len(), HugePages::Off)?;
         self.for_each_interval(|first, items| {
-            memory[first as usize..first as usize + items.len()].copy_from_slice(items);
-            Ok(())
+            memory[first as usize..][..items.len()].copy_from_slice(items);
         })?;
         Ok(memory)
     }
@@ -84,7 +74,9 @@ impl<T: Pod + Copy> VertexArray<T> {
         let mut found: Vec<Option<T>> = vec![None; numbers.len()];
         let mut rest = &order[..];
         while let Some(&next) = rest.first() {
-            rest = self.with(self.interval_of(numbers[next as usize]), |first, items| {
+            let vertex = numbers[next as usize];
+            let interval = self.bounds().partition_point(|&bound| bound <= vertex) - 1;
+            rest = self.with(interval, |first, items| {
                 let end = first + items.len() as u64;
                 let count = rest.partition_point(|&at| numbers[at as usize] < end);
                 rest[..count].iter().for_each(|&at| {
@@ -94,9 +86,5 @@ impl<T: Pod + Copy> VertexArray<T> {
             })?;
         }
         Ok(found.into_iter().flatten().collect())
-    }
-
-    fn interval_of(&self, vertex: u64) -> usize {
-        self.bounds.partition_point(|&bound| bound <= vertex) - 1
     }
 }

@@ -4,30 +4,42 @@
 
 use std::{
     ops::Range,
-    sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed},
+    sync::{
+        Arc,
+        atomic::{AtomicU32, AtomicU64, Ordering::Relaxed},
+    },
 };
 
 use outercore_storage::{HugePages, HugeVec, Pod};
 
-use super::{block::Block, vertex_array::VertexArray};
+use super::{block::Block, resident::Resident, vertex_array::VertexArray};
 use crate::{error::Result, plan::Planner, session::Session};
 
 /// Cuts intervals with these bounds into windows of at most `most` vertices, or of one interval;
 /// returns the windows' bounds.
 pub(crate) fn cut(bounds: &[u64], most: u64) -> Vec<u64> {
-    let (mut windows, mut begun) = (vec![0], 0);
+    let mut windows = vec![0];
     for pair in bounds.windows(2) {
+        let begun = windows[windows.len() - 1];
         if pair[1] - begun > most && pair[0] > begun {
             windows.push(pair[0]);
-            begun = pair[0];
         }
     }
     windows.extend(bounds.last().filter(|&&last| last > 0));
     windows
 }
 
-/// An item that workers can change at the same time.
-pub trait AtomicItem: Pod + Copy + Ord + Send + Sync {
+/// Puts an item into all of these cells, on all workers.
+pub(super) fn fill<T: AtomicItem>(session: &Session, cells: &[T::Cell], item: T) {
+    let part = |(): &mut (), part: Range<u64>| {
+        let part = &cells[part.start as usize..part.end as usize];
+        part.iter().for_each(|cell| T::store(cell, item));
+    };
+    session.workers.over(cells.len() as u64, 1 << 16, |_| (), part);
+}
+
+/// An item that workers can change at the same time, and a number of 64 bits at most.
+pub trait AtomicItem: Pod + Copy + Ord + Send + Sync + Into<u64> {
     /// Its cell.
     type Cell: Pod + Send + Sync;
     /// What a cell holds.
@@ -40,8 +52,6 @@ pub trait AtomicItem: Pod + Copy + Ord + Send + Sync {
     fn cells(items: HugeVec<Self>) -> HugeVec<Self::Cell>;
     /// Cells as items.
     fn items(cells: HugeVec<Self::Cell>) -> HugeVec<Self>;
-    /// The item as a number of 64 bits.
-    fn bits(self) -> u64;
     /// The item whose bits are the lowest of a number.
     fn of_bits(bits: u64) -> Self;
 }
@@ -69,10 +79,6 @@ macro_rules! atomic_item {
                 cells.into_plain()
             }
             #[inline(always)]
-            fn bits(self) -> u64 {
-                self.into()
-            }
-            #[inline(always)]
             fn of_bits(bits: u64) -> $item {
                 bits as $item
             }
@@ -82,12 +88,16 @@ macro_rules! atomic_item {
 atomic_item!(u32, AtomicU32);
 atomic_item!(u64, AtomicU64);
 
-/// Some intervals of an array, side by side, in memory.
+/// Some intervals of an array, side by side, in memory; the array itself until it is given back.
 pub struct Window<T: AtomicItem> {
     cells: HugeVec<T::Cell>,
-    vertices: Range<u64>,
-    /// Memory on the way from or to scratch; `None`: the cells are the array itself.
-    block: Option<Block<T>>,
+    /// Its vertices.
+    pub(crate) vertices: Range<u64>,
+    /// The bounds of all windows, and of the intervals.
+    pub(crate) windows: Vec<u64>,
+    intervals: Arc<[u64]>,
+    /// The array, and memory on the way from or to it; `None`: the cells are the array.
+    stored: Option<(VertexArray<T>, Block<T>)>,
     /// What vertices have that were never in the window, and by interval whether they were.
     fresh: Option<(T, Vec<bool>)>,
 }
@@ -103,56 +113,37 @@ impl<T: AtomicItem> Window<T> {
     }
 
     /// A window of an array every item of which is `item` at first, in a run whose plan declared
-    /// it; and the bounds of all windows. Of an array in memory it has all vertices.
-    pub(crate) fn open(
-        session: &Session,
-        array: &mut VertexArray<T>,
-        item: T,
-    ) -> Result<(Self, Vec<u64>)> {
+    /// it. Of an array in memory it has all vertices.
+    pub(crate) fn open(session: &Session, array: VertexArray<T>, item: T) -> Result<Self> {
         let most = (Self::SMALLEST + session.decision().share(1)) / size_of::<T>() as u64;
-        let windows = cut(array.bounds(), if array.rest.is_some() { most } else { u64::MAX });
-        let widest = windows.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);
-        let mut window = Self::of(array, widest, session.config.huge_pages)?;
-        if window.block.is_some() {
-            window.fresh = Some((item, vec![true; array.intervals()]));
+        let mut window = Self::of(array, most, session.config.huge_pages)?;
+        match &window.stored {
+            Some((array, _)) => window.fresh = Some((item, vec![true; array.intervals()])),
+            None => fill(session, window.cells(), item),
+        }
+        Ok(window)
+    }
+
+    /// Room for windows of at most `most` vertices of `array`, still empty. Of an array in memory
+    /// it has all vertices.
+    pub(crate) fn of(array: VertexArray<T>, most: u64, huge: HugePages) -> Result<Self> {
+        let (intervals, external) = (Arc::clone(&array.memory.bounds), array.rest.is_some());
+        let windows = cut(&intervals, if external { most } else { u64::MAX });
+        let (cells, vertices, stored) = if external {
+            let widest = windows.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);
+            let block = array.block()?;
+            (HugeVec::zeroed(widest as usize, huge)?, 0..0, Some((array, block)))
         } else {
-            let cells = window.cells();
-            let fill = |(): &mut (), part: Range<u64>| {
-                let part = &cells[part.start as usize..part.end as usize];
-                part.iter().for_each(|cell| T::store(cell, item));
-            };
-            session.workers.over(cells.len() as u64, 1 << 16, |_| (), fill);
-        }
-        Ok((window, windows))
-    }
-
-    /// Room for at most `most` vertices of `array`, still empty. Of an array in memory it takes
-    /// that memory, and has all vertices, until it is given back.
-    pub(crate) fn of(array: &mut VertexArray<T>, most: u64, huge: HugePages) -> Result<Self> {
-        if let Some(memory) = array.take_memory()? {
-            let vertices = 0..memory.len() as u64;
-            return Ok(Self { cells: T::cells(memory), vertices, block: None, fresh: None });
-        }
-        let block = Some(Block::new(array.widest())?);
-        let cells = HugeVec::zeroed(most as usize, huge)?;
-        Ok(Self { cells, vertices: 0..0, block, fresh: None })
-    }
-
-    /// The bounds of windows of at most `most` vertices of `array`; of an array in memory one with
-    /// all.
-    pub(crate) fn windows(&self, array: &VertexArray<T>, most: u64) -> Vec<u64> {
-        cut(array.bounds(), if self.block.is_some() { most } else { u64::MAX })
-    }
-
-    /// Its vertices.
-    pub(crate) fn vertices(&self) -> Range<u64> {
-        self.vertices.clone()
+            let vertices = 0..array.len() as u64;
+            (T::cells(array.memory.into_memory()), vertices, None)
+        };
+        Ok(Self { cells, vertices, windows, intervals, stored, fresh: None })
     }
 
     /// Whether it has `vertex`.
     #[inline(always)]
     pub(crate) fn has(&self, vertex: u64) -> bool {
-        vertex >= self.vertices.start && vertex < self.vertices.end
+        self.vertices.contains(&vertex)
     }
 
     /// The cells of its vertices, in order.
@@ -174,38 +165,19 @@ impl<T: AtomicItem> Window<T> {
         to < T::load(cell) && to < T::fetch_min(cell, to)
     }
 
-    /// Has these vertices from now on, which are those of some intervals; what it holds of them
-    /// means nothing.
-    pub(crate) fn turn_to(&mut self, vertices: Range<u64>) {
-        assert!(vertices.end - vertices.start <= self.cells.len() as u64, "they fit the window");
-        self.vertices = vertices;
-    }
-
-    /// Has these vertices from now on, with their items from `array`. The ones that it had stay as
-    /// the array knows them.
-    fn load(&mut self, array: &VertexArray<T>, vertices: Range<u64>) -> Result<()> {
-        self.turn_to(vertices);
-        let Self { cells, vertices, block: Some(block), fresh } = self else { return Ok(()) };
-        for interval in array.within(vertices) {
-            if let Some((item, fresh)) = fresh
-                && std::mem::take(&mut fresh[interval])
-            {
-                let at = (array.bounds()[interval] - vertices.start) as usize;
-                let cells = &cells[at..at + array.items(interval)];
-                cells.iter().for_each(|cell| T::store(cell, *item));
-                continue;
-            }
-            array.read(interval, block, |items| {
-                let at = (array.bounds()[interval] - vertices.start) as usize;
-                cells[at..].iter().zip(items).for_each(|(cell, &item)| T::store(cell, item));
-            })?;
-        }
+    /// Stores what it has, and has the vertices of another window from now on; what it holds of
+    /// them means nothing.
+    pub(crate) fn turn_to(&mut self, window: usize) -> Result<()> {
+        self.store()?;
+        self.vertices = self.windows[window]..self.windows[window + 1];
         Ok(())
     }
 
-    /// Stores the items in `array`.
-    pub(crate) fn store(&mut self, array: &VertexArray<T>) -> Result<()> {
-        let Self { cells, vertices, block: Some(block), .. } = self else { return Ok(()) };
+    /// Stores the items.
+    fn store(&mut self) -> Result<()> {
+        let Self { cells, vertices, stored: Some((array, block)), .. } = self else {
+            return Ok(());
+        };
         for interval in array.within(vertices) {
             array.write(interval, block, |items| {
                 let at = (array.bounds()[interval] - vertices.start) as usize;
@@ -215,27 +187,47 @@ impl<T: AtomicItem> Window<T> {
         Ok(())
     }
 
-    /// Stores what it has, and has these vertices from now on; returns the bytes that moved.
-    pub(crate) fn bring(&mut self, array: &VertexArray<T>, vertices: Range<u64>) -> Result<u64> {
-        if self.vertices == vertices {
+    /// Stores what it has, and has the vertices of another window from now on, with their items;
+    /// returns the bytes that moved.
+    pub(crate) fn bring(&mut self, window: usize) -> Result<u64> {
+        let before = self.vertices.clone();
+        if before == (self.windows[window]..self.windows[window + 1]) {
             return Ok(0);
         }
-        let moved = vertices.end - vertices.start + self.vertices.end - self.vertices.start;
-        self.store(array)?;
-        self.load(array, vertices)?;
+        self.turn_to(window)?;
+        let Self { cells, vertices, stored: Some((array, block)), fresh, .. } = self else {
+            return Ok(0);
+        };
+        for interval in array.within(vertices) {
+            let at = (array.bounds()[interval] - vertices.start) as usize;
+            let cells = &cells[at..at + array.items(interval)];
+            let take = |(item, fresh): &mut (T, Vec<bool>)| {
+                std::mem::take(&mut fresh[interval]).then_some(*item)
+            };
+            match fresh.as_mut().and_then(take) {
+                Some(item) => cells.iter().for_each(|cell| T::store(cell, item)),
+                None => array.read(interval, block, |items| {
+                    cells.iter().zip(items).for_each(|(cell, &item)| T::store(cell, item));
+                })?,
+            }
+        }
+        let moved = before.end - before.start + vertices.end - vertices.start;
         Ok(moved * size_of::<T>() as u64)
     }
 
-    /// Gives an array in memory its items back; of another one, stores what it has.
-    pub(crate) fn give_back(mut self, array: &mut VertexArray<T>) -> Result<()> {
-        self.store(array)?;
-        let Some(mut block) = self.block else {
-            array.put_memory(T::items(self.cells));
-            return Ok(());
+    /// The array, with what the window has.
+    pub(crate) fn give_back(mut self) -> Result<VertexArray<T>> {
+        self.store()?;
+        let Some((array, mut block)) = self.stored else {
+            let count = self.intervals.len().saturating_sub(1);
+            let memory = Resident::new(T::items(self.cells), self.intervals, count);
+            return Ok(VertexArray { memory, rest: None });
         };
-        let Some((item, fresh)) = self.fresh else { return Ok(()) };
-        (0..fresh.len())
-            .filter(|&interval| fresh[interval])
-            .try_for_each(|interval| array.write(interval, &mut block, |items| items.fill(item)))
+        if let Some((item, fresh)) = self.fresh {
+            (0..fresh.len()).filter(|&interval| fresh[interval]).try_for_each(|interval| {
+                array.write(interval, &mut block, |items| items.fill(item))
+            })?;
+        }
+        Ok(array)
     }
 }
