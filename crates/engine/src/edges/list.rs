@@ -64,8 +64,9 @@ impl<'a> List<'a> {
     }
 }
 
+/// A little-endian number of up to eight bytes.
 #[inline(always)]
-fn number(bytes: &[u8]) -> u64 {
+pub(super) fn number(bytes: &[u8]) -> u64 {
     match *bytes {
         [a, b, c] => u64::from(a) | u64::from(b) << 8 | u64::from(c) << 16,
         [a, b] => u64::from(a) | u64::from(b) << 8,

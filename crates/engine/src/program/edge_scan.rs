@@ -44,7 +44,7 @@ impl Resource for EdgeScan {
             (vec!["grid.words".to_owned()], "grid.words")
         } else {
             planner.memory("lists of all edges", [0, OpenLists::sliding_bytes(graph)]);
-            (Rows::sections(Direction::Out, false), "out.adjacency")
+            (Rows::sections("out", false), "out.adjacency")
         };
         match self {
             EdgeScan::Always => planner.edges(edges.to_owned()),
@@ -128,7 +128,7 @@ pub struct OpenSomeEdges(Heads);
 impl SomeEdges {
     fn sections(graph: &Graph) -> Vec<String> {
         let directions = if graph.directed() { &["out", "in"][..] } else { &["out"] };
-        let lists = directions.iter().flat_map(|name| Rows::sections_of(name, false));
+        let lists = directions.iter().flat_map(|name| Rows::sections(name, false));
         lists.chain([Heads::section(graph)]).collect()
     }
 

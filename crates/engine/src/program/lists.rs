@@ -86,9 +86,9 @@ impl Resource for Lists {
 
     fn declare<'a>(&self, planner: &mut Planner<'a>) -> Result<()> {
         let graph = planner.job().graph;
-        let (vertices, whole) = (graph.connected(), Rows::index_bytes(graph));
+        let (vertices, whole) = (graph.connected(), Rows::index_bytes(graph.connected()));
         let external = if self.slides {
-            Rows::window_bytes(WINDOW).min(whole)
+            Rows::index_bytes(WINDOW).min(whole)
         } else {
             Degrees::narrow_bytes(graph)? + vertices / INDEX_GROUP * 8 + 16
         };
@@ -96,7 +96,7 @@ impl Resource for Lists {
         for (at, direction) in self.distinct(graph, planner.algorithm())?.into_iter().enumerate() {
             let name = if at == 0 { "row index" } else { "incoming index" };
             planner.memory(name, [whole, external]);
-            let sections = Rows::sections(direction, self.weighted);
+            let sections = Rows::sections(direction.name(), self.weighted);
             sections[2..].iter().for_each(|section| planner.edges(section.clone()));
             names.extend(sections);
         }
@@ -148,7 +148,7 @@ enum Side {
 
 /// The sections of the lists of one direction, which the plan declared.
 fn sections(session: &Session, direction: Direction, weighted: bool) -> Vec<OpenSection> {
-    let names = Rows::sections(direction, weighted);
+    let names = Rows::sections(direction.name(), weighted);
     names.iter().map(|name| session.section(name)).collect()
 }
 
@@ -162,7 +162,7 @@ impl OpenLists {
 
     /// Bytes of memory of such lists.
     pub(crate) fn sliding_bytes(graph: &Graph) -> u64 {
-        Rows::window_bytes(WINDOW.min(graph.connected()))
+        Rows::index_bytes(WINDOW.min(graph.connected()))
     }
 
     /// The same with an index of all vertices, about a byte for each.
@@ -321,7 +321,7 @@ impl<'l> Along<'l> {
         self.sides.iter().try_for_each(|side| {
             side.for_each_window(self.session, &self.vertices, &wanted, |rows, window| {
                 let lists = IoIterator::new(self.session, rows).within(window);
-                lists.for_each_active_here(worker, &wanted, &mut visit)
+                lists.for_each_here(worker, &wanted, &mut visit)
             })
         })
     }

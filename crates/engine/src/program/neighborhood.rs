@@ -230,7 +230,7 @@ impl OpenNeighborhoods {
     /// Bytes of memory of index and batch.
     pub fn bytes(&mut self, session: &Session) -> Result<u64> {
         let window = self.lists.index_at(session, u64::MAX)?[0].window();
-        let index = Rows::window_bytes(window.end - window.start) * directions(session.graph);
+        let index = Rows::index_bytes(window.end - window.start) * directions(session.graph);
         Ok(index + Neighborhoods::bytes(session.graph, self.entries))
     }
 

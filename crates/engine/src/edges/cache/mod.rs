@@ -7,6 +7,8 @@
 
 use std::{ops::Range, sync::atomic::AtomicU64};
 
+use outercore_storage::PAGE;
+
 use super::{
     list::List,
     row_index::{Group, RowIndex},
@@ -24,6 +26,12 @@ pub enum Section {
     Neighbors,
     /// Their weights.
     Weights,
+}
+
+/// The pages that some entries of a section lie in, each of so many bytes.
+#[inline]
+pub(super) fn pages_of(entries: &Range<u64>, width: u64) -> Range<u64> {
+    entries.start * width / PAGE as u64..(entries.end * width).div_ceil(PAGE as u64)
 }
 
 /// Lists in memory, before the device. Several caches form a chain: the first one that holds a list

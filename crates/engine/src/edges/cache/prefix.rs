@@ -11,7 +11,7 @@ use std::{
 
 use outercore_storage::{HugePages, HugeVec, PAGE};
 
-use super::{ListCache, Section};
+use super::{ListCache, Section, pages_of};
 use crate::{
     edges::{
         list::List,
@@ -25,39 +25,33 @@ use crate::{
 const FEW: u64 = 64;
 
 /// The front of the rows: of the neighbors, and of their weights if they are read.
-pub struct Prefix {
-    pub(in crate::edges) neighbors: PrefixCache,
-    pub(in crate::edges) weights: Option<PrefixCache>,
-}
+pub struct Prefix(pub(in crate::edges) Vec<PrefixCache>);
 
 impl Prefix {
     /// Whether there is room for anything.
     pub(crate) fn is_empty(&self) -> bool {
-        self.neighbors.len() == 0 && self.weights.as_ref().is_none_or(|cache| cache.len() == 0)
+        self.0.iter().all(|cache| cache.len() == 0)
     }
 
     fn section(&self, section: Section) -> Option<&PrefixCache> {
-        match section {
-            Section::Neighbors => Some(&self.neighbors),
-            Section::Weights => self.weights.as_ref(),
-        }
+        self.0.get(section as usize)
     }
 
     /// Some edges, if all of their pages are here.
     #[inline]
     fn list(&self, edges: &Range<u64>) -> Option<List<'_>> {
-        let (weights, weight_width) = match &self.weights {
+        let (weights, weight_width) = match self.section(Section::Weights) {
             Some(cache) => (cache.entries(edges)?, cache.width as usize),
             None => (&[][..], 0),
         };
-        let (neighbors, width) = (self.neighbors.entries(edges)?, self.neighbors.width as usize);
+        let (neighbors, width) = (self.0[0].entries(edges)?, self.0[0].width as usize);
         Some(List { neighbors, weights, width, weight_width })
     }
 
     /// All edges of a group, if they are here and few.
     #[inline]
     fn group(&self, edges: &Range<u64>) -> Option<List<'_>> {
-        let pages = self.neighbors.pages(edges);
+        let pages = self.0[0].pages(edges);
         if pages.end - pages.start <= FEW { self.list(edges) } else { None }
     }
 }
@@ -65,16 +59,13 @@ impl Prefix {
 impl ListCache for Prefix {
     fn held(&self, index: &RowIndex, (group, bits): Group) -> u64 {
         let edges = index.group(group);
-        let caches = std::iter::once(&self.neighbors).chain(&self.weights);
-        if edges.is_empty()
-            || caches.into_iter().any(|cache| cache.pages(&edges).start >= cache.len())
-        {
+        if edges.is_empty() || self.0.iter().any(|cache| cache.pages(&edges).start >= cache.len()) {
             return 0;
         }
         if self.group(&edges).is_some() {
             return bits;
         }
-        if !self.neighbors.has_some(&edges) {
+        if !self.0[0].has_some(&edges) {
             return 0;
         }
         let mut held = 0;
@@ -96,7 +87,7 @@ impl ListCache for Prefix {
         let (all, mut hits, mut last) = (self.group(&edges), 0, u64::MAX);
         index.for_lists(group, |vertex, first, count| {
             let own = first..first + count;
-            let pages = self.neighbors.pages(&own);
+            let pages = self.0[0].pages(&own);
             hits += pages.end - pages.start - u64::from(pages.start == last);
             last = pages.end - 1;
             let list = match &all {
@@ -165,7 +156,7 @@ impl PrefixCache {
     /// The pages that some entries lie in.
     #[inline]
     fn pages(&self, entries: &Range<u64>) -> Range<u64> {
-        entries.start * self.width / PAGE as u64..(entries.end * self.width).div_ceil(PAGE as u64)
+        pages_of(entries, self.width)
     }
 
     /// The bytes of pages, if all of them are present.
