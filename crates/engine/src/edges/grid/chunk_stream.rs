@@ -56,13 +56,13 @@ pub struct ChunkStream<'s> {
     cache: Option<&'s dyn ChunkCache>,
     planned: VecDeque<Chunk>,
     window: VecDeque<Slot<'s>>,
-    sequence: u64,
+    /// Chunks that were requested before those of the window: its first one's tag.
+    shown: u64,
 }
 
 /// A chunk that was requested.
 struct Slot<'s> {
     chunk: Chunk,
-    tag: u64,
     words: Words<'s>,
 }
 
@@ -81,7 +81,7 @@ impl<'s> ChunkStream<'s> {
         cache: Option<&'s dyn ChunkCache>,
     ) -> Self {
         let (planned, window) = (VecDeque::new(), VecDeque::new());
-        Self { session, words, reader, cache, planned, window, sequence: 0 }
+        Self { session, words, reader, cache, planned, window, shown: 0 }
     }
 
     /// Plans chunks that come after all others.
@@ -99,8 +99,6 @@ impl<'s> ChunkStream<'s> {
         let counters = &self.session.counters;
         while self.window.len() < 2 * DEPTH && !self.reader.free.is_empty() {
             let Some(chunk) = self.planned.pop_front() else { return Ok(true) };
-            let tag = self.sequence;
-            self.sequence += 1;
             let held = self.cache.and_then(|cache| Some((cache, cache.get(chunk.number)?)));
             let words = if let Some((cache, held)) = held {
                 cache.hits(counters).fetch_add(1, Relaxed);
@@ -108,11 +106,12 @@ impl<'s> ChunkStream<'s> {
             } else {
                 let buffer = self.reader.free.pop_front().expect("checked above");
                 let (offset, len) = (chunk.offset, chunk.padded());
+                let tag = self.shown + self.window.len() as u64;
                 self.reader.submit(self.words, offset, len, buffer, tag)?;
                 counters.useful_bytes.fetch_add(chunk.len as u64, Relaxed);
                 Words::OnTheirWay
             };
-            self.window.push_back(Slot { chunk, tag, words });
+            self.window.push_back(Slot { chunk, words });
         }
         Ok(false)
     }
@@ -120,19 +119,15 @@ impl<'s> ChunkStream<'s> {
     /// Waits for the next chunk, verifies it and shows its words; `false`: none was requested.
     /// `show` returns the chunk's priority for the cache.
     pub(crate) fn next(&mut self, show: impl FnOnce(&Chunk, &[u8]) -> Result<u64>) -> Result<bool> {
-        let Some(mut slot) = self.window.pop_front() else { return Ok(false) };
-        while matches!(slot.words, Words::OnTheirWay) {
-            self.wait(&mut slot)?;
+        while matches!(self.window.front(), Some(Slot { words: Words::OnTheirWay, .. })) {
+            let (window, shown) = (&mut self.window, self.shown);
+            self.reader.reap(false, |tag, buffer, _| {
+                window[(tag - shown) as usize].words = Words::Read(buffer);
+            })?;
         }
-        let chunk = slot.chunk;
-        let shown = match &slot.words {
-            Words::OnTheirWay => unreachable!("it has arrived"),
-            Words::Held(words) => self.show(&chunk, &words[..chunk.len], show),
-            Words::Read(buffer) => self
-                .words
-                .verify(chunk.offset, &buffer[..chunk.padded()])
-                .and_then(|()| self.show(&chunk, &buffer[..chunk.len], show)),
-        };
+        let Some(slot) = self.window.pop_front() else { return Ok(false) };
+        self.shown += 1;
+        let shown = self.show(&slot, show);
         if let Words::Read(buffer) = slot.words {
             self.reader.free.push_back(buffer);
         }
@@ -140,12 +135,17 @@ impl<'s> ChunkStream<'s> {
         if self.session.stopped() { Err(EngineError::Cancelled) } else { Ok(true) }
     }
 
-    fn show(
-        &self,
-        chunk: &Chunk,
-        words: &[u8],
-        show: impl FnOnce(&Chunk, &[u8]) -> Result<u64>,
-    ) -> Result<()> {
+    fn show(&self, slot: &Slot, show: impl FnOnce(&Chunk, &[u8]) -> Result<u64>) -> Result<()> {
+        let chunk = &slot.chunk;
+        let words: &[u8] = match &slot.words {
+            Words::OnTheirWay => unreachable!("it has arrived"),
+            Words::Held(words) => words,
+            Words::Read(buffer) => {
+                self.words.verify(chunk.offset, &buffer[..chunk.padded()])?;
+                buffer
+            }
+        };
+        let words = &words[..chunk.len];
         let priority = show(chunk, words)?;
         if let Some(cache) = self.cache {
             cache.offer(chunk.number, priority, words);
@@ -153,32 +153,17 @@ impl<'s> ChunkStream<'s> {
         Ok(())
     }
 
-    /// Waits for completions and puts each buffer where its slot is; `front` is the slot that was
-    /// taken off the window.
-    fn wait(&mut self, front: &mut Slot) -> Result<()> {
-        let window = &mut self.window;
-        self.reader.reap(false, |tag, buffer, _| {
-            let read = Words::Read(buffer);
-            if front.tag == tag {
-                front.words = read;
-            } else {
-                let slot = window.iter_mut().find(|slot| slot.tag == tag);
-                slot.expect("every read has a slot").words = read;
-            }
-        })
-    }
-
     /// After an error: takes back every buffer that the kernel may still write to, and has the
     /// others stop.
     pub(crate) fn abandon(&mut self) {
         self.session.stop.store(true, Relaxed);
-        let mut buffers: Vec<Buffer> = Vec::new();
+        let mut back = Vec::new();
+        self.reader.drain(|buffer| back.push(buffer));
+        self.reader.free.extend(back);
         for slot in self.window.drain(..) {
             if let Words::Read(buffer) = slot.words {
-                buffers.push(buffer);
+                self.reader.free.push_back(buffer);
             }
         }
-        self.reader.drain(|buffer| buffers.push(buffer));
-        self.reader.free.extend(buffers);
     }
 }
