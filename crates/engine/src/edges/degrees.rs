@@ -121,15 +121,12 @@ pub fn front(graph: &Graph, degree: u64) -> Result<Option<u64>> {
     if !graph.manifest().order.is_by_degree() {
         return Ok(None);
     }
-    let directions: Vec<_> = [Direction::Out, Direction::In]
-        .into_iter()
-        .filter_map(|direction| graph.rows(direction))
-        .collect();
-    let [first, second] = directions[..] else { return Ok(None) };
-    let mut tables = vec![graph.table(&format!("{}.degrees", first.name()))?];
-    if first != second {
-        tables.push(graph.table(&format!("{}.degrees", second.name()))?);
-    }
+    let directions = [Direction::Out, Direction::In].map(|direction| graph.rows(direction));
+    let [Some(first), Some(second)] = directions else { return Ok(None) };
+    let mut names = vec![first.name(), second.name()];
+    names.dedup();
+    let tables = names.into_iter().map(|name| graph.table(&format!("{name}.degrees")));
+    let tables = tables.collect::<std::result::Result<Vec<_>, _>>()?;
     let (mut low, mut high) = (0, graph.connected());
     while low < high {
         let middle = low.midpoint(high);

@@ -152,7 +152,7 @@ impl Resource for SomeEdges {
     }
 
     fn open(&self, session: &Session) -> Result<OpenSomeEdges> {
-        Ok(OpenSomeEdges(Heads::stored(session, session.section(&Heads::section(session.graph)))))
+        Heads::open(session, false).map(OpenSomeEdges)
     }
 }
 

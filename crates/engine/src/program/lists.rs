@@ -122,11 +122,8 @@ impl Resource for Lists {
                 (true, true) => Side::Sliding(Mutex::new(Rows::sliding(session, sections, cache)?)),
             });
         }
-        let heads = match (self.heads, decision.is_external()) {
-            (false, _) => None,
-            (true, false) => Some(Heads::load(session, &session.section(&Heads::section(graph)))?),
-            (true, true) => Some(Heads::stored(session, session.section(&Heads::section(graph)))),
-        };
+        let heads =
+            self.heads.then(|| Heads::open(session, !decision.is_external())).transpose()?;
         Ok(OpenLists { directions, sides, heads })
     }
 }
