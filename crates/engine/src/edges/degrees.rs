@@ -121,12 +121,13 @@ pub fn front(graph: &Graph, degree: u64) -> Result<Option<u64>> {
     if !graph.manifest().order.is_by_degree() {
         return Ok(None);
     }
-    let directions = [Direction::Out, Direction::In].map(|direction| graph.rows(direction));
-    let [Some(first), Some(second)] = directions else { return Ok(None) };
-    let mut names = vec![first.name(), second.name()];
-    names.dedup();
-    let tables = names.into_iter().map(|name| graph.table(&format!("{name}.degrees")));
-    let tables = tables.collect::<std::result::Result<Vec<_>, _>>()?;
+    let names = [Direction::Out, Direction::In]
+        .map(|direction| graph.rows(direction).map(|rows| format!("{}.degrees", rows.name())));
+    let [Some(first), Some(second)] = names else { return Ok(None) };
+    let mut tables = vec![graph.table(&first)?];
+    if first != second {
+        tables.push(graph.table(&second)?);
+    }
     let (mut low, mut high) = (0, graph.connected());
     while low < high {
         let middle = low.midpoint(high);

@@ -70,7 +70,7 @@ impl Edges {
     /// Bytes that are read for all of them.
     pub fn bytes(&self, graph: &Graph) -> u64 {
         match &self.0 {
-            Path::Grid(grid) => grid.a_scan().bytes,
+            Path::Grid(grid) => grid.a_scan.bytes,
             Path::Lists(_) => graph.manifest().arcs * u64::from(graph.manifest().neighbor_bytes),
         }
     }

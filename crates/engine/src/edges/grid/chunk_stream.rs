@@ -89,9 +89,26 @@ impl<'s> ChunkStream<'s> {
         self.planned.extend(chunks);
     }
 
-    /// Whether no chunk was requested that was not shown.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.window.is_empty()
+    /// Shows all chunks that `more` plans. It is told whether nothing else is on its way, and
+    /// `None` means that there is nothing, now or any more.
+    pub(crate) fn run<C: IntoIterator<Item = Chunk>>(
+        &mut self,
+        mut more: impl FnMut(bool) -> Result<Option<C>>,
+        mut show: impl FnMut(&Chunk, &[u8]),
+    ) -> Result<()> {
+        loop {
+            while self.request()? {
+                let Some(chunks) = more(self.window.is_empty())? else { break };
+                self.plan(chunks);
+            }
+            let shown = self.next(|chunk, words| {
+                show(chunk, words);
+                Ok(0)
+            })?;
+            if !shown {
+                return Ok(());
+            }
+        }
     }
 
     /// Requests what is planned while there is room; `true`: there is room for more.

@@ -5,15 +5,18 @@
 //!   has one order, whatever the threads or the device do.
 //! - By interval, in the order of the disk: every edge once, with nothing kept.
 
-use std::sync::{
-    Condvar, Mutex, OnceLock,
-    atomic::{AtomicUsize, Ordering::Relaxed},
+use std::{
+    cell::RefCell,
+    sync::{
+        Condvar, Mutex, MutexGuard, OnceLock,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
 };
 
 use super::{
     chunk_stream::{ChunkCache, ChunkStream},
     edge_block::EdgeBlock,
-    index::GridIndex,
+    index::{Chunk, GridIndex},
 };
 use crate::{
     edges::cache::pinned_chunks::PinnedChunks,
@@ -29,7 +32,8 @@ pub struct Grid {
     /// Tiles in the order of a scan by segment.
     order: OnceLock<Vec<u32>>,
     pinned: Option<PinnedChunks>,
-    a_scan: Scan,
+    /// What a scan looks at, and what it asks of the device once everything pinned has been read.
+    pub a_scan: Scan,
 }
 
 /// What the workers of one scan by segment share: which of them may take which tile, and the
@@ -61,7 +65,8 @@ impl Grid {
     pub(crate) fn open(session: &Session, words: OpenSection, cache: u64) -> Result<Self> {
         let graph = session.graph;
         let index = GridIndex::new(graph.grid()?, graph.connected(), 0);
-        let (order, a_scan) = (OnceLock::new(), Scan::default());
+        let a_scan = Scan { words: index.words(), ..Scan::default() };
+        let order = OnceLock::new();
         let mut grid = Self { index, words, order, pinned: None, a_scan };
         if cache > 0 {
             let (index, huge) = (&grid.index, session.config.huge_pages.for_streams());
@@ -69,7 +74,11 @@ impl Grid {
             let count = index.directory.chunks.len();
             grid.pinned = PinnedChunks::choose(sizes, count, cache, huge)?;
         }
-        grid.a_scan = grid.cost();
+        let is_pinned = |chunk| grid.pinned.as_ref().is_some_and(|pinned| pinned.has(chunk));
+        for (_, len) in grid.index.all_sizes().filter(|&(chunk, _)| !is_pinned(chunk)) {
+            grid.a_scan.bytes += len;
+            grid.a_scan.requests += 1;
+        }
         Ok(grid)
     }
 
@@ -83,29 +92,6 @@ impl Grid {
         })
     }
 
-    /// The bounds of the intervals.
-    fn bounds(&self) -> &[u64] {
-        &self.index.directory.intervals
-    }
-
-    /// What a scan looks at, and what it asks of the device once everything pinned has been read.
-    pub(crate) fn a_scan(&self) -> Scan {
-        self.a_scan
-    }
-
-    fn cost(&self) -> Scan {
-        let mut scan = Scan { words: self.index.words(), ..Scan::default() };
-        for (chunk, len) in
-            (0..self.index.directory.tiles.len()).flat_map(|tile| self.index.sizes(tile))
-        {
-            if !self.pinned.as_ref().is_some_and(|pinned| pinned.has(chunk)) {
-                scan.bytes += len;
-                scan.requests += 1;
-            }
-        }
-        scan
-    }
-
     /// Scans all edges by segment. `inbox` holds a value for each vertex; `visit` gets a worker's
     /// state, the inbox of a block's interval, and the block.
     pub(crate) fn scan<M: Send, S: Send>(
@@ -117,10 +103,8 @@ impl Grid {
     ) -> Result<Vec<S>> {
         let schedule = Schedule::new(self, inbox);
         self.on_workers(session, state, |stream, state| {
-            let result = schedule.work(stream, |inbox, block| {
-                session.counters.edges.fetch_add(block.words(), Relaxed);
-                visit(state, inbox, block);
-            });
+            let visit = |inbox: &mut [M], block: &EdgeBlock| visit(state, inbox, block);
+            let result = schedule.work(session, stream, visit);
             if result.is_err() {
                 schedule.fail();
             }
@@ -139,40 +123,23 @@ impl Grid {
     ) -> Result<Vec<S>> {
         let next = AtomicUsize::new(0);
         self.on_workers(session, state, |stream, state| {
-            self.by_interval(stream, &next, &wanted, |block| {
-                session.counters.edges.fetch_add(block.words(), Relaxed);
-                visit(state, block);
-            })
+            let more = |_| {
+                let interval = next.fetch_add(1, Relaxed);
+                Ok((interval < self.index.intervals()).then(|| {
+                    let targets = self.index.directory.interval(interval as u32);
+                    let targets = (targets.start, targets.end - 1);
+                    self.index.chunks(interval, |chunk| wanted(chunk.sources, targets))
+                }))
+            };
+            stream.run(more, |chunk, words| visit(state, &self.block(session, chunk, words)))
         })
     }
 
-    /// All that one worker does of a scan by interval: the reads of the next interval are behind
-    /// those of the one at hand.
-    fn by_interval(
-        &self,
-        stream: &mut ChunkStream,
-        next: &AtomicUsize,
-        wanted: &impl Fn((u64, u64), (u64, u64)) -> bool,
-        mut visit: impl FnMut(&EdgeBlock),
-    ) -> Result<()> {
-        loop {
-            while stream.request()? {
-                let interval = next.fetch_add(1, Relaxed);
-                if interval >= self.index.intervals() {
-                    break;
-                }
-                let range = self.index.vertices(interval);
-                let targets = (range.start, range.end - 1);
-                stream.plan(self.index.chunks(interval, |chunk| wanted(chunk.sources, targets)));
-            }
-            let shown = stream.next(|chunk, words| {
-                visit(&self.index.block(chunk, words));
-                Ok(0)
-            })?;
-            if !shown {
-                return Ok(());
-            }
-        }
+    /// The edges of a chunk, which are counted.
+    fn block<'w>(&self, session: &Session, chunk: &Chunk, words: &'w [u8]) -> EdgeBlock<'w> {
+        let block = self.index.block(chunk, words);
+        session.counters.edges.fetch_add(block.words(), Relaxed);
+        block
     }
 
     /// Has every worker do its part of a scan.
@@ -198,13 +165,10 @@ impl Grid {
 }
 
 impl<'s, M> Schedule<'s, M> {
-    fn new(grid: &'s Grid, inbox: &'s mut [M]) -> Self {
-        let (mut intervals, mut rest) = (Vec::with_capacity(grid.index.intervals()), inbox);
-        for bounds in grid.bounds().windows(2) {
-            let (interval, after) = rest.split_at_mut((bounds[1] - bounds[0]) as usize);
-            intervals.push(Some(interval));
-            rest = after;
-        }
+    fn new(grid: &'s Grid, mut inbox: &'s mut [M]) -> Self {
+        let of = |bounds: &[u64]| inbox.split_off_mut(..(bounds[1] - bounds[0]) as usize);
+        let intervals: Vec<_> = grid.index.directory.intervals.windows(2).map(of).collect();
+        assert!(intervals.iter().all(Option::is_some), "the inbox has a value for each vertex");
         let taken = vec![false; grid.order().len()];
         let tiles = Tiles { first: 0, taken, intervals, failed: false };
         Self { grid, state: Mutex::new(tiles), freed: Condvar::new() }
@@ -213,32 +177,27 @@ impl<'s, M> Schedule<'s, M> {
     /// All that one worker does.
     fn work(
         &self,
+        session: &Session,
         stream: &mut ChunkStream,
         mut visit: impl FnMut(&mut [M], &EdgeBlock),
     ) -> Result<()> {
-        let (index, mut held) = (&self.grid.index, Vec::new());
-        loop {
-            while stream.request()? {
-                let Some(tile) = self.claim(&mut held, stream.is_empty())? else { break };
-                stream.plan(index.tile(tile));
-            }
-            let mut at = 0;
-            let shown = stream.next(|chunk, words| {
-                at = held
-                    .iter()
-                    .position(|held| held.interval == chunk.interval)
-                    .expect("a claimed tile's interval is held");
-                visit(held[at].inbox, &index.block(chunk, words));
-                Ok(0)
-            })?;
-            if !shown {
-                return Ok(());
-            }
+        let (grid, held) = (self.grid, RefCell::new(Vec::new()));
+        let more = |wait| {
+            let tile = self.claim(&mut held.borrow_mut(), wait)?;
+            Ok(tile.map(|tile| grid.index.tile(tile)))
+        };
+        stream.run(more, |chunk, words| {
+            let mut held = held.borrow_mut();
+            let at = held
+                .iter()
+                .position(|held: &HeldInterval<M>| held.interval == chunk.interval)
+                .expect("a claimed tile's interval is held");
+            visit(held[at].inbox, &grid.block(session, chunk, words));
             held[at].chunks -= 1;
             if held[at].chunks == 0 {
                 self.release(held.swap_remove(at));
             }
-        }
+        })
     }
 
     /// Takes the next tile whose interval is free, or is in `held` (its worker has the interval
@@ -246,7 +205,7 @@ impl<'s, M> Schedule<'s, M> {
     /// nothing any more.
     fn claim(&self, held: &mut Vec<HeldInterval<'s, M>>, wait: bool) -> Result<Option<usize>> {
         let (order, all) = (self.grid.order(), &self.grid.index.directory.tiles);
-        let mut tiles = self.state.lock().expect("no holder panics");
+        let mut tiles = self.tiles();
         loop {
             if tiles.failed {
                 return Err(EngineError::Cancelled);
@@ -283,17 +242,19 @@ impl<'s, M> Schedule<'s, M> {
         }
     }
 
+    fn tiles(&self) -> MutexGuard<'_, Tiles<'s, M>> {
+        self.state.lock().expect("no holder panics")
+    }
+
     /// Gives an interval back none of whose chunks is to come.
     fn release(&self, held: HeldInterval<'s, M>) {
-        let mut tiles = self.state.lock().expect("no holder panics");
-        tiles.intervals[held.interval] = Some(held.inbox);
-        drop(tiles);
+        self.tiles().intervals[held.interval] = Some(held.inbox);
         self.freed.notify_all();
     }
 
     /// Lets the others go, after an error.
     fn fail(&self) {
-        self.state.lock().expect("no holder panics").failed = true;
+        self.tiles().failed = true;
         self.freed.notify_all();
     }
 }
