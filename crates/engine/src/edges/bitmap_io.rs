@@ -45,9 +45,7 @@ impl BitmapIo {
 
     /// Forgets everything that is wanted.
     pub(crate) fn clear(&mut self) {
-        if self.marked > 0 {
-            self.set.clear();
-        }
+        self.set.clear();
         self.marked = 0;
         self.pluglist.iter_mut().for_each(Pluglist::clear);
         self.groups.clear();

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use outercore_graph::{Direction, Graph};
-use outercore_storage::{HugePages, HugeVec};
+use outercore_storage::HugeVec;
 
 use super::table::load_range;
 use crate::{
@@ -34,11 +34,6 @@ pub struct Narrow {
 }
 
 impl Degrees {
-    /// Those of no vertex.
-    pub(crate) fn none() -> Result<Self> {
-        Ok(Degrees::Wide(0, HugeVec::zeroed(0, HugePages::Off)?))
-    }
-
     /// Loads them narrow.
     pub(crate) fn narrow(session: &Session, section: &OpenSection) -> Result<Self> {
         let vertices = session.graph.connected();
@@ -57,13 +52,11 @@ impl Degrees {
             }
         }
         if let Some(front) = known {
-            let front: HugeVec<u32> = load_range(session, section, 0..front)?;
-            return Ok(Degrees::Narrow(Narrow { small, front: front.to_vec(), large }));
+            let front = load_range(session, section, 0..front)?.to_vec();
+            return Ok(Degrees::Narrow(Narrow { small, front, large }));
         }
-        let mut front: Vec<u32> = small[..small.len().min(2 * large.len())]
-            .iter()
-            .map(|&degree| u32::from(degree))
-            .collect();
+        let front = &small[..small.len().min(2 * large.len())];
+        let mut front: Vec<u32> = front.iter().map(|&degree| u32::from(degree)).collect();
         let inside = large.partition_point(|&(vertex, _)| (vertex as usize) < front.len());
         large.drain(..inside).for_each(|(vertex, degree)| front[vertex as usize] = degree);
         large.shrink_to_fit();

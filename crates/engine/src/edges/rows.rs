@@ -117,7 +117,8 @@ impl Rows {
     /// Loads the index of `window`, which has these degrees.
     fn set_index(&mut self, session: &Session, degrees: Degrees, window: Range<u64>) -> Result<()> {
         let groups = window.start / INDEX_GROUP..window.end.div_ceil(INDEX_GROUP) + 1;
-        self.index = RowIndex::new(degrees, load_range(session, &self.tables[1], groups)?, window);
+        let offsets = load_range(session, &self.tables[1], groups)?;
+        self.index = RowIndex { degrees, offsets, window };
         Ok(())
     }
 

@@ -63,44 +63,31 @@ impl<C: Fn(u64) -> u64> WorkShares<C> {
     }
 
     fn from(&self, share: usize) -> Option<Range<u64>> {
-        if self.left(share) == 0 {
-            return None;
-        }
-        let range =
-            self.taken[share].fetch_add(1, Relaxed) * self.taken.len() as u64 + share as u64;
+        let taken = self.taken[share].fetch_add(1, Relaxed);
+        let range = taken * self.taken.len() as u64 + share as u64;
         (range < self.ranges).then(|| self.bound(range)..self.bound(range + 1))
     }
 
-    /// Where a range begins.
+    /// Where a range begins: at the first thing before which all cost at least its share.
     fn bound(&self, range: u64) -> u64 {
         let (before, all) = ((self.cost)(0), (self.cost)(self.len));
-        match range {
-            0 => 0,
-            range if range >= self.ranges => self.len,
-            range => first_from(
-                self.len,
-                &self.cost,
-                before
-                    + (u128::from(all - before) * u128::from(range) / u128::from(self.ranges))
-                        as u64,
-            ),
+        let share = u128::from(all - before) * u128::from(range) / u128::from(self.ranges);
+        let (mut low, mut high) = if range < self.ranges { (0, self.len) } else { (self.len, 0) };
+        while low < high {
+            let middle = low.midpoint(high);
+            if (self.cost)(middle) < before + share as u64 {
+                low = middle + 1
+            } else {
+                high = middle
+            }
         }
+        low
     }
 
     /// Ranges that were taken from others.
     pub(crate) fn stolen(&self) -> u64 {
         self.stolen.load(Relaxed)
     }
-}
-
-/// The first of so many things before which they cost at least so much.
-fn first_from(len: u64, cost: impl Fn(u64) -> u64, least: u64) -> u64 {
-    let (mut low, mut high) = (0, len);
-    while low < high {
-        let middle = low + (high - low) / 2;
-        if cost(middle) < least { low = middle + 1 } else { high = middle }
-    }
-    low
 }
 
 #[cfg(test)]

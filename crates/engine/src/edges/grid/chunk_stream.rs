@@ -21,7 +21,7 @@ use crate::{
 /// Chunks in memory, before the device.
 pub trait ChunkCache: Sync {
     /// The words of a chunk, if they are here. They may be followed by others.
-    fn get(&self, chunk: usize) -> Option<Held<'_>>;
+    fn get(&self, chunk: usize) -> Option<Held>;
     /// Offers the words of a chunk that was just shown; `priority` is what it is worth to have it
     /// in memory in the next pass.
     fn offer(&self, chunk: usize, priority: u64, words: &[u8]);
@@ -29,24 +29,8 @@ pub trait ChunkCache: Sync {
     fn hits<'c>(&self, counters: &'c Counters) -> &'c AtomicU64;
 }
 
-/// Words in memory.
-pub enum Held<'c> {
-    /// For as long as the cache lives.
-    Pinned(&'c [u8]),
-    /// The cache may drop its share.
-    Shared(Arc<[u8]>),
-}
-
-impl Deref for Held<'_> {
-    type Target = [u8];
-
-    fn deref(&self) -> &[u8] {
-        match self {
-            Held::Pinned(words) => words,
-            Held::Shared(words) => words,
-        }
-    }
-}
+/// Words in memory, for as long as somebody holds them.
+pub type Held = Arc<dyn Deref<Target = [u8]> + Send + Sync>;
 
 /// Chunks that are planned, and those that were requested.
 pub struct ChunkStream<'s> {
@@ -55,21 +39,21 @@ pub struct ChunkStream<'s> {
     reader: &'s mut Reader,
     cache: Option<&'s dyn ChunkCache>,
     planned: VecDeque<Chunk>,
-    window: VecDeque<Slot<'s>>,
+    window: VecDeque<Slot>,
     /// Chunks that were requested before those of the window: its first one's tag.
     shown: u64,
 }
 
 /// A chunk that was requested.
-struct Slot<'s> {
+struct Slot {
     chunk: Chunk,
-    words: Words<'s>,
+    words: Words,
 }
 
-enum Words<'s> {
+enum Words {
     OnTheirWay,
     Read(Buffer),
-    Held(Held<'s>),
+    Held(Held),
 }
 
 impl<'s> ChunkStream<'s> {

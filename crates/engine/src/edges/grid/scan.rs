@@ -7,6 +7,7 @@
 
 use std::{
     cell::RefCell,
+    collections::VecDeque,
     sync::{
         Condvar, Mutex, MutexGuard, OnceLock,
         atomic::{AtomicUsize, Ordering::Relaxed},
@@ -45,9 +46,8 @@ struct Schedule<'s, M> {
 }
 
 struct Tiles<'s, M> {
-    /// Everything before this position of the order is taken.
-    first: usize,
-    taken: Vec<bool>,
+    /// Those that no worker has taken, in the order of the scan.
+    rest: VecDeque<u32>,
     /// Each interval's destinations; `None` while a worker has them.
     intervals: Vec<Option<&'s mut [M]>>,
     failed: bool,
@@ -169,8 +169,8 @@ impl<'s, M> Schedule<'s, M> {
         let of = |bounds: &[u64]| inbox.split_off_mut(..(bounds[1] - bounds[0]) as usize);
         let intervals: Vec<_> = grid.index.directory.intervals.windows(2).map(of).collect();
         assert!(intervals.iter().all(Option::is_some), "the inbox has a value for each vertex");
-        let taken = vec![false; grid.order().len()];
-        let tiles = Tiles { first: 0, taken, intervals, failed: false };
+        let rest = grid.order().to_vec().into();
+        let tiles = Tiles { rest, intervals, failed: false };
         Self { grid, state: Mutex::new(tiles), freed: Condvar::new() }
     }
 
@@ -204,35 +204,29 @@ impl<'s, M> Schedule<'s, M> {
     /// already). With `wait`, sleeps until there is one; `None`: nothing now, or with `wait`,
     /// nothing any more.
     fn claim(&self, held: &mut Vec<HeldInterval<'s, M>>, wait: bool) -> Result<Option<usize>> {
-        let (order, all) = (self.grid.order(), &self.grid.index.directory.tiles);
+        let all = &self.grid.index.directory.tiles;
         let mut tiles = self.tiles();
         loop {
             if tiles.failed {
                 return Err(EngineError::Cancelled);
             }
-            while tiles.first < order.len() && tiles.taken[tiles.first] {
-                tiles.first += 1;
-            }
-            if tiles.first == order.len() {
+            let Tiles { rest, intervals, .. } = &mut *tiles;
+            if rest.is_empty() {
                 return Ok(None);
             }
             // Intervals whose earlier tile is still untaken cannot occur: an interval's tiles stand
             // in order, and a free interval's first untaken tile comes first.
-            #[allow(clippy::needless_range_loop)]
-            for position in tiles.first..order.len().min(tiles.first + 4096) {
-                if tiles.taken[position] {
-                    continue;
-                }
-                let tile = order[position] as usize;
+            for at in 0..rest.len().min(4096) {
+                let tile = rest[at] as usize;
                 let (interval, chunks) = (all[tile].interval as usize, all[tile].chunks());
                 if let Some(mine) = held.iter_mut().find(|held| held.interval == interval) {
                     mine.chunks += chunks;
-                } else if let Some(inbox) = tiles.intervals[interval].take() {
+                } else if let Some(inbox) = intervals[interval].take() {
                     held.push(HeldInterval { interval, inbox, chunks });
                 } else {
                     continue;
                 }
-                tiles.taken[position] = true;
+                rest.remove(at);
                 return Ok(Some(tile));
             }
             if !wait {

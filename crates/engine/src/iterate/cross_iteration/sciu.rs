@@ -162,7 +162,7 @@ mod tests {
         degrees.iter_mut().zip(0..).for_each(|(degree, vertex)| *degree = vertex % 4);
         let mut offsets: HugeVec<u64> = HugeVec::zeroed(3, HugePages::Off).unwrap();
         offsets.copy_from_slice(&[0, 96, 192]);
-        RowIndex::new(Degrees::Wide(0, degrees), offsets, 0..128)
+        RowIndex { degrees: Degrees::Wide(0, degrees), offsets, window: 0..128 }
     }
 
     fn shown(turn: &Turn, group: Group) -> Vec<(u64, Vec<u64>)> {
