@@ -8,7 +8,7 @@ use outercore_graph::GraphError;
 use outercore_storage::{Buffer, PAGE};
 
 use super::{
-    cache::{ListCache, Section, pages_of},
+    cache::{ListCache, prefix::PrefixCache},
     list::List,
     row_index::Group,
     rows::Rows,
@@ -54,8 +54,8 @@ struct Part<'s> {
 #[derive(Clone, Copy)]
 pub struct Lane<'s> {
     file: &'s OpenSection,
-    section: Section,
-    /// Pages before this one are read whole: caches want them.
+    front: &'s PrefixCache,
+    /// Pages before this one are read whole: the front wants them.
     kept: u64,
     /// Bytes of an entry.
     pub width: u64,
@@ -64,13 +64,15 @@ pub struct Lane<'s> {
 
 impl<'s> Lane<'s> {
     /// The lanes of `rows`: neighbors, and weights if they are read.
-    fn of(rows: &'s Rows, caches: Chain, block: u64) -> Vec<Self> {
-        let sections = [(Section::Neighbors, rows.width), (Section::Weights, rows.weight_width)];
-        let lane = |(file, (section, width)): (&'s OpenSection, (Section, usize))| {
-            let kept = caches.iter().map(|cache| cache.kept_pages(section)).max().unwrap_or(0);
-            Self { file, section, kept, width: width as u64, block }
+    fn of(rows: &'s Rows, block: u64) -> Vec<Self> {
+        let lane = |(file, front): (_, &'s PrefixCache)| Self {
+            file,
+            front,
+            kept: front.len(),
+            width: front.width,
+            block,
         };
-        rows.lists.iter().zip(sections).map(lane).collect()
+        rows.lists.iter().zip(&rows.prefix.0).map(lane).collect()
     }
 
     /// The bytes that must be read for some edges: whole blocks, and whole pages where they will be
@@ -96,11 +98,6 @@ impl<'s> Lane<'s> {
     pub(crate) fn blocks(&self, edges: &Range<u64>) -> Range<u64> {
         let (bytes, bits) = (self.span(edges), self.block.trailing_zeros());
         bytes.start >> bits..((bytes.end - 1) >> bits) + 1
-    }
-
-    /// The pages that some edges lie in.
-    fn pages(&self, edges: &Range<u64>) -> Range<u64> {
-        pages_of(edges, self.width)
     }
 }
 
@@ -147,7 +144,7 @@ impl<'s, 'r, C: FnMut(u64, List)> ListReader<'s, 'r, C> {
             session,
             rows,
             caches,
-            lanes: Lane::of(rows, caches, session.limits().block_bytes),
+            lanes: Lane::of(rows, session.limits().block_bytes),
             worker,
             reader,
             compute,
@@ -190,15 +187,12 @@ impl<'s, 'r, C: FnMut(u64, List)> ListReader<'s, 'r, C> {
         self.line.back_mut().expect("a run is in the line until it is delivered")
     }
 
-    /// Takes a part of the newest run from a cache, or requests it.
+    /// Takes a part of the newest run from the front, or requests it.
     fn start(&mut self, part: usize) -> Result<()> {
         let (lane, edges) = (self.lanes[part], self.newest().edges.clone());
-        let pages = lane.pages(&edges);
-        let cached = |&cache: &&'s dyn ListCache| {
-            Some((cache.hits(&self.session.counters), cache.pages(lane.section, pages.clone())?))
-        };
-        if let Some((hits, cached)) = self.caches.iter().find_map(cached) {
-            hits.fetch_add(pages.end - pages.start, Relaxed);
+        let pages = lane.front.pages(&edges);
+        if let Some(cached) = lane.front.get(&pages) {
+            self.session.counters.page_hits.fetch_add(pages.end - pages.start, Relaxed);
             let start = pages.start * PAGE_BYTES;
             self.newest().parts[part] = Part { start, cached, ..Part::default() };
             return Ok(());
@@ -250,7 +244,11 @@ impl<'s, 'r, C: FnMut(u64, List)> ListReader<'s, 'r, C> {
         let (mut doubtful, mut bytes_read) = (0, 0);
         for (lane, part) in self.lanes.iter().zip(&run.parts) {
             if let Some(buffer) = &part.read {
-                doubtful += self.admit(lane, part.start, &buffer[..part.len])?;
+                let bytes = &buffer[..part.len];
+                doubtful += lane.file.verify_blocks(part.start, bytes)?;
+                let first = part.start.next_multiple_of(PAGE_BYTES);
+                let pages = bytes.get((first - part.start) as usize..).unwrap_or_default();
+                lane.front.put(first / PAGE_BYTES, pages);
                 bytes_read += lane.width;
             }
         }
@@ -292,21 +290,6 @@ impl<'s, 'r, C: FnMut(u64, List)> ListReader<'s, 'r, C> {
         Err(GraphError::Corrupt { path: self.lanes[0].file.path().to_owned(), what }.into())
     }
 
-    /// Verifies what was read just now and offers it to the caches; returns the bytes that could
-    /// not be verified.
-    fn admit(&self, lane: &Lane, start: u64, bytes: &[u8]) -> Result<u64> {
-        let doubtful = lane.file.verify_blocks(start, bytes)?;
-        let first = start.next_multiple_of(PAGE_BYTES);
-        if first / PAGE_BYTES < lane.kept
-            && let Some(bytes) = bytes.get((first - start) as usize..)
-        {
-            let offer =
-                |cache: &&dyn ListCache| cache.offer_pages(lane.section, first / PAGE_BYTES, bytes);
-            self.caches.iter().for_each(offer);
-        }
-        Ok(doubtful)
-    }
-
     /// Delivers lists that caches of the chain hold: the caches' places in it, and the vertices.
     pub(crate) fn deliver_held(&mut self, held: &[(usize, Group)]) {
         let mut bytes = 0;
@@ -321,10 +304,10 @@ impl<'s, 'r, C: FnMut(u64, List)> ListReader<'s, 'r, C> {
         self.edges += bytes / self.lanes[0].width;
     }
 
-    /// Whether caches want some of the pages that these edges lie in.
+    /// Whether the front wants some of the pages that these edges lie in.
     #[inline]
     pub(crate) fn may_be_kept(&self, edges: &Range<u64>) -> bool {
-        !self.ordered && self.lanes.iter().any(|lane| lane.pages(edges).start < lane.kept)
+        !self.ordered && self.lanes.iter().any(|lane| lane.front.pages(edges).start < lane.kept)
     }
 
     /// Counts what was done. After an error (`failed`), takes back every buffer that the kernel may

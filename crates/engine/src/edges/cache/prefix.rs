@@ -11,7 +11,7 @@ use std::{
 
 use outercore_storage::{HugePages, HugeVec, PAGE};
 
-use super::{ListCache, Section, pages_of};
+use super::ListCache;
 use crate::{
     edges::{
         list::List,
@@ -33,14 +33,10 @@ impl Prefix {
         self.0.iter().all(|cache| cache.len() == 0)
     }
 
-    fn section(&self, section: Section) -> Option<&PrefixCache> {
-        self.0.get(section as usize)
-    }
-
     /// Some edges, if all of their pages are here.
     #[inline]
     fn list(&self, edges: &Range<u64>) -> Option<List<'_>> {
-        let (weights, weight_width) = match self.section(Section::Weights) {
+        let (weights, weight_width) = match self.0.get(1) {
             Some(cache) => (cache.entries(edges)?, cache.width as usize),
             None => (&[][..], 0),
         };
@@ -102,20 +98,6 @@ impl ListCache for Prefix {
     fn hits<'c>(&self, counters: &'c Counters) -> &'c AtomicU64 {
         &counters.page_hits
     }
-
-    fn kept_pages(&self, section: Section) -> u64 {
-        self.section(section).map_or(0, PrefixCache::len)
-    }
-
-    fn offer_pages(&self, section: Section, first: u64, bytes: &[u8]) {
-        if let Some(cache) = self.section(section) {
-            cache.put(first, bytes);
-        }
-    }
-
-    fn pages(&self, section: Section, pages: Range<u64>) -> Option<&[u8]> {
-        self.section(section)?.get(&pages)
-    }
 }
 
 const ABSENT: u8 = 0;
@@ -127,7 +109,7 @@ pub struct PrefixCache {
     bytes: HugeVec<u8>,
     states: Vec<AtomicU8>,
     /// Bytes of an entry.
-    width: u64,
+    pub width: u64,
 }
 
 // SAFETY: a page's bytes are written only by the thread that moved its state from ABSENT to
@@ -155,13 +137,13 @@ impl PrefixCache {
 
     /// The pages that some entries lie in.
     #[inline]
-    fn pages(&self, entries: &Range<u64>) -> Range<u64> {
-        pages_of(entries, self.width)
+    pub(crate) fn pages(&self, entries: &Range<u64>) -> Range<u64> {
+        entries.start * self.width / PAGE as u64..(entries.end * self.width).div_ceil(PAGE as u64)
     }
 
     /// The bytes of pages, if all of them are present.
     #[inline]
-    fn get(&self, pages: &Range<u64>) -> Option<&[u8]> {
+    pub(crate) fn get(&self, pages: &Range<u64>) -> Option<&[u8]> {
         let states = self.states.get(pages.start as usize..pages.end as usize)?;
         let present = states.iter().all(|state| state.load(Acquire) == PRESENT);
         present.then(|| &self.bytes[pages.start as usize * PAGE..pages.end as usize * PAGE])
@@ -185,7 +167,7 @@ impl PrefixCache {
     }
 
     /// Keeps those of the pages that belong to the front and are not there yet.
-    fn put(&self, first: u64, bytes: &[u8]) {
+    pub(crate) fn put(&self, first: u64, bytes: &[u8]) {
         for (page, content) in (first..self.len()).zip(bytes.chunks_exact(PAGE)) {
             let state = &self.states[page as usize];
             if state.load(Acquire) == ABSENT
