@@ -13,12 +13,9 @@ use crate::{
     session::{OpenSection, Session},
 };
 
-/// A part of a table on its way: where in the section it begins, and its memory.
-type Part<'t> = (u64, &'t mut [u8]);
-
 /// Reads entries `range` of a section of little-endian numbers into memory, in parallel and
 /// verified.
-pub(crate) fn load_range<T: Pod + bytemuck::Pod>(
+pub(crate) fn load_range<T: Pod + bytemuck::Pod + Send>(
     session: &Session,
     section: &OpenSection,
     range: Range<u64>,
@@ -30,16 +27,15 @@ pub(crate) fn load_range<T: Pod + bytemuck::Pod>(
     }
     let mut table: HugeVec<T> =
         HugeVec::zeroed((range.end - range.start) as usize, session.config.huge_pages)?;
-    let bytes = bytemuck::cast_slice_mut(&mut table);
-    let parts: Vec<_> = cut(session, bytes, range.start * size).map(Mutex::new).collect();
+    let parts: Vec<_> = cut(session, range.start, &mut table).map(Mutex::new).collect();
     let results = session.workers.over(
         parts.len() as u64,
         1,
         |worker| (worker, Ok(())),
-        |(worker, result): &mut (usize, Result<()>), part| {
-            let mut part = parts[part.start as usize].lock().expect("each part has one worker");
+        |(worker, result): &mut (usize, Result<()>), at| {
+            let mut part = parts[at.start as usize].lock().expect("each part has one worker");
             if result.is_ok() {
-                *result = load_part(session, *worker, section, &mut part);
+                *result = load_here(session, *worker, section, part.0, part.1);
             }
         },
     );
@@ -55,35 +51,28 @@ pub(crate) fn load_here<T: Pod + bytemuck::Pod>(
     first: u64,
     into: &mut [T],
 ) -> Result<()> {
-    let parts = cut(session, bytemuck::cast_slice_mut(into), first * size_of::<T>() as u64);
-    parts.into_iter().try_for_each(|mut part| load_part(session, worker, section, &mut part))
-}
-
-/// Cuts the bytes from `offset` on into parts, each of which is at most a buffer of whole pages;
-/// all but the first begin a page.
-fn cut<'t>(
-    session: &Session,
-    mut bytes: &'t mut [u8],
-    mut offset: u64,
-) -> impl Iterator<Item = Part<'t>> {
-    let buffer = session.buffer_bytes() / PAGE * PAGE;
-    std::iter::from_fn(move || {
-        let len = (buffer - (offset % PAGE as u64) as usize).min(bytes.len());
-        let part = (offset, bytes.split_off_mut(..len).filter(|part| !part.is_empty())?);
-        offset += len as u64;
-        Some(part)
+    cut(session, first, into).try_for_each(|(first, part)| {
+        session.check()?;
+        let (start, bytes) = (first * size_of::<T>() as u64, bytemuck::cast_slice_mut(part));
+        let range = start..start + bytes.len() as u64;
+        fetch(session, worker, section, range, |content| bytes.copy_from_slice(content))
     })
 }
 
-fn load_part(
+/// Cuts a table's entries from `first` on into parts, each of which is at most a buffer of whole
+/// pages; all but the first begin a page.
+fn cut<'t, T>(
     session: &Session,
-    worker: usize,
-    section: &OpenSection,
-    (offset, bytes): &mut Part,
-) -> Result<()> {
-    session.check()?;
-    let range = *offset..*offset + bytes.len() as u64;
-    fetch(session, worker, section, range, |content| bytes.copy_from_slice(content))
+    mut first: u64,
+    mut entries: &'t mut [T],
+) -> impl Iterator<Item = (u64, &'t mut [T])> {
+    let (page, most) = (PAGE / size_of::<T>(), session.buffer_bytes() / PAGE);
+    std::iter::from_fn(move || {
+        let len = (page * most - first as usize % page).min(entries.len());
+        let part = (first, entries.split_off_mut(..len).filter(|part| !part.is_empty())?);
+        first += len as u64;
+        Some(part)
+    })
 }
 
 /// Reads some bytes of a section, at most a buffer of whole pages, verified, on this worker, and

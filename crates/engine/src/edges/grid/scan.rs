@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     edges::cache::pinned_chunks::PinnedChunks,
-    error::{self, EngineError, Result},
+    error::{self, Result},
     iterate::io_scheduling::Scan,
     session::{OpenSection, Session},
 };
@@ -50,7 +50,6 @@ struct Tiles<'s, M> {
     rest: VecDeque<u32>,
     /// Each interval's destinations; `None` while a worker has them.
     intervals: Vec<Option<&'s mut [M]>>,
-    failed: bool,
 }
 
 /// An interval that a worker has, and how many chunks of it are still to come.
@@ -104,11 +103,7 @@ impl Grid {
         let schedule = Schedule::new(self, inbox);
         self.on_workers(session, state, |stream, state| {
             let visit = |inbox: &mut [M], block: &EdgeBlock| visit(state, inbox, block);
-            let result = schedule.work(session, stream, visit);
-            if result.is_err() {
-                schedule.fail();
-            }
-            result
+            schedule.work(session, stream, visit).inspect_err(|_| schedule.fail())
         })
     }
 
@@ -170,8 +165,7 @@ impl<'s, M> Schedule<'s, M> {
         let intervals: Vec<_> = grid.index.directory.intervals.windows(2).map(of).collect();
         assert!(intervals.iter().all(Option::is_some), "the inbox has a value for each vertex");
         let rest = grid.order().to_vec().into();
-        let tiles = Tiles { rest, intervals, failed: false };
-        Self { grid, state: Mutex::new(tiles), freed: Condvar::new() }
+        Self { grid, state: Mutex::new(Tiles { rest, intervals }), freed: Condvar::new() }
     }
 
     /// All that one worker does.
@@ -183,7 +177,7 @@ impl<'s, M> Schedule<'s, M> {
     ) -> Result<()> {
         let (grid, held) = (self.grid, RefCell::new(Vec::new()));
         let more = |wait| {
-            let tile = self.claim(&mut held.borrow_mut(), wait)?;
+            let tile = self.claim(&mut held.borrow_mut(), wait);
             Ok(tile.map(|tile| grid.index.tile(tile)))
         };
         stream.run(more, |chunk, words| {
@@ -203,17 +197,11 @@ impl<'s, M> Schedule<'s, M> {
     /// Takes the next tile whose interval is free, or is in `held` (its worker has the interval
     /// already). With `wait`, sleeps until there is one; `None`: nothing now, or with `wait`,
     /// nothing any more.
-    fn claim(&self, held: &mut Vec<HeldInterval<'s, M>>, wait: bool) -> Result<Option<usize>> {
+    fn claim(&self, held: &mut Vec<HeldInterval<'s, M>>, wait: bool) -> Option<usize> {
         let all = &self.grid.index.directory.tiles;
         let mut tiles = self.tiles();
         loop {
-            if tiles.failed {
-                return Err(EngineError::Cancelled);
-            }
-            let Tiles { rest, intervals, .. } = &mut *tiles;
-            if rest.is_empty() {
-                return Ok(None);
-            }
+            let Tiles { rest, intervals } = &mut *tiles;
             // Intervals whose earlier tile is still untaken cannot occur: an interval's tiles stand
             // in order, and a free interval's first untaken tile comes first.
             for at in 0..rest.len().min(4096) {
@@ -227,10 +215,10 @@ impl<'s, M> Schedule<'s, M> {
                     continue;
                 }
                 rest.remove(at);
-                return Ok(Some(tile));
+                return Some(tile);
             }
-            if !wait {
-                return Ok(None);
+            if !wait || rest.is_empty() {
+                return None;
             }
             tiles = self.freed.wait(tiles).expect("no holder panics");
         }
@@ -246,9 +234,9 @@ impl<'s, M> Schedule<'s, M> {
         self.freed.notify_all();
     }
 
-    /// Lets the others go, after an error.
+    /// Lets the others go, after an error: there is nothing for them any more.
     fn fail(&self) {
-        self.tiles().failed = true;
+        self.tiles().rest.clear();
         self.freed.notify_all();
     }
 }
