@@ -22,9 +22,10 @@ const GROUPS: usize = 1 << 13;
 
 /// What a worker wants to read next.
 pub struct BitmapIo {
-    policy: MergePolicy,
+    /// Which blocks are read together.
+    pub policy: MergePolicy,
     /// What takes the bitmap's place.
-    pluglist: Option<Pluglist>,
+    pub pluglist: Option<Pluglist>,
     /// The window; empty until something is marked.
     set: PageSet,
     /// The block of the bitmap's first bit.

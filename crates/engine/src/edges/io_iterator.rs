@@ -27,7 +27,6 @@ use super::{
     work_stealing::WorkShares,
 };
 use crate::{
-    config::IoScheduling,
     error::{self, EngineError, Result},
     session::Session,
 };
@@ -133,7 +132,7 @@ impl<'a> IoIterator<'a> {
         compute: impl FnMut(u64, List),
     ) -> Result<()> {
         let mut reader = self.session.pooled_reader(worker);
-        let (limits, scheduling) = (self.session.limits(), self.session.config.io_scheduling);
+        let limits = self.session.limits();
         let policy = MergePolicy {
             max_gap: limits.max_gap_bytes / limits.block_bytes,
             max_run: limits.max_request_bytes / limits.block_bytes,
@@ -144,10 +143,8 @@ impl<'a> IoIterator<'a> {
             stream: self,
             is_active,
             lead: reader.lead(),
-            one_by_one: scheduling == IoScheduling::Pluglist,
-            joined: policy.max_gap + 2,
             held: Vec::new(),
-            blocks: BitmapIo::new(scheduling, policy),
+            blocks: BitmapIo::new(self.session.config.io_scheduling, policy),
             reader,
             preparing: Stopwatch::default(),
         };
@@ -183,11 +180,6 @@ struct Worker<'i, 'r, A, C> {
     is_active: A,
     /// Requests are made in the section whose entries are wider: the other's are no longer.
     lead: Lane<'i>,
-    /// The pluglist takes every list as a request of its own.
-    one_by_one: bool,
-    /// The most blocks in a row that are read together if the first and the last one are, whatever
-    /// else is wanted of them.
-    joined: u64,
     /// Vertices whose lists a cache holds, and its place in the chain.
     held: Vec<(usize, Group)>,
     blocks: BitmapIo,
@@ -270,14 +262,17 @@ impl<A: Fn(u64) -> u64, C: FnMut(u64, List)> Worker<'_, '_, A, C> {
         if whole.is_empty() {
             return Ok(());
         }
-        if self.one_by_one || self.reader.may_be_kept(&whole) {
+        // The pluglist takes every list as a request of its own.
+        if self.blocks.pluglist.is_some() || self.reader.may_be_kept(&whole) {
             return self.mark_lists((group, bits), false);
         }
         let all = self.wanted((group, bits), whole);
         if bits == u64::MAX {
             return self.mark_blocks(all);
         }
-        if all.blocks.end - all.blocks.start > self.joined {
+        // So many blocks in a row are read together if the first and the last one are, whatever else
+        // is wanted of them.
+        if all.blocks.end - all.blocks.start > self.blocks.policy.max_gap + 2 {
             return self.mark_lists((group, bits), true);
         }
         match rows.extent((group, bits)) {

@@ -1,14 +1,13 @@
 //! [`PinnedChunks`]: chunks of the grid that stay in memory after their first reading. They are
 //! spread evenly over a scan, so that reading and computing overlap all along.
 
-use std::sync::{Arc, OnceLock, atomic::AtomicU64};
+use std::sync::{Arc, OnceLock};
 
 use outercore_storage::{Arena, Buffer, HugePages, PAGE};
 
 use crate::{
     edges::grid::chunk_stream::{ChunkCache, Held},
     error::Result,
-    session::Counters,
 };
 
 /// Chunks in memory, each from its first reading on.
@@ -29,9 +28,6 @@ impl PinnedChunks {
         huge: HugePages,
     ) -> Result<Option<Self>> {
         let total: u64 = sizes.clone().map(|(_, len)| len).sum();
-        if total == 0 || bytes < PAGE as u64 {
-            return Ok(None);
-        }
         let share = (bytes as f64 / total as f64).min(1.0);
         let (mut seen, mut used) = (0, 0);
         let mut chunks: Vec<_> = (0..count).map(|_| None).collect();
@@ -72,9 +68,5 @@ impl ChunkCache for PinnedChunks {
                 Arc::new(kept)
             });
         }
-    }
-
-    fn hits<'c>(&self, counters: &'c Counters) -> &'c AtomicU64 {
-        &counters.pinned_hits
     }
 }

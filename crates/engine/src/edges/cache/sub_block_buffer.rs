@@ -6,13 +6,10 @@
 
 use std::{
     collections::{BTreeSet, HashMap},
-    sync::{Arc, Mutex, atomic::AtomicU64},
+    sync::{Arc, Mutex},
 };
 
-use crate::{
-    edges::grid::chunk_stream::{ChunkCache, Held},
-    session::Counters,
-};
+use crate::edges::grid::chunk_stream::{ChunkCache, Held};
 
 /// Chunks in memory.
 pub struct SubBlockBuffer(Mutex<State>);
@@ -40,10 +37,6 @@ impl ChunkCache for SubBlockBuffer {
     fn get(&self, chunk: usize) -> Option<Held> {
         let state = self.0.lock().expect("no holder panics");
         state.held.get(&chunk).map(|(_, words)| words.clone())
-    }
-
-    fn hits<'c>(&self, counters: &'c Counters) -> &'c AtomicU64 {
-        &counters.sub_block_hits
     }
 
     /// Notes the priority, and keeps the words if there is room or others are worth less.

@@ -15,7 +15,7 @@ use outercore_storage::Buffer;
 use super::index::Chunk;
 use crate::{
     error::{EngineError, Result},
-    session::{Counters, DEPTH, OpenSection, Reader, Session},
+    session::{DEPTH, OpenSection, Reader, Session},
 };
 
 /// Chunks in memory, before the device.
@@ -25,8 +25,6 @@ pub trait ChunkCache: Sync {
     /// Offers the words of a chunk that was just shown; `priority` is what it is worth to have it
     /// in memory in the next pass.
     fn offer(&self, chunk: usize, priority: u64, words: &[u8]);
-    /// Where its hits are counted.
-    fn hits<'c>(&self, counters: &'c Counters) -> &'c AtomicU64;
 }
 
 /// Words in memory, for as long as somebody holds them.
@@ -37,7 +35,8 @@ pub struct ChunkStream<'s> {
     session: &'s Session<'s>,
     words: &'s OpenSection,
     reader: &'s mut Reader,
-    cache: Option<&'s dyn ChunkCache>,
+    /// What need not be read, and where its hits are counted.
+    cache: Option<(&'s dyn ChunkCache, &'s AtomicU64)>,
     planned: VecDeque<Chunk>,
     window: VecDeque<Slot>,
     /// Chunks that were requested before those of the window: its first one's tag.
@@ -62,7 +61,7 @@ impl<'s> ChunkStream<'s> {
         session: &'s Session<'s>,
         words: &'s OpenSection,
         reader: &'s mut Reader,
-        cache: Option<&'s dyn ChunkCache>,
+        cache: Option<(&'s dyn ChunkCache, &'s AtomicU64)>,
     ) -> Self {
         let (planned, window) = (VecDeque::new(), VecDeque::new());
         Self { session, words, reader, cache, planned, window, shown: 0 }
@@ -97,19 +96,18 @@ impl<'s> ChunkStream<'s> {
 
     /// Requests what is planned while there is room; `true`: there is room for more.
     pub(crate) fn request(&mut self) -> Result<bool> {
-        let counters = &self.session.counters;
         while self.window.len() < 2 * DEPTH && !self.reader.free.is_empty() {
             let Some(chunk) = self.planned.pop_front() else { return Ok(true) };
-            let held = self.cache.and_then(|cache| Some((cache, cache.get(chunk.number)?)));
-            let words = if let Some((cache, held)) = held {
-                cache.hits(counters).fetch_add(1, Relaxed);
+            let held = self.cache.and_then(|(cache, hits)| Some((hits, cache.get(chunk.number)?)));
+            let words = if let Some((hits, held)) = held {
+                hits.fetch_add(1, Relaxed);
                 Words::Held(held)
             } else {
                 let buffer = self.reader.free.pop_front().expect("checked above");
                 let (offset, len) = (chunk.offset, chunk.padded());
                 let tag = self.shown + self.window.len() as u64;
                 self.reader.submit(self.words, offset, len, buffer, tag)?;
-                counters.useful_bytes.fetch_add(chunk.len as u64, Relaxed);
+                self.session.counters.useful_bytes.fetch_add(chunk.len as u64, Relaxed);
                 Words::OnTheirWay
             };
             self.window.push_back(Slot { chunk, words });
@@ -148,7 +146,7 @@ impl<'s> ChunkStream<'s> {
         };
         let words = &words[..chunk.len];
         let priority = show(chunk, words)?;
-        if let Some(cache) = self.cache {
+        if let Some((cache, _)) = self.cache {
             cache.offer(chunk.number, priority, words);
         }
         Ok(())

@@ -144,7 +144,8 @@ impl Grid {
         state: impl Fn(usize) -> S + Sync,
         work: impl Fn(&mut ChunkStream, &mut S) -> Result<()> + Sync,
     ) -> Result<Vec<S>> {
-        let cache = self.pinned.as_ref().map(|pinned| pinned as &dyn ChunkCache);
+        let hits = &session.counters.pinned_hits;
+        let cache = self.pinned.as_ref().map(|pinned| (pinned as &dyn ChunkCache, hits));
         let results = session.workers.map(|index| {
             let (mut state, mut reader) = (state(index), session.reader(index));
             let mut stream = ChunkStream::new(session, &self.words, &mut reader, cache);
