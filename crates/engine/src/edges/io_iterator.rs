@@ -193,7 +193,7 @@ impl<A: Fn(u64) -> u64, C: FnMut(u64, List)> Worker<'_, '_, A, C> {
             for first in range.clone().step_by(ASKED as usize) {
                 self.mark_active(first..(first + ASKED).min(range.end))?;
             }
-            self.deliver_held();
+            self.reader.deliver_held(&mut self.held);
             if self.stream.session.stopped() {
                 return Err(EngineError::Cancelled);
             }
@@ -239,15 +239,10 @@ impl<A: Fn(u64) -> u64, C: FnMut(u64, List)> Worker<'_, '_, A, C> {
         }
         if self.held.len() >= HELD {
             self.preparing.stop();
-            self.deliver_held();
+            self.reader.deliver_held(&mut self.held);
             self.preparing.start();
         }
         bits
-    }
-
-    fn deliver_held(&mut self) {
-        self.reader.deliver_held(&self.held);
-        self.held.clear();
     }
 
     /// Some lists, and the blocks that they want.
@@ -270,8 +265,8 @@ impl<A: Fn(u64) -> u64, C: FnMut(u64, List)> Worker<'_, '_, A, C> {
         if bits == u64::MAX {
             return self.mark_blocks(all);
         }
-        // So many blocks in a row are read together if the first and the last one are, whatever else
-        // is wanted of them.
+        // So many blocks in a row are read together if the first and the last one are, whatever
+        // else is wanted of them.
         if all.blocks.end - all.blocks.start > self.blocks.policy.max_gap + 2 {
             return self.mark_lists((group, bits), true);
         }

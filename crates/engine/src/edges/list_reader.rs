@@ -291,9 +291,9 @@ impl<'s, 'r, C: FnMut(u64, List)> ListReader<'s, 'r, C> {
     }
 
     /// Delivers lists that caches of the chain hold: the caches' places in it, and the vertices.
-    pub(crate) fn deliver_held(&mut self, held: &[(usize, Group)]) {
+    pub(crate) fn deliver_held(&mut self, held: &mut Vec<(usize, Group)>) {
         let mut bytes = 0;
-        for &(cache, group) in held {
+        for (cache, group) in held.drain(..) {
             let cache = self.caches[cache];
             let hits = cache.show(self.rows, group, self.worker, &mut |vertex, list| {
                 bytes += list.bytes().len() as u64;

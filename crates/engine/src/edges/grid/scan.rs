@@ -9,7 +9,7 @@ use std::{
     cell::RefCell,
     collections::VecDeque,
     sync::{
-        Condvar, Mutex, MutexGuard, OnceLock,
+        Condvar, Mutex, OnceLock,
         atomic::{AtomicUsize, Ordering::Relaxed},
     },
 };
@@ -102,8 +102,26 @@ impl Grid {
     ) -> Result<Vec<S>> {
         let schedule = Schedule::new(self, inbox);
         self.on_workers(session, state, |stream, state| {
-            let visit = |inbox: &mut [M], block: &EdgeBlock| visit(state, inbox, block);
-            schedule.work(session, stream, visit).inspect_err(|_| schedule.fail())
+            let held = RefCell::new(Vec::<HeldInterval<M>>::new());
+            let more = |wait| {
+                let tile = schedule.claim(&mut held.borrow_mut(), wait);
+                Ok(tile.map(|tile| self.index.tile(tile)))
+            };
+            let show = |chunk: &Chunk, words: &[u8]| {
+                let mut held = held.borrow_mut();
+                let at = held
+                    .iter()
+                    .position(|held| held.interval == chunk.interval)
+                    .expect("a claimed tile's interval is held");
+                visit(state, held[at].inbox, &self.block(session, chunk, words));
+                held[at].chunks -= 1;
+                if held[at].chunks == 0 {
+                    let HeldInterval { interval, inbox, .. } = held.swap_remove(at);
+                    schedule.change(|tiles| tiles.intervals[interval] = Some(inbox));
+                }
+            };
+            // After an error there is nothing for the others any more.
+            stream.run(more, show).inspect_err(|_| schedule.change(|tiles| tiles.rest.clear()))
         })
     }
 
@@ -169,38 +187,12 @@ impl<'s, M> Schedule<'s, M> {
         Self { grid, state: Mutex::new(Tiles { rest, intervals }), freed: Condvar::new() }
     }
 
-    /// All that one worker does.
-    fn work(
-        &self,
-        session: &Session,
-        stream: &mut ChunkStream,
-        mut visit: impl FnMut(&mut [M], &EdgeBlock),
-    ) -> Result<()> {
-        let (grid, held) = (self.grid, RefCell::new(Vec::new()));
-        let more = |wait| {
-            let tile = self.claim(&mut held.borrow_mut(), wait);
-            Ok(tile.map(|tile| grid.index.tile(tile)))
-        };
-        stream.run(more, |chunk, words| {
-            let mut held = held.borrow_mut();
-            let at = held
-                .iter()
-                .position(|held: &HeldInterval<M>| held.interval == chunk.interval)
-                .expect("a claimed tile's interval is held");
-            visit(held[at].inbox, &grid.block(session, chunk, words));
-            held[at].chunks -= 1;
-            if held[at].chunks == 0 {
-                self.release(held.swap_remove(at));
-            }
-        })
-    }
-
     /// Takes the next tile whose interval is free, or is in `held` (its worker has the interval
     /// already). With `wait`, sleeps until there is one; `None`: nothing now, or with `wait`,
     /// nothing any more.
     fn claim(&self, held: &mut Vec<HeldInterval<'s, M>>, wait: bool) -> Option<usize> {
         let all = &self.grid.index.directory.tiles;
-        let mut tiles = self.tiles();
+        let mut tiles = self.state.lock().expect("no holder panics");
         loop {
             let Tiles { rest, intervals } = &mut *tiles;
             // Intervals whose earlier tile is still untaken cannot occur: an interval's tiles stand
@@ -225,19 +217,9 @@ impl<'s, M> Schedule<'s, M> {
         }
     }
 
-    fn tiles(&self) -> MutexGuard<'_, Tiles<'s, M>> {
-        self.state.lock().expect("no holder panics")
-    }
-
-    /// Gives an interval back none of whose chunks is to come.
-    fn release(&self, held: HeldInterval<'s, M>) {
-        self.tiles().intervals[held.interval] = Some(held.inbox);
-        self.freed.notify_all();
-    }
-
-    /// Lets the others go, after an error: there is nothing for them any more.
-    fn fail(&self) {
-        self.tiles().rest.clear();
+    /// Changes what the workers share, and wakes those that wait.
+    fn change(&self, change: impl FnOnce(&mut Tiles<'s, M>)) {
+        change(&mut self.state.lock().expect("no holder panics"));
         self.freed.notify_all();
     }
 }
