@@ -44,9 +44,9 @@ pub struct IoIterator<'a> {
 impl<'a> IoIterator<'a> {
     /// Lists of `rows`.
     pub fn new(session: &'a Session<'a>, rows: &'a Rows) -> Self {
-        let prefix = (!rows.prefix.is_empty()).then_some(&rows.prefix as &dyn ListCache);
-        let caches = prefix.into_iter().collect();
-        Self { session, rows, caches, ordered: false, within: rows.window() }
+        let any = rows.prefix.0.iter().any(|front| front.len() > 0);
+        let caches = any.then_some(&rows.prefix as &dyn ListCache).into_iter().collect();
+        Self { session, rows, caches, ordered: false, within: rows.window.clone() }
     }
 
     /// With a cache that is asked before the others.
@@ -87,7 +87,7 @@ impl<'a> IoIterator<'a> {
             Ok(state)
         };
         let results = if alone { vec![body(0)] } else { self.session.workers.map(body) };
-        self.session.counters.stolen.fetch_add(shares.stolen(), Relaxed);
+        self.session.counters.stolen.fetch_add(shares.stolen.load(Relaxed), Relaxed);
         self.session.check()?;
         error::all(results)
     }

@@ -62,19 +62,7 @@ pub struct Lane<'s> {
     block: u64,
 }
 
-impl<'s> Lane<'s> {
-    /// The lanes of `rows`: neighbors, and weights if they are read.
-    fn of(rows: &'s Rows, block: u64) -> Vec<Self> {
-        let lane = |(file, front): (_, &'s PrefixCache)| Self {
-            file,
-            front,
-            kept: front.len(),
-            width: front.width,
-            block,
-        };
-        rows.lists.iter().zip(&rows.prefix.0).map(lane).collect()
-    }
-
+impl Lane<'_> {
     /// The bytes that must be read for some edges: whole blocks, and whole pages where they will be
     /// kept.
     #[inline]
@@ -116,6 +104,7 @@ pub struct ListReader<'s, 'r, C> {
     session: &'s Session<'s>,
     rows: &'s Rows,
     caches: Chain<'s>,
+    /// Neighbors, and weights if they are read.
     lanes: Vec<Lane<'s>>,
     worker: usize,
     reader: &'r mut Reader,
@@ -140,11 +129,19 @@ impl<'s, 'r, C: FnMut(u64, List)> ListReader<'s, 'r, C> {
         (worker, reader, compute): (usize, &'r mut Reader, C),
         ordered: bool,
     ) -> Self {
+        let block = session.limits().block_bytes;
+        let lane = |(file, front): (_, &'s PrefixCache)| Lane {
+            file,
+            front,
+            kept: front.len(),
+            width: front.width,
+            block,
+        };
         Self {
             session,
             rows,
             caches,
-            lanes: Lane::of(rows, session.limits().block_bytes),
+            lanes: rows.lists.iter().zip(&rows.prefix.0).map(lane).collect(),
             worker,
             reader,
             compute,
@@ -296,7 +293,7 @@ impl<'s, 'r, C: FnMut(u64, List)> ListReader<'s, 'r, C> {
         for (cache, group) in held.drain(..) {
             let cache = self.caches[cache];
             let hits = cache.show(self.rows, group, self.worker, &mut |vertex, list| {
-                bytes += list.bytes().len() as u64;
+                bytes += list.neighbors.len() as u64;
                 (self.compute)(vertex, list);
             });
             cache.hits(&self.session.counters).fetch_add(hits, Relaxed);

@@ -32,11 +32,6 @@ impl RowIndex {
         Ok(Self { degrees, offsets: HugeVec::zeroed(1, HugePages::Off)?, window: 0..0 })
     }
 
-    /// The vertices whose degrees are in memory.
-    pub(crate) fn window(&self) -> Range<u64> {
-        self.window.clone()
-    }
-
     /// The degree of a vertex of the window.
     #[inline(always)]
     pub(crate) fn degree(&self, vertex: u64) -> u32 {

@@ -16,17 +16,18 @@ pub struct WorkShares<C> {
     ranges: u64,
     cost: C,
     stealing: bool,
-    stolen: AtomicU64,
+    /// Ranges that were taken from others.
+    pub stolen: AtomicU64,
 }
 
 impl<C: Fn(u64) -> u64> WorkShares<C> {
     /// `len` things in a row for so many workers, in so many ranges; some may be empty.
     pub(crate) fn new(len: u64, workers: u64, ranges: u64, stealing: bool, cost: C) -> Self {
-        let taken = (0..workers.max(1)).map(|_| AtomicU64::new(0)).collect();
+        let taken = (0..workers).map(|_| AtomicU64::new(0)).collect();
         Self {
             taken,
             len,
-            ranges: if len > 0 { ranges.max(1) } else { 0 },
+            ranges: if len > 0 { ranges } else { 0 },
             cost,
             stealing,
             stolen: AtomicU64::new(0),
@@ -81,11 +82,6 @@ impl<C: Fn(u64) -> u64> WorkShares<C> {
         }
         low
     }
-
-    /// Ranges that were taken from others.
-    pub(crate) fn stolen(&self) -> u64 {
-        self.stolen.load(Relaxed)
-    }
 }
 
 #[cfg(test)]
@@ -102,7 +98,7 @@ mod tests {
                 let mut taken: Vec<u64> = std::iter::from_fn(|| all.take(0)).flatten().collect();
                 taken.sort_unstable();
                 assert_eq!(taken, (0..len).collect::<Vec<_>>());
-                assert_eq!(all.stolen() > 0, workers > 1 && len > 0 && ranges > 1);
+                assert_eq!(all.stolen.load(Relaxed) > 0, workers > 1 && len > 0 && ranges > 1);
                 let own = WorkShares::new(len, workers, ranges, false, cost);
                 let mut taken: Vec<Range<u64>> = (0..workers as usize)
                     .flat_map(|worker| std::iter::from_fn(|| own.take(worker)).collect::<Vec<_>>())
@@ -112,7 +108,7 @@ mod tests {
                     taken.into_iter().flatten().collect::<Vec<_>>(),
                     (0..len).collect::<Vec<_>>()
                 );
-                assert_eq!(own.stolen(), 0);
+                assert_eq!(own.stolen.load(Relaxed), 0);
             }
         }
     }

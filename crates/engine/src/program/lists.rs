@@ -332,7 +332,7 @@ impl Side {
             Side::Sliding(rows) => rows.get_mut().unwrap_or_else(PoisonError::into_inner),
         };
         let total = session.graph.connected();
-        if vertex < total && !rows.window().contains(&vertex) {
+        if vertex < total && !rows.window.contains(&vertex) {
             let first = vertex / WINDOW * WINDOW;
             rows.slide(session, first..(first + WINDOW).min(total))?;
         }
@@ -357,7 +357,7 @@ impl Side {
             let part = window.start.max(vertices.start)..window.end.min(vertices.end);
             let groups = part.start / INDEX_GROUP..part.end.div_ceil(INDEX_GROUP);
             if groups.into_iter().any(|group| wanted(group) != 0) {
-                if rows.window() != window {
+                if rows.window != window {
                     rows.slide(session, window)?;
                 }
                 show(&rows, part)?;

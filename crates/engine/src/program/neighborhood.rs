@@ -197,7 +197,7 @@ impl OpenNeighborhoods {
     fn lay_out(&mut self, session: &Session, first: u64) -> Result<u64> {
         let most = self.most_vertices();
         let index = self.lists.index_at(session, first)?;
-        let left = index[0].window().end.saturating_sub(first);
+        let left = index[0].window.end.saturating_sub(first);
         // A list without repetitions has at most as many smaller neighbors as there are smaller
         // vertices.
         let few = self.kept == Neighborhoods::Smaller && session.graph.manifest().simple;
@@ -229,7 +229,7 @@ impl OpenNeighborhoods {
 
     /// Bytes of memory of index and batch.
     pub fn bytes(&mut self, session: &Session) -> Result<u64> {
-        let window = self.lists.index_at(session, u64::MAX)?[0].window();
+        let window = self.lists.index_at(session, u64::MAX)?[0].window.clone();
         let index = Rows::index_bytes(window.end - window.start) * directions(session.graph);
         Ok(index + Neighborhoods::bytes(session.graph, self.entries))
     }

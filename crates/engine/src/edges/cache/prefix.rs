@@ -28,11 +28,6 @@ const FEW: u64 = 64;
 pub struct Prefix(pub(in crate::edges) Vec<PrefixCache>);
 
 impl Prefix {
-    /// Whether there is room for anything.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.iter().all(|cache| cache.len() == 0)
-    }
-
     /// Some edges, if all of their pages are here.
     #[inline]
     fn list(&self, edges: &Range<u64>) -> Option<List<'_>> {
