@@ -109,10 +109,9 @@ impl BitmapIo {
     /// Whether a block is wanted.
     pub(crate) fn has(&self, block: u64) -> bool {
         match &self.pluglist {
-            None => {
-                (self.base..self.base + self.marked).contains(&block)
-                    && self.set.contains(block - self.base)
-            }
+            None => block
+                .checked_sub(self.base)
+                .is_some_and(|at| at < self.marked && self.set.contains(at)),
             Some(pluglist) => pluglist.has(block),
         }
     }

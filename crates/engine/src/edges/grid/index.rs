@@ -61,26 +61,17 @@ impl Chunk {
 pub struct GridIndex {
     /// The directory.
     pub directory: Arc<GridDirectory>,
-    /// The first tile of each interval; one more than intervals.
-    tiles: Vec<usize>,
     /// How many vertices there are.
     pub vertices: u64,
     /// Vertices below this are hubs: both of their signals, this iteration's and the next one's,
     /// are in memory.
     hubs: u64,
-    lag: usize,
 }
 
 impl GridIndex {
     /// Prepares the directory of a graph with `vertices` connected vertices.
     pub(crate) fn new(directory: Arc<GridDirectory>, vertices: u64, hubs: u64) -> Self {
-        let intervals = directory.intervals.len() - 1;
-        let tiles = (0..=intervals)
-            .map(|interval| {
-                directory.tiles.partition_point(|tile: &Tile| (tile.interval as usize) < interval)
-            })
-            .collect();
-        Self { lag: directory.lag(), directory, tiles, vertices, hubs }
+        Self { directory, vertices, hubs }
     }
 
     /// Neighboring intervals that one worker has at a time, at most `most`: narrow ones go
@@ -127,14 +118,16 @@ impl GridIndex {
 
     /// How many intervals there are.
     pub(crate) fn intervals(&self) -> usize {
-        self.tiles.len() - 1
+        self.directory.intervals.len() - 1
     }
 
     /// The chunks of interval `index` in the order of their sides, within a side in that of their
     /// sources.
     pub(crate) fn chunks(&self, index: usize, wanted: impl Fn(&Chunk) -> bool) -> Vec<Chunk> {
-        let tiles = self.tiles[index]..self.tiles[index + 1];
-        let mut all: Vec<_> = tiles.flat_map(|tile| self.tile(tile)).filter(wanted).collect();
+        let tiles = &self.directory.tiles;
+        let first = |interval| tiles.partition_point(|tile| (tile.interval as usize) < interval);
+        let tiles = (first(index)..first(index + 1)).flat_map(|tile| self.tile(tile));
+        let mut all: Vec<_> = tiles.filter(wanted).collect();
         all.sort_by_key(|chunk| chunk.side);
         all
     }
@@ -187,11 +180,11 @@ impl GridIndex {
     /// Interval `index` may use next signals of the intervals well before it, and of those well
     /// after it: these must have been updated before.
     fn side(&self, index: usize, first: u64, last: u64) -> Side {
-        let bounds = &self.directory.intervals;
-        let after = (index + 1 + self.lag).min(self.intervals());
+        let (bounds, lag) = (&self.directory.intervals, self.directory.lag());
+        let after = (index + 1 + lag).min(self.intervals());
         if last >= self.hubs {
             Side::Near
-        } else if last < bounds[index.saturating_sub(self.lag)] {
+        } else if last < bounds[index.saturating_sub(lag)] {
             Side::Before
         } else if first >= bounds[after] {
             Side::After
