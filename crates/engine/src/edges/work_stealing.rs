@@ -39,18 +39,17 @@ impl<C: Fn(u64) -> u64> WorkShares<C> {
         if let Some(range) = self.from(worker) {
             return Some(range);
         }
-        while self.stealing {
+        loop {
             let (left, victim) =
                 (0..self.taken.len()).map(|share| (self.left(share), share)).max()?;
-            if left == 0 {
-                break;
+            if left == 0 || !self.stealing {
+                return None;
             }
             if let Some(range) = self.from(victim) {
                 self.stolen.fetch_add(1, Relaxed);
                 return Some(range);
             }
         }
-        None
     }
 
     /// Ranges that are left of a share: of those whose number leaves the worker's when divided by
