@@ -76,12 +76,12 @@ impl<'s> ChunkStream<'s> {
     /// `None` means that there is nothing, now or any more.
     pub(crate) fn run<C: IntoIterator<Item = Chunk>>(
         &mut self,
-        mut more: impl FnMut(bool) -> Result<Option<C>>,
+        mut more: impl FnMut(bool) -> Option<C>,
         mut show: impl FnMut(&Chunk, &[u8]),
     ) -> Result<()> {
         loop {
             while self.request()? {
-                let Some(chunks) = more(self.window.is_empty())? else { break };
+                let Some(chunks) = more(self.window.is_empty()) else { break };
                 self.plan(chunks);
             }
             let shown = self.next(|chunk, words| {

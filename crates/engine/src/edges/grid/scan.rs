@@ -8,6 +8,7 @@
 use std::{
     cell::RefCell,
     collections::VecDeque,
+    ops::Range,
     sync::{
         Condvar, Mutex, OnceLock,
         atomic::{AtomicUsize, Ordering::Relaxed},
@@ -104,8 +105,8 @@ impl Grid {
         self.on_workers(session, state, |stream, state| {
             let held = RefCell::new(Vec::<HeldInterval<M>>::new());
             let more = |wait| {
-                let tile = schedule.claim(&mut held.borrow_mut(), wait);
-                Ok(tile.map(|tile| self.index.tile(tile)))
+                let tile = schedule.claim(&mut held.borrow_mut(), wait)?;
+                Some(self.index.tile(tile))
             };
             let show = |chunk: &Chunk, words: &[u8]| {
                 let mut held = held.borrow_mut();
@@ -138,11 +139,10 @@ impl Grid {
         self.on_workers(session, state, |stream, state| {
             let more = |_| {
                 let interval = next.fetch_add(1, Relaxed);
-                Ok((interval < self.index.intervals()).then(|| {
-                    let targets = self.index.directory.interval(interval as u32);
-                    let targets = (targets.start, targets.end - 1);
-                    self.index.chunks(interval, |chunk| wanted(chunk.sources, targets))
-                }))
+                (interval < self.index.intervals()).then(|| {
+                    let Range { start, end } = self.index.directory.interval(interval as u32);
+                    self.index.chunks(interval, |chunk| wanted(chunk.sources, (start, end - 1)))
+                })
             };
             stream.run(more, |chunk, words| visit(state, &self.block(session, chunk, words)))
         })
