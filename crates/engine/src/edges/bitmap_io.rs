@@ -22,9 +22,10 @@ const GROUPS: usize = 1 << 13;
 
 /// What a worker wants to read next.
 pub struct BitmapIo {
-    policy: MergePolicy,
+    /// Which blocks are read together.
+    pub policy: MergePolicy,
     /// What takes the bitmap's place.
-    pluglist: Option<Pluglist>,
+    pub pluglist: Option<Pluglist>,
     /// The window; empty until something is marked.
     set: PageSet,
     /// The block of the bitmap's first bit.
@@ -32,7 +33,7 @@ pub struct BitmapIo {
     /// One past the last marked bit.
     marked: u64,
     /// The vertices that want blocks, ascending.
-    groups: Vec<Group>,
+    pub groups: Vec<Group>,
 }
 
 impl BitmapIo {
@@ -45,17 +46,10 @@ impl BitmapIo {
 
     /// Forgets everything that is wanted.
     pub(crate) fn clear(&mut self) {
-        if self.marked > 0 {
-            self.set.clear();
-        }
+        self.set.clear();
         self.marked = 0;
         self.pluglist.iter_mut().for_each(Pluglist::clear);
         self.groups.clear();
-    }
-
-    /// The vertices that want something.
-    pub(crate) fn groups(&self) -> &[Group] {
-        &self.groups
     }
 
     /// Wants blocks for a vertex. `false`: there is no room before requests are made of what is
@@ -102,11 +96,6 @@ impl BitmapIo {
         self.pluglist.is_none() && blocks.end - blocks.start > WINDOW
     }
 
-    /// Sorts what has to be sorted, before [`BitmapIo::next`].
-    pub(crate) fn sort(&mut self) {
-        self.pluglist.iter_mut().for_each(Pluglist::sort);
-    }
-
     /// The blocks of the next request, from block `from` on.
     pub(crate) fn next(&self, from: u64) -> Option<Range<u64>> {
         if let Some(pluglist) = &self.pluglist {
@@ -120,10 +109,9 @@ impl BitmapIo {
     /// Whether a block is wanted.
     pub(crate) fn has(&self, block: u64) -> bool {
         match &self.pluglist {
-            None => {
-                (self.base..self.base + self.marked).contains(&block)
-                    && self.set.contains(block - self.base)
-            }
+            None => block
+                .checked_sub(self.base)
+                .is_some_and(|at| at < self.marked && self.set.contains(at)),
             Some(pluglist) => pluglist.has(block),
         }
     }
@@ -170,7 +158,6 @@ mod tests {
                 for (index, range) in ranges.iter().enumerate() {
                     prop_assert!(wanted.add((index as u64, 1), range));
                 }
-                wanted.sort();
                 let found = requests(&wanted);
                 prop_assert!(found.windows(2).all(|pair| pair[0].end <= pair[1].start));
                 let fits = |run: &Range<u64>| (1..=max_run).contains(&(run.end - run.start));
@@ -199,7 +186,7 @@ mod tests {
         assert!(!wanted.add((99, 1), &(990..991)));
         let mut wanted = BitmapIo::new(IoScheduling::Bitmap, policy);
         assert!(wanted.add((0, 1), &(7..8)) && wanted.add((0, 2), &(WINDOW..WINDOW + 7)));
-        assert_eq!(wanted.groups(), [(0, 3)]);
+        assert_eq!(wanted.groups, [(0, 3)]);
         assert!(!wanted.add((1, 1), &(WINDOW + 7..WINDOW + 8)), "past the window");
         assert!(!wanted.add((1, 1), &(6..7)), "before it");
         assert!(wanted.is_too_long(&(0..WINDOW + 1)) && !wanted.is_too_long(&(5..WINDOW + 5)));

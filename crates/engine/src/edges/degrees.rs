@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use outercore_graph::{Direction, Graph};
-use outercore_storage::{HugePages, HugeVec};
+use outercore_storage::HugeVec;
 
 use super::table::load_range;
 use crate::{
@@ -21,24 +21,19 @@ const STEP: u64 = 1 << 17;
 pub enum Degrees {
     /// Four bytes for each vertex from this one on.
     Wide(u64, HugeVec<u32>),
-    /// One byte for each, and the few that do not fit it apart.
-    Narrow(Narrow),
-}
-
-/// Degrees of one byte. Large ones are at the front where vertices are ordered by degree, so the
-/// front is kept in full; those behind it are looked up.
-pub struct Narrow {
-    small: HugeVec<u8>,
-    front: Vec<u32>,
-    large: Vec<(u64, u32)>,
+    /// One byte for each, and the few that do not fit it apart. Large ones are at the front where
+    /// vertices are ordered by degree, so the front is kept in full; those behind it are looked up.
+    Narrow {
+        /// Those that fit.
+        small: HugeVec<u8>,
+        /// Those of the first vertices.
+        front: Vec<u32>,
+        /// Large ones behind the front, with their vertices.
+        large: Vec<(u64, u32)>,
+    },
 }
 
 impl Degrees {
-    /// Those of no vertex.
-    pub(crate) fn none() -> Result<Self> {
-        Ok(Degrees::Wide(0, HugeVec::zeroed(0, HugePages::Off)?))
-    }
-
     /// Loads them narrow.
     pub(crate) fn narrow(session: &Session, section: &OpenSection) -> Result<Self> {
         let vertices = session.graph.connected();
@@ -57,17 +52,15 @@ impl Degrees {
             }
         }
         if let Some(front) = known {
-            let front: HugeVec<u32> = load_range(session, section, 0..front)?;
-            return Ok(Degrees::Narrow(Narrow { small, front: front.to_vec(), large }));
+            let front = load_range(session, section, 0..front)?.to_vec();
+            return Ok(Degrees::Narrow { small, front, large });
         }
-        let mut front: Vec<u32> = small[..small.len().min(2 * large.len())]
-            .iter()
-            .map(|&degree| u32::from(degree))
-            .collect();
+        let front = &small[..small.len().min(2 * large.len())];
+        let mut front: Vec<u32> = front.iter().map(|&degree| u32::from(degree)).collect();
         let inside = large.partition_point(|&(vertex, _)| (vertex as usize) < front.len());
         large.drain(..inside).for_each(|(vertex, degree)| front[vertex as usize] = degree);
         large.shrink_to_fit();
-        Ok(Degrees::Narrow(Narrow { small, front, large }))
+        Ok(Degrees::Narrow { small, front, large })
     }
 
     /// Most bytes that the narrow degrees of a graph take. In a graph ordered by degree a look at a
@@ -88,7 +81,7 @@ impl Degrees {
     pub(crate) fn as_slice(&self) -> Option<&[u32]> {
         match self {
             Degrees::Wide(_, degrees) => Some(degrees),
-            Degrees::Narrow(_) => None,
+            Degrees::Narrow { .. } => None,
         }
     }
 
@@ -97,7 +90,15 @@ impl Degrees {
     pub(crate) fn get(&self, vertex: u64) -> u32 {
         match self {
             Degrees::Wide(first, degrees) => degrees[(vertex - first) as usize],
-            Degrees::Narrow(degrees) => degrees.get(vertex),
+            Degrees::Narrow { small, front, large } => {
+                if let Some(&degree) = front.get(vertex as usize) {
+                    return degree;
+                }
+                match small[vertex as usize] {
+                    LARGE => large[large.partition_point(|&(other, _)| other < vertex)].1,
+                    small => u32::from(small),
+                }
+            }
         }
     }
 
@@ -110,7 +111,13 @@ impl Degrees {
                 .iter()
                 .map(|&degree| u64::from(degree))
                 .sum(),
-            Degrees::Narrow(degrees) => degrees.sum(range),
+            Degrees::Narrow { small, front, .. } => {
+                let small = &small[range.start as usize..range.end as usize];
+                if range.start >= front.len() as u64 && !small.contains(&LARGE) {
+                    return small.iter().map(|&degree| u64::from(degree)).sum();
+                }
+                range.map(|vertex| u64::from(self.get(vertex))).sum()
+            }
         }
     }
 }
@@ -121,14 +128,12 @@ pub fn front(graph: &Graph, degree: u64) -> Result<Option<u64>> {
     if !graph.manifest().order.is_by_degree() {
         return Ok(None);
     }
-    let directions: Vec<_> = [Direction::Out, Direction::In]
-        .into_iter()
-        .filter_map(|direction| graph.rows(direction))
-        .collect();
-    let [first, second] = directions[..] else { return Ok(None) };
-    let mut tables = vec![graph.table(&format!("{}.degrees", first.name()))?];
+    let names = [Direction::Out, Direction::In]
+        .map(|direction| graph.rows(direction).map(|rows| format!("{}.degrees", rows.name())));
+    let [Some(first), Some(second)] = names else { return Ok(None) };
+    let mut tables = vec![graph.table(&first)?];
     if first != second {
-        tables.push(graph.table(&format!("{}.degrees", second.name()))?);
+        tables.push(graph.table(&second)?);
     }
     let (mut low, mut high) = (0, graph.connected());
     while low < high {
@@ -141,27 +146,4 @@ pub fn front(graph: &Graph, degree: u64) -> Result<Option<u64>> {
         if total >= degree { low = middle + 1 } else { high = middle }
     }
     Ok(Some(low))
-}
-
-impl Narrow {
-    #[inline(always)]
-    fn get(&self, vertex: u64) -> u32 {
-        if let Some(&degree) = self.front.get(vertex as usize) {
-            return degree;
-        }
-        match self.small[vertex as usize] {
-            LARGE => self.large[self.large.partition_point(|&(other, _)| other < vertex)].1,
-            small => u32::from(small),
-        }
-    }
-
-    /// The sum of a range's degrees.
-    #[inline(always)]
-    fn sum(&self, range: Range<u64>) -> u64 {
-        let small = &self.small[range.start as usize..range.end as usize];
-        if range.start >= self.front.len() as u64 && !small.contains(&LARGE) {
-            return small.iter().map(|&degree| u64::from(degree)).sum();
-        }
-        range.map(|vertex| u64::from(self.get(vertex))).sum()
-    }
 }

@@ -1,12 +1,13 @@
 //! [`Heads`]: the first neighbor of each vertex, in memory or read along. Lists are sorted and
 //! vertices ordered by degree, so it is the largest hub among the neighbors.
 
-use std::sync::atomic::Ordering::Relaxed;
-
 use outercore_graph::{Graph, format::INDEX_GROUP};
 use outercore_storage::{HugeVec, PAGE};
 
-use super::table::load_table;
+use super::{
+    list::number,
+    table::{fetch, load_range},
+};
 use crate::{
     error::Result,
     session::{OpenSection, Session},
@@ -14,13 +15,10 @@ use crate::{
 
 /// The first neighbors.
 pub struct Heads {
-    place: Place,
+    section: OpenSection,
+    /// All of them, if they are in memory.
+    loaded: Option<HugeVec<u8>>,
     width: usize,
-}
-
-enum Place {
-    Memory(HugeVec<u8>),
-    Storage(OpenSection),
 }
 
 /// The first neighbors of some vertices.
@@ -44,19 +42,14 @@ impl Heads {
         graph.connected() * u64::from(graph.manifest().neighbor_bytes) + 8
     }
 
-    /// Loads them.
-    pub(crate) fn load(session: &Session, section: &OpenSection) -> Result<Self> {
-        let width = session.graph.manifest().neighbor_bytes as usize;
-        let bytes = load_table(session, section, session.graph.connected() as usize * width)?;
-        Ok(Self { place: Place::Memory(bytes), width })
-    }
-
-    /// Leaves them on storage.
-    pub(crate) fn stored(session: &Session, section: OpenSection) -> Self {
-        Self {
-            place: Place::Storage(section),
-            width: session.graph.manifest().neighbor_bytes as usize,
-        }
+    /// Loads them, or leaves them on storage.
+    pub(crate) fn open(session: &Session, in_memory: bool) -> Result<Self> {
+        let graph = session.graph;
+        let section = session.section(&Self::section(graph));
+        let width = graph.manifest().neighbor_bytes as usize;
+        let all = 0..graph.connected() * width as u64;
+        let loaded = in_memory.then(|| load_range(session, &section, all)).transpose()?;
+        Ok(Self { section, loaded, width })
     }
 
     /// Shows the heads of every group of 64 vertices for which `wanted` says so, on all workers.
@@ -68,59 +61,31 @@ impl Heads {
         state: impl Fn(usize) -> S + Sync,
         visit: impl Fn(&mut S, u64, &SomeHeads) + Sync,
     ) -> Result<Vec<S>> {
-        let groups = session.graph.connected().div_ceil(INDEX_GROUP);
+        let (vertices, width) = (session.graph.connected(), self.width);
+        let groups = vertices.div_ceil(INDEX_GROUP);
         let block = GROUPS.min(session.buffer_bytes() as u64 / PAGE as u64);
-        let show = |state: &mut S, range: std::ops::Range<u64>, heads: &SomeHeads| {
-            range.filter(|&group| wanted(group)).for_each(|group| visit(state, group, heads));
-        };
         let results = session.workers.over(
             groups.div_ceil(block),
             1,
             |index| (index, state(index), Ok(())),
-            |(index, state, failed): &mut (usize, S, Result<()>), blocks| {
-                let range = blocks.start * block..(blocks.end * block).min(groups);
-                match &self.place {
-                    Place::Memory(bytes) => {
-                        show(state, range, &SomeHeads { first: 0, bytes, width: self.width })
-                    }
-                    Place::Storage(section) if failed.is_ok() && range.clone().any(&wanted) => {
-                        *failed = self.fetch(session, *index, section, &range, |heads| {
-                            show(state, range.clone(), heads)
-                        });
-                    }
-                    Place::Storage(_) => {}
+            |(index, state, result): &mut (usize, S, Result<()>), blocks| {
+                let groups = blocks.start * block..(blocks.end * block).min(groups);
+                let first = groups.start * INDEX_GROUP;
+                let mut show = |heads: &SomeHeads| {
+                    let wanted = groups.clone().filter(|&group| wanted(group));
+                    wanted.for_each(|group| visit(state, group, heads));
+                };
+                if let Some(bytes) = &self.loaded {
+                    show(&SomeHeads { first: 0, bytes, width });
+                } else if result.is_ok() && groups.clone().any(&wanted) {
+                    let end = (groups.end * INDEX_GROUP).min(vertices);
+                    let bytes = first * width as u64..end * width as u64;
+                    let show = |bytes: &[u8]| show(&SomeHeads { first, bytes, width });
+                    *result = fetch(session, *index, &self.section, bytes, show);
                 }
             },
         );
-        results.into_iter().map(|(_, state, failed)| failed.map(|()| state)).collect()
-    }
-
-    fn fetch(
-        &self,
-        session: &Session,
-        worker: usize,
-        section: &OpenSection,
-        groups: &std::ops::Range<u64>,
-        take: impl FnOnce(&SomeHeads),
-    ) -> Result<()> {
-        let group = INDEX_GROUP * self.width as u64;
-        // A block of fewer groups may begin inside a page: what is before it is read along.
-        let start = groups.start * group / PAGE as u64 * PAGE as u64;
-        let end = (groups.end * group).min(session.graph.connected() * self.width as u64);
-        let skipped = (groups.start * group - start) as usize;
-        session.counters.useful_bytes.fetch_add(end - groups.start * group, Relaxed);
-        session.reader(worker).fetch(
-            section,
-            start,
-            ((end - start) as usize).next_multiple_of(PAGE),
-            |bytes| {
-                take(&SomeHeads {
-                    first: groups.start * INDEX_GROUP,
-                    bytes: &bytes[skipped..],
-                    width: self.width,
-                });
-            },
-        )
+        results.into_iter().map(|(_, state, result)| result.map(|()| state)).collect()
     }
 }
 
@@ -130,9 +95,7 @@ impl SomeHeads<'_> {
     #[inline(always)]
     pub(crate) fn get(&self, vertex: u64) -> Option<u64> {
         let at = (vertex - self.first) as usize * self.width;
-        let mut number = [0; 8];
-        number[..self.width].copy_from_slice(&self.bytes[at..at + self.width]);
-        let head = u64::from_le_bytes(number);
+        let head = number(&self.bytes[at..at + self.width]);
         (head != u64::MAX >> (64 - 8 * self.width)).then_some(head)
     }
 }

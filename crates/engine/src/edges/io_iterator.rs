@@ -27,7 +27,6 @@ use super::{
     work_stealing::WorkShares,
 };
 use crate::{
-    config::IoScheduling,
     error::{self, EngineError, Result},
     session::Session,
 };
@@ -45,9 +44,9 @@ pub struct IoIterator<'a> {
 impl<'a> IoIterator<'a> {
     /// Lists of `rows`.
     pub(crate) fn new(session: &'a Session<'a>, rows: &'a Rows) -> Self {
-        let prefix = (!rows.prefix.is_empty()).then_some(&rows.prefix as &dyn ListCache);
-        let caches = prefix.into_iter().collect();
-        Self { session, rows, caches, ordered: false, within: rows.window() }
+        let any = rows.prefix.0.iter().any(|front| front.len() > 0);
+        let caches = any.then_some(&rows.prefix as &dyn ListCache).into_iter().collect();
+        Self { session, rows, caches, ordered: false, within: rows.window.clone() }
     }
 
     /// With a cache that is asked before the others.
@@ -78,71 +77,41 @@ impl<'a> IoIterator<'a> {
         state: impl Fn(usize) -> S + Sync,
         compute: impl Fn(&mut S, u64, List) + Sync,
     ) -> Result<Vec<S>> {
-        let groups = self.within.end.div_ceil(64).saturating_sub(self.within.start / 64);
         let alone = self.ordered || expected < 1 << 14;
         let workers = if alone { 1 } else { self.session.workers.count() as u64 };
-        let shares = self.shares(groups, workers, self.session.config.stealing);
+        let shares = self.shares(workers, self.session.config.stealing);
         let body = |index: usize| {
             let mut state = state(index);
-            let result = self.work((index, index), &shares, &is_active, &mut |vertex, list| {
-                compute(&mut state, vertex, list)
-            });
-            result.map(|()| state)
+            let compute = |vertex, list: List| compute(&mut state, vertex, list);
+            self.work((index, index), &shares, &is_active, compute)?;
+            Ok(state)
         };
         let results = if alone { vec![body(0)] } else { self.session.workers.map(body) };
-        self.session.counters.stolen.fetch_add(shares.stolen(), Relaxed);
+        self.session.counters.stolen.fetch_add(shares.stolen.load(Relaxed), Relaxed);
         self.session.check()?;
         error::all(results)
     }
 
-    /// Hands the list of every vertex of the range to `compute`, on the calling worker alone, in
-    /// ascending order.
-    pub(crate) fn for_each_here(self, worker: usize, compute: impl FnMut(u64, List)) -> Result<()> {
-        self.for_each_active_here(worker, |_| u64::MAX, compute)
-    }
-
-    /// The same with active vertices only; `is_active` is as in [`IoIterator::for_each`].
-    pub(crate) fn for_each_active_here(
+    /// The same on the calling worker alone, in ascending order.
+    pub(crate) fn for_each_here(
         mut self,
         worker: usize,
         is_active: impl Fn(u64) -> u64,
-        mut compute: impl FnMut(u64, List),
+        compute: impl FnMut(u64, List),
     ) -> Result<()> {
         self.ordered = true;
-        let groups = self.within.end.div_ceil(64).saturating_sub(self.within.start / 64);
-        self.work((worker, 0), &self.shares(groups, 1, false), &is_active, &mut compute)
+        self.work((worker, 0), &self.shares(1, false), is_active, compute)
     }
 
     /// Shares of the groups of the range.
-    fn shares(
-        &self,
-        groups: u64,
-        workers: u64,
-        stealing: bool,
-    ) -> WorkShares<impl Fn(u64) -> u64 + Sync> {
+    fn shares(&self, workers: u64, stealing: bool) -> WorkShares<impl Fn(u64) -> u64 + Sync> {
         let first = self.within.start / 64;
+        let groups = self.within.end.div_ceil(64).saturating_sub(first);
         let cost = move |group| self.rows.group_offset(first + group) + GROUP_COST * group;
         // Ranges are small enough to be shared out evenly, and large enough to form long runs.
         let most = if groups > 0 { (cost(groups) - cost(0)) / RANGE_COST } else { 0 };
-        WorkShares::new(
-            groups,
-            workers,
-            most.min(64 * workers).max(groups / 4096).max(workers),
-            stealing,
-            cost,
-        )
-    }
-
-    /// Those of a share's groups that have active vertices.
-    fn active(
-        &self,
-        range: Range<u64>,
-        is_active: &impl Fn(u64) -> u64,
-    ) -> impl Iterator<Item = Group> {
-        let first = self.within.start / 64;
-        (first + range.start..first + range.end)
-            .map(|group| (group, is_active(group) & self.members(group)))
-            .filter(|&(_, bits)| bits != 0)
+        let ranges = most.min(64 * workers).max(groups / 4096).max(workers);
+        WorkShares::new(groups, workers, ranges, stealing, cost)
     }
 
     /// Which of a group's vertices are in the range, as bits.
@@ -159,44 +128,31 @@ impl<'a> IoIterator<'a> {
         &self,
         (worker, share): (usize, usize),
         shares: &WorkShares<impl Fn(u64) -> u64>,
-        is_active: &impl Fn(u64) -> u64,
-        compute: &mut impl FnMut(u64, List),
+        is_active: impl Fn(u64) -> u64,
+        compute: impl FnMut(u64, List),
     ) -> Result<()> {
         let mut reader = self.session.pooled_reader(worker);
-        let (limits, scheduling) = (self.session.limits(), self.session.config.io_scheduling);
+        let limits = self.session.limits();
         let policy = MergePolicy {
             max_gap: limits.max_gap_bytes / limits.block_bytes,
             max_run: limits.max_request_bytes / limits.block_bytes,
         };
-        let (neighbors, weights) = Lane::of(self.rows, &self.caches, limits.block_bytes);
-        // Requests are made in the section whose entries are wider: the other's are no longer.
-        let lead =
-            weights.filter(|weights| weights.width() > neighbors.width()).unwrap_or(neighbors);
-        let reader = (worker, &mut *reader);
+        let worker = (worker, &mut *reader, compute);
+        let reader = ListReader::new(self.session, self.rows, &self.caches, worker, self.ordered);
         let mut worker = Worker {
             stream: self,
-            lead,
-            one_by_one: scheduling == IoScheduling::Pluglist,
-            joined: policy.max_gap + 2,
-            active: Vec::new(),
+            is_active,
+            lead: reader.lead(),
             held: Vec::new(),
-            blocks: BitmapIo::new(scheduling, policy),
-            requests: Vec::new(),
-            reader: ListReader::new(self.session, self.rows, &self.caches, reader, self.ordered),
+            blocks: BitmapIo::new(self.session.config.io_scheduling, policy),
+            reader,
             preparing: Stopwatch::default(),
         };
-        let result = worker.run(share, shares, is_active, compute);
-        let Worker { reader, preparing, .. } = worker;
-        reader.end(result.is_err());
-        self.session.counters.prepare_nanos.fetch_add(preparing.nanos, Relaxed);
+        let result = worker.run(share, shares);
+        worker.reader.end(result.is_err());
+        self.session.counters.prepare_nanos.fetch_add(worker.preparing.nanos, Relaxed);
         result
     }
-}
-
-/// A request to be: its edges, and which of the groups that want something want them.
-struct Request {
-    edges: Range<u64>,
-    groups: Range<usize>,
 }
 
 /// What it costs to look at 64 vertices and their lists, in edges: a list as much as 16, as was
@@ -212,81 +168,65 @@ const ASKED: u64 = 1 << 12;
 /// Groups of vertices whose lists are held before they are delivered.
 const HELD: usize = 1 << 10;
 
-/// Lists that are marked together: the vertices' bits, their edges, their blocks.
-type Marked = (u64, Range<u64>, Range<u64>);
+/// Lists that are marked together.
+struct Marked {
+    some: Group,
+    edges: Range<u64>,
+    blocks: Range<u64>,
+}
 
-struct Worker<'i, 'r> {
+struct Worker<'i, 'r, A, C> {
     stream: &'i IoIterator<'i>,
+    is_active: A,
+    /// Requests are made in the section whose entries are wider: the other's are no longer.
     lead: Lane<'i>,
-    /// The pluglist takes every list as a request of its own.
-    one_by_one: bool,
-    /// The most blocks in a row that are read together if the first and the last one are, whatever
-    /// else is wanted of them.
-    joined: u64,
-    /// The active vertices of a range.
-    active: Vec<Group>,
     /// Vertices whose lists a cache holds, and its place in the chain.
     held: Vec<(usize, Group)>,
     blocks: BitmapIo,
-    requests: Vec<Request>,
-    reader: ListReader<'i, 'r>,
+    reader: ListReader<'i, 'r, C>,
     preparing: Stopwatch,
 }
 
-impl Worker<'_, '_> {
-    fn run(
-        &mut self,
-        share: usize,
-        shares: &WorkShares<impl Fn(u64) -> u64>,
-        is_active: &impl Fn(u64) -> u64,
-        compute: &mut impl FnMut(u64, List),
-    ) -> Result<()> {
+impl<A: Fn(u64) -> u64, C: FnMut(u64, List)> Worker<'_, '_, A, C> {
+    fn run(&mut self, share: usize, shares: &WorkShares<impl Fn(u64) -> u64>) -> Result<()> {
         while let Some(range) = shares.take(share) {
             for first in range.clone().step_by(ASKED as usize) {
-                self.mark_active(first..(first + ASKED).min(range.end), is_active, compute)?;
+                self.mark_active(first..(first + ASKED).min(range.end))?;
             }
-            self.deliver_held(compute);
+            self.reader.deliver_held(&mut self.held);
             if self.stream.session.stopped() {
                 return Err(EngineError::Cancelled);
             }
         }
         self.preparing.start();
-        self.request(compute)?;
+        self.request()?;
         self.preparing.stop();
-        while self.reader.poll(true, compute)? {}
+        while self.reader.deliver()? {}
         Ok(())
     }
 
-    /// Asks for the active vertices of some groups, and then, by the stopwatch, marks what these
-    /// want: which are active is the author's to say.
-    fn mark_active(
-        &mut self,
-        groups: Range<u64>,
-        is_active: &impl Fn(u64) -> u64,
-        compute: &mut impl FnMut(u64, List),
-    ) -> Result<()> {
-        let mut active = std::mem::take(&mut self.active);
-        active.clear();
-        active.extend(self.stream.active(groups, is_active));
+    /// Asks for the active vertices of some groups of the range, and then, by the stopwatch, marks
+    /// what these want: which are active is the author's to say.
+    fn mark_active(&mut self, groups: Range<u64>) -> Result<()> {
+        let first = self.stream.within.start / 64;
+        let active: Vec<Group> = (first + groups.start..first + groups.end)
+            .map(|group| (group, (self.is_active)(group) & self.stream.members(group)))
+            .filter(|&(_, bits)| bits != 0)
+            .collect();
         self.preparing.start();
-        for &(group, bits) in &active {
-            let bits = self.set_held_aside((group, bits), compute);
+        for (group, bits) in active {
+            let bits = self.set_held_aside((group, bits));
             if bits != 0 {
-                self.mark((group, bits), compute)?;
+                self.mark((group, bits))?;
             }
         }
         self.preparing.stop();
-        self.active = active;
         Ok(())
     }
 
     /// Notes those of a group's active vertices whose lists a cache holds; returns the others.
     /// Lists in order come from the reader alone.
-    fn set_held_aside(
-        &mut self,
-        (group, mut bits): Group,
-        compute: &mut impl FnMut(u64, List),
-    ) -> u64 {
+    fn set_held_aside(&mut self, (group, mut bits): Group) -> u64 {
         if self.stream.ordered {
             return bits;
         }
@@ -299,117 +239,109 @@ impl Worker<'_, '_> {
         }
         if self.held.len() >= HELD {
             self.preparing.stop();
-            self.deliver_held(compute);
+            self.reader.deliver_held(&mut self.held);
             self.preparing.start();
         }
         bits
     }
 
-    fn deliver_held(&mut self, compute: &mut impl FnMut(u64, List)) {
-        self.reader.deliver_held(&self.held, compute);
-        self.held.clear();
+    /// Some lists, and the blocks that they want.
+    fn wanted(&self, some: Group, edges: Range<u64>) -> Marked {
+        Marked { some, blocks: self.lead.blocks(&edges), edges }
     }
 
     /// Marks what the active vertices of a group want. The stopwatch runs before and after.
-    fn mark(&mut self, (group, bits): Group, compute: &mut impl FnMut(u64, List)) -> Result<()> {
+    fn mark(&mut self, (group, bits): Group) -> Result<()> {
         let rows = self.stream.rows;
         let whole = rows.group(group);
         if whole.is_empty() {
             return Ok(());
         }
-        if self.one_by_one || self.reader.may_be_kept(&whole) {
-            let mut result = Ok(());
-            rows.for_lists((group, bits), |vertex, first, count| {
-                if result.is_ok() {
-                    let (one, edges) = ((group, 1 << (vertex % 64)), first..first + count);
-                    let blocks = self.lead.blocks(&edges);
-                    result = self.mark_blocks(one, edges, &blocks, compute);
-                }
-            });
-            return result;
+        // The pluglist takes every list as a request of its own.
+        if self.blocks.pluglist.is_some() || self.reader.may_be_kept(&whole) {
+            return self.mark_lists((group, bits), false);
         }
-        let blocks = self.lead.blocks(&whole);
+        let all = self.wanted((group, bits), whole);
         if bits == u64::MAX {
-            return self.mark_blocks((group, bits), whole, &blocks, compute);
+            return self.mark_blocks(all);
         }
-        if blocks.end - blocks.start <= self.joined {
-            let Some(edges) = rows.extent((group, bits)) else { return Ok(()) };
-            let blocks = self.lead.blocks(&edges);
-            return self.mark_blocks((group, bits), edges, &blocks, compute);
+        // So many blocks in a row are read together if the first and the last one are, whatever
+        // else is wanted of them.
+        if all.blocks.end - all.blocks.start > self.blocks.policy.max_gap + 2 {
+            return self.mark_lists((group, bits), true);
         }
-        self.mark_touching((group, bits), compute)
+        match rows.extent((group, bits)) {
+            Some(edges) => self.mark_blocks(self.wanted((group, bits), edges)),
+            None => Ok(()),
+        }
     }
 
-    /// Marks lists whose blocks touch together: most are shorter than a block.
-    fn mark_touching(
-        &mut self,
-        (group, bits): Group,
-        compute: &mut impl FnMut(u64, List),
-    ) -> Result<()> {
+    /// Marks lists; with `together`, those whose blocks touch at once: most are shorter than a
+    /// block.
+    fn mark_lists(&mut self, (group, bits): Group, together: bool) -> Result<()> {
         let (mut result, mut open): (_, Option<Marked>) = (Ok(()), None);
         self.stream.rows.for_lists((group, bits), |vertex, first, count| {
-            let (bit, edges) = (1 << (vertex % 64), first..first + count);
-            let blocks = self.lead.blocks(&edges);
+            let next = self.wanted((group, 1 << (vertex % 64)), first..first + count);
             match &mut open {
-                Some((bits, all, near)) if blocks.start <= near.end => {
-                    *bits |= bit;
-                    all.end = edges.end;
-                    near.end = blocks.end;
+                Some(open) if together && next.blocks.start <= open.blocks.end => {
+                    open.some.1 |= next.some.1;
+                    open.edges.end = next.edges.end;
+                    open.blocks.end = next.blocks.end;
                 }
                 _ => {
-                    if let Some((bits, edges, blocks)) = open.replace((bit, edges, blocks))
+                    if let Some(lists) = open.replace(next)
                         && result.is_ok()
                     {
-                        result = self.mark_blocks((group, bits), edges, &blocks, compute);
+                        result = self.mark_blocks(lists);
                     }
                 }
             }
         });
         result?;
-        open.map_or(Ok(()), |(bits, edges, blocks)| {
-            self.mark_blocks((group, bits), edges, &blocks, compute)
-        })
+        open.map_or(Ok(()), |lists| self.mark_blocks(lists))
     }
 
-    fn mark_blocks(
-        &mut self,
-        some: Group,
-        edges: Range<u64>,
-        blocks: &Range<u64>,
-        compute: &mut impl FnMut(u64, List),
-    ) -> Result<()> {
-        if self.blocks.add(some, blocks) {
+    fn mark_blocks(&mut self, Marked { some, edges, blocks }: Marked) -> Result<()> {
+        if self.blocks.add(some, &blocks) {
             return Ok(());
         }
-        self.request(compute)?;
-        if self.blocks.is_too_long(blocks) {
-            return self.request_long(some, edges, compute);
+        self.request()?;
+        if !self.blocks.is_too_long(&blocks) {
+            let room = self.blocks.add(some, &blocks);
+            debug_assert!(room, "what is empty has room");
+            return Ok(());
         }
-        let room = self.blocks.add(some, blocks);
-        debug_assert!(room, "what is empty has room");
+        // Longer than a window: request by request.
+        let limits = self.stream.session.limits();
+        let step = (limits.max_request_bytes - limits.block_bytes) / self.lead.width;
+        self.preparing.stop();
+        for first in edges.clone().step_by(step as usize) {
+            let part = first..(first + step).min(edges.end);
+            self.reader.request(part, std::iter::once(some))?;
+        }
+        self.preparing.start();
         Ok(())
     }
 
     /// Makes requests of everything that is wanted. The stopwatch runs before and after, and stands
     /// still while requests are submitted and lists computed.
-    fn request(&mut self, compute: &mut impl FnMut(u64, List)) -> Result<()> {
-        self.plan();
+    fn request(&mut self) -> Result<()> {
+        let requests = self.plan();
         self.preparing.stop();
-        for Request { edges, groups } in self.requests.drain(..) {
-            let groups = self.blocks.groups()[groups].iter().copied();
-            self.reader.request(edges, groups, compute)?;
+        for (edges, groups) in requests {
+            self.reader.request(edges, self.blocks.groups[groups].iter().copied())?;
         }
         self.blocks.clear();
         self.preparing.start();
         Ok(())
     }
 
-    /// Turns what is wanted into requests.
-    fn plan(&mut self) {
-        let rows = self.stream.rows;
-        let (block, width) = (self.stream.session.limits().block_bytes, self.lead.width());
-        self.blocks.sort();
-        let (mut from, mut done, mut at) = (0, 0, 0);
+    /// Turns what is wanted into requests: the edges of each, and which of the groups that want
+    /// something want them.
+    fn plan(&self) -> Vec<(Range<u64>, Range<usize>)> {
+        let (rows, groups) = (self.stream.rows, &self.blocks.groups);
+        let (block, width) = (self.stream.session.limits().block_bytes, self.lead.width);
+        let (mut requests, mut from, mut done, mut at) = (Vec::new(), 0, 0, 0);
         while let Some(run) = self.blocks.next(from) {
             let first = done.max((run.start * block).div_ceil(width));
             let end = (run.end * block / width).min(rows.edges());
@@ -418,31 +350,11 @@ impl Worker<'_, '_> {
             let cut = self.blocks.has(run.end) && end < rows.edges();
             from = if cut { end * width / block } else { run.end };
             done = end;
-            let groups = self.blocks.groups();
             at += groups[at..].partition_point(|&(group, _)| rows.group_offset(group + 1) <= first);
             let until =
                 at + groups[at..].partition_point(|&(group, _)| rows.group_offset(group) < end);
-            self.requests.push(Request { edges: first..end, groups: at..until });
+            requests.push((first..end, at..until));
         }
-    }
-
-    /// Requests lists that are longer than a window, request by request.
-    fn request_long(
-        &mut self,
-        some: Group,
-        edges: Range<u64>,
-        compute: &mut impl FnMut(u64, List),
-    ) -> Result<()> {
-        let limits = self.stream.session.limits();
-        let step = (limits.max_request_bytes - limits.block_bytes) / self.lead.width();
-        let mut first = edges.start;
-        self.preparing.stop();
-        while first < edges.end {
-            let end = (first + step).min(edges.end);
-            self.reader.request(first..end, std::iter::once(some), compute)?;
-            first = end;
-        }
-        self.preparing.start();
-        Ok(())
+        requests
     }
 }

@@ -3,7 +3,8 @@
 /// A vertex's list, or a piece of it.
 #[derive(Clone, Copy)]
 pub struct List<'a> {
-    pub(super) neighbors: &'a [u8],
+    /// The neighbors as they are stored.
+    pub neighbors: &'a [u8],
     pub(super) weights: &'a [u8],
     pub(super) width: usize,
     pub(super) weight_width: usize,
@@ -13,11 +14,6 @@ impl<'a> List<'a> {
     /// A list of such bytes, `width` for each neighbor, without weights.
     pub(crate) fn of(neighbors: &'a [u8], width: usize) -> Self {
         Self { neighbors, weights: &[], width, weight_width: 0 }
-    }
-
-    /// The neighbors as they are stored.
-    pub(crate) fn bytes(&self) -> &'a [u8] {
-        self.neighbors
     }
 
     /// `count` of the neighbors, from number `first` on.
@@ -64,8 +60,9 @@ impl<'a> List<'a> {
     }
 }
 
+/// A little-endian number of up to eight bytes.
 #[inline(always)]
-fn number(bytes: &[u8]) -> u64 {
+pub(super) fn number(bytes: &[u8]) -> u64 {
     match *bytes {
         [a, b, c] => u64::from(a) | u64::from(b) << 8 | u64::from(c) << 16,
         [a, b] => u64::from(a) | u64::from(b) << 8,

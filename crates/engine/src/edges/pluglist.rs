@@ -19,18 +19,14 @@ impl Pluglist {
         self.0.clear();
     }
 
-    /// Adds the blocks of a list. `false`: there is no room.
+    /// Adds the blocks of a list, in their order. `false`: there is no room.
     pub(crate) fn add(&mut self, blocks: &Range<u64>) -> bool {
         let fits = self.0.len() < PLUG;
         if fits {
-            self.0.push(blocks.clone());
+            let at = self.0.partition_point(|other| other.start <= blocks.start);
+            self.0.insert(at, blocks.clone());
         }
         fits
-    }
-
-    /// Sorts the batch, before [`Pluglist::next`].
-    pub(crate) fn sort(&mut self) {
-        self.0.sort_unstable_by_key(|range| range.start);
     }
 
     /// The blocks of the next request, from block `from` on.

@@ -19,24 +19,17 @@ pub type Group = (u64, u64);
 pub struct RowIndex {
     /// The degree of each vertex of the window.
     pub degrees: Degrees,
-    offsets: HugeVec<u64>,
-    window: Range<u64>,
+    /// Edges before each group of the window, and before its end.
+    pub offsets: HugeVec<u64>,
+    /// The vertices whose degrees are in memory; the first one begins a group.
+    pub window: Range<u64>,
 }
 
 impl RowIndex {
     /// That of no vertex.
     pub(crate) fn none() -> Result<Self> {
-        Ok(Self::new(Degrees::none()?, HugeVec::zeroed(1, HugePages::Off)?, 0..0))
-    }
-
-    /// That of the vertices of `window`, which begins a group; one offset more than groups.
-    pub(crate) fn new(degrees: Degrees, offsets: HugeVec<u64>, window: Range<u64>) -> Self {
-        Self { degrees, offsets, window }
-    }
-
-    /// The vertices whose degrees are in memory.
-    pub(crate) fn window(&self) -> Range<u64> {
-        self.window.clone()
+        let degrees = Degrees::Wide(0, HugeVec::zeroed(0, HugePages::Off)?);
+        Ok(Self { degrees, offsets: HugeVec::zeroed(1, HugePages::Off)?, window: 0..0 })
     }
 
     /// The degree of a vertex of the window.

@@ -2,12 +2,13 @@
 
 use std::ops::{Deref, Range};
 
-use outercore_graph::{Direction, Graph, format::INDEX_GROUP};
+use outercore_graph::{Graph, format::INDEX_GROUP};
 use outercore_storage::PAGE;
 
 use super::{
     cache::prefix::{Prefix, PrefixCache},
     degrees::Degrees,
+    list::number,
     row_index::RowIndex,
     table::load_range,
 };
@@ -19,14 +20,14 @@ use crate::{
 /// The rows of one direction.
 pub struct Rows {
     index: RowIndex,
-    /// Degrees and index on storage, where the window slides.
-    tables: Option<[OpenSection; 2]>,
+    /// Degrees and index on storage.
+    tables: [OpenSection; 2],
     /// Bytes of a neighbor.
     pub width: usize,
     /// Bytes of a weight; 0: not read.
     pub weight_width: usize,
-    pub(super) adjacency: OpenSection,
-    pub(super) weights: Option<OpenSection>,
+    /// The neighbors, and the weights if they are read.
+    pub(super) lists: Vec<OpenSection>,
     /// Lists that stay in memory.
     pub(super) prefix: Prefix,
 }
@@ -41,29 +42,15 @@ impl Deref for Rows {
 }
 
 impl Rows {
-    /// The sections that must be opened for these rows, in this order; the last one only with
-    /// weights.
-    pub(crate) fn sections(direction: Direction, weights: bool) -> Vec<String> {
-        Self::sections_of(direction.name(), weights)
-    }
-
-    /// The same for lists whose names begin with `prefix`.
-    pub(crate) fn sections_of(prefix: &str, weights: bool) -> Vec<String> {
-        let parts: &[&str] = if weights {
-            &["degrees", "index", "adjacency", "weights"]
-        } else {
-            &["degrees", "index", "adjacency"]
-        };
+    /// The sections that must be opened for lists whose names begin with `prefix`, in this order;
+    /// the last one only with weights.
+    pub(crate) fn sections(prefix: &str, weights: bool) -> Vec<String> {
+        let parts = &["degrees", "index", "adjacency", "weights"][..3 + usize::from(weights)];
         parts.iter().map(|part| format!("{prefix}.{part}")).collect()
     }
 
-    /// Bytes of memory beside caches and checksums.
-    pub(crate) fn index_bytes(graph: &Graph) -> u64 {
-        graph.connected() * 4 + graph.connected() / INDEX_GROUP * 8 + 16
-    }
-
     /// Bytes of memory beside caches and checksums of rows whose window has `vertices`.
-    pub(crate) fn window_bytes(vertices: u64) -> u64 {
+    pub(crate) fn index_bytes(vertices: u64) -> u64 {
         vertices * 4 + vertices / INDEX_GROUP * 8 + 16
     }
 
@@ -72,7 +59,6 @@ impl Rows {
     pub(crate) fn load(session: &Session, sections: Vec<OpenSection>, cache: u64) -> Result<Self> {
         let mut rows = Self::sliding(session, sections, cache)?;
         rows.slide(session, 0..session.graph.connected())?;
-        rows.tables = None;
         Ok(rows)
     }
 
@@ -83,80 +69,62 @@ impl Rows {
         cache: u64,
     ) -> Result<Self> {
         let mut rows = Self::sliding(session, sections, cache)?;
-        let [degrees, index] = rows.tables.take().expect("just made");
-        let vertices = session.graph.connected();
-        let degrees = Degrees::narrow(session, &degrees)?;
-        let offsets = load_range(session, &index, 0..vertices.div_ceil(INDEX_GROUP) + 1)?;
-        rows.index = RowIndex::new(degrees, offsets, 0..vertices);
+        let degrees = Degrees::narrow(session, &rows.tables[0])?;
+        rows.set_index(session, degrees, 0..session.graph.connected())?;
         Ok(rows)
     }
 
     /// Rows whose window is empty, to be slid. `cache` is as in [`Rows::load`].
     pub(crate) fn sliding(
         session: &Session,
-        sections: Vec<OpenSection>,
+        mut sections: Vec<OpenSection>,
         cache: u64,
     ) -> Result<Self> {
-        let mut sections = sections.into_iter();
-        let mut next = || {
-            sections
-                .next()
-                .ok_or_else(|| EngineError::Usage("the rows' sections were not opened".to_owned()))
-        };
-        let (degrees, index, adjacency) = (next()?, next()?, next()?);
-        let weights = next().ok();
+        if sections.len() < 3 {
+            return Err(EngineError::Usage("the rows' sections were not opened".to_owned()));
+        }
+        let lists = sections.split_off(2);
         let manifest = session.graph.manifest();
-        let huge = session.config.huge_pages;
-        let total = adjacency.bytes + weights.as_ref().map_or(0, |weights| weights.bytes);
-        let share = |section: &OpenSection, width: u64| -> Result<PrefixCache> {
+        let widths = [manifest.neighbor_bytes, manifest.weight_bytes];
+        let total: u64 = lists.iter().map(|list| list.bytes).sum();
+        let front = |(list, width): (&OpenSection, _)| {
             let bytes =
-                (u128::from(cache) * u128::from(section.bytes) / u128::from(total.max(1))) as u64;
-            PrefixCache::new(
-                (bytes / PrefixCache::PAGE_COST).min(section.pages()),
-                width,
-                huge.for_streams(),
-            )
-        };
-        let (width, weight_width) = (manifest.neighbor_bytes, manifest.weight_bytes);
-        let prefix = Prefix {
-            neighbors: share(&adjacency, width.into())?,
-            weights: weights
-                .as_ref()
-                .map(|weights| share(weights, weight_width.into()))
-                .transpose()?,
+                (u128::from(cache) * u128::from(list.bytes) / u128::from(total.max(1))) as u64;
+            let pages = (bytes / PrefixCache::PAGE_COST).min(list.pages());
+            PrefixCache::new(pages, u64::from(width), session.config.huge_pages.for_streams())
         };
         Ok(Self {
             index: RowIndex::none()?,
-            tables: Some([degrees, index]),
-            width: width as usize,
-            weight_width: if weights.is_some() { weight_width as usize } else { 0 },
-            adjacency,
-            weights,
-            prefix,
+            tables: sections.try_into().ok().expect("what was split off leaves two"),
+            width: widths[0] as usize,
+            weight_width: if lists.len() > 1 { widths[1] as usize } else { 0 },
+            prefix: Prefix(lists.iter().zip(widths).map(front).collect::<Result<_>>()?),
+            lists,
         })
     }
 
     /// Brings degrees and index of `window` into memory, in the place of those before; it begins a
     /// group of 64.
-    ///
-    /// # Panics
-    /// If these rows do not slide.
     pub(crate) fn slide(&mut self, session: &Session, window: Range<u64>) -> Result<()> {
-        let [degrees, index] = self.tables.as_ref().expect("only rows that slide are slid");
         assert_eq!(window.start % INDEX_GROUP, 0, "a window begins a group");
-        let groups = window.start / INDEX_GROUP..window.end.div_ceil(INDEX_GROUP) + 1;
         // What is no longer needed goes first: the old window and the new one are never in memory
         // together.
         self.index = RowIndex::none()?;
-        let degrees = Degrees::Wide(window.start, load_range(session, degrees, window.clone())?);
-        let offsets = load_range(session, index, groups)?;
-        self.index = RowIndex::new(degrees, offsets, window);
+        let degrees = load_range(session, &self.tables[0], window.clone())?;
+        self.set_index(session, Degrees::Wide(window.start, degrees), window)
+    }
+
+    /// Loads the index of `window`, which has these degrees.
+    fn set_index(&mut self, session: &Session, degrees: Degrees, window: Range<u64>) -> Result<()> {
+        let groups = window.start / INDEX_GROUP..window.end.div_ceil(INDEX_GROUP) + 1;
+        let offsets = load_range(session, &self.tables[1], groups)?;
+        self.index = RowIndex { degrees, offsets, window };
         Ok(())
     }
 
     /// Bytes of the lists that stay in memory once they have been read.
     pub(crate) fn held_bytes(&self) -> u64 {
-        self.prefix.neighbors.len() * PAGE as u64
+        self.prefix.0[0].len() * PAGE as u64
     }
 }
 
@@ -166,10 +134,6 @@ pub(crate) fn mean_weight(graph: &Graph) -> Result<f64> {
     let width = graph.manifest().weight_bytes as usize;
     let len = weights.section.bytes.min(1 << 16) as usize / width * width;
     let bytes = weights.read(0, len)?;
-    let weights = bytes.chunks_exact(width).map(|weight| {
-        let mut bits = [0; 8];
-        bits[..width].copy_from_slice(weight);
-        graph.weights().value(u64::from_le_bytes(bits))
-    });
+    let weights = bytes.chunks_exact(width).map(|weight| graph.weights().value(number(weight)));
     Ok(weights.sum::<f64>() / (len / width).max(1) as f64)
 }

@@ -13,21 +13,9 @@ use crate::{
     session::{OpenSection, Session},
 };
 
-/// Reads a section of little-endian numbers into memory, in parallel and verified.
-pub(crate) fn load_table<T: Pod + bytemuck::Pod>(
-    session: &Session,
-    section: &OpenSection,
-    len: usize,
-) -> Result<HugeVec<T>> {
-    load_range(session, section, 0..len as u64)
-}
-
-/// A part of a table on its way: where in the section it begins, and its memory.
-type Part<'t> = (u64, &'t mut [u8]);
-
 /// Reads entries `range` of a section of little-endian numbers into memory, in parallel and
 /// verified.
-pub(crate) fn load_range<T: Pod + bytemuck::Pod>(
+pub(crate) fn load_range<T: Pod + bytemuck::Pod + Send>(
     session: &Session,
     section: &OpenSection,
     range: Range<u64>,
@@ -39,18 +27,15 @@ pub(crate) fn load_range<T: Pod + bytemuck::Pod>(
     }
     let mut table: HugeVec<T> =
         HugeVec::zeroed((range.end - range.start) as usize, session.config.huge_pages)?;
-    let parts =
-        cut(bytemuck::cast_slice_mut(&mut table), range.start * size, session.buffer_bytes());
+    let parts: Vec<_> = cut(session, range.start, &mut table).map(Mutex::new).collect();
     let results = session.workers.over(
         parts.len() as u64,
         1,
-        |index| (index, Ok(())),
-        |(worker, result): &mut (usize, Result<()>), range| {
-            for part in range {
-                let mut part = parts[part as usize].lock().expect("each part has one worker");
-                if result.is_ok() {
-                    *result = load_part(session, *worker, section, &mut part);
-                }
+        |worker| (worker, Ok(())),
+        |(worker, result): &mut (usize, Result<()>), at| {
+            let mut part = parts[at.start as usize].lock().expect("each part has one worker");
+            if result.is_ok() {
+                *result = load_here(session, *worker, section, part.0, part.1);
             }
         },
     );
@@ -66,42 +51,42 @@ pub(crate) fn load_here<T: Pod + bytemuck::Pod>(
     first: u64,
     into: &mut [T],
 ) -> Result<()> {
-    let offset = first * size_of::<T>() as u64;
-    let parts = cut(bytemuck::cast_slice_mut(into), offset, session.buffer_bytes());
-    parts.into_iter().try_for_each(|part| {
-        let mut part = part.into_inner().expect("no holder panics");
-        load_part(session, worker, section, &mut part)
+    cut(session, first, into).try_for_each(|(first, part)| {
+        session.check()?;
+        let (start, bytes) = (first * size_of::<T>() as u64, bytemuck::cast_slice_mut(part));
+        let range = start..start + bytes.len() as u64;
+        fetch(session, worker, section, range, |content| bytes.copy_from_slice(content))
     })
 }
 
-/// Cuts the bytes from `offset` on into parts, each of which is at most a buffer of whole pages;
-/// all but the first begin a page.
-fn cut(mut bytes: &mut [u8], mut offset: u64, buffer: usize) -> Vec<Mutex<Part<'_>>> {
-    let mut parts = Vec::new();
-    while !bytes.is_empty() {
-        let lead = (offset % PAGE as u64) as usize;
-        let (part, rest) = bytes.split_at_mut((buffer / PAGE * PAGE - lead).min(bytes.len()));
-        let len = part.len() as u64;
-        parts.push(Mutex::new((offset, part)));
-        (bytes, offset) = (rest, offset + len);
-    }
-    parts
+/// Cuts a table's entries from `first` on into parts, each of which is at most a buffer of whole
+/// pages; all but the first begin a page.
+fn cut<'t, T>(
+    session: &Session,
+    mut first: u64,
+    mut entries: &'t mut [T],
+) -> impl Iterator<Item = (u64, &'t mut [T])> {
+    let (page, most) = (PAGE / size_of::<T>(), session.buffer_bytes() / PAGE);
+    std::iter::from_fn(move || {
+        let len = (page * most - first as usize % page).min(entries.len());
+        let part = (first, entries.split_off_mut(..len).filter(|part| !part.is_empty())?);
+        first += len as u64;
+        Some(part)
+    })
 }
 
-/// One part: through a buffer, because a table's ends are not whole pages.
-fn load_part(
+/// Reads some bytes of a section, at most a buffer of whole pages, verified, on this worker, and
+/// shows them to `take`: through a buffer, because their ends are not whole pages.
+pub(super) fn fetch(
     session: &Session,
     worker: usize,
     section: &OpenSection,
-    part: &mut Part,
+    Range { start, end }: Range<u64>,
+    take: impl FnOnce(&[u8]),
 ) -> Result<()> {
-    session.check()?;
-    let mut reader = session.reader(worker);
-    let (offset, bytes) = part;
-    let lead = (*offset % PAGE as u64) as usize;
-    let (first, len) = (*offset - lead as u64, (lead + bytes.len()).next_multiple_of(PAGE));
-    session.counters.useful_bytes.fetch_add(bytes.len() as u64, Relaxed);
-    reader.fetch(section, first, len, |content| {
-        bytes.copy_from_slice(&content[lead..lead + bytes.len()])
-    })
+    session.counters.useful_bytes.fetch_add(end - start, Relaxed);
+    let first = start / PAGE as u64 * PAGE as u64;
+    let (lead, until) = ((start - first) as usize, (end - first) as usize);
+    let take = |content: &[u8]| take(&content[lead..until]);
+    session.reader(worker).fetch(section, first, until.next_multiple_of(PAGE), take)
 }

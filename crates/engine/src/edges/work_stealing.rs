@@ -16,17 +16,18 @@ pub struct WorkShares<C> {
     ranges: u64,
     cost: C,
     stealing: bool,
-    stolen: AtomicU64,
+    /// Ranges that were taken from others.
+    pub stolen: AtomicU64,
 }
 
 impl<C: Fn(u64) -> u64> WorkShares<C> {
     /// `len` things in a row for so many workers, in so many ranges; some may be empty.
     pub(crate) fn new(len: u64, workers: u64, ranges: u64, stealing: bool, cost: C) -> Self {
-        let taken = (0..workers.max(1)).map(|_| AtomicU64::new(0)).collect();
+        let taken = (0..workers).map(|_| AtomicU64::new(0)).collect();
         Self {
             taken,
             len,
-            ranges: if len > 0 { ranges.max(1) } else { 0 },
+            ranges: if len > 0 { ranges } else { 0 },
             cost,
             stealing,
             stolen: AtomicU64::new(0),
@@ -38,13 +39,10 @@ impl<C: Fn(u64) -> u64> WorkShares<C> {
         if let Some(range) = self.from(worker) {
             return Some(range);
         }
-        if !self.stealing {
-            return None;
-        }
         loop {
             let (left, victim) =
                 (0..self.taken.len()).map(|share| (self.left(share), share)).max()?;
-            if left == 0 {
+            if left == 0 || !self.stealing {
                 return None;
             }
             if let Some(range) = self.from(victim) {
@@ -63,44 +61,26 @@ impl<C: Fn(u64) -> u64> WorkShares<C> {
     }
 
     fn from(&self, share: usize) -> Option<Range<u64>> {
-        if self.left(share) == 0 {
-            return None;
-        }
-        let range =
-            self.taken[share].fetch_add(1, Relaxed) * self.taken.len() as u64 + share as u64;
+        let taken = self.taken[share].fetch_add(1, Relaxed);
+        let range = taken * self.taken.len() as u64 + share as u64;
         (range < self.ranges).then(|| self.bound(range)..self.bound(range + 1))
     }
 
-    /// Where a range begins.
+    /// Where a range begins: at the first thing before which all cost at least its share.
     fn bound(&self, range: u64) -> u64 {
         let (before, all) = ((self.cost)(0), (self.cost)(self.len));
-        match range {
-            0 => 0,
-            range if range >= self.ranges => self.len,
-            range => first_from(
-                self.len,
-                &self.cost,
-                before
-                    + (u128::from(all - before) * u128::from(range) / u128::from(self.ranges))
-                        as u64,
-            ),
+        let share = u128::from(all - before) * u128::from(range) / u128::from(self.ranges);
+        let (mut low, mut high) = if range < self.ranges { (0, self.len) } else { (self.len, 0) };
+        while low < high {
+            let middle = low.midpoint(high);
+            if (self.cost)(middle) < before + share as u64 {
+                low = middle + 1
+            } else {
+                high = middle
+            }
         }
+        low
     }
-
-    /// Ranges that were taken from others.
-    pub(crate) fn stolen(&self) -> u64 {
-        self.stolen.load(Relaxed)
-    }
-}
-
-/// The first of so many things before which they cost at least so much.
-fn first_from(len: u64, cost: impl Fn(u64) -> u64, least: u64) -> u64 {
-    let (mut low, mut high) = (0, len);
-    while low < high {
-        let middle = low + (high - low) / 2;
-        if cost(middle) < least { low = middle + 1 } else { high = middle }
-    }
-    low
 }
 
 #[cfg(test)]
@@ -117,7 +97,7 @@ mod tests {
                 let mut taken: Vec<u64> = std::iter::from_fn(|| all.take(0)).flatten().collect();
                 taken.sort_unstable();
                 assert_eq!(taken, (0..len).collect::<Vec<_>>());
-                assert_eq!(all.stolen() > 0, workers > 1 && len > 0 && ranges > 1);
+                assert_eq!(all.stolen.load(Relaxed) > 0, workers > 1 && len > 0 && ranges > 1);
                 let own = WorkShares::new(len, workers, ranges, false, cost);
                 let mut taken: Vec<Range<u64>> = (0..workers as usize)
                     .flat_map(|worker| std::iter::from_fn(|| own.take(worker)).collect::<Vec<_>>())
@@ -127,7 +107,7 @@ mod tests {
                     taken.into_iter().flatten().collect::<Vec<_>>(),
                     (0..len).collect::<Vec<_>>()
                 );
-                assert_eq!(own.stolen(), 0);
+                assert_eq!(own.stolen.load(Relaxed), 0);
             }
         }
     }

@@ -144,7 +144,7 @@ impl<P: VertexProgram> Run<'_, P> {
         let Edges::Grid(grid) = &self.edges else { return None };
         let (sending, grid) = (&self.sending, &grid.index);
         // Between windows of signals, sums go to scratch and come back.
-        let sums = grid.vertices_len() * size_of::<P::Message>() as u64;
+        let sums = grid.vertices * size_of::<P::Message>() as u64;
         let between = Scan {
             bytes: 2 * sums * (self.windows.len() as u64 - 1),
             all_send: sending.count() == sending.len(),

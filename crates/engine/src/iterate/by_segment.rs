@@ -100,7 +100,7 @@ impl<M: Monoid> Resident<M> {
             let predicted = match way {
                 (Some(rows), Some(grid)) => {
                     let count = sending.count();
-                    let scan = Scan { all_send: count == sending.len(), ..grid.a_scan() };
+                    let scan = Scan { all_send: count == sending.len(), ..grid.a_scan };
                     let lists = (rows, count, edges, COMBINED);
                     Some(io_scheduling::predict::<M>(session, scan, lists))
                 }

@@ -72,7 +72,7 @@ impl EdgePath {
 
     /// The sections of the lists.
     pub(crate) fn list_sections(&self) -> Vec<String> {
-        self.lists.map_or(Vec::new(), |lists| Rows::sections(lists, self.weights))
+        self.lists.map_or(Vec::new(), |lists| Rows::sections(lists.name(), self.weights))
     }
 
     /// The sections that have edges.

@@ -77,7 +77,8 @@ impl<P: VertexProgram> Run<'_, P> {
             order: self.pass.order(&grid.index, self.session.workers.count()),
             next: AtomicUsize::new(0),
         };
-        let cache = grid.sub_blocks.as_ref().map(|chunks| chunks as &dyn ChunkCache);
+        let hits = &self.session.counters.sub_block_hits;
+        let cache = grid.sub_blocks.as_ref().map(|chunks| (chunks as &dyn ChunkCache, hits));
         self.each_worker(|index, workspace| {
             let mut reader = self.session.reader(index);
             let stream = ChunkStream::new(self.session, &grid.words, &mut reader, cache);

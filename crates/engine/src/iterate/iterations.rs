@@ -63,7 +63,7 @@ impl<P: VertexProgram> Iterations<P> {
         let workspace = Workspace::<P>::bytes(INTERVAL as usize);
         planner.in_turn("intervals at hand", config.threads as u64 * workspace);
         let indexes = paths.iter().filter(|path| path.lists.is_some()).count();
-        planner.in_turn("row index", indexes as u64 * Rows::index_bytes(graph));
+        planner.in_turn("row index", indexes as u64 * Rows::index_bytes(graph.connected()));
         planner.in_turn("degrees", (paths.len() - indexes) as u64 * vertices * 4);
         planner.edges_in_turn(paths.iter().flat_map(EdgePath::edges).collect());
         planner.scans(scans);

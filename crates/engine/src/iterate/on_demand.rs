@@ -59,7 +59,7 @@ impl Role {
 
     /// Names of the sections.
     pub(crate) fn sections(self) -> Vec<String> {
-        Rows::sections_of(self.prefix(), false)
+        Rows::sections(self.prefix(), false)
     }
 
     /// Bytes that they take beside what every run by interval has.

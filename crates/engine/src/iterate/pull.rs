@@ -20,7 +20,8 @@ impl<P: VertexProgram> Run<'_, P> {
             let mut touched = self.resume(interval, workspace)?;
             let (first, total) = (range.start, workspace.sums().total);
             let lists = IoIterator::new(self.session, rows).within(range);
-            lists.for_each_here(worker, |vertex, list| {
+            let all = |_| u64::MAX;
+            lists.for_each_here(worker, all, |vertex, list| {
                 let sum = &mut total[(vertex - first) as usize];
                 let sends = |&(neighbor, _): &(u64, u64)| {
                     window.contains(&neighbor) && self.sending.contains(neighbor)

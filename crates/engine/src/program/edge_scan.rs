@@ -43,9 +43,9 @@ impl Resource for EdgeScan {
         let names = if graph.has_whole_grid() {
             vec!["grid.words".to_owned()]
         } else {
-            let window = Rows::window_bytes(WINDOW.min(graph.connected()));
+            let window = Rows::index_bytes(WINDOW.min(graph.connected()));
             planner.memory("lists of all edges", [0, window]);
-            Rows::sections(Direction::Out, false)
+            Rows::sections("out", false)
         };
         let edges = names[names.len() - 1].clone();
         match self {
@@ -72,7 +72,7 @@ impl Edges {
     /// Bytes that are read for all of them.
     pub fn bytes(&self, graph: &Graph) -> u64 {
         match self {
-            Self::Grid(grid) => grid.a_scan().bytes,
+            Self::Grid(grid) => grid.a_scan.bytes,
             Self::Lists(_) => graph.manifest().arcs * u64::from(graph.manifest().neighbor_bytes),
         }
     }
@@ -136,7 +136,7 @@ impl SomeEdges {
 
     fn sections(graph: &Graph) -> Vec<String> {
         let directions = if graph.directed() { &["out", "in"][..] } else { &["out"] };
-        let lists = directions.iter().flat_map(|name| Rows::sections_of(name, false));
+        let lists = directions.iter().flat_map(|name| Rows::sections(name, false));
         lists.chain([Heads::section(graph)]).collect()
     }
 
@@ -157,7 +157,7 @@ impl SomeEdges {
                 }
             }
         };
-        let heads = Heads::stored(session, session.section(&Heads::section(session.graph)));
+        let heads = Heads::open(session, false)?;
         heads.for_each_group(session, |_| true, |_| (), show).map(drop)
     }
 

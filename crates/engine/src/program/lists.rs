@@ -68,7 +68,7 @@ impl Lists {
         cache: u64,
         external: bool,
     ) -> Result<Side> {
-        let sections = session.sections(&Rows::sections(direction, self.weighted));
+        let sections = session.sections(&Rows::sections(direction.name(), self.weighted));
         Ok(match (external, self.slides) {
             (false, _) => Side::Whole(Rows::load(session, sections, cache)?),
             (true, false) => Side::Whole(Rows::load_narrow(session, sections, cache)?),
@@ -82,9 +82,9 @@ impl Resource for Lists {
 
     fn declare(&self, planner: &mut Planner) -> Result<()> {
         let graph = planner.job().graph;
-        let (vertices, whole) = (graph.connected(), Rows::index_bytes(graph));
+        let (vertices, whole) = (graph.connected(), Rows::index_bytes(graph.connected()));
         let external = if self.slides {
-            Rows::window_bytes(WINDOW).min(whole)
+            Rows::index_bytes(WINDOW).min(whole)
         } else {
             Degrees::narrow_bytes(graph)? + vertices / INDEX_GROUP * 8 + 16
         };
@@ -99,7 +99,7 @@ impl Resource for Lists {
         for (at, direction) in directions.into_iter().enumerate() {
             let name = if at == 0 { "row index" } else { "incoming index" };
             planner.memory(name, [whole, external]);
-            let sections = Rows::sections(direction, self.weighted);
+            let sections = Rows::sections(direction.name(), self.weighted);
             sections[2..].iter().for_each(|section| planner.edges(section.clone()));
             names.extend(sections);
         }
@@ -119,12 +119,8 @@ impl Resource for Lists {
         let external = decision.is_external();
         let side = |direction| Ok((direction, self.side(session, direction, cache, external)?));
         let sides = directions.into_iter().map(side).collect::<Result<_>>()?;
-        let heads = self.heads.then(|| session.section(&Heads::section(graph)));
-        let heads = heads.map(|section| match external {
-            false => Heads::load(session, &section),
-            true => Ok(Heads::stored(session, section)),
-        });
-        Ok(OpenLists { sides, heads: heads.transpose()? })
+        let heads = self.heads.then(|| Heads::open(session, !external)).transpose()?;
+        Ok(OpenLists { sides, heads })
     }
 }
 
@@ -164,7 +160,7 @@ impl OpenLists {
                 Side::Sliding(rows) => rows.get_mut().unwrap_or_else(PoisonError::into_inner),
             };
             let total = session.graph.connected();
-            if vertex < total && !rows.window().contains(&vertex) {
+            if vertex < total && !rows.window.contains(&vertex) {
                 let first = vertex / WINDOW * WINDOW;
                 rows.slide(session, first..(first + WINDOW).min(total))?;
             }
@@ -293,7 +289,7 @@ impl<'l> Along<'l> {
         self.sides.iter().try_for_each(|(_, side)| {
             side.for_each_window(self.session, &self.vertices, &wanted, |rows, window| {
                 let lists = IoIterator::new(self.session, rows).within(window);
-                lists.for_each_active_here(worker, &wanted, &mut visit)
+                lists.for_each_here(worker, &wanted, &mut visit)
             })
         })
     }
@@ -318,7 +314,7 @@ impl Side {
             let part = window.start.max(vertices.start)..window.end.min(vertices.end);
             let groups = part.start / INDEX_GROUP..part.end.div_ceil(INDEX_GROUP);
             if groups.into_iter().any(|group| wanted(group) != 0) {
-                if rows.window() != window {
+                if rows.window != window {
                     rows.slide(session, window)?;
                 }
                 show(&rows, part)?;

@@ -201,7 +201,7 @@ impl OpenNeighborhoods {
         // A list without repetitions has at most as many smaller neighbors as there are smaller
         // vertices.
         let few = self.smaller && session.graph.manifest().simple;
-        let end = index[0].window().end.min(first + self.entries / SHARE);
+        let end = index[0].window.end.min(first + self.entries / SHARE);
         let (mut count, mut used) = (0, 0);
         for vertex in first..end {
             let degrees = index.iter().map(|index| u64::from(index.degree(vertex)));
@@ -229,8 +229,8 @@ impl OpenNeighborhoods {
     /// Bytes of memory of index and batch.
     pub fn bytes(&mut self, session: &Session) -> Result<u64> {
         let indexes = self.lists.indexes_at(session, u64::MAX).map(|index| {
-            let window = index?.window();
-            Ok(Rows::window_bytes(window.end - window.start))
+            let window = &index?.window;
+            Ok(Rows::index_bytes(window.end - window.start))
         });
         Ok(indexes.sum::<Result<u64>>()? + Neighborhoods::bytes(session.graph, self.entries))
     }

@@ -5,7 +5,7 @@
 //! - `pinned_chunks`: chunks of the grid that stay from their first reading on; `sub_block_buffer`:
 //!   those with the most active edges, from one pass to the next.
 
-use std::{ops::Range, sync::atomic::AtomicU64};
+use std::sync::atomic::AtomicU64;
 
 use super::{
     list::List,
@@ -17,20 +17,10 @@ pub(crate) mod pinned_chunks;
 pub(crate) mod prefix;
 pub(crate) mod sub_block_buffer;
 
-/// A section of the rows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Section {
-    /// The neighbors.
-    Neighbors,
-    /// Their weights.
-    Weights,
-}
-
 /// Lists in memory, before the device. Several caches form a chain: the first one that holds a list
 /// shows it, and what none holds is read.
 ///
-/// A cache keeps whole lists, or pages of a section. One of pages is also asked for the pages of
-/// lists that must come in order.
+/// Pages of the rows are kept by the rows themselves, for lists that must come in order too.
 pub trait ListCache: Sync {
     /// Of a group's vertices, those whose whole lists are here, as bits. Vertices without edges may
     /// be among them.
@@ -55,17 +45,4 @@ pub trait ListCache: Sync {
 
     /// Offers the whole list of a vertex, which a worker has read.
     fn offer(&self, _worker: usize, _vertex: u64, _list: List) {}
-
-    /// Pages of a section before this one are worth keeping: they are read whole.
-    fn kept_pages(&self, _section: Section) -> u64 {
-        0
-    }
-
-    /// Offers pages that were read and verified, from page `first` on.
-    fn offer_pages(&self, _section: Section, _first: u64, _bytes: &[u8]) {}
-
-    /// Pages of a section, if all of them are here.
-    fn pages(&self, _section: Section, _pages: Range<u64>) -> Option<&[u8]> {
-        None
-    }
 }

@@ -1,24 +1,19 @@
 //! [`PinnedChunks`]: chunks of the grid that stay in memory after their first reading. They are
 //! spread evenly over a scan, so that reading and computing overlap all along.
 
-use std::sync::{Arc, OnceLock, atomic::AtomicU64};
+use std::sync::{Arc, OnceLock};
 
 use outercore_storage::{Arena, Buffer, HugePages, PAGE};
 
 use crate::{
     edges::grid::chunk_stream::{ChunkCache, Held},
     error::Result,
-    session::Counters,
 };
-
-/// Stands for a chunk that is not pinned.
-const NOWHERE: u64 = u64::MAX;
 
 /// Chunks in memory, each from its first reading on.
 pub struct PinnedChunks {
-    /// Where a chunk lies in the arena.
-    places: Vec<u64>,
-    chunks: Vec<OnceLock<Buffer>>,
+    /// Where a chunk lies in the arena, if it stays, and its words once they were read.
+    chunks: Vec<Option<(u64, OnceLock<Arc<Buffer>>)>>,
     arena: Arc<Arena>,
 }
 
@@ -33,51 +28,45 @@ impl PinnedChunks {
         huge: HugePages,
     ) -> Result<Option<Self>> {
         let total: u64 = sizes.clone().map(|(_, len)| len).sum();
-        if total == 0 || bytes < PAGE as u64 {
-            return Ok(None);
-        }
         let share = (bytes as f64 / total as f64).min(1.0);
-        let (mut places, mut seen, mut used) = (vec![NOWHERE; count], 0, 0);
+        let (mut seen, mut used) = (0, 0);
+        let mut chunks: Vec<_> = (0..count).map(|_| None).collect();
         for (chunk, len) in sizes {
             seen += len;
             if used + len <= bytes && (used + len) as f64 <= seen as f64 * share + len as f64 * 0.5
             {
-                places[chunk] = used;
+                chunks[chunk] = Some((used, OnceLock::new()));
                 used += len;
             }
         }
         if used == 0 {
             return Ok(None);
         }
-        let chunks = (0..count).map(|_| OnceLock::new()).collect();
-        Ok(Some(Self { places, chunks, arena: Arena::new(used as usize, huge)? }))
+        Ok(Some(Self { chunks, arena: Arena::new(used as usize, huge)? }))
     }
 
     /// Whether a chunk stays once it was read.
     pub(crate) fn has(&self, chunk: usize) -> bool {
-        self.places[chunk] != NOWHERE
+        self.chunks[chunk].is_some()
     }
 }
 
 impl ChunkCache for PinnedChunks {
-    fn get(&self, chunk: usize) -> Option<Held<'_>> {
-        self.chunks[chunk].get().map(|buffer| Held::Pinned(buffer))
+    fn get(&self, chunk: usize) -> Option<Held> {
+        let (_, buffer) = self.chunks[chunk].as_ref()?;
+        buffer.get().map(|buffer| buffer.clone() as Held)
     }
 
     fn offer(&self, chunk: usize, _: u64, words: &[u8]) {
-        if !self.has(chunk) || self.chunks[chunk].get().is_some() {
-            return;
+        if let Some((place, buffer)) = &self.chunks[chunk] {
+            // Copied, not read into: the device is fast into the buffers, whose memory is there, in
+            // huge pages, and known to it.
+            buffer.get_or_init(|| {
+                let mut kept =
+                    self.arena.buffer(*place as usize, words.len().next_multiple_of(PAGE));
+                kept[..words.len()].copy_from_slice(words);
+                Arc::new(kept)
+            });
         }
-        // Copied, not read into: the device is fast into the buffers, whose memory is there, in
-        // huge pages, and known to it.
-        let place = self.places[chunk] as usize;
-        let mut kept = self.arena.buffer(place, words.len().next_multiple_of(PAGE));
-        kept[..words.len()].copy_from_slice(words);
-        // A scan gives each chunk to one worker: no other can have set it.
-        let _ = self.chunks[chunk].set(kept);
-    }
-
-    fn hits<'c>(&self, counters: &'c Counters) -> &'c AtomicU64 {
-        &counters.pinned_hits
     }
 }

@@ -11,7 +11,7 @@ use std::{
 
 use outercore_storage::{HugePages, HugeVec, PAGE};
 
-use super::{ListCache, Section};
+use super::ListCache;
 use crate::{
     edges::{
         list::List,
@@ -25,39 +25,24 @@ use crate::{
 const FEW: u64 = 64;
 
 /// The front of the rows: of the neighbors, and of their weights if they are read.
-pub struct Prefix {
-    pub(in crate::edges) neighbors: PrefixCache,
-    pub(in crate::edges) weights: Option<PrefixCache>,
-}
+pub struct Prefix(pub(in crate::edges) Vec<PrefixCache>);
 
 impl Prefix {
-    /// Whether there is room for anything.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.neighbors.len() == 0 && self.weights.as_ref().is_none_or(|cache| cache.len() == 0)
-    }
-
-    fn section(&self, section: Section) -> Option<&PrefixCache> {
-        match section {
-            Section::Neighbors => Some(&self.neighbors),
-            Section::Weights => self.weights.as_ref(),
-        }
-    }
-
     /// Some edges, if all of their pages are here.
     #[inline]
     fn list(&self, edges: &Range<u64>) -> Option<List<'_>> {
-        let (weights, weight_width) = match &self.weights {
+        let (weights, weight_width) = match self.0.get(1) {
             Some(cache) => (cache.entries(edges)?, cache.width as usize),
             None => (&[][..], 0),
         };
-        let (neighbors, width) = (self.neighbors.entries(edges)?, self.neighbors.width as usize);
+        let (neighbors, width) = (self.0[0].entries(edges)?, self.0[0].width as usize);
         Some(List { neighbors, weights, width, weight_width })
     }
 
     /// All edges of a group, if they are here and few.
     #[inline]
     fn group(&self, edges: &Range<u64>) -> Option<List<'_>> {
-        let pages = self.neighbors.pages(edges);
+        let pages = self.0[0].pages(edges);
         if pages.end - pages.start <= FEW { self.list(edges) } else { None }
     }
 }
@@ -65,16 +50,13 @@ impl Prefix {
 impl ListCache for Prefix {
     fn held(&self, index: &RowIndex, (group, bits): Group) -> u64 {
         let edges = index.group(group);
-        let caches = std::iter::once(&self.neighbors).chain(&self.weights);
-        if edges.is_empty()
-            || caches.into_iter().any(|cache| cache.pages(&edges).start >= cache.len())
-        {
+        if edges.is_empty() || self.0.iter().any(|cache| cache.pages(&edges).start >= cache.len()) {
             return 0;
         }
         if self.group(&edges).is_some() {
             return bits;
         }
-        if !self.neighbors.has_some(&edges) {
+        if !self.0[0].has_some(&edges) {
             return 0;
         }
         let mut held = 0;
@@ -96,7 +78,7 @@ impl ListCache for Prefix {
         let (all, mut hits, mut last) = (self.group(&edges), 0, u64::MAX);
         index.for_lists(group, |vertex, first, count| {
             let own = first..first + count;
-            let pages = self.neighbors.pages(&own);
+            let pages = self.0[0].pages(&own);
             hits += pages.end - pages.start - u64::from(pages.start == last);
             last = pages.end - 1;
             let list = match &all {
@@ -111,20 +93,6 @@ impl ListCache for Prefix {
     fn hits<'c>(&self, counters: &'c Counters) -> &'c AtomicU64 {
         &counters.page_hits
     }
-
-    fn kept_pages(&self, section: Section) -> u64 {
-        self.section(section).map_or(0, PrefixCache::len)
-    }
-
-    fn offer_pages(&self, section: Section, first: u64, bytes: &[u8]) {
-        if let Some(cache) = self.section(section) {
-            cache.put(first, bytes);
-        }
-    }
-
-    fn pages(&self, section: Section, pages: Range<u64>) -> Option<&[u8]> {
-        self.section(section)?.get(&pages)
-    }
 }
 
 const ABSENT: u8 = 0;
@@ -136,7 +104,7 @@ pub struct PrefixCache {
     bytes: HugeVec<u8>,
     states: Vec<AtomicU8>,
     /// Bytes of an entry.
-    width: u64,
+    pub width: u64,
 }
 
 // SAFETY: a page's bytes are written only by the thread that moved its state from ABSENT to
@@ -164,13 +132,13 @@ impl PrefixCache {
 
     /// The pages that some entries lie in.
     #[inline]
-    fn pages(&self, entries: &Range<u64>) -> Range<u64> {
+    pub(crate) fn pages(&self, entries: &Range<u64>) -> Range<u64> {
         entries.start * self.width / PAGE as u64..(entries.end * self.width).div_ceil(PAGE as u64)
     }
 
     /// The bytes of pages, if all of them are present.
     #[inline]
-    fn get(&self, pages: &Range<u64>) -> Option<&[u8]> {
+    pub(crate) fn get(&self, pages: &Range<u64>) -> Option<&[u8]> {
         let states = self.states.get(pages.start as usize..pages.end as usize)?;
         let present = states.iter().all(|state| state.load(Acquire) == PRESENT);
         present.then(|| &self.bytes[pages.start as usize * PAGE..pages.end as usize * PAGE])
@@ -194,7 +162,7 @@ impl PrefixCache {
     }
 
     /// Keeps those of the pages that belong to the front and are not there yet.
-    fn put(&self, first: u64, bytes: &[u8]) {
+    pub(crate) fn put(&self, first: u64, bytes: &[u8]) {
         for (page, content) in (first..self.len()).zip(bytes.chunks_exact(PAGE)) {
             let state = &self.states[page as usize];
             if state.load(Acquire) == ABSENT

@@ -6,24 +6,19 @@
 
 use std::{
     collections::{BTreeSet, HashMap},
-    sync::{Arc, Mutex, atomic::AtomicU64},
+    sync::{Arc, Mutex},
 };
 
-use crate::{
-    edges::grid::chunk_stream::{ChunkCache, Held},
-    session::Counters,
-};
+use crate::edges::grid::chunk_stream::{ChunkCache, Held};
 
 /// Chunks in memory.
-pub struct SubBlockBuffer {
-    most: u64,
-    state: Mutex<State>,
-}
+pub struct SubBlockBuffer(Mutex<State>);
 
 #[derive(Default)]
 struct State {
-    used: u64,
-    held: HashMap<usize, (u64, Arc<[u8]>)>,
+    /// Bytes that are not in use.
+    spare: u64,
+    held: HashMap<usize, (u64, Held)>,
     /// Priority and number of those that are held, the lowest first.
     order: BTreeSet<(u64, usize)>,
 }
@@ -34,24 +29,20 @@ const ENTRY: u64 = 8 << 10;
 impl SubBlockBuffer {
     /// Room for `most` bytes.
     pub(crate) fn new(most: u64) -> Self {
-        Self { most, state: Mutex::default() }
+        Self(Mutex::new(State { spare: most, ..State::default() }))
     }
 }
 
 impl ChunkCache for SubBlockBuffer {
-    fn get(&self, chunk: usize) -> Option<Held<'_>> {
-        let state = self.state.lock().expect("no holder panics");
-        state.held.get(&chunk).map(|(_, words)| Held::Shared(words.clone()))
-    }
-
-    fn hits<'c>(&self, counters: &'c Counters) -> &'c AtomicU64 {
-        &counters.sub_block_hits
+    fn get(&self, chunk: usize) -> Option<Held> {
+        let state = self.0.lock().expect("no holder panics");
+        state.held.get(&chunk).map(|(_, words)| words.clone())
     }
 
     /// Notes the priority, and keeps the words if there is room or others are worth less.
     fn offer(&self, chunk: usize, priority: u64, words: &[u8]) {
         let needed = words.len() as u64 + ENTRY;
-        let mut state = self.state.lock().expect("no holder panics");
+        let mut state = self.0.lock().expect("no holder panics");
         if let Some((known, _)) = state.held.get_mut(&chunk) {
             let before = std::mem::replace(known, priority);
             state.order.remove(&(before, chunk));
@@ -59,10 +50,8 @@ impl ChunkCache for SubBlockBuffer {
             return;
         }
         // Nothing is given up unless that makes room enough.
-        let mut spare = self.most - state.used;
-        let less = state.order.iter().take_while(|&&(other, _)| other < priority);
-        let mut out = Vec::new();
-        for &(other, number) in less {
+        let (mut spare, mut out) = (state.spare, Vec::new());
+        for &(other, number) in state.order.iter().take_while(|&&(other, _)| other < priority) {
             if spare >= needed {
                 break;
             }
@@ -74,13 +63,11 @@ impl ChunkCache for SubBlockBuffer {
         }
         for (other, number) in out {
             state.order.remove(&(other, number));
-            if let Some((_, words)) = state.held.remove(&number) {
-                state.used -= words.len() as u64 + ENTRY;
-            }
+            state.held.remove(&number);
         }
-        state.used += needed;
+        state.spare = spare - needed;
         state.order.insert((priority, chunk));
-        state.held.insert(chunk, (priority, words.into()));
+        state.held.insert(chunk, (priority, Arc::new(words.to_vec())));
     }
 }
 
@@ -108,6 +95,6 @@ mod tests {
         assert_eq!(held(), [3, 4, 5], "what does not fit at all drives nothing out");
         blocks.offer(7, 0, &[]);
         assert_eq!(held(), [3, 4, 5], "no vertex is active in it");
-        assert_eq!(&*blocks.get(5).unwrap(), &words[..]);
+        assert_eq!(**blocks.get(5).unwrap(), words[..]);
     }
 }

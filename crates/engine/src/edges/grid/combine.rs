@@ -45,69 +45,14 @@ impl<T: Copy> Lookup<T> for &[T] {
 
 /// Combines the messages of a block all of whose sources send. The first signal is that of the
 /// first vertex of [`EdgeBlock::sources`]; `sums` has one for each vertex of the interval.
-pub(crate) fn combine_all<P: VertexProgram, S: Lookup<P::Signal>>(
+pub(crate) fn combine_all<P: VertexProgram>(
     program: &P,
     block: &EdgeBlock,
-    signals: S,
+    signals: impl Lookup<P::Signal>,
     sums: &mut [P::Message],
 ) {
-    if block.targets() > sums.len() {
-        return all::<P, S, false>(program, block, signals, sums);
-    }
-    #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("bmi2") {
-        // SAFETY: the processor has it.
-        return unsafe { all_by_bmi2(program, block, signals, sums) };
-    }
-    all::<P, S, true>(program, block, signals, sums);
-}
-
-/// With shifts by a number in any register, of which each word takes one.
-///
-/// # Safety
-/// The processor has them.
-#[cfg(target_arch = "x86_64")]
-#[inline(never)]
-#[target_feature(enable = "bmi2")]
-unsafe fn all_by_bmi2<P: VertexProgram, S: Lookup<P::Signal>>(
-    program: &P,
-    block: &EdgeBlock,
-    signals: S,
-    sums: &mut [P::Message],
-) {
-    all_edges::<P, S, true>(program, block, signals, sums);
-}
-
-#[inline(never)]
-fn all<P: VertexProgram, S: Lookup<P::Signal>, const FITS: bool>(
-    program: &P,
-    block: &EdgeBlock,
-    signals: S,
-    sums: &mut [P::Message],
-) {
-    all_edges::<P, S, FITS>(program, block, signals, sums);
-}
-
-#[inline(always)]
-fn all_edges<P: VertexProgram, S: Lookup<P::Signal>, const FITS: bool>(
-    program: &P,
-    block: &EdgeBlock,
-    signals: S,
-    sums: &mut [P::Message],
-) {
-    assert!(!FITS || block.targets() <= sums.len());
-    block.for_each_near(
-        signals.len(),
-        S::STRIDE,
-        |source| signals.prefetch(source),
-        |source, target| {
-            // SAFETY: the block shows no source that is not below `signals.len()`.
-            let message = program.carry(unsafe { signals.at(source) }, 1.0);
-            // SAFETY: the block shows targets below `targets()`; where not all of those are in
-            // bounds, this one is compared.
-            unsafe { item::<_, FITS>(sums, target) }.combine(message);
-        },
-    );
+    let add = move |sum: &mut P::Message, signal| sum.combine(program.carry(signal, 1.0));
+    add_all(block, signals, sums, add);
 }
 
 /// The same, of two iterations at once: both signals of a source lie side by side, and so do the
@@ -118,63 +63,78 @@ pub(crate) fn combine_both<P: VertexProgram>(
     signals: &[[P::Signal; 2]],
     sums: &mut [[P::Message; 2]],
 ) {
+    let add = move |sums: &mut [P::Message; 2], [one, other]: [P::Signal; 2]| {
+        // Read and written as one, so that one instruction adds both.
+        let [mut first, mut second] = *sums;
+        first.combine(program.carry(one, 1.0));
+        second.combine(program.carry(other, 1.0));
+        *sums = [first, second];
+    };
+    add_all(block, signals, sums, add);
+}
+
+/// Adds the signal of every edge's source to the sum of its target.
+fn add_all<T, M, S: Lookup<T>, A: Fn(&mut M, T)>(
+    block: &EdgeBlock,
+    signals: S,
+    sums: &mut [M],
+    add: A,
+) {
     if block.targets() > sums.len() {
-        return both::<P, false>(program, block, signals, sums);
+        return add_anywhere::<T, M, S, A, false>(block, signals, sums, add);
     }
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("bmi2") {
         // SAFETY: the processor has it.
-        return unsafe { both_by_bmi2(program, block, signals, sums) };
+        return unsafe { add_by_bmi2(block, signals, sums, add) };
     }
-    both::<P, true>(program, block, signals, sums);
+    add_anywhere::<T, M, S, A, true>(block, signals, sums, add);
 }
 
+/// With shifts by a number in any register, of which each word takes one.
+///
 /// # Safety
-/// The processor has these shifts.
+/// The processor has them.
 #[cfg(target_arch = "x86_64")]
 #[inline(never)]
 #[target_feature(enable = "bmi2")]
-unsafe fn both_by_bmi2<P: VertexProgram>(
-    program: &P,
+unsafe fn add_by_bmi2<T, M, S: Lookup<T>, A: Fn(&mut M, T)>(
     block: &EdgeBlock,
-    signals: &[[P::Signal; 2]],
-    sums: &mut [[P::Message; 2]],
+    signals: S,
+    sums: &mut [M],
+    add: A,
 ) {
-    both_edges::<P, true>(program, block, signals, sums);
+    add_edges::<T, M, S, A, true>(block, signals, sums, add);
 }
 
+/// On any processor.
 #[inline(never)]
-fn both<P: VertexProgram, const FITS: bool>(
-    program: &P,
+fn add_anywhere<T, M, S: Lookup<T>, A: Fn(&mut M, T), const FITS: bool>(
     block: &EdgeBlock,
-    signals: &[[P::Signal; 2]],
-    sums: &mut [[P::Message; 2]],
+    signals: S,
+    sums: &mut [M],
+    add: A,
 ) {
-    both_edges::<P, FITS>(program, block, signals, sums);
+    add_edges::<T, M, S, A, FITS>(block, signals, sums, add);
 }
 
 #[inline(always)]
-fn both_edges<P: VertexProgram, const FITS: bool>(
-    program: &P,
+fn add_edges<T, M, S: Lookup<T>, A: Fn(&mut M, T), const FITS: bool>(
     block: &EdgeBlock,
-    signals: &[[P::Signal; 2]],
-    sums: &mut [[P::Message; 2]],
+    signals: S,
+    sums: &mut [M],
+    add: A,
 ) {
     assert!(!FITS || block.targets() <= sums.len());
     block.for_each_near(
         signals.len(),
-        size_of::<[P::Signal; 2]>(),
+        S::STRIDE,
         |source| signals.prefetch(source),
         |source, target| {
-            // SAFETY: the block shows sources below `signals.len()`, and targets below `targets()`,
-            // which are compared where not all of them are in bounds.
-            let ([one, other], sums) =
-                unsafe { (signals.at(source), item::<_, FITS>(sums, target)) };
-            // Read and written as one, so that one instruction adds both.
-            let [mut first, mut second] = *sums;
-            first.combine(program.carry(one, 1.0));
-            second.combine(program.carry(other, 1.0));
-            *sums = [first, second];
+            // SAFETY: the block shows no source that is not below `signals.len()`, and targets
+            // below `targets()`, which are compared where not all of them are in bounds.
+            let (signal, sum) = unsafe { (signals.at(source), item::<_, FITS>(sums, target)) };
+            add(sum, signal);
         },
     );
 }

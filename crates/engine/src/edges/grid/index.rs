@@ -61,25 +61,17 @@ impl Chunk {
 pub struct GridIndex {
     /// The directory.
     pub directory: Arc<GridDirectory>,
-    /// The first tile of each interval; one more than intervals.
-    tiles: Vec<usize>,
-    vertices: u64,
+    /// How many vertices there are.
+    pub vertices: u64,
     /// Vertices below this are hubs: both of their signals, this iteration's and the next one's,
     /// are in memory.
     hubs: u64,
-    lag: usize,
 }
 
 impl GridIndex {
     /// Prepares the directory of a graph with `vertices` connected vertices.
     pub(crate) fn new(directory: Arc<GridDirectory>, vertices: u64, hubs: u64) -> Self {
-        let intervals = directory.intervals.len() - 1;
-        let tiles = (0..=intervals)
-            .map(|interval| {
-                directory.tiles.partition_point(|tile: &Tile| (tile.interval as usize) < interval)
-            })
-            .collect();
-        Self { lag: directory.lag(), directory, tiles, vertices, hubs }
+        Self { directory, vertices, hubs }
     }
 
     /// Neighboring intervals that one worker has at a time, at most `most`: narrow ones go
@@ -95,19 +87,16 @@ impl GridIndex {
         batches: Vec<Range<usize>>,
         reads: impl Fn(Side) -> bool,
     ) -> Vec<Range<usize>> {
-        let bytes = |interval| {
-            self.chunks(interval, |chunk| reads(chunk.side))
-                .iter()
-                .map(|chunk| chunk.len as f64)
-                .sum::<f64>()
+        let bounds = &self.directory.intervals;
+        let bytes = |interval| -> f64 {
+            let chunks = self.chunks(interval, |chunk| reads(chunk.side));
+            chunks.iter().map(|chunk| chunk.len as f64).sum()
         };
-        let vertices = |batch: &Range<usize>| {
-            (self.directory.intervals[batch.end] - self.directory.intervals[batch.start]) as f64
+        let sized = |batch: Range<usize>| {
+            let vertices = (bounds[batch.end] - bounds[batch.start]) as f64;
+            (batch.clone().map(bytes).sum::<f64>(), vertices, batch)
         };
-        let mut rest: VecDeque<_> = batches
-            .into_iter()
-            .map(|batch| (batch.clone().map(bytes).sum::<f64>(), vertices(&batch), batch))
-            .collect();
+        let mut rest: VecDeque<_> = batches.into_iter().map(sized).collect();
         let all = rest.iter().fold((0.0, 0.0), |all, batch| (all.0 + batch.0, all.1 + batch.1));
         let (mut mixed, mut done) = (Vec::with_capacity(rest.len()), (0.0, 0.0));
         while let (Some(front), Some(back)) = (rest.front(), rest.back()) {
@@ -129,46 +118,45 @@ impl GridIndex {
 
     /// How many intervals there are.
     pub(crate) fn intervals(&self) -> usize {
-        self.tiles.len() - 1
-    }
-
-    /// The vertices of interval `index`.
-    pub(crate) fn vertices(&self, index: usize) -> Range<u64> {
-        self.directory.interval(index as u32)
-    }
-
-    /// How many vertices there are.
-    pub(crate) fn vertices_len(&self) -> u64 {
-        self.vertices
-    }
-
-    /// Intervals that must have been updated before interval `index` may use next signals: those
-    /// before the first number, or from the second one on.
-    fn settled(&self, index: usize) -> (usize, usize) {
-        (index.saturating_sub(self.lag), (index + 1 + self.lag).min(self.intervals()))
+        self.directory.intervals.len() - 1
     }
 
     /// The chunks of interval `index` in the order of their sides, within a side in that of their
     /// sources.
     pub(crate) fn chunks(&self, index: usize, wanted: impl Fn(&Chunk) -> bool) -> Vec<Chunk> {
-        let mut all = Vec::new();
-        for tile in self.tiles[index]..self.tiles[index + 1] {
-            all.extend(self.tile(tile).filter(&wanted));
-        }
+        let tiles = &self.directory.tiles;
+        let first = |interval| tiles.partition_point(|tile| (tile.interval as usize) < interval);
+        let tiles = (first(index)..first(index + 1)).flat_map(|tile| self.tile(tile));
+        let mut all: Vec<_> = tiles.filter(wanted).collect();
         all.sort_by_key(|chunk| chunk.side);
         all
     }
 
-    fn chunk(&self, interval: usize, tile: usize, index: u64) -> Chunk {
-        let sources = chunk_sources(&self.directory, tile, index, self.vertices);
-        let tile = &self.directory.tiles[tile];
-        let number = (tile.first_chunk + index) as usize;
-        let segment = u64::from(tile.segment) << SEGMENT_BITS;
-        let (first, last) = (segment + sources.0, segment + sources.1);
+    /// Chunk `index` of a tile.
+    fn chunk(&self, number: usize, index: u64) -> Chunk {
+        let GridDirectory { tiles, chunks, .. } = &*self.directory;
+        let tile = &tiles[number];
+        let (interval, segment) = (tile.interval as usize, u64::from(tile.segment) << SEGMENT_BITS);
+        let source =
+            |tile: &Tile, index| segment + chunks[(tile.first_chunk + index) as usize].source;
+        let first = source(tile, index);
+        let last = if index + 1 < tile.chunks() {
+            // The next chunk counts from this one's last source.
+            source(tile, index + 1)
+        } else {
+            // The next tile of the same segment begins after this one's last source, unless it
+            // begins anew: a vertex of very many edges has several series of tiles.
+            let next = tiles.get(number + 1).filter(|next| {
+                (next.interval, next.segment) == (tile.interval, tile.segment)
+                    && source(next, 0) > first
+            });
+            let end = next.map_or(segment + (1 << SEGMENT_BITS), |next| source(next, 0));
+            end.min(self.vertices) - 1
+        };
         let (offset, len) = tile.chunk_bytes(index);
         debug_assert!(len as u64 <= CHUNK_BYTES);
         Chunk {
-            number,
+            number: (tile.first_chunk + index) as usize,
             interval,
             segment,
             sources: (first, last),
@@ -189,12 +177,14 @@ impl GridIndex {
         )
     }
 
-    fn side(&self, interval: usize, first: u64, last: u64) -> Side {
-        let (before, after) = self.settled(interval);
-        let bounds = &self.directory.intervals;
+    /// Interval `index` may use next signals of the intervals well before it, and of those well
+    /// after it: these must have been updated before.
+    fn side(&self, index: usize, first: u64, last: u64) -> Side {
+        let (bounds, lag) = (&self.directory.intervals, self.directory.lag());
+        let after = (index + 1 + lag).min(self.intervals());
         if last >= self.hubs {
             Side::Near
-        } else if last < bounds[before] {
+        } else if last < bounds[index.saturating_sub(lag)] {
             Side::Before
         } else if first >= bounds[after] {
             Side::After
@@ -205,8 +195,8 @@ impl GridIndex {
 
     /// The chunks of a tile.
     pub(crate) fn tile(&self, number: usize) -> impl Iterator<Item = Chunk> {
-        let tile = &self.directory.tiles[number];
-        (0..tile.chunks()).map(move |chunk| self.chunk(tile.interval as usize, number, chunk))
+        let chunks = 0..self.directory.tiles[number].chunks();
+        chunks.map(move |chunk| self.chunk(number, chunk))
     }
 
     /// Number and padded bytes of the chunks of a tile.
@@ -218,6 +208,11 @@ impl GridIndex {
         })
     }
 
+    /// Those of all tiles.
+    pub(crate) fn all_sizes(&self) -> impl Iterator<Item = (usize, u64)> {
+        (0..self.directory.tiles.len()).flat_map(|tile| self.sizes(tile))
+    }
+
     /// Words of all chunks.
     pub(crate) fn words(&self) -> u64 {
         self.directory.tiles.iter().map(Tile::words).sum()
@@ -225,40 +220,8 @@ impl GridIndex {
 
     /// Padded bytes of all chunks.
     pub(crate) fn bytes(&self) -> u64 {
-        let tiles = 0..self.directory.tiles.len();
-        tiles.flat_map(|tile| self.sizes(tile)).map(|(_, len)| len).sum()
+        self.all_sizes().map(|(_, len)| len).sum()
     }
-}
-
-/// The first and the last source that chunk `index` of tile `number` may have, within its segment,
-/// in a graph of so many vertices.
-fn chunk_sources(
-    directory: &GridDirectory,
-    number: usize,
-    index: u64,
-    vertices: u64,
-) -> (u64, u64) {
-    let tile = &directory.tiles[number];
-    let source =
-        |tile: &Tile, index: u64| directory.chunks[(tile.first_chunk + index) as usize].source;
-    let first = source(tile, index);
-    if index + 1 < tile.chunks() {
-        // The next chunk counts from this one's last source.
-        return (first, source(tile, index + 1));
-    }
-    // The next tile of the same segment begins after this one's last source, unless it begins anew:
-    // a vertex of very many edges has several series of tiles.
-    let next = directory
-        .tiles
-        .get(number + 1)
-        .filter(|next| (next.interval, next.segment) == (tile.interval, tile.segment));
-    let end = (vertices - (u64::from(tile.segment) << SEGMENT_BITS)).min(1 << SEGMENT_BITS) - 1;
-    (
-        first,
-        next.map(|next| source(next, 0))
-            .filter(|&source| source > first)
-            .map_or(end, |source| source - 1),
-    )
 }
 
 /// Neighboring intervals, as many as `most` together, as long as an array of `widest` has room for

@@ -19,7 +19,7 @@ use crate::{
     edges::{io_iterator::IoIterator, list::List, rows::Rows},
     session::Session,
 };
-use outercore_graph::{Direction, Graph, GraphError};
+use outercore_graph::{Graph, GraphError};
 use outercore_storage::{Disk, Fault, FaultPlan, StorageError};
 use proptest::prelude::*;
 
@@ -367,7 +367,7 @@ fn stopping_with_reads_in_flight_is_safe() {
 fn stop(graph: &Graph, io: IoBackend, asked: u64, total: u64) {
     let config = RunConfig { io, max_request: Some(16 << 10), max_gap: Some(0), ..config(2) };
     let stops = StopsAt(AtomicU64::new(asked));
-    let names = Rows::sections(Direction::Out, false);
+    let names = Rows::sections("out", false);
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let (session, sections) = Session::open(graph, &config, &stops, &names).unwrap();
     let cancelled =

@@ -9,7 +9,7 @@ use crate::{
     frontier::Frontier,
     session::Session,
 };
-use outercore_graph::{Direction, Graph};
+use outercore_graph::Graph;
 use outercore_storage::HugePages;
 
 use super::{Edge, all, build_graph, weight};
@@ -52,7 +52,7 @@ pub fn stream(
     active: impl Fn(u64) -> bool,
     way: Way,
 ) -> Result<Streamed> {
-    let names = Rows::sections(Direction::Out, way.weights);
+    let names = Rows::sections("out", way.weights);
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let (session, sections) = Session::open(graph, config, &Silent, &names)?;
     let rows = Rows::load(&session, sections, way.cache)?;

@@ -51,14 +51,14 @@ const ENTRY: usize = 16;
 impl Shelf {
     /// Keeps a whole list if there is room among `most` bytes.
     fn put(&mut self, most: usize, vertex: u64, list: List) {
-        let needed = self.bytes.len() + list.bytes().len() + (self.lists.len() + 1) * ENTRY;
+        let needed = self.bytes.len() + list.neighbors.len() + (self.lists.len() + 1) * ENTRY;
         if needed <= most {
             if self.lists.capacity() == 0 {
                 // At once: a vector that doubles would have its old memory beside the new.
                 self.bytes.reserve_exact(most);
             }
             self.lists.push((vertex, self.bytes.len()));
-            self.bytes.extend_from_slice(list.bytes());
+            self.bytes.extend_from_slice(list.neighbors);
         }
     }
 }
@@ -162,7 +162,7 @@ mod tests {
         degrees.iter_mut().zip(0..).for_each(|(degree, vertex)| *degree = vertex % 4);
         let mut offsets: HugeVec<u64> = HugeVec::zeroed(3, HugePages::Off).unwrap();
         offsets.copy_from_slice(&[0, 96, 192]);
-        RowIndex::new(Degrees::Wide(0, degrees), offsets, 0..128)
+        RowIndex { degrees: Degrees::Wide(0, degrees), offsets, window: 0..128 }
     }
 
     fn shown(turn: &Turn, group: Group) -> Vec<(u64, Vec<u64>)> {
