@@ -4,12 +4,12 @@
 use std::collections::BTreeMap;
 
 use outercore_engine::{
-    Column, Context, EngineError, Isolated, Iterations, Job, Lanes, Monoid, Planner, Pod, Prepared,
-    Result, Start, Values, VertexProgram,
+    Column, Context, Isolated, Iterations, Job, Lanes, Monoid, Planner, Pod, Prepared, Result,
+    Start, Values, VertexProgram,
 };
 use outercore_graph::Graph;
 
-use crate::algorithm::{Algorithm, Source, locate};
+use crate::algorithm::{Algorithm, Source, locate_all, refuse};
 
 /// Hop counts from many vertices.
 #[derive(Clone, Debug)]
@@ -44,13 +44,10 @@ struct Program {
 impl Program {
     fn new(graph: &Graph, sources: &[Source]) -> Result<Self> {
         if sources.is_empty() || sources.len() > MOST {
-            return Err(EngineError::Usage(format!(
-                "multi-source takes 1 to {MOST} sources, not {}",
-                sources.len()
-            )));
+            let count = sources.len();
+            return refuse(format!("multi-source takes 1 to {MOST} sources, not {count}"));
         }
-        let sources = sources.iter().map(|source| locate(graph, source)).collect::<Result<_>>()?;
-        Ok(Self { sources })
+        Ok(Self { sources: locate_all(graph, sources)? })
     }
 }
 
