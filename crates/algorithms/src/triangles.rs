@@ -71,7 +71,7 @@ fn blocks(graph: &Graph, counting: Counting, decision: &Decision) -> u64 {
     let left = room.saturating_sub(bytes(entries) - bytes(least));
     // Half as many vertices fit as blocks: more than all of both is of no use.
     let useful = most_blocks(graph).max(2 * graph.connected() + 2).max(entries);
-    (least + SetWindow::blocks_in(left, counting.reciprocal())).min(useful)
+    (least + left / SetWindow::block_bytes(counting.reciprocal())).min(useful)
 }
 
 /// A run of `algorithm` that counts, and makes its results of what was found.
@@ -86,8 +86,8 @@ pub fn count<'a>(
     let mut planner = Planner::new(algorithm, job);
     let (vertices, widths) = (graph.connected(), widths(graph, counting)?);
     let sets = planner.declare(Neighborhoods::Smaller)?;
-    let window = SetWindow::bytes(sets.entries(graph, true, 0), counting.reciprocal());
-    planner.memory("window of sets", [window; 2]);
+    let window = sets.entries(graph, true, 0) * SetWindow::block_bytes(counting.reciprocal());
+    planner.memory("window of sets", [window + 4; 2]);
     let counter = Counter::bytes(counting, vertices, sets.longest(graph));
     planner.memory("tallies", [counter * config.threads as u64; 2]);
     if counting.by_vertex() {
@@ -167,7 +167,7 @@ impl<'r, 's> Run<'r, 's> {
 
     /// Fills the window with the sets of vertices from `first` on.
     fn fill(&mut self, first: u64) -> Result<()> {
-        self.window.clear(first);
+        (self.window.first, self.window.len) = (first, 0);
         loop {
             let batch = self.lists.load(self.session, first + self.window.len as u64)?;
             if batch.is_empty() {
