@@ -141,17 +141,12 @@ impl<'r, 's> Rounds<'r, 's> {
         let longest = Neighborhoods::All.longest(self.session.graph);
         let mut tallies = PerWorker::new(&self.session.workers, || Tally::new(longest));
         for round in 1..=most {
-            let mark = self.session.mark();
-            let mut first = 0;
-            loop {
-                let vertices = self.lists.load(self.session, first)?;
-                if vertices.is_empty() {
-                    break;
-                }
-                self.label(vertices.start, &tallies)?;
+            let (mark, mut first) = (self.session.mark(), 0);
+            while let Some(vertices) = self.lists.load(self.session, first)? {
+                self.label(first, &tallies)?;
                 first = vertices.end;
-                let batch = &self.batch[..(vertices.end - vertices.start) as usize];
-                batch.iter().try_for_each(|label| self.new.push(label.load(Relaxed)))?;
+                let mut batch = self.batch[..vertices.count()].iter();
+                batch.try_for_each(|label| self.new.push(label.load(Relaxed)))?;
             }
             let changed = tallies.iter_mut().map(|tally| std::mem::take(&mut tally.changed)).sum();
             self.session.end_iteration(&mark, changed, "full");
