@@ -152,11 +152,10 @@ fn results(
     room: u64,
 ) -> Result<Outcome> {
     let (graph, sets) = (session.graph, Sets::of(&labels, room)?);
-    let isolated = graph.vertices() - graph.connected();
     Ok(session
         .results(iterations)
-        .figure("components", sets.count + isolated)
-        .figure("largest", sets.largest.max(u64::from(isolated > 0)))
+        .figure("components", sets.count + graph.isolated())
+        .figure("largest", sets.largest.max(graph.isolated().min(1)))
         .column(Column::of_vertices("component", labels).isolated(Isolated::Own))
         .outcome())
 }

@@ -291,7 +291,7 @@ impl KCore {
             let results = session.results(iterations).on(graph).column(column);
             let results = results.figure("degeneracy", u64::from(degeneracy));
             let Some(k) = self.k else { return Ok(results.outcome()) };
-            let isolated = if k == 0 { graph.vertices() - graph.connected() } else { 0 };
+            let isolated = if k == 0 { graph.isolated() } else { 0 };
             let results = results.figure("k", k).figure("vertices", members.count() + isolated);
             Ok(results.figure("edges", inner_edges(session.graph, &members)?).outcome())
         })

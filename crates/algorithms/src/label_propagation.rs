@@ -90,7 +90,7 @@ impl Tally {
         self.labels.sort_unstable();
         let runs = self.labels.chunk_by(|a, b| a == b);
         // The first of the longest: labels ascend.
-        runs.fold((0, 0), |best, run| if run.len() > best.1 { (run[0], run.len()) } else { best }).0
+        runs.rev().max_by_key(|run| run.len()).map_or(0, |run| run[0])
     }
 
     fn by_counting(&mut self) -> u32 {
@@ -244,11 +244,10 @@ impl Algorithm for LabelPropagation {
             let mut rounds = Rounds::new(session)?;
             let iterations = rounds.run(self.iterations)?;
             let (labels, communities, largest) = rounds.finish()?;
-            let isolated = graph.vertices() - graph.connected();
             Ok(session
                 .results(iterations)
-                .figure("communities", communities + isolated)
-                .figure("largest", largest.max(u64::from(isolated > 0)))
+                .figure("communities", communities + graph.isolated())
+                .figure("largest", largest.max(graph.isolated().min(1)))
                 .column(Column::of_vertices("label", labels).isolated(Isolated::Own))
                 .outcome())
         }))
@@ -276,9 +275,10 @@ fn name(
         };
         window.iter().for_each(|count| count.store(0, Relaxed));
         slots().for_each(|(.., count)| count.store(count.load(Relaxed) + 1, Relaxed));
-        let sizes = || window.iter().map(|count| u64::from(count.load(Relaxed)));
-        communities += sizes().filter(|&size| size > 0).count() as u64;
-        largest = largest.max(sizes().max().unwrap_or(0));
+        for size in window.iter().map(|count| u64::from(count.load(Relaxed))) {
+            communities += u64::from(size > 0);
+            largest = size.max(largest);
+        }
         each(&mut |rank, vertex| {
             if let Some(slot) = slot(rank) {
                 slot.store(vertex as u32, Relaxed);
