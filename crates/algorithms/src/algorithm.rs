@@ -87,10 +87,7 @@ pub trait Algorithm: Send + Sync {
     }
     /// A plan that runs. The report counts what goes through the job's handle of the graph: a
     /// handle that is used for more than one run is to be [counted apart](Graph::counted_apart).
-    fn prepare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
-        let plan = self.plan(job.graph, job.config)?;
-        Ok(Prepared::new(plan, move || self.run(job.graph, job.config, job.progress)))
-    }
+    fn prepare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>>;
     /// What a run would do.
     fn plan(&self, graph: &Graph, config: &RunConfig) -> Result<Plan> {
         Ok(self.prepare(Job { graph, config, progress: &Silent })?.into_plan())

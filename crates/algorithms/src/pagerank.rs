@@ -12,7 +12,6 @@ use outercore_engine::{
     Activity, Column, Context, Isolated, IterationEnd, Iterations, Job, Next, Planner, Prepared,
     Result, Start, Sum, VertexProgram,
 };
-use outercore_graph::Graph;
 
 use crate::algorithm::Algorithm;
 
@@ -46,21 +45,6 @@ struct Program {
     /// What every vertex gets in this iteration, whatever its neighbors are: a jump's share, and
     /// the shares of vertices without out-edges.
     base: f64,
-}
-
-impl Program {
-    fn new(parameters: &PageRank, graph: &Graph) -> Self {
-        let vertices = graph.vertices() as f64;
-        Self {
-            damping: parameters.damping,
-            vertices,
-            isolated: (graph.vertices() - graph.connected()) as f64,
-            tolerance: parameters.tolerance.unwrap_or(0.0),
-            iterations: parameters.iterations,
-            isolated_rank: 1.0 / vertices,
-            base: 0.0,
-        }
-    }
 }
 
 impl VertexProgram for Program {
@@ -124,7 +108,16 @@ impl Algorithm for PageRank {
     }
 
     fn prepare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
-        let mut program = Program::new(self, job.graph);
+        let vertices = job.graph.vertices() as f64;
+        let mut program = Program {
+            damping: self.damping,
+            vertices,
+            isolated: job.graph.isolated() as f64,
+            tolerance: self.tolerance.unwrap_or(0.0),
+            iterations: self.iterations,
+            isolated_rank: 1.0 / vertices,
+            base: 0.0,
+        };
         let mut planner = Planner::new(self.name(), job);
         let scans = self.tolerance.is_none().then_some(self.iterations);
         let iterations = Iterations::declare(&mut planner, &program, scans)?;

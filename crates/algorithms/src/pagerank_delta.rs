@@ -15,7 +15,6 @@ use outercore_engine::{
     Activity, Column, Context, Isolated, IterationEnd, Iterations, Job, Next, Planner, Pod,
     Prepared, Result, Start, Sum, VertexProgram,
 };
-use outercore_graph::Graph;
 
 use crate::algorithm::Algorithm;
 
@@ -72,23 +71,6 @@ struct Program {
     /// What every vertex gains in this iteration: its share of what dangling vertices pass on, and
     /// at first, of the walker's jumps, less the uniform rank that it begins with.
     gain: f64,
-}
-
-impl Program {
-    fn new(parameters: &PageRankDelta, graph: &Graph) -> Self {
-        let vertices = graph.vertices() as f64;
-        let bar = SHARE * parameters.tolerance / graph.manifest().arcs.max(1) as f64;
-        Self {
-            damping: parameters.damping,
-            vertices,
-            isolated: (graph.vertices() - graph.connected()) as f64,
-            tolerance: parameters.tolerance,
-            iterations: parameters.iterations,
-            bar,
-            alone: (0.0, 1.0 / vertices),
-            gain: 0.0,
-        }
-    }
 }
 
 impl VertexProgram for Program {
@@ -164,17 +146,26 @@ impl Algorithm for PageRankDelta {
     }
 
     fn prepare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
-        let mut program = Program::new(self, job.graph);
+        let (graph, vertices) = (job.graph, job.graph.vertices() as f64);
+        let mut program = Program {
+            damping: self.damping,
+            vertices,
+            isolated: graph.isolated() as f64,
+            tolerance: self.tolerance,
+            iterations: self.iterations,
+            bar: SHARE * self.tolerance / graph.manifest().arcs.max(1) as f64,
+            alone: (0.0, 1.0 / vertices),
+            gain: 0.0,
+        };
         let mut planner = Planner::new(self.name(), job);
         let iterations = Iterations::declare(&mut planner, &program, None)?;
         Ok(planner.decide()?.prepared(move |session| {
             let ended = iterations.run(session, &mut program)?;
             let (rank, difference) = program.alone;
             let mut sum = (rank + difference) * program.isolated;
-            ended.values.for_each(|_, state| sum += state.rank + state.difference)?;
             let score = |state: &State| state.rank + state.difference;
-            let scores = ended.values.map(score)?;
-            let scores = Column::new("score", scores);
+            ended.values.for_each(|_, state| sum += score(state))?;
+            let scores = Column::new("score", ended.values.map(score)?);
             let results = session
                 .results(ended.iterations)
                 .figure("residual", ended.residual + program.isolated * difference.abs())
