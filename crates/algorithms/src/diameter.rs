@@ -121,8 +121,8 @@ impl Run<'_, '_> {
                 })?
             },
         )?;
-        let parts = parts.into_iter().map(|(candidates, ..)| candidates);
-        self.candidates = parts.fold(Candidates::NONE, Candidates::merge);
+        let parts = parts.into_iter();
+        self.candidates = parts.fold(Candidates::NONE, |all, (some, ..)| all.merge(some));
         Ok(())
     }
 
