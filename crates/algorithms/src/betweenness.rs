@@ -315,7 +315,7 @@ impl Betweenness {
             if !session.graph.directed() {
                 scores = scores.map(|score| score / 2.0)?;
             }
-            let wanted = if self.sources.is_empty() { sources.len() } else { self.sources.len() };
+            let wanted = sources.len().max(self.sources.len());
             let column = Column::new("betweenness", scores).isolated(Isolated::Value(0.0));
             let results = session.results(iterations).figure("sources", wanted as u64);
             Ok(results.column(column).ranked(self.top)?.outcome())
