@@ -16,7 +16,7 @@
 use outercore_engine::{
     Column, Context, EdgeScan, EngineError, Frontier, Isolated, Iterations, Job, Min, Monotone,
     OpenSomeEdges, Outcome, Planner, Precompute, Prepared, Preset, ReadPolicy, Resource, Result,
-    Session, SomeEdges, Start, VertexArray, VertexProgram,
+    Session, SomeEdges, VertexArray, VertexProgram,
     forest::{self, Sets, Trees},
     named,
 };
@@ -117,10 +117,6 @@ impl VertexProgram for Labels {
     type Value = u32;
     type Signal = u32;
     type Message = Min<u32>;
-
-    fn start(&self) -> Start {
-        Start::All
-    }
 
     fn init(&self, vertex: u64, _: u32) -> u32 {
         vertex as u32

@@ -115,11 +115,9 @@ impl Counter {
     #[inline(always)]
     fn close_by(&mut self, window: &SetWindow, vertex: u64, counts: &CompactCounters) {
         let ids = &self.set.ids;
-        let end = window.first + window.len as u64;
-        let middle = ids.partition_point(|&id| u64::from(id) < window.first)
-            ..ids.partition_point(|&id| u64::from(id) < end);
+        let before = |vertex: u64| ids.partition_point(|&id| u64::from(id) < vertex);
         // The first neighbor is the middle of no triangle: no neighbor is smaller.
-        let middle = middle.start.max(1)..middle.end;
+        let middle = before(window.first).max(1)..before(window.first + window.len as u64);
         if !middle.is_empty() {
             self.lay_out(true);
             match self.counting {
@@ -203,8 +201,9 @@ impl Pair<'_> {
             self.look_up::<KIND>(theirs);
         } else {
             let words = &self.window.words[theirs.clone()];
-            let is_low = |at: usize| (words[at].load(Relaxed) as usize) < self.spread.len();
-            let high = theirs.start + partition(theirs.len(), is_low);
+            let spread = self.spread.len();
+            let low = words.partition_point(|word| (word.load(Relaxed) as usize) < spread);
+            let high = theirs.start + low;
             self.look_up::<KIND>(theirs.start..high);
             self.search::<KIND>(high..theirs.end, mine);
         }
@@ -229,9 +228,8 @@ impl Pair<'_> {
         let mut from = theirs.start;
         for at in mine {
             let word = self.set.words[at];
-            from += partition(theirs.end - from, |offset| {
-                self.window.words[from + offset].load(Relaxed) < word
-            });
+            from += self.window.words[from..theirs.end]
+                .partition_point(|other| other.load(Relaxed) < word);
             if from == theirs.end {
                 return;
             }
@@ -288,19 +286,4 @@ impl Pair<'_> {
             bits &= bits - 1;
         }
     }
-}
-
-/// How many of `0..len` come first with `is_before`, which holds for those and for none after them.
-#[inline(always)]
-fn partition(len: usize, is_before: impl Fn(usize) -> bool) -> usize {
-    let (mut low, mut high) = (0, len);
-    while low < high {
-        let middle = (low + high) / 2;
-        if is_before(middle) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    low
 }

@@ -10,7 +10,7 @@
 
 use outercore_engine::{
     Activity, Column, Context, Isolated, IterationEnd, Iterations, Job, Next, Planner, Prepared,
-    Result, Start, Sum, VertexProgram,
+    Result, Sum, VertexProgram,
 };
 
 use crate::algorithm::Algorithm;
@@ -53,10 +53,6 @@ impl VertexProgram for Program {
     type Message = Sum<f64>;
 
     const ACTIVITY: Activity = Activity::AllSend;
-
-    fn start(&self) -> Start {
-        Start::All
-    }
 
     fn init(&self, _: u64, _: u32) -> f64 {
         1.0 / self.vertices

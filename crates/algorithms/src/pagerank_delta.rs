@@ -13,7 +13,7 @@
 
 use outercore_engine::{
     Activity, Column, Context, Isolated, IterationEnd, Iterations, Job, Next, Planner, Pod,
-    Prepared, Result, Start, Sum, VertexProgram,
+    Prepared, Result, Sum, VertexProgram,
 };
 
 use crate::algorithm::Algorithm;
@@ -79,10 +79,6 @@ impl VertexProgram for Program {
     type Message = Sum<u64>;
 
     const ACTIVITY: Activity = Activity::AllApply;
-
-    fn start(&self) -> Start {
-        Start::All
-    }
 
     fn init(&self, _: u64, degree: u32) -> State {
         State { rank: 0.0, difference: 1.0 / self.vertices, degree, active: 1 }
