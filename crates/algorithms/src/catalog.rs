@@ -35,8 +35,10 @@ pub fn by_name(name: &str, request: &Request) -> Result<Box<dyn Algorithm>> {
         "bfs" => Box::new(Bfs { source: given.source()?, method: given.method()? }),
         "sssp" => Box::new(Sssp { source: given.source()?, delta: given.left.delta.take() }),
         "components" => Box::new(Components { method: given.method()? }),
-        "pagerank" => Box::new(pagerank(&mut given)?),
-        "pagerank-delta" => Box::new(pagerank_delta(&mut given)?),
+        "pagerank" => Box::new(pagerank(&mut given, PageRank::default())?),
+        "pagerank-delta" => {
+            Box::new(PageRankDelta(pagerank(&mut given, PageRankDelta::default().0)?))
+        }
         "kcore" => Box::new(KCore { k: given.left.k.take(), method: given.method()? }),
         "betweenness" => Box::new(Betweenness {
             sources: given.sources(),
@@ -62,22 +64,11 @@ pub fn by_name(name: &str, request: &Request) -> Result<Box<dyn Algorithm>> {
     }
 }
 
-fn pagerank(given: &mut Given) -> Result<PageRank> {
-    let usual = PageRank::default();
+fn pagerank(given: &mut Given, usual: PageRank) -> Result<PageRank> {
     let (damping, tolerance) = (given.damping(usual.damping)?, given.tolerance()?);
     let most = if tolerance.is_some() { 1000 } else { usual.iterations };
-    let iterations = given.iterations(most)?;
-    Ok(PageRank { damping, tolerance, iterations, top: given.top() })
-}
-
-fn pagerank_delta(given: &mut Given) -> Result<PageRankDelta> {
-    let usual = PageRankDelta::default();
-    Ok(PageRankDelta {
-        damping: given.damping(usual.damping)?,
-        tolerance: given.tolerance()?.unwrap_or(usual.tolerance),
-        iterations: given.iterations(usual.iterations)?,
-        top: given.top(),
-    })
+    let (iterations, tolerance) = (given.iterations(most)?, tolerance.or(usual.tolerance));
+    Ok(PageRank { damping, iterations, tolerance, top: given.top() })
 }
 
 /// What a face collected for the algorithm of this name.

@@ -104,22 +104,23 @@ impl Algorithm for PageRank {
     }
 
     fn prepare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
+        let Self { damping, iterations: most, tolerance, top } = *self;
         let vertices = job.graph.vertices() as f64;
         let mut program = Program {
-            damping: self.damping,
+            damping,
             vertices,
             isolated: job.graph.isolated() as f64,
-            tolerance: self.tolerance.unwrap_or(0.0),
-            iterations: self.iterations,
+            tolerance: tolerance.unwrap_or(0.0),
+            iterations: most,
             isolated_rank: 1.0 / vertices,
             base: 0.0,
         };
         let mut planner = Planner::new(self.name(), job);
-        let scans = self.tolerance.is_none().then_some(self.iterations);
+        let scans = tolerance.is_none().then_some(most);
         let iterations = Iterations::declare(&mut planner, &program, scans)?;
         // A rank comes from messages alone; the last two are compared, once.
-        let compared = if program.tolerance == 0.0 { self.iterations.saturating_sub(1) } else { 0 };
-        let iterations = iterations.at_most(self.iterations).discards_values_before(compared);
+        let compared = if program.tolerance == 0.0 { most.saturating_sub(1) } else { 0 };
+        let iterations = iterations.at_most(most).discards_values_before(compared);
         Ok(planner.decide()?.prepared(move |session| {
             let ended = iterations.run(session, &mut program)?;
             let isolated = program.isolated_rank;
@@ -131,7 +132,7 @@ impl Algorithm for PageRank {
                 .figure("residual", ended.residual)
                 .figure("sum", sum)
                 .column(scores.isolated(Isolated::Value(isolated)));
-            Ok(results.ranked(self.top)?.outcome())
+            Ok(results.ranked(top)?.outcome())
         }))
     }
 }

@@ -16,24 +16,16 @@ use outercore_engine::{
     Prepared, Result, Sum, VertexProgram,
 };
 
-use crate::algorithm::Algorithm;
+use crate::{algorithm::Algorithm, pagerank::PageRank};
 
-/// PageRank by differences, and its parameters.
+/// PageRank by differences, with the parameters of PageRank: it stops when the residual falls below
+/// the tolerance.
 #[derive(Clone, Debug)]
-pub struct PageRankDelta {
-    /// The probability of following an edge, between 0 and 1.
-    pub damping: f64,
-    /// At most so many iterations.
-    pub iterations: u64,
-    /// Stop when the residual falls below this.
-    pub tolerance: f64,
-    /// Rows of the summary.
-    pub top: usize,
-}
+pub struct PageRankDelta(pub PageRank);
 
 impl Default for PageRankDelta {
     fn default() -> Self {
-        Self { damping: 0.85, iterations: 1000, tolerance: 1e-6, top: 10 }
+        Self(PageRank { iterations: 1000, tolerance: Some(1e-6), ..PageRank::default() })
     }
 }
 
@@ -142,17 +134,13 @@ impl Algorithm for PageRankDelta {
     }
 
     fn prepare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
+        let Self(PageRank { damping, iterations, tolerance, top }) = *self;
         let (graph, vertices) = (job.graph, job.graph.vertices() as f64);
-        let mut program = Program {
-            damping: self.damping,
-            vertices,
-            isolated: graph.isolated() as f64,
-            tolerance: self.tolerance,
-            iterations: self.iterations,
-            bar: SHARE * self.tolerance / graph.manifest().arcs.max(1) as f64,
-            alone: (0.0, 1.0 / vertices),
-            gain: 0.0,
-        };
+        let (isolated, tolerance) = (graph.isolated() as f64, tolerance.unwrap_or(0.0));
+        let bar = SHARE * tolerance / graph.manifest().arcs.max(1) as f64;
+        let (alone, gain) = ((0.0, 1.0 / vertices), 0.0);
+        let mut program =
+            Program { damping, vertices, isolated, tolerance, iterations, bar, alone, gain };
         let mut planner = Planner::new(self.name(), job);
         let iterations = Iterations::declare(&mut planner, &program, None)?;
         Ok(planner.decide()?.prepared(move |session| {
@@ -167,7 +155,7 @@ impl Algorithm for PageRankDelta {
                 .figure("residual", ended.residual + program.isolated * difference.abs())
                 .figure("sum", sum)
                 .column(scores.isolated(Isolated::Value(rank + difference)));
-            Ok(results.ranked(self.top)?.outcome())
+            Ok(results.ranked(top)?.outcome())
         }))
     }
 }
