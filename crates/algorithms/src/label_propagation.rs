@@ -262,15 +262,14 @@ fn name(
     window: &[AtomicU32],
     each: impl Fn(&mut dyn FnMut(u32, u64)) -> Result<()>,
 ) -> Result<(u64, u64)> {
-    let several = window.len() < labels.len();
     // A vertex that has its name must not get another one of a later window.
-    let named = Frontier::new(if several { labels.len() as u64 } else { 0 }, HugePages::Off)?;
+    let named = Frontier::new(labels.len() as u64, HugePages::Off)?;
     let (mut communities, mut largest) = (0, 0);
     for first in (0..labels.len()).step_by(window.len().max(1)) {
         let slot = |rank: u32| (rank as usize).checked_sub(first).and_then(|at| window.get(at));
         let slots = || {
             let labels = labels.iter().zip(0..);
-            let new = labels.filter(|&(_, vertex)| !several || !named.contains(vertex));
+            let new = labels.filter(|&(_, vertex)| !named.contains(vertex));
             new.filter_map(|(label, vertex)| Some((label, vertex, slot(label.load(Relaxed))?)))
         };
         window.iter().for_each(|count| count.store(0, Relaxed));
@@ -286,9 +285,7 @@ fn name(
         })?;
         for (label, vertex, name) in slots() {
             label.store(name.load(Relaxed), Relaxed);
-            if several {
-                named.insert(vertex);
-            }
+            named.insert(vertex);
         }
     }
     Ok((communities, largest))
