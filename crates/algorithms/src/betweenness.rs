@@ -40,7 +40,6 @@ pub struct Betweenness {
 
 named! {
     /// How sources are searched.
-    #[derive(Debug)]
     pub enum Method: "method" {
         /// In batches: a scan of the edges serves many sources.
         Batches = "batches",

@@ -31,7 +31,6 @@ pub struct Bfs {
 
 named! {
     /// How a search goes about it.
-    #[derive(Debug)]
     pub enum Method: "method" {
         /// Small frontiers are pushed, large ones pulled.
         DirectionOptimizing = "direction-optimizing",

@@ -33,7 +33,6 @@ pub struct Components {
 
 named! {
     /// How components are found.
-    #[derive(Debug)]
     pub enum Method: "method" {
         /// First neighbors, then the lists of vertices outside of the largest component.
         Sampled = "sampled",

@@ -37,7 +37,6 @@ pub struct KCore {
 
 named! {
     /// How vertices are peeled off.
-    #[derive(Debug)]
     pub enum Method: "method" {
         /// With what is left of their neighbors in memory.
         Peeling = "peeling",
