@@ -215,15 +215,18 @@ impl<'p> Peel<'p> {
     }
 }
 
-/// A plan with a method, and what the method needs.
+/// What a method needs.
 enum Chosen {
     Peeling(Lists),
     Messages(Iterations<Program>),
 }
 
+/// A plan with a method.
+type Planned<'a> = (Decided<'a>, Chosen);
+
 impl KCore {
     /// Plans a run on a graph that is undirected and simple, or stands for one.
-    fn choose<'a>(&self, job: Job<'a>) -> Result<(Decided<'a>, Chosen)> {
+    fn choose<'a>(&self, job: Job<'a>) -> Result<Planned<'a>> {
         let (model, preset) = (job.config.model, job.config.preset);
         let fully = model == Some(MemoryModel::FullyExternal);
         if let Some(method) = self.method {
@@ -253,11 +256,7 @@ impl KCore {
     }
 
     /// A run on `job`'s graph, which is the view of `graph`.
-    fn on_view<'a>(
-        &'a self,
-        graph: &'a Graph,
-        (decided, chosen): (Decided<'a>, Chosen),
-    ) -> Prepared<'a> {
+    fn on_view<'a>(&'a self, graph: &'a Graph, (decided, chosen): Planned<'a>) -> Prepared<'a> {
         decided.prepared(move |session| {
             let members = Frontier::new(session.graph.connected(), session.config.huge_pages)?;
             let (mut degeneracy, mut vertex) = (0, 0);
@@ -288,17 +287,21 @@ impl KCore {
             };
             let column = Column::new("core", column).isolated(Isolated::Value(0.0));
             let results = session.results(iterations).on(graph).column(column);
-            let results = results.figure("degeneracy", u64::from(degeneracy));
-            let Some(k) = self.k else { return Ok(results.outcome()) };
-            let isolated = if k == 0 { graph.isolated() } else { 0 };
-            let results = results.figure("k", k).figure("vertices", members.count() + isolated);
-            Ok(results.figure("edges", inner_edges(session.graph, &members)?).outcome())
+            let mut results = results.figure("degeneracy", u64::from(degeneracy));
+            if let Some(k) = self.k {
+                let isolated = if k == 0 { graph.isolated() } else { 0 };
+                results = results
+                    .figure("k", k)
+                    .figure("vertices", members.count() + isolated)
+                    .figure("edges", inner_edges(session.graph, &members)?);
+            }
+            Ok(results.outcome())
         })
     }
 }
 
 /// Plans a run by a method.
-fn plan<'a>(job: Job<'a>, method: Method, why: &'static str) -> Result<(Decided<'a>, Chosen)> {
+fn plan<'a>(job: Job<'a>, method: Method, why: &'static str) -> Result<Planned<'a>> {
     let mut planner = Planner::new("kcore", job);
     planner.runs(method.name(), why);
     let chosen = match method {
