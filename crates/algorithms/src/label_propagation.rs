@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use outercore_engine::{
     Appender, Block, Column, Frontier, HugePages, HugeVec, Isolated, Job, Neighborhoods,
-    OpenNeighborhoods, PerWorker, Planner, Prepared, Resource, Result, Session,
+    OpenNeighborhoods, Outcome, PerWorker, Planner, Prepared, Resource, Result, Session,
 };
 use outercore_graph::Graph;
 
@@ -178,36 +178,27 @@ impl<'r, 's> Rounds<'r, 's> {
         })
     }
 
-    /// Makes vertices of labels; returns how many labels there are, and how many vertices have the
-    /// most frequent one. As many ranks are counted and named at once as what else the rounds had
-    /// in memory holds.
-    fn finish(self) -> Result<(HugeVec<u32>, u64, u64)> {
+    /// Makes vertices of labels: the results of so many rounds. As many ranks are counted and named
+    /// at once as what else the rounds had in memory holds.
+    fn finish(self, iterations: u64) -> Result<Outcome> {
         let Self { session, mut lists, labels, batch, new } = self;
-        let vertices = labels.len() as u64;
+        let (graph, vertices) = (session.graph, labels.len() as u64);
         let held = (lists.bytes(session)? / 4).max(least_window(vertices)).min(vertices);
         drop((lists, batch, new));
         let window: HugeVec<AtomicU32> = HugeVec::zeroed(held as usize, HugePages::Off)?;
-        let each = |visit: &mut dyn FnMut(u32, u64)| by_original_id(session.graph, visit);
-        let (communities, largest) = name(&labels, &window, each)?;
-        Ok((labels.into_plain(), communities, largest))
+        let (communities, largest) = name(&labels, &window, |visit| by_original_id(graph, visit))?;
+        Ok(session
+            .results(iterations)
+            .figure("communities", communities + graph.isolated())
+            .figure("largest", largest.max(graph.isolated().min(1)))
+            .column(Column::of_vertices("label", labels.into_plain()).isolated(Isolated::Own))
+            .outcome())
     }
 }
 
 /// The least ranks that are counted and named at once.
 fn least_window(vertices: u64) -> u64 {
     (vertices / 8).max(WINDOW).min(vertices)
-}
-
-/// Bytes of all labels, old and new, and of what names them in the end: while values are in memory,
-/// and while new labels are on scratch.
-fn labels_bytes(graph: &Graph) -> [u64; 2] {
-    let vertices = graph.connected();
-    let batch = |external| Neighborhoods::All.most_vertices(graph, external) * 4;
-    let naming = least_window(vertices) * 4 + Frontier::bytes(vertices);
-    [
-        vertices * 8 + batch(false) + Block::<u32>::bytes(1 << 16),
-        vertices * 4 + naming.max(batch(true) + Appender::<u32>::bytes(vertices)),
-    ]
 }
 
 /// Hands every connected vertex to `visit` in the order of original ids, with its rank among them.
@@ -232,24 +223,23 @@ impl Algorithm for LabelPropagation {
     fn prepare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
         let Job { graph, config, .. } = job;
         fits_32_bits(graph, self.name())?;
-        let mut planner = Planner::new(self.name(), job);
-        planner.memory("labels", labels_bytes(graph));
+        let (mut planner, vertices) = (Planner::new(self.name(), job), graph.connected());
+        // Old and new ones; while new ones are on scratch, what names them in the end, too.
+        let batch = |external| Neighborhoods::All.most_vertices(graph, external) * 4;
+        let naming = least_window(vertices) * 4 + Frontier::bytes(vertices);
+        let naming = naming.max(batch(true) + Appender::<u32>::bytes(vertices));
+        let resident = vertices * 8 + batch(false) + Block::<u32>::bytes(1 << 16);
+        planner.memory("labels", [resident, vertices * 4 + naming]);
         let lists = planner.declare(Neighborhoods::All)?;
         let tallies = Tally::bytes(lists.longest(graph)) * config.threads as u64;
         planner.memory("tallies", [tallies; 2]);
-        planner.scratch(Appender::<u32>::disk_bytes(graph.connected()));
+        planner.scratch(Appender::<u32>::disk_bytes(vertices));
         planner.scans(Some(self.iterations));
         planner.method("synchronous rounds over all lists");
         Ok(planner.decide()?.prepared(move |session| {
             let mut rounds = Rounds::new(session)?;
             let iterations = rounds.run(self.iterations)?;
-            let (labels, communities, largest) = rounds.finish()?;
-            Ok(session
-                .results(iterations)
-                .figure("communities", communities + graph.isolated())
-                .figure("largest", largest.max(graph.isolated().min(1)))
-                .column(Column::of_vertices("label", labels).isolated(Isolated::Own))
-                .outcome())
+            rounds.finish(iterations)
         }))
     }
 }
