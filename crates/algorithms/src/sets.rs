@@ -38,7 +38,7 @@ pub struct Set {
 }
 
 impl Set {
-    /// Bytes for a vertex with so many edges.
+    /// Bytes for a vertex with so many edges, at the most.
     pub fn bytes(edges: u64) -> u64 {
         edges * 32
     }
@@ -75,7 +75,9 @@ impl Set {
                 *both |= bit;
             }
         }
-        ids.dedup();
+        if batch.len() > 1 {
+            ids.dedup();
+        }
     }
 
     /// Blocks at the front whose words are before this one.
