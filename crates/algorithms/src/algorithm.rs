@@ -16,46 +16,60 @@ pub enum Source {
     Random(u64),
 }
 
-impl std::str::FromStr for Source {
-    type Err = std::convert::Infallible;
-
+impl From<&str> for Source {
     /// `max-degree`, `random:SEED`, or an original id: a number where it is one, else a name.
-    fn from_str(text: &str) -> std::result::Result<Self, Self::Err> {
-        Ok(match (text, text.strip_prefix("random:").map(str::parse)) {
+    fn from(text: &str) -> Self {
+        match (text, text.strip_prefix("random:").map(str::parse)) {
             ("max-degree", _) => Source::MaxDegree,
             (_, Some(Ok(seed))) => Source::Random(seed),
             _ => Source::Key(text.parse().map_or_else(|_| Key::Name(text.to_owned()), Key::Number)),
-        })
+        }
     }
+}
+
+impl settings::Value for Source {
+    const KIND: settings::Kind = settings::Kind::Text;
+
+    fn parse(_: &str, text: &str) -> std::result::Result<Self, String> {
+        Ok(text.into())
+    }
+}
+
+/// The error of a user's mistake.
+pub(crate) fn refuse<T>(why: impl Into<String>) -> Result<T> {
+    Err(EngineError::Usage(why.into()))
 }
 
 /// The internal id of a start vertex.
 pub(crate) fn locate(graph: &Graph, source: &Source) -> Result<u64> {
     match source {
-        Source::Key(key) => graph.find(key)?.ok_or_else(|| {
-            EngineError::Usage(format!("there is no vertex {key} in {}", graph.path().display()))
-        }),
+        Source::Key(key) => graph.find(key)?.map_or_else(
+            || refuse(format!("there is no vertex {key} in {}", graph.path().display())),
+            Ok,
+        ),
         Source::MaxDegree if graph.connected() > 0 => Ok(graph.manifest().max_out_degree.1),
         Source::Random(seed) if graph.connected() > 0 => {
             let mixed = (seed ^ (seed >> 31)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
             Ok((mixed ^ (mixed >> 29)) % graph.connected())
         }
-        _ => Err(EngineError::Usage(
-            "the graph has no edges, and so no such start vertex".to_owned(),
-        )),
+        _ => refuse("the graph has no edges, and so no such start vertex"),
     }
+}
+
+/// The internal ids of start vertices.
+pub(crate) fn locate_all(graph: &Graph, sources: &[Source]) -> Result<Vec<u64>> {
+    sources.iter().map(|source| locate(graph, source)).collect()
 }
 
 /// Refuses graphs whose vertices do not fit the 32-bit state that the traversals keep.
 pub(crate) fn fits_32_bits(graph: &Graph, name: &str) -> Result<()> {
-    if graph.connected() >= u64::from(u32::MAX) - 1 {
-        return Err(EngineError::Usage(format!(
+    match graph.connected() {
+        fits if fits < u64::from(u32::MAX) - 1 => Ok(()),
+        many => refuse(format!(
             "{name} holds at most 4294967293 connected vertices in this version, and the graph \
-             has {}",
-            graph.connected()
-        )));
+             has {many}"
+        )),
     }
-    Ok(())
 }
 
 /// The method that was asked for, or the usual one of this run; and why.
@@ -73,10 +87,7 @@ pub trait Algorithm: Send + Sync {
     }
     /// A plan that runs. The report counts what goes through the job's handle of the graph: a
     /// handle that is used for more than one run is to be [counted apart](Graph::counted_apart).
-    fn prepare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
-        let plan = self.plan(job.graph, job.config)?;
-        Ok(Prepared::new(plan, move || self.run(job.graph, job.config, job.progress)))
-    }
+    fn prepare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>>;
     /// What a run would do.
     fn plan(&self, graph: &Graph, config: &RunConfig) -> Result<Plan> {
         Ok(self.prepare(Job { graph, config, progress: &Silent })?.into_plan())
@@ -90,15 +101,6 @@ pub trait Algorithm: Send + Sync {
     ) -> Result<Outcome> {
         let graph = &graph.counted_apart();
         self.prepare(Job { graph, config, progress })?.run()
-    }
-}
-
-impl settings::Value for Source {
-    const KIND: settings::Kind = settings::Kind::Text;
-
-    fn parse(_: &str, text: &str) -> std::result::Result<Self, String> {
-        let Ok(source) = text.parse();
-        Ok(source)
     }
 }
 

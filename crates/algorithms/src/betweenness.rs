@@ -25,7 +25,7 @@ use outercore_engine::{
 };
 use outercore_graph::Direction;
 
-use crate::algorithm::{Algorithm, Source, locate, method};
+use crate::algorithm::{Algorithm, Source, locate_all, method};
 
 /// Betweenness of all vertices, from some sources or all of them.
 #[derive(Clone, Debug, Default)]
@@ -40,7 +40,6 @@ pub struct Betweenness {
 
 named! {
     /// How sources are searched.
-    #[derive(Debug)]
     pub enum Method: "method" {
         /// In batches: a scan of the edges serves many sources.
         Batches = "batches",
@@ -256,16 +255,26 @@ struct Way {
 /// Sources of a batch with values in memory.
 const WIDE: usize = 16;
 
+/// Batches of `L` sources, of which `few` are too few.
+const fn in_batches<const L: usize, const MARKS: usize>(few: usize) -> Way {
+    Way { method: Batches, stored: L < WIDE, lanes: L, few, declare: batches::<L, MARKS> }
+}
+
+/// Searches on the lists, likewise.
+const fn on_lists<const L: usize>(few: usize) -> Way {
+    Way { method: Lists, stored: false, lanes: L, few, declare: lists::<L> }
+}
+
 /// All ways, in the order in which they are tried. Batches on storage are followed by narrower
 /// ones, for the sources that are left.
 const WAYS: [Way; 7] = [
-    Way { method: Batches, stored: false, lanes: WIDE, few: 8, declare: batches::<WIDE, 18> },
-    Way { method: Lists, stored: false, lanes: 8, few: 4, declare: lists::<8> },
-    Way { method: Lists, stored: false, lanes: 4, few: 1, declare: lists::<4> },
-    Way { method: Lists, stored: false, lanes: 1, few: 0, declare: lists::<1> },
-    Way { method: Batches, stored: true, lanes: 15, few: 5, declare: batches::<15, 16> },
-    Way { method: Batches, stored: true, lanes: 3, few: 1, declare: batches::<3, 4> },
-    Way { method: Batches, stored: true, lanes: 1, few: 0, declare: batches::<1, 2> },
+    in_batches::<WIDE, 18>(8),
+    on_lists::<8>(4),
+    on_lists::<4>(1),
+    on_lists::<1>(0),
+    in_batches::<15, 16>(5),
+    in_batches::<3, 4>(1),
+    in_batches::<1, 2>(0),
 ];
 
 impl Betweenness {
@@ -305,7 +314,7 @@ impl Betweenness {
             if !session.graph.directed() {
                 scores = scores.map(|score| score / 2.0)?;
             }
-            let wanted = if self.sources.is_empty() { sources.len() } else { self.sources.len() };
+            let wanted = sources.len().max(self.sources.len());
             let column = Column::new("betweenness", scores).isolated(Isolated::Value(0.0));
             let results = session.results(iterations).figure("sources", wanted as u64);
             Ok(results.column(column).ranked(self.top)?.outcome())
@@ -320,13 +329,12 @@ impl Algorithm for Betweenness {
 
     fn prepare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
         let all = 0..job.graph.connected();
-        let located = self.sources.iter().map(|source| locate(job.graph, source));
-        let located = located.collect::<Result<Vec<_>>>()?;
+        let located = locate_all(job.graph, &self.sources)?;
         let sources: Arc<[u64]> = match located.len() {
             0 => all.collect(),
-            _ => located.iter().copied().filter(|source| all.contains(source)).collect(),
+            _ => located.into_iter().filter(|source| all.contains(source)).collect(),
         };
-        let wanted = sources.len().max(located.len());
+        let wanted = sources.len().max(self.sources.len());
         let external = job.config.model.map(|model| model == MemoryModel::FullyExternal);
         let suits = |way: &Way| {
             let enough = wanted > way.few || way.lanes == WIDE && self.method.is_some();

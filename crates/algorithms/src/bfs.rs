@@ -15,7 +15,7 @@
 
 use outercore_engine::{
     Column, Context, Iterations, Job, Min, Monotone, Outcome, Planner, Prepared, Resource, Result,
-    Search, Session, Start, Values, VertexProgram, named,
+    Search, Session, Start, VertexArray, VertexProgram, named,
 };
 
 use crate::algorithm::{Algorithm, Source, fits_32_bits, locate, method};
@@ -31,7 +31,6 @@ pub struct Bfs {
 
 named! {
     /// How a search goes about it.
-    #[derive(Debug)]
     pub enum Method: "method" {
         /// Small frontiers are pushed, large ones pulled.
         DirectionOptimizing = "direction-optimizing",
@@ -128,8 +127,8 @@ fn search(mut planner: Planner, source: u64) -> Result<Prepared> {
         if source < session.graph.connected() {
             search.run(session, source, |level, vertices, _| reach.add(level, vertices))?;
         }
-        let [levels, parents] = search.levels.into_arrays(session)?;
-        outcome(session, (source, reach.last + 1), reach, [levels.into(), parents.into()])
+        let arrays = search.levels.into_arrays(session)?;
+        outcome(session, (source, reach.last + 1), reach, arrays)
     }))
 }
 
@@ -144,12 +143,10 @@ fn messages(mut planner: Planner, source: u64) -> Result<Prepared> {
                 reach.add(value >> 32, 1);
             }
         })?;
-        let half = |half: fn(u64) -> u64| {
-            let of = |&value: &u64| if value == NOWHERE { u32::MAX } else { half(value) as u32 };
-            ended.values.map(of).map(Values::from)
-        };
-        let columns = [half(|value| value >> 32)?, half(|value| value & u64::from(u32::MAX))?];
-        outcome(session, (source, ended.iterations), reach, columns)
+        // Of a vertex that is nowhere, both halves are no value.
+        let levels = ended.values.map(|value| (value >> 32) as u32)?;
+        let parents = ended.values.map(|&value| value as u32)?;
+        outcome(session, (source, ended.iterations), reach, [levels, parents])
     }))
 }
 
@@ -158,7 +155,7 @@ fn outcome(
     session: &Session,
     (source, iterations): (u64, u64),
     mut reach: Reach,
-    [levels, parents]: [Values; 2],
+    [levels, parents]: [VertexArray<u32>; 2],
 ) -> Result<Outcome> {
     let alone = (source >= session.graph.connected()).then_some(source);
     if alone.is_some() {

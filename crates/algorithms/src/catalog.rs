@@ -1,11 +1,14 @@
 //! Algorithms by name: what a face collected becomes an algorithm, and a parameter that it has not
 //! is refused.
 
-use outercore_engine::{EngineError, Named, Result, Settings};
+use std::mem::take;
+
+use outercore_engine::{Named, Result, Settings};
 
 use crate::{
     Algorithm, Betweenness, Bfs, Clustering, Components, Diameter, KCore, LabelPropagation,
     MultiSource, PageRank, PageRankDelta, Request, Source, Spmv, Sssp, Triangles,
+    algorithm::refuse,
 };
 
 /// The algorithms' names.
@@ -27,151 +30,98 @@ pub const NAMES: &[&str] = &[
 
 /// The algorithm of that name with these parameters.
 pub fn by_name(name: &str, request: &Request) -> Result<Box<dyn Algorithm>> {
-    let mut given = Given { name, request, taken: Vec::new() };
+    let mut given = Given { name, left: request.clone() };
     let algorithm: Box<dyn Algorithm> = match name {
         "bfs" => Box::new(Bfs { source: given.source()?, method: given.method()? }),
-        "sssp" => Box::new(Sssp {
-            source: given.source()?,
-            delta: given.take("delta", |request| request.delta),
-        }),
+        "sssp" => Box::new(Sssp { source: given.source()?, delta: given.left.delta.take() }),
         "components" => Box::new(Components { method: given.method()? }),
-        "pagerank" => Box::new(pagerank(&mut given)?),
-        "pagerank-delta" => Box::new(pagerank_delta(&mut given)?),
-        "kcore" => {
-            Box::new(KCore { k: given.take("k", |request| request.k), method: given.method()? })
+        "pagerank" => Box::new(pagerank(&mut given, PageRank::default())?),
+        "pagerank-delta" => {
+            Box::new(PageRankDelta(pagerank(&mut given, PageRankDelta::default().0)?))
         }
+        "kcore" => Box::new(KCore { k: given.left.k.take(), method: given.method()? }),
         "betweenness" => Box::new(Betweenness {
             sources: given.sources(),
             method: given.method()?,
-            top: given.take("top", |request| request.top).unwrap_or(10),
+            top: given.top(),
         }),
         "multi-source" => Box::new(MultiSource { sources: given.sources() }),
         "spmv" => Box::new(Spmv),
         "triangles" => Box::new(Triangles),
         "clustering" => Box::new(Clustering),
-        "diameter" => Box::new(Diameter {
-            exact: given.take("exact", |request| request.exact.then_some(())).is_some(),
-        }),
+        "diameter" => Box::new(Diameter { exact: take(&mut given.left.exact) }),
         "label-propagation" => Box::new(LabelPropagation {
-            iterations: given.iterations()?.unwrap_or(LabelPropagation::default().iterations),
+            iterations: given.iterations(LabelPropagation::default().iterations)?,
         }),
         _ => {
-            return Err(EngineError::Usage(format!(
-                "there is no algorithm {name}; there are {}",
-                NAMES.join(", ")
-            )));
+            let names = NAMES.join(", ");
+            return refuse(format!("there is no algorithm {name}; there are {names}"));
         }
     };
-    given.refuse_the_rest()?;
-    Ok(algorithm)
+    match given.left.asked().first() {
+        Some(parameter) => refuse(format!("{name} has no --{parameter}")),
+        None => Ok(algorithm),
+    }
 }
 
-fn pagerank(given: &mut Given) -> Result<PageRank> {
-    let default = PageRank::default();
-    let damping = given.damping()?.unwrap_or(default.damping);
-    let tolerance = given.tolerance()?;
-    let iterations = given.iterations()?;
-    let most = if tolerance.is_some() { 1000 } else { default.iterations };
-    Ok(PageRank {
-        damping,
-        tolerance,
-        iterations: iterations.unwrap_or(most),
-        top: given.take("top", |request| request.top).unwrap_or(default.top),
-    })
+fn pagerank(given: &mut Given, usual: PageRank) -> Result<PageRank> {
+    let (damping, tolerance) = (given.damping(usual.damping)?, given.tolerance()?);
+    let most = if tolerance.is_some() { 1000 } else { usual.iterations };
+    let (iterations, tolerance) = (given.iterations(most)?, tolerance.or(usual.tolerance));
+    Ok(PageRank { damping, iterations, tolerance, top: given.top() })
 }
 
-fn pagerank_delta(given: &mut Given) -> Result<PageRankDelta> {
-    let default = PageRankDelta::default();
-    Ok(PageRankDelta {
-        damping: given.damping()?.unwrap_or(default.damping),
-        tolerance: given.tolerance()?.unwrap_or(default.tolerance),
-        iterations: given.iterations()?.unwrap_or(default.iterations),
-        top: given.take("top", |request| request.top).unwrap_or(default.top),
-    })
-}
-
-/// Parameters, and which of them the algorithm has taken.
+/// What a face collected for the algorithm of this name.
 struct Given<'r> {
     name: &'r str,
-    request: &'r Request,
-    taken: Vec<&'static str>,
+    /// The parameters that the algorithm has not taken.
+    left: Request,
 }
 
 impl Given<'_> {
-    fn take<T>(
-        &mut self,
-        parameter: &'static str,
-        value: impl Fn(&Request) -> Option<T>,
-    ) -> Option<T> {
-        self.taken.push(parameter);
-        value(self.request)
-    }
-
     fn source(&mut self) -> Result<Source> {
-        let source = self.take("source", |request| request.source.clone());
-        source.ok_or_else(|| {
-            EngineError::Usage(format!(
-                "{} needs --source: an id, max-degree, or random:SEED",
-                self.name
-            ))
-        })
+        let needs = || format!("{} needs --source: an id, max-degree, or random:SEED", self.name);
+        self.left.source.take().map_or_else(|| refuse(needs()), Ok)
     }
 
-    /// The damping factor, if it is given.
-    fn damping(&mut self) -> Result<Option<f64>> {
-        match self.take("damping", |request| request.damping) {
-            Some(damping) if !(0.0..1.0).contains(&damping) => Err(EngineError::Usage(format!(
-                "--damping {damping} is out of range: at least 0, below 1"
-            ))),
-            damping => Ok(damping),
+    /// Those of `sources`, or the one of `source`.
+    fn sources(&mut self) -> Vec<Source> {
+        take(&mut self.left.sources).into_iter().chain(self.left.source.take()).collect()
+    }
+
+    fn damping(&mut self, usual: f64) -> Result<f64> {
+        match self.left.damping.take().unwrap_or(usual) {
+            damping if (0.0..1.0).contains(&damping) => Ok(damping),
+            damping => refuse(format!("--damping {damping} is out of range: at least 0, below 1")),
         }
     }
 
     /// The tolerance, if it is given.
     fn tolerance(&mut self) -> Result<Option<f64>> {
-        match self.take("tolerance", |request| request.tolerance) {
+        match self.left.tolerance.take() {
             Some(tolerance) if tolerance.is_nan() || tolerance <= 0.0 => {
-                Err(EngineError::Usage("--tolerance must be above 0".to_owned()))
+                refuse("--tolerance must be above 0")
             }
             tolerance => Ok(tolerance),
         }
     }
 
-    /// The number of iterations, if it is given.
-    fn iterations(&mut self) -> Result<Option<u64>> {
-        match self.take("iterations", |request| request.iterations) {
-            Some(0) => Err(EngineError::Usage("--iterations must be at least 1".to_owned())),
+    fn iterations(&mut self, usual: u64) -> Result<u64> {
+        match self.left.iterations.take().unwrap_or(usual) {
+            0 => refuse("--iterations must be at least 1"),
             iterations => Ok(iterations),
         }
     }
 
+    /// The number of rows of a summary.
+    fn top(&mut self) -> usize {
+        self.left.top.take().unwrap_or(10)
+    }
+
     /// The method, if it is given.
     fn method<M: Named>(&mut self) -> Result<Option<M>> {
-        let asked = self.take("method", |request| request.method.clone());
-        let known = |name: String| {
-            M::of(&name).ok_or_else(|| {
-                EngineError::Usage(format!(
-                    "{} has no --method {name}; it has {}",
-                    self.name,
-                    M::names()
-                ))
-            })
-        };
-        asked.map(known).transpose()
-    }
-
-    /// Those of `sources`, or the one of `source`.
-    fn sources(&mut self) -> Vec<Source> {
-        self.taken.extend(["source", "sources"]);
-        self.request.sources.iter().chain(&self.request.source).cloned().collect()
-    }
-
-    fn refuse_the_rest(&self) -> Result<()> {
-        match self.request.asked().iter().find(|parameter| !self.taken.contains(parameter)) {
-            Some(parameter) => {
-                Err(EngineError::Usage(format!("{} has no --{parameter}", self.name)))
-            }
-            None => Ok(()),
-        }
+        let Some(asked) = self.left.method.take() else { return Ok(None) };
+        let unknown = || format!("{} has no --method {asked}; it has {}", self.name, M::names());
+        M::of(&asked).map_or_else(|| refuse(unknown()), |method| Ok(Some(method)))
     }
 }

@@ -6,40 +6,13 @@
 //! Edges between neighbors are counted as [`crate::triangles`] are; memory is that, and 8 bytes for
 //! each vertex while values are in memory.
 
-use outercore_engine::{
-    Appender, Column, Isolated, Job, OpenNeighborhoods, Prepared, Result, Session, VertexArray,
-};
+use outercore_engine::{Appender, Column, Isolated, Job, Prepared, Result};
 
-use crate::{
-    algorithm::Algorithm,
-    intersect::Counting,
-    triangles::{Found, count},
-};
+use crate::{algorithm::Algorithm, intersect::Counting, triangles::count};
 
 /// The clustering coefficient of each vertex.
 #[derive(Clone, Debug, Default)]
 pub struct Clustering;
-
-/// The coefficients, and their sum.
-fn coefficients(
-    session: &Session,
-    mut found: Found,
-    mut lists: OpenNeighborhoods,
-) -> Result<(VertexArray<f64>, f64)> {
-    let ordered = if session.graph.directed() { 1.0 } else { 2.0 };
-    let (mut coefficients, mut sum) = (Appender::of(session)?, 0.0);
-    for vertex in 0..session.graph.connected() {
-        let degree = match &mut found.degrees {
-            Some(degrees) => degrees.get(vertex),
-            None => lists.degree(session, vertex)?,
-        } as f64;
-        let edges = found.counts.get(vertex) as f64;
-        let share = if degree < 2.0 { 0.0 } else { edges * ordered / (degree * (degree - 1.0)) };
-        sum += share;
-        coefficients.push(share)?;
-    }
-    Ok((coefficients.array, sum))
-}
 
 impl Algorithm for Clustering {
     fn name(&self) -> &'static str {
@@ -48,12 +21,25 @@ impl Algorithm for Clustering {
 
     fn prepare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
         let counting = if job.graph.directed() { Counting::Arcs } else { Counting::Each };
-        count(self.name(), job, counting, |session, found, lists| {
-            let results = session.results(found.windows);
-            let (coefficients, sum) = coefficients(session, found, lists)?;
-            let column = Column::new("clustering", coefficients);
-            Ok(results
-                .figure("average", sum / session.graph.vertices().max(1) as f64)
+        count(self.name(), job, counting, |session, mut found, mut lists| {
+            let graph = session.graph;
+            let ordered = if graph.directed() { 1.0 } else { 2.0 };
+            let (mut coefficients, mut sum) = (Appender::of(session)?, 0.0);
+            for vertex in 0..graph.connected() {
+                let degree = match &mut found.degrees {
+                    Some(degrees) => degrees.get(vertex),
+                    None => lists.degree(session, vertex)?,
+                } as f64;
+                let edges = found.counts.get(vertex) as f64;
+                let pairs = degree * (degree - 1.0);
+                let share = if degree < 2.0 { 0.0 } else { edges * ordered / pairs };
+                sum += share;
+                coefficients.push(share)?;
+            }
+            let column = Column::new("clustering", coefficients.array);
+            Ok(session
+                .results(found.windows)
+                .figure("average", sum / graph.vertices().max(1) as f64)
                 .column(column.isolated(Isolated::Value(0.0)))
                 .best_first()
                 .outcome())

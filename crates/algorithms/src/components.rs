@@ -14,15 +14,15 @@
 //! Memory: 8 bytes for each vertex, or a window of parents while values are on storage.
 
 use outercore_engine::{
-    Column, Context, EdgeScan, EngineError, Frontier, Isolated, Iterations, Job, Min, Monotone,
-    Outcome, Planner, Precompute, Prepared, Preset, ReadPolicy, Resource, Result, Session,
-    SomeEdges, Start, VertexArray, VertexProgram,
+    Column, Context, EdgeScan, Frontier, Isolated, Iterations, Job, Min, Monotone, Outcome,
+    Planner, Precompute, Prepared, Preset, ReadPolicy, Resource, Result, Session, SomeEdges,
+    VertexArray, VertexProgram,
     forest::{self, Sets, Trees},
     named,
 };
 use outercore_graph::Direction;
 
-use crate::algorithm::{Algorithm, fits_32_bits, method};
+use crate::algorithm::{Algorithm, fits_32_bits, method, refuse};
 
 /// Connected components.
 #[derive(Clone, Debug, Default)]
@@ -33,7 +33,6 @@ pub struct Components {
 
 named! {
     /// How components are found.
-    #[derive(Debug)]
     pub enum Method: "method" {
         /// First neighbors, then the lists of vertices outside of the largest component.
         Sampled = "sampled",
@@ -54,9 +53,9 @@ impl Components {
         let early = config.precompute.is_some_and(|precompute| precompute != Precompute::Off);
         if graph.directed() && (early || self.method == Some(Method::Labels)) {
             let switch = if early { "--precompute" } else { "--method labels" };
-            return Err(EngineError::Usage(format!(
+            return refuse(format!(
                 "{switch}: labels do not spread against the edges of a directed graph; leave it out"
-            )));
+            ));
         }
         let spreads = config.wants_monotone() || config.preset == Preset::Streaming;
         let usual = if spreads && !graph.directed() {
@@ -118,10 +117,6 @@ impl VertexProgram for Labels {
     type Signal = u32;
     type Message = Min<u32>;
 
-    fn start(&self) -> Start {
-        Start::All
-    }
-
     fn init(&self, vertex: u64, _: u32) -> u32 {
         vertex as u32
     }
@@ -152,11 +147,10 @@ fn results(
     room: u64,
 ) -> Result<Outcome> {
     let (graph, sets) = (session.graph, Sets::of(&labels, room)?);
-    let isolated = graph.vertices() - graph.connected();
     Ok(session
         .results(iterations)
-        .figure("components", sets.count + isolated)
-        .figure("largest", sets.largest.max(u64::from(isolated > 0)))
+        .figure("components", sets.count + graph.isolated())
+        .figure("largest", sets.largest.max(graph.isolated().min(1)))
         .column(Column::of_vertices("component", labels).isolated(Isolated::Own))
         .outcome())
 }
@@ -198,8 +192,7 @@ impl Algorithm for Components {
             _ => (method, why),
         };
         if self.method.is_some_and(|asked| asked != method) {
-            let what = "--method sampled needs incoming edges and, in memory, all parents";
-            return Err(EngineError::Usage(what.to_owned()));
+            return refuse("--method sampled needs incoming edges and, in memory, all parents");
         }
         decided.plan.method = format!("{} ({why}): {}", method.name(), decided.plan.method);
         if some.is_some() {

@@ -121,8 +121,8 @@ impl Run<'_, '_> {
                 })?
             },
         )?;
-        let parts = parts.into_iter().map(|(candidates, ..)| candidates);
-        self.candidates = parts.fold(Candidates::NONE, Candidates::merge);
+        let parts = parts.into_iter();
+        self.candidates = parts.fold(Candidates::NONE, |all, (some, ..)| all.merge(some));
         Ok(())
     }
 
@@ -197,19 +197,15 @@ fn largest(
 
 impl Diameter {
     fn run(&self, session: &Session, mut search: OpenSearch) -> Result<Outcome> {
-        let (graph, mut searches) = (session.graph, 0);
         let (mut members, mut last) = (Frontier::new(0, session.config.huge_pages)?, None);
+        let (graph, mut searches) = (session.graph, 0);
         if graph.connected() > 0 {
             let hub = graph.manifest().max_out_degree.1;
-            let mut found = reach(session, &mut search, hub)?;
+            let found = reach(session, &mut search, hub)?;
             let start;
             (members, start) = largest(session, &search, (hub, &found))?;
-            searches = 1;
-            if start != hub {
-                found = reach(session, &mut search, start)?;
-                searches += 1;
-            }
-            last = Some(found);
+            searches = 1 + u64::from(start != hub);
+            last = Some(if start == hub { found } else { reach(session, &mut search, start)? });
         }
         let bounds = [VertexArray::of(session)?, VertexArray::of(session)?];
         // No lower bound either is known of vertices of other components.

@@ -57,45 +57,15 @@ pub struct Counter {
 /// The counts of the vertices that a word of a bitmap stands for.
 type Word = [u64; 64];
 
-/// Where counts go.
-struct Target<'c> {
-    hubs: &'c mut [Word],
-    counts: &'c CompactCounters,
-}
-
-impl Target<'_> {
-    #[inline(always)]
-    fn add(&mut self, vertex: u32, count: u64) {
-        match self.hubs.get_mut(vertex as usize >> 6) {
-            Some(hubs) => hubs[vertex as usize & 63] += count,
-            None => self.counts.add(u64::from(vertex), count),
-        }
-    }
-
-    /// Adds to the counts of all vertices that the bits of a word stand for.
-    #[inline(always)]
-    fn add_each(&mut self, word: u32, mut bits: u64, count: u64) {
-        // Asked once for all bits: most of them are hubs'.
-        if let Some(hubs) = self.hubs.get_mut(word as usize) {
-            while bits != 0 {
-                hubs[bits.trailing_zeros() as usize & 63] += count;
-                bits &= bits - 1;
-            }
-        }
-        while bits != 0 {
-            self.counts.add(u64::from(word << 6 | bits.trailing_zeros()), count);
-            bits &= bits - 1;
-        }
-    }
-}
-
 /// The set of a vertex that streams past, and that of a middle vertex.
 struct Pair<'p> {
     window: &'p SetWindow,
     set: &'p Set,
     spread: &'p [u64],
     spread_both: &'p [u64],
-    to: Target<'p>,
+    /// Where counts go: those of the hubs, and of the others.
+    hubs: &'p mut [Word],
+    counts: &'p CompactCounters,
     /// The edges between the two: what each vertex counts that both know.
     weight: u64,
     /// What the middle vertex counts, the edges between the other two, and what the vertex that
@@ -104,36 +74,25 @@ struct Pair<'p> {
 }
 
 impl Counter {
+    /// Words of the bitmaps of all edges and of those both ways, and of the hubs' counts.
+    fn words(counting: Counting, vertices: u64) -> [usize; 3] {
+        let words = (vertices as usize / 64 + 1).min(SPREAD);
+        let hubs = (vertices as usize).min(HUBS).div_ceil(64);
+        let only = |wanted: bool, words: usize| if wanted { words } else { 0 };
+        [words, only(counting.reciprocal(), words), only(counting.by_vertex(), hubs)]
+    }
+
     /// Bytes of a counter, for `vertices` of which none keeps more than `longest` neighbors.
     pub fn bytes(counting: Counting, vertices: u64, longest: u64) -> u64 {
-        let spread = (vertices / 64 + 1).min(SPREAD as u64) * 8;
-        let hubs = vertices.next_multiple_of(64).min(HUBS as u64) * 8;
-        Set::bytes(longest)
-            + match counting {
-                Counting::Total => spread,
-                Counting::Each => spread + hubs,
-                Counting::Arcs => 2 * spread + hubs,
-            }
+        let [words, both, hubs] = Self::words(counting, vertices);
+        Set::bytes(longest) + ((words + both) * 8 + hubs * size_of::<Word>()) as u64
     }
 
     /// A counter that has counted nothing; its memory is what [`Counter::bytes`] says.
     pub fn new(counting: Counting, vertices: u64, longest: u64) -> Self {
-        let words = (vertices as usize / 64 + 1).min(SPREAD);
-        Self {
-            counting,
-            set: Set::new(longest),
-            spread: vec![0; words],
-            spread_both: vec![0; if counting == Counting::Arcs { words } else { 0 }],
-            hubs: vec![
-                [0; 64];
-                if counting.by_vertex() {
-                    (vertices as usize).min(HUBS).div_ceil(64)
-                } else {
-                    0
-                }
-            ],
-            total: 0,
-        }
+        let [words, both, hubs] = Self::words(counting, vertices);
+        let (spread, spread_both, hubs) = (vec![0; words], vec![0; both], vec![[0; 64]; hubs]);
+        Self { counting, set: Set::new(longest), spread, spread_both, hubs, total: 0 }
     }
 
     /// Counts the triangles whose largest vertex is `vertex`, the one of the set at hand, and whose
@@ -156,11 +115,9 @@ impl Counter {
     #[inline(always)]
     fn close_by(&mut self, window: &SetWindow, vertex: u64, counts: &CompactCounters) {
         let ids = &self.set.ids;
-        let end = window.first + window.len as u64;
-        let middle = ids.partition_point(|&id| u64::from(id) < window.first)
-            ..ids.partition_point(|&id| u64::from(id) < end);
+        let before = |vertex: u64| ids.partition_point(|&id| u64::from(id) < vertex);
         // The first neighbor is the middle of no triangle: no neighbor is smaller.
-        let middle = middle.start.max(1)..middle.end;
+        let middle = before(window.first).max(1)..before(window.first + window.len as u64);
         if !middle.is_empty() {
             self.lay_out(true);
             match self.counting {
@@ -196,15 +153,8 @@ impl Counter {
     ) {
         let Self { set, spread, spread_both, hubs, total, .. } = self;
         let (set, middle) = (&*set, &set.ids[middle]);
-        let mut pair = Pair {
-            window,
-            set,
-            spread,
-            spread_both,
-            to: Target { hubs, counts },
-            weight: 1,
-            sums: [0; 2],
-        };
+        let (weight, sums) = (1, [0; 2]);
+        let mut pair = Pair { window, set, spread, spread_both, hubs, counts, weight, sums };
         let (low, mut mine) = (set.low(pair.spread.len()), 0);
         // Blocks of this set up to the middle vertex's own.
         let mut before = 0;
@@ -222,12 +172,12 @@ impl Counter {
             if KIND == 0 {
                 *total += sum;
             } else {
-                pair.to.add(b, sum);
+                pair.add(b, sum);
                 mine += own;
             }
         }
         if KIND != 0 {
-            pair.to.add(vertex as u32, mine);
+            pair.add(vertex as u32, mine);
         }
     }
 
@@ -251,8 +201,9 @@ impl Pair<'_> {
             self.look_up::<KIND>(theirs);
         } else {
             let words = &self.window.words[theirs.clone()];
-            let is_low = |at: usize| (words[at].load(Relaxed) as usize) < self.spread.len();
-            let high = theirs.start + partition(theirs.len(), is_low);
+            let spread = self.spread.len();
+            let low = words.partition_point(|word| (word.load(Relaxed) as usize) < spread);
+            let high = theirs.start + low;
             self.look_up::<KIND>(theirs.start..high);
             self.search::<KIND>(high..theirs.end, mine);
         }
@@ -267,16 +218,7 @@ impl Pair<'_> {
         for (at, (word, bits)) in words.iter().zip(bits).enumerate() {
             let word = word.load(Relaxed);
             let bits = bits.load(Relaxed) & self.spread[word as usize];
-            if KIND == 0 {
-                self.sums[0] += u64::from(bits.count_ones());
-            } else if bits != 0 {
-                let mutual = if KIND == 2 {
-                    [self.window.both[first + at].load(Relaxed), self.spread_both[word as usize]]
-                } else {
-                    [0; 2]
-                };
-                self.found::<KIND>(word, bits, mutual);
-            }
+            self.found::<KIND>(word, bits, first + at, (self.spread_both, word as usize));
         }
     }
 
@@ -286,9 +228,8 @@ impl Pair<'_> {
         let mut from = theirs.start;
         for at in mine {
             let word = self.set.words[at];
-            from += partition(theirs.end - from, |offset| {
-                self.window.words[from + offset].load(Relaxed) < word
-            });
+            from += self.window.words[from..theirs.end]
+                .partition_point(|other| other.load(Relaxed) < word);
             if from == theirs.end {
                 return;
             }
@@ -296,42 +237,53 @@ impl Pair<'_> {
                 continue;
             }
             let bits = self.window.bits[from].load(Relaxed) & self.set.bits[at];
-            if KIND == 0 {
-                self.sums[0] += u64::from(bits.count_ones());
-            } else if bits != 0 {
-                let mutual = if KIND == 2 {
-                    [self.window.both[from].load(Relaxed), self.set.both[at]]
-                } else {
-                    [0; 2]
-                };
-                self.found::<KIND>(word, bits, mutual);
-            }
+            self.found::<KIND>(word, bits, from, (&self.set.both, at));
         }
     }
 
     /// Each of the bits closes a triangle: a counts `weight`, the edges between b and c; b those
-    /// between a and c, and c those between a and b. `mutual` says of which a's there are two of
-    /// them, of b's set and of c's.
+    /// between a and c, and c those between a and b. There are two of them where the block `theirs`
+    /// of b's set says so, and the block `mine` of c's.
     #[inline(always)]
-    fn found<const KIND: u8>(&mut self, word: u32, bits: u64, mutual: [u64; 2]) {
+    fn found<const KIND: u8>(
+        &mut self,
+        word: u32,
+        bits: u64,
+        theirs: usize,
+        (both, mine): (&[u64], usize),
+    ) {
         let ones = |bits: u64| u64::from(bits.count_ones());
-        self.sums[0] += ones(bits) + if KIND == 2 { ones(bits & mutual[1]) } else { 0 };
-        self.sums[1] += ones(bits) + if KIND == 2 { ones(bits & mutual[0]) } else { 0 };
-        self.to.add_each(word, bits, self.weight);
-    }
-}
-
-/// How many of `0..len` come first with `is_before`, which holds for those and for none after them.
-#[inline(always)]
-fn partition(len: usize, is_before: impl Fn(usize) -> bool) -> usize {
-    let (mut low, mut high) = (0, len);
-    while low < high {
-        let middle = (low + high) / 2;
-        if is_before(middle) {
-            low = middle + 1;
-        } else {
-            high = middle;
+        if KIND == 0 {
+            self.sums[0] += ones(bits);
+        } else if bits != 0 {
+            self.sums[0] += ones(bits) + if KIND == 2 { ones(bits & both[mine]) } else { 0 };
+            let twice = |at: usize| ones(bits & self.window.both[at].load(Relaxed));
+            self.sums[1] += ones(bits) + if KIND == 2 { twice(theirs) } else { 0 };
+            self.add_each(word, bits, self.weight);
         }
     }
-    low
+
+    #[inline(always)]
+    fn add(&mut self, vertex: u32, count: u64) {
+        match self.hubs.get_mut(vertex as usize >> 6) {
+            Some(hubs) => hubs[vertex as usize & 63] += count,
+            None => self.counts.add(u64::from(vertex), count),
+        }
+    }
+
+    /// Adds to the counts of all vertices that the bits of a word stand for.
+    #[inline(always)]
+    fn add_each(&mut self, word: u32, mut bits: u64, count: u64) {
+        // Asked once for all bits: most of them are hubs'.
+        if let Some(hubs) = self.hubs.get_mut(word as usize) {
+            while bits != 0 {
+                hubs[bits.trailing_zeros() as usize & 63] += count;
+                bits &= bits - 1;
+            }
+        }
+        while bits != 0 {
+            self.counts.add(u64::from(word << 6 | bits.trailing_zeros()), count);
+            bits &= bits - 1;
+        }
+    }
 }

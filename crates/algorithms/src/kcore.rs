@@ -37,7 +37,6 @@ pub struct KCore {
 
 named! {
     /// How vertices are peeled off.
-    #[derive(Debug)]
     pub enum Method: "method" {
         /// With what is left of their neighbors in memory.
         Peeling = "peeling",
@@ -48,8 +47,8 @@ named! {
 
 /// Levels whose candidates are gathered at once.
 const SPAN: u32 = 16;
-/// Words of a set that a worker looks through at a time.
-const PART: u64 = 1 << 8;
+/// Vertices of a set that a worker looks through at a time.
+const PART: u64 = 1 << 14;
 /// Vertices of a part of a step over all.
 const STEP: u64 = 1 << 16;
 /// What a value is above of once its vertex has departed.
@@ -108,24 +107,11 @@ struct Peel<'p> {
     next: Frontier,
 }
 
-/// How many vertices depart, and their edges.
-#[derive(Clone, Copy, Default)]
-struct Departing {
-    vertices: u64,
-    edges: u64,
-}
+/// How many vertices depart, and how many edges they have.
+type Departing = [u64; 2];
 
-impl Departing {
-    fn add(&mut self, vertices: u64, edges: u64) {
-        self.vertices += vertices;
-        self.edges += edges;
-    }
-
-    fn sum(parts: Vec<Self>) -> Self {
-        let mut sum = Self::default();
-        parts.into_iter().for_each(|part| sum.add(part.vertices, part.edges));
-        sum
-    }
+fn sum(parts: Vec<Departing>) -> Departing {
+    parts.into_iter().fold([0; 2], |sum, part| [sum[0] + part[0], sum[1] + part[1]])
 }
 
 impl<'p> Peel<'p> {
@@ -136,8 +122,8 @@ impl<'p> Peel<'p> {
             count.store(lists.degree(vertex) as u32, Relaxed);
         }
         let set = || Frontier::new(len, huge);
-        let (near, current, next) = (set()?, set()?, set()?);
-        Ok(Self { session, lists, left, near, horizon: 0, current, next })
+        let (near, horizon) = (set()?, 0);
+        Ok(Self { session, lists, left, near, horizon, current: set()?, next: set()? })
     }
 
     /// Peels everything off; returns the number of steps.
@@ -148,15 +134,15 @@ impl<'p> Peel<'p> {
                 level = self.gather(level);
             }
             let mut mark = self.session.mark();
-            let mut departing = self.select(level);
-            while departing.vertices > 0 {
-                (steps, remaining) = (steps + 1, remaining - departing.vertices);
-                let after = self.depart(level, departing.edges)?;
-                self.session.end_iteration(&mark, departing.vertices, "on-demand");
+            let [mut vertices, mut edges] = self.select(level);
+            while vertices > 0 {
+                (steps, remaining) = (steps + 1, remaining - vertices);
+                let after = self.depart(level, edges)?;
+                self.session.end_iteration(&mark, vertices, "on-demand");
                 mark = self.session.mark();
                 std::mem::swap(&mut self.current, &mut self.next);
                 self.next.clear();
-                departing = after;
+                [vertices, edges] = after;
             }
             level += 1;
         }
@@ -167,53 +153,38 @@ impl<'p> Peel<'p> {
     /// one does.
     fn gather(&mut self, level: u32) -> u32 {
         let (left, workers) = (&self.left, &self.session.workers);
-        let counts = |range: std::ops::Range<u64>| {
-            left[range.start as usize..range.end as usize].iter().map(|count| count.load(Relaxed))
-        };
-        // Below the level are the vertices that have departed.
         let smallest = workers.over(
             left.len() as u64,
             STEP,
             |_| u32::MAX,
             |smallest, range| {
-                *smallest = counts(range).filter(|&count| count >= level).fold(*smallest, u32::min);
+                let counts = left[range.start as usize..range.end as usize].iter();
+                // Below the level are the vertices that have departed.
+                let counts =
+                    counts.map(|count| count.load(Relaxed)).filter(|&count| count >= level);
+                *smallest = counts.fold(*smallest, u32::min);
             },
         );
         let first = smallest.into_iter().min().unwrap_or(level);
         self.horizon = first.saturating_add(SPAN);
-        let (near, span) = (&self.near, first..self.horizon);
-        workers.over(
-            left.len() as u64,
-            STEP,
-            |_| (),
-            |(), range| {
-                near.replace(range, |vertex| span.contains(&left[vertex as usize].load(Relaxed)));
-            },
-        );
+        let span = first..self.horizon;
+        self.near.fill();
+        self.near.retain(workers, |vertex| span.contains(&left[vertex as usize].load(Relaxed)));
         first
     }
 
     /// The vertices near that have no more than `level` neighbors left become the frontier.
     fn select(&self, level: u32) -> Departing {
-        let nothing = |_| Departing::default();
-        let groups = self.near.len().div_ceil(64);
-        let select = |departing: &mut Departing, groups: std::ops::Range<u64>| {
-            for group in groups {
-                let (mut near, mut bits) = (self.near.word(group), 0);
-                while near != 0 {
-                    let bit = near & near.wrapping_neg();
-                    near ^= bit;
-                    let vertex = group * 64 + u64::from(bit.trailing_zeros());
-                    if self.left[vertex as usize].load(Relaxed) <= level {
-                        bits |= bit;
-                        departing.add(1, self.lists.degree(vertex));
-                    }
+        let select = |[vertices, edges]: &mut Departing, range| {
+            *vertices += self.near.move_to(&self.current, range, |vertex| {
+                let departs = self.left[vertex as usize].load(Relaxed) <= level;
+                if departs {
+                    *edges += self.lists.degree(vertex);
                 }
-                self.current.set_word(group, bits);
-                self.near.set_word(group, self.near.word(group) & !bits);
-            }
+                departs
+            });
         };
-        Departing::sum(self.session.workers.over(groups, PART, nothing, select))
+        sum(self.session.workers.over(self.near.len(), PART, |_| [0; 2], select))
     }
 
     /// The frontier departs: returns what follows at the same level.
@@ -221,8 +192,8 @@ impl<'p> Peel<'p> {
         let parts = self.lists.for_each(
             edges,
             |group| self.current.word(group),
-            |_| Departing::default(),
-            |departing, _, list| {
+            |_| [0; 2],
+            |[vertices, edges], _, list| {
                 for neighbor in list.neighbors() {
                     let count = &self.left[neighbor as usize];
                     let taken = count
@@ -231,7 +202,8 @@ impl<'p> Peel<'p> {
                         Ok(before) if before == level + 1 => {
                             self.next.insert(neighbor);
                             self.near.remove(neighbor);
-                            departing.add(1, self.lists.degree(neighbor));
+                            *vertices += 1;
+                            *edges += self.lists.degree(neighbor);
                         }
                         Ok(before) if before == self.horizon => drop(self.near.insert(neighbor)),
                         _ => {}
@@ -239,54 +211,42 @@ impl<'p> Peel<'p> {
                 }
             },
         )?;
-        Ok(Departing::sum(parts))
+        Ok(sum(parts))
     }
 }
 
-/// What is known of the core numbers that were shown so far, in the order of the vertices.
-struct Cores {
-    k: Option<u64>,
-    degeneracy: u64,
-    /// The k-core that was asked for.
-    members: Frontier,
-    seen: u64,
-}
-
-impl Cores {
-    fn add(&mut self, core: u64) {
-        self.degeneracy = self.degeneracy.max(core);
-        if self.k.is_some_and(|k| core >= k) {
-            self.members.insert(self.seen);
-        }
-        self.seen += 1;
-    }
-}
-
-/// A plan with a method, and what the method needs.
+/// What a method needs.
 enum Chosen {
     Peeling(Lists),
     Messages(Iterations<Program>),
 }
 
+/// A plan with a method.
+type Planned<'a> = (Decided<'a>, Chosen);
+
 impl KCore {
     /// Plans a run on a graph that is undirected and simple, or stands for one.
-    fn choose<'a>(&self, job: Job<'a>) -> Result<(Decided<'a>, Chosen)> {
+    fn choose<'a>(&self, job: Job<'a>) -> Result<Planned<'a>> {
         let (model, preset) = (job.config.model, job.config.preset);
         let fully = model == Some(MemoryModel::FullyExternal);
-        match self.method {
-            Some(Method::Peeling) => return peeling(job, "as asked"),
-            Some(Method::Messages) => return messages(job, "as asked"),
-            None if fully && preset != Preset::Best => return messages(job, "as the preset does"),
-            None => {}
+        if let Some(method) = self.method {
+            return plan(job, method, "as asked");
         }
-        match peeling(job, "counts of neighbors fit the budget") {
-            Err(EngineError::Memory { .. }) if model.is_none() || fully => {
-                messages(job, "counts of neighbors do not fit the budget")
+        if fully && preset != Preset::Best {
+            return plan(job, Method::Messages, "as the preset does");
+        }
+        let peeling = plan(job, Method::Peeling, "counts of neighbors fit the budget");
+        if !fully && model.is_some() {
+            return peeling;
+        }
+        match peeling {
+            Err(EngineError::Memory { .. }) => {
+                plan(job, Method::Messages, "counts of neighbors do not fit the budget")
             }
-            Ok((mut decided, chosen)) if model.is_none() || fully => {
+            Ok((mut decided, chosen)) => {
                 let (model, memory) = (Some(MemoryModel::FullyExternal), u64::MAX / 4);
                 let ample = RunConfig { model, memory, ..job.config.clone() };
-                let (least, _) = messages(Job { config: &ample, ..job }, "")?;
+                let (least, _) = plan(Job { config: &ample, ..job }, Method::Messages, "")?;
                 let smallest = &mut decided.plan.smallest_budget_bytes;
                 *smallest = least.plan.smallest_budget_bytes.min(*smallest);
                 Ok((decided, chosen))
@@ -296,15 +256,19 @@ impl KCore {
     }
 
     /// A run on `job`'s graph, which is the view of `graph`.
-    fn on_view<'a>(
-        &'a self,
-        graph: &'a Graph,
-        (decided, chosen): (Decided<'a>, Chosen),
-    ) -> Prepared<'a> {
+    fn on_view<'a>(&'a self, graph: &'a Graph, (decided, chosen): Planned<'a>) -> Prepared<'a> {
         decided.prepared(move |session| {
-            let len = session.graph.connected();
-            let members = Frontier::new(len, session.config.huge_pages)?;
-            let mut cores = Cores { k: self.k, degeneracy: 0, members, seen: 0 };
+            let members = Frontier::new(session.graph.connected(), session.config.huge_pages)?;
+            let (mut degeneracy, mut vertex) = (0, 0);
+            // Gets the core numbers in the order of the vertices.
+            let mut core = |core: u32| {
+                degeneracy = core.max(degeneracy);
+                if self.k.is_some_and(|k| u64::from(core) >= k) {
+                    members.insert(vertex);
+                }
+                vertex += 1;
+                core
+            };
             let (iterations, column): (u64, Values) = match chosen {
                 Chosen::Peeling(lists) => {
                     let lists = lists.open(session)?;
@@ -312,47 +276,46 @@ impl KCore {
                     session.loaded();
                     let steps = peel.run()?;
                     let left = peel.left.into_plain();
-                    left.iter().for_each(|&core| cores.add(core.into()));
+                    left.iter().for_each(|&left| _ = core(left));
                     (steps, left.into())
                 }
                 Chosen::Messages(iterations) => {
                     let ended = iterations.run(session, &mut Program)?;
-                    let core = |&value: &u64| {
-                        cores.add(value - GONE);
-                        (value - GONE) as u32
-                    };
-                    (ended.iterations, ended.values.map(core)?.into())
+                    let cores = ended.values.map(|&value| core((value - GONE) as u32))?;
+                    (ended.iterations, cores.into())
                 }
             };
             let column = Column::new("core", column).isolated(Isolated::Value(0.0));
             let results = session.results(iterations).on(graph).column(column);
-            let results = results.figure("degeneracy", cores.degeneracy);
-            let Some(k) = self.k else { return Ok(results.outcome()) };
-            let isolated = if k == 0 { graph.vertices() - graph.connected() } else { 0 };
-            let results = results.figure("k", k);
-            let results = results.figure("vertices", cores.members.count() + isolated);
-            let edges = inner_edges(session.graph, &cores.members)?;
-            Ok(results.figure("edges", edges).outcome())
+            let mut results = results.figure("degeneracy", u64::from(degeneracy));
+            if let Some(k) = self.k {
+                let isolated = if k == 0 { graph.isolated() } else { 0 };
+                results = results
+                    .figure("k", k)
+                    .figure("vertices", members.count() + isolated)
+                    .figure("edges", inner_edges(session.graph, &members)?);
+            }
+            Ok(results.outcome())
         })
     }
 }
 
-fn peeling<'a>(job: Job<'a>, why: &'static str) -> Result<(Decided<'a>, Chosen)> {
-    let (mut planner, vertices) = (Planner::new("kcore", job), job.graph.connected());
-    planner.runs(Method::Peeling.name(), why);
-    planner.method("level by level, each list read once");
-    planner.memory("neighbors left", [vertices * 4; 2]);
-    planner.memory("frontiers, members", [4 * Frontier::bytes(vertices); 2]);
-    planner.scans(Some(1));
-    let lists = planner.declare(Lists::along(&[Direction::Out]))?;
-    Ok((planner.decide()?, Chosen::Peeling(lists)))
-}
-
-fn messages<'a>(job: Job<'a>, why: &'static str) -> Result<(Decided<'a>, Chosen)> {
+/// Plans a run by a method.
+fn plan<'a>(job: Job<'a>, method: Method, why: &'static str) -> Result<Planned<'a>> {
     let mut planner = Planner::new("kcore", job);
-    planner.runs(Method::Messages.name(), why);
-    let iterations = Iterations::declare(&mut planner, &Program, None)?;
-    Ok((planner.decide()?, Chosen::Messages(iterations)))
+    planner.runs(method.name(), why);
+    let chosen = match method {
+        Method::Peeling => {
+            let vertices = job.graph.connected();
+            planner.method("level by level, each list read once");
+            planner.memory("neighbors left", [vertices * 4; 2]);
+            planner.memory("frontiers, members", [4 * Frontier::bytes(vertices); 2]);
+            planner.scans(Some(1));
+            Chosen::Peeling(planner.declare(Lists::along(&[Direction::Out]))?)
+        }
+        Method::Messages => Chosen::Messages(Iterations::declare(&mut planner, &Program, None)?),
+    };
+    Ok((planner.decide()?, chosen))
 }
 
 /// A plan of a run that builds a view of `graph` first. The view's intervals may be wider than the
@@ -361,15 +324,15 @@ fn with_view(mut plan: Plan, job: Job) -> Result<Plan> {
     let (graph, config) = (job.graph, job.config);
     plan.method = format!("on the undirected simple view, built on scratch first; {}", plan.method);
     plan.disk_bytes += graph.manifest().arcs * 40;
-    let least =
-        plan.smallest_budget_bytes + config.threads as u64 * (2 << 20) + 2 * graph.grid()?.bytes();
-    plan.smallest_budget_bytes = least.max(outercore_graph::build::SMALLEST_BUDGET);
-    let smallest = plan.smallest_budget_bytes;
-    plan.in_memory_budget_bytes = plan.in_memory_budget_bytes.max(smallest);
-    if config.memory < smallest {
+    let building = config.threads as u64 * (2 << 20) + 2 * graph.grid()?.bytes();
+    let needed = plan.smallest_budget_bytes + building;
+    let needed = needed.max(outercore_graph::build::SMALLEST_BUDGET);
+    if config.memory < needed {
         let what = "kcore on the undirected simple view".to_owned();
-        return Err(EngineError::Memory { needed: smallest, budget: config.memory, what });
+        return Err(EngineError::Memory { needed, budget: config.memory, what });
     }
+    plan.smallest_budget_bytes = needed;
+    plan.in_memory_budget_bytes = needed.max(plan.in_memory_budget_bytes);
     Ok(plan)
 }
 
@@ -400,10 +363,9 @@ impl Algorithm for KCore {
 fn inner_edges(graph: &Graph, members: &Frontier) -> Result<u64> {
     let mut edges = 0;
     graph.for_each_edge(1 << 16, &mut |rows| {
-        let inside = |&(&source, &target): &(&u64, &u64)| {
-            members.contains(source) && members.contains(target)
-        };
-        edges += rows.sources.iter().zip(&rows.targets).filter(inside).count() as u64;
+        let pairs = rows.sources.iter().zip(&rows.targets);
+        let inner = pairs.filter(|&(&a, &b)| members.contains(a) && members.contains(b));
+        edges += inner.count() as u64;
         Ok(())
     })?;
     Ok(edges)

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use outercore_engine::{
     Appender, Block, Column, Frontier, HugePages, HugeVec, Isolated, Job, Neighborhoods,
-    OpenNeighborhoods, PerWorker, Planner, Prepared, Resource, Result, Session,
+    OpenNeighborhoods, Outcome, PerWorker, Planner, Prepared, Resource, Result, Session,
 };
 use outercore_graph::Graph;
 
@@ -90,7 +90,7 @@ impl Tally {
         self.labels.sort_unstable();
         let runs = self.labels.chunk_by(|a, b| a == b);
         // The first of the longest: labels ascend.
-        runs.fold((0, 0), |best, run| if run.len() > best.1 { (run[0], run.len()) } else { best }).0
+        runs.rev().max_by_key(|run| run.len()).map_or(0, |run| run[0])
     }
 
     fn by_counting(&mut self) -> u32 {
@@ -143,17 +143,12 @@ impl<'r, 's> Rounds<'r, 's> {
         let longest = Neighborhoods::All.longest(self.session.graph);
         let mut tallies = PerWorker::new(&self.session.workers, || Tally::new(longest));
         for round in 1..=most {
-            let mark = self.session.mark();
-            let mut first = 0;
-            loop {
-                let vertices = self.lists.load(self.session, first)?;
-                if vertices.is_empty() {
-                    break;
-                }
-                self.label(vertices.start, &tallies)?;
+            let (mark, mut first) = (self.session.mark(), 0);
+            while let Some(vertices) = self.lists.load(self.session, first)? {
+                self.label(first, &tallies)?;
                 first = vertices.end;
-                let batch = &self.batch[..(vertices.end - vertices.start) as usize];
-                batch.iter().try_for_each(|label| self.new.push(label.load(Relaxed)))?;
+                let mut batch = self.batch[..vertices.count()].iter();
+                batch.try_for_each(|label| self.new.push(label.load(Relaxed)))?;
             }
             let changed = tallies.iter_mut().map(|tally| std::mem::take(&mut tally.changed)).sum();
             self.session.end_iteration(&mark, changed, "full");
@@ -185,36 +180,27 @@ impl<'r, 's> Rounds<'r, 's> {
         })
     }
 
-    /// Makes vertices of labels; returns how many labels there are, and how many vertices have the
-    /// most frequent one. As many ranks are counted and named at once as what else the rounds had
-    /// in memory holds.
-    fn finish(self) -> Result<(HugeVec<u32>, u64, u64)> {
+    /// Makes vertices of labels: the results of so many rounds. As many ranks are counted and named
+    /// at once as what else the rounds had in memory holds.
+    fn finish(self, iterations: u64) -> Result<Outcome> {
         let Self { session, mut lists, labels, batch, new } = self;
-        let vertices = labels.len() as u64;
+        let (graph, vertices) = (session.graph, labels.len() as u64);
         let held = (lists.bytes(session)? / 4).max(least_window(vertices)).min(vertices);
         drop((lists, batch, new));
         let window: HugeVec<AtomicU32> = HugeVec::zeroed(held as usize, HugePages::Off)?;
-        let each = |visit: &mut dyn FnMut(u32, u64)| by_original_id(session.graph, visit);
-        let (communities, largest) = name(&labels, &window, each)?;
-        Ok((labels.into_plain(), communities, largest))
+        let (communities, largest) = name(&labels, &window, |visit| by_original_id(graph, visit))?;
+        Ok(session
+            .results(iterations)
+            .figure("communities", communities + graph.isolated())
+            .figure("largest", largest.max(graph.isolated().min(1)))
+            .column(Column::of_vertices("label", labels.into_plain()).isolated(Isolated::Own))
+            .outcome())
     }
 }
 
 /// The least ranks that are counted and named at once.
 fn least_window(vertices: u64) -> u64 {
     (vertices / 8).max(WINDOW).min(vertices)
-}
-
-/// Bytes of all labels, old and new, and of what names them in the end: while values are in memory,
-/// and while new labels are on scratch.
-fn labels_bytes(graph: &Graph) -> [u64; 2] {
-    let vertices = graph.connected();
-    let batch = |external| Neighborhoods::All.most_vertices(graph, external) * 4;
-    let naming = least_window(vertices) * 4 + Frontier::bytes(vertices);
-    [
-        vertices * 8 + batch(false) + Block::<u32>::bytes(1 << 16),
-        vertices * 4 + naming.max(batch(true) + Appender::<u32>::bytes(vertices)),
-    ]
 }
 
 /// Hands every connected vertex to `visit` in the order of original ids, with its rank among them.
@@ -239,25 +225,23 @@ impl Algorithm for LabelPropagation {
     fn prepare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
         let Job { graph, config, .. } = job;
         fits_32_bits(graph, self.name())?;
-        let mut planner = Planner::new(self.name(), job);
-        planner.memory("labels", labels_bytes(graph));
+        let (mut planner, vertices) = (Planner::new(self.name(), job), graph.connected());
+        // Old and new ones; while new ones are on scratch, what names them in the end, too.
+        let batch = |external| Neighborhoods::All.most_vertices(graph, external) * 4;
+        let naming = least_window(vertices) * 4 + Frontier::bytes(vertices);
+        let naming = naming.max(batch(true) + Appender::<u32>::bytes(vertices));
+        let resident = vertices * 8 + batch(false) + Block::<u32>::bytes(1 << 16);
+        planner.memory("labels", [resident, vertices * 4 + naming]);
         let lists = planner.declare(Neighborhoods::All)?;
         let tallies = Tally::bytes(lists.longest(graph)) * config.threads as u64;
         planner.memory("tallies", [tallies; 2]);
-        planner.scratch(Appender::<u32>::disk_bytes(graph.connected()));
+        planner.scratch(Appender::<u32>::disk_bytes(vertices));
         planner.scans(Some(self.iterations));
         planner.method("synchronous rounds over all lists");
         Ok(planner.decide()?.prepared(move |session| {
             let mut rounds = Rounds::new(session)?;
             let iterations = rounds.run(self.iterations)?;
-            let (labels, communities, largest) = rounds.finish()?;
-            let isolated = graph.vertices() - graph.connected();
-            Ok(session
-                .results(iterations)
-                .figure("communities", communities + isolated)
-                .figure("largest", largest.max(u64::from(isolated > 0)))
-                .column(Column::of_vertices("label", labels).isolated(Isolated::Own))
-                .outcome())
+            rounds.finish(iterations)
         }))
     }
 }
@@ -270,22 +254,22 @@ fn name(
     window: &[AtomicU32],
     each: impl Fn(&mut dyn FnMut(u32, u64)) -> Result<()>,
 ) -> Result<(u64, u64)> {
-    let several = window.len() < labels.len();
     // A vertex that has its name must not get another one of a later window.
-    let named = Frontier::new(if several { labels.len() as u64 } else { 0 }, HugePages::Off)?;
+    let named = Frontier::new(labels.len() as u64, HugePages::Off)?;
     let (mut communities, mut largest) = (0, 0);
     for first in (0..labels.len()).step_by(window.len().max(1)) {
         let slot = |rank: u32| (rank as usize).checked_sub(first).and_then(|at| window.get(at));
         let slots = || {
             let labels = labels.iter().zip(0..);
-            let new = labels.filter(|&(_, vertex)| !several || !named.contains(vertex));
+            let new = labels.filter(|&(_, vertex)| !named.contains(vertex));
             new.filter_map(|(label, vertex)| Some((label, vertex, slot(label.load(Relaxed))?)))
         };
         window.iter().for_each(|count| count.store(0, Relaxed));
         slots().for_each(|(.., count)| count.store(count.load(Relaxed) + 1, Relaxed));
-        let sizes = || window.iter().map(|count| u64::from(count.load(Relaxed)));
-        communities += sizes().filter(|&size| size > 0).count() as u64;
-        largest = largest.max(sizes().max().unwrap_or(0));
+        for size in window.iter().map(|count| u64::from(count.load(Relaxed))) {
+            communities += u64::from(size > 0);
+            largest = size.max(largest);
+        }
         each(&mut |rank, vertex| {
             if let Some(slot) = slot(rank) {
                 slot.store(vertex as u32, Relaxed);
@@ -293,9 +277,7 @@ fn name(
         })?;
         for (label, vertex, name) in slots() {
             label.store(name.load(Relaxed), Relaxed);
-            if several {
-                named.insert(vertex);
-            }
+            named.insert(vertex);
         }
     }
     Ok((communities, largest))

@@ -29,18 +29,20 @@ pub mod spmv;
 pub mod sssp;
 pub mod triangles;
 
-pub use algorithm::{Algorithm, Request, Source};
-pub use betweenness::Betweenness;
-pub use bfs::Bfs;
-pub use catalog::{NAMES, by_name};
-pub use clustering::Clustering;
-pub use components::Components;
-pub use diameter::Diameter;
-pub use kcore::KCore;
-pub use label_propagation::LabelPropagation;
-pub use multi_source::MultiSource;
-pub use pagerank::PageRank;
-pub use pagerank_delta::PageRankDelta;
-pub use spmv::Spmv;
-pub use sssp::Sssp;
-pub use triangles::Triangles;
+pub use self::{
+    algorithm::{Algorithm, Request, Source},
+    betweenness::Betweenness,
+    bfs::Bfs,
+    catalog::{NAMES, by_name},
+    clustering::Clustering,
+    components::Components,
+    diameter::Diameter,
+    kcore::KCore,
+    label_propagation::LabelPropagation,
+    multi_source::MultiSource,
+    pagerank::PageRank,
+    pagerank_delta::PageRankDelta,
+    spmv::Spmv,
+    sssp::Sssp,
+    triangles::Triangles,
+};

@@ -4,12 +4,11 @@
 use std::collections::BTreeMap;
 
 use outercore_engine::{
-    Column, Context, EngineError, Isolated, Iterations, Job, Lanes, Monoid, Planner, Pod, Prepared,
-    Result, Start, Values, VertexProgram,
+    Column, Context, Isolated, Iterations, Job, Lanes, Monoid, Planner, Pod, Prepared, Result,
+    Start, Values, VertexProgram,
 };
-use outercore_graph::Graph;
 
-use crate::algorithm::{Algorithm, Source, locate};
+use crate::algorithm::{Algorithm, Source, locate_all, refuse};
 
 /// Hop counts from many vertices.
 #[derive(Clone, Debug)]
@@ -41,17 +40,9 @@ struct Program {
     sources: Vec<u64>,
 }
 
-impl Program {
-    fn new(graph: &Graph, sources: &[Source]) -> Result<Self> {
-        if sources.is_empty() || sources.len() > MOST {
-            return Err(EngineError::Usage(format!(
-                "multi-source takes 1 to {MOST} sources, not {}",
-                sources.len()
-            )));
-        }
-        let sources = sources.iter().map(|source| locate(graph, source)).collect::<Result<_>>()?;
-        Ok(Self { sources })
-    }
+/// How many sources there are.
+fn count(lanes: Lanes) -> u32 {
+    lanes.0[0].count_ones() + lanes.0[1].count_ones()
 }
 
 impl VertexProgram for Program {
@@ -81,10 +72,9 @@ impl VertexProgram for Program {
     }
 
     fn apply(&self, context: &Context, _: u64, value: &mut Reached, message: Lanes) -> bool {
-        let fresh = [message.0[0] & !value.seen.0[0], message.0[1] & !value.seen.0[1]];
-        let count = u64::from(fresh[0].count_ones() + fresh[1].count_ones());
-        value.fresh = Lanes(fresh);
+        value.fresh = Lanes([message.0[0] & !value.seen.0[0], message.0[1] & !value.seen.0[1]]);
         value.seen.combine(value.fresh);
+        let count = u64::from(count(value.fresh));
         value.distances += count * (context.iteration + 1);
         count > 0
     }
@@ -96,15 +86,18 @@ impl Algorithm for MultiSource {
     }
 
     fn prepare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
-        let graph = job.graph;
-        let mut program = Program::new(graph, &self.sources)?;
+        let (graph, sources) = (job.graph, self.sources.len());
+        if !(1..=MOST).contains(&sources) {
+            return refuse(format!("multi-source takes 1 to {MOST} sources, not {sources}"));
+        }
+        let mut program = Program { sources: locate_all(graph, &self.sources)? };
         let mut planner = Planner::new(self.name(), job);
         let iterations = Iterations::declare(&mut planner, &program, None)?;
         Ok(planner.decide()?.prepared(move |session| {
             let ended = iterations.run(session, &mut program)?;
             let (mut pairs, mut distance_sum) = (0, 0);
             let reached = ended.values.map(|value| {
-                let reached = value.seen.0[0].count_ones() + value.seen.0[1].count_ones();
+                let reached = count(value.seen);
                 pairs += u64::from(reached);
                 reached
             })?;
@@ -113,18 +106,16 @@ impl Algorithm for MultiSource {
                 value.distances
             })?;
             // Without edges, a source reaches itself and nothing else.
-            let alone = program.sources.iter().filter(|&&source| source >= graph.connected());
             let mut own = BTreeMap::new();
-            alone.for_each(|&source| {
+            for &source in program.sources.iter().filter(|&&source| source >= graph.connected()) {
                 *own.entry(source).or_insert(0.0) += 1.0;
                 pairs += 1;
-            });
-            let sources = program.sources.len() as u64;
+            }
             let column =
                 |name, values: Values| Column::new(name, values).isolated(Isolated::Value(0.0));
             Ok(session
                 .results(ended.iterations)
-                .figure("sources", sources)
+                .figure("sources", sources as u64)
                 .figure("reached_pairs", pairs)
                 .figure("distance_sum", distance_sum)
                 .column(column("reached", reached.into()).except(own))

@@ -10,9 +10,8 @@
 
 use outercore_engine::{
     Activity, Column, Context, Isolated, IterationEnd, Iterations, Job, Next, Planner, Prepared,
-    Result, Start, Sum, VertexProgram,
+    Result, Sum, VertexProgram,
 };
-use outercore_graph::Graph;
 
 use crate::algorithm::Algorithm;
 
@@ -48,31 +47,12 @@ struct Program {
     base: f64,
 }
 
-impl Program {
-    fn new(parameters: &PageRank, graph: &Graph) -> Self {
-        let vertices = graph.vertices() as f64;
-        Self {
-            damping: parameters.damping,
-            vertices,
-            isolated: (graph.vertices() - graph.connected()) as f64,
-            tolerance: parameters.tolerance.unwrap_or(0.0),
-            iterations: parameters.iterations,
-            isolated_rank: 1.0 / vertices,
-            base: 0.0,
-        }
-    }
-}
-
 impl VertexProgram for Program {
     type Value = f64;
     type Signal = f32;
     type Message = Sum<f64>;
 
     const ACTIVITY: Activity = Activity::AllSend;
-
-    fn start(&self) -> Start {
-        Start::All
-    }
 
     fn init(&self, _: u64, _: u32) -> f64 {
         1.0 / self.vertices
@@ -124,13 +104,23 @@ impl Algorithm for PageRank {
     }
 
     fn prepare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
-        let mut program = Program::new(self, job.graph);
+        let Self { damping, iterations: most, tolerance, top } = *self;
+        let vertices = job.graph.vertices() as f64;
+        let mut program = Program {
+            damping,
+            vertices,
+            isolated: job.graph.isolated() as f64,
+            tolerance: tolerance.unwrap_or(0.0),
+            iterations: most,
+            isolated_rank: 1.0 / vertices,
+            base: 0.0,
+        };
         let mut planner = Planner::new(self.name(), job);
-        let scans = self.tolerance.is_none().then_some(self.iterations);
+        let scans = tolerance.is_none().then_some(most);
         let iterations = Iterations::declare(&mut planner, &program, scans)?;
         // A rank comes from messages alone; the last two are compared, once.
-        let compared = if program.tolerance == 0.0 { self.iterations.saturating_sub(1) } else { 0 };
-        let iterations = iterations.at_most(self.iterations).discards_values_before(compared);
+        let compared = if program.tolerance == 0.0 { most.saturating_sub(1) } else { 0 };
+        let iterations = iterations.at_most(most).discards_values_before(compared);
         Ok(planner.decide()?.prepared(move |session| {
             let ended = iterations.run(session, &mut program)?;
             let isolated = program.isolated_rank;
@@ -142,7 +132,7 @@ impl Algorithm for PageRank {
                 .figure("residual", ended.residual)
                 .figure("sum", sum)
                 .column(scores.isolated(Isolated::Value(isolated)));
-            Ok(results.ranked(self.top)?.outcome())
+            Ok(results.ranked(top)?.outcome())
         }))
     }
 }

@@ -13,28 +13,19 @@
 
 use outercore_engine::{
     Activity, Column, Context, Isolated, IterationEnd, Iterations, Job, Next, Planner, Pod,
-    Prepared, Result, Start, Sum, VertexProgram,
+    Prepared, Result, Sum, VertexProgram,
 };
-use outercore_graph::Graph;
 
-use crate::algorithm::Algorithm;
+use crate::{algorithm::Algorithm, pagerank::PageRank};
 
-/// PageRank by differences, and its parameters.
+/// PageRank by differences, with the parameters of PageRank: it stops when the residual falls below
+/// the tolerance.
 #[derive(Clone, Debug)]
-pub struct PageRankDelta {
-    /// The probability of following an edge, between 0 and 1.
-    pub damping: f64,
-    /// At most so many iterations.
-    pub iterations: u64,
-    /// Stop when the residual falls below this.
-    pub tolerance: f64,
-    /// Rows of the summary.
-    pub top: usize,
-}
+pub struct PageRankDelta(pub PageRank);
 
 impl Default for PageRankDelta {
     fn default() -> Self {
-        Self { damping: 0.85, iterations: 1000, tolerance: 1e-6, top: 10 }
+        Self(PageRank { iterations: 1000, tolerance: Some(1e-6), ..PageRank::default() })
     }
 }
 
@@ -74,33 +65,12 @@ struct Program {
     gain: f64,
 }
 
-impl Program {
-    fn new(parameters: &PageRankDelta, graph: &Graph) -> Self {
-        let vertices = graph.vertices() as f64;
-        let bar = SHARE * parameters.tolerance / graph.manifest().arcs.max(1) as f64;
-        Self {
-            damping: parameters.damping,
-            vertices,
-            isolated: (graph.vertices() - graph.connected()) as f64,
-            tolerance: parameters.tolerance,
-            iterations: parameters.iterations,
-            bar,
-            alone: (0.0, 1.0 / vertices),
-            gain: 0.0,
-        }
-    }
-}
-
 impl VertexProgram for Program {
     type Value = State;
     type Signal = u64;
     type Message = Sum<u64>;
 
     const ACTIVITY: Activity = Activity::AllApply;
-
-    fn start(&self) -> Start {
-        Start::All
-    }
 
     fn init(&self, _: u64, degree: u32) -> State {
         State { rank: 0.0, difference: 1.0 / self.vertices, degree, active: 1 }
@@ -164,23 +134,28 @@ impl Algorithm for PageRankDelta {
     }
 
     fn prepare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
-        let mut program = Program::new(self, job.graph);
+        let Self(PageRank { damping, iterations, tolerance, top }) = *self;
+        let (graph, vertices) = (job.graph, job.graph.vertices() as f64);
+        let (isolated, tolerance) = (graph.isolated() as f64, tolerance.unwrap_or(0.0));
+        let bar = SHARE * tolerance / graph.manifest().arcs.max(1) as f64;
+        let (alone, gain) = ((0.0, 1.0 / vertices), 0.0);
+        let mut program =
+            Program { damping, vertices, isolated, tolerance, iterations, bar, alone, gain };
         let mut planner = Planner::new(self.name(), job);
         let iterations = Iterations::declare(&mut planner, &program, None)?;
         Ok(planner.decide()?.prepared(move |session| {
             let ended = iterations.run(session, &mut program)?;
             let (rank, difference) = program.alone;
             let mut sum = (rank + difference) * program.isolated;
-            ended.values.for_each(|_, state| sum += state.rank + state.difference)?;
             let score = |state: &State| state.rank + state.difference;
-            let scores = ended.values.map(score)?;
-            let scores = Column::new("score", scores);
+            ended.values.for_each(|_, state| sum += score(state))?;
+            let scores = Column::new("score", ended.values.map(score)?);
             let results = session
                 .results(ended.iterations)
                 .figure("residual", ended.residual + program.isolated * difference.abs())
                 .figure("sum", sum)
                 .column(scores.isolated(Isolated::Value(rank + difference)));
-            Ok(results.ranked(self.top)?.outcome())
+            Ok(results.ranked(top)?.outcome())
         }))
     }
 }

@@ -12,6 +12,7 @@
 //! ```
 
 use std::{
+    array::from_fn,
     ops::Range,
     sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed},
 };
@@ -28,7 +29,6 @@ pub struct Set {
     /// The neighbors, ascending.
     pub ids: Vec<u32>,
     incoming: Vec<u32>,
-    mutual: Vec<u32>,
     /// The numbers of the words, ascending.
     pub words: Vec<u32>,
     /// The words.
@@ -38,54 +38,45 @@ pub struct Set {
 }
 
 impl Set {
-    /// Bytes for a vertex with so many edges.
+    /// Bytes for a vertex with so many edges, at the most.
     pub fn bytes(edges: u64) -> u64 {
         edges * 32
     }
 
     /// An empty set; its memory is that of a vertex with so many edges, from the start.
     pub fn new(edges: u64) -> Self {
-        let edges = edges as usize;
-        let ids = || Vec::with_capacity(edges);
-        Self {
-            ids: ids(),
-            incoming: ids(),
-            mutual: ids(),
-            words: ids(),
-            bits: Vec::with_capacity(edges),
-            both: Vec::with_capacity(edges),
-        }
+        let [ids, incoming, words] = from_fn(|_| Vec::with_capacity(edges as usize));
+        let [bits, both] = from_fn(|_| Vec::with_capacity(edges as usize));
+        Self { ids, incoming, words, bits, both }
     }
 
     /// Takes the set of `vertex` from a batch.
     pub fn collect(&mut self, batch: &[Batch], vertex: u64, reciprocal: bool) {
-        ascending(&mut self.ids, &batch[0], vertex);
-        self.mutual.clear();
+        let Self { ids, incoming, words, bits, both } = self;
+        ascending(ids, &batch[0], vertex);
         if let Some(batch) = batch.get(1) {
-            ascending(&mut self.incoming, batch, vertex);
-            if reciprocal {
-                shared(&mut self.mutual, &self.ids, &self.incoming);
-            }
-            self.ids.extend_from_slice(&self.incoming);
-            self.ids.sort_unstable();
-            self.ids.dedup();
+            ascending(incoming, batch, vertex);
+            ids.extend_from_slice(incoming);
+            ids.sort_unstable();
         }
-        self.words.clear();
-        self.bits.clear();
-        self.both.clear();
-        for &id in &self.ids {
-            if self.words.last() != Some(&(id >> 6)) {
-                self.words.push(id >> 6);
-                self.bits.push(0);
+        words.clear();
+        bits.clear();
+        both.clear();
+        // An id that comes twice is in both lists.
+        for same in ids.chunk_by(|a, b| a == b) {
+            let (word, bit) = (same[0] >> 6, 1 << (same[0] & 63));
+            if words.last() != Some(&word) {
+                words.push(word);
+                bits.push(0);
+                both.extend(reciprocal.then_some(0));
             }
-            *self.bits.last_mut().expect("just pushed") |= 1 << (id & 63);
+            *bits.last_mut().expect("just pushed") |= bit;
+            if let (2.., Some(both)) = (same.len(), both.last_mut()) {
+                *both |= bit;
+            }
         }
-        if reciprocal {
-            self.both.resize(self.words.len(), 0);
-            for &id in &self.mutual {
-                let at = self.words.partition_point(|&word| word < id >> 6);
-                self.both[at] |= 1 << (id & 63);
-            }
+        if batch.len() > 1 {
+            ids.dedup();
         }
     }
 
@@ -111,17 +102,6 @@ fn ascending(ids: &mut Vec<u32>, batch: &Batch, vertex: u64) {
     ids.dedup();
 }
 
-/// Adds to `common` what two ascending lists have in common.
-fn shared(common: &mut Vec<u32>, left: &[u32], right: &[u32]) {
-    let mut right = right.iter().copied().peekable();
-    for &id in left {
-        while right.next_if(|&other| other < id).is_some() {}
-        if right.peek() == Some(&id) {
-            common.push(id);
-        }
-    }
-}
-
 /// The sets of consecutive vertices, in memory.
 pub struct SetWindow {
     /// The first vertex.
@@ -139,14 +119,9 @@ pub struct SetWindow {
 }
 
 impl SetWindow {
-    /// Bytes of a window of so many blocks.
-    pub fn bytes(blocks: u64, reciprocal: bool) -> u64 {
-        blocks * if reciprocal { 22 } else { 14 } + 4
-    }
-
-    /// Blocks of a window of so many bytes.
-    pub fn blocks_in(bytes: u64, reciprocal: bool) -> u64 {
-        bytes / if reciprocal { 22 } else { 14 }
+    /// Bytes of a block, and of its share of half as many vertices.
+    pub fn block_bytes(reciprocal: bool) -> u64 {
+        if reciprocal { 22 } else { 14 }
     }
 
     /// An empty window for so many blocks, and half as many vertices.
@@ -160,11 +135,6 @@ impl SetWindow {
             bits: HugeVec::zeroed(blocks, huge)?,
             both: HugeVec::zeroed(if reciprocal { blocks } else { 0 }, huge)?,
         })
-    }
-
-    /// Empties it; the next vertex to be added is `first`.
-    pub fn clear(&mut self, first: u64) {
-        (self.first, self.len) = (first, 0);
     }
 
     /// Lays out further vertices with so many blocks each; `false`, and nothing done, where they do

@@ -3,7 +3,7 @@
 
 use outercore_engine::{
     Activity, Column, Context, Isolated, IterationEnd, Iterations, Job, Next, Planner, Prepared,
-    Result, Start, Sum, VertexProgram,
+    Result, Sum, VertexProgram,
 };
 
 use crate::algorithm::Algorithm;
@@ -21,10 +21,6 @@ impl VertexProgram for Program {
 
     const ACTIVITY: Activity = Activity::AllSend;
     const WEIGHTED: bool = true;
-
-    fn start(&self) -> Start {
-        Start::All
-    }
 
     fn init(&self, _: u64, _: u32) -> f64 {
         1.0

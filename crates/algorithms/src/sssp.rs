@@ -8,12 +8,11 @@
 //! non-negative doubles otherwise.
 
 use outercore_engine::{
-    Cell, Column, DeltaStepping, EngineError, Figure, Job, Lengths, Planner, Prepared, Result,
-    Values,
+    Column, DeltaStepping, Figure, Job, Lengths, Planner, Prepared, Result, Values,
 };
 use outercore_graph::{Graph, WeightKind};
 
-use crate::algorithm::{Algorithm, Source, fits_32_bits, locate};
+use crate::algorithm::{Algorithm, Source, fits_32_bits, locate, refuse};
 
 /// Shortest paths from one vertex.
 #[derive(Clone, Debug)]
@@ -61,17 +60,20 @@ impl Sssp {
     /// Refuses graphs and parameters that the search is not for.
     fn suits(&self, graph: &Graph) -> Result<()> {
         fits_32_bits(graph, self.name())?;
-        let refuse = |why| Err(EngineError::Usage(format!("{}{why}", graph.path().display())));
+        let path = graph.path().display();
         if graph.weights() == WeightKind::None {
-            return refuse(
-                " has no weights: run bfs for distances in edges, or build it again with --weights",
-            );
+            return refuse(format!(
+                "{path} has no weights: run bfs for distances in edges, or build it again with \
+                 --weights"
+            ));
         }
         if graph.manifest().negative_weights {
-            return refuse(" has negative weights, for which shortest paths are not computed");
+            return refuse(format!(
+                "{path} has negative weights, for which shortest paths are not computed"
+            ));
         }
         if self.delta.is_some_and(|delta| delta.is_nan() || delta <= 0.0) {
-            return Err(EngineError::Usage("--delta must be above 0".to_owned()));
+            return refuse("--delta must be above 0");
         }
         Ok(())
     }
@@ -90,38 +92,31 @@ impl Algorithm for Sssp {
         Ok(planner.decide()?.prepared(move |session| {
             let distances = Distances(session.graph.weights());
             let (found, rounds) = search.run(session, distances, source, self.delta)?;
-            let values: Values =
-                if distances.are_whole() { found.into() } else { found.into_floats().into() };
+            let is_whole = distances.are_whole();
+            let (mut reached, mut largest, mut sum) = (0, 0, 0);
+            found.for_each(|_, &length| {
+                if length < distances.unreached() {
+                    (reached, largest) = (reached + 1, length.max(largest));
+                    sum = if is_whole {
+                        sum + length
+                    } else {
+                        (f64::from_bits(sum) + f64::from_bits(length)).to_bits()
+                    };
+                }
+            })?;
+            let figure = |length: u64| {
+                if is_whole { Figure::from(length) } else { f64::from_bits(length).into() }
+            };
+            let values: Values = if is_whole { found.into() } else { found.into_floats().into() };
             let alone = (source >= session.graph.connected()).then_some((source, 0.0));
-            let column = Column::new("distance", values).except(alone);
-            let (reached, largest, sum) = figures(&column, distances)?;
             Ok(session
                 .results(rounds)
-                .figure("reached", reached.max(1))
-                .figure("max_distance", largest)
-                .figure("distance_sum", sum)
+                .figure("reached", 1.max(reached))
+                .figure("max_distance", figure(largest))
+                .figure("distance_sum", figure(sum))
                 .figure("source", session.graph.key_of(source)?)
-                .column(column)
+                .column(Column::new("distance", values).except(alone))
                 .outcome())
         }))
     }
-}
-
-/// Reached vertices with edges, the largest distance, and the sum of all.
-fn figures(column: &Column, distances: Distances) -> Result<(u64, Figure, Figure)> {
-    let (mut reached, mut largest, mut sum, mut farthest, mut total) = (0, 0, 0, 0.0f64, 0.0);
-    column.for_each(|_, cell| match cell {
-        Cell::Null => {}
-        Cell::Integer(length) => {
-            (reached, largest, sum) = (reached + 1, length.max(largest), sum + length)
-        }
-        Cell::Float(length) => {
-            (reached, farthest, total) = (reached + 1, length.max(farthest), total + length)
-        }
-    })?;
-    Ok(if distances.are_whole() {
-        (reached, Figure::Integer(largest), Figure::Integer(sum))
-    } else {
-        (reached, Figure::Float(farthest), Figure::Float(total))
-    })
 }

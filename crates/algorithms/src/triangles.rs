@@ -46,15 +46,15 @@ pub struct Found {
 /// Of the counts, and of the numbers of neighbors: these are counted where an edge may not be a
 /// neighbor of its own.
 fn widths(graph: &Graph, counting: Counting) -> Result<[Widths; 2]> {
-    let byte = u64::from(u8::MAX);
-    match counting {
-        Counting::Total => Ok([Widths::NONE; 2]),
+    let of = |edges| Widths::of(graph, edges);
+    Ok(match counting {
+        Counting::Total => [Widths::NONE; 2],
         // With k neighbors there are at most k (k - 1) / 2 edges between them, or k (k - 1)
         // directed ones.
-        Counting::Each if graph.manifest().simple => Ok([Widths::of(graph, 23)?, Widths::NONE]),
-        Counting::Each => Ok([Widths::of(graph, 23)?, Widths::of(graph, byte)?]),
-        Counting::Arcs => Ok([Widths::of(graph, 16)?, Widths::of(graph, byte)?]),
-    }
+        Counting::Each if graph.manifest().simple => [of(23)?, Widths::NONE],
+        Counting::Each => [of(23)?, of(255)?],
+        Counting::Arcs => [of(16)?, of(255)?],
+    })
 }
 
 /// The most blocks that sets can have.
@@ -71,7 +71,7 @@ fn blocks(graph: &Graph, counting: Counting, decision: &Decision) -> u64 {
     let left = room.saturating_sub(bytes(entries) - bytes(least));
     // Half as many vertices fit as blocks: more than all of both is of no use.
     let useful = most_blocks(graph).max(2 * graph.connected() + 2).max(entries);
-    (least + SetWindow::blocks_in(left, counting.reciprocal())).min(useful)
+    (least + left / SetWindow::block_bytes(counting.reciprocal())).min(useful)
 }
 
 /// A run of `algorithm` that counts, and makes its results of what was found.
@@ -86,8 +86,8 @@ pub fn count<'a>(
     let mut planner = Planner::new(algorithm, job);
     let (vertices, widths) = (graph.connected(), widths(graph, counting)?);
     let sets = planner.declare(Neighborhoods::Smaller)?;
-    let window = SetWindow::bytes(sets.entries(graph, true, 0), counting.reciprocal());
-    planner.memory("window of sets", [window; 2]);
+    let window = sets.entries(graph, true, 0) * SetWindow::block_bytes(counting.reciprocal());
+    planner.memory("window of sets", [window + 4; 2]);
     let counter = Counter::bytes(counting, vertices, sets.longest(graph));
     planner.memory("tallies", [counter * config.threads as u64; 2]);
     if counting.by_vertex() {
@@ -167,32 +167,25 @@ impl<'r, 's> Run<'r, 's> {
 
     /// Fills the window with the sets of vertices from `first` on.
     fn fill(&mut self, first: u64) -> Result<()> {
-        self.window.clear(first);
-        loop {
-            let batch = self.lists.load(self.session, first + self.window.len as u64)?;
-            if batch.is_empty() {
-                return Ok(());
-            }
-            let blocks: Vec<AtomicU32> = batch.clone().map(|_| AtomicU32::new(0)).collect();
+        (self.window.first, self.window.len) = (first, 0);
+        while let Some(batch) = self.lists.load(self.session, first + self.window.len as u64)? {
+            let blocks: Vec<_> = batch.clone().map(|_| AtomicU32::new(0)).collect();
             self.each(|counter, vertex| {
                 let count = counter.set.words.len() as u32;
                 blocks[(vertex - batch.start) as usize].store(count, Relaxed);
             })?;
             if !self.window.extend(blocks.iter().map(|count| count.load(Relaxed))) {
-                return Ok(());
+                break;
             }
             self.each(|counter, vertex| self.window.put(vertex, &counter.set))?;
         }
+        Ok(())
     }
 
     /// Lets all vertices after `first` stream past the window.
     fn stream(&mut self, first: u64) -> Result<()> {
         let mut next = first;
-        loop {
-            let batch = self.lists.load(self.session, next)?;
-            if batch.is_empty() {
-                return Ok(());
-            }
+        while let Some(batch) = self.lists.load(self.session, next)? {
             let degrees = self.degrees.as_ref().filter(|_| first == 0);
             self.each(|counter, vertex| {
                 counter.close(&self.window, vertex, &self.counts);
@@ -203,6 +196,7 @@ impl<'r, 's> Run<'r, 's> {
             })?;
             next = batch.end;
         }
+        Ok(())
     }
 
     /// Hands the set of each vertex of the batch at hand to `work`, on all workers.

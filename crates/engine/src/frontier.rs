@@ -115,7 +115,7 @@ impl Frontier {
     /// Replaces the 64 members from `index * 64` on. The caller must be the only one who writes
     /// that word.
     #[inline(always)]
-    pub fn set_word(&self, index: u64, bits: u64) {
+    pub(crate) fn set_word(&self, index: u64, bits: u64) {
         self.words[index as usize].store(bits, Relaxed);
     }
 
@@ -175,7 +175,7 @@ impl Frontier {
 
     /// Moves the members of a range for which `moves` says so to another set, which then has no
     /// others in the range; returns how many.
-    pub(crate) fn move_to(
+    pub fn move_to(
         &self,
         other: &Frontier,
         range: Range<u64>,

@@ -4,7 +4,6 @@ use outercore_storage::named;
 
 named! {
     /// What is kept in memory for the length of a run.
-    #[derive(Debug)]
     pub enum MemoryModel: "memory model" {
         /// Vertices and edges.
         InMemory = "in-memory",
@@ -17,7 +16,7 @@ named! {
 
 named! {
     /// How edges are read in an iteration.
-    #[derive(Debug, Default)]
+    #[derive(Default)]
     pub enum ReadPolicy: "way to read" {
         /// Whichever costs less, for each iteration.
         #[default]
@@ -31,7 +30,7 @@ named! {
 
 named! {
     /// Settings that make the engine behave like a published system.
-    #[derive(Debug, Default)]
+    #[derive(Default)]
     pub enum Preset: "preset" {
         /// What is best.
         #[default]
@@ -51,7 +50,6 @@ named! {
     /// what is read for others is at hand (selective pre-computation, Seraph, FAST'24, section
     /// 3.4). Only for programs whose messages may come early
     /// ([`Monotone`](crate::program::Monotone)).
-    #[derive(Debug)]
     pub enum Precompute: "way to compute early" {
         /// None of them.
         Off = "off",
@@ -64,7 +62,7 @@ named! {
 
 named! {
     /// Whether a pass over the edges serves more than one iteration, in fully-external runs.
-    #[derive(Debug, Default)]
+    #[derive(Default)]
     pub enum CrossIteration: "way to serve iterations" {
         /// Every full pass does, up and down in turn, and lists that were read stay for the next
         /// iteration.
@@ -97,7 +95,7 @@ impl CrossIteration {
 named! {
     /// How the requests of on-demand reading are made of the lists that are wanted (Graphene,
     /// FAST'17, section 3).
-    #[derive(Debug, Default)]
+    #[derive(Default)]
     pub enum IoScheduling: "way to make requests" {
         /// Wanted blocks are marked in a bitmap, which sorts them and drops duplicates, and merged
         /// over the whole of it.
@@ -110,7 +108,7 @@ named! {
 
 named! {
     /// Bytes of a block of on-demand reading.
-    #[derive(Debug, Default)]
+    #[derive(Default)]
     pub enum BlockSize: "size of blocks" {
         /// A sector.
         Sector = "512",

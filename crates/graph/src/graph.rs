@@ -107,6 +107,11 @@ impl Graph {
         self.inner.manifest.connected
     }
 
+    /// Vertices without edges.
+    pub fn isolated(&self) -> u64 {
+        self.vertices() - self.connected()
+    }
+
     /// Edges, as the user counts them.
     pub fn edges(&self) -> u64 {
         self.inner.manifest.edges

@@ -98,7 +98,7 @@ impl Direction {
 
 outercore_storage::named! {
     /// The type of the edges' weights, as the user sees it.
-    #[derive(Debug, Default)]
+    #[derive(Default)]
     pub enum WeightKind: "type of weights" {
         /// No weights.
         #[default]
@@ -127,7 +127,7 @@ impl WeightKind {
 
 outercore_storage::named! {
     /// How the targets of the grid are cut into intervals (Graphene, FAST'17, section 4.1).
-    #[derive(Debug, Default)]
+    #[derive(Default)]
     pub enum GridPartition: "partition" {
         /// About equal edges in each interval.
         #[default]
@@ -139,7 +139,7 @@ outercore_storage::named! {
 
 outercore_storage::named! {
     /// How the edges lie that passes over all of them read. Lists are complete in any layout.
-    #[derive(Debug, Default)]
+    #[derive(Default)]
     pub enum Layout: "layout" {
         /// All edges in tiles.
         #[default]

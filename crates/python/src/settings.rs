@@ -214,7 +214,7 @@ fn text(switch: &Switch, name: &str, value: &Bound<'_, PyAny>) -> PyResult<Strin
 fn source(graph: &Graph, given: &Bound<'_, PyAny>) -> PyResult<Source> {
     if let Ok(text) = given.cast::<PyString>() {
         let text = text.to_str()?;
-        let Ok(source) = Source::from_str(text);
+        let source = Source::from(text);
         let named = matches!(source, Source::Key(_)) && graph.manifest().ids == IdTable::Names;
         return Ok(if named { Source::Key(Key::Name(text.to_owned())) } else { source });
     }

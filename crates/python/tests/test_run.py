@@ -141,11 +141,33 @@ def test_every_algorithm_has_its_method():
         assert callable(getattr(oc.Graph, name.replace("-", "_"))), name
 
 
+@pytest.mark.parametrize(
+    ("algorithm", "methods"),
+    [
+        ("bfs", ["direction-optimizing", "messages"]),
+        ("components", ["sampled", "scan", "labels"]),
+        ("kcore", ["peeling", "messages"]),
+        ("betweenness", ["batches", "lists"]),
+    ],
+)
+def test_every_method_gives_the_same(edges, path, algorithm, methods):
+    graph = oc.build(edges, path, directed=False)
+    start = {"bfs": [edges[0][0]], "betweenness": [[edges[0][0]]]}.get(algorithm, [])
+    run = getattr(graph, algorithm)
+    usual = run(*start).values
+    for method in methods:
+        assert run(*start, method=method).values == pytest.approx(usual), method
+        parameters = {"source": edges[0][0]} if start else {}
+        assert f"{method} (as asked)" in graph.plan(algorithm, method=method, **parameters).method
+    with pytest.raises(oc.UsageError, match=f"it has {', '.join(methods)}"):
+        run(*start, method="magic")
+
+
 def test_every_option_is_documented():
     from outercore import _options
     from outercore import _outercore as native
 
-    parameters = "source sources iterations tolerance damping delta k exact top".split()
+    parameters = "source sources iterations tolerance damping delta k exact method top".split()
     assert set(_options.Options.__annotations__) == {name for name, *_ in native.KEYWORDS} - set(parameters) | {"progress"}
     for name in _options.Options.__annotations__:
         assert f"``{name}``" in oc.Graph.__doc__

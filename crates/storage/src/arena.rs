@@ -24,7 +24,7 @@ pub const READABLE_PAST: usize = 64;
 
 crate::named! {
     /// Whether memory is to be backed by huge pages.
-    #[derive(Debug, Default)]
+    #[derive(Default)]
     pub enum HugePages: "way to take memory" {
         /// Where the system grants them.
         #[default]

@@ -45,7 +45,6 @@ pub struct Choice {
 /// ```
 /// outercore_storage::named! {
 ///     /// How ripe it is.
-///     #[derive(Debug)]
 ///     pub enum Ripeness: "ripeness" {
 ///         /// Best left alone.
 ///         Green = "green",
@@ -70,7 +69,7 @@ macro_rules! named {
         }
     ) => {
         $(#[$($about)*])*
-        #[derive(Clone, Copy, PartialEq, Eq, Hash)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum $Enum {
             $($(#[$($attribute)*])* $Value,)+
         }

@@ -175,9 +175,9 @@ impl Batch {
 }
 
 impl OpenNeighborhoods {
-    /// Brings the next batch into memory: vertices from `first` on, as many as fit; none once
+    /// Brings the next batch into memory: vertices from `first` on, as many as fit; `None` once
     /// `first` is past the last one.
-    pub fn load(&mut self, session: &Session, first: u64) -> Result<Range<u64>> {
+    pub fn load(&mut self, session: &Session, first: u64) -> Result<Option<Range<u64>>> {
         self.vertices = first..first + self.lay_out(session, first)?;
         for (direction, batch) in [Direction::Out, Direction::In].into_iter().zip(&self.batch) {
             let expected = u64::from(batch.starts[(self.vertices.end - first) as usize]);
@@ -192,7 +192,7 @@ impl OpenNeighborhoods {
                 },
             )?;
         }
-        Ok(self.vertices.clone())
+        Ok(Some(self.vertices.clone()).filter(|vertices| !vertices.is_empty()))
     }
 
     /// Lays out the lists of the next batch; returns how many vertices it has.

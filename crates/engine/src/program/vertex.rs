@@ -83,7 +83,9 @@ pub trait VertexProgram: Sync {
     const WEIGHTED: bool = false;
 
     /// The vertices that are active at first.
-    fn start(&self) -> Start;
+    fn start(&self) -> Start {
+        Start::All
+    }
     /// A vertex's first value; `degree` counts its edges along the first direction.
     fn init(&self, vertex: u64, degree: u32) -> Self::Value;
     /// What an active vertex sends along each edge; `None`: nothing.

@@ -6,7 +6,7 @@ use super::{WeightKind, pipe::Stopped};
 
 outercore_storage::named! {
     /// The format of an edge list.
-    #[derive(Debug, Default)]
+    #[derive(Default)]
     pub enum Format: "format" {
         /// Found out by magic bytes, extension and content.
         #[default]
@@ -30,7 +30,6 @@ outercore_storage::named! {
 
 outercore_storage::named! {
     /// How ids are to be taken.
-    #[derive(Debug)]
     pub enum IdKind: "kind of ids" {
         /// Numbers, of which nearly all below the largest exist: `0..n` or `1..=n`.
         Dense = "dense",

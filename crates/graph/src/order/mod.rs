@@ -13,7 +13,7 @@ use crate::error::Result;
 
 outercore_storage::named! {
     /// The order of the vertices on disk.
-    #[derive(Debug, Default)]
+    #[derive(Default)]
     pub enum Order: "order" {
         /// Hubs first: descending total degree, ties by original id.
         #[default]

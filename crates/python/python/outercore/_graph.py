@@ -144,9 +144,14 @@ class Graph:
         weights = f", weights {self._graph.weights}" if self.weighted else ""
         return f"<outercore.Graph {self.path!r}: {self.vertices} vertices, {self.edges} {kind} edges{weights}>"
 
-    def bfs(self, source: Source, **options: Unpack[Options]) -> Result:
-        """Breadth-first search from ``source``: ``levels`` and ``parents``."""
-        return self.run("bfs", source=source, **options)
+    def bfs(
+        self, source: Source, *, method: str | None = None, **options: Unpack[Options]
+    ) -> Result:
+        """Breadth-first search from ``source``: ``levels`` and ``parents``.
+
+        ``method`` is ``"direction-optimizing"`` or ``"messages"`` (default: chosen by the plan).
+        """
+        return self.run("bfs", source=source, method=method, **options)
 
     def sssp(
         self, source: Source, *, delta: float | None = None, **options: Unpack[Options]
@@ -157,12 +162,13 @@ class Graph:
         """
         return self.run("sssp", source=source, delta=delta, **options)
 
-    def components(self, **options: Unpack[Options]) -> Result:
+    def components(self, *, method: str | None = None, **options: Unpack[Options]) -> Result:
         """Connected components (weak ones of a directed graph): ``components``.
 
-        Each is named by one of its members.
+        Each is named by one of its members. ``method`` is ``"sampled"``, ``"scan"`` or ``"labels"``
+        (default: chosen by the plan).
         """
-        return self.run("components", **options)
+        return self.run("components", method=method, **options)
 
     def pagerank(
         self,
@@ -211,26 +217,31 @@ class Graph:
             **options,
         )
 
-    def kcore(self, *, k: int | None = None, **options: Unpack[Options]) -> Result:
+    def kcore(
+        self, *, k: int | None = None, method: str | None = None, **options: Unpack[Options]
+    ) -> Result:
         """Core numbers in the undirected simple view: ``cores``.
 
-        With ``k``, the summary has that core's vertices and edges.
+        With ``k``, the summary has that core's vertices and edges. ``method`` is ``"peeling"`` or
+        ``"messages"`` (default: chosen by the plan).
         """
-        return self.run("kcore", k=k, **options)
+        return self.run("kcore", k=k, method=method, **options)
 
     def betweenness(
         self,
         sources: Iterable[Source] | None = None,
         *,
         top: int | None = None,
+        method: str | None = None,
         **options: Unpack[Options],
     ) -> Result:
         """Betweenness of every vertex: ``scores``.
 
         Over shortest paths from ``sources``, or from every vertex, which takes long. ``top`` is how
-        many rows the summary holds.
+        many rows the summary holds. ``method`` is ``"batches"`` or ``"lists"`` (default: chosen by
+        the plan).
         """
-        return self.run("betweenness", sources=sources, top=top, **options)
+        return self.run("betweenness", sources=sources, top=top, method=method, **options)
 
     def multi_source(self, sources: Iterable[Source], **options: Unpack[Options]) -> Result:
         """Breadth-first search from up to 128 ``sources`` at once.
@@ -279,8 +290,8 @@ class Graph:
         """Runs any algorithm by its name; ``outercore.ALGORITHMS`` has them all.
 
         Parameters, beside what every run takes: ``source``, ``sources``, ``iterations``,
-        ``tolerance``, ``damping``, ``delta``, ``k``, ``exact``, ``top``. An algorithm refuses those
-        that it has not.
+        ``tolerance``, ``damping``, ``delta``, ``k``, ``exact``, ``method``, ``top``. An algorithm
+        refuses those that it has not.
         """
         with Line(progress) as line:
             return Result(self._graph.run(algorithm, arguments, line.callback))

@@ -35,7 +35,7 @@ pub const MAX_REQUEST: usize = 1 << 30;
 
 crate::named! {
     /// How reads are submitted.
-    #[derive(Debug, Default)]
+    #[derive(Default)]
     pub enum IoBackend: "way to read" {
         /// io_uring if the system has it, else blocking.
         #[default]
