@@ -2,14 +2,14 @@
 //! that they make.
 
 use super::{
-    run::{Edges, IntervalState, Run, Step},
+    run::{IntervalState, Run, Step},
     workspace::Workspace,
 };
 use crate::{
     edges::table::load_here,
     error::Result,
     monoid::Monoid,
-    program::{Activity, Context, Start, VertexProgram, Wake},
+    program::{Activity, Start, VertexProgram, Wake},
 };
 
 /// Up to 64 vertices of an interval.
@@ -25,16 +25,14 @@ impl<P: VertexProgram> Run<'_, P> {
     /// First values, unless there is a `wake` for those that another program has left; first
     /// signals.
     pub(crate) fn begin(&mut self, wake: Option<Wake<P>>, degrees: &str) -> Result<()> {
-        let (program, start, context) = (&*self.program, self.program.start(), Context::default());
+        let (program, start) = (&*self.program, self.program.start());
         let starts = |vertex: u64, value: &mut P::Value| match (wake, &start) {
             (Some(wake), _) => wake(program, vertex, value),
             (None, Start::All) => true,
             (None, Start::Vertices(vertices)) => vertices.contains(&vertex),
         };
         let section = self.degrees.as_ref().map(|_| self.session.section(degrees));
-        let mut signals = self.signals.lock().expect("no holder panics");
-        let step = self.step_in_place(&context, &mut signals);
-        self.each_interval(|worker, interval, workspace| {
+        self.each_in_place(|step, worker, interval, workspace| {
             let (first, len) = (self.vertices(interval).start, self.len(interval));
             if let (Some(section), Some(degrees)) = (&section, &self.degrees) {
                 load_here(self.session, worker, section, first, workspace.degrees.items(len))?;
@@ -42,47 +40,41 @@ impl<P: VertexProgram> Run<'_, P> {
             } else {
                 self.load_degrees(interval, workspace)?;
             }
-            let (degrees, values) = (workspace.degrees.items(len), workspace.values.items(len));
             if wake.is_none() {
-                for ((value, degree), vertex) in values.iter_mut().zip(degrees).zip(first..) {
+                let values = workspace.values.items(len).iter_mut();
+                for ((value, degree), vertex) in
+                    values.zip(workspace.degrees.items(len)).zip(first..)
+                {
                     *value = program.init(vertex, *degree);
                 }
             }
             let access = (wake.is_some(), !self.discards(0));
-            self.change(&step, interval, access, workspace, |vertices, state| {
+            self.change(step, interval, access, workspace, |vertices, state| {
                 if self.all_at_once() {
                     return self.send_all(vertices, state);
                 }
                 self.apply_some(vertices, state, |vertex, value, _, _| starts(vertex, value))
             })
-            .map(drop)
         })?;
-        drop(step);
-        drop(signals);
         self.turn();
         Ok(())
     }
 
     /// Vertices that have the key of a new phase apply, without a message.
-    pub(crate) fn begin_phase(&mut self, context: &Context) -> Result<()> {
-        let mut signals = self.signals.lock().expect("no holder panics");
-        let step = self.step_in_place(context, &mut signals);
-        self.each_interval(|_, interval, workspace| {
+    pub(crate) fn begin_phase(&mut self) -> Result<()> {
+        let (program, context) = (&*self.program, &self.context);
+        self.each_in_place(|step, _, interval, workspace| {
             if self.state(interval).key > context.phase {
-                self.leave(interval);
-                return Ok(());
+                return Ok(self.leave(interval));
             }
             self.load_degrees(interval, workspace)?;
-            self.change(&step, interval, (true, true), workspace, |vertices, state| {
+            self.change(step, interval, (true, true), workspace, |vertices, state| {
                 self.apply_some(vertices, state, |vertex, value, _, _| {
-                    self.program.phase_key(value) == context.phase
-                        && self.program.apply(context, vertex, value, P::Message::IDENTITY)
+                    program.phase_key(value) == context.phase
+                        && program.apply(context, vertex, value, P::Message::IDENTITY)
                 })
             })
-            .map(drop)
         })?;
-        drop(step);
-        drop(signals);
         self.turn();
         Ok(())
     }
@@ -96,9 +88,9 @@ impl<P: VertexProgram> Run<'_, P> {
         touched: bool,
         workspace: &mut Workspace<P>,
     ) -> Result<bool> {
-        let none = |total: &[P::Message]| total.iter().all(|item| *item == P::Message::IDENTITY);
         let len = self.len(interval);
-        if P::ACTIVITY == Activity::Frontier && (!touched || none(workspace.columns(len).0)) {
+        let none = |total: &[P::Message]| total.iter().all(|item| *item == P::Message::IDENTITY);
+        if P::ACTIVITY == Activity::Frontier && (!touched || none(workspace.total(len))) {
             return Ok(self.leave(interval));
         }
         self.load_degrees(interval, workspace)?;
@@ -113,12 +105,12 @@ impl<P: VertexProgram> Run<'_, P> {
                 }
             }
         }
-        let (program, context, done) = (&*self.program, step.context, step.context.iteration);
-        let discards = self.discards(done);
-        let access = (!discards, !self.discards(done + 1));
+        let (program, context) = (&*self.program, &self.context);
+        let discards = self.discards(context.iteration);
+        let access = (!discards, !self.discards(context.iteration + 1));
         self.change(step, interval, access, workspace, |vertices, state| {
             if self.all_at_once() {
-                return self.apply_all(context, vertices, state);
+                return self.apply_all(vertices, state);
             }
             self.apply_some(vertices, state, |vertex, value, message, residual| {
                 if P::ACTIVITY == Activity::Frontier && message == P::Message::IDENTITY {
@@ -130,6 +122,12 @@ impl<P: VertexProgram> Run<'_, P> {
                 active
             })
         })
+    }
+
+    /// Whether values are not looked at after so many iterations: neither by the next one nor as a
+    /// result.
+    fn discards(&self, iterations: u64) -> bool {
+        iterations < self.discards_before
     }
 
     /// An interval without messages: only vertices that are known to send already do so. Returns
@@ -163,7 +161,9 @@ impl<P: VertexProgram> Run<'_, P> {
     ) -> Result<bool> {
         let (range, len) = (self.vertices(interval), self.len(interval));
         let mut made = IntervalState { key: u64::MAX, ..IntervalState::default() };
-        let (messages, degrees, block, signals) = workspace.columns(len);
+        let Workspace { total, base, values: block, degrees, signals, .. } = &mut *workspace;
+        let (messages, degrees) = (&total[*base..][..len], &*degrees.items(len));
+        let signals = signals.items(len);
         let mut reach = |values: &mut [P::Value]| {
             self.next_sending.replace_words(range.clone(), |part| {
                 let at = (part.start - range.start) as usize..(part.end - range.start) as usize;
@@ -179,16 +179,16 @@ impl<P: VertexProgram> Run<'_, P> {
                 bits
             })
         };
-        let sent = match (loads, stores) {
-            (_, false) => reach(block.items(len)),
-            (false, true) => {
+        let sent = if loads && stores {
+            self.values.update(interval, block, reach)?
+        } else {
+            let sent = reach(block.items(len));
+            if stores {
                 // Memory that is read before it is first written is mapped twice, and every other
                 // processor interrupted for it.
-                let sent = reach(block.items(len));
                 self.values.store(interval, block)?;
-                sent
             }
-            (true, true) => self.values.update(interval, block, reach)?,
+            sent
         };
         made.tail = sent > 0 && self.keep(step, interval, workspace)?;
         let mut state = self.state(interval);
@@ -216,10 +216,9 @@ impl<P: VertexProgram> Run<'_, P> {
         if let Some(degrees) = &self.degrees {
             return degrees.load(interval, &mut workspace.degrees);
         }
-        let Edges::Resident(edges) = &self.edges else { unreachable!("others have degrees") };
-        let range = self.bounds[interval] as usize..self.bounds[interval + 1] as usize;
-        let degrees = &edges.degrees().expect("the lists have them")[range];
-        workspace.degrees.items(degrees.len()).copy_from_slice(degrees);
+        let degrees = self.edges.degrees().expect("the lists have them");
+        let (first, len) = (self.vertices(interval).start as usize, self.len(interval));
+        workspace.degrees.items(len).copy_from_slice(&degrees[first..][..len]);
         Ok(())
     }
 
@@ -228,7 +227,7 @@ impl<P: VertexProgram> Run<'_, P> {
     fn all_at_once(&self) -> bool {
         P::ACTIVITY == Activity::AllSend
             && self.precompute.is_none()
-            && !matches!(self.edges, Edges::Resident(_))
+            && self.edges.resident().is_none()
     }
 
     /// Up to 64 vertices, of which `applies` says whether they are active: it gets a vertex, its
@@ -268,26 +267,21 @@ impl<P: VertexProgram> Run<'_, P> {
     /// The same where all are active and send: a loop for each step, so that the compiler takes
     /// several vertices at a time.
     #[inline(never)]
-    fn apply_all(
-        &self,
-        context: &Context,
-        vertices: Vertices<P>,
-        mut state: IntervalState,
-    ) -> (u64, IntervalState) {
-        let program = &*self.program;
-        let Vertices { first, messages, degrees, values, signals } = vertices;
+    fn apply_all(&self, vertices: Vertices<P>, mut state: IntervalState) -> (u64, IntervalState) {
+        let (program, context) = (&*self.program, &self.context);
+        let reached = vertices.values.iter_mut().zip(vertices.messages).zip(vertices.first..);
         if self.discards(context.iteration) {
-            for ((value, message), vertex) in values.iter_mut().zip(messages).zip(first..) {
+            for ((value, message), vertex) in reached {
                 program.apply(context, vertex, value, *message);
             }
         } else {
-            for ((value, message), vertex) in values.iter_mut().zip(messages).zip(first..) {
+            for ((value, message), vertex) in reached {
                 let old = *value;
                 program.apply(context, vertex, value, *message);
                 state.residual += program.residual(&old, value);
             }
         }
-        self.send_all(Vertices { first, messages, degrees, values, signals }, state)
+        self.send_all(vertices, state)
     }
 
     /// All of them send.

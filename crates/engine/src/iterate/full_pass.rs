@@ -11,10 +11,9 @@ use std::{
 
 use super::{
     cross_iteration::fciu::{Progress, combine_twice, complete},
-    on_demand::Role,
     run::{GridByInterval, Run, Step},
     signals::Mixed,
-    workspace::{Sums, Workspace},
+    workspace::Workspace,
 };
 use crate::{
     config::ReadPolicy,
@@ -45,15 +44,6 @@ struct Batch {
     intervals: Range<usize>,
     /// With each: how many of the batch's intervals must be closed before.
     chunks: Vec<(usize, Chunk)>,
-}
-
-/// An interval of the batch at hand.
-struct Open {
-    interval: usize,
-    /// Where its sums begin.
-    base: usize,
-    /// Whether there may be messages.
-    touched: bool,
 }
 
 /// A worker of a pass.
@@ -98,11 +88,13 @@ impl<P: VertexProgram> Run<'_, P> {
     /// `false`: there was none.
     pub(crate) fn resume(&self, interval: usize, workspace: &mut Workspace<P>) -> Result<bool> {
         let (summed, len) = (self.state(interval).summed, self.len(interval));
-        if let (true, Some(partial)) = (summed, &self.partial) {
-            let Sums { total, partial: block, .. } = workspace.sums();
-            partial.read(interval, block, |items| total[..len].copy_from_slice(items))?;
-        } else {
-            workspace.empty_total(len);
+        let Workspace { total, base, partial: block, .. } = workspace;
+        let total = &mut total[*base..][..len];
+        match &self.partial {
+            Some(partial) if summed => {
+                partial.read(interval, block, |items| total.copy_from_slice(items))?;
+            }
+            _ => total.fill(P::Message::IDENTITY),
         }
         Ok(summed)
     }
@@ -116,20 +108,20 @@ impl<P: VertexProgram> Run<'_, P> {
         touched: bool,
         workspace: &mut Workspace<P>,
     ) -> Result<bool> {
-        if step.window.last {
+        if self.is_last(step.window) {
             self.state(interval).summed = false;
-            let first = self.vertices(interval).start;
-            let passed = match &self.lists {
-                Some(lists) if lists.role == Role::Beside => {
-                    lists.receive(interval, first, workspace.sums().total)?
-                }
-                _ => false,
+            let (first, total) =
+                (self.vertices(interval).start, workspace.total(self.len(interval)));
+            let passed = match self.beside() {
+                Some(lists) => lists.receive(interval, first, total)?,
+                None => false,
             };
             return self.apply(step, interval, touched || passed, workspace);
         }
         if let (true, Some(partial)) = (touched, &self.partial) {
-            let Sums { total, partial: block, .. } = workspace.sums();
-            partial.write(interval, block, |items| items.copy_from_slice(&total[..items.len()]))?;
+            let Workspace { total, base, partial: block, .. } = workspace;
+            let make = |items: &mut [_]| items.copy_from_slice(&total[*base..][..items.len()]);
+            partial.write(interval, block, make)?;
             self.state(interval).summed = true;
         }
         Ok(false)
@@ -151,11 +143,7 @@ impl<P: VertexProgram> Worker<'_, '_, '_, P> {
 
     /// Keeps reads in flight: those of the batch at hand, then those of the one or two after it.
     fn fill(&mut self) -> Result<()> {
-        while self.stream.request()? {
-            if self.batches.len() >= 2 || !self.claim() {
-                break;
-            }
-        }
+        while self.stream.request()? && self.batches.len() < 2 && self.claim() {}
         Ok(())
     }
 
@@ -164,22 +152,21 @@ impl<P: VertexProgram> Worker<'_, '_, '_, P> {
         let &Shared { run, grid, step, ref order, ref next, .. } = self.shared;
         let Some(intervals) = order.get(next.fetch_add(1, Relaxed)) else { return false };
         let all = run.session.config.read == ReadPolicy::Full || step.all_send;
-        let (pass, grid, window) = (run.pass, &grid.index, &step.window.vertices);
+        let (pass, grid, window) = (run.pass, &grid.index, step.window);
         let wanted = |chunk: &Chunk| {
-            let (first, last) =
-                (chunk.sources.0.max(window.start), chunk.sources.1.min(window.end - 1));
-            let wanted = all
-                || pass.serves_next(chunk.side)
-                || (first <= last && run.sending.any(first, last));
-            pass.reads(chunk.side) && first <= last && wanted
+            let first = chunk.sources.0.max(window.start);
+            let last = chunk.sources.1.min(window.end - 1);
+            pass.reads(chunk.side)
+                && first <= last
+                && (all || pass.serves_next(chunk.side) || run.sending.any(first, last))
         };
         let position = |interval| pass.position(interval, grid.intervals());
         let begun = position(intervals.start).min(position(intervals.end - 1));
         let chunks = intervals.clone().flat_map(|interval| grid.chunks(interval, wanted));
         let mut chunks: Vec<(usize, Chunk)> = chunks
-            .map(|chunk| match pass.needs(&chunk, grid) > begun {
-                true => (position(chunk.interval) - begun, chunk),
-                false => (0, chunk),
+            .map(|chunk| {
+                let waits = pass.needs(&chunk, grid) > begun;
+                (if waits { position(chunk.interval) - begun } else { 0 }, chunk)
             })
             .collect();
         chunks.sort_by_key(|(closed, chunk)| (*closed, pass.turn(chunk)));
@@ -190,54 +177,57 @@ impl<P: VertexProgram> Worker<'_, '_, '_, P> {
 
     /// Combines the messages of a batch, and hands every interval's to its vertices.
     fn batch(&mut self, batch: &Batch) -> Result<()> {
-        let (run, first) = (self.shared.run, batch.intervals.start);
-        let (mut open, mut base) = (Vec::with_capacity(batch.intervals.len()), 0);
+        let mut touched = Vec::with_capacity(batch.intervals.len());
         for interval in batch.intervals.clone() {
+            self.turn_to(batch, interval);
             let any = batch.chunks.iter().any(|(_, chunk)| chunk.interval == interval);
-            open.push(self.open(interval, base, any)?);
-            base += run.len(interval);
+            touched.push(self.open(interval, any)?);
         }
-        let (up, count) = (run.pass.up, open.len());
-        let in_turn = |at: usize| if up { at } else { count - 1 - at };
         let mut closed = 0;
-        for &(before, ref chunk) in &batch.chunks {
-            while closed < before {
-                self.close(&open[in_turn(closed)])?;
-                closed += 1;
-            }
-            let interval = &mut open[chunk.interval - first];
-            self.workspace.base = interval.base;
-            interval.touched |= self.combine()?;
+        for (before, chunk) in &batch.chunks {
+            self.close(batch, closed..*before, &touched)?;
+            closed = *before;
+            self.turn_to(batch, chunk.interval);
+            touched[chunk.interval - batch.intervals.start] |= self.combine()?;
             self.fill()?;
         }
-        (closed..count).try_for_each(|at| self.close(&open[in_turn(at)]))
+        self.close(batch, closed..touched.len(), &touched)
     }
 
-    /// Turns to an interval whose sums begin at `base`: its total becomes what earlier windows sent
-    /// to it. `any`: there are chunks.
-    fn open(&mut self, interval: usize, base: usize, any: bool) -> Result<Open> {
+    /// Turns to the sums of an interval of the batch at hand.
+    fn turn_to(&mut self, batch: &Batch, interval: usize) {
+        let first = |interval| self.shared.run.vertices(interval).start;
+        self.workspace.base = (first(interval) - first(batch.intervals.start)) as usize;
+    }
+
+    /// The total of an interval becomes what earlier windows sent to it. `any`: there are chunks.
+    /// Returns whether there may be messages.
+    fn open(&mut self, interval: usize, any: bool) -> Result<bool> {
         let Shared { run, step, .. } = self.shared;
-        self.workspace.base = base;
+        let last = run.is_last(step.window);
         // Sums of earlier windows stay where they are until something joins them.
-        let resumed = (any || step.window.last) && run.resume(interval, self.workspace)?;
-        let touched = !run.pass.whole || (resumed && step.window.last);
-        Ok(Open { interval, base, touched })
+        let resumed = (any || last) && run.resume(interval, self.workspace)?;
+        Ok(!run.pass.whole || (resumed && last))
     }
 
-    /// What an interval was sent reaches its vertices.
-    fn close(&mut self, open: &Open) -> Result<()> {
-        let (&Open { interval, base, touched }, run) = (open, self.shared.run);
-        self.workspace.base = base;
-        if let Some(partial) = &run.partial {
-            let (Sums { total, both, partial: block }, len) =
-                (self.workspace.sums(), run.len(interval));
-            let both = if run.pass.ahead { &mut both[..len] } else { both };
-            let when = (run.pass, run.hubs.now());
-            complete(when, &mut total[..len], both, (partial, interval), block)?;
+    /// What intervals of a batch were sent reaches their vertices: those with these places in the
+    /// order of the pass.
+    fn close(&mut self, batch: &Batch, places: Range<usize>, touched: &[bool]) -> Result<()> {
+        let (run, step) = (self.shared.run, self.shared.step);
+        for place in places {
+            let at = run.pass.position(place, touched.len());
+            let interval = batch.intervals.start + at;
+            self.turn_to(batch, interval);
+            if let Some(partial) = &run.partial {
+                let Workspace { total, base, both, partial: block, .. } = &mut *self.workspace;
+                let sums = *base..*base + run.len(interval);
+                let both = both.get_mut(sums.clone()).unwrap_or_default();
+                let when = (run.pass, run.hubs.now());
+                complete(when, &mut total[sums], both, (partial, interval), block)?;
+            }
+            let all_send = run.finish(step, interval, touched[at], self.workspace)?;
+            self.shared.progress.mark(run.pass.position(interval, run.states.len()), all_send);
         }
-        let all_send = run.finish(self.shared.step, interval, touched, self.workspace)?;
-        let position = run.pass.position(interval, run.states.len());
-        self.shared.progress.mark(position, all_send);
         Ok(())
     }
 
@@ -249,9 +239,9 @@ impl<P: VertexProgram> Worker<'_, '_, '_, P> {
         let mut any = false;
         let shown = stream.next(|chunk, words| {
             let block = grid.index.block(chunk, words);
-            let ((first, last), window) = (chunk.sources, &step.window.vertices);
+            let ((first, last), window) = (chunk.sources, step.window);
             *edges += if window.contains(&first) { block.words() } else { 0 };
-            let sums = workspace.sums();
+            let (base, sums) = (workspace.base, &mut workspace.total[workspace.base..]);
             let all_send = || step.all_send || run.sending.all(first, last);
             let active = if run.pass.serves_next(chunk.side) {
                 let settled = progress.wait(run.pass.needs(chunk, &grid.index))?;
@@ -260,12 +250,18 @@ impl<P: VertexProgram> Worker<'_, '_, '_, P> {
                 let pairs = unsafe { step.signals.hubs.settled(first, last) };
                 let all = all_send() && (settled || run.next_sending.all(first, last));
                 let sets = (&run.sending, &run.next_sending, all);
-                combine_twice(&*run.program, &block, (pairs, run.hubs.now()), sums.both, sets)
+                combine_twice(
+                    &*run.program,
+                    &block,
+                    (pairs, run.hubs.now()),
+                    &mut workspace.both[base..],
+                    sets,
+                )
             } else if window.start <= first && last < window.end && all_send() {
-                combine_of_all(run, step, &block, sums.total);
+                combine_of_all(run, step, &block, sums);
                 block.words()
             } else {
-                combine_some(run, step, &block, sums.total)
+                combine_some(run, step, &block, sums)
             };
             any = active > 0;
             // What is read in every pass is worth twice what is read in every second one.
@@ -303,7 +299,7 @@ fn combine_some<P: VertexProgram>(
     block: &EdgeBlock,
     sums: &mut [P::Message],
 ) -> u64 {
-    let (program, window, mut active) = (&*run.program, &step.window.vertices, 0);
+    let (program, window, mut active) = (&*run.program, step.window, 0);
     block.for_each(|source, target| {
         let vertex = block.segment + source as u64;
         if run.sending.contains(vertex) && window.contains(&vertex) {

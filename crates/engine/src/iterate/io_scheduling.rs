@@ -89,11 +89,8 @@ pub(crate) fn predict<M: Monoid>(
     let (adjacency, held) = (rows.edges() * width, rows.held_bytes());
     let workers = if M::EXACT { threads } else { 1 };
     let lists = Lists { count, edges, width, adjacency, held, edge_seconds, workers };
-    costs(session.limits(), threads, scan, lists)
-}
-
-fn costs(limits: &Limits, workers: usize, scan: Scan, lists: Lists) -> Costs {
-    Costs { full_seconds: scan.seconds(limits, workers), on_demand_seconds: lists.seconds(limits) }
+    let limits = session.limits();
+    Costs { full_seconds: scan.seconds(limits, threads), on_demand_seconds: lists.seconds(limits) }
 }
 
 #[cfg(test)]
@@ -114,7 +111,11 @@ mod tests {
             edge_seconds: 8e-9,
             workers: 2,
         };
-        let of = |lists| costs(&limits, 2, scan, lists);
+        let costs = |scan: Scan, lists: Lists| Costs {
+            full_seconds: scan.seconds(&limits, 2),
+            on_demand_seconds: lists.seconds(&limits),
+        };
+        let of = |lists| costs(scan, lists);
         let few = of(lists(1000, 50_000, 0));
         assert!(few.on_demand_seconds * 5.0 < few.full_seconds, "{few:?}");
         let all = of(lists(8 << 20, 268 << 20, 0));
@@ -125,8 +126,7 @@ mod tests {
             held.on_demand_seconds < few.on_demand_seconds && held.full_seconds == few.full_seconds
         );
         // A grid in memory costs the processor's time alone.
-        let near =
-            costs(&limits, 2, Scan { bytes: 0, requests: 0, ..scan }, lists(8 << 20, 268 << 20, 0));
+        let near = costs(Scan { bytes: 0, requests: 0, ..scan }, lists(8 << 20, 268 << 20, 0));
         assert!(near.full_seconds < all.full_seconds);
     }
 }

@@ -4,22 +4,19 @@
 //! Memory: a byte or so for each vertex for the degrees, an eighth for the index, and the exchange,
 //! which has a fixed size.
 
-use std::ops::Range;
+use std::sync::Mutex;
 
 use outercore_graph::Graph;
 
 use super::{
-    cross_iteration::sciu::{RetainedLists, Turn},
+    cross_iteration::sciu::RetainedLists,
     io_scheduling::{self, Scan},
-    signals::Signals,
 };
 use crate::{
-    edges::{degrees::Degrees, io_iterator::IoIterator, rows::Rows},
+    edges::{degrees::Degrees, rows::Rows},
     error::Result,
     exchange::Exchange,
-    frontier::Frontier,
     monoid::Monoid,
-    program::VertexProgram,
     report::Costs,
     session::{OpenSection, Session},
 };
@@ -42,105 +39,63 @@ pub(crate) enum Role {
 }
 
 /// The lists of active vertices, read where they are needed.
-pub(crate) struct OnDemand<'r, M: Monoid> {
+pub(crate) struct OnDemand<M: Monoid> {
     pub role: Role,
-    session: &'r Session<'r>,
-    rows: Rows,
-    exchange: Exchange<M>,
+    pub rows: Rows,
+    pub exchange: Exchange<M>,
     /// Lists that serve the next iteration too, where the order of messages does not matter.
-    retained: Option<RetainedLists>,
+    pub retained: Option<Mutex<RetainedLists>>,
 }
 
 impl Role {
-    /// The beginning of the lists' names.
-    fn prefix(self) -> &'static str {
-        if self == Role::Beside { "row" } else { "out" }
-    }
-
     /// Names of the sections.
     pub(crate) fn sections(self) -> Vec<String> {
-        Rows::sections_of(self.prefix(), false)
+        Rows::sections_of(if self == Role::Beside { "row" } else { "out" }, false)
     }
 
     /// Bytes that they take beside what every run by interval has.
-    pub(crate) fn bytes<P: VertexProgram>(self, graph: &Graph, threads: usize) -> Result<u64> {
+    pub(crate) fn bytes<M: Monoid>(self, graph: &Graph, threads: usize) -> Result<u64> {
         let intervals = graph.grid()?.intervals.len();
-        let sums = ["index", "adjacency"]
-            .map(|part| OpenSection::sums_bytes_of(graph, &format!("{}.{part}", self.prefix())));
+        // Beside those of the degrees.
+        let sums = self.sections().into_iter().skip(1);
         Ok(Degrees::narrow_bytes(graph)?
             + RetainedLists::least_bytes(graph.connected())
             + graph.connected() / 8
             + 16
-            + sums.iter().sum::<u64>()
-            + Exchange::<P::Message>::buffers_bytes(intervals)
-            + threads as u64 * Exchange::<P::Message>::sender_bytes(intervals)
+            + sums.map(|name| OpenSection::sums_bytes_of(graph, &name)).sum::<u64>()
+            + Exchange::<M>::buffers_bytes(intervals)
+            + threads as u64 * Exchange::<M>::sender_bytes(intervals)
             + (1 << 20))
     }
 }
 
-impl<'r, M: Monoid> OnDemand<'r, M> {
+impl<M: Monoid> OnDemand<M> {
     /// Opens them; `keep` bytes are for lists that stay.
-    pub(crate) fn open(
-        session: &'r Session<'r>,
-        role: Role,
-        bounds: &[u64],
-        keep: u64,
-    ) -> Result<Self> {
+    pub(crate) fn open(session: &Session, role: Role, bounds: &[u64], keep: u64) -> Result<Self> {
         let rows = Rows::load_narrow(session, session.sections(&role.sections()), 0)?;
         let retains = M::EXACT && session.config.cross_iteration.in_lists();
-        let retained =
-            if retains { Some(RetainedLists::new(session, keep, rows.width)?) } else { None };
-        Ok(Self { role, session, rows, exchange: Exchange::new(session, bounds)?, retained })
+        let retained = retains.then(|| {
+            // The entries' vector doubles, and then its old memory is there too.
+            let (vertices, workers) = (session.graph.connected(), session.workers.count());
+            let all = session.graph.manifest().arcs * rows.width as u64;
+            let most = (keep / 4 / workers as u64).min(all);
+            RetainedLists::new(vertices, workers, most as usize, rows.width).map(Mutex::new)
+        });
+        let (retained, exchange) = (retained.transpose()?, Exchange::new(session, bounds)?);
+        Ok(Self { role, rows, exchange, retained })
     }
 
     /// What the next iteration is predicted to take: `count` active vertices with `edges` edges
     /// between them, against what the grid would be.
-    pub(crate) fn costs(&self, count: u64, edges: u64, grid: Scan) -> Costs {
+    pub(crate) fn costs(&self, session: &Session, count: u64, edges: u64, grid: Scan) -> Costs {
         let lists = (&self.rows, count, edges, MESSAGE);
-        let mut costs = io_scheduling::predict::<M>(self.session, grid, lists);
-        let limits = self.session.limits();
+        let mut costs = io_scheduling::predict::<M>(session, grid, lists);
+        let limits = session.limits();
         let (passed, blocks) = self.exchange.logged(edges);
         costs.on_demand_seconds += 2.0
             * (io_scheduling::reading(limits, passed, 0)
                 + blocks * LOGGED.max(limits.request_seconds()));
         costs
-    }
-
-    /// Reads the lists of those of these vertices that send, and passes their messages on; they
-    /// have about so many edges.
-    pub(crate) fn gather<P: VertexProgram<Message = M>>(
-        &self,
-        program: &P,
-        vertices: Range<u64>,
-        signals: Signals<P::Signal>,
-        sending: &Frontier,
-        edges: u64,
-    ) -> Result<()> {
-        let turn = self.retained.as_ref().map(|lists| lists.turn(self.session.workers.count()));
-        let mut stream =
-            IoIterator::new(self.session, &self.rows).ordered(!M::EXACT).within(vertices);
-        if let Some(turn) = &turn {
-            stream = stream.behind(turn);
-        }
-        let senders = stream.for_each(
-            edges.min(self.rows.edges()),
-            |group| sending.word(group),
-            |_| self.exchange.sender(),
-            |sender, vertex, list| {
-                let signal = signals.of(vertex);
-                list.neighbors().for_each(|target| {
-                    self.exchange.send(sender, target, program.carry(signal, 1.0))
-                });
-            },
-        )?;
-        self.exchange.collect(senders)?;
-        turn.into_iter().for_each(Turn::end);
-        Ok(())
-    }
-
-    /// Whether messages wait for an interval.
-    pub(crate) fn pending(&self, interval: usize) -> bool {
-        self.exchange.pending(interval)
     }
 
     /// Combines what waits for an interval with the sums of its vertices, from `first` on. Returns

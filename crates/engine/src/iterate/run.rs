@@ -14,22 +14,33 @@ use outercore_graph::Graph;
 use outercore_storage::{HugeVec, Pod};
 
 use super::{
-    by_segment::{INTERVAL, Resident},
     cross_iteration::fciu::{HubSignals, Pass},
-    on_demand::OnDemand,
-    signals::{Parts, Signals, Window},
+    on_demand::{OnDemand, Role},
+    signals::{Parts, Signals},
     workspace::Workspace,
 };
 use crate::{
     config::Precompute,
-    edges::{cache::sub_block_buffer::SubBlockBuffer, grid::index::GridIndex, rows::Rows},
+    edges::{
+        cache::sub_block_buffer::SubBlockBuffer,
+        grid::{Grid, index::GridIndex},
+        rows::Rows,
+    },
     error::{self, Result},
     frontier::Frontier,
     monoid::Monoid,
     program::{Context, VertexProgram},
+    report::Costs,
     session::{OpenSection, Session},
     state::{DegreesByInterval, Scratch, VertexArray},
 };
+
+/// Vertices of an interval where all are in memory: a fixed size, so that sums are grouped alike
+/// whatever the graph's partition is.
+pub(crate) const INTERVAL: u64 = 1 << 14;
+
+/// How an iteration read edges, and what was predicted where there was a choice.
+pub(crate) type Delivered = (&'static str, Option<Costs>);
 
 /// What is known of an interval between iterations.
 #[derive(Clone, Copy, Default)]
@@ -56,6 +67,13 @@ pub(crate) enum Edges<M: Monoid> {
     Lists(Box<Rows>),
 }
 
+/// The edges of a run with everything in memory, and the messages of an iteration.
+pub(crate) struct Resident<M: Monoid> {
+    /// By direction.
+    pub edges: Vec<(Option<Rows>, Option<Grid>)>,
+    pub inbox: Mutex<HugeVec<M>>,
+}
+
 /// The grid as passes read it.
 pub(crate) struct GridByInterval {
     pub index: GridIndex,
@@ -64,12 +82,24 @@ pub(crate) struct GridByInterval {
     pub sub_blocks: Option<SubBlockBuffer>,
 }
 
+impl<M: Monoid> Edges<M> {
+    /// Those of a run with everything in memory.
+    pub(crate) fn resident(&self) -> Option<&Resident<M>> {
+        if let Edges::Resident(edges) = self { Some(edges) } else { None }
+    }
+
+    /// Degrees along the first direction, where lists in memory have them.
+    pub(crate) fn degrees(&self) -> Option<&[u32]> {
+        self.resident()?.edges[0].0.as_ref()?.degrees.as_slice()
+    }
+}
+
 /// What there is memory for.
 pub(crate) struct Division {
     /// The bounds of the intervals.
     pub bounds: Arc<[u64]>,
-    /// Windows of signals that are in memory together.
-    pub windows: Vec<Window>,
+    /// Vertices whose signals are in memory together: windows of all vertices, in order.
+    pub windows: Vec<Range<u64>>,
     /// Vertices whose signals of the next iteration are in memory beside those of this one.
     pub hubs: u64,
     /// Bytes for arrays that would be on scratch otherwise; what they leave.
@@ -78,17 +108,10 @@ pub(crate) struct Division {
 
 impl Division {
     /// That of a run with everything in memory.
-    pub(crate) fn whole(session: &Session) -> Self {
-        let vertices = session.graph.connected();
-        let starts = (0..vertices.div_ceil(INTERVAL)).map(|at| at * INTERVAL);
-        let bounds: Arc<[u64]> = starts.chain([vertices]).collect();
-        let window = Window { intervals: 0..bounds.len() - 1, vertices: 0..vertices, last: true };
-        Self { bounds, windows: vec![window], hubs: 0, near: u64::MAX }
-    }
-
-    /// The most vertices of an interval.
-    fn widest(&self) -> usize {
-        self.bounds.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0) as usize
+    pub(crate) fn whole(vertices: u64) -> Self {
+        let starts = (0..vertices).step_by(INTERVAL as usize);
+        let bounds = starts.chain([vertices]).collect();
+        Self { bounds, windows: vec![0..vertices], hubs: 0, near: u64::MAX }
     }
 
     fn array<T: Pod + Copy>(&mut self, scratch: &Scratch) -> Result<VertexArray<T>> {
@@ -108,10 +131,10 @@ impl Division {
 pub(crate) struct Run<'r, P: VertexProgram> {
     pub program: &'r mut P,
     pub session: &'r Session<'r>,
-    pub bounds: Arc<[u64]>,
+    pub context: Context,
     pub edges: Edges<P::Message>,
     /// The lists of active vertices of a run by interval.
-    pub lists: Option<OnDemand<'r, P::Message>>,
+    pub lists: Option<OnDemand<P::Message>>,
     /// Which vertices are computed early.
     pub precompute: Option<Precompute>,
     pub values: VertexArray<P::Value>,
@@ -124,10 +147,10 @@ pub(crate) struct Run<'r, P: VertexProgram> {
     pub partial: Option<VertexArray<P::Message>>,
     pub states: Vec<Mutex<IntervalState>>,
     pub workspaces: Vec<Mutex<Workspace<P>>>,
-    pub windows: Vec<Window>,
+    pub windows: Vec<Range<u64>>,
     pub hubs: HubSignals<P::Signal>,
     /// This iteration's signals of a window's vertices beyond the hubs.
-    pub signals: Mutex<HugeVec<P::Signal>>,
+    signals: Mutex<HugeVec<P::Signal>>,
     /// The next signals of vertices beyond the hubs, where others still read this iteration's.
     pub tail: Option<VertexArray<P::Signal>>,
     pub sending: Frontier,
@@ -139,9 +162,8 @@ pub(crate) struct Run<'r, P: VertexProgram> {
 
 /// What the workers of a step share.
 pub(crate) struct Step<'s, P: VertexProgram> {
-    pub context: &'s Context,
     /// The vertices whose signals these are.
-    pub window: &'s Window,
+    pub window: &'s Range<u64>,
     /// This iteration's signals, and the hubs' of the next one.
     pub signals: Signals<'s, P::Signal>,
     /// Memory where next signals take the places of this iteration's, by interval.
@@ -156,51 +178,54 @@ impl<'r, P: VertexProgram> Run<'r, P> {
     pub(crate) fn open(
         program: &'r mut P,
         session: &'r Session<'r>,
-        (edges, lists): (Edges<P::Message>, Option<OnDemand<'r, P::Message>>),
+        (edges, lists): (Edges<P::Message>, Option<OnDemand<P::Message>>),
         left: Option<VertexArray<P::Value>>,
         division: &mut Division,
     ) -> Result<Self> {
         let (scratch, huge) = (Scratch::of(session), session.config.huge_pages);
         let (vertices, hubs) = (session.graph.connected(), division.hubs);
-        let (bounds, several) = (Arc::clone(&division.bounds), division.windows.len() > 1);
-        let signals = division.windows.iter().map(Window::len).max().unwrap_or(0) - hubs;
-        let widest = division.widest();
-        let workspace = |_| Workspace::new(widest, hubs > 0, several, huge).map(Mutex::new);
-        let resident = matches!(edges, Edges::Resident(_));
-        let in_lists = matches!(&edges, Edges::Resident(edges) if edges.degrees().is_some());
+        let windows = std::mem::take(&mut division.windows);
+        let (bounds, several) = (Arc::clone(&division.bounds), windows.len() > 1);
+        let signals = windows.iter().map(|window| window.end - window.start).max().unwrap_or(0);
+        let resident = edges.resident().is_some();
+        // What moves most bytes for each of its own stays in memory first: what is written and
+        // read again in an iteration, then what is read.
+        let partial = (hubs > 0 || several).then(|| division.array(&scratch)).transpose()?;
+        let values = match left {
+            Some(left) => left,
+            None if resident => VertexArray::in_memory(Arc::clone(&bounds), huge)?,
+            None => division.array(&scratch)?,
+        };
+        let workspace = |_| Workspace::new(values.widest(), hubs > 0, several, huge);
+        let workspaces =
+            (0..session.workers.count()).map(|worker| workspace(worker).map(Mutex::new));
         Ok(Self {
             program,
             session,
-            edges,
+            context: Context::default(),
             lists,
             precompute: None,
-            // What moves most bytes for each of its own stays in memory first: what is written and
-            // read again in an iteration, then what is read.
-            partial: if hubs > 0 || several { Some(division.array(&scratch)?) } else { None },
-            values: match (left, resident) {
-                (Some(left), _) => left,
-                (None, true) => VertexArray::in_memory(Arc::clone(&bounds), huge)?,
-                (None, false) => division.array(&scratch)?,
+            discards_before: 0,
+            degrees: match edges.degrees() {
+                Some(_) => None,
+                None => Some(division.degrees(session.graph, &scratch)?),
             },
-            degrees: match in_lists {
-                true => None,
-                false => Some(division.degrees(session.graph, &scratch)?),
-            },
+            edges,
+            partial,
+            states: (1..bounds.len()).map(|_| Mutex::default()).collect(),
+            workspaces: workspaces.collect::<Result<_>>()?,
+            values,
+            windows,
+            hubs: HubSignals::new(hubs, huge)?,
+            signals: Mutex::new(HugeVec::zeroed((signals - hubs) as usize, huge)?),
             tail: match resident {
                 true => None,
-                false => Some(VertexArray::on_scratch(&scratch, Arc::clone(&bounds))?),
+                false => Some(VertexArray::on_scratch(&scratch, bounds)?),
             },
-            discards_before: 0,
-            states: (1..bounds.len()).map(|_| Mutex::default()).collect(),
-            workspaces: (0..session.workers.count()).map(workspace).collect::<Result<_>>()?,
-            windows: std::mem::take(&mut division.windows),
-            hubs: HubSignals::new(hubs, huge)?,
-            signals: Mutex::new(HugeVec::zeroed(signals as usize, huge)?),
             sending: Frontier::new(vertices, huge)?,
             next_sending: Frontier::new(vertices, huge)?,
             pass: Pass::PLAIN,
             most: None,
-            bounds,
         })
     }
 
@@ -216,18 +241,38 @@ impl<'r, P: VertexProgram> Run<'r, P> {
 
     /// The vertices of an interval.
     pub(crate) fn vertices(&self, interval: usize) -> Range<u64> {
-        self.bounds[interval]..self.bounds[interval + 1]
+        let bounds = self.values.bounds();
+        bounds[interval]..bounds[interval + 1]
     }
 
     /// How many these are.
     pub(crate) fn len(&self, interval: usize) -> usize {
-        (self.bounds[interval + 1] - self.bounds[interval]) as usize
+        self.values.items(interval)
     }
 
-    /// Whether values are not looked at after so many iterations: neither by the next one nor as a
-    /// result.
-    pub(crate) fn discards(&self, iterations: u64) -> bool {
-        iterations < self.discards_before
+    /// Whether this window is an iteration's last.
+    pub(crate) fn is_last(&self, window: &Range<u64>) -> bool {
+        window.end == self.sending.len()
+    }
+
+    /// Whether all vertices send.
+    pub(crate) fn all_send(&self) -> bool {
+        self.sending.count() == self.sending.len()
+    }
+
+    /// Whether one of these vertices sends.
+    pub(crate) fn sends(&self, vertices: &Range<u64>) -> bool {
+        !vertices.is_empty() && self.sending.any(vertices.start, vertices.end - 1)
+    }
+
+    /// The lists of edges that the grid does not have.
+    pub(crate) fn beside(&self) -> Option<&OnDemand<P::Message>> {
+        self.lists.as_ref().filter(|lists| lists.role == Role::Beside)
+    }
+
+    /// This iteration's signals of a window's vertices beyond the hubs.
+    pub(crate) fn signals(&self) -> MutexGuard<'_, HugeVec<P::Signal>> {
+        self.signals.lock().expect("no holder panics")
     }
 
     /// Does something on every worker.
@@ -246,9 +291,9 @@ impl<'r, P: VertexProgram> Run<'r, P> {
     }
 
     /// Hands every interval to a worker.
-    pub(crate) fn each_interval(
+    pub(crate) fn each_interval<R>(
         &self,
-        work: impl Fn(usize, usize, &mut Workspace<P>) -> Result<()> + Sync,
+        work: impl Fn(usize, usize, &mut Workspace<P>) -> Result<R> + Sync,
     ) -> Result<()> {
         let next = AtomicUsize::new(0);
         self.each_worker(|index, workspace| {
@@ -262,45 +307,47 @@ impl<'r, P: VertexProgram> Run<'r, P> {
         })
     }
 
-    /// Items of these intervals, one part for each.
-    pub(crate) fn parts<'v, T>(&self, items: &'v mut [T], intervals: Range<usize>) -> Parts<'v, T> {
-        Parts::cut(items, intervals, |interval| self.len(interval))
+    /// Items of these vertices, a part for each of their intervals.
+    pub(crate) fn parts<'v, T>(&self, items: &'v mut [T], vertices: &Range<u64>) -> Parts<'v, T> {
+        Parts::cut(items, self.values.within(vertices), |interval| self.len(interval))
     }
 
-    /// The intervals beyond the hubs.
-    pub(crate) fn beyond_hubs(&self) -> Range<usize> {
-        self.bounds[1..].partition_point(|&end| end <= self.hubs.len())..self.states.len()
+    /// The vertices beyond the hubs.
+    pub(crate) fn beyond_hubs(&self) -> Range<u64> {
+        self.hubs.len()..self.sending.len()
     }
 
     /// A step that reads signals; `others` are those of the window's vertices beyond the hubs.
     pub(crate) fn step<'s>(
         &'s self,
-        context: &'s Context,
-        window: &'s Window,
+        window: &'s Range<u64>,
         others: &'s [P::Signal],
     ) -> Step<'s, P> {
         Step {
-            context,
             window,
-            signals: Signals::new(&self.hubs, others, window.vertices.start),
+            signals: Signals::new(&self.hubs, others, window.start),
             places: Parts::default(),
-            all_send: self.sending.count() == self.sending.len(),
+            all_send: self.all_send(),
         }
     }
 
-    /// A step that reads no signal: the next ones take the places of those that are in memory at
-    /// all times.
-    pub(crate) fn step_in_place<'s>(
-        &'s self,
-        context: &'s Context,
-        others: &'s mut [P::Signal],
-    ) -> Step<'s, P> {
-        let last = self.windows.last().expect("there is one");
-        let step = self.step(context, last, &[]);
-        if self.windows.len() > 1 {
-            return step;
-        }
-        Step { places: self.parts(others, self.beyond_hubs()), ..step }
+    /// A step that reads no signal, where the next ones of some intervals have these places.
+    pub(crate) fn step_in_place<'s>(&'s self, places: Parts<'s, P::Signal>) -> Step<'s, P> {
+        Step { places, ..self.step(&self.windows[0], &[]) }
+    }
+
+    /// Hands every interval to a worker, in a step that reads no signal: the next ones take the
+    /// places of those that are in memory at all times.
+    pub(crate) fn each_in_place<R>(
+        &self,
+        work: impl Fn(&Step<P>, usize, usize, &mut Workspace<P>) -> Result<R> + Sync,
+    ) -> Result<()> {
+        let mut signals = self.signals();
+        let step = self.step_in_place(match self.windows.len() {
+            1 => self.parts(&mut signals, &self.beyond_hubs()),
+            _ => Parts::default(),
+        });
+        self.each_interval(|worker, interval, workspace| work(&step, worker, interval, workspace))
     }
 
     /// The next signals become this iteration's.

@@ -9,41 +9,7 @@ use std::{
 use outercore_storage::Pod;
 
 use super::cross_iteration::fciu::HubSignals;
-use crate::{edges::grid::combine::Lookup, state::cut};
-
-/// Vertices whose signals are in memory at the same time.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Window {
-    /// Their intervals.
-    pub intervals: Range<usize>,
-    /// The vertices.
-    pub vertices: Range<u64>,
-    /// Whether it is an iteration's last.
-    pub last: bool,
-}
-
-impl Window {
-    /// Cuts the intervals with these bounds into windows of at most `most` vertices, or of one
-    /// interval.
-    pub(crate) fn cut(bounds: &[u64], most: u64) -> Vec<Window> {
-        let (mut cuts, intervals) = (cut(bounds, most), bounds.len() - 1);
-        if cuts.len() == 1 {
-            cuts.push(bounds[intervals]);
-        }
-        let first = |vertex| bounds[..intervals].partition_point(|&bound| bound < vertex);
-        let window = |(at, pair): (usize, &[u64])| {
-            let last = at + 2 == cuts.len();
-            let after = if last { intervals } else { first(pair[1]) };
-            Window { intervals: first(pair[0])..after, vertices: pair[0]..pair[1], last }
-        };
-        cuts.windows(2).enumerate().map(window).collect()
-    }
-
-    /// How many vertices it has.
-    pub(crate) fn len(&self) -> u64 {
-        self.vertices.end - self.vertices.start
-    }
-}
+use crate::edges::grid::combine::Lookup;
 
 /// A slice cut into parts, each to be borrowed by the one worker that has that part.
 pub(crate) struct Parts<'v, T> {

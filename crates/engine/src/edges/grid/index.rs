@@ -137,11 +137,6 @@ impl GridIndex {
         self.directory.interval(index as u32)
     }
 
-    /// How many vertices there are.
-    pub(crate) fn vertices_len(&self) -> u64 {
-        self.vertices
-    }
-
     /// Intervals that must have been updated before interval `index` may use next signals: those
     /// before the first number, or from the second one on.
     fn settled(&self, index: usize) -> (usize, usize) {

@@ -328,7 +328,7 @@ pub(crate) fn complete<M: Monoid>(
     (partial, interval): (&VertexArray<M>, usize),
     block: &mut Block<M>,
 ) -> Result<()> {
-    let mut twos = if pass.ahead { both.iter_mut() } else { Default::default() };
+    let mut twos = both.iter_mut();
     let mut take = |item: &mut M| {
         let both = twos.next().expect("one for each vertex");
         let both = std::mem::replace(both, [M::IDENTITY; 2]);
