@@ -32,13 +32,19 @@ impl<P: VertexProgram> Run<'_, P> {
             (None, Start::Vertices(vertices)) => vertices.contains(&vertex),
         };
         let section = self.degrees.as_ref().map(|_| self.session.section(degrees));
-        self.each_in_place(|step, worker, interval, workspace| {
-            let (first, len) = (self.vertices(interval).start, self.len(interval));
+        self.each_in_place(|step, workspace| {
+            let (first, len) = (workspace.vertices.start, workspace.len());
             if let (Some(section), Some(degrees)) = (&section, &self.degrees) {
-                load_here(self.session, worker, section, first, workspace.degrees.items(len))?;
-                degrees.store(interval, &mut workspace.degrees)?;
+                load_here(
+                    self.session,
+                    workspace.worker,
+                    section,
+                    first,
+                    workspace.degrees.items(len),
+                )?;
+                degrees.store(workspace.interval, &mut workspace.degrees)?;
             } else {
-                self.load_degrees(interval, workspace)?;
+                self.load_degrees(workspace)?;
             }
             if wake.is_none() {
                 let values = workspace.values.items(len).iter_mut();
@@ -49,7 +55,7 @@ impl<P: VertexProgram> Run<'_, P> {
                 }
             }
             let access = (wake.is_some(), !self.discards(0));
-            self.change(step, interval, access, workspace, |vertices, state| {
+            self.change(step, access, workspace, |vertices, state| {
                 if self.all_at_once() {
                     return self.send_all(vertices, state);
                 }
@@ -63,12 +69,12 @@ impl<P: VertexProgram> Run<'_, P> {
     /// Vertices that have the key of a new phase apply, without a message.
     pub(crate) fn begin_phase(&mut self) -> Result<()> {
         let (program, context) = (&*self.program, &self.context);
-        self.each_in_place(|step, _, interval, workspace| {
-            if self.state(interval).key > context.phase {
-                return Ok(self.leave(interval));
+        self.each_in_place(|step, workspace| {
+            if self.state(workspace.interval).key > context.phase {
+                return Ok(self.leave(workspace));
             }
-            self.load_degrees(interval, workspace)?;
-            self.change(step, interval, (true, true), workspace, |vertices, state| {
+            self.load_degrees(workspace)?;
+            self.change(step, (true, true), workspace, |vertices, state| {
                 self.apply_some(vertices, state, |vertex, value, _, _| {
                     program.phase_key(value) == context.phase
                         && program.apply(context, vertex, value, P::Message::IDENTITY)
@@ -84,31 +90,29 @@ impl<P: VertexProgram> Run<'_, P> {
     pub(crate) fn apply(
         &self,
         step: &Step<P>,
-        interval: usize,
         touched: bool,
         workspace: &mut Workspace<P>,
     ) -> Result<bool> {
-        let len = self.len(interval);
         let none = |total: &[P::Message]| total.iter().all(|item| *item == P::Message::IDENTITY);
-        if P::ACTIVITY == Activity::Frontier && (!touched || none(workspace.total(len))) {
-            return Ok(self.leave(interval));
+        if P::ACTIVITY == Activity::Frontier && (!touched || none(workspace.total())) {
+            return Ok(self.leave(workspace));
         }
-        self.load_degrees(interval, workspace)?;
+        self.load_degrees(workspace)?;
         if self.precompute.is_some() {
             // Those of vertices that are known to send already.
-            let signals = workspace.signals.items(len);
-            match step.places.get(interval) {
+            let signals = workspace.signals.items(workspace.len());
+            match step.places.get(workspace.interval) {
                 Some(place) => signals.copy_from_slice(&place),
                 None => {
-                    let first = self.vertices(interval).start;
-                    signals.copy_from_slice(&step.signals.others(first)[..len]);
+                    let others = step.signals.others(workspace.vertices.start);
+                    signals.copy_from_slice(&others[..signals.len()]);
                 }
             }
         }
         let (program, context) = (&*self.program, &self.context);
         let discards = self.discards(context.iteration);
         let access = (!discards, !self.discards(context.iteration + 1));
-        self.change(step, interval, access, workspace, |vertices, state| {
+        self.change(step, access, workspace, |vertices, state| {
             if self.all_at_once() {
                 return self.apply_all(vertices, state);
             }
@@ -132,8 +136,8 @@ impl<P: VertexProgram> Run<'_, P> {
 
     /// An interval without messages: only vertices that are known to send already do so. Returns
     /// whether these are all.
-    fn leave(&self, interval: usize) -> bool {
-        let range = self.vertices(interval);
+    fn leave(&self, workspace: &Workspace<P>) -> bool {
+        let range = workspace.vertices.clone();
         let active = if self.precompute.is_some() {
             self.next_sending.replace(range, |vertex| self.next_sending.contains(vertex))
         } else {
@@ -142,9 +146,9 @@ impl<P: VertexProgram> Run<'_, P> {
         // Their degrees are not at hand: as many edges as others have.
         let graph = self.session.graph;
         let edges = active * (graph.manifest().arcs / graph.connected().max(1));
-        let mut state = self.state(interval);
+        let mut state = self.state(workspace.interval);
         *state = IntervalState { residual: 0.0, active, edges, tail: false, ..*state };
-        active == self.len(interval) as u64
+        active == workspace.len() as u64
     }
 
     /// `change` makes new values and signals of an interval, up to 64 vertices at a time, and
@@ -154,12 +158,12 @@ impl<P: VertexProgram> Run<'_, P> {
     fn change(
         &self,
         step: &Step<P>,
-        interval: usize,
         (loads, stores): (bool, bool),
         workspace: &mut Workspace<P>,
         mut change: impl FnMut(Vertices<P>, IntervalState) -> (u64, IntervalState),
     ) -> Result<bool> {
-        let (range, len) = (self.vertices(interval), self.len(interval));
+        let (interval, range, len) =
+            (workspace.interval, workspace.vertices.clone(), workspace.len());
         let mut made = IntervalState { key: u64::MAX, ..IntervalState::default() };
         let Workspace { total, base, values: block, degrees, signals, .. } = &mut *workspace;
         let (messages, degrees) = (&total[*base..][..len], &*degrees.items(len));
@@ -190,7 +194,7 @@ impl<P: VertexProgram> Run<'_, P> {
             }
             sent
         };
-        made.tail = sent > 0 && self.keep(step, interval, workspace)?;
+        made.tail = sent > 0 && self.keep(step, workspace)?;
         let mut state = self.state(interval);
         *state = IntervalState { summed: state.summed, ..made };
         Ok(sent == len as u64)
@@ -198,26 +202,26 @@ impl<P: VertexProgram> Run<'_, P> {
 
     /// Signals that an interval has made, for the next iteration, go where they belong; returns
     /// whether that is scratch.
-    fn keep(&self, step: &Step<P>, interval: usize, workspace: &mut Workspace<P>) -> Result<bool> {
-        let (range, signals) = (self.vertices(interval), &mut workspace.signals);
-        if let Some(mut place) = step.places.get(interval) {
-            place.copy_from_slice(signals.items(self.len(interval)));
-        } else if range.end <= self.hubs.len() {
+    fn keep(&self, step: &Step<P>, workspace: &mut Workspace<P>) -> Result<bool> {
+        let signals = workspace.signals.items(workspace.len());
+        if let Some(mut place) = step.places.get(workspace.interval) {
+            place.copy_from_slice(signals);
+        } else if workspace.vertices.end <= self.hubs.len() {
             // SAFETY: this worker has the interval, and marks it as settled only later.
-            unsafe { self.hubs.publish(range.start, signals.items(self.len(interval))) };
+            unsafe { self.hubs.publish(workspace.vertices.start, signals) };
         } else if let Some(tail) = &self.tail {
-            tail.store(interval, signals)?;
+            tail.store(workspace.interval, &mut workspace.signals)?;
             return Ok(true);
         }
         Ok(false)
     }
 
-    fn load_degrees(&self, interval: usize, workspace: &mut Workspace<P>) -> Result<()> {
+    fn load_degrees(&self, workspace: &mut Workspace<P>) -> Result<()> {
         if let Some(degrees) = &self.degrees {
-            return degrees.load(interval, &mut workspace.degrees);
+            return degrees.load(workspace.interval, &mut workspace.degrees);
         }
         let degrees = self.edges.degrees().expect("the lists have them");
-        let (first, len) = (self.vertices(interval).start as usize, self.len(interval));
+        let (first, len) = (workspace.vertices.start as usize, workspace.len());
         workspace.degrees.items(len).copy_from_slice(&degrees[first..][..len]);
         Ok(())
     }

@@ -33,9 +33,7 @@ impl<P: VertexProgram> Run<'_, P> {
         match &self.lists {
             Some(lists) if by_lists => {
                 self.each_window(|window| self.send_along(lists, window))?;
-                self.each_in_place(|step, _, interval, workspace| {
-                    self.collect(lists, step, interval, workspace)
-                })?;
+                self.each_in_place(|step, workspace| self.collect(lists, step, workspace))?;
             }
             _ => self.by_passes()?,
         }
@@ -47,12 +45,13 @@ impl<P: VertexProgram> Run<'_, P> {
     fn fetch(&self, vertices: &Range<u64>) -> Result<()> {
         let mut signals = self.signals();
         let parts = self.parts(&mut signals, vertices);
-        self.each_interval(|_, interval, workspace| {
+        self.each_interval(|workspace| {
+            let interval = workspace.interval;
             if let (Some(mut part), Some(tail)) = (parts.get(interval), &self.tail)
                 && self.state(interval).tail
             {
                 tail.load(interval, &mut workspace.signals)?;
-                part.copy_from_slice(workspace.signals.items(self.len(interval)));
+                part.copy_from_slice(workspace.signals.items(workspace.len()));
             }
             Ok(())
         })
@@ -121,7 +120,7 @@ impl<P: VertexProgram> Run<'_, P> {
 
     /// Whether reading lists is predicted to take less than so many times what the grid takes, or
     /// was asked for.
-    fn prefers_lists(&self, predicted: Option<Costs>, times: f64) -> bool {
+    pub(crate) fn prefers_lists(&self, predicted: Option<Costs>, times: f64) -> bool {
         let asked = self.session.config.read == ReadPolicy::OnDemand
             || self.lists.as_ref().is_some_and(|lists| lists.role == Role::Instead);
         predicted.is_some_and(|costs| asked || costs.on_demand_seconds < times * costs.full_seconds)

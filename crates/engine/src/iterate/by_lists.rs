@@ -72,22 +72,20 @@ impl<P: VertexProgram> Run<'_, P> {
         &self,
         lists: &OnDemand<P::Message>,
         step: &Step<P>,
-        interval: usize,
         workspace: &mut Workspace<P>,
     ) -> Result<bool> {
-        let total = workspace.total(self.len(interval));
-        total.fill(P::Message::IDENTITY);
-        let touched = lists.receive(interval, self.vertices(interval).start, total)?;
-        self.apply(step, interval, touched, workspace)
+        workspace.total().fill(P::Message::IDENTITY);
+        let touched = lists.receive(workspace)?;
+        self.apply(step, touched, workspace)
     }
 
     /// One iteration by the lists of targets, or what a window of signals adds to it.
     pub(crate) fn pull(&self, step: &Step<P>, rows: &Rows) -> Result<()> {
         let (weights, window) = (self.session.graph.weights(), step.window);
-        self.each_interval(|worker, interval, workspace| {
-            let range = self.vertices(interval);
-            let mut touched = self.resume(interval, workspace)?;
-            let (first, total) = (range.start, workspace.total(self.len(interval)));
+        self.each_interval(|workspace| {
+            let mut touched = self.resume(workspace)?;
+            let (worker, range) = (workspace.worker, workspace.vertices.clone());
+            let (first, total) = (range.start, workspace.total());
             let lists = IoIterator::new(self.session, rows).within(range);
             lists.for_each_here(worker, |vertex, list| {
                 let sum = &mut total[(vertex - first) as usize];
@@ -100,7 +98,7 @@ impl<P: VertexProgram> Run<'_, P> {
                     sum.combine(self.program.carry(signal, weights.value(weight)));
                 }
             })?;
-            self.finish(step, interval, touched, workspace)
+            self.finish(step, touched, workspace)
         })
     }
 }

@@ -15,7 +15,6 @@ use super::{
     run::{Delivered, INTERVAL, Resident, Run},
 };
 use crate::{
-    config::ReadPolicy,
     edges::{
         grid::{EdgeBlock, Grid, combine::combine_all},
         io_iterator::IoIterator,
@@ -35,7 +34,8 @@ const COMBINED: f64 = 16e-9;
 impl<M: Monoid> Resident<M> {
     /// Opens the edges, and makes room for messages.
     pub(crate) fn open(session: &Session, paths: &[EdgePath]) -> Result<Self> {
-        let cache = session.decision().room / paths.iter().map(EdgePath::ways).sum::<u64>();
+        let ways = |path: &EdgePath| u64::from(path.grid) + u64::from(path.lists.is_some());
+        let cache = session.decision().room / paths.iter().map(ways).sum::<u64>();
         let open = |path: &EdgePath| {
             let lists = path.lists.map(|_| session.sections(&path.list_sections()));
             let rows = lists.map(|lists| Rows::load(session, lists, cache)).transpose()?;
@@ -61,15 +61,15 @@ impl<P: VertexProgram> Run<'_, P> {
         let mut inbox = resident.inbox.lock().expect("no holder panics");
         let done = self.deliver(resident, &mut inbox)?;
         let parts = self.parts(&mut inbox, &(0..self.sending.len()));
-        self.each_in_place(|step, _, interval, workspace| {
-            let mut messages = parts.get(interval).expect("one for each interval");
+        self.each_in_place(|step, workspace| {
+            let mut messages = parts.get(workspace.interval).expect("one for each interval");
             let touched = messages.iter().any(|message| *message != P::Message::IDENTITY);
-            let total = workspace.total(messages.len());
+            let total = workspace.total();
             total.fill(P::Message::IDENTITY);
             if touched {
                 total.swap_with_slice(&mut messages);
             }
-            self.apply(step, interval, touched, workspace)
+            self.apply(step, touched, workspace)
         })?;
         Ok(done)
     }
@@ -89,10 +89,9 @@ impl<P: VertexProgram> Run<'_, P> {
                 let lists = (rows, self.sending.count(), edges, COMBINED);
                 io_scheduling::predict::<P::Message>(session, scan, lists)
             });
-            let full = predicted.is_none_or(|costs| costs.full_seconds <= costs.on_demand_seconds)
-                || session.config.read == ReadPolicy::Full;
+            let by_lists = self.prefers_lists(predicted, 1.0);
             done = match (rows, grid) {
-                (_, Some(grid)) if full => {
+                (_, Some(grid)) if !by_lists => {
                     self.scan(grid, &signals, inbox)?;
                     ("full", predicted)
                 }

@@ -68,13 +68,12 @@ impl<P: VertexProgram> Run<'_, P> {
             next: AtomicUsize::new(0),
         };
         let cache = grid.sub_blocks.as_ref().map(|chunks| chunks as &dyn ChunkCache);
-        self.each_worker(|index, workspace| {
-            let mut reader = self.session.reader(index);
+        self.each_worker(|workspace| {
+            let mut reader = self.session.reader(workspace.worker);
             let stream = ChunkStream::new(self.session, &grid.words, &mut reader, cache);
             let batches = VecDeque::new();
             let mut worker = Worker { shared: &shared, workspace, stream, batches, edges: 0 };
             let result = worker.work();
-            worker.workspace.base = 0;
             self.session.counters.edges.fetch_add(worker.edges, Relaxed);
             if result.is_err() {
                 shared.progress.fail();
@@ -86,8 +85,9 @@ impl<P: VertexProgram> Run<'_, P> {
 
     /// The messages that earlier windows of this iteration brought an interval become its total;
     /// `false`: there was none.
-    pub(crate) fn resume(&self, interval: usize, workspace: &mut Workspace<P>) -> Result<bool> {
-        let (summed, len) = (self.state(interval).summed, self.len(interval));
+    pub(crate) fn resume(&self, workspace: &mut Workspace<P>) -> Result<bool> {
+        let (interval, len) = (workspace.interval, workspace.len());
+        let summed = self.state(interval).summed;
         let Workspace { total, base, partial: block, .. } = workspace;
         let total = &mut total[*base..][..len];
         match &self.partial {
@@ -104,19 +104,17 @@ impl<P: VertexProgram> Run<'_, P> {
     pub(crate) fn finish(
         &self,
         step: &Step<P>,
-        interval: usize,
         touched: bool,
         workspace: &mut Workspace<P>,
     ) -> Result<bool> {
+        let interval = workspace.interval;
         if self.is_last(step.window) {
             self.state(interval).summed = false;
-            let (first, total) =
-                (self.vertices(interval).start, workspace.total(self.len(interval)));
             let passed = match self.beside() {
-                Some(lists) => lists.receive(interval, first, total)?,
+                Some(lists) => lists.receive(workspace)?,
                 None => false,
             };
-            return self.apply(step, interval, touched || passed, workspace);
+            return self.apply(step, touched || passed, workspace);
         }
         if let (true, Some(partial)) = (touched, &self.partial) {
             let Workspace { total, base, partial: block, .. } = workspace;
@@ -181,7 +179,7 @@ impl<P: VertexProgram> Worker<'_, '_, '_, P> {
         for interval in batch.intervals.clone() {
             self.turn_to(batch, interval);
             let any = batch.chunks.iter().any(|(_, chunk)| chunk.interval == interval);
-            touched.push(self.open(interval, any)?);
+            touched.push(self.open(any)?);
         }
         let mut closed = 0;
         for (before, chunk) in &batch.chunks {
@@ -194,39 +192,41 @@ impl<P: VertexProgram> Worker<'_, '_, '_, P> {
         self.close(batch, closed..touched.len(), &touched)
     }
 
-    /// Turns to the sums of an interval of the batch at hand.
+    /// Turns to an interval of the batch at hand.
     fn turn_to(&mut self, batch: &Batch, interval: usize) {
-        let first = |interval| self.shared.run.vertices(interval).start;
-        self.workspace.base = (first(interval) - first(batch.intervals.start)) as usize;
+        let run = self.shared.run;
+        let vertices = run.vertices(interval);
+        let base = vertices.start - run.vertices(batch.intervals.start).start;
+        self.workspace.turn_to(interval, vertices, base as usize);
     }
 
-    /// The total of an interval becomes what earlier windows sent to it. `any`: there are chunks.
-    /// Returns whether there may be messages.
-    fn open(&mut self, interval: usize, any: bool) -> Result<bool> {
+    /// The total of the interval at hand becomes what earlier windows sent to it. `any`: there are
+    /// chunks. Returns whether there may be messages.
+    fn open(&mut self, any: bool) -> Result<bool> {
         let Shared { run, step, .. } = self.shared;
         let last = run.is_last(step.window);
         // Sums of earlier windows stay where they are until something joins them.
-        let resumed = (any || last) && run.resume(interval, self.workspace)?;
+        let resumed = (any || last) && run.resume(self.workspace)?;
         Ok(!run.pass.whole || (resumed && last))
     }
 
     /// What intervals of a batch were sent reaches their vertices: those with these places in the
     /// order of the pass.
     fn close(&mut self, batch: &Batch, places: Range<usize>, touched: &[bool]) -> Result<()> {
-        let (run, step) = (self.shared.run, self.shared.step);
+        let Shared { run, step, progress, .. } = self.shared;
         for place in places {
             let at = run.pass.position(place, touched.len());
             let interval = batch.intervals.start + at;
             self.turn_to(batch, interval);
             if let Some(partial) = &run.partial {
-                let Workspace { total, base, both, partial: block, .. } = &mut *self.workspace;
-                let sums = *base..*base + run.len(interval);
+                let sums = self.workspace.base..self.workspace.base + self.workspace.len();
+                let Workspace { total, both, partial: block, .. } = &mut *self.workspace;
                 let both = both.get_mut(sums.clone()).unwrap_or_default();
                 let when = (run.pass, run.hubs.now());
                 complete(when, &mut total[sums], both, (partial, interval), block)?;
             }
-            let all_send = run.finish(step, interval, touched[at], self.workspace)?;
-            self.shared.progress.mark(run.pass.position(interval, run.states.len()), all_send);
+            let all_send = run.finish(step, touched[at], self.workspace)?;
+            progress.mark(run.pass.position(interval, run.states.len()), all_send);
         }
         Ok(())
     }

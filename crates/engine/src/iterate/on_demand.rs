@@ -11,12 +11,15 @@ use outercore_graph::Graph;
 use super::{
     cross_iteration::sciu::RetainedLists,
     io_scheduling::{self, Scan},
+    workspace::Workspace,
 };
 use crate::{
     edges::{degrees::Degrees, rows::Rows},
     error::Result,
     exchange::Exchange,
+    frontier::Frontier,
     monoid::Monoid,
+    program::VertexProgram,
     report::Costs,
     session::{OpenSection, Session},
 };
@@ -59,7 +62,8 @@ impl Role {
         // Beside those of the degrees.
         let sums = self.sections().into_iter().skip(1);
         Ok(Degrees::narrow_bytes(graph)?
-            + RetainedLists::least_bytes(graph.connected())
+            // The vertices of retained lists.
+            + Frontier::bytes(graph.connected())
             + graph.connected() / 8
             + 16
             + sums.map(|name| OpenSection::sums_bytes_of(graph, &name)).sum::<u64>()
@@ -98,10 +102,14 @@ impl<M: Monoid> OnDemand<M> {
         costs
     }
 
-    /// Combines what waits for an interval with the sums of its vertices, from `first` on. Returns
-    /// whether there was any.
-    pub(crate) fn receive(&self, interval: usize, first: u64, sums: &mut [M]) -> Result<bool> {
-        let combine = |target, message| sums[(target - first) as usize].combine(message);
+    /// Combines what waits for the interval at hand with its totals. Returns whether there was any.
+    pub(crate) fn receive<P>(&self, workspace: &mut Workspace<P>) -> Result<bool>
+    where
+        P: VertexProgram<Message = M>,
+    {
+        let (interval, first) = (workspace.interval, workspace.vertices.start);
+        let total = workspace.total();
+        let combine = |target, message| total[(target - first) as usize].combine(message);
         Ok(self.exchange.drain(interval, combine)? > 0)
     }
 }

@@ -39,7 +39,8 @@ impl<P: VertexProgram> Run<'_, P> {
             if passed {
                 let step = self.step_in_place(self.parts(part, &range));
                 let mut workspace = self.workspaces[0].lock().expect("no holder panics");
-                self.collect(lists, &step, interval, &mut workspace)?;
+                workspace.turn_to(interval, range.clone(), 0);
+                self.collect(lists, &step, &mut workspace)?;
             }
             promote(&self.sending, &self.next_sending, range.clone(), all);
             self.gather(lists, range, part, u64::MAX)?;

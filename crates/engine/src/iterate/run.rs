@@ -196,9 +196,12 @@ impl<'r, P: VertexProgram> Run<'r, P> {
             None if resident => VertexArray::in_memory(Arc::clone(&bounds), huge)?,
             None => division.array(&scratch)?,
         };
-        let workspace = |_| Workspace::new(values.widest(), hubs > 0, several, huge);
-        let workspaces =
-            (0..session.workers.count()).map(|worker| workspace(worker).map(Mutex::new));
+        let workspace = |worker| {
+            Workspace::new(worker, values.widest(), (hubs > 0, several), huge).map(Mutex::new)
+        };
+        let workspaces = (0..session.workers.count()).map(workspace).collect::<Result<_>>()?;
+        let degrees = edges.degrees().is_none().then(|| division.degrees(session.graph, &scratch));
+        let tail = (!resident).then(|| VertexArray::on_scratch(&scratch, Arc::clone(&bounds)));
         Ok(Self {
             program,
             session,
@@ -206,22 +209,16 @@ impl<'r, P: VertexProgram> Run<'r, P> {
             lists,
             precompute: None,
             discards_before: 0,
-            degrees: match edges.degrees() {
-                Some(_) => None,
-                None => Some(division.degrees(session.graph, &scratch)?),
-            },
+            degrees: degrees.transpose()?,
             edges,
             partial,
             states: (1..bounds.len()).map(|_| Mutex::default()).collect(),
-            workspaces: workspaces.collect::<Result<_>>()?,
+            workspaces,
             values,
             windows,
             hubs: HubSignals::new(hubs, huge)?,
             signals: Mutex::new(HugeVec::zeroed((signals - hubs) as usize, huge)?),
-            tail: match resident {
-                true => None,
-                false => Some(VertexArray::on_scratch(&scratch, bounds)?),
-            },
+            tail: tail.transpose()?,
             sending: Frontier::new(vertices, huge)?,
             next_sending: Frontier::new(vertices, huge)?,
             pass: Pass::PLAIN,
@@ -278,10 +275,10 @@ impl<'r, P: VertexProgram> Run<'r, P> {
     /// Does something on every worker.
     pub(crate) fn each_worker(
         &self,
-        work: impl Fn(usize, &mut Workspace<P>) -> Result<()> + Sync,
+        work: impl Fn(&mut Workspace<P>) -> Result<()> + Sync,
     ) -> Result<()> {
         let body = |index: usize| {
-            work(index, &mut self.workspaces[index].lock().expect("each worker has its own"))
+            work(&mut self.workspaces[index].lock().expect("each worker has its own"))
         };
         // One interval is not worth waking the others.
         let alone = self.states.len() == 1;
@@ -293,16 +290,17 @@ impl<'r, P: VertexProgram> Run<'r, P> {
     /// Hands every interval to a worker.
     pub(crate) fn each_interval<R>(
         &self,
-        work: impl Fn(usize, usize, &mut Workspace<P>) -> Result<R> + Sync,
+        work: impl Fn(&mut Workspace<P>) -> Result<R> + Sync,
     ) -> Result<()> {
         let next = AtomicUsize::new(0);
-        self.each_worker(|index, workspace| {
+        self.each_worker(|workspace| {
             loop {
                 let interval = next.fetch_add(1, Relaxed);
                 if interval >= self.states.len() || self.session.stopped() {
                     return Ok(());
                 }
-                work(index, interval, workspace)?;
+                workspace.turn_to(interval, self.vertices(interval), 0);
+                work(workspace)?;
             }
         })
     }
@@ -340,14 +338,14 @@ impl<'r, P: VertexProgram> Run<'r, P> {
     /// places of those that are in memory at all times.
     pub(crate) fn each_in_place<R>(
         &self,
-        work: impl Fn(&Step<P>, usize, usize, &mut Workspace<P>) -> Result<R> + Sync,
+        work: impl Fn(&Step<P>, &mut Workspace<P>) -> Result<R> + Sync,
     ) -> Result<()> {
         let mut signals = self.signals();
         let step = self.step_in_place(match self.windows.len() {
             1 => self.parts(&mut signals, &self.beyond_hubs()),
             _ => Parts::default(),
         });
-        self.each_interval(|worker, interval, workspace| work(&step, worker, interval, workspace))
+        self.each_interval(|workspace| work(&step, workspace))
     }
 
     /// The next signals become this iteration's.

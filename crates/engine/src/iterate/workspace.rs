@@ -1,5 +1,7 @@
 //! [`Workspace`]: a worker's arrays for the intervals at hand.
 
+use std::ops::Range;
+
 use outercore_storage::{HugePages, HugeVec};
 
 use crate::{error::Result, monoid::Monoid, program::VertexProgram, state::Block};
@@ -7,10 +9,16 @@ use crate::{error::Result, monoid::Monoid, program::VertexProgram, state::Block}
 /// A worker's arrays. Those of sums are for all intervals of a batch, side by side; the others for
 /// one interval at a time.
 pub(crate) struct Workspace<P: VertexProgram> {
+    /// The worker's number.
+    pub worker: usize,
+    /// The interval at hand.
+    pub interval: usize,
+    /// Its vertices.
+    pub vertices: Range<u64>,
+    /// Where it begins among the sums.
+    pub base: usize,
     /// The totals of this iteration.
     pub total: HugeVec<P::Message>,
-    /// Where the interval at hand begins among the sums.
-    pub base: usize,
     /// The sums along edges that serve two iterations: each adds to both at one place. None from
     /// one batch to the next.
     pub both: HugeVec<[P::Message; 2]>,
@@ -27,12 +35,20 @@ pub(crate) struct Workspace<P: VertexProgram> {
 impl<P: VertexProgram> Workspace<P> {
     /// Arrays for intervals of at most `widest` vertices, alone or together; with `two`, for passes
     /// that serve two iterations; with `windows`, for several windows of signals.
-    pub(crate) fn new(widest: usize, two: bool, windows: bool, huge: HugePages) -> Result<Self> {
+    pub(crate) fn new(
+        worker: usize,
+        widest: usize,
+        (two, windows): (bool, bool),
+        huge: HugePages,
+    ) -> Result<Self> {
         let mut both = HugeVec::zeroed(if two { widest } else { 0 }, huge)?;
         both.fill([P::Message::IDENTITY; 2]);
         Ok(Self {
-            total: HugeVec::zeroed(widest, huge)?,
+            worker,
+            interval: 0,
+            vertices: 0..0,
             base: 0,
+            total: HugeVec::zeroed(widest, huge)?,
             both,
             partial: Block::new(if two || windows { widest } else { 0 })?,
             values: Block::new(widest)?,
@@ -54,8 +70,19 @@ impl<P: VertexProgram> Workspace<P> {
         2 * Block::<P::Message>::bytes(widest)
     }
 
-    /// The totals of the interval at hand, which has `len` vertices.
-    pub(crate) fn total(&mut self, len: usize) -> &mut [P::Message] {
+    /// Turns to an interval with these vertices, which begins at `base` among the sums.
+    pub(crate) fn turn_to(&mut self, interval: usize, vertices: Range<u64>, base: usize) {
+        (self.interval, self.vertices, self.base) = (interval, vertices, base);
+    }
+
+    /// How many vertices the interval at hand has.
+    pub(crate) fn len(&self) -> usize {
+        (self.vertices.end - self.vertices.start) as usize
+    }
+
+    /// The totals of the interval at hand.
+    pub(crate) fn total(&mut self) -> &mut [P::Message] {
+        let len = self.len();
         &mut self.total[self.base..][..len]
     }
 }

@@ -268,7 +268,7 @@ impl Progress {
         let mut state = self.state.lock().expect("no holder panics");
         state.all_send &= all_send;
         state.done[position] = true;
-        while state.front < state.done.len() && state.done[state.front] {
+        while state.done.get(state.front) == Some(&true) {
             state.front += 1;
         }
         self.changed.notify_all();
@@ -277,10 +277,9 @@ impl Progress {
     /// Waits until the first `count` intervals of the pass are settled; returns whether all
     /// vertices of all that are send in the next iteration. Fails when another worker has failed.
     pub(crate) fn wait(&self, count: usize) -> Result<bool> {
-        let mut state = self.state.lock().expect("no holder panics");
-        while state.front < count && !state.failed {
-            state = self.changed.wait(state).expect("no holder panics");
-        }
+        let state = self.state.lock().expect("no holder panics");
+        let waits = |state: &mut State| state.front < count && !state.failed;
+        let state = self.changed.wait_while(state, waits).expect("no holder panics");
         if state.failed { Err(EngineError::Cancelled) } else { Ok(state.all_send) }
     }
 

@@ -44,27 +44,7 @@ struct Shelf {
 /// Bytes of memory that an entry of [`Shelf::lists`] takes, beside its list.
 const ENTRY: usize = 16;
 
-impl Shelf {
-    /// Keeps a whole list if there is room among `most` bytes.
-    fn put(&mut self, most: usize, vertex: u64, list: List) {
-        let needed = self.bytes.len() + list.bytes().len() + (self.lists.len() + 1) * ENTRY;
-        if needed <= most {
-            if self.lists.capacity() == 0 {
-                // At once: a vector that doubles would have its old memory beside the new.
-                self.bytes.reserve_exact(most);
-            }
-            self.lists.push((vertex, self.bytes.len()));
-            self.bytes.extend_from_slice(list.bytes());
-        }
-    }
-}
-
 impl RetainedLists {
-    /// Bytes beside the lists.
-    pub(crate) fn least_bytes(vertices: u64) -> u64 {
-        Frontier::bytes(vertices)
-    }
-
     /// Nothing kept yet; at most `most` bytes of each worker's will be.
     pub(crate) fn new(vertices: u64, workers: usize, most: usize, width: usize) -> Result<Self> {
         let held = Frontier::new(vertices, HugePages::Off)?;
@@ -128,7 +108,16 @@ impl ListCache for RetainedLists {
 
     fn offer(&self, worker: usize, vertex: u64, list: List) {
         let mut shelf = self.now[worker].lock().expect("no holder panics");
-        shelf.put(self.most, vertex, list);
+        let needed = shelf.bytes.len() + list.bytes().len() + (shelf.lists.len() + 1) * ENTRY;
+        if needed <= self.most {
+            let start = shelf.bytes.len();
+            if shelf.lists.capacity() == 0 {
+                // At once: a vector that doubles would have its old memory beside the new.
+                shelf.bytes.reserve_exact(self.most);
+            }
+            shelf.lists.push((vertex, start));
+            shelf.bytes.extend_from_slice(list.bytes());
+        }
     }
 }
 
