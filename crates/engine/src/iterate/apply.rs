@@ -1,10 +1,7 @@
 //! What happens to the vertices of an interval: first values, messages that reach them, signals
 //! that they make.
 
-use super::{
-    run::{IntervalState, Run, Step},
-    workspace::Workspace,
-};
+use super::{IntervalState, Run, Step, workspace::Workspace};
 use crate::{
     edges::table::load_here,
     error::Result,
@@ -33,7 +30,7 @@ impl<P: VertexProgram> Run<'_, P> {
         };
         let section = self.degrees.as_ref().map(|_| self.session.section(degrees));
         self.each_in_place(|step, workspace| {
-            let (first, len) = (workspace.vertices.start, workspace.len());
+            let (first, len) = (workspace.first, workspace.len);
             if let (Some(section), Some(degrees)) = (&section, &self.degrees) {
                 load_here(
                     self.session,
@@ -100,16 +97,16 @@ impl<P: VertexProgram> Run<'_, P> {
         self.load_degrees(workspace)?;
         if self.precompute.is_some() {
             // Those of vertices that are known to send already.
-            let signals = workspace.signals.items(workspace.len());
+            let signals = workspace.signals.items(workspace.len);
             match step.places.get(workspace.interval) {
                 Some(place) => signals.copy_from_slice(&place),
                 None => {
-                    let others = step.signals.others(workspace.vertices.start);
+                    let others = step.signals.others(workspace.first);
                     signals.copy_from_slice(&others[..signals.len()]);
                 }
             }
         }
-        let (program, context) = (&*self.program, &self.context);
+        let (program, context) = (&*self.program, self.context);
         let discards = self.discards(context.iteration);
         let access = (!discards, !self.discards(context.iteration + 1));
         self.change(step, access, workspace, |vertices, state| {
@@ -121,7 +118,7 @@ impl<P: VertexProgram> Run<'_, P> {
                     return false;
                 }
                 let old = *value;
-                let active = program.apply(context, vertex, value, message);
+                let active = program.apply(&context, vertex, value, message);
                 *residual += if discards { 0.0 } else { program.residual(&old, value) };
                 active
             })
@@ -137,7 +134,7 @@ impl<P: VertexProgram> Run<'_, P> {
     /// An interval without messages: only vertices that are known to send already do so. Returns
     /// whether these are all.
     fn leave(&self, workspace: &Workspace<P>) -> bool {
-        let range = workspace.vertices.clone();
+        let range = workspace.vertices();
         let active = if self.precompute.is_some() {
             self.next_sending.replace(range, |vertex| self.next_sending.contains(vertex))
         } else {
@@ -148,7 +145,7 @@ impl<P: VertexProgram> Run<'_, P> {
         let edges = active * (graph.manifest().arcs / graph.connected().max(1));
         let mut state = self.state(workspace.interval);
         *state = IntervalState { residual: 0.0, active, edges, tail: false, ..*state };
-        active == workspace.len() as u64
+        active == workspace.len as u64
     }
 
     /// `change` makes new values and signals of an interval, up to 64 vertices at a time, and
@@ -162,8 +159,7 @@ impl<P: VertexProgram> Run<'_, P> {
         workspace: &mut Workspace<P>,
         mut change: impl FnMut(Vertices<P>, IntervalState) -> (u64, IntervalState),
     ) -> Result<bool> {
-        let (interval, range, len) =
-            (workspace.interval, workspace.vertices.clone(), workspace.len());
+        let (interval, range, len) = (workspace.interval, workspace.vertices(), workspace.len);
         let mut made = IntervalState { key: u64::MAX, ..IntervalState::default() };
         let Workspace { total, base, values: block, degrees, signals, .. } = &mut *workspace;
         let (messages, degrees) = (&total[*base..][..len], &*degrees.items(len));
@@ -203,12 +199,12 @@ impl<P: VertexProgram> Run<'_, P> {
     /// Signals that an interval has made, for the next iteration, go where they belong; returns
     /// whether that is scratch.
     fn keep(&self, step: &Step<P>, workspace: &mut Workspace<P>) -> Result<bool> {
-        let signals = workspace.signals.items(workspace.len());
+        let signals = workspace.signals.items(workspace.len);
         if let Some(mut place) = step.places.get(workspace.interval) {
             place.copy_from_slice(signals);
-        } else if workspace.vertices.end <= self.hubs.len() {
+        } else if workspace.first < self.hubs.len() {
             // SAFETY: this worker has the interval, and marks it as settled only later.
-            unsafe { self.hubs.publish(workspace.vertices.start, signals) };
+            unsafe { self.hubs.publish(workspace.first, signals) };
         } else if let Some(tail) = &self.tail {
             tail.store(workspace.interval, &mut workspace.signals)?;
             return Ok(true);
@@ -221,7 +217,7 @@ impl<P: VertexProgram> Run<'_, P> {
             return degrees.load(workspace.interval, &mut workspace.degrees);
         }
         let degrees = self.edges.degrees().expect("the lists have them");
-        let (first, len) = (workspace.vertices.start as usize, workspace.len());
+        let (first, len) = (workspace.first as usize, workspace.len);
         workspace.degrees.items(len).copy_from_slice(&degrees[first..][..len]);
         Ok(())
     }
@@ -272,16 +268,17 @@ impl<P: VertexProgram> Run<'_, P> {
     /// several vertices at a time.
     #[inline(never)]
     fn apply_all(&self, vertices: Vertices<P>, mut state: IntervalState) -> (u64, IntervalState) {
-        let (program, context) = (&*self.program, &self.context);
+        // By value: what is stored to the values cannot change it.
+        let (program, context) = (&*self.program, self.context);
         let reached = vertices.values.iter_mut().zip(vertices.messages).zip(vertices.first..);
         if self.discards(context.iteration) {
             for ((value, message), vertex) in reached {
-                program.apply(context, vertex, value, *message);
+                program.apply(&context, vertex, value, *message);
             }
         } else {
             for ((value, message), vertex) in reached {
                 let old = *value;
-                program.apply(context, vertex, value, *message);
+                program.apply(&context, vertex, value, *message);
                 state.residual += program.residual(&old, value);
             }
         }

@@ -8,11 +8,7 @@
 
 use std::ops::Range;
 
-use super::{
-    io_scheduling::Scan,
-    on_demand::Role,
-    run::{Delivered, Edges, Run},
-};
+use super::{Delivered, Edges, Run, io_scheduling::Scan, on_demand::Role};
 use crate::{
     config::ReadPolicy, edges::grid::index::Chunk, error::Result, program::VertexProgram,
     report::Costs,
@@ -51,7 +47,7 @@ impl<P: VertexProgram> Run<'_, P> {
                 && self.state(interval).tail
             {
                 tail.load(interval, &mut workspace.signals)?;
-                part.copy_from_slice(workspace.signals.items(workspace.len()));
+                part.copy_from_slice(workspace.signals.items(workspace.len));
             }
             Ok(())
         })
@@ -115,7 +111,12 @@ impl<P: VertexProgram> Run<'_, P> {
         }
         let wanted = |chunk: &Chunk| sending.any(chunk.sources.0, chunk.sources.1);
         let chunks = (0..grid.intervals()).flat_map(|interval| grid.chunks(interval, wanted));
-        Some(costs(chunks.fold(between, |scan, chunk| scan.with(&chunk))))
+        Some(costs(chunks.fold(between, |scan, chunk| Scan {
+            bytes: scan.bytes + chunk.padded() as u64,
+            requests: scan.requests + 1,
+            words: scan.words + chunk.words(),
+            ..scan
+        })))
     }
 
     /// Whether reading lists is predicted to take less than so many times what the grid takes, or

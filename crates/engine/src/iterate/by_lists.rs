@@ -8,12 +8,7 @@
 
 use std::ops::Range;
 
-use super::{
-    on_demand::OnDemand,
-    run::{Run, Step},
-    signals::Signals,
-    workspace::Workspace,
-};
+use super::{Run, Step, on_demand::OnDemand, signals::Signals, workspace::Workspace};
 use crate::{
     edges::{io_iterator::IoIterator, rows::Rows},
     error::Result,
@@ -75,8 +70,19 @@ impl<P: VertexProgram> Run<'_, P> {
         workspace: &mut Workspace<P>,
     ) -> Result<bool> {
         workspace.total().fill(P::Message::IDENTITY);
-        let touched = lists.receive(workspace)?;
+        let touched = self.receive(lists, workspace)?;
         self.apply(step, touched, workspace)
+    }
+
+    /// Combines what waits for an interval with its total. Returns whether there was any.
+    pub(crate) fn receive(
+        &self,
+        lists: &OnDemand<P::Message>,
+        workspace: &mut Workspace<P>,
+    ) -> Result<bool> {
+        let (interval, first, total) = (workspace.interval, workspace.first, workspace.total());
+        let combine = |target, message| total[(target - first) as usize].combine(message);
+        Ok(lists.exchange.drain(interval, combine)? > 0)
     }
 
     /// One iteration by the lists of targets, or what a window of signals adds to it.
@@ -84,7 +90,7 @@ impl<P: VertexProgram> Run<'_, P> {
         let (weights, window) = (self.session.graph.weights(), step.window);
         self.each_interval(|workspace| {
             let mut touched = self.resume(workspace)?;
-            let (worker, range) = (workspace.worker, workspace.vertices.clone());
+            let (worker, range) = (workspace.worker, workspace.vertices());
             let (first, total) = (range.start, workspace.total());
             let lists = IoIterator::new(self.session, rows).within(range);
             lists.for_each_here(worker, |vertex, list| {

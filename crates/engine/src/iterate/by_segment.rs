@@ -10,9 +10,9 @@ use std::sync::Mutex;
 use outercore_storage::HugeVec;
 
 use super::{
+    Delivered, INTERVAL, Resident, Run,
     edge_path::EdgePath,
     io_scheduling::{self, Scan},
-    run::{Delivered, INTERVAL, Resident, Run},
 };
 use crate::{
     edges::{

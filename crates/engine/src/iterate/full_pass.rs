@@ -10,9 +10,8 @@ use std::{
 };
 
 use super::{
+    GridByInterval, Run, Step,
     cross_iteration::fciu::{Progress, combine_twice, complete},
-    run::{GridByInterval, Run, Step},
-    signals::Mixed,
     workspace::Workspace,
 };
 use crate::{
@@ -86,7 +85,7 @@ impl<P: VertexProgram> Run<'_, P> {
     /// The messages that earlier windows of this iteration brought an interval become its total;
     /// `false`: there was none.
     pub(crate) fn resume(&self, workspace: &mut Workspace<P>) -> Result<bool> {
-        let (interval, len) = (workspace.interval, workspace.len());
+        let (interval, len) = (workspace.interval, workspace.len);
         let summed = self.state(interval).summed;
         let Workspace { total, base, partial: block, .. } = workspace;
         let total = &mut total[*base..][..len];
@@ -111,7 +110,7 @@ impl<P: VertexProgram> Run<'_, P> {
         if self.is_last(step.window) {
             self.state(interval).summed = false;
             let passed = match self.beside() {
-                Some(lists) => lists.receive(workspace)?,
+                Some(lists) => self.receive(lists, workspace)?,
                 None => false,
             };
             return self.apply(step, touched || passed, workspace);
@@ -197,7 +196,7 @@ impl<P: VertexProgram> Worker<'_, '_, '_, P> {
         let run = self.shared.run;
         let vertices = run.vertices(interval);
         let base = vertices.start - run.vertices(batch.intervals.start).start;
-        self.workspace.turn_to(interval, vertices, base as usize);
+        self.workspace.turn_to(interval, &vertices, base);
     }
 
     /// The total of the interval at hand becomes what earlier windows sent to it. `any`: there are
@@ -219,7 +218,7 @@ impl<P: VertexProgram> Worker<'_, '_, '_, P> {
             let interval = batch.intervals.start + at;
             self.turn_to(batch, interval);
             if let Some(partial) = &run.partial {
-                let sums = self.workspace.base..self.workspace.base + self.workspace.len();
+                let sums = self.workspace.base..self.workspace.base + self.workspace.len;
                 let Workspace { total, both, partial: block, .. } = &mut *self.workspace;
                 let both = both.get_mut(sums.clone()).unwrap_or_default();
                 let when = (run.pass, run.hubs.now());
@@ -258,8 +257,7 @@ impl<P: VertexProgram> Worker<'_, '_, '_, P> {
                     sets,
                 )
             } else if window.start <= first && last < window.end && all_send() {
-                combine_of_all(run, step, &block, sums);
-                block.words()
+                combine_of_all(run, step, &block, sums)
             } else {
                 combine_some(run, step, &block, sums)
             };
@@ -272,21 +270,23 @@ impl<P: VertexProgram> Worker<'_, '_, '_, P> {
     }
 }
 
-/// Combines the messages of a block all of whose sources send and are in the window.
+/// Combines the messages of a block all of whose sources send and are in the window. Returns how
+/// many words it has.
 fn combine_of_all<P: VertexProgram>(
     run: &Run<P>,
     step: &Step<P>,
     block: &EdgeBlock,
     sums: &mut [P::Message],
-) {
-    let (program, signals, (first, last)) = (&*run.program, step.signals, block.sources());
-    if last < signals.hubs.len() {
-        combine_all(program, block, signals.hubs.current(first, last), sums);
-    } else if first >= signals.hubs.len() {
-        combine_all(program, block, signals.others(first), sums);
+) -> u64 {
+    let ((first, last), hubs) = (block.sources(), step.signals.hubs);
+    if last < hubs.len() {
+        combine_all(&*run.program, block, hubs.current(first, last), sums);
+    } else if first >= hubs.len() {
+        combine_all(&*run.program, block, step.signals.others(first), sums);
     } else {
-        combine_all(program, block, Mixed { signals, first }, sums);
+        combine_some(run, step, block, sums);
     }
+    block.words()
 }
 
 /// Combines the messages of those of a block's sources that send and are in the window. Returns

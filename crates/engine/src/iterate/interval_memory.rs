@@ -10,9 +10,9 @@ use outercore_graph::{
 use outercore_storage::PAGE;
 
 use super::{
+    Division, Edges, GridByInterval, Run,
     edge_path::EdgePath,
     on_demand::{OnDemand, Role},
-    run::{Division, Edges, GridByInterval, Run},
     workspace::Workspace,
 };
 use crate::{

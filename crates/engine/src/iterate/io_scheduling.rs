@@ -2,13 +2,7 @@
 //! take by the grid and by the lists of active vertices. Bytes and requests by the device's
 //! profile, and the processor's share, whichever is longer. The cheaper one is read.
 
-use crate::{
-    edges::{grid::index::Chunk, rows::Rows},
-    limits::Limits,
-    monoid::Monoid,
-    report::Costs,
-    session::Session,
-};
+use crate::{edges::rows::Rows, limits::Limits, monoid::Monoid, report::Costs, session::Session};
 
 /// Seconds of a processor for each word of the grid that is combined: measured, on a processor of
 /// 2023.
@@ -49,12 +43,6 @@ struct Lists {
 }
 
 impl Scan {
-    /// With one more chunk, which is read.
-    pub(crate) fn with(self, chunk: &Chunk) -> Self {
-        let (bytes, words) = (self.bytes + chunk.padded() as u64, self.words + chunk.words());
-        Self { bytes, words, requests: self.requests + 1, ..self }
-    }
-
     fn seconds(&self, limits: &Limits, workers: usize) -> f64 {
         reading(limits, self.bytes, self.requests)
             .max(self.words as f64 * if self.all_send { WORD } else { ASKED } / workers as f64)

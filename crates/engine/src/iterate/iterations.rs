@@ -3,11 +3,8 @@
 use outercore_storage::memory;
 
 use super::{
-    edge_path::EdgePath,
-    interval_memory::IntervalMemory,
-    iterate,
-    run::{Division, Edges, INTERVAL, Resident, Run},
-    workspace::Workspace,
+    Division, Edges, INTERVAL, Resident, Run, edge_path::EdgePath, interval_memory::IntervalMemory,
+    iterate, workspace::Workspace,
 };
 use crate::{
     config::Precompute,
@@ -31,6 +28,8 @@ pub struct Iterations<P> {
     pub discards_values_before: u64,
     /// How an interval at a time is at hand, if that is possible.
     by_interval: Option<IntervalMemory>,
+    /// How edges are reached with everything in memory, by direction.
+    paths: Vec<EdgePath>,
     program: std::marker::PhantomData<fn() -> P>,
 }
 
@@ -85,14 +84,13 @@ impl<P: VertexProgram> Iterations<P> {
             Some(memory) => memory.declare::<P>(planner)?,
             None => planner.in_turn_external(None),
         }
-        let resident: Vec<String> = paths.iter().flat_map(EdgePath::sections).collect();
-        let external = by_interval.clone();
+        let (resident, external) = (paths.clone(), by_interval.clone());
         planner.sections(move |decision| match &external {
             Some(memory) if decision.is_by_interval() => memory.sections(config, decision.room),
-            _ => Ok(resident.clone()),
+            _ => Ok(resident.iter().flat_map(EdgePath::sections).collect()),
         });
         let program = std::marker::PhantomData;
-        Ok(Self { most: scans, discards_values_before: 0, by_interval, program })
+        Ok(Self { most: scans, discards_values_before: 0, by_interval, paths, program })
     }
 
     /// Runs the program to its end in a session whose plan it is part of.
@@ -115,11 +113,10 @@ impl<P: VertexProgram> Iterations<P> {
                 (memory.open(program, session, values)?, memory.path.degrees())
             }
             _ => {
-                let paths = EdgePath::pushed(program, session.graph, session.config)?;
-                let edges = (Edges::Resident(Resident::open(session, &paths)?), None);
+                let edges = (Edges::Resident(Resident::open(session, &self.paths)?), None);
                 let mut division = Division::whole(session.graph.connected());
                 let run = Run::open(program, session, edges, values, &mut division)?;
-                (run, paths[0].degrees())
+                (run, self.paths[0].degrees())
             }
         };
         (run.most, run.discards_before) = (self.most, self.discards_values_before);

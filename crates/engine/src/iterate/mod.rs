@@ -1,8 +1,9 @@
 //! Synchronous iterations of [`VertexProgram`]s: one loop, and the strategies that it runs.
 //!
 //! - [`iterations`]: [`Iterations`], a program as a resource of a plan.
-//! - [`run`]: what a run has in memory; [`apply`]: what happens to the vertices of an interval;
-//!   [`signals`] and [`workspace`]: what goes there and comes from there.
+//! - [`Run`]: what a run has in memory. Vertices apply interval by interval, and make their next
+//!   signals at once. [`apply`]: what happens to the vertices of an interval; [`signals`] and
+//!   [`workspace`]: what goes there and comes from there.
 //! - [`by_segment`]: everything in memory: the grid by segment, or lists.
 //! - [`by_interval`]: an interval of vertices at a time at hand. [`interval_memory`]: what that
 //!   needs, and what it does with more; [`full_pass`] and [`by_lists`]: how it reads edges;
@@ -24,18 +25,352 @@ pub(crate) mod io_scheduling;
 mod iterations;
 mod on_demand;
 mod precompute;
-mod run;
 mod signals;
 mod workspace;
 
-pub use iterations::Iterations;
-
-use run::Run;
-
-use crate::{
-    error::Result,
-    program::{Activity, IterationEnd, Next, VertexProgram},
+use std::{
+    iter::Sum,
+    ops::Range,
+    sync::{
+        Arc, Mutex, MutexGuard,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
 };
+
+use outercore_graph::Graph;
+use outercore_storage::{HugeVec, Pod};
+
+use self::{
+    cross_iteration::fciu::{HubSignals, Pass},
+    on_demand::{OnDemand, Role},
+    signals::{Parts, Signals},
+    workspace::Workspace,
+};
+use crate::{
+    config::Precompute,
+    edges::{
+        cache::sub_block_buffer::SubBlockBuffer,
+        grid::{Grid, index::GridIndex},
+        rows::Rows,
+    },
+    error::{self, Result},
+    frontier::Frontier,
+    monoid::Monoid,
+    program::{Activity, Context, IterationEnd, Next, VertexProgram},
+    report::Costs,
+    session::{OpenSection, Session},
+    state::{DegreesByInterval, Scratch, VertexArray},
+};
+
+pub use self::iterations::Iterations;
+
+/// Vertices of an interval where all are in memory: a fixed size, so that sums are grouped alike
+/// whatever the graph's partition is.
+const INTERVAL: u64 = 1 << 14;
+
+/// How an iteration read edges, and what was predicted where there was a choice.
+type Delivered = (&'static str, Option<Costs>);
+
+/// What is known of an interval between iterations.
+#[derive(Clone, Copy, Default)]
+struct IntervalState {
+    aggregate: f64,
+    residual: f64,
+    key: u64,
+    active: u64,
+    /// The edges of the vertices that send.
+    edges: u64,
+    /// Whether its signals on scratch are new.
+    tail: bool,
+    /// Whether earlier windows of this iteration sent it something.
+    summed: bool,
+}
+
+/// Where the edges of an iteration come from.
+enum Edges<M: Monoid> {
+    /// The grid by segment, or lists; messages have memory of their own.
+    Resident(Resident<M>),
+    /// The grid by interval.
+    Grid(GridByInterval),
+    /// The lists along which signals come.
+    Lists(Box<Rows>),
+}
+
+/// The edges of a run with everything in memory, and the messages of an iteration.
+struct Resident<M: Monoid> {
+    /// By direction.
+    edges: Vec<(Option<Rows>, Option<Grid>)>,
+    inbox: Mutex<HugeVec<M>>,
+}
+
+/// The grid as passes read it.
+struct GridByInterval {
+    index: GridIndex,
+    words: OpenSection,
+    /// Chunks that stay, where there is room.
+    sub_blocks: Option<SubBlockBuffer>,
+}
+
+impl<M: Monoid> Edges<M> {
+    /// Those of a run with everything in memory.
+    fn resident(&self) -> Option<&Resident<M>> {
+        if let Edges::Resident(edges) = self { Some(edges) } else { None }
+    }
+
+    /// Degrees along the first direction, where lists in memory have them.
+    fn degrees(&self) -> Option<&[u32]> {
+        self.resident()?.edges[0].0.as_ref()?.degrees.as_slice()
+    }
+}
+
+/// What there is memory for.
+struct Division {
+    /// The bounds of the intervals.
+    bounds: Arc<[u64]>,
+    /// Vertices whose signals are in memory together: windows of all vertices, in order.
+    windows: Vec<Range<u64>>,
+    /// Vertices whose signals of the next iteration are in memory beside those of this one.
+    hubs: u64,
+    /// Bytes for arrays that would be on scratch otherwise; what they leave.
+    near: u64,
+}
+
+impl Division {
+    /// That of a run with everything in memory.
+    fn whole(vertices: u64) -> Self {
+        let starts = (0..vertices).step_by(INTERVAL as usize);
+        let bounds = starts.chain([vertices]).collect();
+        Self { bounds, windows: vec![0..vertices], hubs: 0, near: u64::MAX }
+    }
+
+    fn array<T: Pod + Copy>(&mut self, scratch: &Scratch) -> Result<VertexArray<T>> {
+        VertexArray::create(scratch, Arc::clone(&self.bounds), &mut self.near)
+    }
+
+    /// Degrees are in memory all together or not at all.
+    fn degrees(&mut self, graph: &Graph, scratch: &Scratch) -> Result<DegreesByInterval> {
+        let bytes = DegreesByInterval::memory(graph, self.bounds.len() - 1)?;
+        let stay = bytes <= self.near;
+        self.near -= if stay { bytes } else { 0 };
+        DegreesByInterval::create(scratch, &self.bounds, stay)
+    }
+}
+
+/// A run of a program.
+struct Run<'r, P: VertexProgram> {
+    program: &'r mut P,
+    session: &'r Session<'r>,
+    context: Context,
+    edges: Edges<P::Message>,
+    /// The lists of active vertices of a run by interval.
+    lists: Option<OnDemand<P::Message>>,
+    /// Which vertices are computed early.
+    precompute: Option<Precompute>,
+    values: VertexArray<P::Value>,
+    /// Values are not looked at after fewer iterations.
+    discards_before: u64,
+    /// `None`: the lists have them.
+    degrees: Option<DegreesByInterval>,
+    /// Messages for this iteration that the last pass has made, and for the next one; or those of
+    /// earlier windows.
+    partial: Option<VertexArray<P::Message>>,
+    states: Vec<Mutex<IntervalState>>,
+    workspaces: Vec<Mutex<Workspace<P>>>,
+    windows: Vec<Range<u64>>,
+    hubs: HubSignals<P::Signal>,
+    /// This iteration's signals of a window's vertices beyond the hubs.
+    signals: Mutex<HugeVec<P::Signal>>,
+    /// The next signals of vertices beyond the hubs, where others still read this iteration's.
+    tail: Option<VertexArray<P::Signal>>,
+    sending: Frontier,
+    next_sending: Frontier,
+    pass: Pass,
+    /// The most iterations, where there is a limit.
+    most: Option<u64>,
+}
+
+/// What the workers of a step share.
+struct Step<'s, P: VertexProgram> {
+    /// The vertices whose signals these are.
+    window: &'s Range<u64>,
+    /// This iteration's signals, and the hubs' of the next one.
+    signals: Signals<'s, P::Signal>,
+    /// Memory where next signals take the places of this iteration's, by interval.
+    places: Parts<'s, P::Signal>,
+    /// Whether all vertices send.
+    all_send: bool,
+}
+
+impl<'r, P: VertexProgram> Run<'r, P> {
+    /// A run with these edges and this memory, and with the values that another program has left
+    /// if there are some.
+    fn open(
+        program: &'r mut P,
+        session: &'r Session<'r>,
+        (edges, lists): (Edges<P::Message>, Option<OnDemand<P::Message>>),
+        left: Option<VertexArray<P::Value>>,
+        division: &mut Division,
+    ) -> Result<Self> {
+        let (scratch, huge) = (Scratch::of(session), session.config.huge_pages);
+        let (vertices, hubs) = (session.graph.connected(), division.hubs);
+        let windows = std::mem::take(&mut division.windows);
+        let (bounds, several) = (Arc::clone(&division.bounds), windows.len() > 1);
+        let signals = windows.iter().map(|window| window.end - window.start).max().unwrap_or(0);
+        let resident = edges.resident().is_some();
+        // What moves most bytes for each of its own stays in memory first: what is written and
+        // read again in an iteration, then what is read.
+        let partial = (hubs > 0 || several).then(|| division.array(&scratch)).transpose()?;
+        let values = match left {
+            Some(left) => left,
+            None if resident => VertexArray::in_memory(Arc::clone(&bounds), huge)?,
+            None => division.array(&scratch)?,
+        };
+        let workspace = |worker| {
+            Workspace::new(worker, values.widest(), (hubs > 0, several), huge).map(Mutex::new)
+        };
+        let workspaces = (0..session.workers.count()).map(workspace).collect::<Result<_>>()?;
+        let degrees = edges.degrees().is_none().then(|| division.degrees(session.graph, &scratch));
+        let tail = (!resident).then(|| VertexArray::on_scratch(&scratch, Arc::clone(&bounds)));
+        Ok(Self {
+            program,
+            session,
+            context: Context::default(),
+            lists,
+            precompute: None,
+            discards_before: 0,
+            degrees: degrees.transpose()?,
+            edges,
+            partial,
+            states: (1..bounds.len()).map(|_| Mutex::default()).collect(),
+            workspaces,
+            values,
+            windows,
+            hubs: HubSignals::new(hubs, huge)?,
+            signals: Mutex::new(HugeVec::zeroed((signals - hubs) as usize, huge)?),
+            tail: tail.transpose()?,
+            sending: Frontier::new(vertices, huge)?,
+            next_sending: Frontier::new(vertices, huge)?,
+            pass: Pass::PLAIN,
+            most: None,
+        })
+    }
+
+    /// The state of an interval.
+    fn state(&self, interval: usize) -> MutexGuard<'_, IntervalState> {
+        self.states[interval].lock().expect("no holder panics")
+    }
+
+    /// A sum over all intervals, in their order.
+    fn total<T: Sum>(&self, part: impl Fn(&IntervalState) -> T) -> T {
+        (0..self.states.len()).map(|interval| part(&self.state(interval))).sum()
+    }
+
+    /// The vertices of an interval.
+    fn vertices(&self, interval: usize) -> Range<u64> {
+        let bounds = self.values.bounds();
+        bounds[interval]..bounds[interval + 1]
+    }
+
+    /// Whether this window is an iteration's last.
+    fn is_last(&self, window: &Range<u64>) -> bool {
+        window.end == self.sending.len()
+    }
+
+    /// Whether all vertices send.
+    fn all_send(&self) -> bool {
+        self.sending.count() == self.sending.len()
+    }
+
+    /// Whether one of these vertices sends.
+    fn sends(&self, vertices: &Range<u64>) -> bool {
+        !vertices.is_empty() && self.sending.any(vertices.start, vertices.end - 1)
+    }
+
+    /// The lists of edges that the grid does not have.
+    fn beside(&self) -> Option<&OnDemand<P::Message>> {
+        self.lists.as_ref().filter(|lists| lists.role == Role::Beside)
+    }
+
+    /// This iteration's signals of a window's vertices beyond the hubs.
+    fn signals(&self) -> MutexGuard<'_, HugeVec<P::Signal>> {
+        self.signals.lock().expect("no holder panics")
+    }
+
+    /// Does something on every worker.
+    fn each_worker(&self, work: impl Fn(&mut Workspace<P>) -> Result<()> + Sync) -> Result<()> {
+        let body = |index: usize| {
+            work(&mut self.workspaces[index].lock().expect("each worker has its own"))
+        };
+        // One interval is not worth waking the others.
+        let alone = self.states.len() == 1;
+        let results = if alone { vec![body(0)] } else { self.session.workers.map(body) };
+        self.session.check()?;
+        error::all(results).map(drop)
+    }
+
+    /// Hands every interval to a worker.
+    fn each_interval<R>(&self, work: impl Fn(&mut Workspace<P>) -> Result<R> + Sync) -> Result<()> {
+        let next = AtomicUsize::new(0);
+        self.each_worker(|workspace| {
+            loop {
+                let interval = next.fetch_add(1, Relaxed);
+                if interval >= self.states.len() || self.session.stopped() {
+                    return Ok(());
+                }
+                workspace.turn_to(interval, &self.vertices(interval), 0);
+                work(workspace)?;
+            }
+        })
+    }
+
+    /// Items of these vertices, a part for each of their intervals.
+    fn parts<'v, T>(&self, items: &'v mut [T], vertices: &Range<u64>) -> Parts<'v, T> {
+        Parts::cut(items, self.values.within(vertices), |interval| self.values.items(interval))
+    }
+
+    /// The vertices beyond the hubs.
+    fn beyond_hubs(&self) -> Range<u64> {
+        self.hubs.len()..self.sending.len()
+    }
+
+    /// A step that reads signals; `others` are those of the window's vertices beyond the hubs.
+    fn step<'s>(&'s self, window: &'s Range<u64>, others: &'s [P::Signal]) -> Step<'s, P> {
+        Step {
+            window,
+            signals: Signals::new(&self.hubs, others, window.start),
+            places: Parts::default(),
+            all_send: self.all_send(),
+        }
+    }
+
+    /// A step that reads no signal, where the next ones of some intervals have these places.
+    fn step_in_place<'s>(&'s self, places: Parts<'s, P::Signal>) -> Step<'s, P> {
+        Step { places, ..self.step(&self.windows[0], &[]) }
+    }
+
+    /// Hands every interval to a worker, in a step that reads no signal: the next ones take the
+    /// places of those that are in memory at all times.
+    fn each_in_place<R>(
+        &self,
+        work: impl Fn(&Step<P>, &mut Workspace<P>) -> Result<R> + Sync,
+    ) -> Result<()> {
+        let mut signals = self.signals();
+        let step = self.step_in_place(match self.windows.len() {
+            1 => self.parts(&mut signals, &self.beyond_hubs()),
+            _ => Parts::default(),
+        });
+        self.each_interval(|workspace| work(&step, workspace))
+    }
+
+    /// The next signals become this iteration's.
+    fn turn(&mut self) {
+        self.hubs.turn();
+        std::mem::swap(&mut self.sending, &mut self.next_sending);
+        if self.precompute.is_some() {
+            self.next_sending.clear();
+        }
+    }
+}
 
 /// Runs to the end. Returns the last residual.
 fn iterate<P: VertexProgram>(run: &mut Run<P>) -> Result<f64> {

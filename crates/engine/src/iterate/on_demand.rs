@@ -11,7 +11,6 @@ use outercore_graph::Graph;
 use super::{
     cross_iteration::sciu::RetainedLists,
     io_scheduling::{self, Scan},
-    workspace::Workspace,
 };
 use crate::{
     edges::{degrees::Degrees, rows::Rows},
@@ -19,7 +18,6 @@ use crate::{
     exchange::Exchange,
     frontier::Frontier,
     monoid::Monoid,
-    program::VertexProgram,
     report::Costs,
     session::{OpenSection, Session},
 };
@@ -100,16 +98,5 @@ impl<M: Monoid> OnDemand<M> {
             * (io_scheduling::reading(limits, passed, 0)
                 + blocks * LOGGED.max(limits.request_seconds()));
         costs
-    }
-
-    /// Combines what waits for the interval at hand with its totals. Returns whether there was any.
-    pub(crate) fn receive<P>(&self, workspace: &mut Workspace<P>) -> Result<bool>
-    where
-        P: VertexProgram<Message = M>,
-    {
-        let (interval, first) = (workspace.interval, workspace.vertices.start);
-        let total = workspace.total();
-        let combine = |target, message| total[(target - first) as usize].combine(message);
-        Ok(self.exchange.drain(interval, combine)? > 0)
     }
 }

@@ -14,7 +14,7 @@
 
 use std::ops::Range;
 
-use super::{on_demand::OnDemand, run::Run};
+use super::{Run, on_demand::OnDemand};
 use crate::{config::Precompute, error::Result, frontier::Frontier, program::VertexProgram};
 
 /// Vertices this near an active one are computed with it.
@@ -39,7 +39,7 @@ impl<P: VertexProgram> Run<'_, P> {
             if passed {
                 let step = self.step_in_place(self.parts(part, &range));
                 let mut workspace = self.workspaces[0].lock().expect("no holder panics");
-                workspace.turn_to(interval, range.clone(), 0);
+                workspace.turn_to(interval, &range, 0);
                 self.collect(lists, &step, &mut workspace)?;
             }
             promote(&self.sending, &self.next_sending, range.clone(), all);

@@ -75,29 +75,3 @@ impl<'s, T: Pod + Copy> Signals<'s, T> {
         &self.others[(first - self.from) as usize..]
     }
 }
-
-/// Signals from vertex `first` on, some of which are hubs'.
-#[derive(Clone, Copy)]
-pub(crate) struct Mixed<'s, T: Pod> {
-    /// All signals.
-    pub signals: Signals<'s, T>,
-    /// The first vertex.
-    pub first: u64,
-}
-
-impl<T: Pod + Copy> Lookup<T> for Mixed<'_, T> {
-    const STRIDE: usize = size_of::<T>();
-
-    fn len(self) -> usize {
-        // Each is looked for where it is, and compared there.
-        usize::MAX
-    }
-
-    // SAFETY: asks nothing of its caller: `of` compares.
-    #[inline(always)]
-    unsafe fn at(self, index: usize) -> T {
-        self.signals.of(self.first + index as u64)
-    }
-
-    fn prefetch(self, _: usize) {}
-}

@@ -13,8 +13,10 @@ pub(crate) struct Workspace<P: VertexProgram> {
     pub worker: usize,
     /// The interval at hand.
     pub interval: usize,
-    /// Its vertices.
-    pub vertices: Range<u64>,
+    /// Its first vertex.
+    pub first: u64,
+    /// How many vertices it has.
+    pub len: usize,
     /// Where it begins among the sums.
     pub base: usize,
     /// The totals of this iteration.
@@ -46,7 +48,8 @@ impl<P: VertexProgram> Workspace<P> {
         Ok(Self {
             worker,
             interval: 0,
-            vertices: 0..0,
+            first: 0,
+            len: 0,
             base: 0,
             total: HugeVec::zeroed(widest, huge)?,
             both,
@@ -71,18 +74,18 @@ impl<P: VertexProgram> Workspace<P> {
     }
 
     /// Turns to an interval with these vertices, which begins at `base` among the sums.
-    pub(crate) fn turn_to(&mut self, interval: usize, vertices: Range<u64>, base: usize) {
-        (self.interval, self.vertices, self.base) = (interval, vertices, base);
+    pub(crate) fn turn_to(&mut self, interval: usize, vertices: &Range<u64>, base: u64) {
+        (self.interval, self.first, self.base) = (interval, vertices.start, base as usize);
+        self.len = (vertices.end - vertices.start) as usize;
     }
 
-    /// How many vertices the interval at hand has.
-    pub(crate) fn len(&self) -> usize {
-        (self.vertices.end - self.vertices.start) as usize
+    /// The vertices of the interval at hand.
+    pub(crate) fn vertices(&self) -> Range<u64> {
+        self.first..self.first + self.len as u64
     }
 
     /// The totals of the interval at hand.
     pub(crate) fn total(&mut self) -> &mut [P::Message] {
-        let len = self.len();
-        &mut self.total[self.base..][..len]
+        &mut self.total[self.base..][..self.len]
     }
 }
