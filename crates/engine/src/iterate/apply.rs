@@ -1,7 +1,7 @@
 //! What happens to the vertices of an interval: first values, messages that reach them, signals
 //! that they make.
 
-use super::{IntervalState, Run, Step, workspace::Workspace};
+use super::{IntervalState, Run, Step, Workspace};
 use crate::{
     edges::table::load_here,
     error::Result,

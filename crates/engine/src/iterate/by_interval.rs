@@ -8,7 +8,7 @@
 
 use std::ops::Range;
 
-use super::{Delivered, Edges, Run, io_scheduling::Scan, on_demand::Role};
+use super::{Delivered, Edges, Run, by_lists::Role, io_scheduling::Scan};
 use crate::{
     config::ReadPolicy, edges::grid::index::Chunk, error::Result, program::VertexProgram,
     report::Costs,

@@ -1,4 +1,4 @@
-//! Iterations with everything in memory. Each iteration reads all edges from the grid, by segment of
+//! Iterations with everything in memory. Each of them reads all edges from the grid, by segment of
 //! sources, or the lists of active vertices, whichever is predicted to cost less.
 //!
 //! Memory for each vertex: a message, beside what every run has. A full scan combines messages into

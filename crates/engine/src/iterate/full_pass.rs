@@ -6,13 +6,13 @@
 use std::{
     collections::VecDeque,
     ops::Range,
-    sync::atomic::{AtomicUsize, Ordering::Relaxed},
+    sync::{Mutex, atomic::Ordering::Relaxed},
+    vec::IntoIter,
 };
 
 use super::{
-    GridByInterval, Run, Step,
+    GridByInterval, Run, Step, Workspace,
     cross_iteration::fciu::{Progress, combine_twice, complete},
-    workspace::Workspace,
 };
 use crate::{
     config::ReadPolicy,
@@ -20,23 +20,12 @@ use crate::{
         EdgeBlock,
         chunk_stream::{ChunkCache, ChunkStream},
         combine::combine_all,
-        index::{Chunk, Side},
+        index::{Chunk, GridIndex, Side},
     },
     error::{EngineError, Result},
     monoid::Monoid,
     program::VertexProgram,
 };
-
-/// What the workers of a pass share.
-struct Shared<'p, 'r, 's, P: VertexProgram> {
-    run: &'p Run<'r, P>,
-    grid: &'p GridByInterval,
-    step: &'p Step<'s, P>,
-    progress: Progress,
-    /// The batches of intervals in the order of this pass.
-    order: Vec<Range<usize>>,
-    next: AtomicUsize,
-}
 
 /// Intervals that a worker has, and their chunks in the order in which they are combined.
 struct Batch {
@@ -47,7 +36,12 @@ struct Batch {
 
 /// A worker of a pass.
 struct Worker<'w, 'r, 's, P: VertexProgram> {
-    shared: &'w Shared<'w, 'r, 's, P>,
+    run: &'w Run<'r, P>,
+    step: &'w Step<'s, P>,
+    index: &'w GridIndex,
+    progress: &'w Progress,
+    /// The batches of intervals that no worker has taken, in the order of this pass.
+    order: &'w Mutex<IntoIter<Range<usize>>>,
     workspace: &'w mut Workspace<P>,
     stream: ChunkStream<'w>,
     /// Batches that this worker has taken, the one at hand left out.
@@ -58,24 +52,27 @@ struct Worker<'w, 'r, 's, P: VertexProgram> {
 impl<P: VertexProgram> Run<'_, P> {
     /// A pass over the grid.
     pub(crate) fn full_pass(&self, step: &Step<P>, grid: &GridByInterval) -> Result<()> {
-        let shared = Shared {
-            run: self,
-            grid,
-            step,
-            progress: Progress::new(self.states.len()),
-            order: self.pass.order(&grid.index, self.session.workers.count()),
-            next: AtomicUsize::new(0),
-        };
+        let progress = Progress::new(self.states.len());
+        let order = self.pass.order(&grid.index, self.session.workers.count());
+        let order = Mutex::new(order.into_iter());
         let cache = grid.sub_blocks.as_ref().map(|chunks| chunks as &dyn ChunkCache);
         self.each_worker(|workspace| {
             let mut reader = self.session.reader(workspace.worker);
-            let stream = ChunkStream::new(self.session, &grid.words, &mut reader, cache);
-            let batches = VecDeque::new();
-            let mut worker = Worker { shared: &shared, workspace, stream, batches, edges: 0 };
+            let mut worker = Worker {
+                run: self,
+                step,
+                index: &grid.index,
+                progress: &progress,
+                order: &order,
+                workspace,
+                stream: ChunkStream::new(self.session, &grid.words, &mut reader, cache),
+                batches: VecDeque::new(),
+                edges: 0,
+            };
             let result = worker.work();
             self.session.counters.edges.fetch_add(worker.edges, Relaxed);
             if result.is_err() {
-                shared.progress.fail();
+                progress.fail();
                 worker.stream.abandon();
             }
             result
@@ -132,7 +129,7 @@ impl<P: VertexProgram> Worker<'_, '_, '_, P> {
             self.fill()?;
             let Some(batch) = self.batches.pop_front() else { return Ok(()) };
             self.batch(&batch)?;
-            if self.shared.run.session.stopped() {
+            if self.run.session.stopped() {
                 return Err(EngineError::Cancelled);
             }
         }
@@ -146,10 +143,11 @@ impl<P: VertexProgram> Worker<'_, '_, '_, P> {
 
     /// Takes the next batch; `false`: there is none.
     fn claim(&mut self) -> bool {
-        let &Shared { run, grid, step, ref order, ref next, .. } = self.shared;
-        let Some(intervals) = order.get(next.fetch_add(1, Relaxed)) else { return false };
+        let &mut Self { run, step, index: grid, order, .. } = self;
+        let next = order.lock().expect("no holder panics").next();
+        let Some(intervals) = next else { return false };
         let all = run.session.config.read == ReadPolicy::Full || step.all_send;
-        let (pass, grid, window) = (run.pass, &grid.index, step.window);
+        let (pass, window) = (run.pass, step.window);
         let wanted = |chunk: &Chunk| {
             let first = chunk.sources.0.max(window.start);
             let last = chunk.sources.1.min(window.end - 1);
@@ -168,7 +166,7 @@ impl<P: VertexProgram> Worker<'_, '_, '_, P> {
             .collect();
         chunks.sort_by_key(|(closed, chunk)| (*closed, pass.turn(chunk)));
         self.stream.plan(chunks.iter().map(|(_, chunk)| *chunk));
-        self.batches.push_back(Batch { intervals: intervals.clone(), chunks });
+        self.batches.push_back(Batch { intervals, chunks });
         true
     }
 
@@ -193,26 +191,24 @@ impl<P: VertexProgram> Worker<'_, '_, '_, P> {
 
     /// Turns to an interval of the batch at hand.
     fn turn_to(&mut self, batch: &Batch, interval: usize) {
-        let run = self.shared.run;
-        let vertices = run.vertices(interval);
-        let base = vertices.start - run.vertices(batch.intervals.start).start;
+        let vertices = self.run.vertices(interval);
+        let base = vertices.start - self.run.vertices(batch.intervals.start).start;
         self.workspace.turn_to(interval, &vertices, base);
     }
 
     /// The total of the interval at hand becomes what earlier windows sent to it. `any`: there are
     /// chunks. Returns whether there may be messages.
     fn open(&mut self, any: bool) -> Result<bool> {
-        let Shared { run, step, .. } = self.shared;
-        let last = run.is_last(step.window);
+        let last = self.run.is_last(self.step.window);
         // Sums of earlier windows stay where they are until something joins them.
-        let resumed = (any || last) && run.resume(self.workspace)?;
-        Ok(!run.pass.whole || (resumed && last))
+        let resumed = (any || last) && self.run.resume(self.workspace)?;
+        Ok(!self.run.pass.whole || (resumed && last))
     }
 
     /// What intervals of a batch were sent reaches their vertices: those with these places in the
     /// order of the pass.
     fn close(&mut self, batch: &Batch, places: Range<usize>, touched: &[bool]) -> Result<()> {
-        let Shared { run, step, progress, .. } = self.shared;
+        let run = self.run;
         for place in places {
             let at = run.pass.position(place, touched.len());
             let interval = batch.intervals.start + at;
@@ -224,8 +220,8 @@ impl<P: VertexProgram> Worker<'_, '_, '_, P> {
                 let when = (run.pass, run.hubs.now());
                 complete(when, &mut total[sums], both, (partial, interval), block)?;
             }
-            let all_send = run.finish(step, touched[at], self.workspace)?;
-            progress.mark(run.pass.position(interval, run.states.len()), all_send);
+            let all_send = run.finish(self.step, touched[at], self.workspace)?;
+            self.progress.mark(run.pass.position(interval, run.states.len()), all_send);
         }
         Ok(())
     }
@@ -233,17 +229,16 @@ impl<P: VertexProgram> Worker<'_, '_, '_, P> {
     /// Combines the messages of the next chunk, which is one of the interval at hand: its chunks
     /// were wanted before those of others. Returns whether there was any.
     fn combine(&mut self) -> Result<bool> {
-        let Self { shared, workspace, stream, edges, .. } = self;
-        let &Shared { run, grid, step, ref progress, .. } = *shared;
+        let Self { run, step, index, progress, workspace, stream, edges, .. } = self;
         let mut any = false;
         let shown = stream.next(|chunk, words| {
-            let block = grid.index.block(chunk, words);
+            let block = index.block(chunk, words);
             let ((first, last), window) = (chunk.sources, step.window);
             *edges += if window.contains(&first) { block.words() } else { 0 };
             let (base, sums) = (workspace.base, &mut workspace.total[workspace.base..]);
             let all_send = || step.all_send || run.sending.all(first, last);
             let active = if run.pass.serves_next(chunk.side) {
-                let settled = progress.wait(run.pass.needs(chunk, &grid.index))?;
+                let settled = progress.wait(run.pass.needs(chunk, index))?;
                 // SAFETY: the chunk's sources are hubs, in intervals that are settled, which was
                 // just waited for.
                 let pairs = unsafe { step.signals.hubs.settled(first, last) };

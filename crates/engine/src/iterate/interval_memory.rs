@@ -10,10 +10,9 @@ use outercore_graph::{
 use outercore_storage::PAGE;
 
 use super::{
-    Division, Edges, GridByInterval, Run,
+    Division, Edges, GridByInterval, Run, Workspace,
+    by_lists::{OnDemand, Role},
     edge_path::EdgePath,
-    on_demand::{OnDemand, Role},
-    workspace::Workspace,
 };
 use crate::{
     config::{Precompute, Preset, ReadPolicy, RunConfig},

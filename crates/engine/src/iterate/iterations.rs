@@ -1,10 +1,11 @@
-//! [`Iterations`]: a program and how it is to run, as a resource of a plan.
+//! [`Iterations`]: a program and how it is to run, as a resource of a plan; and the loop that runs
+//! it.
 
 use outercore_storage::memory;
 
 use super::{
-    Division, Edges, INTERVAL, Resident, Run, edge_path::EdgePath, interval_memory::IntervalMemory,
-    iterate, workspace::Workspace,
+    Division, Edges, INTERVAL, Resident, Run, Workspace, edge_path::EdgePath,
+    interval_memory::IntervalMemory,
 };
 use crate::{
     config::Precompute,
@@ -13,7 +14,7 @@ use crate::{
     frontier::Frontier,
     job::Job,
     plan::Planner,
-    program::{Ended, Monotone, VertexProgram, Wake},
+    program::{Activity, Ended, IterationEnd, Monotone, Next, VertexProgram, Wake},
     session::Session,
     state::VertexArray,
 };
@@ -125,4 +126,42 @@ impl<P: VertexProgram> Iterations<P> {
         let residual = iterate(&mut run)?;
         Ok(Ended { values: run.values, iterations: run.context.iteration, residual })
     }
+}
+
+/// Runs to the end. Returns the last residual.
+fn iterate<P: VertexProgram>(run: &mut Run<P>) -> Result<f64> {
+    let (session, mut residual) = (run.session, 0.0);
+    let mut active = run.total(|state| state.active);
+    let idle = active == 0 && P::ACTIVITY == Activity::Frontier;
+    let mut next = if idle { Next::Phase } else { Next::Iteration };
+    while next != Next::End {
+        let mark = session.mark();
+        if next == Next::Phase {
+            let keys = (0..run.states.len()).map(|interval| run.state(interval).key);
+            run.context.phase = keys.min().unwrap_or(u64::MAX);
+            if run.context.phase == u64::MAX {
+                break;
+            }
+            run.begin_phase()?;
+            active = run.total(|state| state.active);
+            if active == 0 {
+                break;
+            }
+        }
+        run.context.aggregate = run.total(|state| state.aggregate);
+        run.program.begin_iteration(&run.context);
+        let (mode, predicted) = match run.edges.resident() {
+            Some(edges) => run.by_segment(edges)?,
+            None => run.by_interval()?,
+        };
+        run.turn();
+        residual = run.total(|state| state.residual);
+        session.end_predicted(&mark, active, mode, predicted);
+        session.check()?;
+        run.context.iteration += 1;
+        active = run.total(|state| state.active);
+        let end = IterationEnd { iterations: run.context.iteration, residual, active };
+        next = run.program.end_iteration(&end);
+    }
+    Ok(residual)
 }

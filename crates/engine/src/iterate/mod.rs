@@ -2,12 +2,11 @@
 //!
 //! - [`iterations`]: [`Iterations`], a program as a resource of a plan.
 //! - [`Run`]: what a run has in memory. Vertices apply interval by interval, and make their next
-//!   signals at once. [`apply`]: what happens to the vertices of an interval; [`signals`] and
-//!   [`workspace`]: what goes there and comes from there.
+//!   signals at once. [`apply`]: what happens to the vertices of an interval; [`signals`]: what
+//!   they send.
 //! - [`by_segment`]: everything in memory: the grid by segment, or lists.
 //! - [`by_interval`]: an interval of vertices at a time at hand. [`interval_memory`]: what that
-//!   needs, and what it does with more; [`full_pass`] and [`by_lists`]: how it reads edges;
-//!   [`on_demand`]: the lists of active vertices.
+//!   needs, and what it does with more; [`full_pass`] and [`by_lists`]: how it reads edges.
 //! - [`edge_path`]: the sections along which a program's signals travel.
 //! - [`io_scheduling`]: what reading will cost (GraphSD, section 4.1); [`cross_iteration`]: one
 //!   reading for two iterations (GraphSD, section 4.2); [`precompute`]: vertices of the next
@@ -23,10 +22,8 @@ mod full_pass;
 mod interval_memory;
 pub(crate) mod io_scheduling;
 mod iterations;
-mod on_demand;
 mod precompute;
 mod signals;
-mod workspace;
 
 use std::{
     iter::Sum,
@@ -38,13 +35,12 @@ use std::{
 };
 
 use outercore_graph::Graph;
-use outercore_storage::{HugeVec, Pod};
+use outercore_storage::{HugePages, HugeVec, Pod};
 
 use self::{
+    by_lists::{OnDemand, Role},
     cross_iteration::fciu::{HubSignals, Pass},
-    on_demand::{OnDemand, Role},
     signals::{Parts, Signals},
-    workspace::Workspace,
 };
 use crate::{
     config::Precompute,
@@ -56,10 +52,10 @@ use crate::{
     error::{self, Result},
     frontier::Frontier,
     monoid::Monoid,
-    program::{Activity, Context, IterationEnd, Next, VertexProgram},
+    program::{Context, VertexProgram},
     report::Costs,
     session::{OpenSection, Session},
-    state::{DegreesByInterval, Scratch, VertexArray},
+    state::{Block, DegreesByInterval, Scratch, VertexArray},
 };
 
 pub use self::iterations::Iterations;
@@ -187,6 +183,90 @@ struct Run<'r, P: VertexProgram> {
     pass: Pass,
     /// The most iterations, where there is a limit.
     most: Option<u64>,
+}
+
+/// A worker's arrays. Those of sums are for all intervals of a batch, side by side; the others for
+/// one interval at a time.
+struct Workspace<P: VertexProgram> {
+    /// The worker's number.
+    worker: usize,
+    /// The interval at hand.
+    interval: usize,
+    /// Its first vertex.
+    first: u64,
+    /// How many vertices it has.
+    len: usize,
+    /// Where it begins among the sums.
+    base: usize,
+    /// The totals of this iteration.
+    total: HugeVec<P::Message>,
+    /// The sums along edges that serve two iterations: each adds to both at one place. None from
+    /// one batch to the next.
+    both: HugeVec<[P::Message; 2]>,
+    /// Messages on their way from or to scratch.
+    partial: Block<P::Message>,
+    /// Values, where they are not in memory.
+    values: Block<P::Value>,
+    /// Degrees of the interval at hand.
+    degrees: Block<u32>,
+    /// Signals that the interval at hand makes.
+    signals: Block<P::Signal>,
+}
+
+impl<P: VertexProgram> Workspace<P> {
+    /// Arrays for intervals of at most `widest` vertices, alone or together; with `two`, for passes
+    /// that serve two iterations; with `windows`, for several windows of signals.
+    fn new(
+        worker: usize,
+        widest: usize,
+        (two, windows): (bool, bool),
+        huge: HugePages,
+    ) -> Result<Self> {
+        let mut both = HugeVec::zeroed(if two { widest } else { 0 }, huge)?;
+        both.fill([P::Message::IDENTITY; 2]);
+        Ok(Self {
+            worker,
+            interval: 0,
+            first: 0,
+            len: 0,
+            base: 0,
+            total: HugeVec::zeroed(widest, huge)?,
+            both,
+            partial: Block::new(if two || windows { widest } else { 0 })?,
+            values: Block::new(widest)?,
+            degrees: Block::new(widest)?,
+            signals: Block::new(widest)?,
+        })
+    }
+
+    /// Bytes of memory, whatever the windows.
+    fn bytes(widest: usize) -> u64 {
+        Self::two_bytes(widest)
+            + Block::<P::Value>::bytes(widest)
+            + Block::<u32>::bytes(widest)
+            + Block::<P::Signal>::bytes(widest)
+    }
+
+    /// Bytes of memory that passes which serve two iterations take beside that.
+    fn two_bytes(widest: usize) -> u64 {
+        2 * Block::<P::Message>::bytes(widest)
+    }
+
+    /// Turns to an interval with these vertices, which begins at `base` among the sums.
+    fn turn_to(&mut self, interval: usize, vertices: &Range<u64>, base: u64) {
+        (self.interval, self.first, self.base) = (interval, vertices.start, base as usize);
+        self.len = (vertices.end - vertices.start) as usize;
+    }
+
+    /// The vertices of the interval at hand.
+    fn vertices(&self) -> Range<u64> {
+        self.first..self.first + self.len as u64
+    }
+
+    /// The totals of the interval at hand.
+    fn total(&mut self) -> &mut [P::Message] {
+        &mut self.total[self.base..][..self.len]
+    }
 }
 
 /// What the workers of a step share.
@@ -370,42 +450,4 @@ impl<'r, P: VertexProgram> Run<'r, P> {
             self.next_sending.clear();
         }
     }
-}
-
-/// Runs to the end. Returns the last residual.
-fn iterate<P: VertexProgram>(run: &mut Run<P>) -> Result<f64> {
-    let (session, mut residual) = (run.session, 0.0);
-    let mut active = run.total(|state| state.active);
-    let idle = active == 0 && P::ACTIVITY == Activity::Frontier;
-    let mut next = if idle { Next::Phase } else { Next::Iteration };
-    while next != Next::End {
-        let mark = session.mark();
-        if next == Next::Phase {
-            let keys = (0..run.states.len()).map(|interval| run.state(interval).key);
-            run.context.phase = keys.min().unwrap_or(u64::MAX);
-            if run.context.phase == u64::MAX {
-                break;
-            }
-            run.begin_phase()?;
-            active = run.total(|state| state.active);
-            if active == 0 {
-                break;
-            }
-        }
-        run.context.aggregate = run.total(|state| state.aggregate);
-        run.program.begin_iteration(&run.context);
-        let (mode, predicted) = match run.edges.resident() {
-            Some(edges) => run.by_segment(edges)?,
-            None => run.by_interval()?,
-        };
-        run.turn();
-        residual = run.total(|state| state.residual);
-        session.end_predicted(&mark, active, mode, predicted);
-        session.check()?;
-        run.context.iteration += 1;
-        active = run.total(|state| state.active);
-        let end = IterationEnd { iterations: run.context.iteration, residual, active };
-        next = run.program.end_iteration(&end);
-    }
-    Ok(residual)
 }

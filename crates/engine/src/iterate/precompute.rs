@@ -14,7 +14,7 @@
 
 use std::ops::Range;
 
-use super::{Run, on_demand::OnDemand};
+use super::{Run, by_lists::OnDemand};
 use crate::{config::Precompute, error::Result, frontier::Frontier, program::VertexProgram};
 
 /// Vertices this near an active one are computed with it.
