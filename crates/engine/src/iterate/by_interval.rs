@@ -8,11 +8,21 @@
 
 use std::ops::Range;
 
-use super::{Delivered, Edges, Run, by_lists::Role, io_scheduling::Scan};
+use super::{
+    Delivered, Edges, Run,
+    by_lists::Role,
+    io_scheduling::{self, Scan},
+};
 use crate::{
     config::ReadPolicy, edges::grid::index::Chunk, error::Result, program::VertexProgram,
     report::Costs,
 };
+
+/// Seconds of a processor for each message that is passed: measured, on a processor of 2023.
+const MESSAGE: f64 = 80e-9;
+/// Seconds that all workers wait for one block of a log, at the least: each waits for its own, and
+/// there is nothing else in flight. Measured on an SSD of 3 GB/s.
+const LOGGED: f64 = 190e-6;
 
 impl<P: VertexProgram> Run<'_, P> {
     /// One iteration.
@@ -97,7 +107,16 @@ impl<P: VertexProgram> Run<'_, P> {
             ..Scan::default()
         };
         let edges = self.total(|state| state.edges);
-        let costs = |scan| lists.costs(self.session, sending.count(), edges, scan);
+        let (passed, blocks) = lists.exchange.logged(edges);
+        let limits = self.session.limits();
+        let logging = 2.0
+            * (io_scheduling::reading(limits, passed, 0)
+                + blocks * LOGGED.max(limits.request_seconds()));
+        let costs = |scan| {
+            let lists = (&lists.rows, sending.count(), edges, MESSAGE);
+            let costs = io_scheduling::predict::<P::Message>(self.session, scan, lists);
+            Costs { on_demand_seconds: costs.on_demand_seconds + logging, ..costs }
+        };
         // Looking at every chunk costs something too, which is not needed where not even all of
         // them would be worth it.
         let most = costs(Scan {

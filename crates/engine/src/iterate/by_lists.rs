@@ -12,12 +12,7 @@ use std::{ops::Range, sync::Mutex};
 
 use outercore_graph::Graph;
 
-use super::{
-    Run, Step, Workspace,
-    cross_iteration::sciu::RetainedLists,
-    io_scheduling::{self, Scan},
-    signals::Signals,
-};
+use super::{Run, Step, Workspace, cross_iteration::sciu::RetainedLists, signals::Signals};
 use crate::{
     edges::{degrees::Degrees, io_iterator::IoIterator, rows::Rows},
     error::Result,
@@ -25,15 +20,8 @@ use crate::{
     frontier::Frontier,
     monoid::Monoid,
     program::VertexProgram,
-    report::Costs,
     session::{OpenSection, Session},
 };
-
-/// Seconds of a processor for each message that is passed: measured, on a processor of 2023.
-const MESSAGE: f64 = 80e-9;
-/// Seconds that all workers wait for one block of a log, at the least: each waits for its own, and
-/// there is nothing else in flight. Measured on an SSD of 3 GB/s.
-const LOGGED: f64 = 190e-6;
 
 /// What lists of active vertices are for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +37,7 @@ pub(crate) enum Role {
 /// The lists of active vertices, read where they are needed.
 pub(crate) struct OnDemand<M: Monoid> {
     pub role: Role,
-    rows: Rows,
+    pub rows: Rows,
     pub exchange: Exchange<M>,
     /// Lists that serve the next iteration too, where the order of messages does not matter.
     retained: Option<Mutex<RetainedLists>>,
@@ -92,19 +80,6 @@ impl<M: Monoid> OnDemand<M> {
         });
         let (retained, exchange) = (retained.transpose()?, Exchange::new(session, bounds)?);
         Ok(Self { role, rows, exchange, retained })
-    }
-
-    /// What the next iteration is predicted to take: `count` active vertices with `edges` edges
-    /// between them, against what the grid would be.
-    pub(crate) fn costs(&self, session: &Session, count: u64, edges: u64, grid: Scan) -> Costs {
-        let lists = (&self.rows, count, edges, MESSAGE);
-        let mut costs = io_scheduling::predict::<M>(session, grid, lists);
-        let limits = session.limits();
-        let (passed, blocks) = self.exchange.logged(edges);
-        costs.on_demand_seconds += 2.0
-            * (io_scheduling::reading(limits, passed, 0)
-                + blocks * LOGGED.max(limits.request_seconds()));
-        costs
     }
 }
 

@@ -61,8 +61,7 @@ impl EdgePath {
             return Some(Self { grid: true, lists: None, degrees: Direction::Out, weights });
         }
         let &[direction] = P::DIRECTIONS else { return None };
-        let against = if direction == Direction::Out { Direction::In } else { Direction::Out };
-        let (lists, degrees) = (Some(graph.rows(against)?), graph.rows(direction)?);
+        let (lists, degrees) = (Some(graph.rows(direction.reversed())?), graph.rows(direction)?);
         Some(Self { grid: false, lists, degrees, weights })
     }
 

@@ -42,6 +42,8 @@ struct Worker<'w, 'r, 's, P: VertexProgram> {
     progress: &'w Progress,
     /// The batches of intervals that no worker has taken, in the order of this pass.
     order: &'w Mutex<IntoIter<Range<usize>>>,
+    /// Whether all vertices send.
+    all_send: bool,
     workspace: &'w mut Workspace<P>,
     stream: ChunkStream<'w>,
     /// Batches that this worker has taken, the one at hand left out.
@@ -52,7 +54,7 @@ struct Worker<'w, 'r, 's, P: VertexProgram> {
 impl<P: VertexProgram> Run<'_, P> {
     /// A pass over the grid.
     pub(crate) fn full_pass(&self, step: &Step<P>, grid: &GridByInterval) -> Result<()> {
-        let progress = Progress::new(self.states.len());
+        let (progress, all_send) = (Progress::new(self.states.len()), self.all_send());
         let order = self.pass.order(&grid.index, self.session.workers.count());
         let order = Mutex::new(order.into_iter());
         let cache = grid.sub_blocks.as_ref().map(|chunks| chunks as &dyn ChunkCache);
@@ -64,6 +66,7 @@ impl<P: VertexProgram> Run<'_, P> {
                 index: &grid.index,
                 progress: &progress,
                 order: &order,
+                all_send,
                 workspace,
                 stream: ChunkStream::new(self.session, &grid.words, &mut reader, cache),
                 batches: VecDeque::new(),
@@ -146,7 +149,7 @@ impl<P: VertexProgram> Worker<'_, '_, '_, P> {
         let &mut Self { run, step, index: grid, order, .. } = self;
         let next = order.lock().expect("no holder panics").next();
         let Some(intervals) = next else { return false };
-        let all = run.session.config.read == ReadPolicy::Full || step.all_send;
+        let all = run.session.config.read == ReadPolicy::Full || self.all_send;
         let (pass, window) = (run.pass, step.window);
         let wanted = |chunk: &Chunk| {
             let first = chunk.sources.0.max(window.start);
@@ -172,11 +175,15 @@ impl<P: VertexProgram> Worker<'_, '_, '_, P> {
 
     /// Combines the messages of a batch, and hands every interval's to its vertices.
     fn batch(&mut self, batch: &Batch) -> Result<()> {
+        let (run, last) = (self.run, self.run.is_last(self.step.window));
+        // Of each interval: whether there may be messages.
         let mut touched = Vec::with_capacity(batch.intervals.len());
         for interval in batch.intervals.clone() {
             self.turn_to(batch, interval);
-            let any = batch.chunks.iter().any(|(_, chunk)| chunk.interval == interval);
-            touched.push(self.open(any)?);
+            // Sums of earlier windows stay where they are until something joins them.
+            let joined = last || batch.chunks.iter().any(|(_, chunk)| chunk.interval == interval);
+            let resumed = joined && run.resume(self.workspace)?;
+            touched.push(!run.pass.whole || (resumed && last));
         }
         let mut closed = 0;
         for (before, chunk) in &batch.chunks {
@@ -194,15 +201,6 @@ impl<P: VertexProgram> Worker<'_, '_, '_, P> {
         let vertices = self.run.vertices(interval);
         let base = vertices.start - self.run.vertices(batch.intervals.start).start;
         self.workspace.turn_to(interval, &vertices, base);
-    }
-
-    /// The total of the interval at hand becomes what earlier windows sent to it. `any`: there are
-    /// chunks. Returns whether there may be messages.
-    fn open(&mut self, any: bool) -> Result<bool> {
-        let last = self.run.is_last(self.step.window);
-        // Sums of earlier windows stay where they are until something joins them.
-        let resumed = (any || last) && self.run.resume(self.workspace)?;
-        Ok(!self.run.pass.whole || (resumed && last))
     }
 
     /// What intervals of a batch were sent reaches their vertices: those with these places in the
@@ -229,14 +227,14 @@ impl<P: VertexProgram> Worker<'_, '_, '_, P> {
     /// Combines the messages of the next chunk, which is one of the interval at hand: its chunks
     /// were wanted before those of others. Returns whether there was any.
     fn combine(&mut self) -> Result<bool> {
-        let Self { run, step, index, progress, workspace, stream, edges, .. } = self;
+        let Self { run, step, index, progress, all_send, workspace, stream, edges, .. } = self;
         let mut any = false;
         let shown = stream.next(|chunk, words| {
             let block = index.block(chunk, words);
             let ((first, last), window) = (chunk.sources, step.window);
             *edges += if window.contains(&first) { block.words() } else { 0 };
             let (base, sums) = (workspace.base, &mut workspace.total[workspace.base..]);
-            let all_send = || step.all_send || run.sending.all(first, last);
+            let all_send = || *all_send || run.sending.all(first, last);
             let active = if run.pass.serves_next(chunk.side) {
                 let settled = progress.wait(run.pass.needs(chunk, index))?;
                 // SAFETY: the chunk's sources are hubs, in intervals that are settled, which was

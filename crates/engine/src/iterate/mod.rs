@@ -215,13 +215,8 @@ struct Workspace<P: VertexProgram> {
 
 impl<P: VertexProgram> Workspace<P> {
     /// Arrays for intervals of at most `widest` vertices, alone or together; with `two`, for passes
-    /// that serve two iterations; with `windows`, for several windows of signals.
-    fn new(
-        worker: usize,
-        widest: usize,
-        (two, windows): (bool, bool),
-        huge: HugePages,
-    ) -> Result<Self> {
+    /// that serve two iterations. What is not used is never touched, and costs nothing.
+    fn new(worker: usize, widest: usize, two: bool, huge: HugePages) -> Result<Self> {
         let mut both = HugeVec::zeroed(if two { widest } else { 0 }, huge)?;
         both.fill([P::Message::IDENTITY; 2]);
         Ok(Self {
@@ -232,7 +227,7 @@ impl<P: VertexProgram> Workspace<P> {
             base: 0,
             total: HugeVec::zeroed(widest, huge)?,
             both,
-            partial: Block::new(if two || windows { widest } else { 0 })?,
+            partial: Block::new(widest)?,
             values: Block::new(widest)?,
             degrees: Block::new(widest)?,
             signals: Block::new(widest)?,
@@ -277,8 +272,6 @@ struct Step<'s, P: VertexProgram> {
     signals: Signals<'s, P::Signal>,
     /// Memory where next signals take the places of this iteration's, by interval.
     places: Parts<'s, P::Signal>,
-    /// Whether all vertices send.
-    all_send: bool,
 }
 
 impl<'r, P: VertexProgram> Run<'r, P> {
@@ -294,20 +287,20 @@ impl<'r, P: VertexProgram> Run<'r, P> {
         let (scratch, huge) = (Scratch::of(session), session.config.huge_pages);
         let (vertices, hubs) = (session.graph.connected(), division.hubs);
         let windows = std::mem::take(&mut division.windows);
-        let (bounds, several) = (Arc::clone(&division.bounds), windows.len() > 1);
+        let bounds = Arc::clone(&division.bounds);
         let signals = windows.iter().map(|window| window.end - window.start).max().unwrap_or(0);
         let resident = edges.resident().is_some();
         // What moves most bytes for each of its own stays in memory first: what is written and
         // read again in an iteration, then what is read.
-        let partial = (hubs > 0 || several).then(|| division.array(&scratch)).transpose()?;
+        let partial =
+            (hubs > 0 || windows.len() > 1).then(|| division.array(&scratch)).transpose()?;
         let values = match left {
             Some(left) => left,
             None if resident => VertexArray::in_memory(Arc::clone(&bounds), huge)?,
             None => division.array(&scratch)?,
         };
-        let workspace = |worker| {
-            Workspace::new(worker, values.widest(), (hubs > 0, several), huge).map(Mutex::new)
-        };
+        let workspace =
+            |worker| Workspace::new(worker, values.widest(), hubs > 0, huge).map(Mutex::new);
         let workspaces = (0..session.workers.count()).map(workspace).collect::<Result<_>>()?;
         let degrees = edges.degrees().is_none().then(|| division.degrees(session.graph, &scratch));
         let tail = (!resident).then(|| VertexArray::on_scratch(&scratch, Arc::clone(&bounds)));
@@ -419,7 +412,6 @@ impl<'r, P: VertexProgram> Run<'r, P> {
             window,
             signals: Signals::new(&self.hubs, others, window.start),
             places: Parts::default(),
-            all_send: self.all_send(),
         }
     }
 

@@ -105,11 +105,9 @@ impl Pass {
 
     /// How many intervals must be settled before a chunk's turn.
     pub(crate) fn needs(self, chunk: &Chunk, grid: &GridIndex) -> usize {
-        match (self.serves_next(chunk.side), self.up) {
-            (false, _) => 0,
-            (true, true) => grid.interval_of(chunk.sources.1) + 1,
-            (true, false) => grid.intervals() - grid.interval_of(chunk.sources.0),
-        }
+        let (first, last) = chunk.sources;
+        let interval = grid.interval_of(if self.up { last } else { first });
+        if self.serves_next(chunk.side) { self.position(interval, grid.intervals()) + 1 } else { 0 }
     }
 
     /// The order in which `workers` take batches. Where none waits for another, those of many edges
