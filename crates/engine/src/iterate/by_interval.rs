@@ -101,11 +101,8 @@ impl<P: VertexProgram> Run<'_, P> {
         let (sending, grid) = (&self.sending, &grid.index);
         // Between windows of signals, sums go to scratch and come back.
         let sums = sending.len() * size_of::<P::Message>() as u64;
-        let between = Scan {
-            bytes: 2 * sums * (self.windows.len() as u64 - 1),
-            all_send: self.all_send(),
-            ..Scan::default()
-        };
+        let bytes = 2 * sums * (self.windows.len() as u64 - 1);
+        let between = Scan { bytes, ..Scan::default() };
         let edges = self.total(|state| state.edges);
         let (passed, blocks) = lists.exchange.logged(edges);
         let limits = self.session.limits();
@@ -113,8 +110,7 @@ impl<P: VertexProgram> Run<'_, P> {
             * (io_scheduling::reading(limits, passed, 0)
                 + blocks * LOGGED.max(limits.request_seconds()));
         let costs = |scan| {
-            let lists = (&lists.rows, sending.count(), edges, MESSAGE);
-            let costs = io_scheduling::predict::<P::Message>(self.session, scan, lists);
+            let costs = self.costs(scan, &lists.rows, edges, MESSAGE);
             Costs { on_demand_seconds: costs.on_demand_seconds + logging, ..costs }
         };
         // Looking at every chunk costs something too, which is not needed where not even all of
@@ -123,7 +119,6 @@ impl<P: VertexProgram> Run<'_, P> {
             bytes: between.bytes + grid.bytes(),
             requests: grid.directory.chunks.len() as u64,
             words: grid.words(),
-            ..between
         });
         if !self.pass.whole || most.on_demand_seconds >= most.full_seconds {
             return Some(most);
@@ -134,7 +129,6 @@ impl<P: VertexProgram> Run<'_, P> {
             bytes: scan.bytes + chunk.padded() as u64,
             requests: scan.requests + 1,
             words: scan.words + chunk.words(),
-            ..scan
         })))
     }
 

@@ -9,11 +9,7 @@ use std::sync::Mutex;
 
 use outercore_storage::HugeVec;
 
-use super::{
-    Delivered, INTERVAL, Resident, Run,
-    edge_path::EdgePath,
-    io_scheduling::{self, Scan},
-};
+use super::{Delivered, INTERVAL, Resident, Run, edge_path::EdgePath};
 use crate::{
     edges::{
         grid::{EdgeBlock, Grid, combine::combine_all},
@@ -80,15 +76,12 @@ impl<P: VertexProgram> Run<'_, P> {
         resident: &Resident<P::Message>,
         inbox: &mut [P::Message],
     ) -> Result<Delivered> {
-        let (signals, session) = (self.signals(), self.session);
-        let edges = self.total(|state| state.edges);
+        let (signals, edges) = (self.signals(), self.total(|state| state.edges));
         let mut done = ("memory", None);
         for (rows, grid) in &resident.edges {
-            let predicted = rows.as_ref().zip(grid.as_ref()).map(|(rows, grid)| {
-                let scan = Scan { all_send: self.all_send(), ..grid.a_scan() };
-                let lists = (rows, self.sending.count(), edges, COMBINED);
-                io_scheduling::predict::<P::Message>(session, scan, lists)
-            });
+            let both = rows.as_ref().zip(grid.as_ref());
+            let predicted =
+                both.map(|(rows, grid)| self.costs(grid.a_scan(), rows, edges, COMBINED));
             let by_lists = self.prefers_lists(predicted, 1.0);
             done = match (rows, grid) {
                 (_, Some(grid)) if !by_lists => {

@@ -12,7 +12,7 @@ use std::{
 
 use super::{
     GridByInterval, Run, Step, Workspace,
-    cross_iteration::fciu::{Progress, combine_twice, complete},
+    cross_iteration::fciu::{Progress, combine_twice},
 };
 use crate::{
     config::ReadPolicy,
@@ -211,13 +211,7 @@ impl<P: VertexProgram> Worker<'_, '_, '_, P> {
             let at = run.pass.position(place, touched.len());
             let interval = batch.intervals.start + at;
             self.turn_to(batch, interval);
-            if let Some(partial) = &run.partial {
-                let sums = self.workspace.base..self.workspace.base + self.workspace.len;
-                let Workspace { total, both, partial: block, .. } = &mut *self.workspace;
-                let both = both.get_mut(sums.clone()).unwrap_or_default();
-                let when = (run.pass, run.hubs.now());
-                complete(when, &mut total[sums], both, (partial, interval), block)?;
-            }
+            run.complete(self.workspace)?;
             let all_send = run.finish(self.step, touched[at], self.workspace)?;
             self.progress.mark(run.pass.position(interval, run.states.len()), all_send);
         }
@@ -242,13 +236,7 @@ impl<P: VertexProgram> Worker<'_, '_, '_, P> {
                 let pairs = unsafe { step.signals.hubs.settled(first, last) };
                 let all = all_send() && (settled || run.next_sending.all(first, last));
                 let sets = (&run.sending, &run.next_sending, all);
-                combine_twice(
-                    &*run.program,
-                    &block,
-                    (pairs, run.hubs.now()),
-                    &mut workspace.both[base..],
-                    sets,
-                )
+                combine_twice(&*run.program, &block, pairs, &mut workspace.both[base..], sets)
             } else if window.start <= first && last < window.end && all_send() {
                 combine_of_all(run, step, &block, sums)
             } else {

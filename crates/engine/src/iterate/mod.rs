@@ -35,7 +35,7 @@ use std::{
 };
 
 use outercore_graph::Graph;
-use outercore_storage::{HugePages, HugeVec, Pod};
+use outercore_storage::{HugePages, HugeVec};
 
 use self::{
     by_lists::{OnDemand, Role},
@@ -137,10 +137,6 @@ impl Division {
         let starts = (0..vertices).step_by(INTERVAL as usize);
         let bounds = starts.chain([vertices]).collect();
         Self { bounds, windows: vec![0..vertices], hubs: 0, near: u64::MAX }
-    }
-
-    fn array<T: Pod + Copy>(&mut self, scratch: &Scratch) -> Result<VertexArray<T>> {
-        VertexArray::create(scratch, Arc::clone(&self.bounds), &mut self.near)
     }
 
     /// Degrees are in memory all together or not at all.
@@ -285,19 +281,19 @@ impl<'r, P: VertexProgram> Run<'r, P> {
         division: &mut Division,
     ) -> Result<Self> {
         let (scratch, huge) = (Scratch::of(session), session.config.huge_pages);
-        let (vertices, hubs) = (session.graph.connected(), division.hubs);
-        let windows = std::mem::take(&mut division.windows);
-        let bounds = Arc::clone(&division.bounds);
+        let (hubs, windows) = (division.hubs, std::mem::take(&mut division.windows));
+        let (bounds, near) = (Arc::clone(&division.bounds), &mut division.near);
         let signals = windows.iter().map(|window| window.end - window.start).max().unwrap_or(0);
         let resident = edges.resident().is_some();
         // What moves most bytes for each of its own stays in memory first: what is written and
         // read again in an iteration, then what is read.
-        let partial =
-            (hubs > 0 || windows.len() > 1).then(|| division.array(&scratch)).transpose()?;
+        let partial = (hubs > 0 || windows.len() > 1)
+            .then(|| VertexArray::create(&scratch, Arc::clone(&bounds), near))
+            .transpose()?;
         let values = match left {
             Some(left) => left,
             None if resident => VertexArray::in_memory(Arc::clone(&bounds), huge)?,
-            None => division.array(&scratch)?,
+            None => VertexArray::create(&scratch, Arc::clone(&bounds), near)?,
         };
         let workspace =
             |worker| Workspace::new(worker, values.widest(), hubs > 0, huge).map(Mutex::new);
@@ -321,8 +317,8 @@ impl<'r, P: VertexProgram> Run<'r, P> {
             hubs: HubSignals::new(hubs, huge)?,
             signals: Mutex::new(HugeVec::zeroed((signals - hubs) as usize, huge)?),
             tail: tail.transpose()?,
-            sending: Frontier::new(vertices, huge)?,
-            next_sending: Frontier::new(vertices, huge)?,
+            sending: Frontier::new(session.graph.connected(), huge)?,
+            next_sending: Frontier::new(session.graph.connected(), huge)?,
             pass: Pass::PLAIN,
             most: None,
         })
@@ -397,8 +393,14 @@ impl<'r, P: VertexProgram> Run<'r, P> {
     }
 
     /// Items of these vertices, a part for each of their intervals.
-    fn parts<'v, T>(&self, items: &'v mut [T], vertices: &Range<u64>) -> Parts<'v, T> {
-        Parts::cut(items, self.values.within(vertices), |interval| self.values.items(interval))
+    fn parts<'v, T>(&self, mut items: &'v mut [T], vertices: &Range<u64>) -> Parts<'v, T> {
+        let intervals = self.values.within(vertices);
+        let first = intervals.start;
+        let take = |interval| {
+            let part = items.split_off_mut(..self.values.items(interval));
+            Mutex::new(part.expect("long enough"))
+        };
+        Parts { first, parts: intervals.map(take).collect() }
     }
 
     /// The vertices beyond the hubs.

@@ -1,10 +1,7 @@
 //! Signals of a run by interval: this iteration's in memory, for all vertices or for a window of
 //! them at a time; the next one's beside them for the hubs, and on scratch for the rest.
 
-use std::{
-    ops::Range,
-    sync::{Mutex, MutexGuard},
-};
+use std::sync::{Mutex, MutexGuard};
 
 use outercore_storage::Pod;
 
@@ -14,8 +11,8 @@ use crate::edges::grid::combine::Lookup;
 /// A slice cut into parts, each to be borrowed by the one worker that has that part.
 pub(crate) struct Parts<'v, T> {
     /// The number of the first part.
-    first: usize,
-    parts: Vec<Mutex<&'v mut [T]>>,
+    pub first: usize,
+    pub parts: Vec<Mutex<&'v mut [T]>>,
 }
 
 impl<T> Default for Parts<'_, T> {
@@ -25,17 +22,6 @@ impl<T> Default for Parts<'_, T> {
 }
 
 impl<'v, T> Parts<'v, T> {
-    /// Parts with these numbers, of as many items each as `len` says.
-    pub(crate) fn cut(
-        mut items: &'v mut [T],
-        numbers: Range<usize>,
-        len: impl Fn(usize) -> usize,
-    ) -> Self {
-        let first = numbers.start;
-        let take = |number| Mutex::new(items.split_off_mut(..len(number)).expect("long enough"));
-        Self { first, parts: numbers.map(take).collect() }
-    }
-
     /// A part, if there is one of this number.
     pub(crate) fn get(&self, number: usize) -> Option<MutexGuard<'_, &'v mut [T]>> {
         let part = self.parts.get(number.checked_sub(self.first)?)?;
