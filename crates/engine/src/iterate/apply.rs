@@ -23,22 +23,12 @@ impl<P: VertexProgram> Run<'_, P> {
     /// signals.
     pub(crate) fn begin(&mut self, wake: Option<Wake<P>>, degrees: &str) -> Result<()> {
         let (program, start) = (&*self.program, self.program.start());
-        let starts = |vertex: u64, value: &mut P::Value| match (wake, &start) {
-            (Some(wake), _) => wake(program, vertex, value),
-            (None, Start::All) => true,
-            (None, Start::Vertices(vertices)) => vertices.contains(&vertex),
-        };
         let section = self.degrees.as_ref().map(|_| self.session.section(degrees));
         self.each_in_place(|step, workspace| {
             let (first, len) = (workspace.first, workspace.len);
             if let (Some(section), Some(degrees)) = (&section, &self.degrees) {
-                load_here(
-                    self.session,
-                    workspace.worker,
-                    section,
-                    first,
-                    workspace.degrees.items(len),
-                )?;
+                let into = workspace.degrees.items(len);
+                load_here(self.session, workspace.worker, section, first, into)?;
                 degrees.store(workspace.interval, &mut workspace.degrees)?;
             } else {
                 self.load_degrees(workspace)?;
@@ -56,7 +46,11 @@ impl<P: VertexProgram> Run<'_, P> {
                 if self.all_at_once() {
                     return self.send_all(vertices, state);
                 }
-                self.apply_some(vertices, state, |vertex, value, _, _| starts(vertex, value))
+                self.apply_some(vertices, state, |vertex, value, _, _| match (wake, &start) {
+                    (Some(wake), _) => wake(program, vertex, value),
+                    (None, Start::All) => true,
+                    (None, Start::Vertices(vertices)) => vertices.contains(&vertex),
+                })
             })
         })?;
         self.turn();

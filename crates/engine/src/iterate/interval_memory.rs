@@ -253,7 +253,7 @@ fn windows(bounds: &[u64], most: u64) -> Vec<Range<u64>> {
     let mut cuts = cut(bounds, most);
     cuts.dedup();
     if cuts.len() == 1 {
-        return vec![0..0];
+        cuts.push(0);
     }
     cuts.windows(2).map(|pair| pair[0]..pair[1]).collect()
 }

@@ -26,7 +26,7 @@ mod precompute;
 mod signals;
 
 use std::{
-    iter::Sum,
+    iter::{Sum, once},
     ops::Range,
     sync::{
         Arc, Mutex, MutexGuard,
@@ -136,7 +136,7 @@ impl Division {
     fn whole(vertices: u64) -> Self {
         let starts = (0..vertices).step_by(INTERVAL as usize);
         let bounds = starts.chain([vertices]).collect();
-        Self { bounds, windows: vec![0..vertices], hubs: 0, near: u64::MAX }
+        Self { bounds, windows: once(0..vertices).collect(), hubs: 0, near: u64::MAX }
     }
 
     /// Degrees are in memory all together or not at all.
