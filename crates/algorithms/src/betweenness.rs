@@ -209,16 +209,14 @@ fn batches<const L: usize, const MARKS: usize>(planner: &mut Planner) -> Result<
         loop {
             let (batch, rest) = left.split_at(L.min(left.len()));
             let mut program = forwards(batch);
-            let mut ended = match values {
-                None => ahead.run(session, &mut program)?,
-                Some(values) => ahead.go_on(session, &mut program, values, Sweep::begin)?,
-            };
+            let from = values.map(|values| (values, Sweep::begin as _));
+            let mut ended = ahead.go_on(session, &mut program, from)?;
             iterations += ended.iterations;
             // The last iteration reached nothing.
             let deepest = ended.iterations as u32;
             if deepest > 2 {
                 let mut program = backwards(deepest);
-                ended = back.go_on(session, &mut program, ended.values, Sweep::begin)?;
+                ended = back.go_on(session, &mut program, Some((ended.values, Sweep::begin)))?;
                 iterations += ended.iterations;
             }
             if rest.is_empty() {

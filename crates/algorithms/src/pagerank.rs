@@ -117,10 +117,10 @@ impl Algorithm for PageRank {
         };
         let mut planner = Planner::new(self.name(), job);
         let scans = tolerance.is_none().then_some(most);
-        let iterations = Iterations::declare(&mut planner, &program, scans)?;
+        let mut iterations = Iterations::declare(&mut planner, &program, scans)?;
         // A rank comes from messages alone; the last two are compared, once.
         let compared = if program.tolerance == 0.0 { most.saturating_sub(1) } else { 0 };
-        let iterations = iterations.at_most(most).discards_values_before(compared);
+        (iterations.most, iterations.discards_values_before) = (Some(most), compared);
         Ok(planner.decide()?.prepared(move |session| {
             let ended = iterations.run(session, &mut program)?;
             let isolated = program.isolated_rank;

@@ -93,7 +93,7 @@ impl Frontier {
     }
 
     /// The words with `first..=last`, and their bits in these.
-    fn masks(&self, first: u64, last: u64) -> impl Iterator<Item = (u64, u64)> {
+    pub(crate) fn masks(&self, first: u64, last: u64) -> impl Iterator<Item = (u64, u64)> {
         let last = last.min(self.len - 1);
         let (low, high) = (first / 64, last / 64);
         let (from, to) = (u64::MAX << (first % 64), u64::MAX >> (63 - last % 64));

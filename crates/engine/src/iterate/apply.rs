@@ -1,15 +1,12 @@
 //! What happens to the vertices of an interval: first values, messages that reach them, signals
 //! that they make.
 
-use super::{
-    run::{Edges, IntervalState, Run, Step},
-    workspace::Workspace,
-};
+use super::{IntervalState, Run, Step, Workspace};
 use crate::{
     edges::table::load_here,
     error::Result,
     monoid::Monoid,
-    program::{Activity, Context, Start, VertexProgram, Wake},
+    program::{Activity, Start, VertexProgram, Wake},
 };
 
 /// Up to 64 vertices of an interval.
@@ -25,64 +22,56 @@ impl<P: VertexProgram> Run<'_, P> {
     /// First values, unless there is a `wake` for those that another program has left; first
     /// signals.
     pub(crate) fn begin(&mut self, wake: Option<Wake<P>>, degrees: &str) -> Result<()> {
-        let (program, start, context) = (&*self.program, self.program.start(), Context::default());
-        let starts = |vertex: u64, value: &mut P::Value| match (wake, &start) {
-            (Some(wake), _) => wake(program, vertex, value),
-            (None, Start::All) => true,
-            (None, Start::Vertices(vertices)) => vertices.contains(&vertex),
-        };
+        let (program, start) = (&*self.program, self.program.start());
         let section = self.degrees.as_ref().map(|_| self.session.section(degrees));
-        let mut signals = self.signals.lock().expect("no holder panics");
-        let step = self.step_in_place(&context, &mut signals);
-        self.each_interval(|worker, interval, workspace| {
-            let (first, len) = (self.vertices(interval).start, self.len(interval));
+        self.each_in_place(|step, workspace| {
+            let (first, len) = (workspace.first, workspace.len);
             if let (Some(section), Some(degrees)) = (&section, &self.degrees) {
-                load_here(self.session, worker, section, first, workspace.degrees.items(len))?;
-                degrees.store(interval, &mut workspace.degrees)?;
+                let into = workspace.degrees.items(len);
+                load_here(self.session, workspace.worker, section, first, into)?;
+                degrees.store(workspace.interval, &mut workspace.degrees)?;
             } else {
-                self.load_degrees(interval, workspace)?;
+                self.load_degrees(workspace)?;
             }
-            let (degrees, values) = (workspace.degrees.items(len), workspace.values.items(len));
             if wake.is_none() {
-                for ((value, degree), vertex) in values.iter_mut().zip(degrees).zip(first..) {
+                let values = workspace.values.items(len).iter_mut();
+                for ((value, degree), vertex) in
+                    values.zip(workspace.degrees.items(len)).zip(first..)
+                {
                     *value = program.init(vertex, *degree);
                 }
             }
             let access = (wake.is_some(), !self.discards(0));
-            self.change(&step, interval, access, workspace, |vertices, state| {
+            self.change(step, access, workspace, |vertices, state| {
                 if self.all_at_once() {
                     return self.send_all(vertices, state);
                 }
-                self.apply_some(vertices, state, |vertex, value, _, _| starts(vertex, value))
+                self.apply_some(vertices, state, |vertex, value, _, _| match (wake, &start) {
+                    (Some(wake), _) => wake(program, vertex, value),
+                    (None, Start::All) => true,
+                    (None, Start::Vertices(vertices)) => vertices.contains(&vertex),
+                })
             })
-            .map(drop)
         })?;
-        drop(step);
-        drop(signals);
         self.turn();
         Ok(())
     }
 
     /// Vertices that have the key of a new phase apply, without a message.
-    pub(crate) fn begin_phase(&mut self, context: &Context) -> Result<()> {
-        let mut signals = self.signals.lock().expect("no holder panics");
-        let step = self.step_in_place(context, &mut signals);
-        self.each_interval(|_, interval, workspace| {
-            if self.state(interval).key > context.phase {
-                self.leave(interval);
-                return Ok(());
+    pub(crate) fn begin_phase(&mut self) -> Result<()> {
+        let (program, context) = (&*self.program, &self.context);
+        self.each_in_place(|step, workspace| {
+            if self.state(workspace.interval).key > context.phase {
+                return Ok(self.leave(workspace));
             }
-            self.load_degrees(interval, workspace)?;
-            self.change(&step, interval, (true, true), workspace, |vertices, state| {
+            self.load_degrees(workspace)?;
+            self.change(step, (true, true), workspace, |vertices, state| {
                 self.apply_some(vertices, state, |vertex, value, _, _| {
-                    self.program.phase_key(value) == context.phase
-                        && self.program.apply(context, vertex, value, P::Message::IDENTITY)
+                    program.phase_key(value) == context.phase
+                        && program.apply(context, vertex, value, P::Message::IDENTITY)
                 })
             })
-            .map(drop)
         })?;
-        drop(step);
-        drop(signals);
         self.turn();
         Ok(())
     }
@@ -92,50 +81,54 @@ impl<P: VertexProgram> Run<'_, P> {
     pub(crate) fn apply(
         &self,
         step: &Step<P>,
-        interval: usize,
         touched: bool,
         workspace: &mut Workspace<P>,
     ) -> Result<bool> {
         let none = |total: &[P::Message]| total.iter().all(|item| *item == P::Message::IDENTITY);
-        let len = self.len(interval);
-        if P::ACTIVITY == Activity::Frontier && (!touched || none(workspace.columns(len).0)) {
-            return Ok(self.leave(interval));
+        if P::ACTIVITY == Activity::Frontier && (!touched || none(workspace.total())) {
+            return Ok(self.leave(workspace));
         }
-        self.load_degrees(interval, workspace)?;
+        self.load_degrees(workspace)?;
         if self.precompute.is_some() {
             // Those of vertices that are known to send already.
-            let signals = workspace.signals.items(len);
-            match step.places.get(interval) {
+            let signals = workspace.signals.items(workspace.len);
+            match step.places.get(workspace.interval) {
                 Some(place) => signals.copy_from_slice(&place),
                 None => {
-                    let first = self.vertices(interval).start;
-                    signals.copy_from_slice(&step.signals.others(first)[..len]);
+                    let others = step.signals.others(workspace.first);
+                    signals.copy_from_slice(&others[..signals.len()]);
                 }
             }
         }
-        let (program, context, done) = (&*self.program, step.context, step.context.iteration);
-        let discards = self.discards(done);
-        let access = (!discards, !self.discards(done + 1));
-        self.change(step, interval, access, workspace, |vertices, state| {
+        let (program, context) = (&*self.program, self.context);
+        let discards = self.discards(context.iteration);
+        let access = (!discards, !self.discards(context.iteration + 1));
+        self.change(step, access, workspace, |vertices, state| {
             if self.all_at_once() {
-                return self.apply_all(context, vertices, state);
+                return self.apply_all(vertices, state);
             }
             self.apply_some(vertices, state, |vertex, value, message, residual| {
                 if P::ACTIVITY == Activity::Frontier && message == P::Message::IDENTITY {
                     return false;
                 }
                 let old = *value;
-                let active = program.apply(context, vertex, value, message);
+                let active = program.apply(&context, vertex, value, message);
                 *residual += if discards { 0.0 } else { program.residual(&old, value) };
                 active
             })
         })
     }
 
+    /// Whether values are not looked at after so many iterations: neither by the next one nor as a
+    /// result.
+    fn discards(&self, iterations: u64) -> bool {
+        iterations < self.discards_before
+    }
+
     /// An interval without messages: only vertices that are known to send already do so. Returns
     /// whether these are all.
-    fn leave(&self, interval: usize) -> bool {
-        let range = self.vertices(interval);
+    fn leave(&self, workspace: &Workspace<P>) -> bool {
+        let range = workspace.vertices();
         let active = if self.precompute.is_some() {
             self.next_sending.replace(range, |vertex| self.next_sending.contains(vertex))
         } else {
@@ -144,9 +137,9 @@ impl<P: VertexProgram> Run<'_, P> {
         // Their degrees are not at hand: as many edges as others have.
         let graph = self.session.graph;
         let edges = active * (graph.manifest().arcs / graph.connected().max(1));
-        let mut state = self.state(interval);
+        let mut state = self.state(workspace.interval);
         *state = IntervalState { residual: 0.0, active, edges, tail: false, ..*state };
-        active == self.len(interval) as u64
+        active == workspace.len as u64
     }
 
     /// `change` makes new values and signals of an interval, up to 64 vertices at a time, and
@@ -156,14 +149,15 @@ impl<P: VertexProgram> Run<'_, P> {
     fn change(
         &self,
         step: &Step<P>,
-        interval: usize,
         (loads, stores): (bool, bool),
         workspace: &mut Workspace<P>,
         mut change: impl FnMut(Vertices<P>, IntervalState) -> (u64, IntervalState),
     ) -> Result<bool> {
-        let (range, len) = (self.vertices(interval), self.len(interval));
+        let (interval, range, len) = (workspace.interval, workspace.vertices(), workspace.len);
         let mut made = IntervalState { key: u64::MAX, ..IntervalState::default() };
-        let (messages, degrees, block, signals) = workspace.columns(len);
+        let Workspace { total, base, values: block, degrees, signals, .. } = &mut *workspace;
+        let (messages, degrees) = (&total[*base..][..len], &*degrees.items(len));
+        let signals = signals.items(len);
         let mut reach = |values: &mut [P::Value]| {
             self.next_sending.replace_words(range.clone(), |part| {
                 let at = (part.start - range.start) as usize..(part.end - range.start) as usize;
@@ -179,18 +173,18 @@ impl<P: VertexProgram> Run<'_, P> {
                 bits
             })
         };
-        let sent = match (loads, stores) {
-            (_, false) => reach(block.items(len)),
-            (false, true) => {
+        let sent = if loads && stores {
+            self.values.update(interval, block, reach)?
+        } else {
+            let sent = reach(block.items(len));
+            if stores {
                 // Memory that is read before it is first written is mapped twice, and every other
                 // processor interrupted for it.
-                let sent = reach(block.items(len));
                 self.values.store(interval, block)?;
-                sent
             }
-            (true, true) => self.values.update(interval, block, reach)?,
+            sent
         };
-        made.tail = sent > 0 && self.keep(step, interval, workspace)?;
+        made.tail = sent > 0 && self.keep(step, workspace)?;
         let mut state = self.state(interval);
         *state = IntervalState { summed: state.summed, ..made };
         Ok(sent == len as u64)
@@ -198,28 +192,27 @@ impl<P: VertexProgram> Run<'_, P> {
 
     /// Signals that an interval has made, for the next iteration, go where they belong; returns
     /// whether that is scratch.
-    fn keep(&self, step: &Step<P>, interval: usize, workspace: &mut Workspace<P>) -> Result<bool> {
-        let (range, signals) = (self.vertices(interval), &mut workspace.signals);
-        if let Some(mut place) = step.places.get(interval) {
-            place.copy_from_slice(signals.items(self.len(interval)));
-        } else if range.end <= self.hubs.len() {
+    fn keep(&self, step: &Step<P>, workspace: &mut Workspace<P>) -> Result<bool> {
+        let signals = workspace.signals.items(workspace.len);
+        if let Some(mut place) = step.places.get(workspace.interval) {
+            place.copy_from_slice(signals);
+        } else if workspace.first < self.hubs.len() {
             // SAFETY: this worker has the interval, and marks it as settled only later.
-            unsafe { self.hubs.publish(range.start, signals.items(self.len(interval))) };
+            unsafe { self.hubs.publish(workspace.first, signals) };
         } else if let Some(tail) = &self.tail {
-            tail.store(interval, signals)?;
+            tail.store(workspace.interval, &mut workspace.signals)?;
             return Ok(true);
         }
         Ok(false)
     }
 
-    fn load_degrees(&self, interval: usize, workspace: &mut Workspace<P>) -> Result<()> {
+    fn load_degrees(&self, workspace: &mut Workspace<P>) -> Result<()> {
         if let Some(degrees) = &self.degrees {
-            return degrees.load(interval, &mut workspace.degrees);
+            return degrees.load(workspace.interval, &mut workspace.degrees);
         }
-        let Edges::Resident(edges) = &self.edges else { unreachable!("others have degrees") };
-        let range = self.bounds[interval] as usize..self.bounds[interval + 1] as usize;
-        let degrees = &edges.degrees().expect("the lists have them")[range];
-        workspace.degrees.items(degrees.len()).copy_from_slice(degrees);
+        let degrees = self.edges.degrees().expect("the lists have them");
+        let (first, len) = (workspace.first as usize, workspace.len);
+        workspace.degrees.items(len).copy_from_slice(&degrees[first..][..len]);
         Ok(())
     }
 
@@ -228,7 +221,7 @@ impl<P: VertexProgram> Run<'_, P> {
     fn all_at_once(&self) -> bool {
         P::ACTIVITY == Activity::AllSend
             && self.precompute.is_none()
-            && !matches!(self.edges, Edges::Resident(_))
+            && self.edges.resident().is_none()
     }
 
     /// Up to 64 vertices, of which `applies` says whether they are active: it gets a vertex, its
@@ -268,26 +261,22 @@ impl<P: VertexProgram> Run<'_, P> {
     /// The same where all are active and send: a loop for each step, so that the compiler takes
     /// several vertices at a time.
     #[inline(never)]
-    fn apply_all(
-        &self,
-        context: &Context,
-        vertices: Vertices<P>,
-        mut state: IntervalState,
-    ) -> (u64, IntervalState) {
-        let program = &*self.program;
-        let Vertices { first, messages, degrees, values, signals } = vertices;
+    fn apply_all(&self, vertices: Vertices<P>, mut state: IntervalState) -> (u64, IntervalState) {
+        // By value: what is stored to the values cannot change it.
+        let (program, context) = (&*self.program, self.context);
+        let reached = vertices.values.iter_mut().zip(vertices.messages).zip(vertices.first..);
         if self.discards(context.iteration) {
-            for ((value, message), vertex) in values.iter_mut().zip(messages).zip(first..) {
-                program.apply(context, vertex, value, *message);
+            for ((value, message), vertex) in reached {
+                program.apply(&context, vertex, value, *message);
             }
         } else {
-            for ((value, message), vertex) in values.iter_mut().zip(messages).zip(first..) {
+            for ((value, message), vertex) in reached {
                 let old = *value;
-                program.apply(context, vertex, value, *message);
+                program.apply(&context, vertex, value, *message);
                 state.residual += program.residual(&old, value);
             }
         }
-        self.send_all(Vertices { first, messages, degrees, values, signals }, state)
+        self.send_all(vertices, state)
     }
 
     /// All of them send.

@@ -1,142 +1,105 @@
-//! [`Resident`]: the edges of iterations with everything in memory. Each iteration reads all edges
-//! from the grid, by segment of sources, or the lists of active vertices, whichever is predicted to
-//! cost less.
+//! Iterations with everything in memory. Each of them reads all edges from the grid, by segment of
+//! sources, or the lists of active vertices, whichever is predicted to cost less.
 //!
 //! Memory for each vertex: a message, beside what every run has. A full scan combines messages into
 //! an interval that one worker owns; on demand, messages are gathered by range and combined under
 //! the range's lock, in the order of the rows where the monoid is not exact.
 
-use std::sync::{Mutex, MutexGuard};
+use std::sync::Mutex;
 
 use outercore_storage::HugeVec;
 
-use super::{
-    edge_path::EdgePath,
-    io_scheduling::{self, Scan},
-    signals::Parts,
-};
+use super::{Delivered, INTERVAL, Resident, Run, edge_path::EdgePath};
 use crate::{
-    config::ReadPolicy,
     edges::{
-        grid::{Grid, combine::combine_all},
+        grid::{EdgeBlock, Grid, combine::combine_all},
         io_iterator::IoIterator,
         rows::Rows,
     },
     error::Result,
     exchange::InMemory,
-    frontier::Frontier,
     monoid::Monoid,
     program::VertexProgram,
-    report::Costs,
     session::Session,
 };
-
-/// Vertices of an interval: a fixed size, so that sums are grouped alike whatever the graph's
-/// partition is.
-pub(crate) const INTERVAL: u64 = 1 << 14;
 
 /// Seconds of a processor for each edge of a list whose message is gathered and combined under a
 /// range's lock: about four times what an interval's owner pays.
 const COMBINED: f64 = 16e-9;
 
-/// The edges of a run, and the messages of an iteration.
-pub(crate) struct Resident<M: Monoid> {
-    /// By direction.
-    edges: Vec<(Option<Rows>, Option<Grid>)>,
-    inbox: Mutex<HugeVec<M>>,
-}
-
 impl<M: Monoid> Resident<M> {
     /// Opens the edges, and makes room for messages.
     pub(crate) fn open(session: &Session, paths: &[EdgePath]) -> Result<Self> {
-        let cache = session.decision().room / paths.iter().map(EdgePath::ways).sum::<u64>();
+        let ways = |path: &EdgePath| u64::from(path.grid) + u64::from(path.lists.is_some());
+        let cache = session.decision().room / paths.iter().map(ways).sum::<u64>();
         let open = |path: &EdgePath| {
-            let rows = path
-                .lists
-                .map(|_| Rows::load(session, session.sections(&path.list_sections()), cache));
+            let lists = path.lists.map(|_| session.sections(&path.list_sections()));
+            let rows = lists.map(|lists| Rows::load(session, lists, cache)).transpose()?;
             let grid = path.grid.then(|| Grid::open(session, session.section("grid.words"), cache));
-            Ok((rows.transpose()?, grid.transpose()?))
+            Ok((rows, grid.transpose()?))
         };
         let edges = paths.iter().map(open).collect::<Result<_>>()?;
-        let len = session.graph.connected();
-        let mut inbox = HugeVec::zeroed(len as usize, session.config.huge_pages)?;
+        let len = session.graph.connected() as usize;
+        let mut inbox = HugeVec::zeroed(len, session.config.huge_pages)?;
         // In parallel: most of the time goes into the memory's first touch.
-        let intervals = 0..len.div_ceil(INTERVAL) as usize;
-        let parts = Parts::cut(&mut inbox, intervals, |at| {
-            INTERVAL.min(len - at as u64 * INTERVAL) as usize
-        });
-        session.workers.over(
-            len,
-            INTERVAL,
-            |_| (),
-            |(), range| {
-                parts.get((range.start / INTERVAL) as usize).expect("its part").fill(M::IDENTITY);
-            },
-        );
+        let parts: Vec<_> = inbox.chunks_mut(INTERVAL as usize).map(Mutex::new).collect();
+        let fill = |(): &mut (), part: std::ops::Range<u64>| {
+            parts[part.start as usize].lock().expect("its part").fill(M::IDENTITY);
+        };
+        session.workers.over(parts.len() as u64, 1, |_| (), fill);
         Ok(Self { edges, inbox: Mutex::new(inbox) })
     }
+}
 
-    /// Degrees along the first direction, where its lists have them.
-    pub(crate) fn degrees(&self) -> Option<&[u32]> {
-        self.edges[0].0.as_ref()?.degrees.as_slice()
+impl<P: VertexProgram> Run<'_, P> {
+    /// One iteration.
+    pub(crate) fn by_segment(&self, resident: &Resident<P::Message>) -> Result<Delivered> {
+        let mut inbox = resident.inbox.lock().expect("no holder panics");
+        let done = self.deliver(resident, &mut inbox)?;
+        let parts = self.parts(&mut inbox, &(0..self.sending.len()));
+        self.each_in_place(|step, workspace| {
+            let mut messages = parts.get(workspace.interval).expect("one for each interval");
+            let touched = messages.iter().any(|message| *message != P::Message::IDENTITY);
+            let total = workspace.total();
+            total.fill(P::Message::IDENTITY);
+            if touched {
+                total.swap_with_slice(&mut messages);
+            }
+            self.apply(step, touched, workspace)
+        })?;
+        Ok(done)
     }
 
-    /// The messages of an iteration.
-    pub(crate) fn inbox(&self) -> MutexGuard<'_, HugeVec<M>> {
-        self.inbox.lock().expect("no holder panics")
-    }
-
-    /// Carries signals of vertices that send along all edges; these have about `edges` edges.
-    /// Returns how edges were read, and what was predicted where there was a choice.
-    pub(crate) fn deliver<P: VertexProgram<Message = M>>(
+    /// Carries the signals of vertices that send along all edges.
+    fn deliver(
         &self,
-        program: &P,
-        session: &Session,
-        (signals, sending): (&[P::Signal], &Frontier),
-        edges: u64,
-    ) -> Result<(&'static str, Option<Costs>)> {
-        let (mut done, mut inbox) = (("memory", None), self.inbox());
-        for way in &self.edges {
-            let predicted = match way {
-                (Some(rows), Some(grid)) => {
-                    let count = sending.count();
-                    let scan = Scan { all_send: count == sending.len(), ..grid.a_scan };
-                    let lists = (rows, count, edges, COMBINED);
-                    Some(io_scheduling::predict::<M>(session, scan, lists))
-                }
-                _ => None,
-            };
-            let full = predicted.is_none_or(|costs| costs.full_seconds <= costs.on_demand_seconds)
-                || session.config.read == ReadPolicy::Full;
-            done = match way {
-                (_, Some(grid)) if full => {
-                    scan(program, session, grid, (signals, sending), &mut inbox)?;
+        resident: &Resident<P::Message>,
+        inbox: &mut [P::Message],
+    ) -> Result<Delivered> {
+        let (signals, edges) = (self.signals(), self.total(|state| state.edges));
+        let mut done = ("memory", None);
+        for (rows, grid) in &resident.edges {
+            let both = rows.as_ref().zip(grid.as_ref());
+            let predicted = both.map(|(rows, grid)| self.costs(grid.a_scan, rows, edges, COMBINED));
+            let by_lists = self.prefers_lists(predicted, 1.0);
+            done = match (rows, grid) {
+                (_, Some(grid)) if !by_lists => {
+                    self.scan(grid, &signals, inbox)?;
                     ("full", predicted)
                 }
                 (rows, _) => {
                     let rows = rows.as_ref().expect("a direction has a grid or rows");
-                    on_demand(program, session, rows, (signals, sending, edges), &mut inbox)?;
+                    self.on_demand(rows, &signals, edges, inbox)?;
                     ("on-demand", predicted)
                 }
             };
         }
         Ok(done)
     }
-}
 
-fn scan<P: VertexProgram>(
-    program: &P,
-    session: &Session,
-    grid: &Grid,
-    (signals, sending): (&[P::Signal], &Frontier),
-    inbox: &mut [P::Message],
-) -> Result<()> {
-    let all_send = sending.count() == sending.len();
-    grid.scan(
-        session,
-        inbox,
-        |_| (),
-        |(), inbox, block| {
+    fn scan(&self, grid: &Grid, signals: &[P::Signal], inbox: &mut [P::Message]) -> Result<()> {
+        let (program, sending, all_send) = (&*self.program, &self.sending, self.all_send());
+        let visit = |(): &mut (), inbox: &mut [P::Message], block: &EdgeBlock| {
             let base = block.segment as usize;
             if all_send {
                 combine_all(program, block, &signals[base + block.first()..], inbox);
@@ -147,37 +110,38 @@ fn scan<P: VertexProgram>(
                     }
                 });
             }
-        },
-    )
-    .map(drop)
-}
+        };
+        grid.scan(self.session, inbox, |_| (), visit).map(drop)
+    }
 
-fn on_demand<P: VertexProgram>(
-    program: &P,
-    session: &Session,
-    rows: &Rows,
-    (signals, sending, edges): (&[P::Signal], &Frontier, u64),
-    inbox: &mut [P::Message],
-) -> Result<()> {
-    let (kind, weighted) = (session.graph.weights(), rows.weight_width > 0);
-    let exchange = InMemory::new(inbox);
-    let stream = IoIterator::new(session, rows).ordered(!P::Message::EXACT);
-    let senders = stream.for_each(
-        edges,
-        |group| sending.word(group),
-        |_| exchange.sender(),
-        |sender, vertex, list| {
-            let signal = signals[vertex as usize];
-            if weighted {
-                list.weighted().for_each(|(target, weight)| {
-                    let message = program.carry(signal, kind.value(weight));
-                    exchange.send(sender, target, message);
-                });
-            } else {
-                list.neighbors()
-                    .for_each(|target| exchange.send(sender, target, program.carry(signal, 1.0)));
-            }
-        },
-    )?;
-    exchange.collect(senders)
+    fn on_demand(
+        &self,
+        rows: &Rows,
+        signals: &[P::Signal],
+        edges: u64,
+        inbox: &mut [P::Message],
+    ) -> Result<()> {
+        let (program, kind) = (&*self.program, self.session.graph.weights());
+        let (weighted, exchange) = (rows.weight_width > 0, InMemory::new(inbox));
+        let stream = IoIterator::new(self.session, rows).ordered(!P::Message::EXACT);
+        let senders = stream.for_each(
+            edges,
+            |group| self.sending.word(group),
+            |_| exchange.sender(),
+            |sender, vertex, list| {
+                let signal = signals[vertex as usize];
+                if weighted {
+                    list.weighted().for_each(|(target, weight)| {
+                        let message = program.carry(signal, kind.value(weight));
+                        exchange.send(sender, target, message);
+                    });
+                } else {
+                    list.neighbors().for_each(|target| {
+                        exchange.send(sender, target, program.carry(signal, 1.0));
+                    });
+                }
+            },
+        )?;
+        exchange.collect(senders)
+    }
 }

@@ -30,7 +30,8 @@ impl EdgePath {
         config: &RunConfig,
     ) -> Result<Vec<Self>> {
         let weights = weights::<P>(graph);
-        let dense = is_dense(program) || config.read == ReadPolicy::Full;
+        // Whether all vertices apply in every iteration, from the first one on.
+        let dense = P::ACTIVITY != Activity::Frontier && matches!(program.start(), Start::All);
         let mut paths: Vec<Self> = Vec::new();
         for &direction in P::DIRECTIONS {
             let rows = graph.rows(direction).ok_or_else(|| {
@@ -44,7 +45,7 @@ impl EdgePath {
                 && config.read != ReadPolicy::OnDemand
                 && graph.has_whole_grid();
             if paths.iter().all(|path| path.degrees != rows) {
-                let lists = (!grid || !dense).then_some(rows);
+                let lists = (!grid || !dense && config.read != ReadPolicy::Full).then_some(rows);
                 paths.push(Self { grid, lists, degrees: rows, weights });
             }
         }
@@ -60,8 +61,7 @@ impl EdgePath {
             return Some(Self { grid: true, lists: None, degrees: Direction::Out, weights });
         }
         let &[direction] = P::DIRECTIONS else { return None };
-        let against = if direction == Direction::Out { Direction::In } else { Direction::Out };
-        let (lists, degrees) = (Some(graph.rows(against)?), graph.rows(direction)?);
+        let (lists, degrees) = (Some(graph.rows(direction.reversed())?), graph.rows(direction)?);
         Some(Self { grid: false, lists, degrees, weights })
     }
 
@@ -75,27 +75,20 @@ impl EdgePath {
         self.lists.map_or(Vec::new(), |lists| Rows::sections(lists.name(), self.weights))
     }
 
+    /// The section of the grid.
+    fn words(&self) -> Option<String> {
+        self.grid.then(|| "grid.words".to_owned())
+    }
+
     /// The sections that have edges.
     pub(crate) fn edges(&self) -> impl Iterator<Item = String> {
-        let lists = self.list_sections().into_iter().skip(2);
-        self.grid.then(|| "grid.words".to_owned()).into_iter().chain(lists)
+        self.words().into_iter().chain(self.list_sections().into_iter().skip(2))
     }
 
     /// All sections.
     pub(crate) fn sections(&self) -> impl Iterator<Item = String> {
-        let grid = self.grid.then(|| "grid.words".to_owned());
-        [self.degrees()].into_iter().chain(self.list_sections()).chain(grid)
+        [self.degrees()].into_iter().chain(self.list_sections()).chain(self.words())
     }
-
-    /// The ways that share what is left of the budget.
-    pub(crate) fn ways(&self) -> u64 {
-        u64::from(self.grid) + u64::from(self.lists.is_some())
-    }
-}
-
-/// Whether all vertices apply in every iteration, from the first one on.
-fn is_dense<P: VertexProgram>(program: &P) -> bool {
-    P::ACTIVITY != Activity::Frontier && matches!(program.start(), Start::All)
 }
 
 fn weights<P: VertexProgram>(graph: &Graph) -> bool {

@@ -1,15 +1,18 @@
 //! [`IntervalMemory`]: what a run by interval needs at least, and what it does with more. Prices
 //! stand beside what they are for: the plan asks for the former, the run opens the latter.
 
-use outercore_graph::{Graph, format::CHUNK_BYTES};
+use std::{ops::Range, sync::Arc};
+
+use outercore_graph::{
+    Graph,
+    format::{CHUNK_BYTES, GridDirectory},
+};
 use outercore_storage::PAGE;
 
 use super::{
+    Division, Edges, GridByInterval, Run, Workspace,
+    by_lists::{OnDemand, Role},
     edge_path::EdgePath,
-    on_demand::{OnDemand, Role},
-    run::{Division, Edges, GridByInterval, Run},
-    signals::Window,
-    workspace::Workspace,
 };
 use crate::{
     config::{Precompute, Preset, ReadPolicy, RunConfig},
@@ -25,18 +28,26 @@ use crate::{
     plan::{Passes, PlanItem, Planner},
     program::{Activity, VertexProgram},
     session::{OpenSection, Session},
-    state::{DegreesByInterval, VertexArray},
+    state::{DegreesByInterval, VertexArray, cut},
 };
 
 /// What was decided of a run by interval before its memory is known.
 #[derive(Clone, Debug)]
 pub(crate) struct IntervalMemory {
-    path: EdgePath,
+    pub path: EdgePath,
     /// The lists of active vertices, what they are for, and their bytes.
     lists: Option<(Role, u64)>,
     precompute: Option<Precompute>,
     /// Whether passes may serve two iterations.
     crosses: bool,
+    directory: Arc<GridDirectory>,
+    /// Bytes of the signals of all vertices.
+    signals: u64,
+    /// Bytes of the fewest signals that are in memory at a time: a sixteenth, or those of an
+    /// interval; all, where some are made early.
+    window: u64,
+    /// Bytes that passes which serve two iterations take beside the intervals at hand.
+    two: u64,
 }
 
 impl IntervalMemory {
@@ -54,24 +65,32 @@ impl IntervalMemory {
             None if P::ACTIVITY == Activity::AllSend || config.read == ReadPolicy::Full => None,
             None => Some(Role::Choice),
         };
-        let price = |role: Role| role.bytes::<P>(graph, config.threads).map(|bytes| (role, bytes));
+        let threads = config.threads;
+        let price =
+            |role: Role| role.bytes::<P::Message>(graph, threads).map(|bytes| (role, bytes));
+        let lists = role.map(price).transpose()?;
         let crosses = precompute.is_none()
             && P::ACTIVITY != Activity::Frontier
             && config.cross_iteration.in_passes()
             && path.grid
             && graph.has_whole_grid();
-        Ok(Some(Self { path, lists: role.map(price).transpose()?, precompute, crosses }))
+        let (directory, signal) = (graph.grid()?, size_of::<P::Signal>() as u64);
+        let (signals, widest) = (graph.connected() * signal, directory.widest());
+        let some = (signals / 16).max(widest as u64 * signal);
+        let window = if precompute.is_some() { signals } else { some };
+        let two = threads as u64 * Workspace::<P>::two_bytes(widest);
+        Ok(Some(Self { path, lists, precompute, crosses, directory, signals, window, two }))
     }
 
     /// Declares what the run needs.
     pub(crate) fn declare<P: VertexProgram>(&self, planner: &mut Planner) -> Result<()> {
         let Job { graph, config, .. } = planner.job();
-        let least = self.least::<P>(graph, config)?;
+        let least = self.least::<P>(graph, config.threads)?;
         // Programs whose vertices come to send no more are better off with scans, and with lists
         // whose messages are combined in memory: two thirds of the time of passes, as measured.
         let may_pass = self.crosses && P::ACTIVITY == Activity::AllSend;
         let may_pass = may_pass && config.preset != Preset::Streaming;
-        let more = may_pass.then(|| self.more::<P>(graph, config)).transpose()?;
+        let more = may_pass.then(|| self.more::<P>(graph)).transpose()?;
         planner.may_pass(more.map(|more| Passes {
             method: "passes over the grid, up and down in turn, in which half of the edges serve \
                      two iterations",
@@ -90,27 +109,23 @@ impl IntervalMemory {
             }
             _ => "passes over the grid, an interval of vertices at a time",
         });
-        let sizes = [size_of::<P::Value>(), 4, size_of::<P::Signal>(), size_of::<P::Message>()];
-        planner.scratch_in_turn(graph.connected() * sizes.iter().sum::<usize>() as u64);
+        let bytes: usize = sizes::<P>().iter().sum();
+        planner.scratch_in_turn(graph.connected() * bytes as u64);
         Ok(())
     }
 
     /// The least that must be resident.
-    fn least<P: VertexProgram>(&self, graph: &Graph, config: &RunConfig) -> Result<Vec<PlanItem>> {
-        let item = |name, bytes| PlanItem { name, bytes };
-        let directory = graph.grid()?;
-        let (vertices, intervals) = (graph.connected(), directory.intervals.len() as u64 - 1);
-        let sums = [size_of::<P::Value>(), 4, size_of::<P::Signal>(), size_of::<P::Message>()]
-            .map(|size| vertices * size as u64 / PAGE as u64 * 4 + intervals * 12);
+    fn least<P: VertexProgram>(&self, graph: &Graph, threads: usize) -> Result<Vec<PlanItem>> {
+        let (vertices, directory) = (graph.connected(), &self.directory);
+        let intervals = directory.intervals.len() as u64 - 1;
+        let sums =
+            sizes::<P>().map(|size| vertices * size as u64 / PAGE as u64 * 4 + intervals * 12);
+        let workspaces = threads as u64 * Workspace::<P>::bytes(directory.widest());
         let early = self.precompute.is_some();
-        let workspace = Workspace::<P>::bytes(directory.widest());
         let mut needs = vec![
-            item(
-                if early { "signals" } else { "window of signals" },
-                self.smallest_window::<P>(graph)?,
-            ),
+            item(if early { "signals" } else { "window of signals" }, self.window),
             item("frontiers", 2 * Frontier::bytes(vertices)),
-            item("intervals at hand", config.threads as u64 * workspace),
+            item("intervals at hand", workspaces),
             item("directory, checksums", directory.bytes() + sums.iter().sum::<u64>()),
         ];
         if !self.path.grid {
@@ -127,31 +142,18 @@ impl IntervalMemory {
 
     /// What a run takes beside its least whose passes serve two iterations and which has nothing on
     /// scratch.
-    fn more<P: VertexProgram>(&self, graph: &Graph, config: &RunConfig) -> Result<Vec<PlanItem>> {
-        let item = |name, bytes| PlanItem { name, bytes };
-        let directory = graph.grid()?;
+    fn more<P: VertexProgram>(&self, graph: &Graph) -> Result<Vec<PlanItem>> {
+        let bounds = &self.directory.intervals;
         let kept = |bytes: fn(usize) -> u64| {
-            let pairs = directory.intervals.windows(2);
-            pairs.map(|pair| bytes((pair[1] - pair[0]) as usize)).sum()
+            bounds.windows(2).map(|pair| bytes((pair[1] - pair[0]) as usize)).sum()
         };
-        let signals = 2 * signal_bytes::<P>(graph) - self.smallest_window::<P>(graph)?;
-        let two = Workspace::<P>::two_bytes(directory.widest());
-        let degrees = DegreesByInterval::memory(graph, directory.intervals.len())?;
         Ok(vec![
-            item("all signals, twice", signals),
-            item("next intervals at hand", config.threads as u64 * two),
+            item("all signals, twice", 2 * self.signals - self.window),
+            item("next intervals at hand", self.two),
             item("next messages", kept(VertexArray::<P::Message>::kept_bytes)),
             item("values", kept(VertexArray::<P::Value>::kept_bytes)),
-            item("degrees", degrees),
+            item("degrees", DegreesByInterval::memory(graph, bounds.len())?),
         ])
-    }
-
-    /// Bytes of the fewest signals that are in memory at a time: a sixteenth, or those of an
-    /// interval; all, where some are made early.
-    fn smallest_window<P: VertexProgram>(&self, graph: &Graph) -> Result<u64> {
-        let (all, widest) = (signal_bytes::<P>(graph), graph.grid()?.widest());
-        let some = (all / 16).max((widest * size_of::<P::Signal>()) as u64);
-        Ok(if self.precompute.is_some() { all } else { some })
     }
 
     /// The lists of active vertices, where `room` bytes beside the least are enough for them.
@@ -177,31 +179,22 @@ impl IntervalMemory {
 
     /// Divides the bytes that are beside the least. Returns the bytes of lists that serve the next
     /// iteration too, and what there is memory for.
-    fn divide<P: VertexProgram>(
-        &self,
-        session: &Session,
-        mut room: u64,
-    ) -> Result<(u64, Division)> {
-        let (graph, config) = (session.graph, session.config);
-        let (directory, signal) = (graph.grid()?, size_of::<P::Signal>() as u64);
-        let selects = self.lists(config, room)? == Some(Role::Choice);
+    fn divide<P: VertexProgram>(&self, role: Option<Role>, mut room: u64) -> (u64, Division) {
+        let (bounds, signal) = (&*self.directory.intervals, size_of::<P::Signal>() as u64);
+        let selects = role == Some(Role::Choice);
         room -= self.lists.filter(|_| selects).map_or(0, |(_, bytes)| bytes);
-        let least = self.smallest_window::<P>(graph)?;
-        let windows = Window::cut(&directory.intervals, (least + room) / signal.max(1));
+        let windows = windows(bounds, (self.window + room) / signal.max(1));
         let one = windows.len() == 1;
-        room -= if one { signal_bytes::<P>(graph) - least } else { room };
+        room -= if one { self.signals - self.window } else { room };
         // Lists, hubs' signals and chunks share what is left.
         let lists = if selects { room / 4 } else { 0 };
         room -= lists;
-        let two = config.threads as u64 * Workspace::<P>::two_bytes(directory.widest());
-        let cross = one && self.crosses && two <= room;
-        room -= if cross { two } else { 0 };
+        let cross = one && self.crosses && self.two <= room;
+        room -= if cross { self.two } else { 0 };
         // Hubs end where an interval does.
         let most = if cross { room / signal } else { 0 };
-        let ends = directory.intervals.iter().copied();
-        let hubs = ends.take_while(|&bound| bound <= most).last().unwrap_or(0);
-        let bounds = directory.intervals.as_slice().into();
-        Ok((lists, Division { bounds, windows, hubs, near: room - hubs * signal }))
+        let hubs = bounds.iter().rfind(|&&bound| bound <= most).map_or(0, |&bound| bound);
+        (lists, Division { bounds: bounds.into(), windows, hubs, near: room - hubs * signal })
     }
 
     /// Opens the run of `program`, in a session whose plan has declared it, with the values that
@@ -212,15 +205,16 @@ impl IntervalMemory {
         session: &'r Session<'r>,
         left: Option<VertexArray<P::Value>>,
     ) -> Result<Run<'r, P>> {
-        let (graph, config) = (session.graph, session.config);
+        let config = session.config;
         let kept = left.as_ref().map_or(0, VertexArray::resident_bytes::<P::Value>);
         let room = session.decision().room.saturating_sub(kept);
-        let (lists, mut division) = self.divide::<P>(session, room)?;
         let role = self.lists(config, room)?;
-        let open = |role| OnDemand::open(session, role, &division.bounds, lists);
+        let (keep, mut division) = self.divide::<P>(role, room);
+        let open = |role| OnDemand::open(session, role, &division.bounds, keep);
         let lists = role.map(open).transpose()?;
         let edges = if self.path.grid {
-            let index = GridIndex::new(graph.grid()?, graph.connected(), division.hubs);
+            let directory = Arc::clone(&self.directory);
+            let index = GridIndex::new(directory, session.graph.connected(), division.hubs);
             let words = session.section("grid.words");
             Edges::Grid(GridByInterval { index, words, sub_blocks: None })
         } else {
@@ -242,16 +236,26 @@ impl IntervalMemory {
         run.precompute = self.precompute;
         Ok(run)
     }
-
-    /// The section of the degrees.
-    pub(crate) fn degrees(&self) -> String {
-        self.path.degrees()
-    }
 }
 
-/// Bytes of the signals of all vertices.
-fn signal_bytes<P: VertexProgram>(graph: &Graph) -> u64 {
-    graph.connected() * size_of::<P::Signal>() as u64
+fn item(name: &'static str, bytes: u64) -> PlanItem {
+    PlanItem { name, bytes }
+}
+
+/// Bytes of what a vertex has on scratch: value, degree, signal and message.
+fn sizes<P: VertexProgram>() -> [usize; 4] {
+    [size_of::<P::Value>(), 4, size_of::<P::Signal>(), size_of::<P::Message>()]
+}
+
+/// Windows of at most `most` vertices, or of one interval, of intervals with these bounds; there is
+/// one at the least.
+fn windows(bounds: &[u64], most: u64) -> Vec<Range<u64>> {
+    let mut cuts = cut(bounds, most);
+    cuts.dedup();
+    if cuts.len() == 1 {
+        cuts.push(0);
+    }
+    cuts.windows(2).map(|pair| pair[0]..pair[1]).collect()
 }
 
 /// The share of the grid's bytes that a pass reads where every pass serves two iterations and all

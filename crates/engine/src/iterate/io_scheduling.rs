@@ -2,12 +2,9 @@
 //! take by the grid and by the lists of active vertices. Bytes and requests by the device's
 //! profile, and the processor's share, whichever is longer. The cheaper one is read.
 
+use super::Run;
 use crate::{
-    edges::{grid::index::Chunk, rows::Rows},
-    limits::Limits,
-    monoid::Monoid,
-    report::Costs,
-    session::Session,
+    edges::rows::Rows, limits::Limits, monoid::Monoid, program::VertexProgram, report::Costs,
 };
 
 /// Seconds of a processor for each word of the grid that is combined: measured, on a processor of
@@ -25,8 +22,6 @@ pub struct Scan {
     pub requests: u64,
     /// Words that are looked at.
     pub words: u64,
-    /// Whether all vertices send.
-    pub all_send: bool,
 }
 
 /// The lists of active vertices.
@@ -49,15 +44,10 @@ struct Lists {
 }
 
 impl Scan {
-    /// With one more chunk, which is read.
-    pub(crate) fn with(self, chunk: &Chunk) -> Self {
-        let (bytes, words) = (self.bytes + chunk.padded() as u64, self.words + chunk.words());
-        Self { bytes, words, requests: self.requests + 1, ..self }
-    }
-
-    fn seconds(&self, limits: &Limits, workers: usize) -> f64 {
+    /// `all_send`: all vertices send.
+    fn seconds(&self, limits: &Limits, workers: usize, all_send: bool) -> f64 {
         reading(limits, self.bytes, self.requests)
-            .max(self.words as f64 * if self.all_send { WORD } else { ASKED } / workers as f64)
+            .max(self.words as f64 * if all_send { WORD } else { ASKED } / workers as f64)
     }
 }
 
@@ -78,22 +68,18 @@ pub(crate) fn reading(limits: &Limits, bytes: u64, requests: u64) -> f64 {
     bytes as f64 / limits.device_bytes_per_second + requests as f64 * limits.request_seconds()
 }
 
-/// What a scan will take, and so many lists with so many edges, each of which takes a processor so
-/// many seconds.
-pub(crate) fn predict<M: Monoid>(
-    session: &Session,
-    scan: Scan,
-    (rows, count, edges, edge_seconds): (&Rows, u64, u64, f64),
-) -> Costs {
-    let (threads, width) = (session.workers.count(), rows.width as u64);
-    let (adjacency, held) = (rows.edges() * width, rows.held_bytes());
-    let workers = if M::EXACT { threads } else { 1 };
-    let lists = Lists { count, edges, width, adjacency, held, edge_seconds, workers };
-    costs(session.limits(), threads, scan, lists)
-}
-
-fn costs(limits: &Limits, workers: usize, scan: Scan, lists: Lists) -> Costs {
-    Costs { full_seconds: scan.seconds(limits, workers), on_demand_seconds: lists.seconds(limits) }
+impl<P: VertexProgram> Run<'_, P> {
+    /// What a scan will take, and the lists of vertices that send, with so many edges, each of
+    /// which takes a processor so many seconds.
+    pub(crate) fn costs(&self, scan: Scan, rows: &Rows, edges: u64, edge_seconds: f64) -> Costs {
+        let (limits, threads) = (self.session.limits(), self.session.workers.count());
+        let (count, width) = (self.sending.count(), rows.width as u64);
+        let (adjacency, held) = (rows.edges() * width, rows.held_bytes());
+        let workers = if P::Message::EXACT { threads } else { 1 };
+        let lists = Lists { count, edges, width, adjacency, held, edge_seconds, workers };
+        let full_seconds = scan.seconds(limits, threads, self.all_send());
+        Costs { full_seconds, on_demand_seconds: lists.seconds(limits) }
+    }
 }
 
 #[cfg(test)]
@@ -104,7 +90,7 @@ mod tests {
     #[test]
     fn few_lists_are_cheaper_and_all_of_them_are_not() {
         let limits = Limits::new(&RunConfig::default(), None, 1 << 20);
-        let scan = Scan { bytes: 600 << 20, requests: 1000, words: 268 << 20, all_send: true };
+        let scan = Scan { bytes: 600 << 20, requests: 1000, words: 268 << 20 };
         let lists = |count, edges, held| Lists {
             count,
             edges,
@@ -114,7 +100,11 @@ mod tests {
             edge_seconds: 8e-9,
             workers: 2,
         };
-        let of = |lists| costs(&limits, 2, scan, lists);
+        let costs = |scan: Scan, lists: Lists| Costs {
+            full_seconds: scan.seconds(&limits, 2, true),
+            on_demand_seconds: lists.seconds(&limits),
+        };
+        let of = |lists| costs(scan, lists);
         let few = of(lists(1000, 50_000, 0));
         assert!(few.on_demand_seconds * 5.0 < few.full_seconds, "{few:?}");
         let all = of(lists(8 << 20, 268 << 20, 0));
@@ -125,8 +115,7 @@ mod tests {
             held.on_demand_seconds < few.on_demand_seconds && held.full_seconds == few.full_seconds
         );
         // A grid in memory costs the processor's time alone.
-        let near =
-            costs(&limits, 2, Scan { bytes: 0, requests: 0, ..scan }, lists(8 << 20, 268 << 20, 0));
+        let near = costs(Scan { bytes: 0, requests: 0, ..scan }, lists(8 << 20, 268 << 20, 0));
         assert!(near.full_seconds < all.full_seconds);
     }
 }

@@ -1,14 +1,11 @@
-//! [`Iterations`]: a program and how it is to run, as a resource of a plan.
+//! [`Iterations`]: a program and how it is to run, as a resource of a plan; and the loop that runs
+//! it.
 
 use outercore_storage::memory;
 
 use super::{
-    by_segment::{INTERVAL, Resident},
-    edge_path::EdgePath,
+    Division, Edges, INTERVAL, Resident, Run, Workspace, edge_path::EdgePath,
     interval_memory::IntervalMemory,
-    iterate,
-    run::{Division, Edges, Run},
-    workspace::Workspace,
 };
 use crate::{
     config::Precompute,
@@ -17,7 +14,7 @@ use crate::{
     frontier::Frontier,
     job::Job,
     plan::Planner,
-    program::{Ended, Monotone, VertexProgram, Wake},
+    program::{Activity, Ended, IterationEnd, Monotone, Next, VertexProgram, Wake},
     session::Session,
     state::VertexArray,
 };
@@ -25,11 +22,15 @@ use crate::{
 /// A program and how it is to run, as a resource of a plan.
 pub struct Iterations<P> {
     /// The most iterations, where there is a limit: the last one prepares nothing for another.
-    most: Option<u64>,
-    /// Values are not looked at after fewer iterations.
-    discards_before: u64,
+    pub most: Option<u64>,
+    /// Neither the next iteration nor the result depends on the values after fewer iterations than
+    /// these: what vertices apply comes from messages alone. A run by passes does not keep them
+    /// then.
+    pub discards_values_before: u64,
     /// How an interval at a time is at hand, if that is possible.
     by_interval: Option<IntervalMemory>,
+    /// How edges are reached with everything in memory, by direction.
+    paths: Vec<EdgePath>,
     program: std::marker::PhantomData<fn() -> P>,
 }
 
@@ -56,18 +57,22 @@ impl<P: VertexProgram> Iterations<P> {
     ) -> Result<Self> {
         let Job { graph, config, .. } = planner.job();
         let (vertices, paths) = (graph.connected(), EdgePath::pushed(program, graph, config)?);
-        planner.in_turn("values", vertices * size_of::<P::Value>() as u64);
-        planner.in_turn("signals", vertices * size_of::<P::Signal>() as u64);
-        planner.in_turn("messages", vertices * size_of::<P::Message>() as u64);
-        planner.in_turn("frontiers", 2 * Frontier::bytes(vertices));
         let workspace = Workspace::<P>::bytes(INTERVAL as usize);
-        planner.in_turn("intervals at hand", config.threads as u64 * workspace);
         let indexes = paths.iter().filter(|path| path.lists.is_some()).count();
-        planner.in_turn("row index", indexes as u64 * Rows::index_bytes(graph.connected()));
-        planner.in_turn("degrees", (paths.len() - indexes) as u64 * vertices * 4);
+        for (name, bytes) in [
+            ("values", vertices * size_of::<P::Value>() as u64),
+            ("signals", vertices * size_of::<P::Signal>() as u64),
+            ("messages", vertices * size_of::<P::Message>() as u64),
+            ("frontiers", 2 * Frontier::bytes(vertices)),
+            ("intervals at hand", config.threads as u64 * workspace),
+            ("row index", indexes as u64 * Rows::index_bytes(graph.connected())),
+            ("degrees", (paths.len() - indexes) as u64 * vertices * 4),
+        ] {
+            planner.in_turn(name, bytes);
+        }
         planner.edges_in_turn(paths.iter().flat_map(EdgePath::edges).collect());
         planner.scans(scans);
-        planner.method(if paths.iter().all(|path| path.lists.is_none()) {
+        planner.method(if indexes == 0 {
             "full scans of the grid"
         } else {
             "iterations over a frontier; the cheaper of grid and rows for each"
@@ -80,45 +85,22 @@ impl<P: VertexProgram> Iterations<P> {
             Some(memory) => memory.declare::<P>(planner)?,
             None => planner.in_turn_external(None),
         }
-        let resident: Vec<String> = paths.iter().flat_map(EdgePath::sections).collect();
-        let external = by_interval.clone();
+        let (resident, external) = (paths.clone(), by_interval.clone());
         planner.sections(move |decision| match &external {
             Some(memory) if decision.is_by_interval() => memory.sections(config, decision.room),
-            _ => Ok(resident.clone()),
+            _ => Ok(resident.iter().flat_map(EdgePath::sections).collect()),
         });
         let program = std::marker::PhantomData;
-        Ok(Self { most: scans, discards_before: 0, by_interval, program })
-    }
-
-    /// There are at most so many iterations.
-    pub fn at_most(self, iterations: u64) -> Self {
-        Self { most: Some(iterations), ..self }
-    }
-
-    /// Neither the next iteration nor the result depends on the values after fewer iterations than
-    /// these: what vertices apply comes from messages alone. A run by passes does not keep them
-    /// then.
-    pub fn discards_values_before(self, iterations: u64) -> Self {
-        Self { discards_before: iterations, ..self }
+        Ok(Self { most: scans, discards_values_before: 0, by_interval, paths, program })
     }
 
     /// Runs the program to its end in a session whose plan it is part of.
     pub fn run(&self, session: &Session, program: &mut P) -> Result<Ended<P::Value>> {
-        self.run_from(session, program, None)
+        self.go_on(session, program, None)
     }
 
-    /// The same from the values that another program has left.
+    /// The same from the values that another program has left, where there are some.
     pub fn go_on(
-        &self,
-        session: &Session,
-        program: &mut P,
-        values: VertexArray<P::Value>,
-        wake: Wake<P>,
-    ) -> Result<Ended<P::Value>> {
-        self.run_from(session, program, Some((values, wake)))
-    }
-
-    fn run_from(
         &self,
         session: &Session,
         program: &mut P,
@@ -129,20 +111,57 @@ impl<P: VertexProgram> Iterations<P> {
         let (values, wake) = left.unzip();
         let (mut run, degrees) = match &self.by_interval {
             Some(memory) if session.decision().is_by_interval() => {
-                (memory.open(program, session, values)?, memory.degrees())
+                (memory.open(program, session, values)?, memory.path.degrees())
             }
             _ => {
-                let paths = EdgePath::pushed(program, session.graph, session.config)?;
-                let edges = Edges::Resident(Resident::open(session, &paths)?);
-                let mut division = Division::whole(session);
-                let run = Run::open(program, session, (edges, None), values, &mut division)?;
-                (run, paths[0].degrees())
+                let edges = (Edges::Resident(Resident::open(session, &self.paths)?), None);
+                let mut division = Division::whole(session.graph.connected());
+                let run = Run::open(program, session, edges, values, &mut division)?;
+                (run, self.paths[0].degrees())
             }
         };
-        (run.most, run.discards_before) = (self.most, self.discards_before);
+        (run.most, run.discards_before) = (self.most, self.discards_values_before);
         run.begin(wake, &degrees)?;
         session.loaded();
-        let (iterations, residual) = iterate(&mut run)?;
-        Ok(Ended { values: run.values, iterations, residual })
+        let residual = iterate(&mut run)?;
+        Ok(Ended { values: run.values, iterations: run.context.iteration, residual })
     }
+}
+
+/// Runs to the end. Returns the last residual.
+fn iterate<P: VertexProgram>(run: &mut Run<P>) -> Result<f64> {
+    let (session, mut residual) = (run.session, 0.0);
+    let mut active = run.total(|state| state.active);
+    let idle = active == 0 && P::ACTIVITY == Activity::Frontier;
+    let mut next = if idle { Next::Phase } else { Next::Iteration };
+    while next != Next::End {
+        let mark = session.mark();
+        if next == Next::Phase {
+            let keys = (0..run.states.len()).map(|interval| run.state(interval).key);
+            run.context.phase = keys.min().unwrap_or(u64::MAX);
+            if run.context.phase == u64::MAX {
+                break;
+            }
+            run.begin_phase()?;
+            active = run.total(|state| state.active);
+            if active == 0 {
+                break;
+            }
+        }
+        run.context.aggregate = run.total(|state| state.aggregate);
+        run.program.begin_iteration(&run.context);
+        let (mode, predicted) = match run.edges.resident() {
+            Some(edges) => run.by_segment(edges)?,
+            None => run.by_interval()?,
+        };
+        run.turn();
+        residual = run.total(|state| state.residual);
+        session.end_predicted(&mark, active, mode, predicted);
+        session.check()?;
+        run.context.iteration += 1;
+        active = run.total(|state| state.active);
+        let end = IterationEnd { iterations: run.context.iteration, residual, active };
+        next = run.program.end_iteration(&end);
+    }
+    Ok(residual)
 }

@@ -1,12 +1,12 @@
 //! Synchronous iterations of [`VertexProgram`]s: one loop, and the strategies that it runs.
 //!
 //! - [`iterations`]: [`Iterations`], a program as a resource of a plan.
-//! - [`run`]: what a run has in memory; [`apply`]: what happens to the vertices of an interval;
-//!   [`signals`] and [`workspace`]: what goes there and comes from there.
+//! - [`Run`]: what a run has in memory. Vertices apply interval by interval, and make their next
+//!   signals at once. [`apply`]: what happens to the vertices of an interval; [`signals`]: what
+//!   they send.
 //! - [`by_segment`]: everything in memory: the grid by segment, or lists.
 //! - [`by_interval`]: an interval of vertices at a time at hand. [`interval_memory`]: what that
-//!   needs, and what it does with more; [`full_pass`], [`pull`] and [`on_demand`]: how it reads
-//!   edges.
+//!   needs, and what it does with more; [`full_pass`] and [`by_lists`]: how it reads edges.
 //! - [`edge_path`]: the sections along which a program's signals travel.
 //! - [`io_scheduling`]: what reading will cost (GraphSD, section 4.1); [`cross_iteration`]: one
 //!   reading for two iterations (GraphSD, section 4.2); [`precompute`]: vertices of the next
@@ -14,6 +14,7 @@
 
 mod apply;
 mod by_interval;
+mod by_lists;
 mod by_segment;
 mod cross_iteration;
 mod edge_path;
@@ -21,81 +22,426 @@ mod full_pass;
 mod interval_memory;
 pub(crate) mod io_scheduling;
 mod iterations;
-mod on_demand;
 mod precompute;
-mod pull;
-mod run;
 mod signals;
-mod workspace;
 
-pub use iterations::Iterations;
-
-use run::{Edges, Run};
-
-use crate::{
-    error::Result,
-    monoid::Monoid,
-    program::{Activity, Context, IterationEnd, Next, VertexProgram},
-    report::Costs,
+use std::{
+    iter::{Sum, once},
+    ops::Range,
+    sync::{
+        Arc, Mutex, MutexGuard,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
 };
 
-/// Runs to the end. Returns the number of iterations and the last residual.
-fn iterate<P: VertexProgram>(run: &mut Run<P>) -> Result<(u64, f64)> {
-    let (session, mut context, mut residual) = (run.session, Context::default(), 0.0);
-    let mut active = run.total(|state| state.active);
-    let idle = active == 0 && P::ACTIVITY == Activity::Frontier;
-    let mut next = if idle { Next::Phase } else { Next::Iteration };
-    while next != Next::End {
-        let mark = session.mark();
-        if next == Next::Phase {
-            let keys = (0..run.states.len()).map(|interval| run.state(interval).key);
-            context.phase = keys.min().unwrap_or(u64::MAX);
-            if context.phase == u64::MAX {
-                break;
-            }
-            run.begin_phase(&context)?;
-            active = run.total(|state| state.active);
-            if active == 0 {
-                break;
-            }
-        }
-        context.aggregate = run.total(|state| state.aggregate);
-        run.program.begin_iteration(&context);
-        let (mode, predicted) = deliver(run, &context)?;
-        run.turn();
-        residual = run.total(|state| state.residual);
-        session.end_predicted(&mark, active, mode, predicted);
-        session.check()?;
-        context.iteration += 1;
-        active = run.total(|state| state.active);
-        let end = IterationEnd { iterations: context.iteration, residual, active };
-        next = run.program.end_iteration(&end);
-    }
-    Ok((context.iteration, residual))
+use outercore_graph::Graph;
+use outercore_storage::{HugePages, HugeVec};
+
+use self::{
+    by_lists::{OnDemand, Role},
+    cross_iteration::fciu::{HubSignals, Pass},
+    signals::{Parts, Signals},
+};
+use crate::{
+    config::Precompute,
+    edges::{
+        cache::sub_block_buffer::SubBlockBuffer,
+        grid::{Grid, index::GridIndex},
+        rows::Rows,
+    },
+    error::{self, Result},
+    frontier::Frontier,
+    monoid::Monoid,
+    program::{Context, VertexProgram},
+    report::Costs,
+    session::{OpenSection, Session},
+    state::{Block, DegreesByInterval, Scratch, VertexArray},
+};
+
+pub use self::iterations::Iterations;
+
+/// Vertices of an interval where all are in memory: a fixed size, so that sums are grouped alike
+/// whatever the graph's partition is.
+const INTERVAL: u64 = 1 << 14;
+
+/// How an iteration read edges, and what was predicted where there was a choice.
+type Delivered = (&'static str, Option<Costs>);
+
+/// What is known of an interval between iterations.
+#[derive(Clone, Copy, Default)]
+struct IntervalState {
+    aggregate: f64,
+    residual: f64,
+    key: u64,
+    active: u64,
+    /// The edges of the vertices that send.
+    edges: u64,
+    /// Whether its signals on scratch are new.
+    tail: bool,
+    /// Whether earlier windows of this iteration sent it something.
+    summed: bool,
 }
 
-/// Signals travel along edges, and vertices apply. Returns how edges were read, and what was
-/// predicted where there was a choice.
-fn deliver<P: VertexProgram>(
-    run: &mut Run<P>,
-    context: &Context,
-) -> Result<(&'static str, Option<Costs>)> {
-    let Edges::Resident(edges) = &run.edges else { return run.by_interval(context) };
-    let mut signals = run.signals.lock().expect("no holder panics");
-    let (sent, count) = ((&**signals, &run.sending), run.total(|state| state.edges));
-    let done = edges.deliver(&*run.program, run.session, sent, count)?;
-    let (step, mut inbox) = (run.step_in_place(context, &mut signals), edges.inbox());
-    let parts = run.parts(&mut inbox, 0..run.states.len());
-    run.each_interval(|_, interval, workspace| {
-        let mut messages = parts.get(interval).expect("one for each interval");
-        let touched = messages.iter().any(|message| *message != P::Message::IDENTITY);
-        if touched {
-            workspace.sums().total[..messages.len()].copy_from_slice(&messages);
-            messages.fill(P::Message::IDENTITY);
-        } else {
-            workspace.empty_total(messages.len());
+/// Where the edges of an iteration come from.
+enum Edges<M: Monoid> {
+    /// The grid by segment, or lists; messages have memory of their own.
+    Resident(Resident<M>),
+    /// The grid by interval.
+    Grid(GridByInterval),
+    /// The lists along which signals come.
+    Lists(Box<Rows>),
+}
+
+/// The edges of a run with everything in memory, and the messages of an iteration.
+struct Resident<M: Monoid> {
+    /// By direction.
+    edges: Vec<(Option<Rows>, Option<Grid>)>,
+    inbox: Mutex<HugeVec<M>>,
+}
+
+/// The grid as passes read it.
+struct GridByInterval {
+    index: GridIndex,
+    words: OpenSection,
+    /// Chunks that stay, where there is room.
+    sub_blocks: Option<SubBlockBuffer>,
+}
+
+impl<M: Monoid> Edges<M> {
+    /// Those of a run with everything in memory.
+    fn resident(&self) -> Option<&Resident<M>> {
+        if let Edges::Resident(edges) = self { Some(edges) } else { None }
+    }
+
+    /// Degrees along the first direction, where lists in memory have them.
+    fn degrees(&self) -> Option<&[u32]> {
+        self.resident()?.edges[0].0.as_ref()?.degrees.as_slice()
+    }
+}
+
+/// What there is memory for.
+struct Division {
+    /// The bounds of the intervals.
+    bounds: Arc<[u64]>,
+    /// Vertices whose signals are in memory together: windows of all vertices, in order.
+    windows: Vec<Range<u64>>,
+    /// Vertices whose signals of the next iteration are in memory beside those of this one.
+    hubs: u64,
+    /// Bytes for arrays that would be on scratch otherwise; what they leave.
+    near: u64,
+}
+
+impl Division {
+    /// That of a run with everything in memory.
+    fn whole(vertices: u64) -> Self {
+        let starts = (0..vertices).step_by(INTERVAL as usize);
+        let bounds = starts.chain([vertices]).collect();
+        Self { bounds, windows: once(0..vertices).collect(), hubs: 0, near: u64::MAX }
+    }
+
+    /// Degrees are in memory all together or not at all.
+    fn degrees(&mut self, graph: &Graph, scratch: &Scratch) -> Result<DegreesByInterval> {
+        let bytes = DegreesByInterval::memory(graph, self.bounds.len() - 1)?;
+        let stay = bytes <= self.near;
+        self.near -= if stay { bytes } else { 0 };
+        DegreesByInterval::create(scratch, &self.bounds, stay)
+    }
+}
+
+/// A run of a program.
+struct Run<'r, P: VertexProgram> {
+    program: &'r mut P,
+    session: &'r Session<'r>,
+    context: Context,
+    edges: Edges<P::Message>,
+    /// The lists of active vertices of a run by interval.
+    lists: Option<OnDemand<P::Message>>,
+    /// Which vertices are computed early.
+    precompute: Option<Precompute>,
+    values: VertexArray<P::Value>,
+    /// Values are not looked at after fewer iterations.
+    discards_before: u64,
+    /// `None`: the lists have them.
+    degrees: Option<DegreesByInterval>,
+    /// Messages for this iteration that the last pass has made, and for the next one; or those of
+    /// earlier windows.
+    partial: Option<VertexArray<P::Message>>,
+    states: Vec<Mutex<IntervalState>>,
+    workspaces: Vec<Mutex<Workspace<P>>>,
+    windows: Vec<Range<u64>>,
+    hubs: HubSignals<P::Signal>,
+    /// This iteration's signals of a window's vertices beyond the hubs.
+    signals: Mutex<HugeVec<P::Signal>>,
+    /// The next signals of vertices beyond the hubs, where others still read this iteration's.
+    tail: Option<VertexArray<P::Signal>>,
+    sending: Frontier,
+    next_sending: Frontier,
+    pass: Pass,
+    /// The most iterations, where there is a limit.
+    most: Option<u64>,
+}
+
+/// A worker's arrays. Those of sums are for all intervals of a batch, side by side; the others for
+/// one interval at a time.
+struct Workspace<P: VertexProgram> {
+    /// The worker's number.
+    worker: usize,
+    /// The interval at hand.
+    interval: usize,
+    /// Its first vertex.
+    first: u64,
+    /// How many vertices it has.
+    len: usize,
+    /// Where it begins among the sums.
+    base: usize,
+    /// The totals of this iteration.
+    total: HugeVec<P::Message>,
+    /// The sums along edges that serve two iterations: each adds to both at one place. None from
+    /// one batch to the next.
+    both: HugeVec<[P::Message; 2]>,
+    /// Messages on their way from or to scratch.
+    partial: Block<P::Message>,
+    /// Values, where they are not in memory.
+    values: Block<P::Value>,
+    /// Degrees of the interval at hand.
+    degrees: Block<u32>,
+    /// Signals that the interval at hand makes.
+    signals: Block<P::Signal>,
+}
+
+impl<P: VertexProgram> Workspace<P> {
+    /// Arrays for intervals of at most `widest` vertices, alone or together; with `two`, for passes
+    /// that serve two iterations. What is not used is never touched, and costs nothing.
+    fn new(worker: usize, widest: usize, two: bool, huge: HugePages) -> Result<Self> {
+        let mut both = HugeVec::zeroed(if two { widest } else { 0 }, huge)?;
+        both.fill([P::Message::IDENTITY; 2]);
+        Ok(Self {
+            worker,
+            interval: 0,
+            first: 0,
+            len: 0,
+            base: 0,
+            total: HugeVec::zeroed(widest, huge)?,
+            both,
+            partial: Block::new(widest)?,
+            values: Block::new(widest)?,
+            degrees: Block::new(widest)?,
+            signals: Block::new(widest)?,
+        })
+    }
+
+    /// Bytes of memory, whatever the windows.
+    fn bytes(widest: usize) -> u64 {
+        Self::two_bytes(widest)
+            + Block::<P::Value>::bytes(widest)
+            + Block::<u32>::bytes(widest)
+            + Block::<P::Signal>::bytes(widest)
+    }
+
+    /// Bytes of memory that passes which serve two iterations take beside that.
+    fn two_bytes(widest: usize) -> u64 {
+        2 * Block::<P::Message>::bytes(widest)
+    }
+
+    /// Turns to an interval with these vertices, which begins at `base` among the sums.
+    fn turn_to(&mut self, interval: usize, vertices: &Range<u64>, base: u64) {
+        (self.interval, self.first, self.base) = (interval, vertices.start, base as usize);
+        self.len = (vertices.end - vertices.start) as usize;
+    }
+
+    /// The vertices of the interval at hand.
+    fn vertices(&self) -> Range<u64> {
+        self.first..self.first + self.len as u64
+    }
+
+    /// The totals of the interval at hand.
+    fn total(&mut self) -> &mut [P::Message] {
+        &mut self.total[self.base..][..self.len]
+    }
+}
+
+/// What the workers of a step share.
+struct Step<'s, P: VertexProgram> {
+    /// The vertices whose signals these are.
+    window: &'s Range<u64>,
+    /// This iteration's signals, and the hubs' of the next one.
+    signals: Signals<'s, P::Signal>,
+    /// Memory where next signals take the places of this iteration's, by interval.
+    places: Parts<'s, P::Signal>,
+}
+
+impl<'r, P: VertexProgram> Run<'r, P> {
+    /// A run with these edges and this memory, and with the values that another program has left
+    /// if there are some.
+    fn open(
+        program: &'r mut P,
+        session: &'r Session<'r>,
+        (edges, lists): (Edges<P::Message>, Option<OnDemand<P::Message>>),
+        left: Option<VertexArray<P::Value>>,
+        division: &mut Division,
+    ) -> Result<Self> {
+        let (scratch, huge) = (Scratch::of(session), session.config.huge_pages);
+        let (hubs, windows) = (division.hubs, std::mem::take(&mut division.windows));
+        let (bounds, near) = (Arc::clone(&division.bounds), &mut division.near);
+        let signals = windows.iter().map(|window| window.end - window.start).max().unwrap_or(0);
+        let resident = edges.resident().is_some();
+        // What moves most bytes for each of its own stays in memory first: what is written and
+        // read again in an iteration, then what is read.
+        let partial = (hubs > 0 || windows.len() > 1)
+            .then(|| VertexArray::create(&scratch, Arc::clone(&bounds), near))
+            .transpose()?;
+        let values = match left {
+            Some(left) => left,
+            None if resident => VertexArray::in_memory(Arc::clone(&bounds), huge)?,
+            None => VertexArray::create(&scratch, Arc::clone(&bounds), near)?,
+        };
+        let workspace =
+            |worker| Workspace::new(worker, values.widest(), hubs > 0, huge).map(Mutex::new);
+        let workspaces = (0..session.workers.count()).map(workspace).collect::<Result<_>>()?;
+        let degrees = edges.degrees().is_none().then(|| division.degrees(session.graph, &scratch));
+        let tail = (!resident).then(|| VertexArray::create(&scratch, Arc::clone(&bounds), &mut 0));
+        Ok(Self {
+            program,
+            session,
+            context: Context::default(),
+            lists,
+            precompute: None,
+            discards_before: 0,
+            degrees: degrees.transpose()?,
+            edges,
+            partial,
+            states: (1..bounds.len()).map(|_| Mutex::default()).collect(),
+            workspaces,
+            values,
+            windows,
+            hubs: HubSignals::new(hubs, huge)?,
+            signals: Mutex::new(HugeVec::zeroed((signals - hubs) as usize, huge)?),
+            tail: tail.transpose()?,
+            sending: Frontier::new(session.graph.connected(), huge)?,
+            next_sending: Frontier::new(session.graph.connected(), huge)?,
+            pass: Pass::PLAIN,
+            most: None,
+        })
+    }
+
+    /// The state of an interval.
+    fn state(&self, interval: usize) -> MutexGuard<'_, IntervalState> {
+        self.states[interval].lock().expect("no holder panics")
+    }
+
+    /// A sum over all intervals, in their order.
+    fn total<T: Sum>(&self, part: impl Fn(&IntervalState) -> T) -> T {
+        (0..self.states.len()).map(|interval| part(&self.state(interval))).sum()
+    }
+
+    /// The vertices of an interval.
+    fn vertices(&self, interval: usize) -> Range<u64> {
+        let bounds = self.values.bounds();
+        bounds[interval]..bounds[interval + 1]
+    }
+
+    /// Whether this window is an iteration's last.
+    fn is_last(&self, window: &Range<u64>) -> bool {
+        window.end == self.sending.len()
+    }
+
+    /// Whether all vertices send.
+    fn all_send(&self) -> bool {
+        self.sending.count() == self.sending.len()
+    }
+
+    /// Whether one of these vertices sends.
+    fn sends(&self, vertices: &Range<u64>) -> bool {
+        !vertices.is_empty() && self.sending.any(vertices.start, vertices.end - 1)
+    }
+
+    /// The lists of edges that the grid does not have.
+    fn beside(&self) -> Option<&OnDemand<P::Message>> {
+        self.lists.as_ref().filter(|lists| lists.role == Role::Beside)
+    }
+
+    /// This iteration's signals of a window's vertices beyond the hubs.
+    fn signals(&self) -> MutexGuard<'_, HugeVec<P::Signal>> {
+        self.signals.lock().expect("no holder panics")
+    }
+
+    /// Does something on every worker.
+    fn each_worker(&self, work: impl Fn(&mut Workspace<P>) -> Result<()> + Sync) -> Result<()> {
+        let body = |index: usize| {
+            work(&mut self.workspaces[index].lock().expect("each worker has its own"))
+        };
+        // One interval is not worth waking the others.
+        let alone = self.states.len() == 1;
+        let results = if alone { vec![body(0)] } else { self.session.workers.map(body) };
+        self.session.check()?;
+        error::all(results).map(drop)
+    }
+
+    /// Hands every interval to a worker.
+    fn each_interval<R>(&self, work: impl Fn(&mut Workspace<P>) -> Result<R> + Sync) -> Result<()> {
+        let next = AtomicUsize::new(0);
+        self.each_worker(|workspace| {
+            loop {
+                let interval = next.fetch_add(1, Relaxed);
+                if interval >= self.states.len() || self.session.stopped() {
+                    return Ok(());
+                }
+                workspace.turn_to(interval, &self.vertices(interval), 0);
+                work(workspace)?;
+            }
+        })
+    }
+
+    /// Items of these vertices, a part for each of their intervals.
+    fn parts<'v, T>(&self, mut items: &'v mut [T], vertices: &Range<u64>) -> Parts<'v, T> {
+        let intervals = self.values.within(vertices);
+        let first = intervals.start;
+        let take = |interval| {
+            let part = items.split_off_mut(..self.values.items(interval));
+            Mutex::new(part.expect("long enough"))
+        };
+        Parts { first, parts: intervals.map(take).collect() }
+    }
+
+    /// The vertices beyond the hubs.
+    fn beyond_hubs(&self) -> Range<u64> {
+        self.hubs.len()..self.sending.len()
+    }
+
+    /// A step that reads signals; `others` are those of the window's vertices beyond the hubs.
+    fn step<'s>(&'s self, window: &'s Range<u64>, others: &'s [P::Signal]) -> Step<'s, P> {
+        Step {
+            window,
+            signals: Signals::new(&self.hubs, others, window.start),
+            places: Parts::default(),
         }
-        run.apply(&step, interval, touched, workspace).map(drop)
-    })?;
-    Ok(done)
+    }
+
+    /// A step that reads no signal, where the next ones of some intervals have these places.
+    fn step_in_place<'s>(&'s self, places: Parts<'s, P::Signal>) -> Step<'s, P> {
+        Step { places, ..self.step(&self.windows[0], &[]) }
+    }
+
+    /// Hands every interval to a worker, in a step that reads no signal: the next ones take the
+    /// places of those that are in memory at all times.
+    fn each_in_place<R>(
+        &self,
+        work: impl Fn(&Step<P>, &mut Workspace<P>) -> Result<R> + Sync,
+    ) -> Result<()> {
+        let mut signals = self.signals();
+        let step = self.step_in_place(match self.windows.len() {
+            1 => self.parts(&mut signals, &self.beyond_hubs()),
+            _ => Parts::default(),
+        });
+        self.each_interval(|workspace| work(&step, workspace))
+    }
+
+    /// The next signals become this iteration's.
+    fn turn(&mut self) {
+        self.hubs.turn();
+        std::mem::swap(&mut self.sending, &mut self.next_sending);
+        if self.precompute.is_some() {
+            self.next_sending.clear();
+        }
+    }
 }

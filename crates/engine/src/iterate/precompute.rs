@@ -14,17 +14,8 @@
 
 use std::ops::Range;
 
-use super::{
-    on_demand::OnDemand,
-    run::{Run, Step},
-    signals::Signals,
-};
-use crate::{
-    config::Precompute,
-    error::Result,
-    frontier::Frontier,
-    program::{Context, VertexProgram},
-};
+use super::{Run, by_lists::OnDemand};
+use crate::{config::Precompute, error::Result, frontier::Frontier, program::VertexProgram};
 
 /// Vertices this near an active one are computed with it.
 const GAP: u32 = 32;
@@ -35,31 +26,24 @@ impl<P: VertexProgram> Run<'_, P> {
     pub(crate) fn gather_early(
         &self,
         lists: &OnDemand<P::Message>,
-        context: &Context,
         signals: &mut [P::Signal],
-        which: Precompute,
     ) -> Result<()> {
-        let all = which == Precompute::On;
+        let all = self.precompute == Some(Precompute::On);
         for interval in 0..self.states.len() {
             let range = self.vertices(interval);
-            let active = !range.is_empty() && self.sending.any(range.start, range.end - 1);
-            let passed = lists.pending(interval);
-            if range.is_empty() || !(active || all && passed) {
+            let passed = lists.exchange.pending(interval);
+            if range.is_empty() || !(self.sends(&range) || all && passed) {
                 continue;
             }
             let part = &mut signals[range.start as usize..range.end as usize];
             if passed {
-                let window = self.windows.last().expect("there is one");
-                let places = self.parts(part, interval..interval + 1);
-                let step = Step { places, ..self.step(context, window, &[]) };
+                let step = self.step_in_place(self.parts(part, &range));
                 let mut workspace = self.workspaces[0].lock().expect("no holder panics");
-                self.collect(lists, interval, &mut workspace)?;
-                self.apply(&step, interval, true, &mut workspace)?;
+                workspace.turn_to(interval, &range, 0);
+                self.collect(lists, &step, &mut workspace)?;
             }
             promote(&self.sending, &self.next_sending, range.clone(), all);
-            let part = &signals[range.start as usize..range.end as usize];
-            let signals = Signals::new(&self.hubs, part, range.start);
-            lists.gather(&*self.program, range, signals, &self.sending, u64::MAX)?;
+            self.gather(lists, range, part, u64::MAX)?;
         }
         Ok(())
     }
@@ -67,16 +51,14 @@ impl<P: VertexProgram> Run<'_, P> {
 
 /// Moves the members of `next` in a range to `current`: all, or those near a member of `current`.
 fn promote(current: &Frontier, next: &Frontier, range: Range<u64>, all: bool) {
-    let (first, last) = (range.start / 64, (range.end - 1) / 64);
-    let words = current.len().div_ceil(64);
+    let word =
+        |group: u64| if group < current.len().div_ceil(64) { current.word(group) } else { 0 };
     // What is near is judged by the vertices that were active before: those that are moved bring no
     // others with them.
-    let (mut before, mut at) =
-        (if first > 0 { current.word(first - 1) } else { 0 }, current.word(first));
-    for group in first..=last {
-        let after = if group + 1 < words { current.word(group + 1) } else { 0 };
-        let inside = (u64::MAX << range.start.saturating_sub(group * 64))
-            & (u64::MAX >> ((group + 1) * 64).saturating_sub(range.end));
+    let first = range.start / 64;
+    let (mut before, mut at) = (first.checked_sub(1).map_or(0, word), word(first));
+    for (group, inside) in current.masks(range.start, range.end - 1) {
+        let after = word(group + 1);
         let moved =
             next.word(group) & inside & if all { u64::MAX } else { near(before, at, after) };
         if moved != 0 {

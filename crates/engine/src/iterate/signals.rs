@@ -1,55 +1,18 @@
 //! Signals of a run by interval: this iteration's in memory, for all vertices or for a window of
 //! them at a time; the next one's beside them for the hubs, and on scratch for the rest.
 
-use std::{
-    ops::Range,
-    sync::{Mutex, MutexGuard},
-};
+use std::sync::{Mutex, MutexGuard};
 
 use outercore_storage::Pod;
 
 use super::cross_iteration::fciu::HubSignals;
-use crate::{edges::grid::combine::Lookup, state::cut};
-
-/// Vertices whose signals are in memory at the same time.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Window {
-    /// Their intervals.
-    pub intervals: Range<usize>,
-    /// The vertices.
-    pub vertices: Range<u64>,
-    /// Whether it is an iteration's last.
-    pub last: bool,
-}
-
-impl Window {
-    /// Cuts the intervals with these bounds into windows of at most `most` vertices, or of one
-    /// interval.
-    pub(crate) fn cut(bounds: &[u64], most: u64) -> Vec<Window> {
-        let (mut cuts, intervals) = (cut(bounds, most), bounds.len() - 1);
-        if cuts.len() == 1 {
-            cuts.push(bounds[intervals]);
-        }
-        let first = |vertex| bounds[..intervals].partition_point(|&bound| bound < vertex);
-        let window = |(at, pair): (usize, &[u64])| {
-            let last = at + 2 == cuts.len();
-            let after = if last { intervals } else { first(pair[1]) };
-            Window { intervals: first(pair[0])..after, vertices: pair[0]..pair[1], last }
-        };
-        cuts.windows(2).enumerate().map(window).collect()
-    }
-
-    /// How many vertices it has.
-    pub(crate) fn len(&self) -> u64 {
-        self.vertices.end - self.vertices.start
-    }
-}
+use crate::edges::grid::combine::Lookup;
 
 /// A slice cut into parts, each to be borrowed by the one worker that has that part.
 pub(crate) struct Parts<'v, T> {
     /// The number of the first part.
-    first: usize,
-    parts: Vec<Mutex<&'v mut [T]>>,
+    pub first: usize,
+    pub parts: Vec<Mutex<&'v mut [T]>>,
 }
 
 impl<T> Default for Parts<'_, T> {
@@ -59,17 +22,6 @@ impl<T> Default for Parts<'_, T> {
 }
 
 impl<'v, T> Parts<'v, T> {
-    /// Parts with these numbers, of as many items each as `len` says.
-    pub(crate) fn cut(
-        mut items: &'v mut [T],
-        numbers: Range<usize>,
-        len: impl Fn(usize) -> usize,
-    ) -> Self {
-        let first = numbers.start;
-        let take = |number| Mutex::new(items.split_off_mut(..len(number)).expect("long enough"));
-        Self { first, parts: numbers.map(take).collect() }
-    }
-
     /// A part, if there is one of this number.
     pub(crate) fn get(&self, number: usize) -> Option<MutexGuard<'_, &'v mut [T]>> {
         let part = self.parts.get(number.checked_sub(self.first)?)?;
@@ -108,30 +60,4 @@ impl<'s, T: Pod + Copy> Signals<'s, T> {
     pub(crate) fn others(&self, first: u64) -> &'s [T] {
         &self.others[(first - self.from) as usize..]
     }
-}
-
-/// Signals from vertex `first` on, some of which are hubs'.
-#[derive(Clone, Copy)]
-pub(crate) struct Mixed<'s, T: Pod> {
-    /// All signals.
-    pub signals: Signals<'s, T>,
-    /// The first vertex.
-    pub first: u64,
-}
-
-impl<T: Pod + Copy> Lookup<T> for Mixed<'_, T> {
-    const STRIDE: usize = size_of::<T>();
-
-    fn len(self) -> usize {
-        // Each is looked for where it is, and compared there.
-        usize::MAX
-    }
-
-    // SAFETY: asks nothing of its caller: `of` compares.
-    #[inline(always)]
-    unsafe fn at(self, index: usize) -> T {
-        self.signals.of(self.first + index as u64)
-    }
-
-    fn prefetch(self, _: usize) {}
 }

@@ -256,10 +256,14 @@ impl<T: Pod + Copy> VertexArray<T> {
         rest.file.write(place, pages)
     }
 
+    /// The most items of an interval.
+    pub(crate) fn widest(&self) -> usize {
+        (0..self.intervals()).map(|interval| self.items(interval)).max().unwrap_or(0)
+    }
+
     /// Memory for an interval on its way; none where all items are in memory.
     pub fn block(&self) -> Result<Block<T>> {
-        let widest = (0..self.intervals()).map(|interval| self.items(interval)).max();
-        Block::new(widest.filter(|_| self.rest.is_some()).unwrap_or(0))
+        Block::new(if self.rest.is_some() { self.widest() } else { 0 })
     }
 
     /// Shows an interval, with the number of its first item. Shown again, it is not read again.

@@ -44,9 +44,9 @@ use crate::{
     },
     error::{EngineError, Result},
     frontier::Frontier,
+    iterate::{Run, Workspace},
     monoid::Monoid,
     program::VertexProgram,
-    state::{Block, VertexArray},
 };
 
 /// Most intervals of a batch.
@@ -105,11 +105,9 @@ impl Pass {
 
     /// How many intervals must be settled before a chunk's turn.
     pub(crate) fn needs(self, chunk: &Chunk, grid: &GridIndex) -> usize {
-        match (self.serves_next(chunk.side), self.up) {
-            (false, _) => 0,
-            (true, true) => grid.interval_of(chunk.sources.1) + 1,
-            (true, false) => grid.intervals() - grid.interval_of(chunk.sources.0),
-        }
+        let (first, last) = chunk.sources;
+        let interval = grid.interval_of(if self.up { last } else { first });
+        if self.serves_next(chunk.side) { self.position(interval, grid.intervals()) + 1 } else { 0 }
     }
 
     /// The order in which `workers` take batches. Where none waits for another, those of many edges
@@ -135,7 +133,7 @@ pub(crate) struct HubSignals<T: Pod> {
     _pairs: HugeVec<[T; 2]>,
     base: NonNull<[T; 2]>,
     len: u64,
-    /// Which of a pair is this iteration's.
+    /// Which of a pair is this iteration's; the other one is the next one's.
     now: usize,
 }
 
@@ -158,11 +156,6 @@ impl<T: Pod + Copy> HubSignals<T> {
     /// Vertices below this are hubs.
     pub(crate) fn len(&self) -> u64 {
         self.len
-    }
-
-    /// Which of a pair is this iteration's; the other one is the next one's.
-    pub(crate) fn now(&self) -> usize {
-        self.now
     }
 
     /// Between passes: the next signals become this iteration's.
@@ -192,22 +185,21 @@ impl<T: Pod + Copy> HubSignals<T> {
         CurrentSignals { base, len: (last - first + 1) as usize, kind: PhantomData }
     }
 
-    /// Both signals of the hubs `first..=last`.
+    /// Both signals of the hubs `first..=last`, and which of a pair is this iteration's.
     ///
     /// # Safety
     /// Their intervals are settled in this pass, as this thread has seen through
     /// [`Progress::wait`].
     #[inline(always)]
-    pub(crate) unsafe fn settled(&self, first: u64, last: u64) -> &[[T; 2]] {
+    pub(crate) unsafe fn settled(&self, first: u64, last: u64) -> (&[[T; 2]], usize) {
         assert!(first <= last && last < self.len, "only hubs' signals are kept");
         // SAFETY: in bounds by the assertion; written before the mark that this thread has seen,
         // and not since (this function's contract).
-        unsafe {
-            std::slice::from_raw_parts(
-                self.base.add(first as usize).as_ptr(),
-                (last - first + 1) as usize,
-            )
-        }
+        let pairs = unsafe {
+            let base = self.base.add(first as usize);
+            NonNull::slice_from_raw_parts(base, (last - first + 1) as usize).as_ref()
+        };
+        (pairs, self.now)
     }
 }
 
@@ -268,7 +260,7 @@ impl Progress {
         let mut state = self.state.lock().expect("no holder panics");
         state.all_send &= all_send;
         state.done[position] = true;
-        while state.front < state.done.len() && state.done[state.front] {
+        while state.done.get(state.front) == Some(&true) {
             state.front += 1;
         }
         self.changed.notify_all();
@@ -277,10 +269,9 @@ impl Progress {
     /// Waits until the first `count` intervals of the pass are settled; returns whether all
     /// vertices of all that are send in the next iteration. Fails when another worker has failed.
     pub(crate) fn wait(&self, count: usize) -> Result<bool> {
-        let mut state = self.state.lock().expect("no holder panics");
-        while state.front < count && !state.failed {
-            state = self.changed.wait(state).expect("no holder panics");
-        }
+        let state = self.state.lock().expect("no holder panics");
+        let waits = |state: &mut State| state.front < count && !state.failed;
+        let state = self.changed.wait_while(state, waits).expect("no holder panics");
         if state.failed { Err(EngineError::Cancelled) } else { Ok(state.all_send) }
     }
 
@@ -319,36 +310,38 @@ pub(crate) fn combine_twice<P: VertexProgram>(
     active
 }
 
-/// Completes the total of an interval at the end of a pass: by the partial sums, and by those along
-/// edges that serve two iterations. Of the latter the next iteration's become the partial sums.
-pub(crate) fn complete<M: Monoid>(
-    (pass, now): (Pass, usize),
-    total: &mut [M],
-    both: &mut [[M; 2]],
-    (partial, interval): (&VertexArray<M>, usize),
-    block: &mut Block<M>,
-) -> Result<()> {
-    let mut twos = if pass.ahead { both.iter_mut() } else { Default::default() };
-    let mut take = |item: &mut M| {
-        let both = twos.next().expect("one for each vertex");
-        let both = std::mem::replace(both, [M::IDENTITY; 2]);
-        *item = both[1 - now];
-        both[now]
-    };
-    match (pass.ahead, pass.whole) {
-        (false, true) => Ok(()),
-        (false, false) => partial.read(interval, block, |items| {
-            total.iter_mut().zip(items).for_each(|(total, item)| total.combine(*item))
-        }),
-        (true, true) => partial.write(interval, block, |items| {
-            total.iter_mut().zip(items).for_each(|(total, item)| total.combine(take(item)))
-        }),
-        (true, false) => partial.update(interval, block, |items| {
-            for (total, item) in total.iter_mut().zip(items) {
-                total.combine(*item);
-                total.combine(take(item));
-            }
-        }),
+impl<P: VertexProgram> Run<'_, P> {
+    /// Completes the total of the interval at hand at the end of a pass: by the partial sums, and
+    /// by those along edges that serve two iterations. Of the latter the next iteration's become
+    /// the partial sums.
+    pub(crate) fn complete(&self, workspace: &mut Workspace<P>) -> Result<()> {
+        let Some(partial) = &self.partial else { return Ok(()) };
+        let (interval, now) = (workspace.interval, self.hubs.now);
+        let sums = workspace.base..workspace.base + workspace.len;
+        let Workspace { total, both, partial: block, .. } = workspace;
+        let total = &mut total[sums.clone()];
+        let mut twos = both.get_mut(sums).unwrap_or_default().iter_mut();
+        let mut take = |item: &mut P::Message| {
+            let both = twos.next().expect("one for each vertex");
+            let both = std::mem::replace(both, [P::Message::IDENTITY; 2]);
+            *item = both[1 - now];
+            both[now]
+        };
+        match (self.pass.ahead, self.pass.whole) {
+            (false, true) => Ok(()),
+            (false, false) => partial.read(interval, block, |items| {
+                total.iter_mut().zip(items).for_each(|(total, item)| total.combine(*item))
+            }),
+            (true, true) => partial.write(interval, block, |items| {
+                total.iter_mut().zip(items).for_each(|(total, item)| total.combine(take(item)))
+            }),
+            (true, false) => partial.update(interval, block, |items| {
+                for (total, item) in total.iter_mut().zip(items) {
+                    total.combine(*item);
+                    total.combine(take(item));
+                }
+            }),
+        }
     }
 }
 
@@ -375,7 +368,7 @@ mod tests {
                 assert!((0..current.len()).all(zero) && current.len() == 35, "others publish");
                 progress.wait(2).unwrap();
                 // SAFETY: intervals 0 and 1 are settled.
-                let pairs = unsafe { signals.settled(0, 19) };
+                let (pairs, _) = unsafe { signals.settled(0, 19) };
                 let right = |(&pair, vertex): (&[u64; 2], u64)| pair == [0, vertex / 10 + 1];
                 assert!(pairs.iter().zip(0..).all(right));
                 assert!(!progress.wait(4).unwrap(), "not all of interval 3 send");
@@ -388,6 +381,6 @@ mod tests {
         // SAFETY: the vertices 25 to 39 are 15.
         let next = |at: usize| unsafe { current.at(at) } == (25 + at as u64) / 10 + 1;
         assert!((0..15).all(next), "they have become this iteration's");
-        assert_eq!(signals.now(), 1);
+        assert_eq!(signals.now, 1);
     }
 }

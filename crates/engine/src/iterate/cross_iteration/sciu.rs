@@ -15,26 +15,22 @@ use crate::{
     },
     error::Result,
     frontier::Frontier,
-    session::{Counters, Session},
+    session::Counters,
 };
 
-/// Lists in memory, between two iterations.
+/// Lists in memory, between two iterations: those of the one before serve this one, and its own are
+/// kept.
 pub(crate) struct RetainedLists {
     /// Bytes of the lists that one worker may keep.
     most: usize,
-    /// What each worker has kept.
-    shelves: Mutex<Vec<Shelf>>,
+    /// The lists that serve this iteration.
+    before: Vec<Shelf>,
+    /// What each worker keeps of it.
+    now: Vec<Mutex<Shelf>>,
     /// The vertices of the lists that serve this iteration.
     held: Frontier,
     /// Bytes of a neighbor.
     width: usize,
-}
-
-/// An iteration: lists of the one before serve it, and its own are kept.
-pub(crate) struct Turn<'k> {
-    all: &'k RetainedLists,
-    before: Vec<Shelf>,
-    now: Vec<Mutex<Shelf>>,
 }
 
 /// The lists that one worker keeps.
@@ -48,66 +44,33 @@ struct Shelf {
 /// Bytes of memory that an entry of [`Shelf::lists`] takes, beside its list.
 const ENTRY: usize = 16;
 
-impl Shelf {
-    /// Keeps a whole list if there is room among `most` bytes.
-    fn put(&mut self, most: usize, vertex: u64, list: List) {
-        let needed = self.bytes.len() + list.neighbors.len() + (self.lists.len() + 1) * ENTRY;
-        if needed <= most {
-            if self.lists.capacity() == 0 {
-                // At once: a vector that doubles would have its old memory beside the new.
-                self.bytes.reserve_exact(most);
-            }
-            self.lists.push((vertex, self.bytes.len()));
-            self.bytes.extend_from_slice(list.neighbors);
-        }
-    }
-}
-
 impl RetainedLists {
-    /// Bytes beside the lists.
-    pub(crate) fn least_bytes(vertices: u64) -> u64 {
-        Frontier::bytes(vertices)
-    }
-
-    /// Nothing kept yet; at most `bytes` will be, those of two iterations together.
-    pub(crate) fn new(session: &Session, bytes: u64, width: usize) -> Result<Self> {
-        // The entries' vector doubles, and then its old memory is there too.
-        let most = (bytes / 4 / session.workers.count() as u64)
-            .min(session.graph.manifest().arcs * width as u64);
-        Self::of(session.graph.connected(), most as usize, width)
-    }
-
-    fn of(vertices: u64, most: usize, width: usize) -> Result<Self> {
+    /// Nothing kept yet; at most `most` bytes of each worker's will be.
+    pub(crate) fn new(vertices: u64, workers: usize, most: usize, width: usize) -> Result<Self> {
         let held = Frontier::new(vertices, HugePages::Off)?;
-        Ok(Self { most, shelves: Mutex::default(), held, width })
+        let now = (0..workers).map(|_| Mutex::default()).collect();
+        Ok(Self { most, before: Vec::new(), now, held, width })
     }
 
-    /// Begins an iteration of so many workers.
-    pub(crate) fn turn(&self, workers: usize) -> Turn<'_> {
-        (0..self.held.len().div_ceil(64)).for_each(|group| self.held.set_word(group, 0));
-        let mut before = std::mem::take(&mut *self.shelves.lock().expect("no holder panics"));
-        for shelf in &mut before {
+    /// Begins an iteration: what the last one kept serves it.
+    pub(crate) fn turn(&mut self) {
+        self.held.clear();
+        // What served the last one goes first.
+        self.before.clear();
+        for shelf in &mut self.now {
+            let mut shelf = std::mem::take(shelf.get_mut().expect("no holder panics"));
             shelf.lists.sort_unstable_by_key(|&(vertex, _)| vertex);
             shelf.lists.iter().for_each(|&(vertex, _)| {
                 self.held.insert(vertex);
             });
+            self.before.push(shelf);
         }
-        Turn { all: self, before, now: (0..workers).map(|_| Mutex::default()).collect() }
     }
 }
 
-impl Turn<'_> {
-    /// Ends the iteration: what it kept serves the next one.
-    pub(crate) fn end(self) {
-        let shelves = self.now.into_iter().map(|shelf| shelf.into_inner());
-        *self.all.shelves.lock().expect("no holder panics") =
-            shelves.map(|shelf| shelf.expect("no holder panics")).collect();
-    }
-}
-
-impl ListCache for Turn<'_> {
+impl ListCache for RetainedLists {
     fn held(&self, _: &RowIndex, (group, bits): Group) -> u64 {
-        self.all.held.word(group) & bits
+        self.held.word(group) & bits
     }
 
     fn show(
@@ -124,8 +87,8 @@ impl ListCache for Turn<'_> {
                 shelf.lists[from..].iter().take_while(|list| list.0 < first + INDEX_GROUP)
             {
                 if bits >> (vertex - first) & 1 == 1 {
-                    let len = index.degree(vertex) as usize * self.all.width;
-                    let list = List::of(&shelf.bytes[start..start + len], self.all.width);
+                    let len = index.degree(vertex) as usize * self.width;
+                    let list = List::of(&shelf.bytes[start..start + len], self.width);
                     self.offer(worker, vertex, list);
                     visit(vertex, list);
                     hits += 1;
@@ -145,7 +108,16 @@ impl ListCache for Turn<'_> {
 
     fn offer(&self, worker: usize, vertex: u64, list: List) {
         let mut shelf = self.now[worker].lock().expect("no holder panics");
-        shelf.put(self.all.most, vertex, list);
+        let needed = shelf.bytes.len() + list.neighbors.len() + (shelf.lists.len() + 1) * ENTRY;
+        if needed <= self.most {
+            let start = shelf.bytes.len();
+            if shelf.lists.capacity() == 0 {
+                // At once: a vector that doubles would have its old memory beside the new.
+                shelf.bytes.reserve_exact(self.most);
+            }
+            shelf.lists.push((vertex, start));
+            shelf.bytes.extend_from_slice(list.neighbors);
+        }
     }
 }
 
@@ -165,9 +137,9 @@ mod tests {
         RowIndex { degrees: Degrees::Wide(0, degrees), offsets, window: 0..128 }
     }
 
-    fn shown(turn: &Turn, group: Group) -> Vec<(u64, Vec<u64>)> {
+    fn shown(lists: &RetainedLists, group: Group) -> Vec<(u64, Vec<u64>)> {
         let mut shown = Vec::new();
-        let hits = turn.show(&index(), group, 0, &mut |vertex, list| {
+        let hits = lists.show(&index(), group, 0, &mut |vertex, list| {
             shown.push((vertex, list.neighbors().collect()));
         });
         assert_eq!(hits, shown.len() as u64);
@@ -177,34 +149,31 @@ mod tests {
 
     #[test]
     fn lists_serve_the_next_iteration_as_often_as_their_vertices_are_active() {
-        let all = RetainedLists::of(128, 1000, 1).unwrap();
-        let turn = all.turn(2);
-        assert_eq!(turn.held(&index(), (0, u64::MAX)), 0);
-        turn.offer(1, 70, List::of(&[5, 6], 1));
-        turn.offer(1, 7, List::of(&[1, 2, 3], 1));
-        turn.offer(0, 9, List::of(&[4], 1));
-        turn.end();
-        let turn = all.turn(2);
-        assert_eq!(turn.held(&index(), (0, u64::MAX)), 1 << 7 | 1 << 9);
-        assert_eq!(turn.held(&index(), (1, 1)), 0, "not active");
-        assert_eq!(shown(&turn, (0, 1 << 7 | 1 << 9)), [(7, vec![1, 2, 3]), (9, vec![4])]);
-        turn.end();
-        let turn = all.turn(2);
-        assert_eq!(turn.held(&index(), (1, u64::MAX)), 0, "it was not active again");
-        assert_eq!(turn.held(&index(), (0, u64::MAX)), 1 << 7 | 1 << 9);
-        assert_eq!(shown(&turn, (0, 1 << 9)), [(9, vec![4])]);
+        let mut lists = RetainedLists::new(128, 2, 1000, 1).unwrap();
+        lists.turn();
+        assert_eq!(lists.held(&index(), (0, u64::MAX)), 0);
+        lists.offer(1, 70, List::of(&[5, 6], 1));
+        lists.offer(1, 7, List::of(&[1, 2, 3], 1));
+        lists.offer(0, 9, List::of(&[4], 1));
+        lists.turn();
+        assert_eq!(lists.held(&index(), (0, u64::MAX)), 1 << 7 | 1 << 9);
+        assert_eq!(lists.held(&index(), (1, 1)), 0, "not active");
+        assert_eq!(shown(&lists, (0, 1 << 7 | 1 << 9)), [(7, vec![1, 2, 3]), (9, vec![4])]);
+        lists.turn();
+        assert_eq!(lists.held(&index(), (1, u64::MAX)), 0, "it was not active again");
+        assert_eq!(lists.held(&index(), (0, u64::MAX)), 1 << 7 | 1 << 9);
+        assert_eq!(shown(&lists, (0, 1 << 9)), [(9, vec![4])]);
     }
 
     #[test]
     fn what_does_not_fit_is_not_kept() {
-        let all = RetainedLists::of(128, 2 * ENTRY + 4, 1).unwrap();
-        let turn = all.turn(1);
-        turn.offer(0, 3, List::of(&[1, 2, 3], 1));
-        turn.offer(0, 6, List::of(&[1, 2], 1));
-        turn.offer(0, 5, List::of(&[9], 1));
-        turn.end();
-        let turn = all.turn(1);
-        assert_eq!(turn.held(&index(), (0, u64::MAX)), 1 << 3 | 1 << 5);
-        assert_eq!(shown(&turn, (0, 1 << 3 | 1 << 5)), [(3, vec![1, 2, 3]), (5, vec![9])]);
+        let mut lists = RetainedLists::new(128, 1, 2 * ENTRY + 4, 1).unwrap();
+        lists.turn();
+        lists.offer(0, 3, List::of(&[1, 2, 3], 1));
+        lists.offer(0, 6, List::of(&[1, 2], 1));
+        lists.offer(0, 5, List::of(&[9], 1));
+        lists.turn();
+        assert_eq!(lists.held(&index(), (0, u64::MAX)), 1 << 3 | 1 << 5);
+        assert_eq!(shown(&lists, (0, 1 << 3 | 1 << 5)), [(3, vec![1, 2, 3]), (5, vec![9])]);
     }
 }
