@@ -90,7 +90,7 @@ pub trait Algorithm: Send + Sync {
     fn prepare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>>;
     /// What a run would do.
     fn plan(&self, graph: &Graph, config: &RunConfig) -> Result<Plan> {
-        Ok(self.prepare(Job { graph, config, progress: &Silent })?.into_plan())
+        Ok(self.prepare(Job { graph, config, progress: &Silent })?.plan)
     }
     /// Plans and runs it.
     fn run(

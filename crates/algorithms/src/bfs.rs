@@ -121,7 +121,7 @@ impl Algorithm for Bfs {
 }
 
 fn search(mut planner: Planner, source: u64) -> Result<Prepared> {
-    let search = planner.declare(Search::along_edges(planner.job()))?;
+    let search = planner.declare(Search::along_edges(planner.job))?;
     Ok(planner.decide()?.prepared(move |session| {
         let (mut search, mut reach) = (search.open(session)?, Reach::default());
         if source < session.graph.connected() {

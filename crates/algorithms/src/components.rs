@@ -204,7 +204,7 @@ impl Algorithm for Components {
             let edges = edges.open(session)?;
             let labels = VertexArray::of(session)?;
             session.loaded();
-            let (mark, room, mut mode) = (session.mark(), session.decision().room, "full");
+            let (mark, room, mut mode) = (session.mark(), session.decision.room, "full");
             let labels = forest::join(session, &edges, labels, room, |trees| {
                 let Some(some) = some else { return Ok(false) };
                 let done = sample(session, some, trees, edges.bytes(graph), asked)?;

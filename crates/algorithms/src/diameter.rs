@@ -184,7 +184,7 @@ fn largest(
         members.replace(0..len, |vertex| !search.unvisited.contains(vertex));
         return Ok((members, hub));
     }
-    let (edges, room) = (EdgeScan::Perhaps.open(session)?, session.decision().share(1));
+    let (edges, room) = (EdgeScan::Perhaps.open(session)?, session.decision.share(1));
     let labels = forest::join(session, &edges, VertexArray::of(session)?, room, |_| Ok(false))?;
     let largest = Sets::of(&labels, room)?.label;
     labels.for_each(|vertex, &label| {

@@ -132,7 +132,7 @@ impl<'r, 's> Rounds<'r, 's> {
             labels[vertex as usize].store(rank, Relaxed)
         })?;
         session.loaded();
-        let external = session.decision().is_external();
+        let external = session.decision.is_external();
         let batch = Neighborhoods::All.most_vertices(session.graph, external);
         let batch = HugeVec::zeroed(batch as usize, huge)?;
         Ok(Self { session, batch, new: Appender::of(session)?, lists, labels })

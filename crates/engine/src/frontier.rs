@@ -112,13 +112,6 @@ impl Frontier {
         self.words[index as usize].load(Relaxed)
     }
 
-    /// Replaces the 64 members from `index * 64` on. The caller must be the only one who writes
-    /// that word.
-    #[inline(always)]
-    pub(crate) fn set_word(&self, index: u64, bits: u64) {
-        self.words[index as usize].store(bits, Relaxed);
-    }
-
     /// Adds members among the 64 from `index * 64` on.
     pub(crate) fn add(&self, index: u64, bits: u64) {
         self.words[index as usize].fetch_or(bits, Relaxed);

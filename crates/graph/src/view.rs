@@ -1,7 +1,7 @@
 //! The undirected simple view of a graph: every pair of neighbors once, no self-loops. For
 //! algorithms that are defined on it; built on scratch, under the same budget, by the same builder,
-//! with the same internal ids. Every user has one of its own, which goes with it; what a killed user
-//! left is removed by the next run or build that meets it.
+//! with the same internal ids. Every user has one of its own, which goes with it; what a killed
+//! user left is removed by the next run or build that meets it.
 
 use std::{path::PathBuf, sync::Mutex};
 

@@ -94,8 +94,8 @@ impl Publication {
             }
             return Err(error.into());
         }
-        // What was replaced is removed. If that fails it is tried once more when this is dropped, and
-        // then by the next writer: the new content is there.
+        // What was replaced is removed. If that fails it is tried once more when this is dropped,
+        // and then by the next writer: the new content is there.
         if !exchanged || disk.remove_file(hidden).is_ok() {
             self.file = None;
         }

@@ -118,7 +118,7 @@ impl NativeGraph {
         let graph = self.0.counted_apart();
         let run = || {
             let prepared = algorithm.prepare(Job::new(&graph, &config, watched))?;
-            arguments.check_disk(&graph, prepared.plan().disk_bytes)?;
+            arguments.check_disk(&graph, prepared.plan.disk_bytes)?;
             NativeOutcome::new(&self.0, prepared.run()?)
         };
         Supervision { watch: &watch, listener: progress, errand: None }.run(py, run)

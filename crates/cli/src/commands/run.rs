@@ -91,7 +91,7 @@ impl Run {
         let meter = Meter::of_run(asked.face.progress, asked.request.0.iterations);
         let counted = graph.counted_apart();
         let prepared = algorithm.prepare(Job::new(&counted, &config, &meter))?;
-        asked.check_disk(&graph, prepared.plan())?;
+        asked.check_disk(&graph, &prepared.plan)?;
         let mut outcome = prepared.run()?;
         meter.finish();
         if let Some(path) = &asked.output {

@@ -106,7 +106,7 @@ impl<R: Record> Exchange<R> {
     /// are on storage; for records that do not merge. A sender has batches for a few intervals at a
     /// time.
     pub(crate) fn declare(planner: &mut Planner) {
-        let Job { graph, config, .. } = planner.job();
+        let Job { graph, config, .. } = planner.job;
         planner.memory("logs", [0, Self::bytes(config.threads, FEW) + BUFFERS as u64]);
         planner.scratch(graph.manifest().arcs * R::BYTES as u64);
     }

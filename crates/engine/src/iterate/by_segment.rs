@@ -31,7 +31,7 @@ impl<M: Monoid> Resident<M> {
     /// Opens the edges, and makes room for messages.
     pub(crate) fn open(session: &Session, paths: &[EdgePath]) -> Result<Self> {
         let ways = |path: &EdgePath| u64::from(path.grid) + u64::from(path.lists.is_some());
-        let cache = session.decision().room / paths.iter().map(ways).sum::<u64>();
+        let cache = session.decision.room / paths.iter().map(ways).sum::<u64>();
         let open = |path: &EdgePath| {
             let lists = path.lists.map(|_| session.sections(&path.list_sections()));
             let rows = lists.map(|lists| Rows::load(session, lists, cache)).transpose()?;

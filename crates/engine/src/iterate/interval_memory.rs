@@ -84,7 +84,7 @@ impl IntervalMemory {
 
     /// Declares what the run needs.
     pub(crate) fn declare<P: VertexProgram>(&self, planner: &mut Planner) -> Result<()> {
-        let Job { graph, config, .. } = planner.job();
+        let Job { graph, config, .. } = planner.job;
         let least = self.least::<P>(graph, config.threads)?;
         // Programs whose vertices come to send no more are better off with scans, and with lists
         // whose messages are combined in memory: two thirds of the time of passes, as measured.
@@ -207,7 +207,7 @@ impl IntervalMemory {
     ) -> Result<Run<'r, P>> {
         let config = session.config;
         let kept = left.as_ref().map_or(0, VertexArray::resident_bytes::<P::Value>);
-        let room = session.decision().room.saturating_sub(kept);
+        let room = session.decision.room.saturating_sub(kept);
         let role = self.lists(config, room)?;
         let (keep, mut division) = self.divide::<P>(role, room);
         let open = |role| OnDemand::open(session, role, &division.bounds, keep);

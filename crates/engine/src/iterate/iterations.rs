@@ -45,7 +45,7 @@ impl<P: VertexProgram> Iterations<P> {
     where
         P: Monotone,
     {
-        let early = planner.job().config.early();
+        let early = planner.job.config.early();
         Self::of(planner, program, None, early)
     }
 
@@ -55,7 +55,7 @@ impl<P: VertexProgram> Iterations<P> {
         scans: Option<u64>,
         early: Option<Precompute>,
     ) -> Result<Self> {
-        let Job { graph, config, .. } = planner.job();
+        let Job { graph, config, .. } = planner.job;
         let (vertices, paths) = (graph.connected(), EdgePath::pushed(program, graph, config)?);
         let workspace = Workspace::<P>::bytes(INTERVAL as usize);
         let indexes = paths.iter().filter(|path| path.lists.is_some()).count();
@@ -80,7 +80,7 @@ impl<P: VertexProgram> Iterations<P> {
         if early.is_some() {
             planner.computes_early();
         }
-        let by_interval = IntervalMemory::of::<P>(planner.job(), early)?;
+        let by_interval = IntervalMemory::of::<P>(planner.job, early)?;
         match &by_interval {
             Some(memory) => memory.declare::<P>(planner)?,
             None => planner.in_turn_external(None),
@@ -110,7 +110,7 @@ impl<P: VertexProgram> Iterations<P> {
         memory::give_back_freed_memory();
         let (values, wake) = left.unzip();
         let (mut run, degrees) = match &self.by_interval {
-            Some(memory) if session.decision().is_by_interval() => {
+            Some(memory) if session.decision.is_by_interval() => {
                 (memory.open(program, session, values)?, memory.path.degrees())
             }
             _ => {

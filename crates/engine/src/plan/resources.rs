@@ -65,7 +65,8 @@ type SectionsOf<'a> = Box<dyn Fn(&Decision) -> Result<Vec<String>> + 'a>;
 
 /// Collects what a run needs.
 pub struct Planner<'a> {
-    job: Job<'a>,
+    /// What the run is given.
+    pub job: Job<'a>,
     needs: Needs,
     sections: Vec<SectionsOf<'a>>,
     /// Weights of caches when vertex state is in memory, and fully externally.
@@ -77,11 +78,6 @@ impl<'a> Planner<'a> {
     pub fn new(algorithm: &'static str, job: Job<'a>) -> Self {
         let needs = Needs { algorithm, external: Some(Vec::new()), ..Needs::default() };
         Self { job, needs, sections: Vec::new(), shares: [0; 2] }
-    }
-
-    /// What the run is given.
-    pub fn job(&self) -> Job<'a> {
-        self.job
     }
 
     /// What is planned.
@@ -251,7 +247,8 @@ impl<'a> Decided<'a> {
 
 /// A plan that runs, once.
 pub struct Prepared<'a> {
-    plan: Plan,
+    /// What the run will do.
+    pub plan: Plan,
     run: Box<dyn FnOnce() -> Result<Outcome> + 'a>,
 }
 
@@ -272,16 +269,6 @@ impl<'a> Prepared<'a> {
         let fits = |way: &Result<_>| !matches!(way, Err(EngineError::Memory { .. }));
         let way = ways.find(fits).unwrap_or(last)?;
         Ok(Self { plan: Plan { smallest_budget_bytes, ..way.plan }, ..way })
-    }
-
-    /// What the run will do.
-    pub fn plan(&self) -> &Plan {
-        &self.plan
-    }
-
-    /// The plan alone.
-    pub fn into_plan(self) -> Plan {
-        self.plan
     }
 
     /// Runs it.

@@ -46,7 +46,7 @@ impl DeltaStepping {
         planner.external_method(
             "windows of distance (delta-stepping), a window of vertices at a time",
         );
-        let frontiers = 2 * Frontier::bytes(planner.job().graph.connected());
+        let frontiers = 2 * Frontier::bytes(planner.job.graph.connected());
         planner.memory("frontiers", [frontiers; 2]);
         VertexArray::<u64>::declare(planner, "distances")?;
         Window::<u64>::declare(planner);
@@ -148,7 +148,7 @@ impl<L: Lengths> Search<'_, L> {
                 let before = self.session.bytes_read();
                 active += self.step(bound)?;
                 read += self.session.bytes_read() - before;
-                if !self.session.decision().is_external() {
+                if !self.session.decision.is_external() {
                     // The bound follows the smallest length.
                     break;
                 }

@@ -39,7 +39,7 @@ impl Resource for EdgeScan {
     type Opened = Edges;
 
     fn declare(&self, planner: &mut Planner) -> Result<()> {
-        let graph = planner.job().graph;
+        let graph = planner.job.graph;
         let names = if graph.has_whole_grid() {
             vec!["grid.words".to_owned()]
         } else {
@@ -127,7 +127,7 @@ pub struct SomeEdges;
 impl SomeEdges {
     /// Declares them, for runs that have them.
     pub fn declare(planner: &mut Planner) -> Self {
-        let graph = planner.job().graph;
+        let graph = planner.job.graph;
         planner.sections(move |decision| {
             Ok(if SomeEdges.fits(graph, decision) { Self::sections(graph) } else { Vec::new() })
         });

@@ -81,7 +81,7 @@ impl Resource for Lists {
     type Opened = OpenLists;
 
     fn declare(&self, planner: &mut Planner) -> Result<()> {
-        let graph = planner.job().graph;
+        let graph = planner.job.graph;
         let (vertices, whole) = (graph.connected(), Rows::index_bytes(graph.connected()));
         let external = if self.slides {
             Rows::index_bytes(WINDOW).min(whole)
@@ -113,7 +113,7 @@ impl Resource for Lists {
     }
 
     fn open(&self, session: &Session) -> Result<OpenLists> {
-        let (graph, decision) = (session.graph, session.decision());
+        let (graph, decision) = (session.graph, session.decision);
         let directions = self.distinct(graph).expect("the plan found all of them");
         let cache = decision.share(self.cached.into()) / directions.len() as u64;
         let external = decision.is_external();

@@ -97,7 +97,7 @@ impl Resource for Neighborhoods {
     type Opened = OpenNeighborhoods;
 
     fn declare(&self, planner: &mut Planner) -> Result<()> {
-        let graph = planner.job().graph;
+        let graph = planner.job.graph;
         self.lists().declare(planner)?;
         let least = [false, true].map(|external| self.entries(graph, external, 0));
         planner.memory("batch of lists", least.map(|entries| Self::bytes(graph, entries)));
@@ -105,7 +105,7 @@ impl Resource for Neighborhoods {
     }
 
     fn open(&self, session: &Session) -> Result<OpenNeighborhoods> {
-        let (graph, decision) = (session.graph, session.decision());
+        let (graph, decision) = (session.graph, session.decision);
         let entries = self.entries(graph, decision.is_external(), decision.room);
         // Each direction has its share; a batch ends when one of them is full.
         let (vertices, huge) = ((entries / SHARE) as usize, session.config.huge_pages);

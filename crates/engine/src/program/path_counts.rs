@@ -47,7 +47,7 @@ pub struct PathCounts {
 impl PathCounts {
     /// Declares what counts from so many sources side by side need: 8, 4 or 1.
     pub fn declare(planner: &mut Planner, lanes: usize) -> Result<Self> {
-        let (vertices, each) = (planner.job().graph.connected(), lanes as u64);
+        let (vertices, each) = (planner.job.graph.connected(), lanes as u64);
         planner.memory("paths", [vertices * 8 * each, 0]);
         planner.memory("levels", [vertices * each.max(4), 0]);
         planner.memory("sums", [vertices * 8, 0]);

@@ -73,7 +73,7 @@ impl Resource for Search {
     type Opened = OpenSearch;
 
     fn declare(&self, planner: &mut Planner) -> Result<()> {
-        let frontiers = 3 * Frontier::bytes(planner.job().graph.connected());
+        let frontiers = 3 * Frontier::bytes(planner.job.graph.connected());
         self.levels.declare(planner)?;
         planner.memory("frontiers", [frontiers, frontiers]);
         self.lists.declare(planner)?;

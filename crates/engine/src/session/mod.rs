@@ -64,7 +64,8 @@ pub struct Session<'a> {
     pub stop: AtomicBool,
     progress: &'a dyn RunProgress,
     plan: Option<Plan>,
-    decision: Decision,
+    /// What was decided of this run.
+    pub decision: Decision,
     /// The graph's: it counts all that goes through the run's handle of the graph, and scratch.
     disk: Disk,
     sections: Vec<OpenSection>,
@@ -139,11 +140,6 @@ impl<'a> Session<'a> {
             cpu_begun,
             iterations: Mutex::default(),
         })
-    }
-
-    /// What was decided of this run.
-    pub fn decision(&self) -> &Decision {
-        &self.decision
     }
 
     /// The plan, where there is one.

@@ -43,8 +43,9 @@ impl OpenSection {
         self.0.first_file
     }
 
-    /// Verifies whole pages that were just read, each time they come from the device: what was right
-    /// before may be damaged by now. `offset` is that of the first byte, a multiple of the page.
+    /// Verifies whole pages that were just read, each time they come from the device: what was
+    /// right before may be damaged by now. `offset` is that of the first byte, a multiple of the
+    /// page.
     pub(crate) fn verify(&self, offset: u64, bytes: &[u8]) -> Result<()> {
         Ok(self.0.section.verify(&self.0.sums, offset / PAGE, bytes)?)
     }

@@ -33,7 +33,7 @@ impl<T: Pod + Copy> Appender<T> {
 
     /// An empty one, in memory or on scratch: where the plan has decided that values are.
     pub fn of(session: &Session) -> Result<Self> {
-        let room = if session.decision().is_external() { 0 } else { u64::MAX };
+        let room = if session.decision.is_external() { 0 } else { u64::MAX };
         Self::new(&Scratch::of(session), session.graph.connected(), room)
     }
 

@@ -55,7 +55,7 @@ impl Resource for Levels {
     type Opened = OpenLevels;
 
     fn declare(&self, planner: &mut Planner) -> Result<()> {
-        let vertices = planner.job().graph.connected();
+        let vertices = planner.job.graph.connected();
         // A vertex is logged for each parent that is found, and then written as two numbers.
         let (name, bytes, written) = if self.parents {
             ("levels, parents", vertices * 8, vertices * 8)
@@ -70,7 +70,7 @@ impl Resource for Levels {
     }
 
     fn open(&self, session: &Session) -> Result<OpenLevels> {
-        let (graph, decision) = (session.graph, session.decision());
+        let (graph, decision) = (session.graph, session.decision);
         if decision.is_external() {
             let room = if self.weight == 0 { decision.room } else { decision.share(self.weight) };
             let windows = cut(&graph.grid()?.intervals, room / 16);

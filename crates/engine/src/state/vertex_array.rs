@@ -72,7 +72,7 @@ impl<T: Pod> VertexArray<T> {
 
     /// States what [`VertexArray::of`] takes.
     pub fn declare(planner: &mut Planner, name: &'static str) -> Result<()> {
-        let graph = planner.job().graph;
+        let graph = planner.job.graph;
         let (items, intervals) = (graph.connected(), graph.grid()?.intervals.len() as u64);
         let bytes = items * size_of::<T>() as u64;
         planner.memory(name, [bytes, Self::memory(items, intervals)]);
@@ -84,7 +84,7 @@ impl<T: Pod> VertexArray<T> {
     /// scratch while values are on storage.
     pub fn of(session: &Session) -> Result<Self> {
         let bounds: Arc<[u64]> = session.graph.grid()?.intervals.as_slice().into();
-        if session.decision().is_external() {
+        if session.decision.is_external() {
             return Self::create(&Scratch::of(session), bounds, &mut 0);
         }
         Self::in_memory(bounds, session.config.huge_pages)

@@ -115,7 +115,7 @@ impl<T: AtomicItem> Window<T> {
     /// A window of an array every item of which is `item` at first, in a run whose plan declared
     /// it. Of an array in memory it has all vertices.
     pub(crate) fn open(session: &Session, array: VertexArray<T>, item: T) -> Result<Self> {
-        let most = (Self::SMALLEST + session.decision().share(1)) / size_of::<T>() as u64;
+        let most = (Self::SMALLEST + session.decision.share(1)) / size_of::<T>() as u64;
         let mut window = Self::of(array, most, session.config.huge_pages)?;
         match &window.stored {
             Some((array, _)) => window.fresh = Some((item, vec![true; array.intervals()])),

@@ -13,7 +13,6 @@ use std::{
 
 use outercore_storage::{DirLock, Disk, FileKind, StorageError, hidden::is_random_name};
 
-use super::staging::parent;
 use crate::{
     error::{GraphError, Result},
     format::Manifest,
@@ -82,6 +81,14 @@ pub(super) fn building(output: &Path, uuid: &str) -> PathBuf {
 /// Where a view of the graph at `output` lies.
 pub(crate) fn view_of(output: &Path, random: &str) -> PathBuf {
     output.with_file_name(format!(".{}.view-{random}", name_of(output)))
+}
+
+/// The folder that a graph lies in.
+pub(super) fn parent(output: &Path) -> PathBuf {
+    match output.parent() {
+        Some(parent) if parent != Path::new("") => parent.to_owned(),
+        _ => PathBuf::from("."),
+    }
 }
 
 fn name_of(path: &Path) -> Cow<'_, str> {

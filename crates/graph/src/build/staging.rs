@@ -12,7 +12,7 @@ use std::{
 use outercore_storage::{DirLock, Disk, StorageError, hidden::random_name};
 
 use super::{
-    removal::{Owner, STRIPE_PREFIX, STRIPES, building, remove_graph, remove_leftovers},
+    removal::{Owner, STRIPE_PREFIX, STRIPES, building, parent, remove_graph, remove_leftovers},
     swap,
 };
 use crate::{
@@ -34,13 +34,6 @@ pub struct Staging {
     /// Whether a graph that is there may be replaced.
     replace: bool,
     published: bool,
-}
-
-pub(super) fn parent(output: &Path) -> PathBuf {
-    match output.parent() {
-        Some(parent) if parent != Path::new("") => parent.to_owned(),
-        _ => PathBuf::from("."),
-    }
 }
 
 /// Whether a graph may be published at `output`.

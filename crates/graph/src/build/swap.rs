@@ -5,10 +5,7 @@ use std::path::{Path, PathBuf};
 
 use outercore_storage::{Disk, hidden::is_random_name};
 
-use super::{
-    removal::{is_folder, remove_graph},
-    staging::parent,
-};
+use super::removal::{is_folder, parent, remove_graph};
 use crate::error::Result;
 
 /// `.NAME.replaced-`: what `output` was, on its way to be removed.
