@@ -200,8 +200,8 @@ fn batches<const L: usize, const MARKS: usize>(planner: &mut Planner) -> Result<
     let ahead = Iterations::declare(planner, &forwards(&[]), None)?;
     let back = Iterations::declare(planner, &backwards(0), None)?;
     let what = format!("of {L} sources, each scan is for all of them");
-    planner.method(what.clone());
-    planner.external_method(what);
+    planner.external_method(Some(&what));
+    planner.method(what);
     Ok(Box::new(move |session, mut left, scores| {
         let mut iterations = 0;
         let mut values =
@@ -210,13 +210,13 @@ fn batches<const L: usize, const MARKS: usize>(planner: &mut Planner) -> Result<
             let (batch, rest) = left.split_at(L.min(left.len()));
             let mut program = forwards(batch);
             let from = values.map(|values| (values, Sweep::begin as _));
-            let mut ended = ahead.go_on(session, &mut program, from)?;
+            let mut ended = ahead.run(session, &mut program, from)?;
             iterations += ended.iterations;
             // The last iteration reached nothing.
             let deepest = ended.iterations as u32;
             if deepest > 2 {
                 let mut program = backwards(deepest);
-                ended = back.go_on(session, &mut program, Some((ended.values, Sweep::begin)))?;
+                ended = back.run(session, &mut program, Some((ended.values, Sweep::begin)))?;
                 iterations += ended.iterations;
             }
             if rest.is_empty() {
@@ -295,7 +295,7 @@ impl Betweenness {
         let searches = searches.collect::<Result<Vec<_>>>()?;
         planner.runs(method.name(), why);
         if !first.stored {
-            planner.never_external();
+            planner.external_method(None);
         }
         Ok(planner.decide()?.prepared(move |session| {
             let (mut left, mut found, mut iterations) = (&sources[..], None, 0);

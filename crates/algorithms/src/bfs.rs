@@ -136,7 +136,7 @@ fn messages(mut planner: Planner, source: u64) -> Result<Prepared> {
     let mut program = Program { source };
     let iterations = Iterations::declare_monotone(&mut planner, &program)?;
     Ok(planner.decide()?.prepared(move |session| {
-        let ended = iterations.run(session, &mut program)?;
+        let ended = iterations.run(session, &mut program, None)?;
         let mut reach = Reach::default();
         ended.values.for_each(|_, &value| {
             if value != NOWHERE {

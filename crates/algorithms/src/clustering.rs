@@ -37,12 +37,11 @@ impl Algorithm for Clustering {
                 coefficients.push(share)?;
             }
             let column = Column::new("clustering", coefficients.array);
-            Ok(session
+            let results = session
                 .results(found.windows)
                 .figure("average", sum / graph.vertices().max(1) as f64)
-                .column(column.isolated(Isolated::Value(0.0)))
-                .best_first()
-                .outcome())
+                .column(column.isolated(Isolated::Value(0.0)));
+            Ok(results.ranked(0)?.outcome())
         })
     }
 }

@@ -158,7 +158,7 @@ fn results(
 fn by_labels(mut planner: Planner) -> Result<Prepared> {
     let labels = Iterations::declare_monotone(&mut planner, &Labels)?;
     Ok(planner.decide()?.prepared(move |session| {
-        let ended = labels.run(session, &mut Labels)?;
+        let ended = labels.run(session, &mut Labels, None)?;
         results(session, ended.values, ended.iterations, 1 << 20)
     }))
 }
@@ -184,7 +184,7 @@ impl Algorithm for Components {
         planner.memory("smallest window, logs", [0, LEAST]);
         planner.scans(Some(1));
         planner.method("union-find");
-        planner.external_method("union-find by windows of vertices, each edge once");
+        planner.external_method(Some("union-find by windows of vertices, each edge once"));
         let mut decided = planner.decide()?;
         let some = some.filter(|some| some.fits(graph, &decided.decision));
         let (method, why) = match (some, method) {

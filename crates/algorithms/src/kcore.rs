@@ -280,7 +280,7 @@ impl KCore {
                     (steps, left.into())
                 }
                 Chosen::Messages(iterations) => {
-                    let ended = iterations.run(session, &mut Program)?;
+                    let ended = iterations.run(session, &mut Program, None)?;
                     let cores = ended.values.map(|&value| core((value - GONE) as u32))?;
                     (ended.iterations, cores.into())
                 }
@@ -354,7 +354,7 @@ impl Algorithm for KCore {
             let (mut decided, chosen) =
                 self.choose(Job { graph: view.derived().unwrap_or(job.graph), ..job })?;
             decided.plan = Plan { memory_model: decided.plan.memory_model, ..shown };
-            self.on_view(job.graph, (decided.since(begun), chosen)).run()
+            self.on_view(job.graph, (Decided { begun: Some(begun), ..decided }, chosen)).run()
         }))
     }
 }

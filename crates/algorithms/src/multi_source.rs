@@ -94,7 +94,7 @@ impl Algorithm for MultiSource {
         let mut planner = Planner::new(self.name(), job);
         let iterations = Iterations::declare(&mut planner, &program, None)?;
         Ok(planner.decide()?.prepared(move |session| {
-            let ended = iterations.run(session, &mut program)?;
+            let ended = iterations.run(session, &mut program, None)?;
             let (mut pairs, mut distance_sum) = (0, 0);
             let reached = ended.values.map(|value| {
                 let reached = count(value.seen);

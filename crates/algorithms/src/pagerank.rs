@@ -122,7 +122,7 @@ impl Algorithm for PageRank {
         let compared = if program.tolerance == 0.0 { most.saturating_sub(1) } else { 0 };
         (iterations.most, iterations.discards_values_before) = (Some(most), compared);
         Ok(planner.decide()?.prepared(move |session| {
-            let ended = iterations.run(session, &mut program)?;
+            let ended = iterations.run(session, &mut program, None)?;
             let isolated = program.isolated_rank;
             let mut sum = isolated * program.isolated;
             ended.values.for_each(|_, rank| sum += rank)?;

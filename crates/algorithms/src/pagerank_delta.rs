@@ -144,7 +144,7 @@ impl Algorithm for PageRankDelta {
         let mut planner = Planner::new(self.name(), job);
         let iterations = Iterations::declare(&mut planner, &program, None)?;
         Ok(planner.decide()?.prepared(move |session| {
-            let ended = iterations.run(session, &mut program)?;
+            let ended = iterations.run(session, &mut program, None)?;
             let (rank, difference) = program.alone;
             let mut sum = (rank + difference) * program.isolated;
             let score = |state: &State| state.rank + state.difference;

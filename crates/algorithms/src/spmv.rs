@@ -56,7 +56,7 @@ impl Algorithm for Spmv {
         let mut planner = Planner::new(self.name(), job);
         let iterations = Iterations::declare(&mut planner, &Program, Some(1))?;
         Ok(planner.decide()?.prepared(move |session| {
-            let ended = iterations.run(session, &mut Program)?;
+            let ended = iterations.run(session, &mut Program, None)?;
             let mut squares = 0.0;
             ended.values.for_each(|_, value| squares += value * value)?;
             let values = Column::new("value", ended.values);

@@ -45,7 +45,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let graph = Graph::open(&Disk::new(), path.as_ref())?;
     let mut planner = Planner::new("random lists", Job::new(&graph, &config, &Silent));
-    let lists = planner.declare(Lists::along(&[Direction::Out]).uncached())?;
+    let mut lists = Lists::along(&[Direction::Out]);
+    lists.cached = false;
+    let lists = planner.declare(lists)?;
     let session = planner.decide()?.start()?;
     let lists = lists.open(&session)?;
     let lists = lists.all(&session);
@@ -70,7 +72,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         [&disk.bytes_read, &counters.useful_bytes, &disk.read_requests]
             .map(|counter| counter.load(Relaxed))
     };
-    let busy = session.workers.busy_seconds();
+    let io = || session.results(1).outcome().report.io;
+    let busy = io().worker_busy_seconds;
     let (before, begun) = (count(), Instant::now());
     let sums = lists.for_each(
         u64::MAX,
@@ -80,17 +83,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     )?;
     let (seconds, after) = (begun.elapsed().as_secs_f64(), count());
     let [bytes, useful, requests] = [0, 1, 2].map(|at| after[at] - before[at]);
-    let busy: Vec<f64> = session
-        .workers
-        .busy_seconds()
-        .iter()
-        .zip(busy)
-        .map(|(after, before)| after - before)
-        .collect();
+    let io = io();
+    let pairs = io.worker_busy_seconds.iter().zip(busy);
+    let busy: Vec<f64> = pairs.map(|(after, before)| after - before).collect();
     let report = serde_json::json!({
         "seconds": seconds, "bytes": bytes, "useful": useful, "requests": requests, "busy": busy,
         "sum": sums.iter().map(|&sum| u128::from(sum)).sum::<u128>() as u64,
-        "io": session.results(1).outcome().report.io,
+        "io": io,
     });
     println!("{report}");
     Ok(())

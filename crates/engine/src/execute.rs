@@ -41,6 +41,6 @@ fn run<'a, P: VertexProgram>(
 ) -> Result<Finished<P::Value>> {
     let iterations = declare(&mut planner, program)?;
     let session = planner.decide()?.start()?;
-    let Ended { values, iterations, .. } = iterations.run(&session, program)?;
+    let Ended { values, iterations, .. } = iterations.run(&session, program, None)?;
     Ok((values, session.results(iterations).outcome().report))
 }

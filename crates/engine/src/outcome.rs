@@ -63,15 +63,14 @@ impl<'s> Results<'s> {
         self
     }
 
-    /// The first column's largest values are worth showing: `count` of them go into the summary.
-    pub fn ranked(self, count: usize) -> Result<Self> {
+    /// The first column's largest values are worth showing; `count` of them go into the summary.
+    pub fn ranked(mut self, count: usize) -> Result<Self> {
+        self.ranked = true;
+        if count == 0 {
+            return Ok(self);
+        }
         let top = top(self.graph, &self.columns[0], count)?;
-        Ok(self.best_first().figure("top", top))
-    }
-
-    /// The first column's largest values are worth showing.
-    pub fn best_first(self) -> Self {
-        Self { ranked: true, ..self }
+        Ok(self.figure("top", top))
     }
 
     /// The outcome.

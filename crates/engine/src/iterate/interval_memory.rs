@@ -99,7 +99,7 @@ impl IntervalMemory {
             share,
         }));
         planner.in_turn_external(Some(least));
-        planner.external_method(match &self.lists {
+        planner.external_method(Some(match &self.lists {
             _ if !self.path.grid => {
                 "passes over the lists along which signals come, an interval of vertices at a time"
             }
@@ -108,7 +108,7 @@ impl IntervalMemory {
                  over the rest of the grid"
             }
             _ => "passes over the grid, an interval of vertices at a time",
-        });
+        }));
         let bytes: usize = sizes::<P>().iter().sum();
         planner.scratch_in_turn(graph.connected() * bytes as u64);
         Ok(())

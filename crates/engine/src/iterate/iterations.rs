@@ -94,13 +94,9 @@ impl<P: VertexProgram> Iterations<P> {
         Ok(Self { most: scans, discards_values_before: 0, by_interval, paths, program })
     }
 
-    /// Runs the program to its end in a session whose plan it is part of.
-    pub fn run(&self, session: &Session, program: &mut P) -> Result<Ended<P::Value>> {
-        self.go_on(session, program, None)
-    }
-
-    /// The same from the values that another program has left, where there are some.
-    pub fn go_on(
+    /// Runs the program to its end in a session whose plan it is part of, from the values that
+    /// another program has left, where there are some.
+    pub fn run(
         &self,
         session: &Session,
         program: &mut P,

@@ -175,14 +175,12 @@ impl<'a> Planner<'a> {
         self.needs.runs = Some((method, why));
     }
 
-    /// How a fully-external run goes about it.
-    pub fn external_method(&mut self, method: impl Into<String>) {
-        self.needs.external_method = Some(method.into());
-    }
-
-    /// There is no fully-external run.
-    pub fn never_external(&mut self) {
-        self.needs.external = None;
+    /// How a fully-external run goes about it; `None`: there is none.
+    pub fn external_method(&mut self, method: Option<&str>) {
+        match method {
+            Some(method) => self.needs.external_method = Some(method.to_owned()),
+            None => self.needs.external = None,
+        }
     }
 
     /// Vertices are computed early: such runs are fully external.
@@ -224,15 +222,10 @@ pub struct Decided<'a> {
     /// The sections that the session opens.
     pub(crate) sections: Vec<String>,
     /// When the run began, where that was before its session.
-    pub(crate) begun: Option<Instant>,
+    pub begun: Option<Instant>,
 }
 
 impl<'a> Decided<'a> {
-    /// The run began earlier, with what had to be done before its session.
-    pub fn since(self, begun: Instant) -> Self {
-        Self { begun: Some(begun), ..self }
-    }
-
     /// Opens the session.
     pub fn start(self) -> Result<Session<'a>> {
         Session::start(self)

@@ -43,9 +43,9 @@ impl DeltaStepping {
     /// Declares what a search along outgoing edges needs.
     pub fn declare(planner: &mut Planner) -> Result<Self> {
         planner.method("windows of distance (delta-stepping), lists read on demand");
-        planner.external_method(
+        planner.external_method(Some(
             "windows of distance (delta-stepping), a window of vertices at a time",
-        );
+        ));
         let frontiers = 2 * Frontier::bytes(planner.job.graph.connected());
         planner.memory("frontiers", [frontiers; 2]);
         VertexArray::<u64>::declare(planner, "distances")?;

@@ -37,7 +37,8 @@ pub struct Lists {
     /// With the first incoming neighbor of each vertex.
     pub(super) heads: bool,
     /// Some of them may stay in memory.
-    pub(super) cached: bool,
+    /// Whether what memory is left keeps some of them.
+    pub cached: bool,
 }
 
 impl Lists {
@@ -52,11 +53,6 @@ impl Lists {
         let mut distinct = rows.collect::<Option<Vec<_>>>()?;
         distinct.dedup();
         Some(distinct)
-    }
-
-    /// None of them stays in memory.
-    pub fn uncached(self) -> Self {
-        Self { cached: false, ..self }
     }
 
     /// Opens one direction, `cache` bytes of which may stay in memory. What an `external` run has

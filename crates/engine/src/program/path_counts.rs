@@ -51,7 +51,7 @@ impl PathCounts {
         planner.memory("paths", [vertices * 8 * each, 0]);
         planner.memory("levels", [vertices * each.max(4), 0]);
         planner.memory("sums", [vertices * 8, 0]);
-        planner.never_external();
+        planner.external_method(None);
         planner.method(format!(
             "{lanes} sources side by side: lists are read for all of them, level by level"
         ));

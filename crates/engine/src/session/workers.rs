@@ -48,7 +48,7 @@ impl Workers {
 
     /// The processor time that each worker spent so far in steps that all of them share, in
     /// seconds.
-    pub fn busy_seconds(&self) -> Vec<f64> {
+    pub(crate) fn busy_seconds(&self) -> Vec<f64> {
         self.busy.iter().map(|nanos| nanos.load(Relaxed) as f64 / 1e9).collect()
     }
 
