@@ -354,7 +354,8 @@ impl Algorithm for KCore {
             let (mut decided, chosen) =
                 self.choose(Job { graph: view.derived().unwrap_or(job.graph), ..job })?;
             decided.plan = Plan { memory_model: decided.plan.memory_model, ..shown };
-            self.on_view(job.graph, (Decided { begun: Some(begun), ..decided }, chosen)).run()
+            decided.begun = Some(begun);
+            self.on_view(job.graph, (decided, chosen)).run()
         }))
     }
 }
