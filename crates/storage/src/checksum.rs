@@ -2,13 +2,18 @@
 //!
 //! Memory: [`PageSums`] holds 4 bytes for each page of its range, a thousandth of the section.
 
-/// The checksum of any bytes.
-pub use crc32c::crc32c;
+use crc_fast::{CrcAlgorithm::Crc32Iscsi, Digest};
 
 use crate::PAGE;
+use crate::arena::bytes_of;
 use crate::disk::Disk;
 use crate::error::{Result, StorageError};
 use std::path::Path;
+
+/// The checksum of any bytes.
+pub fn crc32c(bytes: &[u8]) -> u32 {
+    crc_fast::checksum(Crc32Iscsi, bytes) as u32
+}
 
 /// The checksum of one page. What is shorter than a page is taken as if zeros followed.
 ///
@@ -16,8 +21,13 @@ use std::path::Path;
 /// If there is more than a page.
 pub fn page_sum(page: &[u8]) -> u32 {
     const ZEROS: [u8; PAGE] = [0; PAGE];
-    let sum = crc32c::crc32c(page);
-    if page.len() == PAGE { sum } else { crc32c::crc32c_append(sum, &ZEROS[page.len()..]) }
+    if page.len() == PAGE {
+        return crc32c(page);
+    }
+    let mut digest = Digest::new(Crc32Iscsi);
+    digest.update(page);
+    digest.update(&ZEROS[page.len()..]);
+    digest.finalize() as u32
 }
 
 /// The checksums of a range of pages.
@@ -79,7 +89,7 @@ impl PageSums {
 
     /// The CRC-32C of the sums as they are in the file, which seals the file itself.
     pub fn seal(&self) -> u32 {
-        self.sums.iter().fold(0, |crc, sum| crc32c::crc32c_append(crc, &sum.to_le_bytes()))
+        crc32c(bytes_of(&self.sums))
     }
 
     /// Compares pages in memory, the first of which is page `first_page` of the section, with their
@@ -112,7 +122,7 @@ mod tests {
 
     #[test]
     fn is_crc_32c_with_zero_padding() {
-        assert_eq!(crc32c::crc32c(b"123456789"), 0xE306_9283);
+        assert_eq!(crc32c(b"123456789"), 0xE306_9283);
         let mut page = vec![0; PAGE];
         page[..3].copy_from_slice(b"abc");
         assert_eq!(page_sum(b"abc"), page_sum(&page));
