@@ -5,7 +5,7 @@
 
 use crate::PAGE;
 use crate::arena::{Arena, Buffer, HugePages};
-use crate::checksum::page_sum;
+use crate::checksum::{Running, page_sum};
 use crate::disk::{Disk, DiskFile};
 use crate::error::{Result, StorageError};
 use crate::stripe::StripeLayout;
@@ -177,7 +177,7 @@ impl SectionWriter {
             let _ = full.send((buffer, self.filled));
         }
         let sums = self.join()?.ok_or(StorageError::Interrupted)?;
-        Ok(SectionSummary { bytes, pages: bytes.div_ceil(PAGE as u64), sums_crc: sums.crc })
+        Ok(SectionSummary { bytes, pages: bytes.div_ceil(PAGE as u64), sums_crc: sums.crc.sum() })
     }
 }
 
@@ -227,12 +227,12 @@ struct Sums {
     file: DiskFile,
     pending: Vec<u8>,
     written: u64,
-    crc: u32,
+    crc: Running,
 }
 
 impl Sums {
     fn new(file: DiskFile) -> Self {
-        Self { file, pending: Vec::with_capacity(SUMS_BUFFER), written: 0, crc: 0 }
+        Self { file, pending: Vec::with_capacity(SUMS_BUFFER), written: 0, crc: Running::new() }
     }
 
     fn append(&mut self, pages: &[u8]) -> Result<()> {
@@ -247,7 +247,7 @@ impl Sums {
 
     fn flush(&mut self) -> Result<()> {
         self.file.write_at(&self.pending, self.written)?;
-        self.crc = crc32c::crc32c_append(self.crc, &self.pending);
+        self.crc.add(&self.pending);
         self.written += self.pending.len() as u64;
         self.pending.clear();
         Ok(())
