@@ -132,22 +132,27 @@ impl Workers {
 }
 
 /// A state for each worker, which lasts longer than a step.
-pub struct PerWorker<S>(Vec<Mutex<S>>);
+pub struct PerWorker<S>(Vec<Apart<S>>);
+
+/// A state on cache lines of its own (two: processors fetch pairs): workers that write theirs all
+/// the time must not take each other's line away.
+#[repr(align(128))]
+struct Apart<S>(Mutex<S>);
 
 impl<S> PerWorker<S> {
     /// One for each of these workers.
     pub fn new(workers: &Workers, make: impl Fn() -> S) -> Self {
-        Self((0..workers.count()).map(|_| Mutex::new(make())).collect())
+        Self((0..workers.count()).map(|_| Apart(Mutex::new(make()))).collect())
     }
 
     /// That of a worker, for the length of a step.
     pub(crate) fn of(&self, worker: usize) -> MutexGuard<'_, S> {
-        self.0[worker].lock().unwrap_or_else(PoisonError::into_inner)
+        self.0[worker].0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// All of them, between steps.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut S> {
-        self.0.iter_mut().map(|state| state.get_mut().unwrap_or_else(PoisonError::into_inner))
+        self.0.iter_mut().map(|state| state.0.get_mut().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
