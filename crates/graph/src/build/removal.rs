@@ -171,7 +171,7 @@ pub(super) fn remove_graph(disk: &Disk, folder: &Path) -> Result<()> {
 fn named(disk: &Disk, folder: &Path) -> Result<(String, Vec<PathBuf>)> {
     match Manifest::read(disk, folder) {
         Ok(manifest) => {
-            return Ok((manifest.uuid, manifest.stripes.into_iter().map(PathBuf::from).collect()));
+            return Ok((manifest.uuid, manifest.stripes));
         }
         Err(GraphError::Storage(error)) if !is_gone(&error) => return Err(error.into()),
         // Not written to its end: then the list may be there. Or damaged: then the stripes are not
