@@ -4,7 +4,14 @@
 //! memory, c streams past with its set, and a is found in both ([`crate::sets`]). The set of c is
 //! spread over a real bitmap, so that each block of b's is one look-up.
 
-use std::{ops::Range, sync::atomic::Ordering::Relaxed};
+use std::{
+    ops::Range,
+    sync::atomic::{
+        AtomicU32,
+        Ordering::{Relaxed, SeqCst},
+        compiler_fence,
+    },
+};
 
 use crate::{
     compact_counters::CompactCounters,
@@ -228,8 +235,7 @@ impl Pair<'_> {
         let mut from = theirs.start;
         for at in mine {
             let word = self.set.words[at];
-            from += self.window.words[from..theirs.end]
-                .partition_point(|other| other.load(Relaxed) < word);
+            from += words_before(&self.window.words[from..theirs.end], word);
             if from == theirs.end {
                 return;
             }
@@ -286,4 +292,22 @@ impl Pair<'_> {
             bits &= bits - 1;
         }
     }
+}
+
+/// How many of ascending words are before `word`. With branches, which the processor guesses: it
+/// then waits for several reads at a time, where `partition_point` waits for one after the other.
+#[inline(always)]
+fn words_before(words: &[AtomicU32], word: u32) -> usize {
+    let (mut low, mut high) = (0, words.len());
+    while low < high {
+        let middle = low.midpoint(high);
+        if words[middle].load(Relaxed) < word {
+            low = middle + 1;
+            // No instruction, but it keeps the compiler from making one move of both branches.
+            compiler_fence(SeqCst);
+        } else {
+            high = middle;
+        }
+    }
+    low
 }
