@@ -8,9 +8,10 @@ use std::time::Duration;
 
 use outercore_algorithms::{NAMES, Source};
 use outercore_engine::{
-    EngineError, IoBackend, MemoryModel, ReadPolicy, RunConfig, RunProgress, Silent,
+    Activity, Context, EngineError, IoBackend, IterationEnd, Job, MemoryModel, Next, ReadPolicy,
+    RunConfig, RunProgress, Silent, Sum, VertexProgram, execute,
 };
-use outercore_graph::{BuildOptions, GraphError};
+use outercore_graph::{BuildOptions, Graph, GraphError};
 use outercore_storage::{Disk, Fault, FaultPlan, StorageError};
 use outercore_testing::{
     Ids, Watchdog, build_file, folder, names, options, random_text, request, run_opened,
@@ -188,4 +189,57 @@ fn slow_operations() {
         7,
         FaultPlan::nth,
     );
+}
+
+/// Panics at one vertex.
+struct Panics;
+
+impl VertexProgram for Panics {
+    type Value = f64;
+    type Signal = f64;
+    type Message = Sum<f64>;
+    const ACTIVITY: Activity = Activity::AllSend;
+
+    fn init(&self, _: u64, _: u32) -> f64 {
+        1.0
+    }
+
+    fn scatter(&self, _: u64, value: &f64, _: u32) -> Option<f64> {
+        Some(*value)
+    }
+
+    fn carry(&self, value: f64, _: f64) -> Sum<f64> {
+        Sum(value)
+    }
+
+    fn apply(&self, context: &Context, vertex: u64, value: &mut f64, sum: Sum<f64>) -> bool {
+        assert!(context.iteration < 1 || vertex != 700, "a panic in a worker");
+        *value = sum.0;
+        true
+    }
+
+    fn end_iteration(&mut self, end: &IterationEnd) -> Next {
+        if end.iterations < 4 { Next::Iteration } else { Next::End }
+    }
+}
+
+/// A panic in one worker ends them all: those too that wait for what it would have done.
+#[test]
+fn nobody_waits_for_a_worker_that_panicked() {
+    let place = folder();
+    let (input, path) = (place.path().join("edges.txt"), place.path().join("graph.oc"));
+    std::fs::write(&input, random_text(Ids::Zero, 200_000, 800_000, 5)).unwrap();
+    build_file(&Disk::new(), &input, &path, &options()).unwrap();
+    let dog = Watchdog::new(std::time::Duration::from_secs(60));
+    for model in [MemoryModel::InMemory, MemoryModel::SemiExternal, MemoryModel::FullyExternal] {
+        for threads in [1, 2, 4] {
+            dog.step(format!("{model:?}, {threads} threads"));
+            let config = RunConfig { model: Some(model), threads, ..outercore_testing::config() };
+            let graph = Graph::open(&Disk::new(), &path).unwrap();
+            let run =
+                || execute(&mut Panics, "panics", Job::new(&graph, &config, &Silent), Some(4));
+            let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
+            assert!(ended.is_err(), "{model:?}, {threads} threads");
+        }
+    }
 }

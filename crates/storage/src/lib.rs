@@ -20,6 +20,7 @@
 //! - [`named`]: switches, enums each value of which has a name and a line of documentation;
 //!   [`settings`]: structs of them, of which the faces make options; [`size`]: `512M`, `25%`;
 //!   [`resources`]: [`Resources`], what a process may use.
+//! - `on_panic`: [`OnPanic`], a guard that ends the waiting of others.
 //! - [`error`]: what can go wrong, as [`StorageError`].
 
 pub mod arena;
@@ -32,6 +33,7 @@ pub mod fault;
 pub mod hidden;
 pub mod memory;
 pub mod named;
+mod on_panic;
 pub mod pages;
 pub mod resources;
 pub mod settings;
@@ -50,6 +52,7 @@ pub use disk::{DirLock, Disk, DiskFile, Entry, FileKind, IoCounters};
 pub use error::{Result, StorageError};
 pub use fault::{Fault, FaultPlan};
 pub use named::{Choice, Named};
+pub use on_panic::OnPanic;
 pub use pages::{MergePolicy, PageRun, PageSet};
 pub use resources::Resources;
 pub use settings::Settings;

@@ -10,6 +10,8 @@ use std::{
     vec::IntoIter,
 };
 
+use outercore_storage::OnPanic;
+
 use super::{
     GridByInterval, Run, Step, Workspace,
     cross_iteration::fciu::{Progress, combine_twice},
@@ -73,6 +75,7 @@ impl<P: VertexProgram> Run<'_, P> {
                 batches: VecDeque::new(),
                 edges: 0,
             };
+            let _guard = OnPanic(|| progress.fail());
             let result = worker.work();
             self.session.counters.edges.fetch_add(worker.edges, Relaxed);
             if result.is_err() {

@@ -6,6 +6,8 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
+use outercore_storage::OnPanic;
+
 use super::{
     BuildProgress,
     buckets::{Bucket, Buckets},
@@ -83,6 +85,7 @@ impl Emission<'_> {
         let next = AtomicUsize::new(0);
         let result = parallel(self.threads, |_| {
             let mut worker = Worker::<R>::default();
+            let _guard = OnPanic(|| queues.stop());
             loop {
                 let turn = next.fetch_add(1, Relaxed);
                 let Some(bucket) = self.buckets.list().get(turn) else { return Ok(()) };

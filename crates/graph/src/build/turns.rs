@@ -1,7 +1,7 @@
 //! Turns: threads that work side by side and write in order.
 
 use std::sync::{
-    Condvar, Mutex,
+    Condvar, Mutex, PoisonError,
     atomic::{AtomicBool, Ordering::Relaxed},
 };
 
@@ -36,7 +36,7 @@ impl<T> Turns<T> {
         let result = write(&mut state.1);
         state.0 += 1;
         if result.is_err() {
-            self.stop();
+            self.stopped.store(true, Relaxed);
         }
         self.changed.notify_all();
         result
@@ -44,6 +44,8 @@ impl<T> Turns<T> {
 
     /// Lets every waiting worker go: one has failed and its turn will not come.
     pub fn stop(&self) {
+        // Under the lock: who has just asked, and does not wait yet, would not be woken.
+        let _state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         self.stopped.store(true, Relaxed);
         self.changed.notify_all();
     }

@@ -15,6 +15,8 @@ use std::{
     },
 };
 
+use outercore_storage::OnPanic;
+
 use super::{
     chunk_stream::{ChunkCache, ChunkStream},
     edge_block::EdgeBlock,
@@ -103,6 +105,7 @@ impl Grid {
     ) -> Result<Vec<S>> {
         let schedule = Schedule::new(self, inbox);
         self.on_workers(session, state, |stream, state| {
+            let _guard = OnPanic(|| schedule.change(|tiles| tiles.rest.clear()));
             let held = RefCell::new(Vec::<HeldInterval<M>>::new());
             let more = |wait| {
                 let tile = schedule.claim(&mut held.borrow_mut(), wait)?;

@@ -20,7 +20,7 @@ use std::{
     sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
 };
 
-use outercore_storage::Disk;
+use outercore_storage::{Disk, OnPanic};
 use xxhash_rust::xxh3::Xxh3Default;
 
 use self::{
@@ -205,6 +205,7 @@ impl Dictionary<'_> {
         let next = AtomicUsize::new(0);
         parallel(self.threads, |_| {
             let mut writer = windows.writer();
+            let _guard = OnPanic(|| turns.stop());
             loop {
                 let partition = next.fetch_add(1, Relaxed);
                 if partition >= records.partitions() {
