@@ -3,6 +3,7 @@
 use std::{
     fs,
     io::Write,
+    os::unix::process::CommandExt,
     path::PathBuf,
     process::{Command, Output, Stdio},
     time::{Duration, Instant},
@@ -327,6 +328,13 @@ fn signals_end_a_build_in_order() {
     }
 }
 
+/// Whoever runs the tests may ignore that signal, and children inherit it.
+fn heed_hang_ups() -> std::io::Result<()> {
+    // SAFETY: the default action is no function of ours.
+    unsafe { libc::signal(libc::SIGHUP, libc::SIG_DFL) };
+    Ok(())
+}
+
 #[test]
 fn signals_end_a_build_whose_input_is_idle() {
     for (signal, code) in [(libc::SIGTERM, 143), (libc::SIGHUP, 129)] {
@@ -335,7 +343,10 @@ fn signals_end_a_build_whose_input_is_idle() {
             // A pipe without anybody who writes.
             let made = Command::new("mkfifo").arg("pipe").current_dir(place.0.path()).status();
             assert!(made.unwrap().success());
-            let mut child = command()
+            let mut building = command();
+            // SAFETY: between fork and exec this calls nothing but an async-signal-safe function.
+            unsafe { building.pre_exec(heed_hang_ups) };
+            let mut child = building
                 .args(["build", input, "-o", "g.oc", "--format", "text"])
                 .current_dir(place.0.path())
                 .stdin(Stdio::piped())
