@@ -73,6 +73,19 @@ impl Owner {
     }
 }
 
+/// Removes a stripe folder, its record last: killed at any moment, what is left can be recognised.
+pub(super) fn remove_stripe(disk: &Disk, stripe: &Path) -> Result<()> {
+    let record = stripe.join(OWNER);
+    for path in disk.list(stripe)?.into_iter().filter(|path| *path != record) {
+        if is_folder(disk, &path)? {
+            disk.remove_dir_all(&path)?;
+        } else {
+            disk.remove_file(&path)?;
+        }
+    }
+    Ok(disk.remove_dir_all(stripe)?)
+}
+
 /// Where a graph is built that will be at `output`.
 pub(super) fn building(output: &Path, uuid: &str) -> PathBuf {
     output.with_file_name(format!(".{}.building-{uuid}", name_of(output)))
@@ -155,7 +168,7 @@ pub(super) fn remove_graph(disk: &Disk, folder: &Path) -> Result<()> {
     let owner = Owner::of(disk, folder, &uuid)?;
     for stripe in stripes {
         if owner.owns(disk, &stripe)? {
-            disk.remove_dir_all(&stripe)?;
+            remove_stripe(disk, &stripe)?;
         } else if disk.exists(&stripe)? {
             tracing::warn!(
                 "{} is left: nothing in it says that it belongs to the graph that is removed; if \

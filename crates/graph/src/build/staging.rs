@@ -12,7 +12,10 @@ use std::{
 use outercore_storage::{DirLock, Disk, StorageError, hidden::random_name};
 
 use super::{
-    removal::{Owner, STRIPE_PREFIX, STRIPES, building, parent, remove_graph, remove_leftovers},
+    removal::{
+        Owner, STRIPE_PREFIX, STRIPES, building, parent, remove_graph, remove_leftovers,
+        remove_stripe,
+    },
     swap,
 };
 use crate::{
@@ -220,7 +223,7 @@ impl Drop for Staging {
             // Nothing more can be done about an error here, and the next build of this graph tries
             // again.
             for stripe in &self.stripes {
-                let _ = self.disk.remove_dir_all(stripe);
+                let _ = remove_stripe(&self.disk, stripe);
             }
             let _ = self.disk.remove_dir_all(&self.folder);
         }
