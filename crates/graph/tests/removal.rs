@@ -1,5 +1,5 @@
-//! What replacing and cleaning remove: what belongs to the graph, and nothing that a link, a copy or
-//! a manifest merely leads to.
+//! What replacing and cleaning remove: what belongs to the graph, and nothing that a link, a copy
+//! or a manifest merely leads to.
 
 use std::{
     os::unix::fs::symlink,
