@@ -318,6 +318,19 @@ fn plan<'a>(job: Job<'a>, method: Method, why: &'static str) -> Result<Planned<'
     Ok((planner.decide()?, chosen))
 }
 
+impl KCore {
+    /// The plan of a run that builds a view first. The error of a budget that is too small names
+    /// one that is enough for both.
+    fn plan_with_view(&self, job: Job) -> Result<Plan> {
+        let memory = match self.choose(job) {
+            Err(EngineError::Memory { needed, .. }) => needed,
+            chosen => return with_view(chosen?.0.plan, job),
+        };
+        let config = RunConfig { memory, ..job.config.clone() };
+        with_view(self.choose(Job { config: &config, ..job })?.0.plan, job)
+    }
+}
+
 /// A plan of a run that builds a view of `graph` first. The view's intervals may be wider than the
 /// graph's, and its edges are more.
 fn with_view(mut plan: Plan, job: Job) -> Result<Plan> {
@@ -342,11 +355,10 @@ impl Algorithm for KCore {
     }
 
     fn prepare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
-        let chosen = self.choose(job)?;
         if !job.graph.directed() && job.graph.manifest().simple {
-            return Ok(self.on_view(job.graph, chosen));
+            return Ok(self.on_view(job.graph, self.choose(job)?));
         }
-        let plan = with_view(chosen.0.plan, job)?;
+        let plan = self.plan_with_view(job)?;
         let shown = plan.clone();
         Ok(Prepared::new(plan, move || {
             let begun = std::time::Instant::now();

@@ -143,3 +143,28 @@ fn directed_with_weights() {
 fn undirected_and_simple() {
     keeps(false);
 }
+
+/// What a refusal names is enough, however little was given: also where a view is built first.
+#[test]
+fn a_refusal_names_a_budget_that_works() {
+    let folder = tempfile::tempdir().unwrap();
+    for directed in [true, false] {
+        let path = folder.path().join(format!("graph-{directed}.oc"));
+        let options = BuildOptions {
+            memory: 256 << 20,
+            threads: 2,
+            directed: Some(directed),
+            ..BuildOptions::default()
+        };
+        generate(path.clone(), Rmat::new(10, 3), options);
+        for name in NAMES.iter().filter(|&&name| name != "sssp") {
+            let (came, _, needed) = run(name, 2, 1 << 20, "auto", &path);
+            assert_eq!(came, "refused", "{name}, directed: {directed}");
+            // Whole MiB, as the message has it.
+            let needed = needed.next_multiple_of(1 << 20);
+            let (came, peak, further) = run(name, 2, needed, "auto", &path);
+            assert_eq!(came, "ran", "{name}, directed: {directed}: not {needed} but {further}");
+            assert!(peak < needed, "{name}, directed: {directed}: {peak} of {needed}");
+        }
+    }
+}

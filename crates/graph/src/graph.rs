@@ -143,7 +143,7 @@ impl Graph {
         self.inner.manifest.layout
     }
 
-    /// Whether the grid has every edge. Where it has not, whoever scans it sees some of them, and
+    /// Whether the grid has every edge. Where it has not, a scan sees some of them, and
     /// [`Graph::pass_rows`] has the others.
     pub fn has_whole_grid(&self) -> bool {
         self.layout().is_grid()

@@ -31,24 +31,39 @@ pub fn is_random_name(text: &str) -> bool {
     text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Creates and locks a file beside `target`, under a hidden name.
-pub fn create_beside(disk: &Disk, target: &Path) -> Result<(PathBuf, DiskFile, DirLock)> {
+/// Creates something under a name that nobody has, and locks it. A sweep may take it before it is
+/// locked: then it is made anew. `path` is where it lies, by its random name.
+pub fn create_locked<T>(
+    disk: &Disk,
+    path: impl Fn(&str) -> PathBuf,
+    create: impl Fn(&Path) -> Result<T>,
+    remove: impl Fn(&Path) -> Result<()>,
+) -> Result<(String, T, DirLock)> {
     for _ in 0..ATTEMPTS {
-        let path = target.with_file_name(format!("{}{}.tmp", prefix(target), random_name()?));
-        let file = disk.create_buffered(&path)?;
+        let random = random_name()?;
+        let path = path(&random);
+        let created = create(&path)?;
         let locked = disk.lock_exclusive(&path);
         match locked.and_then(|lock| Ok(disk.exists(&path)?.then_some(lock))) {
-            Ok(Some(lock)) => return Ok((path, file, lock)),
+            Ok(Some(lock)) => return Ok((random, created, lock)),
             Ok(None) | Err(StorageError::Locked { .. }) => {}
             Err(error) if error.kind() == Some(ErrorKind::NotFound) => {}
             Err(error) => {
                 // Nothing more can be done about an error here.
-                let _ = disk.remove_file(&path);
+                let _ = remove(&path);
                 return Err(error);
             }
         }
     }
-    Err(StorageError::Locked { path: target.to_owned() })
+    Err(StorageError::Locked { path: path("") })
+}
+
+/// Creates and locks a file beside `target`, under a hidden name.
+pub fn create_beside(disk: &Disk, target: &Path) -> Result<(PathBuf, DiskFile, DirLock)> {
+    let path = |random: &str| target.with_file_name(format!("{}{random}.tmp", prefix(target)));
+    let create = |path: &Path| disk.create_buffered(path);
+    let (random, file, lock) = create_locked(disk, path, create, |path| disk.remove_file(path))?;
+    Ok((path(&random), file, lock))
 }
 
 /// Removes the files that writers of `target` left who are gone. What cannot be removed stays: no

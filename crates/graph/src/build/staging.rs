@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use outercore_storage::{DirLock, Disk, StorageError, hidden::random_name};
+use outercore_storage::{DirLock, Disk, StorageError, hidden::create_locked};
 
 use super::{
     removal::{
@@ -57,28 +57,6 @@ fn check_output(disk: &Disk, output: &Path, replace: bool) -> Result<()> {
     Ok(())
 }
 
-/// A folder of a name that nobody has, locked. Who cleans up may take it before it is locked: then
-/// another.
-fn new_folder(disk: &Disk, output: &Path) -> Result<(String, PathBuf, DirLock)> {
-    for _ in 0..ATTEMPTS {
-        let uuid = random_name()?;
-        let folder = building(output, &uuid);
-        disk.create_dir(&folder)?;
-        let locked = disk.lock_exclusive(&folder);
-        match locked.and_then(|lock| Ok(disk.exists(&folder)?.then_some(lock))) {
-            Ok(Some(lock)) => return Ok((uuid, folder, lock)),
-            Ok(None) | Err(StorageError::Locked { .. }) => {}
-            Err(error) if error.kind() == Some(ErrorKind::NotFound) => {}
-            Err(error) => {
-                // Nothing more can be done about an error here.
-                let _ = disk.remove_dir_all(&folder);
-                return Err(error.into());
-            }
-        }
-    }
-    Err(StorageError::Locked { path: output.to_owned() }.into())
-}
-
 impl Staging {
     /// Begins a graph that will be at `output`. Removes what killed builds of the same graph left.
     pub fn begin(
@@ -98,7 +76,11 @@ impl Staging {
         remove_leftovers(disk, output)?;
         swap::mend(disk, output)?;
         check_output(disk, output, replace)?;
-        let (uuid, folder, lock) = new_folder(disk, output)?;
+        let path = |uuid: &str| building(output, uuid);
+        let create = |path: &Path| disk.create_dir(path);
+        let remove = |path: &Path| disk.remove_dir_all(path);
+        let (uuid, (), lock) = create_locked(disk, path, create, remove)?;
+        let folder = path(&uuid);
         let mut staging = Self {
             disk: disk.clone(),
             output: output.to_owned(),

@@ -32,8 +32,8 @@ impl WordCode {
     pub const MOST_BITS: u32 = 24;
     /// How many words, the highest, are skips in a tile of gaps.
     const SKIPS: u32 = 8;
-    /// What a skip costs beside its word, in bits: a branch that nobody foresees takes a processor
-    /// as long as the device takes for so many.
+    /// What a skip costs beside its word, in bits: a mispredicted branch takes as long as
+    /// reading so many bits.
     const SKIP_BITS: u64 = 48;
 
     /// Of deltas, the one that means: advance the source by the low bits, no edge.

@@ -27,7 +27,7 @@ pub trait ChunkCache: Sync {
     fn offer(&self, chunk: usize, priority: u64, words: &[u8]);
 }
 
-/// Words in memory, for as long as somebody holds them.
+/// Words in memory, which are freed with the last handle.
 pub type Held = Arc<dyn Deref<Target = [u8]> + Send + Sync>;
 
 /// Chunks that are planned, and those that were requested.
