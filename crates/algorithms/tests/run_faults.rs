@@ -191,8 +191,11 @@ fn slow_operations() {
     );
 }
 
-/// Panics at one vertex.
-struct Panics;
+/// Panics at one vertex in one iteration.
+struct Panics {
+    iteration: u64,
+    vertex: u64,
+}
 
 impl VertexProgram for Panics {
     type Value = f64;
@@ -213,7 +216,8 @@ impl VertexProgram for Panics {
     }
 
     fn apply(&self, context: &Context, vertex: u64, value: &mut f64, sum: Sum<f64>) -> bool {
-        assert!(context.iteration < 1 || vertex != 700, "a panic in a worker");
+        let here = (context.iteration, vertex) == (self.iteration, self.vertex);
+        assert!(!here, "a panic in a worker");
         *value = sum.0;
         true
     }
@@ -230,16 +234,24 @@ fn nobody_waits_for_a_worker_that_panicked() {
     let (input, path) = (place.path().join("edges.txt"), place.path().join("graph.oc"));
     std::fs::write(&input, random_text(Ids::Zero, 200_000, 800_000, 5)).unwrap();
     build_file(&Disk::new(), &input, &path, &options()).unwrap();
-    let dog = Watchdog::new(std::time::Duration::from_secs(60));
-    for model in [MemoryModel::InMemory, MemoryModel::SemiExternal, MemoryModel::FullyExternal] {
-        for threads in [1, 2, 4] {
-            dog.step(format!("{model:?}, {threads} threads"));
-            let config = RunConfig { model: Some(model), threads, ..outercore_testing::config() };
-            let graph = Graph::open(&Disk::new(), &path).unwrap();
-            let run =
-                || execute(&mut Panics, "panics", Job::new(&graph, &config, &Silent), Some(4));
-            let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
-            assert!(ended.is_err(), "{model:?}, {threads} threads");
+    let dog = Watchdog::new(std::time::Duration::from_secs(20));
+    let graph = Graph::open(&Disk::new(), &path).unwrap();
+    let models = [MemoryModel::InMemory, MemoryModel::SemiExternal, MemoryModel::FullyExternal];
+    let last = graph.connected() - 1;
+    for (model, iteration) in
+        models.into_iter().flat_map(|model| [(model, 0), (model, 1), (model, 2)])
+    {
+        for vertex in [0, last / 100, last / 8, last / 2, last] {
+            for threads in [1, 2, 4] {
+                dog.step(format!("{model:?}, {threads} threads, {vertex} in {iteration}"));
+                let config =
+                    RunConfig { model: Some(model), threads, ..outercore_testing::config() };
+                let mut program = Panics { iteration, vertex };
+                let job = Job::new(&graph, &config, &Silent);
+                let run = || execute(&mut program, "panics", job, Some(4)).map(drop);
+                let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
+                assert!(ended.is_err(), "{model:?}, {threads} threads");
+            }
         }
     }
 }
