@@ -9,7 +9,7 @@ PROFILE := checked
 VENV    := $(TARGET)/venv
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-rust test-python deny bench bench-graphene bench-external bench-algorithms fault soak golden python clean
+.PHONY: help build demo test test-rust test-python deny bench bench-graphene bench-external bench-algorithms model fault soak golden python clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | while IFS='	' read -r name text; do printf '  make %-12s %s\n' "$$name" "$$text"; done
@@ -44,8 +44,11 @@ bench-graphene: ## Graphene's techniques on and off, cold (root, half an hour; O
 bench-external: build ## Fully-external techniques on and off, cold (root, half an hour; SCALE=24, DATA=FOLDER of real graphs)
 	$(PYTHON) scripts/bench_external.py --binary $(TARGET)/release/outercore --folder $(or $(OUTERCORE_BENCH_DIR),$(TARGET)/bench-external) --scale $(or $(SCALE),24) $(if $(DATA),--data $(DATA))
 
+model: ## Where threads wait for each other, under a model checker: every interleaving of a few threads
+	RUSTFLAGS='--cfg outercore_model' $(CARGO) test --locked -p outercore-storage --test monitor_model --target-dir $(TARGET)/model
+
 fault: export OUTERCORE_TEST_ALL = 1
-fault: ## Errors, short reads and delays at every operation of builds and runs, killed builds, damaged graphs
+fault: model ## Errors, short reads and delays at every operation of builds and runs, killed builds, damaged graphs
 	$(CARGO) test --locked --profile $(PROFILE) -p outercore-graph --test build_faults --test killed --test hostile
 	$(CARGO) test --locked --profile $(PROFILE) -p outercore-algorithms --test run_faults --test damage
 

@@ -1,7 +1,7 @@
 //! What the faces call: an algorithm with its parameters, which can be planned and run.
 
 use outercore_engine::{
-    EngineError, Job, Outcome, Plan, Prepared, Result, RunConfig, RunProgress, Silent, settings,
+    Job, Outcome, Plan, Prepared, Result, RunConfig, RunProgress, Silent, settings,
 };
 use outercore_graph::{Graph, Key};
 
@@ -17,12 +17,12 @@ pub enum Source {
 }
 
 impl From<&str> for Source {
-    /// `max-degree`, `random:SEED`, or an original id: a number where it is one, else a name.
+    /// `max-degree`, `random:SEED`, or an original id as it is written.
     fn from(text: &str) -> Self {
         match (text, text.strip_prefix("random:").map(str::parse)) {
             ("max-degree", _) => Source::MaxDegree,
             (_, Some(Ok(seed))) => Source::Random(seed),
-            _ => Source::Key(text.parse().map_or_else(|_| Key::Name(text.to_owned()), Key::Number)),
+            _ => Source::Key(Key::Name(text.to_owned())),
         }
     }
 }
@@ -30,51 +30,21 @@ impl From<&str> for Source {
 impl settings::Value for Source {
     const KIND: settings::Kind = settings::Kind::Text;
 
-    fn parse(_: &str, text: &str) -> std::result::Result<Self, String> {
-        Ok(text.into())
-    }
-}
-
-/// The error of a user's mistake.
-pub(crate) fn refuse<T>(why: impl Into<String>) -> Result<T> {
-    Err(EngineError::Usage(why.into()))
-}
-
-/// The internal id of a start vertex.
-pub(crate) fn locate(graph: &Graph, source: &Source) -> Result<u64> {
-    match source {
-        Source::Key(key) => graph.find(key)?.map_or_else(
-            || refuse(format!("there is no vertex {key} in {}", graph.path().display())),
-            Ok,
-        ),
-        Source::MaxDegree if graph.connected() > 0 => Ok(graph.manifest().max_out_degree.1),
-        Source::Random(seed) if graph.connected() > 0 => {
-            let mixed = (seed ^ (seed >> 31)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            Ok((mixed ^ (mixed >> 29)) % graph.connected())
+    /// As [`Source::from`]; in quotation marks, as in CSV, it is an id whatever it says.
+    fn parse(switch: &str, text: &str) -> std::result::Result<Self, String> {
+        let Some(inside) = text.strip_prefix('"') else { return Ok(text.into()) };
+        let doubled = |inside: &str| {
+            let plain = inside.replace("\"\"", "");
+            (!plain.contains('"')).then(|| inside.replace("\"\"", "\""))
+        };
+        match inside.strip_suffix('"').and_then(doubled) {
+            Some(id) => Ok(Source::Key(Key::Name(id))),
+            None => Err(format!(
+                "{switch} cannot be {text}: an id that begins with a quotation mark is written as \
+                 in CSV, between two of them, with those inside doubled"
+            )),
         }
-        _ => refuse("the graph has no edges, and so no such start vertex"),
     }
-}
-
-/// The internal ids of start vertices.
-pub(crate) fn locate_all(graph: &Graph, sources: &[Source]) -> Result<Vec<u64>> {
-    sources.iter().map(|source| locate(graph, source)).collect()
-}
-
-/// Refuses graphs whose vertices do not fit the 32-bit state that the traversals keep.
-pub(crate) fn fits_32_bits(graph: &Graph, name: &str) -> Result<()> {
-    match graph.connected() {
-        fits if fits < u64::from(u32::MAX) - 1 => Ok(()),
-        many => refuse(format!(
-            "{name} holds at most 4294967293 connected vertices in this version, and the graph \
-             has {many}"
-        )),
-    }
-}
-
-/// The method that was asked for, or the usual one of this run; and why.
-pub(crate) fn method<M>(asked: Option<M>, usual: (M, &'static str)) -> (M, &'static str) {
-    asked.map_or(usual, |method| (method, "as asked"))
 }
 
 /// An algorithm and its parameters, ready to be planned or run on a graph.
@@ -90,7 +60,7 @@ pub trait Algorithm: Send + Sync {
     fn prepare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>>;
     /// What a run would do.
     fn plan(&self, graph: &Graph, config: &RunConfig) -> Result<Plan> {
-        Ok(self.prepare(Job { graph, config, progress: &Silent })?.plan)
+        Ok(self.prepare(Job::new(graph, config, &Silent))?.plan)
     }
     /// Plans and runs it.
     fn run(
@@ -100,7 +70,7 @@ pub trait Algorithm: Send + Sync {
         progress: &dyn RunProgress,
     ) -> Result<Outcome> {
         let graph = &graph.counted_apart();
-        self.prepare(Job { graph, config, progress })?.run()
+        self.prepare(Job::new(graph, config, progress))?.run()
     }
 }
 
@@ -108,9 +78,11 @@ settings! {
     /// The parameters that a face collects; each algorithm takes those it has, and refuses those it
     /// has not.
     pub struct Request {
-        /// Where a traversal starts: an original id, max-degree, or random:SEED.
+        /// Where a traversal starts: an original id, max-degree, or random:SEED. In double
+        /// quotation marks, as in CSV, it is an id whatever it says.
         source: Option<Source> = ("source", "ID", ""),
-        /// Where a traversal from many vertices starts.
+        /// Where a traversal from many vertices starts. Ids with commas stand in double quotation
+        /// marks, as in CSV.
         sources: Vec<Source> = ("sources", "ID,ID,...", ""),
         /// Exactly so many iterations.
         iterations: Option<u64> = ("iterations", "N", ""),

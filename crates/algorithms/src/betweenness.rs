@@ -16,16 +16,9 @@
 //! Scores are not normalised. In an undirected graph they are halved: each path is found from both
 //! ends. Parallel edges are paths of their own.
 
-use std::sync::Arc;
+use outercore_engine::{MemoryModel, PathCounts, Sums};
 
-use outercore_engine::{
-    Activity, Column, Context, Isolated, IterationEnd, Iterations, Job, MemoryModel, Next,
-    PathCounts, Planner, Pod, Prepared, Result, Session, Start, Sums, VertexArray, VertexProgram,
-    named,
-};
-use outercore_graph::Direction;
-
-use crate::algorithm::{Algorithm, Source, locate_all, method};
+use crate::common::*;
 
 /// Betweenness of all vertices, from some sources or all of them.
 #[derive(Clone, Debug, Default)]
@@ -51,7 +44,7 @@ use Method::{Batches, Lists};
 
 /// What a vertex keeps of `L` sources, each in a lane of its own.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 struct Entry<const L: usize, const MARKS: usize> {
     /// Shortest paths from the source of each lane.
     paths: [f64; L],
@@ -75,13 +68,10 @@ impl<const L: usize, const MARKS: usize> Entry<L, MARKS> {
         Self { paths: [0.0; L], dependency: [0.0; L], score, marks: [0; MARKS] }
     }
 
-    /// The sum of all dependencies: source by source in wide batches, else batch by batch.
+    /// The sum of all dependencies, source by source: the width of batches, which depends on the
+    /// budget and on the number of threads, leaves no trace.
     fn total(&self) -> f64 {
-        if L == WIDE {
-            self.dependency.iter().fold(self.score, |sum, dependency| sum + dependency)
-        } else {
-            self.score + self.dependency.iter().sum::<f64>()
-        }
+        self.dependency.iter().fold(self.score, |sum, dependency| sum + dependency)
     }
 
     /// Makes the lanes active of which `is_active` says so; returns whether one is.
@@ -93,13 +83,6 @@ impl<const L: usize, const MARKS: usize> Entry<L, MARKS> {
         }
         self.marks[L] = active;
         active != 0
-    }
-
-    /// What active lanes send.
-    #[inline(always)]
-    fn sent(&self, share: impl Fn(usize) -> f64) -> Sums<L> {
-        let is_active = |lane: usize| self.marks[L] >> lane & 1 == 1;
-        Sums(std::array::from_fn(|lane| if is_active(lane) { share(lane) } else { 0.0 }))
     }
 }
 
@@ -151,11 +134,11 @@ impl<const L: usize, const MARKS: usize, const BACK: bool> VertexProgram for Swe
 
     #[inline(always)]
     fn scatter(&self, _: u64, entry: &Self::Value, _: u32) -> Option<Sums<L>> {
-        Some(if BACK {
-            entry.sent(|lane| (1.0 + entry.dependency[lane]) / entry.paths[lane])
-        } else {
-            entry.sent(|lane| entry.paths[lane])
-        })
+        Some(Sums(std::array::from_fn(|lane| match entry.marks[L] >> lane & 1 {
+            0 => 0.0,
+            _ if BACK => (1.0 + entry.dependency[lane]) / entry.paths[lane],
+            _ => entry.paths[lane],
+        })))
     }
 
     #[inline(always)]
@@ -182,8 +165,8 @@ impl<const L: usize, const MARKS: usize, const BACK: bool> VertexProgram for Swe
 
     fn end_iteration(&mut self, end: &IterationEnd) -> Next {
         // The sources themselves have no dependency.
-        let before_sources = u64::from(self.deepest) > end.iterations + 2;
-        let more = if BACK { before_sources } else { end.active > 0 };
+        let deepest = u64::from(self.deepest);
+        let more = if BACK { deepest > end.iterations + 2 } else { end.active > 0 };
         if more { Next::Iteration } else { Next::End }
     }
 }
@@ -194,7 +177,7 @@ type Search =
     Box<dyn Fn(&Session, &[u64], Option<VertexArray<f64>>) -> Result<(VertexArray<f64>, u64)>>;
 
 /// Declares batches of `L` sources.
-fn batches<const L: usize, const MARKS: usize>(planner: &mut Planner) -> Result<Search> {
+fn batches<const L: usize, const MARKS: usize>(planner: &mut Planner, _: usize) -> Result<Search> {
     let forwards = |batch: &[u64]| Sweep::<L, MARKS, false> { sources: batch.into(), deepest: 0 };
     let backwards = |deepest| Sweep::<L, MARKS, true> { sources: Vec::new(), deepest };
     let ahead = Iterations::declare(planner, &forwards(&[]), None)?;
@@ -208,15 +191,14 @@ fn batches<const L: usize, const MARKS: usize>(planner: &mut Planner) -> Result<
             scores.map(|scores| scores.map(|&score| Entry::with(score))).transpose()?;
         loop {
             let (batch, rest) = left.split_at(L.min(left.len()));
-            let mut program = forwards(batch);
             let from = values.map(|values| (values, Sweep::begin as _));
-            let mut ended = ahead.run(session, &mut program, from)?;
+            let mut ended = ahead.run(session, &mut forwards(batch), from)?;
             iterations += ended.iterations;
             // The last iteration reached nothing.
             let deepest = ended.iterations as u32;
             if deepest > 2 {
-                let mut program = backwards(deepest);
-                ended = back.run(session, &mut program, Some((ended.values, Sweep::begin)))?;
+                let from = Some((ended.values, Sweep::begin as _));
+                ended = back.run(session, &mut backwards(deepest), from)?;
                 iterations += ended.iterations;
             }
             if rest.is_empty() {
@@ -227,9 +209,9 @@ fn batches<const L: usize, const MARKS: usize>(planner: &mut Planner) -> Result<
     }))
 }
 
-/// Declares searches on the lists, from `L` sources side by side.
-fn lists<const L: usize>(planner: &mut Planner) -> Result<Search> {
-    let paths = PathCounts::declare(planner, L)?;
+/// Declares searches on the lists, from so many sources side by side.
+fn lists(planner: &mut Planner, lanes: usize) -> Result<Search> {
+    let paths = PathCounts::declare(planner, lanes)?;
     Ok(Box::new(move |session, sources, _| {
         paths.run(session, sources, |paths, sum| {
             let dependency = paths * sum;
@@ -247,7 +229,7 @@ struct Way {
     lanes: usize,
     /// So many sources are too few.
     few: usize,
-    declare: fn(&mut Planner) -> Result<Search>,
+    declare: fn(&mut Planner, usize) -> Result<Search>,
 }
 
 /// Sources of a batch with values in memory.
@@ -259,29 +241,29 @@ const fn in_batches<const L: usize, const MARKS: usize>(few: usize) -> Way {
 }
 
 /// Searches on the lists, likewise.
-const fn on_lists<const L: usize>(few: usize) -> Way {
-    Way { method: Lists, stored: false, lanes: L, few, declare: lists::<L> }
+const fn on_lists(lanes: usize, few: usize) -> Way {
+    Way { method: Lists, stored: false, lanes, few, declare: lists }
 }
 
 /// All ways, in the order in which they are tried. Batches on storage are followed by narrower
 /// ones, for the sources that are left.
 const WAYS: [Way; 7] = [
     in_batches::<WIDE, 18>(8),
-    on_lists::<8>(4),
-    on_lists::<4>(1),
-    on_lists::<1>(0),
+    on_lists(8, 4),
+    on_lists(4, 1),
+    on_lists(1, 0),
     in_batches::<15, 16>(5),
     in_batches::<3, 4>(1),
     in_batches::<1, 2>(0),
 ];
 
 impl Betweenness {
-    /// A run in the first of these ways, from sources with edges.
+    /// A run in the first of these ways.
     fn by<'a>(
         &'a self,
         job: Job<'a>,
         ways: &'static [Way],
-        sources: Arc<[u64]>,
+        mut sources: Vec<u64>,
     ) -> Result<Prepared<'a>> {
         let (first, mut planner) = (&ways[0], Planner::new(self.name(), job));
         let ways = if first.stored { ways } else { &ways[..1] };
@@ -291,13 +273,19 @@ impl Betweenness {
             Lists => "takes least memory for each source",
         };
         let (method, why) = method(self.method, (first.method, why));
-        let searches = ways.iter().map(|way| (way.declare)(&mut planner));
+        let searches = ways.iter().map(|way| (way.declare)(&mut planner, way.lanes));
         let searches = searches.collect::<Result<Vec<_>>>()?;
         planner.runs(method.name(), why);
         if !first.stored {
             planner.external_method(None);
         }
         Ok(planner.decide()?.prepared(move |session| {
+            let connected = session.graph.connected();
+            if sources.is_empty() {
+                sources = (0..connected).collect();
+            }
+            let wanted = sources.len() as u64;
+            sources.retain(|&source| source < connected);
             let (mut left, mut found, mut iterations) = (&sources[..], None, 0);
             for (at, (way, search)) in (1..).zip(ways.iter().zip(&searches)) {
                 let rest = left.len() % way.lanes;
@@ -312,10 +300,8 @@ impl Betweenness {
             if !session.graph.directed() {
                 scores = scores.map(|score| score / 2.0)?;
             }
-            let wanted = sources.len().max(self.sources.len());
-            let column = Column::new("betweenness", scores).isolated(Isolated::Value(0.0));
-            let results = session.results(iterations).figure("sources", wanted as u64);
-            Ok(results.column(column).ranked(self.top)?.outcome())
+            let results = session.results(iterations).figure("sources", wanted);
+            Ok(results.column(or_zero("betweenness", scores)).ranked(self.top)?.outcome())
         }))
     }
 }
@@ -326,13 +312,11 @@ impl Algorithm for Betweenness {
     }
 
     fn prepare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
-        let all = 0..job.graph.connected();
-        let located = locate_all(job.graph, &self.sources)?;
-        let sources: Arc<[u64]> = match located.len() {
-            0 => all.collect(),
-            _ => located.into_iter().filter(|source| all.contains(source)).collect(),
+        let sources = locate_all(job.graph, &self.sources)?;
+        let wanted = match sources.len() {
+            0 => job.graph.connected() as usize,
+            some => some,
         };
-        let wanted = sources.len().max(self.sources.len());
         let external = job.config.model.map(|model| model == MemoryModel::FullyExternal);
         let suits = |way: &Way| {
             let enough = wanted > way.few || way.lanes == WIDE && self.method.is_some();
@@ -341,6 +325,6 @@ impl Algorithm for Betweenness {
             enough && asked && (lists || external.is_none_or(|external| external == way.stored))
         };
         let ways = (0..WAYS.len()).filter(|&at| suits(&WAYS[at]));
-        Prepared::first(ways.map(|at| self.by(job, &WAYS[at..], Arc::clone(&sources))))
+        Prepared::first(ways.map(|at| self.by(job, &WAYS[at..], sources.clone())))
     }
 }

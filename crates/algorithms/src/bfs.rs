@@ -13,12 +13,9 @@
 //! In a message level and parent are one number, the level in the upper half: the smaller one is
 //! the better one.
 
-use outercore_engine::{
-    Column, Context, Iterations, Job, Min, Monotone, Outcome, Planner, Prepared, Resource, Result,
-    Search, Session, Start, VertexArray, VertexProgram, named,
-};
+use outercore_engine::{Min, Monotone, Search};
 
-use crate::algorithm::{Algorithm, Source, fits_32_bits, locate, method};
+use crate::common::*;
 
 /// Breadth-first search from one vertex.
 #[derive(Clone, Debug)]
@@ -39,10 +36,8 @@ named! {
     }
 }
 
-/// A search from one vertex, by messages.
-struct Program {
-    source: u64,
-}
+/// A search from this vertex, by messages.
+struct Program(u64);
 
 /// Not reached.
 const NOWHERE: u64 = u64::MAX;
@@ -53,11 +48,11 @@ impl VertexProgram for Program {
     type Message = Min<u64>;
 
     fn start(&self) -> Start {
-        Start::Vertices(vec![self.source])
+        Start::Vertices(vec![self.0])
     }
 
     fn init(&self, vertex: u64, _: u32) -> u64 {
-        if vertex == self.source { vertex } else { NOWHERE }
+        if vertex == self.0 { vertex } else { NOWHERE }
     }
 
     fn scatter(&self, vertex: u64, value: &u64, _: u32) -> Option<u64> {
@@ -103,7 +98,7 @@ impl Algorithm for Bfs {
     }
 
     fn prepare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
-        fits_32_bits(job.graph, self.name())?;
+        let mut planner = plan_32_bits(self.name(), job)?;
         let source = locate(job.graph, &self.source)?;
         let usual = if job.config.wants_monotone() {
             (Method::Messages, "vertices may be computed early")
@@ -111,43 +106,34 @@ impl Algorithm for Bfs {
             (Method::DirectionOptimizing, "reads fewest lists")
         };
         let (method, why) = method(self.method, usual);
-        let mut planner = Planner::new(self.name(), job);
         planner.runs(method.name(), why);
-        match method {
-            Method::DirectionOptimizing => search(planner, source),
-            Method::Messages => messages(planner, source),
+        if method == Method::DirectionOptimizing {
+            let search = planner.declare(Search::along_edges(job))?;
+            return Ok(planner.decide()?.prepared(move |session| {
+                let (mut search, mut reach) = (search.open(session)?, Reach::default());
+                if source < session.graph.connected() {
+                    search.run(session, source, |level, vertices, _| reach.add(level, vertices))?;
+                }
+                let arrays = search.levels.into_arrays(session)?;
+                outcome(session, (source, reach.last + 1), reach, arrays)
+            }));
         }
+        let mut program = Program(source);
+        let iterations = Iterations::declare_monotone(&mut planner, &program)?;
+        Ok(planner.decide()?.prepared(move |session| {
+            let ended = iterations.run(session, &mut program, None)?;
+            let mut reach = Reach::default();
+            ended.values.for_each(|_, &value| {
+                if value != NOWHERE {
+                    reach.add(value >> 32, 1);
+                }
+            })?;
+            // Of a vertex that is nowhere, both halves are no value.
+            let levels = ended.values.map(|value| (value >> 32) as u32)?;
+            let parents = ended.values.map(|&value| value as u32)?;
+            outcome(session, (source, ended.iterations), reach, [levels, parents])
+        }))
     }
-}
-
-fn search(mut planner: Planner, source: u64) -> Result<Prepared> {
-    let search = planner.declare(Search::along_edges(planner.job))?;
-    Ok(planner.decide()?.prepared(move |session| {
-        let (mut search, mut reach) = (search.open(session)?, Reach::default());
-        if source < session.graph.connected() {
-            search.run(session, source, |level, vertices, _| reach.add(level, vertices))?;
-        }
-        let arrays = search.levels.into_arrays(session)?;
-        outcome(session, (source, reach.last + 1), reach, arrays)
-    }))
-}
-
-fn messages(mut planner: Planner, source: u64) -> Result<Prepared> {
-    let mut program = Program { source };
-    let iterations = Iterations::declare_monotone(&mut planner, &program)?;
-    Ok(planner.decide()?.prepared(move |session| {
-        let ended = iterations.run(session, &mut program, None)?;
-        let mut reach = Reach::default();
-        ended.values.for_each(|_, &value| {
-            if value != NOWHERE {
-                reach.add(value >> 32, 1);
-            }
-        })?;
-        // Of a vertex that is nowhere, both halves are no value.
-        let levels = ended.values.map(|value| (value >> 32) as u32)?;
-        let parents = ended.values.map(|&value| value as u32)?;
-        outcome(session, (source, ended.iterations), reach, [levels, parents])
-    }))
 }
 
 /// The results of a search from a source in so many iterations. An isolated source reaches itself.
@@ -157,11 +143,11 @@ fn outcome(
     mut reach: Reach,
     [levels, parents]: [VertexArray<u32>; 2],
 ) -> Result<Outcome> {
-    let alone = (source >= session.graph.connected()).then_some(source);
-    if alone.is_some() {
+    let is_isolated = source >= session.graph.connected();
+    if is_isolated {
         reach.add(0, 1);
     }
-    let own = |value: f64| alone.map(|source| (source, value));
+    let own = |value| is_isolated.then_some((source, value));
     Ok(session
         .results(iterations)
         .figure("source", session.graph.key_of(source)?)

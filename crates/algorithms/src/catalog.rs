@@ -5,11 +5,7 @@ use std::mem::take;
 
 use outercore_engine::{Named, Result, Settings};
 
-use crate::{
-    Algorithm, Betweenness, Bfs, Clustering, Components, Diameter, KCore, LabelPropagation,
-    MultiSource, PageRank, PageRankDelta, Request, Source, Spmv, Sssp, Triangles,
-    algorithm::refuse,
-};
+use crate::{common::refuse, *};
 
 /// The algorithms' names.
 pub const NAMES: &[&str] = &[
@@ -65,7 +61,14 @@ pub fn by_name(name: &str, request: &Request) -> Result<Box<dyn Algorithm>> {
 }
 
 fn pagerank(given: &mut Given, usual: PageRank) -> Result<PageRank> {
-    let (damping, tolerance) = (given.damping(usual.damping)?, given.tolerance()?);
+    let damping = given.left.damping.take().unwrap_or(usual.damping);
+    if !(0.0..1.0).contains(&damping) {
+        return refuse(format!("--damping {damping} is out of range: at least 0, below 1"));
+    }
+    let tolerance = given.left.tolerance.take();
+    if !tolerance.is_none_or(|tolerance| tolerance > 0.0) {
+        return refuse("--tolerance must be above 0");
+    }
     let most = if tolerance.is_some() { 1000 } else { usual.iterations };
     let (iterations, tolerance) = (given.iterations(most)?, tolerance.or(usual.tolerance));
     Ok(PageRank { damping, iterations, tolerance, top: given.top() })
@@ -87,23 +90,6 @@ impl Given<'_> {
     /// Those of `sources`, or the one of `source`.
     fn sources(&mut self) -> Vec<Source> {
         take(&mut self.left.sources).into_iter().chain(self.left.source.take()).collect()
-    }
-
-    fn damping(&mut self, usual: f64) -> Result<f64> {
-        match self.left.damping.take().unwrap_or(usual) {
-            damping if (0.0..1.0).contains(&damping) => Ok(damping),
-            damping => refuse(format!("--damping {damping} is out of range: at least 0, below 1")),
-        }
-    }
-
-    /// The tolerance, if it is given.
-    fn tolerance(&mut self) -> Result<Option<f64>> {
-        match self.left.tolerance.take() {
-            Some(tolerance) if tolerance.is_nan() || tolerance <= 0.0 => {
-                refuse("--tolerance must be above 0")
-            }
-            tolerance => Ok(tolerance),
-        }
     }
 
     fn iterations(&mut self, usual: u64) -> Result<u64> {

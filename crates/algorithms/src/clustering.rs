@@ -6,9 +6,9 @@
 //! Edges between neighbors are counted as [`crate::triangles`] are; memory is that, and 8 bytes for
 //! each vertex while values are in memory.
 
-use outercore_engine::{Appender, Column, Isolated, Job, Prepared, Result};
+use outercore_engine::Appender;
 
-use crate::{algorithm::Algorithm, intersect::Counting, triangles::count};
+use crate::{common::*, intersect::Counting, triangles::count};
 
 /// The clustering coefficient of each vertex.
 #[derive(Clone, Debug, Default)]
@@ -36,11 +36,10 @@ impl Algorithm for Clustering {
                 sum += share;
                 coefficients.push(share)?;
             }
-            let column = Column::new("clustering", coefficients.array);
             let results = session
                 .results(found.windows)
                 .figure("average", sum / graph.vertices().max(1) as f64)
-                .column(column.isolated(Isolated::Value(0.0)));
+                .column(or_zero("clustering", coefficients.array));
             Ok(results.ranked(0)?.outcome())
         })
     }

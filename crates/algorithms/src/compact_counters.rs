@@ -13,11 +13,11 @@ use std::{
     },
 };
 
-use outercore_engine::{HugePages, HugeVec, Result, front};
+use outercore_engine::{HugePages, HugeVec, Result};
 use outercore_graph::Graph;
 
 /// How many vertices have four bytes, and how many one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq)]
 pub struct Widths {
     wide: u64,
     narrow: u64,
@@ -30,7 +30,7 @@ impl Widths {
     /// Those for counts that fit a byte where a vertex has at most `edges` edges.
     pub fn of(graph: &Graph, edges: u64) -> Result<Self> {
         let vertices = graph.connected();
-        let wide = front(graph, edges + 1)?.unwrap_or(vertices);
+        let wide = graph.front(edges + 1)?.unwrap_or(vertices);
         Ok(Self { wide, narrow: vertices - wide })
     }
 
@@ -66,12 +66,12 @@ impl CompactCounters {
         }
         let carry = match (vertex as usize).checked_sub(self.wide.len()) {
             Some(at) => {
-                ((u64::from(self.narrow[at].fetch_add(count as u8, Relaxed)) + (count & 0xff)) >> 8)
-                    + (count >> 8)
+                let before = self.narrow[at].fetch_add(count as u8, Relaxed);
+                (u64::from(before) + count) >> 8
             }
             None => {
                 let before = self.wide[vertex as usize].fetch_add(count as u32, Relaxed);
-                ((u64::from(before) + (count & 0xffff_ffff)) >> 32) + (count >> 32)
+                (u64::from(before) + count) >> 32
             }
         };
         if carry > 0 {

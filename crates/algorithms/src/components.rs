@@ -14,15 +14,11 @@
 //! Memory: 8 bytes for each vertex, or a window of parents while values are on storage.
 
 use outercore_engine::{
-    Column, Context, EdgeScan, Frontier, Isolated, Iterations, Job, Min, Monotone, Outcome,
-    Planner, Precompute, Prepared, Preset, ReadPolicy, Resource, Result, Session, SomeEdges,
-    VertexArray, VertexProgram,
+    EdgeScan, Min, Monotone, Precompute, Preset, ReadPolicy, SomeEdges,
     forest::{self, Sets, Trees},
-    named,
 };
-use outercore_graph::Direction;
 
-use crate::algorithm::{Algorithm, fits_32_bits, method, refuse};
+use crate::common::*;
 
 /// Connected components.
 #[derive(Clone, Debug, Default)]
@@ -69,21 +65,15 @@ impl Components {
     }
 }
 
-/// Links all vertices that have edges with each other, if that reads less than half of a scan of
-/// `scan` bytes or was asked for; `false`: edges are left to be looked at.
-fn sample(
-    session: &Session,
-    some: SomeEdges,
-    trees: Trees<true>,
-    scan: u64,
-    asked: bool,
-) -> Result<bool> {
+/// Links all vertices that have edges with each other, if that reads at most so many bytes of
+/// outgoing lists; `false`: edges are left to be looked at.
+fn sample(session: &Session, some: SomeEdges, trees: Trees<true>, most: u64) -> Result<bool> {
     let link = |vertex, neighbor| _ = trees.link(vertex as u32, neighbor as u32);
     some.first_neighbors(session, link)?;
     // A vertex in this one's component needs no list: the same component for both directions, or an
     // edge from one that was left out to one that is could be missed.
     let member = trees.of_the_largest();
-    let mut outside = Frontier::new(session.graph.connected(), session.config.huge_pages)?;
+    let mut outside = session.no_vertices()?;
     outside.fill();
     let width = u64::from(session.graph.manifest().neighbor_bytes);
     for direction in [Direction::Out, Direction::In] {
@@ -96,7 +86,7 @@ fn sample(
         let lists = some.lists(session, direction)?;
         let lists = lists.all(session);
         let edges = lists.edges_of(&outside);
-        if direction == Direction::Out && !asked && 2 * edges * width > scan {
+        if direction == Direction::Out && edges * width > most {
             return Ok(false);
         }
         lists.for_each(
@@ -146,13 +136,8 @@ fn results(
     iterations: u64,
     room: u64,
 ) -> Result<Outcome> {
-    let (graph, sets) = (session.graph, Sets::of(&labels, room)?);
-    Ok(session
-        .results(iterations)
-        .figure("components", sets.count + graph.isolated())
-        .figure("largest", sets.largest.max(graph.isolated().min(1)))
-        .column(Column::of_vertices("component", labels).isolated(Isolated::Own))
-        .outcome())
+    let Sets { count, largest, .. } = Sets::of(&labels, room)?;
+    Ok(groups(session, iterations, ["components", "component"], [count, largest], labels))
 }
 
 fn by_labels(mut planner: Planner) -> Result<Prepared> {
@@ -163,6 +148,21 @@ fn by_labels(mut planner: Planner) -> Result<Prepared> {
     }))
 }
 
+/// States what sets of vertices take. With `streams`, labels spread while values are on storage.
+fn declare_sets(planner: &mut Planner, streams: bool) -> Result<()> {
+    VertexArray::<u32>::declare(planner, "labels")?;
+    planner.memory("sizes", [planner.job.graph.connected() * 4, 0]);
+    planner.memory("smallest window, logs", [0, LEAST]);
+    planner.scans(Some(1).filter(|_| !streams));
+    planner.method("union-find");
+    planner.external_method(Some(if streams {
+        "labels that spread in scan after scan of all edges"
+    } else {
+        "union-find by windows of vertices, each edge once"
+    }));
+    Ok(())
+}
+
 impl Algorithm for Components {
     fn name(&self) -> &'static str {
         "components"
@@ -170,29 +170,23 @@ impl Algorithm for Components {
 
     fn prepare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
         let Job { graph, config, .. } = job;
-        fits_32_bits(graph, self.name())?;
-        let (method, why) = self.choose(job)?;
-        let mut planner = Planner::new(self.name(), job);
+        let mut planner = plan_32_bits(self.name(), job)?;
+        let (mut method, mut why) = self.choose(job)?;
         if method == Method::Labels {
             planner.runs(method.name(), why);
             return by_labels(planner);
         }
         let edges = planner.declare(EdgeScan::Always)?;
         let some = (method == Method::Sampled).then(|| SomeEdges::declare(&mut planner));
-        VertexArray::<u32>::declare(&mut planner, "labels")?;
-        planner.memory("sizes", [graph.connected() * 4, 0]);
-        planner.memory("smallest window, logs", [0, LEAST]);
-        planner.scans(Some(1));
-        planner.method("union-find");
-        planner.external_method(Some("union-find by windows of vertices, each edge once"));
+        let streams = config.preset == Preset::Streaming && self.method.is_none();
+        declare_sets(&mut planner, streams)?;
         let mut decided = planner.decide()?;
         let some = some.filter(|some| some.fits(graph, &decided.decision));
-        let (method, why) = match (some, method) {
-            (None, Method::Sampled) => (Method::Scan, "no first neighbors, or no room for lists"),
-            _ => (method, why),
-        };
-        if self.method.is_some_and(|asked| asked != method) {
-            return refuse("--method sampled needs incoming edges and, in memory, all parents");
+        if some.is_none() && method == Method::Sampled {
+            if self.method.is_some() {
+                return refuse("--method sampled needs incoming edges and, in memory, all parents");
+            }
+            (method, why) = (Method::Scan, "no first neighbors, or no room for lists");
         }
         decided.plan.method = format!("{} ({why}): {}", method.name(), decided.plan.method);
         if some.is_some() {
@@ -204,13 +198,20 @@ impl Algorithm for Components {
             let edges = edges.open(session)?;
             let labels = VertexArray::of(session)?;
             session.loaded();
-            let (mark, room, mut mode) = (session.mark(), session.decision.room, "full");
+            // Lists that are not asked for must take less than half of a scan.
+            let most = if asked { u64::MAX } else { edges.bytes(graph) / 2 };
+            let (mark, room, mut sampled) = (session.mark(), session.decision.room, false);
+            if streams && session.decision.is_external() {
+                let (labels, scans) = forest::spread(session, &edges, labels, room)?;
+                return results(session, labels, scans, room);
+            }
             let labels = forest::join(session, &edges, labels, room, |trees| {
-                let Some(some) = some else { return Ok(false) };
-                let done = sample(session, some, trees, edges.bytes(graph), asked)?;
-                mode = if done { "on-demand" } else { mode };
-                Ok(done)
+                if let Some(some) = some {
+                    sampled = sample(session, some, trees, most)?;
+                }
+                Ok(sampled)
             })?;
+            let mode = if sampled { "on-demand" } else { "full" };
             session.end_iteration(&mark, graph.connected(), mode);
             results(session, labels, 1, room)
         }))

@@ -11,15 +11,14 @@
 //! Memory for each vertex: 4 bytes for a level, 8 for bounds and four bits; fully externally the
 //! bits alone.
 
-use std::{cmp::Reverse, sync::atomic::Ordering::Relaxed};
+use std::cmp::Reverse;
 
 use outercore_engine::{
-    Column, EdgeScan, Frontier, Job, OpenSearch, Outcome, Planner, Prepared, Resource, Result,
-    Search, Session, VertexArray,
+    EdgeScan, OpenSearch, Search,
     forest::{self, Sets},
 };
 
-use crate::algorithm::{Algorithm, fits_32_bits};
+use crate::common::*;
 
 /// The diameter, or bounds of it.
 #[derive(Clone, Debug, Default)]
@@ -29,10 +28,7 @@ pub struct Diameter {
 }
 
 /// What a search found.
-#[derive(Clone, Copy, Debug)]
 struct Reach {
-    /// Vertices, the source among them.
-    vertices: u64,
     /// The last level: the source's eccentricity.
     depth: u32,
     /// A vertex of the last level, the one with the smallest internal id.
@@ -40,43 +36,23 @@ struct Reach {
 }
 
 /// Where to search next.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 struct Candidates {
     /// The largest upper bound, and its vertex, the smallest one of several.
-    widest: (u32, Reverse<u64>),
-    /// The smallest lower bound of a vertex whose bounds differ, and its vertex.
-    central: Option<(u32, u64)>,
+    widest: (Reverse<u32>, u64),
+    /// The smallest lower bound of a vertex whose bounds differ, and its vertex, likewise. There
+    /// is one unless the diameter is proved: no lower bound is above the largest distance found.
+    central: (u32, u64),
 }
 
 impl Candidates {
     /// No vertex.
-    const NONE: Self = Self { widest: (0, Reverse(u64::MAX)), central: None };
-
-    fn add(&mut self, vertex: u64, [lower, upper]: [u32; 2]) {
-        self.widest = self.widest.max((upper, Reverse(vertex)));
-        if lower < upper && self.central.is_none_or(|central| (lower, vertex) < central) {
-            self.central = Some((lower, vertex));
-        }
-    }
-
-    fn merge(self, other: Self) -> Self {
-        Self {
-            widest: self.widest.max(other.widest),
-            central: self.central.into_iter().chain(other.central).min(),
-        }
-    }
-}
-
-/// The bounds of a vertex that a search from a vertex with this eccentricity found at this
-/// distance, after these.
-fn narrowed([lower, upper]: [u32; 2], distance: u32, eccentricity: u32) -> [u32; 2] {
-    let most = if distance == 0 { eccentricity } else { eccentricity.saturating_add(distance) };
-    [lower.max(distance).max(eccentricity - distance), upper.min(most)]
+    const NONE: Self = Self { widest: (Reverse(0), u64::MAX), central: (u32::MAX, u64::MAX) };
 }
 
 /// What searches say of the eccentricities of the vertices of one component.
-struct Run<'r, 's> {
-    session: &'r Session<'s>,
+struct Run<'s> {
+    session: &'s Session<'s>,
     search: OpenSearch,
     searches: u64,
     /// The component; the other vertices have no bounds.
@@ -88,24 +64,24 @@ struct Run<'r, 's> {
     candidates: Candidates,
 }
 
-impl Run<'_, '_> {
+impl Run<'_> {
     fn search(&mut self, source: u64) -> Result<Reach> {
         let reach = reach(self.session, &mut self.search, source)?;
         self.searches += 1;
-        self.narrow(&reach)?;
+        self.narrow(reach.depth)?;
         Ok(reach)
     }
 
-    /// Takes in what a search found.
-    fn narrow(&mut self, reach: &Reach) -> Result<()> {
-        self.diameter = self.diameter.max(reach.depth);
+    /// Narrows the bounds by a search from a vertex with this eccentricity.
+    fn narrow(&mut self, depth: u32) -> Result<()> {
+        self.diameter = self.diameter.max(depth);
         let (members, [lower, upper]) = (&self.members, &self.bounds);
         let parts = self.search.levels.for_each_interval(
             self.session,
             || Ok((Candidates::NONE, lower.block()?, upper.block()?)),
-            |(candidates, low, high), interval, levels, _| {
+            |(Candidates { widest, central }, low, high), interval, levels, _| {
                 let range = lower.bounds()[interval]..lower.bounds()[interval + 1];
-                if range.is_empty() || !members.any(range.start, range.end - 1) {
+                if members.iter(range.clone()).next().is_none() {
                     return Ok(());
                 }
                 lower.update(interval, low, |lower| {
@@ -113,28 +89,34 @@ impl Run<'_, '_> {
                         for vertex in members.iter(range.clone()) {
                             let at = (vertex - range.start) as usize;
                             let level = levels[at].load(Relaxed);
-                            let bounds = narrowed([lower[at], upper[at]], level, reach.depth);
-                            [lower[at], upper[at]] = bounds;
-                            candidates.add(vertex, bounds);
+                            lower[at] = lower[at].max(level).max(depth - level);
+                            upper[at] = upper[at].min(depth.saturating_add(level));
+                            *widest = (Reverse(upper[at]), vertex).min(*widest);
+                            if lower[at] < upper[at] {
+                                *central = (lower[at], vertex).min(*central);
+                            }
                         }
                     })
                 })?
             },
         )?;
-        let parts = parts.into_iter();
-        self.candidates = parts.fold(Candidates::NONE, |all, (some, ..)| all.merge(some));
+        self.candidates = Candidates::NONE;
+        for (Candidates { widest, central }, ..) in parts {
+            self.candidates.widest = widest.min(self.candidates.widest);
+            self.candidates.central = central.min(self.candidates.central);
+        }
         Ok(())
     }
 
     /// Whether every eccentricity is known to be at most the largest distance found.
     fn is_proved(&self) -> bool {
-        self.candidates.widest.0 <= self.diameter
+        self.candidates.widest.0.0 <= self.diameter
     }
 
     /// From the vertex farthest from the start of `last` to the one farthest from it and so on,
     /// while distances grow; then from the most central vertex.
     fn estimate(&mut self, mut last: Reach) -> Result<()> {
-        self.narrow(&last)?;
+        self.narrow(last.depth)?;
         while !self.is_proved() {
             let next = self.search(last.farthest)?;
             if next.depth <= last.depth {
@@ -142,18 +124,18 @@ impl Run<'_, '_> {
             }
             last = next;
         }
-        match self.candidates.central {
-            Some((_, vertex)) if !self.is_proved() => self.search(vertex).map(drop),
-            _ => Ok(()),
+        if !self.is_proved() {
+            self.search(self.candidates.central.1)?;
         }
+        Ok(())
     }
 
     /// Goes on until nothing is left to prove.
     fn prove(&mut self) -> Result<()> {
         let mut turn = false;
         while !self.is_proved() {
-            let Candidates { widest: (_, Reverse(widest)), central } = self.candidates;
-            self.search(central.filter(|_| turn).map_or(widest, |(_, vertex)| vertex))?;
+            let Candidates { widest, central } = self.candidates;
+            self.search(if turn { central.1 } else { widest.1 })?;
             turn = !turn;
         }
         Ok(())
@@ -161,26 +143,23 @@ impl Run<'_, '_> {
 }
 
 fn reach(session: &Session, search: &mut OpenSearch, source: u64) -> Result<Reach> {
-    let mut reach = Reach { vertices: 0, depth: 0, farthest: source };
-    search.run(session, source, |level, vertices, frontier| {
-        let all = 0..session.graph.connected();
-        let farthest = frontier.iter(all).next().expect("a level has vertices");
-        let vertices = reach.vertices + vertices;
-        reach = Reach { vertices, depth: level as u32, farthest };
-    })?;
+    let mut reach = Reach { depth: 0, farthest: source };
+    // Without edges there is no source.
+    if source < session.graph.connected() {
+        search.run(session, source, |level, _, frontier| {
+            let farthest = frontier.iter(0..frontier.len()).next().expect("a level has vertices");
+            reach = Reach { depth: level as u32, farthest };
+        })?;
+    }
     Ok(reach)
 }
 
 /// The largest component, after a search from `hub`, and its vertex with the smallest id or the
 /// hub: what the search reached, if that is half of all; else by union-find.
-fn largest(
-    session: &Session,
-    search: &OpenSearch,
-    (hub, reach): (u64, &Reach),
-) -> Result<(Frontier, u64)> {
+fn largest(session: &Session, search: &OpenSearch, hub: u64) -> Result<(Frontier, u64)> {
     let len = session.graph.connected();
     let members = Frontier::new(len, session.config.huge_pages)?;
-    if 2 * reach.vertices >= len {
+    if 2 * search.unvisited.count() <= len {
         members.replace(0..len, |vertex| !search.unvisited.contains(vertex));
         return Ok((members, hub));
     }
@@ -197,27 +176,24 @@ fn largest(
 
 impl Diameter {
     fn run(&self, session: &Session, mut search: OpenSearch) -> Result<Outcome> {
-        let (mut members, mut last) = (Frontier::new(0, session.config.huge_pages)?, None);
-        let (graph, mut searches) = (session.graph, 0);
-        if graph.connected() > 0 {
-            let hub = graph.manifest().max_out_degree.1;
-            let found = reach(session, &mut search, hub)?;
-            let start;
-            (members, start) = largest(session, &search, (hub, &found))?;
-            searches = 1 + u64::from(start != hub);
-            last = Some(if start == hub { found } else { reach(session, &mut search, start)? });
+        let hub = session.graph.manifest().max_out_degree.1;
+        let mut last = reach(session, &mut search, hub)?;
+        let (members, start) = largest(session, &search, hub)?;
+        if start != hub {
+            last = reach(session, &mut search, start)?;
         }
+        let searches = u64::from(!members.is_empty()) + u64::from(start != hub);
         let bounds = [VertexArray::of(session)?, VertexArray::of(session)?];
         // No lower bound either is known of vertices of other components.
         bounds[0].fill(|vertex| if members.contains(vertex) { 0 } else { u32::MAX })?;
         bounds[1].fill(|_| u32::MAX)?;
         let (diameter, candidates) = (0, Candidates::NONE);
         let mut run = Run { session, search, searches, members, bounds, diameter, candidates };
-        last.map_or(Ok(()), |last| run.estimate(last))?;
+        run.estimate(last)?;
         if self.exact {
             run.prove()?;
         }
-        let upper = run.candidates.widest.0.max(run.diameter);
+        let upper = run.candidates.widest.0.0.max(run.diameter);
         let [least, most] = run.bounds;
         Ok(session
             .results(run.searches)
@@ -236,9 +212,8 @@ impl Algorithm for Diameter {
     }
 
     fn prepare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
-        fits_32_bits(job.graph, self.name())?;
+        let mut planner = plan_32_bits(self.name(), job)?;
         let (vertices, grid) = (job.graph.connected(), job.graph.grid()?);
-        let mut planner = Planner::new(self.name(), job);
         let search = planner.declare(Search::undirected(job))?;
         VertexArray::<u32>::declare(&mut planner, "least eccentricities")?;
         VertexArray::<u32>::declare(&mut planner, "greatest eccentricities")?;

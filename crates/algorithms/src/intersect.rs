@@ -15,7 +15,7 @@ use std::{
 
 use crate::{
     compact_counters::CompactCounters,
-    sets::{Set, SetWindow},
+    sets::{Block, Set, SetWindow},
 };
 
 /// Words of the bitmap over which a set is spread; sets beyond it are searched.
@@ -27,7 +27,7 @@ const HUBS: usize = 1 << 15;
 const SEARCH: usize = 6;
 
 /// What is counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq)]
 pub enum Counting {
     /// Triangles.
     Total,
@@ -64,8 +64,9 @@ pub struct Counter {
 /// The counts of the vertices that a word of a bitmap stands for.
 type Word = [u64; 64];
 
-/// The set of a vertex that streams past, and that of a middle vertex.
-struct Pair<'p> {
+/// The set of a vertex that streams past, and that of a middle vertex. `KIND` is the number of a
+/// [`Counting`].
+struct Pair<'p, const KIND: u8> {
     window: &'p SetWindow,
     set: &'p Set,
     spread: &'p [u64],
@@ -85,8 +86,8 @@ impl Counter {
     fn words(counting: Counting, vertices: u64) -> [usize; 3] {
         let words = (vertices as usize / 64 + 1).min(SPREAD);
         let hubs = (vertices as usize).min(HUBS).div_ceil(64);
-        let only = |wanted: bool, words: usize| if wanted { words } else { 0 };
-        [words, only(counting.reciprocal(), words), only(counting.by_vertex(), hubs)]
+        let both = usize::from(counting.reciprocal()) * words;
+        [words, both, usize::from(counting.by_vertex()) * hubs]
     }
 
     /// Bytes of a counter, for `vertices` of which none keeps more than `longest` neighbors.
@@ -98,8 +99,14 @@ impl Counter {
     /// A counter that has counted nothing; its memory is what [`Counter::bytes`] says.
     pub fn new(counting: Counting, vertices: u64, longest: u64) -> Self {
         let [words, both, hubs] = Self::words(counting, vertices);
-        let (spread, spread_both, hubs) = (vec![0; words], vec![0; both], vec![[0; 64]; hubs]);
-        Self { counting, set: Set::new(longest), spread, spread_both, hubs, total: 0 }
+        Self {
+            counting,
+            set: Set::new(longest),
+            spread: vec![0; words],
+            spread_both: vec![0; both],
+            hubs: vec![[0; 64]; hubs],
+            total: 0,
+        }
     }
 
     /// Counts the triangles whose largest vertex is `vertex`, the one of the set at hand, and whose
@@ -139,17 +146,16 @@ impl Counter {
     /// Spreads the set over the bitmap, or takes it back.
     #[inline(always)]
     fn lay_out(&mut self, there: bool) {
-        for at in 0..self.set.low(self.spread.len()) {
-            let word = self.set.words[at] as usize;
-            self.spread[word] = if there { self.set.bits[at] } else { 0 };
+        for block in &self.set.blocks[..self.set.low(self.spread.len())] {
+            let word = block.word as usize;
+            self.spread[word] = if there { block.bits } else { 0 };
             if let Some(both) = self.spread_both.get_mut(word) {
-                *both = if there { self.set.both[at] } else { 0 };
+                *both = if there { block.both } else { 0 };
             }
         }
     }
 
-    /// `KIND` is the number of a [`Counting`]; `middle` says which of the set's ids are middle
-    /// vertices.
+    /// `middle` says which of the set's ids are middle vertices.
     #[inline(always)]
     fn pairs<const KIND: u8>(
         &mut self,
@@ -161,20 +167,21 @@ impl Counter {
         let Self { set, spread, spread_both, hubs, total, .. } = self;
         let (set, middle) = (&*set, &set.ids[middle]);
         let (weight, sums) = (1, [0; 2]);
-        let mut pair = Pair { window, set, spread, spread_both, hubs, counts, weight, sums };
+        let mut pair =
+            Pair::<KIND> { window, set, spread, spread_both, hubs, counts, weight, sums };
         let (low, mut mine) = (set.low(pair.spread.len()), 0);
         // Blocks of this set up to the middle vertex's own.
         let mut before = 0;
         for (at, &b) in middle.iter().enumerate() {
             window.ask_ahead(&middle[at..]);
             let theirs = window.blocks(b);
-            while before < set.words.len() && set.words[before] <= b >> 6 {
+            while set.blocks.get(before).is_some_and(|block| block.word <= b >> 6) {
                 before += 1;
             }
             if KIND == 2 {
-                pair.weight = 1 + u64::from(set.is_mutual(before - 1, b));
+                pair.weight = 1 + (set.blocks[before - 1].both >> (b & 63) & 1);
             }
-            pair.meet::<KIND>(b, theirs, low..before);
+            pair.meet(b, theirs, low..before);
             let [sum, own] = std::mem::take(&mut pair.sums);
             if KIND == 0 {
                 *total += sum;
@@ -197,44 +204,43 @@ impl Counter {
     }
 }
 
-impl Pair<'_> {
+impl<const KIND: u8> Pair<'_, KIND> {
     /// Intersects the set of the middle vertex `b`, which is `theirs`, with the blocks of this set
     /// up to its own; from the first of `mine` on these are beyond the bitmap.
     #[inline(always)]
-    fn meet<const KIND: u8>(&mut self, b: u32, theirs: Range<usize>, mine: Range<usize>) {
+    fn meet(&mut self, b: u32, theirs: Range<usize>, mine: Range<usize>) {
         if mine.end * SEARCH < theirs.len() {
-            self.search::<KIND>(theirs, 0..mine.end);
+            self.search(theirs, 0..mine.end);
         } else if (b as usize >> 6) < self.spread.len() {
-            self.look_up::<KIND>(theirs);
+            self.look_up(theirs);
         } else {
             let words = &self.window.words[theirs.clone()];
             let spread = self.spread.len();
             let low = words.partition_point(|word| (word.load(Relaxed) as usize) < spread);
             let high = theirs.start + low;
-            self.look_up::<KIND>(theirs.start..high);
-            self.search::<KIND>(high..theirs.end, mine);
+            self.look_up(theirs.start..high);
+            self.search(high..theirs.end, mine);
         }
     }
 
     /// Looks up blocks of the window in the bitmap over which this set is spread; they are not
     /// beyond it.
     #[inline(always)]
-    fn look_up<const KIND: u8>(&mut self, theirs: Range<usize>) {
+    fn look_up(&mut self, theirs: Range<usize>) {
         let first = theirs.start;
         let (words, bits) = (&self.window.words[theirs.clone()], &self.window.bits[theirs]);
         for (at, (word, bits)) in words.iter().zip(bits).enumerate() {
             let word = word.load(Relaxed);
             let bits = bits.load(Relaxed) & self.spread[word as usize];
-            self.found::<KIND>(word, bits, first + at, (self.spread_both, word as usize));
+            self.found(word, bits, first + at, |pair| pair.spread_both[word as usize]);
         }
     }
 
     /// Searches the blocks `mine` of this set among the blocks `theirs` of the window.
     #[inline(always)]
-    fn search<const KIND: u8>(&mut self, theirs: Range<usize>, mine: Range<usize>) {
+    fn search(&mut self, theirs: Range<usize>, mine: Range<usize>) {
         let mut from = theirs.start;
-        for at in mine {
-            let word = self.set.words[at];
+        for &Block { word, bits, both } in &self.set.blocks[mine] {
             from += words_before(&self.window.words[from..theirs.end], word);
             if from == theirs.end {
                 return;
@@ -242,29 +248,25 @@ impl Pair<'_> {
             if self.window.words[from].load(Relaxed) != word {
                 continue;
             }
-            let bits = self.window.bits[from].load(Relaxed) & self.set.bits[at];
-            self.found::<KIND>(word, bits, from, (&self.set.both, at));
+            let bits = self.window.bits[from].load(Relaxed) & bits;
+            self.found(word, bits, from, |_| both);
         }
     }
 
     /// Each of the bits closes a triangle: a counts `weight`, the edges between b and c; b those
     /// between a and c, and c those between a and b. There are two of them where the block `theirs`
-    /// of b's set says so, and the block `mine` of c's.
+    /// of b's set says so, and what `mine` gets of c's.
     #[inline(always)]
-    fn found<const KIND: u8>(
-        &mut self,
-        word: u32,
-        bits: u64,
-        theirs: usize,
-        (both, mine): (&[u64], usize),
-    ) {
+    fn found(&mut self, word: u32, bits: u64, theirs: usize, mine: impl Fn(&Self) -> u64) {
         let ones = |bits: u64| u64::from(bits.count_ones());
         if KIND == 0 {
             self.sums[0] += ones(bits);
         } else if bits != 0 {
-            self.sums[0] += ones(bits) + if KIND == 2 { ones(bits & both[mine]) } else { 0 };
-            let twice = |at: usize| ones(bits & self.window.both[at].load(Relaxed));
-            self.sums[1] += ones(bits) + if KIND == 2 { twice(theirs) } else { 0 };
+            self.sums = self.sums.map(|sum| sum + ones(bits));
+            if KIND == 2 {
+                self.sums[0] += ones(bits & mine(self));
+                self.sums[1] += ones(bits & self.window.both[theirs].load(Relaxed));
+            }
             self.add_each(word, bits, self.weight);
         }
     }

@@ -15,16 +15,11 @@
 //! opens a phase. A value is what is left of a vertex's neighbors, or, once the vertex has
 //! departed, [`GONE`] plus its core number.
 
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-
 use outercore_engine::{
-    Along, Column, Context, Decided, EngineError, Frontier, HugeVec, Isolated, Iterations, Job,
-    Lists, MemoryModel, Plan, Planner, Prepared, Preset, Resource, Result, RunConfig, Session,
-    Start, Sum, Values, VertexProgram, named,
+    Along, Decided, EngineError, HugeVec, Lists, MemoryModel, Plan, Preset, RunConfig, Values,
 };
-use outercore_graph::{Direction, Graph};
 
-use crate::algorithm::Algorithm;
+use crate::common::*;
 
 /// Core numbers of all vertices, or the k-core for one k.
 #[derive(Clone, Debug, Default)]
@@ -116,14 +111,14 @@ fn sum(parts: Vec<Departing>) -> Departing {
 
 impl<'p> Peel<'p> {
     fn new(session: &'p Session<'p>, lists: Along<'p>) -> Result<Self> {
-        let (len, huge) = (session.graph.connected(), session.config.huge_pages);
-        let left: HugeVec<AtomicU32> = HugeVec::zeroed(len as usize, huge)?;
+        let (len, huge) = (session.graph.connected() as usize, session.config.huge_pages);
+        let left: HugeVec<AtomicU32> = HugeVec::zeroed(len, huge)?;
         for (count, vertex) in left.iter().zip(0..) {
             count.store(lists.degree(vertex) as u32, Relaxed);
         }
-        let set = || Frontier::new(len, huge);
-        let (near, horizon) = (set()?, 0);
-        Ok(Self { session, lists, left, near, horizon, current: set()?, next: set()? })
+        let set = || session.no_vertices();
+        let (near, current, next) = (set()?, set()?, set()?);
+        Ok(Self { session, lists, left, near, horizon: 0, current, next })
     }
 
     /// Peels everything off; returns the number of steps.
@@ -134,15 +129,15 @@ impl<'p> Peel<'p> {
                 level = self.gather(level);
             }
             let mut mark = self.session.mark();
-            let [mut vertices, mut edges] = self.select(level);
-            while vertices > 0 {
+            let mut departing = self.select(level);
+            while departing[0] > 0 {
+                let [vertices, edges] = departing;
                 (steps, remaining) = (steps + 1, remaining - vertices);
-                let after = self.depart(level, edges)?;
+                departing = self.depart(level, edges)?;
                 self.session.end_iteration(&mark, vertices, "on-demand");
                 mark = self.session.mark();
                 std::mem::swap(&mut self.current, &mut self.next);
                 self.next.clear();
-                [vertices, edges] = after;
             }
             level += 1;
         }
@@ -159,10 +154,9 @@ impl<'p> Peel<'p> {
             |_| u32::MAX,
             |smallest, range| {
                 let counts = left[range.start as usize..range.end as usize].iter();
+                let counts = counts.map(|count| count.load(Relaxed));
                 // Below the level are the vertices that have departed.
-                let counts =
-                    counts.map(|count| count.load(Relaxed)).filter(|&count| count >= level);
-                *smallest = counts.fold(*smallest, u32::min);
+                *smallest = counts.filter(|&count| count >= level).fold(*smallest, u32::min);
             },
         );
         let first = smallest.into_iter().min().unwrap_or(level);
@@ -198,15 +192,13 @@ impl<'p> Peel<'p> {
                     let count = &self.left[neighbor as usize];
                     let taken = count
                         .fetch_update(Relaxed, Relaxed, |count| (count > level).then(|| count - 1));
-                    match taken {
-                        Ok(before) if before == level + 1 => {
-                            self.next.insert(neighbor);
-                            self.near.remove(neighbor);
-                            *vertices += 1;
-                            *edges += self.lists.degree(neighbor);
-                        }
-                        Ok(before) if before == self.horizon => drop(self.near.insert(neighbor)),
-                        _ => {}
+                    if taken == Ok(level + 1) {
+                        self.next.insert(neighbor);
+                        self.near.remove(neighbor);
+                        *vertices += 1;
+                        *edges += self.lists.degree(neighbor);
+                    } else if taken == Ok(self.horizon) {
+                        self.near.insert(neighbor);
                     }
                 }
             },
@@ -227,7 +219,7 @@ type Planned<'a> = (Decided<'a>, Chosen);
 impl KCore {
     /// Plans a run on a graph that is undirected and simple, or stands for one.
     fn choose<'a>(&self, job: Job<'a>) -> Result<Planned<'a>> {
-        let (model, preset) = (job.config.model, job.config.preset);
+        let RunConfig { model, preset, .. } = *job.config;
         let fully = model == Some(MemoryModel::FullyExternal);
         if let Some(method) = self.method {
             return plan(job, method, "as asked");
@@ -239,16 +231,16 @@ impl KCore {
         if !fully && model.is_some() {
             return peeling;
         }
+        let messages = plan(job, Method::Messages, "counts of neighbors do not fit the budget");
         match peeling {
-            Err(EngineError::Memory { .. }) => {
-                plan(job, Method::Messages, "counts of neighbors do not fit the budget")
-            }
+            Err(EngineError::Memory { .. }) => messages,
             Ok((mut decided, chosen)) => {
-                let (model, memory) = (Some(MemoryModel::FullyExternal), u64::MAX / 4);
-                let ample = RunConfig { model, memory, ..job.config.clone() };
-                let (least, _) = plan(Job { config: &ample, ..job }, Method::Messages, "")?;
+                let least = match messages {
+                    Err(EngineError::Memory { needed, .. }) => needed,
+                    messages => messages?.0.plan.smallest_budget_bytes,
+                };
                 let smallest = &mut decided.plan.smallest_budget_bytes;
-                *smallest = least.plan.smallest_budget_bytes.min(*smallest);
+                *smallest = least.min(*smallest);
                 Ok((decided, chosen))
             }
             other => other,
@@ -258,7 +250,7 @@ impl KCore {
     /// A run on `job`'s graph, which is the view of `graph`.
     fn on_view<'a>(&'a self, graph: &'a Graph, (decided, chosen): Planned<'a>) -> Prepared<'a> {
         decided.prepared(move |session| {
-            let members = Frontier::new(session.graph.connected(), session.config.huge_pages)?;
+            let members = session.no_vertices()?;
             let (mut degeneracy, mut vertex) = (0, 0);
             // Gets the core numbers in the order of the vertices.
             let mut core = |core: u32| {
@@ -285,15 +277,23 @@ impl KCore {
                     (ended.iterations, cores.into())
                 }
             };
-            let column = Column::new("core", column).isolated(Isolated::Value(0.0));
-            let results = session.results(iterations).on(graph).column(column);
-            let mut results = results.figure("degeneracy", u64::from(degeneracy));
+            let mut results = session
+                .results(iterations)
+                .on(graph)
+                .column(or_zero("core", column))
+                .figure("degeneracy", u64::from(degeneracy));
             if let Some(k) = self.k {
-                let isolated = if k == 0 { graph.isolated() } else { 0 };
+                let (mut edges, isolated) = (0, if k == 0 { graph.isolated() } else { 0 });
+                session.graph.for_each_edge(1 << 16, &mut |rows| {
+                    let pairs = rows.sources.iter().zip(&rows.targets);
+                    let inner = |&(&a, &b): &_| members.contains(a) && members.contains(b);
+                    edges += pairs.filter(inner).count() as u64;
+                    Ok(())
+                })?;
                 results = results
                     .figure("k", k)
                     .figure("vertices", members.count() + isolated)
-                    .figure("edges", inner_edges(session.graph, &members)?);
+                    .figure("edges", edges);
             }
             Ok(results.outcome())
         })
@@ -318,23 +318,18 @@ fn plan<'a>(job: Job<'a>, method: Method, why: &'static str) -> Result<Planned<'
     Ok((planner.decide()?, chosen))
 }
 
-impl KCore {
-    /// The plan of a run that builds a view first. The error of a budget that is too small names
-    /// one that is enough for both.
-    fn plan_with_view(&self, job: Job) -> Result<Plan> {
-        let memory = match self.choose(job) {
-            Err(EngineError::Memory { needed, .. }) => needed,
-            chosen => return with_view(chosen?.0.plan, job),
-        };
-        let config = RunConfig { memory, ..job.config.clone() };
-        with_view(self.choose(Job { config: &config, ..job })?.0.plan, job)
-    }
-}
-
-/// A plan of a run that builds a view of `graph` first. The view's intervals may be wider than the
-/// graph's, and its edges are more.
-fn with_view(mut plan: Plan, job: Job) -> Result<Plan> {
+/// A plan of a run that builds a view first. The error of a budget that is too small names one that
+/// is enough for both.
+fn plan_with_view(asked: &KCore, job: Job) -> Result<Plan> {
     let (graph, config) = (job.graph, job.config);
+    let mut plan = match asked.choose(job) {
+        Err(EngineError::Memory { needed, .. }) => {
+            let ample = RunConfig { memory: needed, ..config.clone() };
+            asked.choose(Job { config: &ample, ..job })?.0.plan
+        }
+        chosen => chosen?.0.plan,
+    };
+    // The view's intervals may be wider than the graph's, and its edges are more.
     plan.method = format!("on the undirected simple view, built on scratch first; {}", plan.method);
     plan.disk_bytes += graph.manifest().arcs * 40;
     let building = config.threads as u64 * (2 << 20) + 2 * graph.grid()?.bytes();
@@ -358,28 +353,15 @@ impl Algorithm for KCore {
         if !job.graph.directed() && job.graph.manifest().simple {
             return Ok(self.on_view(job.graph, self.choose(job)?));
         }
-        let plan = self.plan_with_view(job)?;
-        let shown = plan.clone();
-        Ok(Prepared::new(plan, move || {
+        let plan = plan_with_view(self, job)?;
+        Ok(Prepared::new(plan.clone(), move || {
             let begun = std::time::Instant::now();
             let view = job.simple_view()?;
             let (mut decided, chosen) =
                 self.choose(Job { graph: view.derived().unwrap_or(job.graph), ..job })?;
-            decided.plan = Plan { memory_model: decided.plan.memory_model, ..shown };
+            decided.plan = Plan { memory_model: decided.plan.memory_model, ..plan };
             decided.begun = Some(begun);
             self.on_view(job.graph, (decided, chosen)).run()
         }))
     }
-}
-
-/// Edges between members, of a graph in its undirected simple view.
-fn inner_edges(graph: &Graph, members: &Frontier) -> Result<u64> {
-    let mut edges = 0;
-    graph.for_each_edge(1 << 16, &mut |rows| {
-        let pairs = rows.sources.iter().zip(&rows.targets);
-        let inner = pairs.filter(|&(&a, &b)| members.contains(a) && members.contains(b));
-        edges += inner.count() as u64;
-        Ok(())
-    })?;
-    Ok(edges)
 }

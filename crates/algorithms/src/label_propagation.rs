@@ -11,15 +11,11 @@
 //! batches. A round's new labels are in an array of their own until the round is over: in memory,
 //! or, while values are on storage, on scratch.
 
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-
 use outercore_engine::{
-    Appender, Block, Column, Frontier, HugePages, HugeVec, Isolated, Job, Neighborhoods,
-    OpenNeighborhoods, Outcome, PerWorker, Planner, Prepared, Resource, Result, Session,
+    Appender, Block, HugePages, HugeVec, Neighborhoods, OpenNeighborhoods, PerWorker,
 };
-use outercore_graph::Graph;
 
-use crate::algorithm::{Algorithm, fits_32_bits};
+use crate::common::*;
 
 /// Communities after some rounds.
 #[derive(Clone, Debug)]
@@ -40,8 +36,8 @@ const TABLE: usize = 1 << 16;
 const SHORT: usize = 16;
 /// The least ranks of a window, when labels are counted and named window by window.
 const WINDOW: u64 = 1 << 18;
-/// A free place of the table.
-const FREE: u64 = u64::MAX;
+/// A free place of the table: no vertex's label, counted 0 times.
+const FREE: u64 = u64::MAX << 32;
 
 /// Finds the most frequent of some labels.
 struct Tally {
@@ -63,19 +59,7 @@ impl Tally {
 
     /// The most frequent of `labels`, of equally frequent ones the smallest; there is at least one.
     fn winner(&mut self) -> u32 {
-        let majority = self.candidate();
-        let votes = self.labels.iter().filter(|&&label| label == majority).count();
-        if 2 * votes > self.labels.len() {
-            majority
-        } else if self.labels.len() <= SHORT || self.labels.len() > TABLE / 2 {
-            self.by_sorting()
-        } else {
-            self.by_counting()
-        }
-    }
-
-    /// The label that more than half have, if there is one (Boyer and Moore, 1981); else any.
-    fn candidate(&self) -> u32 {
+        // Only this one may be that of more than half (Boyer and Moore, 1981).
         let (mut candidate, mut lead) = (self.labels[0], 0u32);
         for &label in &self.labels {
             if lead == 0 {
@@ -83,7 +67,14 @@ impl Tally {
             }
             lead = if label == candidate { lead + 1 } else { lead - 1 };
         }
-        candidate
+        let len = self.labels.len();
+        if 2 * self.labels.iter().filter(|&&label| label == candidate).count() > len {
+            candidate
+        } else if len <= SHORT || len > TABLE / 2 {
+            self.by_sorting()
+        } else {
+            self.by_counting()
+        }
     }
 
     fn by_sorting(&mut self) -> u32 {
@@ -97,25 +88,24 @@ impl Tally {
         let places = (2 * self.labels.len()).next_power_of_two();
         let table = &mut self.table[..places];
         table.fill(FREE);
-        let (mut best, mut most) = (u32::MAX, 0);
+        // The largest count, above what is larger for smaller labels.
+        let mut best = 0;
         for &label in &self.labels {
             let mut at = (label.wrapping_mul(0x9e37_79b1) >> 7) as usize & (places - 1);
             while table[at] != FREE && (table[at] >> 32) as u32 != label {
                 at = (at + 1) & (places - 1);
             }
-            let count = if table[at] == FREE { 1 } else { table[at] as u32 + 1 };
-            table[at] = u64::from(label) << 32 | u64::from(count);
-            if count > most || (count == most && label < best) {
-                (best, most) = (label, count);
-            }
+            let count = u64::from(table[at] as u32) + 1;
+            table[at] = u64::from(label) << 32 | count;
+            best = best.max(count << 32 | u64::from(!label));
         }
-        best
+        !(best as u32)
     }
 }
 
 /// The labels of all vertices, and those of a round on their way.
-struct Rounds<'r, 's> {
-    session: &'r Session<'s>,
+struct Rounds<'s> {
+    session: &'s Session<'s>,
     lists: OpenNeighborhoods,
     labels: HugeVec<AtomicU32>,
     /// The new labels of a batch, and of the batches before it.
@@ -123,17 +113,14 @@ struct Rounds<'r, 's> {
     new: Appender<u32>,
 }
 
-impl<'r, 's> Rounds<'r, 's> {
-    fn new(session: &'r Session<'s>) -> Result<Self> {
-        let (vertices, huge) = (session.graph.connected() as usize, session.config.huge_pages);
+impl<'s> Rounds<'s> {
+    fn new(session: &'s Session<'s>) -> Result<Self> {
+        let (graph, huge) = (session.graph, session.config.huge_pages);
         let lists = Neighborhoods::All.open(session)?;
-        let labels: HugeVec<AtomicU32> = HugeVec::zeroed(vertices, huge)?;
-        by_original_id(session.graph, &mut |rank, vertex| {
-            labels[vertex as usize].store(rank, Relaxed)
-        })?;
+        let labels: HugeVec<AtomicU32> = HugeVec::zeroed(graph.connected() as usize, huge)?;
+        by_original_id(graph, &mut |rank, vertex| labels[vertex as usize].store(rank, Relaxed))?;
         session.loaded();
-        let external = session.decision.is_external();
-        let batch = Neighborhoods::All.most_vertices(session.graph, external);
+        let batch = Neighborhoods::All.most_vertices(graph, session.decision.is_external());
         let batch = HugeVec::zeroed(batch as usize, huge)?;
         Ok(Self { session, batch, new: Appender::of(session)?, lists, labels })
     }
@@ -145,16 +132,28 @@ impl<'r, 's> Rounds<'r, 's> {
         for round in 1..=most {
             let (mark, mut first) = (self.session.mark(), 0);
             while let Some(vertices) = self.lists.load(self.session, first)? {
-                self.label(first, &tallies)?;
+                let (old, new) = (&*self.labels, &*self.batch);
+                self.lists.each(self.session, &tallies, |tally, vertex| {
+                    let batch = self.lists.batch.iter();
+                    let neighbors = batch.flat_map(|lists| lists.neighbors(vertex));
+                    let labels = neighbors.map(|neighbor| old[neighbor as usize].load(Relaxed));
+                    tally.labels.clear();
+                    tally.labels.extend(labels);
+                    let before = old[vertex as usize].load(Relaxed);
+                    // Without loops, which may have been all its edges, a vertex may have no
+                    // neighbors.
+                    let label = if tally.labels.is_empty() { before } else { tally.winner() };
+                    tally.changed += u64::from(label != before);
+                    new[(vertex - first) as usize].store(label, Relaxed);
+                })?;
                 first = vertices.end;
                 let mut batch = self.batch[..vertices.count()].iter();
                 batch.try_for_each(|label| self.new.push(label.load(Relaxed)))?;
             }
             let changed = tallies.iter_mut().map(|tally| std::mem::take(&mut tally.changed)).sum();
             self.session.end_iteration(&mark, changed, "full");
-            let labels = &mut self.labels;
             self.new.drain(|first, new| {
-                let old = labels[first as usize..].iter_mut();
+                let old = self.labels[first as usize..].iter_mut();
                 old.zip(new).for_each(|(label, &new)| *label.get_mut() = new);
             })?;
             if changed == 0 {
@@ -162,22 +161,6 @@ impl<'r, 's> Rounds<'r, 's> {
             }
         }
         Ok(most)
-    }
-
-    /// The new labels of the batch that begins with `first`.
-    fn label(&self, first: u64, tallies: &PerWorker<Tally>) -> Result<()> {
-        let (old, new) = (&*self.labels, &*self.batch);
-        self.lists.each(self.session, tallies, |tally, vertex| {
-            let batch = self.lists.batch.iter();
-            let neighbors = batch.flat_map(|lists| lists.neighbors(vertex));
-            tally.labels.clear();
-            tally.labels.extend(neighbors.map(|neighbor| old[neighbor as usize].load(Relaxed)));
-            let before = old[vertex as usize].load(Relaxed);
-            // Without loops, which may have been all its edges, a vertex may have no neighbors.
-            let label = if tally.labels.is_empty() { before } else { tally.winner() };
-            tally.changed += u64::from(label != before);
-            new[(vertex - first) as usize].store(label, Relaxed);
-        })
     }
 
     /// Makes vertices of labels: the results of so many rounds. As many ranks are counted and named
@@ -188,13 +171,9 @@ impl<'r, 's> Rounds<'r, 's> {
         let held = (lists.bytes(session)? / 4).max(least_window(vertices)).min(vertices);
         drop((lists, batch, new));
         let window: HugeVec<AtomicU32> = HugeVec::zeroed(held as usize, HugePages::Off)?;
-        let (communities, largest) = name(&labels, &window, |visit| by_original_id(graph, visit))?;
-        Ok(session
-            .results(iterations)
-            .figure("communities", communities + graph.isolated())
-            .figure("largest", largest.max(graph.isolated().min(1)))
-            .column(Column::of_vertices("label", labels.into_plain()).isolated(Isolated::Own))
-            .outcome())
+        let found = name(&labels, &window, |visit| by_original_id(graph, visit))?;
+        let labels = labels.into_plain();
+        Ok(groups(session, iterations, ["communities", "label"], found, labels))
     }
 }
 
@@ -205,16 +184,12 @@ fn least_window(vertices: u64) -> u64 {
 
 /// Hands every connected vertex to `visit` in the order of original ids, with its rank among them.
 fn by_original_id(graph: &Graph, visit: &mut dyn FnMut(u32, u64)) -> Result<()> {
-    let mut rank = 0;
-    let connected = graph.connected();
-    graph.for_each_key(1 << 14, &mut |_, vertices| {
-        for &vertex in vertices.iter().filter(|&&vertex| vertex < connected) {
-            visit(rank, vertex);
-            rank += 1;
-        }
+    let mut ranks = 0..;
+    Ok(graph.for_each_key(1 << 14, &mut |_, vertices| {
+        let connected = vertices.iter().filter(|&&vertex| vertex < graph.connected());
+        connected.zip(&mut ranks).for_each(|(&vertex, rank)| visit(rank, vertex));
         Ok(())
-    })?;
-    Ok(())
+    })?)
 }
 
 impl Algorithm for LabelPropagation {
@@ -224,8 +199,7 @@ impl Algorithm for LabelPropagation {
 
     fn prepare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
         let Job { graph, config, .. } = job;
-        fits_32_bits(graph, self.name())?;
-        let (mut planner, vertices) = (Planner::new(self.name(), job), graph.connected());
+        let (mut planner, vertices) = (plan_32_bits(self.name(), job)?, graph.connected());
         // Old and new ones; while new ones are on scratch, what names them in the end, too.
         let batch = |external| Neighborhoods::All.most_vertices(graph, external) * 4;
         let naming = least_window(vertices) * 4 + Frontier::bytes(vertices);
@@ -253,7 +227,7 @@ fn name(
     labels: &[AtomicU32],
     window: &[AtomicU32],
     each: impl Fn(&mut dyn FnMut(u32, u64)) -> Result<()>,
-) -> Result<(u64, u64)> {
+) -> Result<[u64; 2]> {
     // A vertex that has its name must not get another one of a later window.
     let named = Frontier::new(labels.len() as u64, HugePages::Off)?;
     let (mut communities, mut largest) = (0, 0);
@@ -280,7 +254,7 @@ fn name(
             named.insert(vertex);
         }
     }
-    Ok((communities, largest))
+    Ok([communities, largest])
 }
 
 #[cfg(test)]
@@ -298,7 +272,7 @@ mod tests {
                 vertices.iter().zip(0..).for_each(|(&vertex, rank)| visit(rank, u64::from(vertex)));
                 Ok(())
             };
-            assert_eq!(name(&labels, &window, each).unwrap(), (3, 2), "windows of {size}");
+            assert_eq!(name(&labels, &window, each).unwrap(), [3, 2], "windows of {size}");
             assert_eq!(labels.map(AtomicU32::into_inner), [2, 3, 3, 4, 2], "windows of {size}");
         }
     }

@@ -7,14 +7,15 @@
 //!   [`betweenness`], [`multi_source`], [`spmv`], [`triangles`], [`clustering`],
 //!   [`label_propagation`], [`diameter`]: the problems.
 //!
-//! Beneath them: `intersect`, intersections of `sets` of neighbors; `compact_counters`, a count for
-//! each vertex.
+//! Beneath them: `common`, what they share; `intersect`, intersections of `sets` of neighbors;
+//! `compact_counters`, a count for each vertex.
 
 pub mod algorithm;
 pub mod betweenness;
 pub mod bfs;
 pub mod catalog;
 pub mod clustering;
+mod common;
 mod compact_counters;
 pub mod components;
 pub mod diameter;

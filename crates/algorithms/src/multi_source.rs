@@ -3,12 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use outercore_engine::{
-    Column, Context, Isolated, Iterations, Job, Lanes, Monoid, Planner, Pod, Prepared, Result,
-    Start, Values, VertexProgram,
-};
+use outercore_engine::{Lanes, Monoid};
 
-use crate::algorithm::{Algorithm, Source, locate_all, refuse};
+use crate::common::*;
 
 /// Hop counts from many vertices.
 #[derive(Clone, Debug)]
@@ -22,7 +19,7 @@ pub const MOST: usize = 128;
 
 /// What a vertex keeps.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy)]
 struct Reached {
     /// The sources that have reached it.
     seen: Lanes,
@@ -35,10 +32,8 @@ struct Reached {
 // SAFETY: five 64-bit numbers without padding; every bit pattern valid, nothing to drop.
 unsafe impl Pod for Reached {}
 
-struct Program {
-    /// Internal ids, by lane.
-    sources: Vec<u64>,
-}
+/// A search from these vertices, by lane.
+struct Program(Vec<u64>);
 
 /// How many sources there are.
 fn count(lanes: Lanes) -> u32 {
@@ -51,12 +46,12 @@ impl VertexProgram for Program {
     type Message = Lanes;
 
     fn start(&self) -> Start {
-        Start::Vertices(self.sources.clone())
+        Start::Vertices(self.0.clone())
     }
 
     fn init(&self, vertex: u64, _: u32) -> Reached {
         let mut lanes = Lanes::IDENTITY;
-        for (lane, _) in self.sources.iter().enumerate().filter(|&(_, &source)| source == vertex) {
+        for (lane, _) in self.0.iter().enumerate().filter(|&(_, &source)| source == vertex) {
             lanes.0[lane / 64] |= 1 << (lane % 64);
         }
         Reached { seen: lanes, fresh: lanes, distances: 0 }
@@ -90,7 +85,7 @@ impl Algorithm for MultiSource {
         if !(1..=MOST).contains(&sources) {
             return refuse(format!("multi-source takes 1 to {MOST} sources, not {sources}"));
         }
-        let mut program = Program { sources: locate_all(graph, &self.sources)? };
+        let mut program = Program(locate_all(graph, &self.sources)?);
         let mut planner = Planner::new(self.name(), job);
         let iterations = Iterations::declare(&mut planner, &program, None)?;
         Ok(planner.decide()?.prepared(move |session| {
@@ -107,19 +102,17 @@ impl Algorithm for MultiSource {
             })?;
             // Without edges, a source reaches itself and nothing else.
             let mut own = BTreeMap::new();
-            for &source in program.sources.iter().filter(|&&source| source >= graph.connected()) {
+            for &source in program.0.iter().filter(|&&source| source >= graph.connected()) {
                 *own.entry(source).or_insert(0.0) += 1.0;
                 pairs += 1;
             }
-            let column =
-                |name, values: Values| Column::new(name, values).isolated(Isolated::Value(0.0));
             Ok(session
                 .results(ended.iterations)
                 .figure("sources", sources as u64)
                 .figure("reached_pairs", pairs)
                 .figure("distance_sum", distance_sum)
-                .column(column("reached", reached.into()).except(own))
-                .column(column("distance_sum", distances.into()))
+                .column(or_zero("reached", reached).except(own))
+                .column(or_zero("distance_sum", distances))
                 .outcome())
         }))
     }

@@ -8,12 +8,7 @@
 //! Conventions as in igraph and networkx: damping 0.85, dangling rank spread uniformly, ranks sum
 //! to 1.
 
-use outercore_engine::{
-    Activity, Column, Context, Isolated, IterationEnd, Iterations, Job, Next, Planner, Prepared,
-    Result, Sum, VertexProgram,
-};
-
-use crate::algorithm::Algorithm;
+use crate::common::*;
 
 /// PageRank and its parameters.
 #[derive(Clone, Debug)]
@@ -34,14 +29,37 @@ impl Default for PageRank {
     }
 }
 
+impl PageRank {
+    /// What comes after so many iterations, the last of which left this residual.
+    pub(crate) fn next(&self, iterations: u64, residual: f64) -> Next {
+        let done = iterations >= self.iterations || residual < self.tolerance.unwrap_or(0.0);
+        if done { Next::End } else { Next::Iteration }
+    }
+
+    /// The results of a run of so many iterations; `alone` is the rank of each isolated vertex.
+    pub(crate) fn results(
+        &self,
+        session: &Session,
+        iterations: u64,
+        [residual, sum]: [f64; 2],
+        ranks: VertexArray<f64>,
+        alone: f64,
+    ) -> Result<Outcome> {
+        let results = session
+            .results(iterations)
+            .figure("residual", residual)
+            .figure("sum", sum)
+            .column(Column::new("score", ranks).isolated(Isolated::Value(alone)));
+        Ok(results.ranked(self.top)?.outcome())
+    }
+}
+
 struct Program {
-    damping: f64,
+    asked: PageRank,
     vertices: f64,
     isolated: f64,
-    tolerance: f64,
-    iterations: u64,
     /// The rank of each isolated vertex.
-    isolated_rank: f64,
+    alone: f64,
     /// What every vertex gets in this iteration, whatever its neighbors are: a jump's share, and
     /// the shares of vertices without out-edges.
     base: f64,
@@ -71,7 +89,7 @@ impl VertexProgram for Program {
 
     #[inline(always)]
     fn apply(&self, _: &Context, _: u64, rank: &mut f64, message: Sum<f64>) -> bool {
-        *rank = self.base + self.damping * message.0;
+        *rank = self.base + self.asked.damping * message.0;
         true
     }
 
@@ -86,15 +104,15 @@ impl VertexProgram for Program {
     }
 
     fn begin_iteration(&mut self, context: &Context) {
-        let dangling = context.aggregate + self.isolated * self.isolated_rank;
-        self.base = (1.0 - self.damping + self.damping * dangling) / self.vertices;
+        let damping = self.asked.damping;
+        let dangling = context.aggregate + self.isolated * self.alone;
+        self.base = (1.0 - damping + damping * dangling) / self.vertices;
     }
 
     fn end_iteration(&mut self, end: &IterationEnd) -> Next {
-        let moved = self.isolated * (self.base - self.isolated_rank).abs();
-        self.isolated_rank = self.base;
-        let done = end.iterations >= self.iterations || end.residual + moved < self.tolerance;
-        if done { Next::End } else { Next::Iteration }
+        let moved = self.isolated * (self.base - self.alone).abs();
+        self.alone = self.base;
+        self.asked.next(end.iterations, end.residual + moved)
     }
 }
 
@@ -104,35 +122,23 @@ impl Algorithm for PageRank {
     }
 
     fn prepare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
-        let Self { damping, iterations: most, tolerance, top } = *self;
-        let vertices = job.graph.vertices() as f64;
-        let mut program = Program {
-            damping,
-            vertices,
-            isolated: job.graph.isolated() as f64,
-            tolerance: tolerance.unwrap_or(0.0),
-            iterations: most,
-            isolated_rank: 1.0 / vertices,
-            base: 0.0,
-        };
+        let (most, vertices) = (self.iterations, job.graph.vertices() as f64);
+        let (isolated, alone) = (job.graph.isolated() as f64, 1.0 / vertices);
+        let mut program = Program { asked: self.clone(), vertices, isolated, alone, base: 0.0 };
         let mut planner = Planner::new(self.name(), job);
-        let scans = tolerance.is_none().then_some(most);
+        let scans = self.tolerance.is_none().then_some(most);
         let mut iterations = Iterations::declare(&mut planner, &program, scans)?;
         // A rank comes from messages alone; the last two are compared, once.
-        let compared = if program.tolerance == 0.0 { most.saturating_sub(1) } else { 0 };
+        let compared =
+            if self.tolerance.unwrap_or(0.0) == 0.0 { most.saturating_sub(1) } else { 0 };
         (iterations.most, iterations.discards_values_before) = (Some(most), compared);
         Ok(planner.decide()?.prepared(move |session| {
             let ended = iterations.run(session, &mut program, None)?;
-            let isolated = program.isolated_rank;
-            let mut sum = isolated * program.isolated;
+            let alone = program.alone;
+            let mut sum = alone * isolated;
             ended.values.for_each(|_, rank| sum += rank)?;
-            let scores = Column::new("score", ended.values);
-            let results = session
-                .results(ended.iterations)
-                .figure("residual", ended.residual)
-                .figure("sum", sum)
-                .column(scores.isolated(Isolated::Value(isolated)));
-            Ok(results.ranked(top)?.outcome())
+            let figures = [ended.residual, sum];
+            self.results(session, ended.iterations, figures, ended.values, alone)
         }))
     }
 }

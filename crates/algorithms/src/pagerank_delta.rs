@@ -11,12 +11,9 @@
 //!
 //! Differences travel as whole numbers of 2^-60: sums are exact, in any order.
 
-use outercore_engine::{
-    Activity, Column, Context, Isolated, IterationEnd, Iterations, Job, Next, Planner, Pod,
-    Prepared, Result, Sum, VertexProgram,
-};
+use outercore_engine::Pod;
 
-use crate::{algorithm::Algorithm, pagerank::PageRank};
+use crate::{common::*, pagerank::PageRank};
 
 /// PageRank by differences, with the parameters of PageRank: it stops when the residual falls below
 /// the tolerance.
@@ -36,7 +33,7 @@ const ONE: f64 = (1u64 << 60) as f64;
 
 /// What a vertex keeps.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy)]
 struct State {
     rank: f64,
     /// What it has gained, and not passed on.
@@ -51,11 +48,9 @@ struct State {
 unsafe impl Pod for State {}
 
 struct Program {
-    damping: f64,
+    asked: PageRank,
     vertices: f64,
     isolated: f64,
-    tolerance: f64,
-    iterations: u64,
     /// The least difference for each edge that is passed on.
     bar: f64,
     /// Rank and difference of each isolated vertex.
@@ -92,7 +87,7 @@ impl VertexProgram for Program {
             state.rank += state.difference;
             state.difference = 0.0;
         }
-        state.difference += self.gain + self.damping * (message.0 as i64 as f64 / ONE);
+        state.difference += self.gain + self.asked.damping * (message.0 as i64 as f64 / ONE);
         let worth =
             state.degree > 0 && state.difference.abs() >= self.bar * f64::from(state.degree);
         // A dangling vertex passes everything on, at no cost: see `aggregate`.
@@ -111,20 +106,18 @@ impl VertexProgram for Program {
     }
 
     fn begin_iteration(&mut self, context: &Context) {
+        let damping = self.asked.damping;
         let dangling = context.aggregate + self.isolated * self.alone.1;
-        let shares = self.damping * dangling / self.vertices;
-        let jumps = if context.iteration == 0 { self.damping / self.vertices } else { 0.0 };
-        self.gain = shares - jumps;
+        let jumps = if context.iteration == 0 { damping / self.vertices } else { 0.0 };
+        self.gain = damping * dangling / self.vertices - jumps;
     }
 
     fn end_iteration(&mut self, end: &IterationEnd) -> Next {
         self.alone = (self.alone.0 + self.alone.1, self.gain);
-        let left = end.residual + self.isolated * self.alone.1.abs();
         if end.active == 0 {
             self.bar /= 2.0;
         }
-        let done = end.iterations >= self.iterations || left < self.tolerance;
-        if done { Next::End } else { Next::Iteration }
+        self.asked.next(end.iterations, end.residual + self.isolated * self.gain.abs())
     }
 }
 
@@ -134,28 +127,22 @@ impl Algorithm for PageRankDelta {
     }
 
     fn prepare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
-        let Self(PageRank { damping, iterations, tolerance, top }) = *self;
-        let (graph, vertices) = (job.graph, job.graph.vertices() as f64);
-        let (isolated, tolerance) = (graph.isolated() as f64, tolerance.unwrap_or(0.0));
-        let bar = SHARE * tolerance / graph.manifest().arcs.max(1) as f64;
+        let (asked, graph) = (self.0.clone(), job.graph);
+        let (vertices, isolated) = (graph.vertices() as f64, graph.isolated() as f64);
+        let bar = SHARE * asked.tolerance.unwrap_or(0.0) / graph.manifest().arcs.max(1) as f64;
         let (alone, gain) = ((0.0, 1.0 / vertices), 0.0);
-        let mut program =
-            Program { damping, vertices, isolated, tolerance, iterations, bar, alone, gain };
+        let mut program = Program { asked, vertices, isolated, bar, alone, gain };
         let mut planner = Planner::new(self.name(), job);
         let iterations = Iterations::declare(&mut planner, &program, None)?;
         Ok(planner.decide()?.prepared(move |session| {
             let ended = iterations.run(session, &mut program, None)?;
             let (rank, difference) = program.alone;
-            let mut sum = (rank + difference) * program.isolated;
+            let mut sum = (rank + difference) * isolated;
             let score = |state: &State| state.rank + state.difference;
             ended.values.for_each(|_, state| sum += score(state))?;
-            let scores = Column::new("score", ended.values.map(score)?);
-            let results = session
-                .results(ended.iterations)
-                .figure("residual", ended.residual + program.isolated * difference.abs())
-                .figure("sum", sum)
-                .column(scores.isolated(Isolated::Value(rank + difference)));
-            Ok(results.ranked(top)?.outcome())
+            let figures = [ended.residual + isolated * difference.abs(), sum];
+            let ranks = ended.values.map(score)?;
+            self.0.results(session, ended.iterations, figures, ranks, rank + difference)
         }))
     }
 }

@@ -12,7 +12,6 @@
 //! ```
 
 use std::{
-    array::from_fn,
     ops::Range,
     sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed},
 };
@@ -29,12 +28,19 @@ pub struct Set {
     /// The neighbors, ascending.
     pub ids: Vec<u32>,
     incoming: Vec<u32>,
-    /// The numbers of the words, ascending.
-    pub words: Vec<u32>,
-    /// The words.
-    pub bits: Vec<u64>,
-    /// Those to which edges lead both ways; empty where that does not matter.
-    pub both: Vec<u64>,
+    /// The blocks, their words ascending.
+    pub blocks: Vec<Block>,
+}
+
+/// A word of a bitmap that is not zero.
+#[derive(Clone, Copy)]
+pub struct Block {
+    /// Its number.
+    pub word: u32,
+    /// The neighbors.
+    pub bits: u64,
+    /// Those to which edges lead both ways.
+    pub both: u64,
 }
 
 impl Set {
@@ -45,34 +51,30 @@ impl Set {
 
     /// An empty set; its memory is that of a vertex with so many edges, from the start.
     pub fn new(edges: u64) -> Self {
-        let [ids, incoming, words] = from_fn(|_| Vec::with_capacity(edges as usize));
-        let [bits, both] = from_fn(|_| Vec::with_capacity(edges as usize));
-        Self { ids, incoming, words, bits, both }
+        let ids = || Vec::with_capacity(edges as usize);
+        Self { ids: ids(), incoming: ids(), blocks: Vec::with_capacity(edges as usize) }
     }
 
     /// Takes the set of `vertex` from a batch.
-    pub fn collect(&mut self, batch: &[Batch], vertex: u64, reciprocal: bool) {
-        let Self { ids, incoming, words, bits, both } = self;
+    pub fn collect(&mut self, batch: &[Batch], vertex: u64) {
+        let Self { ids, incoming, blocks } = self;
         ascending(ids, &batch[0], vertex);
         if let Some(batch) = batch.get(1) {
             ascending(incoming, batch, vertex);
             ids.extend_from_slice(incoming);
             ids.sort_unstable();
         }
-        words.clear();
-        bits.clear();
-        both.clear();
+        blocks.clear();
         // An id that comes twice is in both lists.
         for same in ids.chunk_by(|a, b| a == b) {
             let (word, bit) = (same[0] >> 6, 1 << (same[0] & 63));
-            if words.last() != Some(&word) {
-                words.push(word);
-                bits.push(0);
-                both.extend(reciprocal.then_some(0));
-            }
-            *bits.last_mut().expect("just pushed") |= bit;
-            if let (2.., Some(both)) = (same.len(), both.last_mut()) {
-                *both |= bit;
+            let both = if same.len() > 1 { bit } else { 0 };
+            match blocks.last_mut() {
+                Some(block) if block.word == word => {
+                    block.bits |= bit;
+                    block.both |= both;
+                }
+                _ => blocks.push(Block { word, bits: bit, both }),
             }
         }
         if batch.len() > 1 {
@@ -82,13 +84,7 @@ impl Set {
 
     /// Blocks at the front whose words are before this one.
     pub fn low(&self, word: usize) -> usize {
-        self.words.partition_point(|&other| (other as usize) < word)
-    }
-
-    /// Whether edges lead both ways between this set's vertex and its neighbor `id`, which is in
-    /// block `block`.
-    pub fn is_mutual(&self, block: usize, id: u32) -> bool {
-        self.both[block] >> (id & 63) & 1 == 1
+        self.blocks.partition_point(|block| (block.word as usize) < word)
     }
 }
 
@@ -110,11 +106,11 @@ pub struct SetWindow {
     pub len: usize,
     /// Where each set begins; one more than there are vertices.
     starts: HugeVec<u32>,
-    /// As in a [`Set`], set after set.
+    /// As in a [`Block`], set after set.
     pub words: HugeVec<AtomicU32>,
     /// Likewise.
     pub bits: HugeVec<AtomicU64>,
-    /// Likewise.
+    /// Likewise; empty where it does not matter.
     pub both: HugeVec<AtomicU64>,
 }
 
@@ -133,20 +129,20 @@ impl SetWindow {
             starts: HugeVec::zeroed(blocks / 2 + 1, huge)?,
             words: HugeVec::zeroed(blocks, huge)?,
             bits: HugeVec::zeroed(blocks, huge)?,
-            both: HugeVec::zeroed(if reciprocal { blocks } else { 0 }, huge)?,
+            both: HugeVec::zeroed(usize::from(reciprocal) * blocks, huge)?,
         })
     }
 
     /// Lays out further vertices with so many blocks each; `false`, and nothing done, where they do
     /// not fit.
-    pub fn extend(&mut self, blocks: impl ExactSizeIterator<Item = u32>) -> bool {
+    pub fn extend(&mut self, blocks: &[AtomicU32]) -> bool {
         let mut len = self.len;
         if len + blocks.len() >= self.starts.len() {
             return false;
         }
         for count in blocks {
-            let end = u64::from(self.starts[len]) + u64::from(count);
-            if end > self.words.len() as u64 {
+            let end = self.starts[len] as usize + count.load(Relaxed) as usize;
+            if end > self.words.len() {
                 return false;
             }
             len += 1;
@@ -187,12 +183,11 @@ impl SetWindow {
 
     /// Puts the set of a vertex where [`SetWindow::extend`] made room for it.
     pub fn put(&self, vertex: u64, set: &Set) {
-        let start = self.starts[(vertex - self.first) as usize] as usize;
-        for at in 0..set.words.len() {
-            self.words[start + at].store(set.words[at], Relaxed);
-            self.bits[start + at].store(set.bits[at], Relaxed);
-            if let Some(&both) = set.both.get(at) {
-                self.both[start + at].store(both, Relaxed);
+        for (at, block) in self.blocks(vertex as u32).zip(&set.blocks) {
+            self.words[at].store(block.word, Relaxed);
+            self.bits[at].store(block.bits, Relaxed);
+            if let Some(both) = self.both.get(at) {
+                both.store(block.both, Relaxed);
             }
         }
     }
@@ -200,6 +195,6 @@ impl SetWindow {
 
 /// Asks the processor to bring an item into its cache, if there is such an item.
 #[inline(always)]
-pub fn prefetch<T>(items: &[T], at: usize) {
+fn prefetch<T>(items: &[T], at: usize) {
     outercore_engine::prefetch(items.as_ptr().wrapping_add(at));
 }

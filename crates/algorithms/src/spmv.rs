@@ -1,12 +1,7 @@
 //! Sparse matrix times vector, once: y[target] is the sum over edges of weight times x[source], for
 //! x all ones; weight 1 where there are none.
 
-use outercore_engine::{
-    Activity, Column, Context, Isolated, IterationEnd, Iterations, Job, Next, Planner, Prepared,
-    Result, Sum, VertexProgram,
-};
-
-use crate::algorithm::Algorithm;
+use crate::common::*;
 
 /// The product of the transposed adjacency matrix and a vector of ones.
 #[derive(Clone, Debug, Default)]
@@ -59,11 +54,10 @@ impl Algorithm for Spmv {
             let ended = iterations.run(session, &mut Program, None)?;
             let mut squares = 0.0;
             ended.values.for_each(|_, value| squares += value * value)?;
-            let values = Column::new("value", ended.values);
             Ok(session
                 .results(ended.iterations)
                 .figure("norm", squares.sqrt())
-                .column(values.isolated(Isolated::Value(0.0)))
+                .column(or_zero("value", ended.values))
                 .outcome())
         }))
     }

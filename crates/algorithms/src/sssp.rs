@@ -7,12 +7,10 @@
 //! A distance is 64 bits that are ordered like the numbers: whole numbers for whole weights,
 //! non-negative doubles otherwise.
 
-use outercore_engine::{
-    Column, DeltaStepping, Figure, Job, Lengths, Planner, Prepared, Result, Values,
-};
-use outercore_graph::{Graph, WeightKind};
+use outercore_engine::{DeltaStepping, Figure, Lengths, Values};
+use outercore_graph::{GraphError, WeightKind};
 
-use crate::algorithm::{Algorithm, Source, fits_32_bits, locate, refuse};
+use crate::common::*;
 
 /// Shortest paths from one vertex.
 #[derive(Clone, Debug)]
@@ -43,7 +41,8 @@ impl Lengths for Distances {
         if self.are_whole() {
             length + weight
         } else {
-            (f64::from_bits(length) + self.0.value(weight)).to_bits()
+            // A sum beyond the largest number is that number, and not unreached.
+            (f64::from_bits(length) + self.0.value(weight)).min(f64::MAX).to_bits()
         }
     }
 
@@ -56,10 +55,63 @@ impl Lengths for Distances {
     }
 }
 
+/// The first edge with a negative weight, for the refusal.
+fn negative_edge(graph: &Graph) -> Result<String> {
+    let mut found = None;
+    let scanned = graph.for_each_edge(1 << 16, &mut |rows| {
+        let Some(row) = rows.weights.iter().position(|&weight| weight < 0.0) else { return Ok(()) };
+        found = Some((rows.sources[row], rows.targets[row], rows.weights[row]));
+        // There is no need to see the others.
+        Err(GraphError::Cancelled)
+    });
+    match (found, scanned) {
+        (Some((source, target, weight)), _) => {
+            let (source, target) = (graph.key_of(source)?, graph.key_of(target)?);
+            Ok(format!(": the edge from {source} to {target} has weight {weight}"))
+        }
+        (None, scanned) => Ok(scanned.map(|()| String::new())?),
+    }
+}
+
+/// What is told of the distances.
+struct Totals {
+    reached: u64,
+    largest: Figure,
+    sum: Figure,
+}
+
+/// Adds up the distances. An error: one is beyond the numbers.
+fn totals(found: &VertexArray<u64>, distances: Distances) -> Result<Totals> {
+    let (mut reached, mut largest, mut whole, mut real) = (0, 0, 0u128, 0.0);
+    let is_whole = distances.are_whole();
+    found.for_each(|_, &length| {
+        if length < distances.unreached() {
+            (reached, largest) = (reached + 1, length.max(largest));
+            if is_whole {
+                whole += u128::from(length);
+            } else {
+                real += f64::from_bits(length);
+            }
+        }
+    })?;
+    if is_whole {
+        // A sum that is no whole number of 64 bits is told to 16 digits.
+        let sum = u64::try_from(whole).map_or_else(|_| (whole as f64).into(), Figure::from);
+        return Ok(Totals { reached, largest: largest.into(), sum });
+    }
+    let largest = f64::from_bits(largest);
+    if largest == f64::MAX || !f64::is_finite(real) {
+        return refuse(format!(
+            "distances are beyond {:e}, the largest number: scale the weights down",
+            f64::MAX
+        ));
+    }
+    Ok(Totals { reached, largest: largest.into(), sum: real.into() })
+}
+
 impl Sssp {
     /// Refuses graphs and parameters that the search is not for.
     fn suits(&self, graph: &Graph) -> Result<()> {
-        fits_32_bits(graph, self.name())?;
         let path = graph.path().display();
         if graph.weights() == WeightKind::None {
             return refuse(format!(
@@ -68,11 +120,12 @@ impl Sssp {
             ));
         }
         if graph.manifest().negative_weights {
+            let edge = negative_edge(graph)?;
             return refuse(format!(
-                "{path} has negative weights, for which shortest paths are not computed"
+                "{path} has negative weights, for which shortest paths are not computed{edge}"
             ));
         }
-        if self.delta.is_some_and(|delta| delta.is_nan() || delta <= 0.0) {
+        if !self.delta.is_none_or(|delta| delta > 0.0) {
             return refuse("--delta must be above 0");
         }
         Ok(())
@@ -85,35 +138,22 @@ impl Algorithm for Sssp {
     }
 
     fn prepare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
+        let mut planner = plan_32_bits(self.name(), job)?;
         self.suits(job.graph)?;
         let source = locate(job.graph, &self.source)?;
-        let mut planner = Planner::new(self.name(), job);
         let search = DeltaStepping::declare(&mut planner)?;
         Ok(planner.decide()?.prepared(move |session| {
             let distances = Distances(session.graph.weights());
             let (found, rounds) = search.run(session, distances, source, self.delta)?;
             let is_whole = distances.are_whole();
-            let (mut reached, mut largest, mut sum) = (0, 0, 0);
-            found.for_each(|_, &length| {
-                if length < distances.unreached() {
-                    (reached, largest) = (reached + 1, length.max(largest));
-                    sum = if is_whole {
-                        sum + length
-                    } else {
-                        (f64::from_bits(sum) + f64::from_bits(length)).to_bits()
-                    };
-                }
-            })?;
-            let figure = |length: u64| {
-                if is_whole { Figure::from(length) } else { f64::from_bits(length).into() }
-            };
+            let Totals { reached, largest, sum } = totals(&found, distances)?;
             let values: Values = if is_whole { found.into() } else { found.into_floats().into() };
             let alone = (source >= session.graph.connected()).then_some((source, 0.0));
             Ok(session
                 .results(rounds)
                 .figure("reached", 1.max(reached))
-                .figure("max_distance", figure(largest))
-                .figure("distance_sum", figure(sum))
+                .figure("max_distance", largest)
+                .figure("distance_sum", sum)
                 .figure("source", session.graph.key_of(source)?)
                 .column(Column::new("distance", values).except(alone))
                 .outcome())

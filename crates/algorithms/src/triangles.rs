@@ -11,16 +11,10 @@
 //! Memory: the window; a batch of lists; the row index, which slides while values are on storage;
 //! and for counts by vertex 1 byte each, 4 at the front.
 
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-
-use outercore_engine::{
-    Appender, Block, Decision, Job, Neighborhoods, OpenNeighborhoods, Outcome, PerWorker, Planner,
-    Prepared, Resource, Result, Session,
-};
-use outercore_graph::Graph;
+use outercore_engine::{Appender, Block, Decision, Neighborhoods, OpenNeighborhoods, PerWorker};
 
 use crate::{
-    algorithm::{Algorithm, fits_32_bits},
+    common::*,
     compact_counters::{CompactCounters, Widths},
     intersect::{Counter, Counting},
     sets::SetWindow,
@@ -82,8 +76,7 @@ pub fn count<'a>(
     results: impl FnOnce(&Session, Found, OpenNeighborhoods) -> Result<Outcome> + 'a,
 ) -> Result<Prepared<'a>> {
     let Job { graph, config, .. } = job;
-    fits_32_bits(graph, algorithm)?;
-    let mut planner = Planner::new(algorithm, job);
+    let mut planner = plan_32_bits(algorithm, job)?;
     let (vertices, widths) = (graph.connected(), widths(graph, counting)?);
     let sets = planner.declare(Neighborhoods::Smaller)?;
     let window = sets.entries(graph, true, 0) * SetWindow::block_bytes(counting.reciprocal());
@@ -110,71 +103,65 @@ pub fn count<'a>(
     Ok(decided.prepared(move |session| {
         let mut lists = sets.open(session)?;
         session.loaded();
-        let found = Run::new(session, &mut lists, counting, widths, blocks)?.count()?;
+        let found = find(session, &mut lists, counting, widths, blocks)?;
         results(session, found, lists)
     }))
 }
 
-/// A run.
-struct Run<'r, 's> {
-    session: &'r Session<'s>,
-    lists: &'r mut OpenNeighborhoods,
+/// Counts, window by window.
+fn find(
+    session: &Session,
+    lists: &mut OpenNeighborhoods,
     counting: Counting,
+    [counts, degrees]: [Widths; 2],
+    blocks: u64,
+) -> Result<Found> {
+    let (vertices, huge) = (session.graph.connected(), session.config.huge_pages);
+    let longest = Neighborhoods::Smaller.longest(session.graph);
+    let degrees = (degrees != Widths::NONE).then(|| CompactCounters::new(degrees, huge));
+    let mut run = Run {
+        session,
+        lists,
+        tallies: PerWorker::new(&session.workers, || Counter::new(counting, vertices, longest)),
+        window: SetWindow::new(blocks, counting.reciprocal(), huge)?,
+        counts: CompactCounters::new(counts, huge)?,
+        degrees: degrees.transpose()?,
+    };
+    let (mut first, mut windows) = (0, 0);
+    while first < vertices {
+        let mark = session.mark();
+        run.fill(first)?;
+        run.stream(first)?;
+        let len = run.window.len as u64;
+        session.end_iteration(&mark, len, "full");
+        (first, windows) = (first + len, windows + 1);
+    }
+    let Run { mut tallies, counts, degrees, .. } = run;
+    let triangles = tallies.iter_mut().map(|counter| counter.finish(&counts)).sum();
+    Ok(Found { triangles, windows, counts, degrees })
+}
+
+/// A run.
+struct Run<'s> {
+    session: &'s Session<'s>,
+    lists: &'s mut OpenNeighborhoods,
     tallies: PerWorker<Counter>,
     window: SetWindow,
     counts: CompactCounters,
     degrees: Option<CompactCounters>,
 }
 
-impl<'r, 's> Run<'r, 's> {
-    fn new(
-        session: &'r Session<'s>,
-        lists: &'r mut OpenNeighborhoods,
-        counting: Counting,
-        [counts, degrees]: [Widths; 2],
-        blocks: u64,
-    ) -> Result<Self> {
-        let (vertices, huge) = (session.graph.connected(), session.config.huge_pages);
-        let longest = Neighborhoods::Smaller.longest(session.graph);
-        let counter = || Counter::new(counting, vertices, longest);
-        let degrees = (degrees != Widths::NONE).then(|| CompactCounters::new(degrees, huge));
-        Ok(Self {
-            session,
-            lists,
-            counting,
-            tallies: PerWorker::new(&session.workers, counter),
-            window: SetWindow::new(blocks, counting.reciprocal(), huge)?,
-            counts: CompactCounters::new(counts, huge)?,
-            degrees: degrees.transpose()?,
-        })
-    }
-
-    /// Counts, window by window.
-    fn count(mut self) -> Result<Found> {
-        let (mut first, mut windows) = (0, 0);
-        while first < self.session.graph.connected() {
-            windows += 1;
-            let mark = self.session.mark();
-            self.fill(first)?;
-            self.stream(first)?;
-            self.session.end_iteration(&mark, self.window.len as u64, "full");
-            first += self.window.len as u64;
-        }
-        let Self { mut tallies, counts, degrees, .. } = self;
-        let triangles = tallies.iter_mut().map(|counter| counter.finish(&counts)).sum();
-        Ok(Found { triangles, windows, counts, degrees })
-    }
-
+impl Run<'_> {
     /// Fills the window with the sets of vertices from `first` on.
     fn fill(&mut self, first: u64) -> Result<()> {
         (self.window.first, self.window.len) = (first, 0);
         while let Some(batch) = self.lists.load(self.session, first + self.window.len as u64)? {
             let blocks: Vec<_> = batch.clone().map(|_| AtomicU32::new(0)).collect();
             self.each(|counter, vertex| {
-                let count = counter.set.words.len() as u32;
+                let count = counter.set.blocks.len() as u32;
                 blocks[(vertex - batch.start) as usize].store(count, Relaxed);
             })?;
-            if !self.window.extend(blocks.iter().map(|count| count.load(Relaxed))) {
+            if !self.window.extend(&blocks) {
                 break;
             }
             self.each(|counter, vertex| self.window.put(vertex, &counter.set))?;
@@ -202,7 +189,7 @@ impl<'r, 's> Run<'r, 's> {
     /// Hands the set of each vertex of the batch at hand to `work`, on all workers.
     fn each(&self, work: impl Fn(&mut Counter, u64) + Sync) -> Result<()> {
         self.lists.each(self.session, &self.tallies, |counter, vertex| {
-            counter.set.collect(&self.lists.batch, vertex, self.counting.reciprocal());
+            counter.set.collect(&self.lists.batch, vertex);
             work(counter, vertex);
         })
     }

@@ -9,7 +9,7 @@ use outercore_graph::{
     BuildOptions, Graph, Key, Layout,
     generate::{GeneratedWeights, Rmat},
 };
-use outercore_testing::{Value, config, generate, run, values};
+use outercore_testing::{Value, config, external_as, generate, run, values};
 
 const LAYOUTS: [Layout; 3] = [Layout::Grid, Layout::Row, Layout::Hybrid];
 
@@ -39,7 +39,7 @@ fn ways() -> [RunConfig; 4] {
         way(MemoryModel::InMemory, ReadPolicy::Full),
         way(MemoryModel::SemiExternal, ReadPolicy::Auto),
         way(MemoryModel::FullyExternal, ReadPolicy::Auto),
-        way(MemoryModel::FullyExternal, ReadPolicy::Full).with_preset(Preset::Streaming),
+        external_as(Preset::Streaming),
     ]
 }
 

@@ -4,7 +4,7 @@
 use outercore_algorithms::{Request, Source, by_name};
 use outercore_engine::{EngineError, MemoryModel, RunConfig};
 use outercore_graph::{BuildOptions, Graph, generate::Rmat};
-use outercore_testing::{config, distance, generate, request, run, values};
+use outercore_testing::{config, distance, generate, request, run, smallest, values};
 
 /// Algorithms, and their methods; the usual one first.
 const METHODS: [(&str, &[&str]); 3] = [
@@ -96,4 +96,37 @@ fn what_is_no_method_is_refused() {
         assert!(error.contains(&methods.join(", ")) && error.contains("guessing"), "{error}");
     }
     assert!(refused("spmv", "messages").contains("spmv has no --method"));
+}
+
+/// How many sources a scan is for depends on the budget and on the number of threads, which the
+/// scores must not show.
+#[test]
+fn betweenness_has_the_same_bits_on_any_number_of_threads() {
+    let folder = tempfile::tempdir().unwrap();
+    let (memory, directed) = (128 << 20, Some(true));
+    let options = BuildOptions { memory, threads: 2, directed, ..Default::default() };
+    let graph = generate(folder.path().join("graph.oc"), Rmat::new(15, 6), options);
+    let sources: Vec<Source> = (0..20).map(Source::Random).collect();
+    for (model, methods) in [
+        (MemoryModel::InMemory, &["batches", "lists"][..]),
+        (MemoryModel::SemiExternal, &["batches", "lists"]),
+        (MemoryModel::FullyExternal, &["batches"]),
+    ] {
+        for method in methods {
+            let method = Some((*method).to_owned());
+            let asked = Request { method, ..request("betweenness", &sources) };
+            let with =
+                |threads, memory| RunConfig { model: Some(model), threads, memory, ..config() };
+            let scores = |config: &RunConfig| values(&run(&graph, "betweenness", &asked, config));
+            let expected = scores(&with(1, 192 << 20));
+            for threads in [2, 3] {
+                assert!(scores(&with(threads, 192 << 20)) == expected, "{model:?} {threads}");
+            }
+            if model == MemoryModel::FullyExternal {
+                // Batches of one source each, in the smallest budget.
+                let least = smallest(&graph, "betweenness", &asked, &with(1, 192 << 20));
+                assert!(scores(&with(1, least)) == expected, "{least} bytes");
+            }
+        }
+    }
 }

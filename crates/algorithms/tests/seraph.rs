@@ -9,7 +9,9 @@ use outercore_engine::{
     CrossIteration, MemoryModel, Outcome, Precompute, Preset, RunConfig, Silent,
 };
 use outercore_graph::{BuildOptions, Graph, Key, Layout, generate::Rmat};
-use outercore_testing::{distance, external, furthest, generate, request, smallest, values};
+use outercore_testing::{
+    distance, external, external_as, furthest, generate, request, smallest, values,
+};
 
 const LAYOUTS: [Layout; 3] = [Layout::Grid, Layout::Row, Layout::Hybrid];
 
@@ -29,7 +31,7 @@ fn graph(folder: &Path, layout: Layout) -> Graph {
 }
 
 fn config(preset: Preset, precompute: Option<Precompute>) -> RunConfig {
-    RunConfig { precompute, ..external() }.with_preset(preset)
+    RunConfig { precompute, ..external_as(preset) }
 }
 
 fn run(graph: &Graph, name: &str, config: &RunConfig) -> Outcome {

@@ -19,7 +19,7 @@ pub fn report(error: &EngineError) -> i32 {
     // Standard error may be gone too; then there is nobody to tell.
     let _ = match code {
         130 | 143 => writeln!(std::io::stderr(), "outercore: interrupted; nothing is left behind"),
-        _ => writeln!(std::io::stderr(), "outercore: {}", output::printable(&error.to_string())),
+        _ => writeln!(std::io::stderr(), "outercore: {}", output::one_line(&error.to_string())),
     };
     code
 }
@@ -54,9 +54,12 @@ fn graph_code(error: &GraphError) -> i32 {
 fn storage_code(error: &StorageError) -> i32 {
     match error {
         StorageError::Checksum { .. } | StorageError::Truncated { .. } => 4,
-        StorageError::Io { .. } | StorageError::Interrupted => 5,
+        // What the system refuses: a device's fault, or a limit of the user's.
+        StorageError::Io { .. }
+        | StorageError::Interrupted
+        | StorageError::Memory { .. }
+        | StorageError::Thread { .. } => 5,
         StorageError::Full { .. } => 6,
-        StorageError::Memory { .. } => 7,
         StorageError::Locked { .. } => 8,
         _ => BUG,
     }
@@ -77,7 +80,8 @@ mod tests {
         assert_eq!(storage(StorageError::write("write", path, 0, 0, os(libc::ENOSPC))), 6);
         assert_eq!(storage(StorageError::Checksum { path: path.into(), page: 1 }), 4);
         assert_eq!(storage(StorageError::truncated(path, 0, 1)), 4);
-        assert_eq!(storage(StorageError::Memory { bytes: 1, source: os(libc::ENOMEM) }), 7);
+        assert_eq!(storage(StorageError::Memory { bytes: 1, source: os(libc::ENOMEM) }), 5);
+        assert_eq!(storage(StorageError::Thread { source: os(libc::EAGAIN) }), 5);
         assert_eq!(storage(StorageError::Locked { path: path.into() }), 8);
         let graph = |error: GraphError| code(&error.into());
         assert_eq!(graph(GraphError::NotAGraph { path: path.into(), why: String::new() }), 4);

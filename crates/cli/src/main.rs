@@ -5,17 +5,21 @@
 //! - `options`: what several verbs share; `switches`: the libraries' settings as options.
 //! - `progress`: bars on a terminal, or events as lines.
 //! - `failure`: which exit code an error is; `panics`: what a bug says of itself.
+//! - `heap`: what is said where the system refuses memory.
 //! - `signals`: Ctrl-C ends a run in order.
 //! - `output`: standard output, which may be closed or full.
 
 mod commands;
 mod failure;
+mod heap;
 mod options;
 mod output;
 mod panics;
 mod progress;
 mod signals;
 mod switches;
+
+use std::io::IsTerminal;
 
 use clap::Parser;
 use tracing_subscriber::{
@@ -51,7 +55,7 @@ Exit codes:
     2  wrong usage
     3  bad input data
     4  the graph is damaged, or is none
-    5  an I/O error
+    5  an I/O error, or a limit of the system (files, threads, address space)
     6  no space, or the disk budget is too small
     7  the memory budget is too small
     8  in use by another process
@@ -61,14 +65,17 @@ Exit codes:
 fn log() {
     let asked = std::env::var("OUTERCORE_LOG").ok().and_then(|asked| asked.parse().ok());
     let targets = asked.unwrap_or(Targets::new().with_default(LevelFilter::WARN));
+    let colours = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let lines = tracing_subscriber::fmt::layer()
         .with_writer(std::io::stderr)
+        .with_ansi(colours)
         .without_time()
         .with_target(false);
     tracing_subscriber::registry().with(lines.with_filter(targets)).init();
 }
 
 fn main() {
+    heap::install();
     panics::install();
     signals::install();
     log();

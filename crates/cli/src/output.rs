@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use outercore::{EngineError, GraphError, Result, StorageError};
+use outercore::{EngineError, GraphError, Result, Shown, StorageError};
 use serde::Serialize;
 
 /// Prints `text` and a line end.
@@ -32,7 +32,7 @@ pub fn print_json(value: &impl Serialize) -> Result<()> {
 /// Says something on standard error.
 pub fn note(text: &str) {
     // A closed standard error is no reason to end a run.
-    let _ = writeln!(io::stderr(), "{}", printable(text));
+    let _ = writeln!(io::stderr(), "{}", one_line(text));
 }
 
 /// Whether an error says that nobody reads standard output any more.
@@ -48,6 +48,16 @@ pub fn printable(text: &str) -> String {
         if c.is_control() && c != '\n' { shown.extend(c.escape_default()) } else { shown.push(c) }
     }
     shown
+}
+
+/// The same on one line: a line feed in a file's name must not make a message of its own.
+pub fn one_line(text: &str) -> String {
+    printable(text).replace('\n', "\\n")
+}
+
+/// A path for a person, on one line.
+pub fn shown(path: &Path) -> String {
+    Shown(path).to_string()
 }
 
 /// `1234567` -> `1,234,567`.
@@ -91,5 +101,6 @@ mod tests {
     #[test]
     fn control_characters_are_escaped() {
         assert_eq!(printable("a\x1b[31m\nb"), "a\\u{1b}[31m\nb");
+        assert_eq!(one_line("a\nb"), "a\\nb");
     }
 }

@@ -30,13 +30,11 @@ extern "C" fn stop(signal: libc::c_int) {
 /// instead of the end.
 pub fn install() {
     for signal in [libc::SIGINT, libc::SIGTERM] {
-        let handler: extern "C" fn(libc::c_int) = stop;
-        set(signal, handler as libc::sighandler_t);
+        set_handler(signal, stop);
     }
     // Who runs it under nohup wants a closed terminal to be nothing.
     if !is_ignored(libc::SIGHUP) {
-        let handler: extern "C" fn(libc::c_int) = stop;
-        set(libc::SIGHUP, handler as libc::sighandler_t);
+        set_handler(libc::SIGHUP, stop);
     }
     for signal in [libc::SIGPIPE, libc::SIGXFSZ] {
         set(signal, libc::SIG_IGN);
@@ -49,6 +47,11 @@ fn is_ignored(signal: libc::c_int) -> bool {
     // SAFETY: as above; `found` outlives the call.
     unsafe { libc::sigaction(signal, std::ptr::null(), &raw mut found) };
     found.sa_sigaction == libc::SIG_IGN
+}
+
+/// Has a signal call `handler`, which must only do what is safe in one.
+pub fn set_handler(signal: libc::c_int, handler: extern "C" fn(libc::c_int)) {
+    set(signal, handler as libc::sighandler_t);
 }
 
 fn set(signal: libc::c_int, handler: libc::sighandler_t) {

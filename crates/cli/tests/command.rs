@@ -1,71 +1,17 @@
 //! The command as its users call it: exit codes, what goes where, what is left behind.
 
+mod place;
+
 use std::{
     fs,
     io::Write,
     os::unix::process::CommandExt,
-    path::PathBuf,
-    process::{Command, Output, Stdio},
+    process::{Command, Stdio},
     time::{Duration, Instant},
 };
 
+use place::{Place, command};
 use serde_json::Value;
-
-fn command() -> Command {
-    Command::new(env!("CARGO_BIN_EXE_outercore"))
-}
-
-/// A folder to work in.
-struct Place(tempfile::TempDir);
-
-impl Place {
-    fn new() -> Self {
-        Self(tempfile::tempdir().unwrap())
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
-    fn file(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
-        fs::write(self.path(name), content).unwrap();
-        self.path(name)
-    }
-
-    fn run(&self, arguments: &[&str]) -> Output {
-        command().args(arguments).current_dir(self.0.path()).output().unwrap()
-    }
-
-    /// Runs it; it must end with this code. Returns standard output and standard error.
-    fn ends(&self, code: i32, arguments: &[&str]) -> (String, String) {
-        let output = self.run(arguments);
-        let (out, err) =
-            (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
-        assert_eq!(output.status.code(), Some(code), "{arguments:?}\n{out}\n{err}");
-        (out, err)
-    }
-
-    fn json(&self, arguments: &[&str]) -> Value {
-        let (out, _) = self.ends(0, &[arguments, &["--json"]].concat());
-        assert_eq!(out.lines().count(), 1, "{out}");
-        serde_json::from_str(&out).unwrap()
-    }
-
-    /// The graph 1 -> 2 -> 3, 3 -> 1, 4 -> 5 as `g.oc`.
-    fn graph(&self) {
-        self.file("g.txt", "1 2\n2 3\n3 1\n4 5\n");
-        self.ends(0, &["build", "g.txt", "-o", "g.oc"]);
-    }
-
-    fn names(&self) -> Vec<String> {
-        let mut names: Vec<String> = fs::read_dir(self.0.path())
-            .unwrap()
-            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .collect();
-        names.sort();
-        names
-    }
-}
 
 #[test]
 fn builds_informs_checks_and_runs() {

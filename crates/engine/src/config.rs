@@ -29,7 +29,7 @@ pub struct RunConfig {
     pub max_request: Option<u64>,
     /// Whether a pass over the edges serves more than one iteration, in fully-external runs.
     pub cross_iteration: CrossIteration,
-    /// The preset that these settings belong to; see [`RunConfig::with_preset`].
+    /// The preset that these settings belong to; see [`RunSettings`](crate::RunSettings).
     pub preset: Preset,
     /// How on-demand requests are made.
     pub io_scheduling: IoScheduling,
@@ -56,45 +56,5 @@ impl RunConfig {
     /// messages instead: what Seraph does, or what is asked for.
     pub fn wants_monotone(&self) -> bool {
         self.preset == Preset::Seraph || self.early().is_some()
-    }
-
-    /// These settings, changed to a preset's.
-    pub fn with_preset(self, preset: Preset) -> Self {
-        match preset {
-            Preset::Best => Self { preset, ..self },
-            Preset::Streaming => Self {
-                preset,
-                read: ReadPolicy::Full,
-                cross_iteration: CrossIteration::Off,
-                sub_blocks: false,
-                ..self
-            },
-            Preset::Graphsd => Self { preset, cross_iteration: CrossIteration::Graphsd, ..self },
-            Preset::Seraph => {
-                Self { preset, cross_iteration: CrossIteration::Off, sub_blocks: false, ..self }
-            }
-        }
-    }
-}
-
-impl Default for RunConfig {
-    fn default() -> Self {
-        Self {
-            memory: outercore_storage::memory::machine_memory() / 2,
-            threads: outercore_storage::memory::cores(),
-            model: None,
-            read: ReadPolicy::Auto,
-            io: IoBackend::Auto,
-            huge_pages: HugePages::Auto,
-            block: 4096,
-            max_gap: None,
-            max_request: None,
-            cross_iteration: CrossIteration::On,
-            preset: Preset::Best,
-            io_scheduling: IoScheduling::Bitmap,
-            sub_blocks: true,
-            stealing: true,
-            precompute: None,
-        }
     }
 }

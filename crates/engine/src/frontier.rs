@@ -133,10 +133,9 @@ impl Frontier {
 
     /// Keeps the members for which `keep` says so. All workers look at them.
     pub fn retain(&self, workers: &Workers, keep: impl Fn(u64) -> bool + Sync) {
-        let retain = |(): &mut (), range: Range<u64>| {
+        workers.each(self.len, 1 << 16, |range| {
             self.replace(range, |vertex| self.contains(vertex) && keep(vertex));
-        };
-        workers.over(self.len, 1 << 16, |_| (), retain);
+        });
     }
 
     /// The same as [`Frontier::replace`], up to 64 members at a time: `members` gets some of the
@@ -189,18 +188,12 @@ impl Frontier {
 
     /// The members in a range, ascending.
     pub fn iter(&self, range: Range<u64>) -> impl Iterator<Item = u64> + '_ {
-        let range = range.start..range.end.min(self.len);
-        let (first, last) = (range.start / 64, range.end.div_ceil(64));
-        (first..last.max(first)).flat_map(move |index| {
-            let mut bits = self.word(index);
-            if index * 64 < range.start {
-                bits &= u64::MAX << (range.start - index * 64);
-            }
-            if (index + 1) * 64 > range.end {
-                bits &= u64::MAX >> ((index + 1) * 64 - range.end);
-            }
-            members(index, bits)
-        })
+        let end = range.end.min(self.len);
+        let words = (range.start < end).then(|| self.masks(range.start, end - 1));
+        words
+            .into_iter()
+            .flatten()
+            .flat_map(|(index, mask)| members(index, self.word(index) & mask))
     }
 }
 

@@ -1,20 +1,18 @@
 //! The graph in motion: programs, plans, iterations. The only crate where memory, disk and compute
 //! meet.
 //!
-//! - [`config`]: [`RunConfig`], what a run is told; `switches`: what each switch can be;
+//! - `config`: [`RunConfig`], what a run is told; `switches`: what each switch can be;
 //!   `run_settings`: [`RunSettings`], what can be asked for by name, as both faces do.
-//! - [`budget`]: from the budget to the plan; [`plan`]: [`Plan`], what a run will do, and why.
-//! - [`program`]: what an author writes; [`monoid`]: what messages are.
-//! - [`execute`]: iterations of a program; [`exchange`]: what vertices send to each other.
-//! - [`frontier`]: [`frontier::Frontier`], the active set.
-//! - [`edges`]: edges on their way from storage to the workers.
-//! - [`session`]: [`session::Session`], everything that lasts as long as a run; [`workers`]: its
-//!   threads; [`reader`]: a worker's means of reading.
-//! - [`limits`]: how on-demand requests are
-//!   made; [`meter`]: what reading looked like over time.
-//! - [`outcome`]: [`Outcome`], what a run gives back; [`report`]: [`RunReport`], what it did.
-//! - [`state`]: what vertices keep: [`VertexArray`], in memory or on scratch, and [`Column`].
-//! - [`error`]: [`EngineError`], what else it can end with.
+//! - `job`: [`Job`], what a run is given; `progress`: [`RunProgress`], who is told how far it is.
+//! - `plan`: [`Plan`], what a run will do, and why, and what it needs for that.
+//! - `program`: what an author writes; `monoid`: what messages are.
+//! - `execute`: runs of one program; `iterate`: the loop; `exchange`: what vertices send.
+//! - `frontier`: [`Frontier`], a set of vertices.
+//! - `edges`: edges on their way from storage to the workers.
+//! - `session`: [`Session`], everything that lasts as long as a run, its threads among them.
+//! - `outcome`: [`Outcome`], what a run gives back; `report`: [`RunReport`], what it did.
+//! - `state`: what vertices keep: [`VertexArray`], in memory or on scratch, and [`Column`].
+//! - `error`: [`EngineError`], what else it can end with.
 
 mod config;
 mod edges;
@@ -24,7 +22,6 @@ mod execute;
 mod frontier;
 mod iterate;
 mod job;
-mod limits;
 mod monoid;
 mod outcome;
 mod plan;
@@ -37,12 +34,12 @@ mod state;
 mod switches;
 
 pub use outercore_storage::{
-    Bytes, Choice, HugePages, HugeVec, Named, Pod, Resources, Settings, Size, backend::IoBackend,
-    memory::prefetch, named, settings,
+    Block, Bytes, Choice, HugePages, HugeVec, Named, Pod, Resources, Settings, Size,
+    backend::IoBackend, human_bytes, memory::prefetch, named, settings,
 };
 
 pub use config::RunConfig;
-pub use edges::{degrees::front, list::List};
+pub use edges::list::List;
 pub use error::{EngineError, Result};
 pub use execute::{Finished, execute, execute_monotone};
 pub use frontier::Frontier;
@@ -50,7 +47,7 @@ pub use iterate::Iterations;
 pub use job::Job;
 pub use monoid::{Idempotent, Lanes, Min, Monoid, Or, Sum, Sums};
 pub use outcome::{Outcome, Results};
-pub use plan::{Decided, Decision, Plan, Planner, Prepared, Resource, human_bytes};
+pub use plan::{Decided, Decision, Plan, Planner, Prepared, Resource};
 pub use program::{
     Activity, Along, Batch, Context, DeltaStepping, EdgeScan, Ended, IterationEnd, Lengths, Lists,
     Monotone, Neighborhoods, Next, OpenNeighborhoods, OpenSearch, PathCounts, Search, SomeEdges,
@@ -61,8 +58,7 @@ pub use report::{Figure, IoReport, IterationReport, RunReport, TopRow};
 pub use run_settings::RunSettings;
 pub use session::{PerWorker, Session};
 pub use state::{
-    Appender, Block, Cell, Column, Isolated, Meaning, Number, NumberKind, Scratch, Values,
-    VertexArray,
+    Appender, Cell, Column, Isolated, Meaning, Number, NumberKind, Scratch, Values, VertexArray,
 };
 pub use switches::{
     BlockSize, CrossIteration, IoScheduling, MemoryModel, Precompute, Preset, ReadPolicy,

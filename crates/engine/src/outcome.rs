@@ -76,10 +76,11 @@ impl<'s> Results<'s> {
     /// The outcome.
     pub fn outcome(self) -> Outcome {
         let Self { session, graph, iterations, summary, columns, ranked } = self;
-        let plan = session.plan().expect("results are those of a planned run");
-        let (moved, counters) = (session.disk().counters(), &session.counters);
+        let plan = session.plan.as_ref().expect("results are those of a planned run");
+        let (moved, counters) = (session.disk.counters(), &session.counters);
         let read = session.bytes_read();
-        let useful = counters.useful_bytes.load(Relaxed).min(read);
+        let useful = counters.useful_bytes.load(Relaxed) + moved.bytes_wanted.load(Relaxed);
+        let useful = useful.min(read);
         let name = graph.path().file_name();
         let report = RunReport {
             schema: 1,
@@ -90,8 +91,8 @@ impl<'s> Results<'s> {
             memory_budget_bytes: session.config.memory,
             peak_rss_bytes: outercore_storage::memory::peak_rss_bytes(),
             memory_model: plan.memory_model,
-            io_backend: session.backend(),
-            huge_pages: session.huge_buffers(),
+            io_backend: session.backend,
+            huge_pages: session.huge,
             threads: session.workers.count(),
             seconds: session.seconds(),
             load_seconds: session.load_seconds(),
@@ -132,26 +133,13 @@ fn top(graph: &Graph, column: &Column, count: usize) -> Result<Figure> {
     Ok(Figure::Top(rows.collect::<Result<_>>()?))
 }
 
-impl From<u64> for Figure {
-    fn from(number: u64) -> Self {
-        Figure::Integer(number)
-    }
+macro_rules! figure {
+    ($($type:ty => $variant:ident),*) => {
+        $(impl From<$type> for Figure {
+            fn from(value: $type) -> Self {
+                Figure::$variant(value)
+            }
+        })*
+    };
 }
-
-impl From<f64> for Figure {
-    fn from(number: f64) -> Self {
-        Figure::Float(number)
-    }
-}
-
-impl From<bool> for Figure {
-    fn from(yes: bool) -> Self {
-        Figure::Bool(yes)
-    }
-}
-
-impl From<Key> for Figure {
-    fn from(key: Key) -> Self {
-        Figure::Key(key)
-    }
-}
+figure!(u64 => Integer, f64 => Float, bool => Bool, Key => Key);

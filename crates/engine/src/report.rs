@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use outercore_graph::Key;
-use serde::{Serialize, Serializer};
+use outercore_storage::Limits;
+use serde::Serialize;
 
 use crate::{
     config::{IoScheduling, MemoryModel},
-    limits::Limits,
     plan::Plan,
 };
 
@@ -22,7 +22,6 @@ pub enum Figure {
     /// Yes or no.
     Bool(bool),
     /// An original id.
-    #[serde(serialize_with = "key")]
     Key(Key),
     /// Original ids with scores, best first.
     Top(Vec<TopRow>),
@@ -31,24 +30,8 @@ pub enum Figure {
 }
 
 /// An original id and its score; serialised as a pair.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TopRow(pub Key, pub f64);
-
-impl Serialize for TopRow {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match &self.0 {
-            Key::Number(number) => (number, self.1).serialize(serializer),
-            Key::Name(name) => (name, self.1).serialize(serializer),
-        }
-    }
-}
-
-fn key<S: Serializer>(key: &Key, serializer: S) -> Result<S::Ok, S::Error> {
-    match key {
-        Key::Number(number) => serializer.serialize_u64(*number),
-        Key::Name(name) => serializer.serialize_str(name),
-    }
-}
 
 /// Cache hits, in pages or blocks.
 #[derive(Clone, Copy, Debug, Default, Serialize)]

@@ -48,24 +48,37 @@ impl RunSettings {
     /// The configuration of a run. What is asked for by itself goes before what belongs to a
     /// preset, and that before what is usual.
     pub fn config(&self, using: &Resources) -> RunConfig {
-        let usual = RunConfig::default().with_preset(self.preset.unwrap_or_default());
+        let preset = self.preset.unwrap_or_default();
+        let (read, cross_iteration, sub_blocks) = match preset {
+            Preset::Best => (ReadPolicy::Auto, CrossIteration::On, true),
+            Preset::Graphsd => (ReadPolicy::Auto, CrossIteration::Graphsd, true),
+            Preset::Streaming => (ReadPolicy::Full, CrossIteration::Off, false),
+            Preset::Seraph => (ReadPolicy::Auto, CrossIteration::Off, false),
+        };
         RunConfig {
             memory: using.memory(),
             threads: using.threads(),
-            model: self.model.or(usual.model),
-            read: self.read.unwrap_or(usual.read),
-            io: self.io.unwrap_or(usual.io),
-            huge_pages: self.huge_pages.unwrap_or(usual.huge_pages),
-            block: self.block.map_or(usual.block, BlockSize::bytes),
+            model: self.model,
+            read: self.read.unwrap_or(read),
+            io: self.io.unwrap_or_default(),
+            huge_pages: self.huge_pages.unwrap_or_default(),
+            block: self.block.unwrap_or_default().bytes(),
             max_gap: self.max_gap.map(|bytes| bytes.0),
             max_request: self.max_request.map(|bytes| bytes.0),
-            cross_iteration: self.cross_iteration.unwrap_or(usual.cross_iteration),
-            preset: usual.preset,
-            io_scheduling: self.io_scheduling.unwrap_or(usual.io_scheduling),
-            sub_blocks: self.sub_blocks.unwrap_or(usual.sub_blocks),
-            stealing: self.stealing.unwrap_or(usual.stealing),
-            precompute: self.precompute.or(usual.precompute),
+            cross_iteration: self.cross_iteration.unwrap_or(cross_iteration),
+            preset,
+            io_scheduling: self.io_scheduling.unwrap_or_default(),
+            sub_blocks: self.sub_blocks.unwrap_or(sub_blocks),
+            stealing: self.stealing.unwrap_or(true),
+            precompute: self.precompute,
         }
+    }
+}
+
+impl Default for RunConfig {
+    /// What is usual, in half of the machine's memory.
+    fn default() -> Self {
+        RunSettings::default().config(&Resources::default())
     }
 }
 

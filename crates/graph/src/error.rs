@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use outercore_storage::StorageError;
+use outercore_storage::{Shown, StorageError};
 
 /// A fault in the user's edge list: where it is and how to mend it.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ pub struct InputError {
 
 impl std::fmt::Display for InputError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}", self.path.display())?;
+        write!(f, "{}", Shown(&self.path))?;
         if let Some(line) = self.line {
             write!(f, ", line {line}")?;
         }
@@ -51,7 +51,7 @@ pub enum GraphError {
     /// A file of the graph holds something impossible.
     #[error(
         "{path} is corrupt: {what}; rebuild the graph, or restore it from a copy",
-        path = .path.display()
+        path = Shown(.path)
     )]
     Corrupt {
         /// The damaged file.
@@ -63,7 +63,7 @@ pub enum GraphError {
     #[error(
         "{path} has format version {version}, and this Outercore reads up to {known}; \
          upgrade Outercore",
-        path = .path.display()
+        path = Shown(.path)
     )]
     Newer {
         /// The graph.
@@ -76,7 +76,7 @@ pub enum GraphError {
     /// The folder is no graph.
     #[error(
         "{path} is not a graph: {why}; make one with `outercore build EDGES -o {path}`",
-        path = .path.display()
+        path = Shown(.path)
     )]
     NotAGraph {
         /// The folder.
@@ -88,8 +88,8 @@ pub enum GraphError {
     #[error(
         "a part of {path} is missing: {stripe}; mount its device or put the folder back, or build \
          the graph again",
-        path = .path.display(),
-        stripe = .stripe.display()
+        path = Shown(.path),
+        stripe = Shown(.stripe)
     )]
     StripeMissing {
         /// The graph.
@@ -125,7 +125,7 @@ pub enum GraphError {
     /// The output exists.
     #[error(
         "{path} exists already; give another name, or --force to replace it",
-        path = .path.display()
+        path = Shown(.path)
     )]
     Exists {
         /// The output.
@@ -141,3 +141,36 @@ pub enum GraphError {
 
 /// The result of a graph operation.
 pub type Result<T> = std::result::Result<T, GraphError>;
+
+/// The error of opening or measuring a file of a graph: where it is not what it was built as, the
+/// graph is damaged, and the device is not.
+pub(crate) fn of_part(error: StorageError) -> GraphError {
+    let (path, what) = match error {
+        StorageError::Io { operation: "open", path, source, .. }
+            if let Some(what) = oddity(&source) =>
+        {
+            (path, what.to_owned())
+        }
+        StorageError::Truncated { path, offset, wanted } => {
+            (path, format!("it has {offset} bytes instead of {}", offset + wanted))
+        }
+        other => return other.into(),
+    };
+    GraphError::Corrupt { path, what }
+}
+
+/// What a name stands for that is no file, by the error of opening it.
+fn oddity(error: &std::io::Error) -> Option<&'static str> {
+    use std::io::ErrorKind;
+    match error.kind() {
+        ErrorKind::NotFound => Some("it is missing"),
+        ErrorKind::IsADirectory => Some("it is a folder"),
+        ErrorKind::NotADirectory => Some("its folder is a file"),
+        ErrorKind::InvalidInput => Some("it is not a regular file"),
+        _ => match error.raw_os_error() {
+            Some(libc::ENXIO) => Some("it is not a regular file"),
+            Some(libc::ELOOP) => Some("it is a link to itself"),
+            _ => None,
+        },
+    }
+}

@@ -10,7 +10,7 @@ use std::{
 use outercore_storage::{DirLock, Disk, DiskFile, PAGE, PageSums, StorageError, StripedFile};
 
 use crate::{
-    error::{GraphError, Result},
+    error::{GraphError, Result, of_part},
     format::{GridDirectory, IdTable, Manifest, SectionEntry, Tile, section_files, sums_file},
     types::{Direction, Key, Keys, Layout, WeightKind},
 };
@@ -26,11 +26,11 @@ pub struct Graph {
 struct Inner {
     path: PathBuf,
     manifest: Manifest,
-    /// The sections' files, in the order of the manifest. They stay open: whoever replaces the
-    /// graph moves it aside, and readers keep what they opened.
-    files: Vec<Arc<StripedFile>>,
-    /// The id tables that were used so far, with their checksums.
-    tables: Mutex<BTreeMap<&'static str, Arc<Table>>>,
+    /// The sections' files, in the order of the manifest. They stay open: a graph that is replaced
+    /// is moved aside, and readers keep what they opened.
+    files: Vec<StripedFile>,
+    /// The checksums of the id tables that were used so far.
+    id_sums: Mutex<BTreeMap<&'static str, Arc<PageSums>>>,
     /// The grid's directory, once it was read.
     grid: Mutex<Option<Arc<GridDirectory>>>,
     _lock: DirLock,
@@ -40,7 +40,7 @@ struct Inner {
 pub struct Table {
     /// The section.
     pub section: SectionFile,
-    sums: PageSums,
+    sums: Arc<PageSums>,
 }
 
 /// A section opened for reading, with the means to verify it.
@@ -64,13 +64,13 @@ impl Graph {
         let files = manifest
             .sections
             .iter()
-            .map(|section| open_files(disk, path, &manifest, section).map(Arc::new))
+            .map(|section| open_files(disk, path, &manifest, section))
             .collect::<Result<_>>()?;
         let inner = Inner {
             path: path.to_owned(),
             manifest,
             files,
-            tables: Mutex::default(),
+            id_sums: Mutex::default(),
             grid: Mutex::default(),
             _lock: lock,
         };
@@ -159,7 +159,7 @@ impl Graph {
         }
     }
 
-    /// A section.
+    /// A section. What is read of it counts for this handle of the graph.
     pub fn section(&self, name: &str) -> Result<SectionFile> {
         let mut entries = self.manifest().sections.iter().zip(&self.inner.files);
         let (entry, file) =
@@ -168,7 +168,7 @@ impl Graph {
                 what: format!("section {name} is missing"),
             })?;
         Ok(SectionFile {
-            file: file.clone(),
+            file: Arc::new(file.counted_by(self.disk())),
             name: entry.name.clone(),
             bytes: entry.bytes,
             sums: sums_file(self.path(), &entry.name),
@@ -179,18 +179,18 @@ impl Graph {
     /// A section with its checksums.
     pub fn table(&self, name: &str) -> Result<Table> {
         let section = self.section(name)?;
-        let sums = section.sums(self.disk())?;
+        let sums = Arc::new(section.sums(self.disk())?);
         Ok(Table { section, sums })
     }
 
     /// An id table; its checksums are read once.
-    fn ids(&self, name: &'static str) -> Result<Arc<Table>> {
-        let mut tables = self.inner.tables.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(table) = tables.get(name) {
-            return Ok(table.clone());
+    fn ids(&self, name: &'static str) -> Result<Table> {
+        let mut known = self.inner.id_sums.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(sums) = known.get(name) {
+            return Ok(Table { section: self.section(name)?, sums: Arc::clone(sums) });
         }
-        let table = Arc::new(self.table(name)?);
-        tables.insert(name, table.clone());
+        let table = self.table(name)?;
+        known.insert(name, Arc::clone(&table.sums));
         Ok(table)
     }
 
@@ -242,28 +242,26 @@ impl Graph {
         self.key_at(rank)
     }
 
-    /// The internal id of an original id, if there is such a vertex.
+    /// The internal id of an original id, if there is such a vertex. Where ids are strings, a
+    /// number is the string that writes it; where they are numbers, digits are the number.
     pub fn find(&self, key: &Key) -> Result<Option<u64>> {
-        let rank = match (&self.manifest().ids, key) {
-            (IdTable::Range { first }, Key::Number(number)) => {
+        let rank = match (&self.manifest().ids, key.as_number()) {
+            (IdTable::Range { first }, Some(number)) => {
                 number.checked_sub(*first).filter(|&rank| rank < self.vertices())
             }
-            (IdTable::Range { .. } | IdTable::Numbers, Key::Name(_)) => None,
-            _ => self.search(key)?,
+            (IdTable::Numbers, Some(number)) => self.search(&Key::Number(number))?,
+            (IdTable::Range { .. } | IdTable::Numbers, None) => None,
+            (IdTable::Names, _) => self.search(&Key::Name(key.to_string()))?,
         };
         rank.map(|rank| self.id_entry("ids.vertex", rank)).transpose()
     }
 
     /// Binary search for a key's rank.
-    fn search(&self, key: &Key) -> Result<Option<u64>> {
-        let wanted = match (&self.manifest().ids, key) {
-            (IdTable::Names, Key::Number(number)) => Key::Name(number.to_string()),
-            _ => key.clone(),
-        };
+    fn search(&self, wanted: &Key) -> Result<Option<u64>> {
         let (mut low, mut high) = (0, self.vertices());
         while low < high {
             let middle = low + (high - low) / 2;
-            match self.key_at(middle)?.cmp(&wanted) {
+            match self.key_at(middle)?.cmp(wanted) {
                 std::cmp::Ordering::Less => low = middle + 1,
                 std::cmp::Ordering::Equal => return Ok(Some(middle)),
                 std::cmp::Ordering::Greater => high = middle,
@@ -346,8 +344,8 @@ impl Graph {
     }
 }
 
-/// A shared lock. Whoever publishes a graph holds it for a moment longer, and so does a child of
-/// that process between fork and exec: a refusal counts only when it lasts.
+/// A shared lock. A process that publishes a graph keeps its lock for a moment longer, and so does
+/// a child of that process between fork and exec. So a refusal counts only when it lasts.
 fn lock_patiently(disk: &Disk, path: &Path) -> Result<DirLock> {
     const ATTEMPTS: u32 = 20;
     for _ in 1..ATTEMPTS {
@@ -387,25 +385,23 @@ fn open_files(
         return Err(GraphError::StripeMissing { path: path.to_owned(), stripe: missing.clone() });
     }
     let padded = entry.bytes.next_multiple_of(PAGE as u64);
-    StripedFile::open(
-        disk,
-        &section_files(path, stripes, &entry.name),
-        manifest.stripe_unit,
-        padded,
-    )
-    .map_err(|error| match error {
-        StorageError::Truncated { path, offset, wanted } => GraphError::Corrupt {
-            path,
-            what: format!("it has {offset} bytes instead of {}", offset + wanted),
-        },
-        other => other.into(),
-    })
+    let paths = section_files(path, stripes, &entry.name);
+    let section = StripedFile::open(disk, &paths, manifest.stripe_unit, padded).map_err(of_part)?;
+    for (at, file) in section.files().iter().enumerate() {
+        let wanted = section.layout().share(paths.len(), at, padded);
+        let has = file.len()?;
+        if has != wanted {
+            let what = format!("it has {has} bytes instead of {wanted}");
+            return Err(GraphError::Corrupt { path: file.path().to_owned(), what });
+        }
+    }
+    Ok(section)
 }
 
 impl Table {
     /// Reads whole pages from page `first` on, verified.
     pub fn read_pages(&self, first: u64, bytes: &mut [u8]) -> Result<()> {
-        self.section.file.read_at(bytes, first * PAGE as u64)?;
+        self.section.file.read_pages_at(bytes, first * PAGE as u64, bytes.len())?;
         self.section.verify(&self.sums, first, bytes)
     }
 
@@ -426,7 +422,7 @@ impl SectionFile {
         }
         let (first, end) = (start / PAGE_BYTES, (start + len as u64).div_ceil(PAGE_BYTES));
         let mut bytes = vec![0; ((end.max(first) - first) * PAGE_BYTES) as usize];
-        self.file.read_at(&mut bytes, first * PAGE_BYTES)?;
+        self.file.read_pages_at(&mut bytes, first * PAGE_BYTES, len)?;
         self.verify(sums, first, &bytes)?;
         let lead = (start - first * PAGE_BYTES) as usize;
         if lead > 0 {
@@ -443,7 +439,14 @@ impl SectionFile {
 
     /// The section's page checksums, themselves verified against the manifest.
     pub fn sums(&self, disk: &Disk) -> Result<PageSums> {
-        let sums = PageSums::load(disk, &self.sums, self.pages())?;
+        let sums = PageSums::load(disk, &self.sums, self.pages()).map_err(|error| match error {
+            // What there is, and what there should be.
+            StorageError::Truncated { path, offset, wanted } => {
+                let what = format!("it has {offset} bytes instead of {wanted}");
+                GraphError::Corrupt { path, what }
+            }
+            other => of_part(other),
+        })?;
         if sums.seal() != self.sums_crc {
             return Err(GraphError::Corrupt {
                 path: self.sums.clone(),
@@ -482,7 +485,7 @@ impl SectionFile {
     /// Reads the whole section, verified.
     pub fn read_all(&self, disk: &Disk) -> Result<Vec<u8>> {
         let mut bytes = vec![0; (self.pages() * PAGE as u64) as usize];
-        self.file.read_at(&mut bytes, 0)?;
+        self.file.read_pages_at(&mut bytes, 0, self.bytes as usize)?;
         self.verify(&self.sums(disk)?, 0, &bytes)?;
         bytes.truncate(self.bytes as usize);
         Ok(bytes)

@@ -5,6 +5,7 @@
 //! - [`input`]: edge lists in every supported format, as batches of edges.
 //! - [`graph`]: [`Graph`], an opened graph.
 //! - [`order`]: the orders that vertices can have on disk.
+//! - `probe`: what a look at a few pages tells of a graph.
 //! - [`build`]: edges to a graph, inside a memory budget.
 //! - [`scan`]: the rows from front to back.
 //! - [`check`]: every checksum and invariant.
@@ -22,6 +23,7 @@ pub mod graph;
 mod info;
 pub mod input;
 pub mod order;
+mod probe;
 pub mod scan;
 pub mod types;
 pub mod view;

@@ -2,13 +2,26 @@
 
 use serde::{Deserialize, Serialize};
 
-/// An original id, as the user wrote it.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// An original id, as the user wrote it; serialised as it is.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(untagged)]
 pub enum Key {
     /// An unsigned number.
     Number(u64),
     /// Any other string.
     Name(String),
+}
+
+impl Key {
+    /// The number that it is or that it writes in digits, if it is below 2^64.
+    pub fn as_number(&self) -> Option<u64> {
+        match self {
+            Key::Number(number) => Some(*number),
+            // `u64::from_str` takes `+5`, which is no id.
+            Key::Name(name) if name.starts_with('+') => None,
+            Key::Name(name) => name.parse().ok(),
+        }
+    }
 }
 
 impl std::fmt::Display for Key {
@@ -113,6 +126,34 @@ outercore_storage::named! {
 }
 
 impl WeightKind {
+    /// Whether a weight of this type can be this whole number.
+    pub fn holds(self, whole: i128) -> bool {
+        match self {
+            WeightKind::None => true,
+            WeightKind::U32 => u32::try_from(whole).is_ok(),
+            WeightKind::F32 => (whole as f32) as i128 == whole,
+            WeightKind::F64 => (whole as f64) as i128 == whole,
+        }
+    }
+
+    /// Whether a weight that is a whole number would become another one. (Whole numbers end at
+    /// 2^64; what is larger is rounded as fractions are.)
+    pub fn rounds_whole(self, weight: f64) -> bool {
+        self == WeightKind::F32
+            && weight.abs() < 2f64.powi(64)
+            && weight.trunc() == weight
+            && f64::from(weight as f32) != weight
+    }
+
+    /// Every whole number below this, and its negative, is held exactly.
+    pub fn whole_below(self) -> f64 {
+        match self {
+            WeightKind::None | WeightKind::F64 => (1u64 << 53) as f64,
+            WeightKind::U32 => (1u64 << 32) as f64,
+            WeightKind::F32 => (1u64 << 24) as f64,
+        }
+    }
+
     /// The value of a weight with these bits.
     #[inline(always)]
     pub fn value(self, bits: u64) -> f64 {

@@ -1,7 +1,9 @@
 //! The undirected simple view of a graph: every pair of neighbors once, no self-loops. For
-//! algorithms that are defined on it; built on scratch, under the same budget, by the same builder,
-//! with the same internal ids. Every user has one of its own, which goes with it; what a killed
-//! user left is removed by the next run or build that meets it.
+//! algorithms that are defined on it.
+//!
+//! It is built on scratch, under the same budget, by the same builder, with the same internal ids.
+//! Every run has one of its own, which goes with the run. What a killed run left is removed by the
+//! next run or build of the graph.
 
 use std::{path::PathBuf, sync::Mutex};
 
@@ -17,7 +19,7 @@ use crate::{
     order::Order,
 };
 
-/// How often a view is built again when another process takes it for one that nobody uses.
+/// How often a view is built again when another process takes it for one that is not in use.
 const ATTEMPTS: usize = 4;
 
 /// A graph in its undirected simple view: itself, or a derived one.
@@ -59,7 +61,7 @@ impl SimpleView {
             let mut view = Self { graph: None, scratch: Some((disk.clone(), path)) };
             match view.open() {
                 Ok(()) => return Ok(view),
-                // It was not in use for a moment, and somebody cleaned up.
+                // It was not in use for a moment, and another process cleaned up.
                 Err(_) if !view.is_there()? => {}
                 Err(error) => return Err(error),
             }

@@ -26,7 +26,9 @@ fn child() {
         threads: threads.parse().unwrap(),
         ..BuildOptions::default()
     };
-    match kind {
+    // Of a file: how it is built, and its name.
+    match kind.split(':').next().unwrap_or(kind) {
+        "undirected" => options.directed = Some(false),
         "simple" => (options.directed, options.simple) = (Some(false), true),
         "original" => options.order = Order::Original,
         "hybrid" => (options.directed, options.layout) = (Some(false), Layout::Hybrid),
@@ -82,8 +84,11 @@ fn source(kind: &str, folder: &Path) -> Box<dyn EdgeSource> {
             .source()
             .unwrap(),
         ),
-        _ => input::open(&Disk::new(), &[Input::from(folder.join(kind))], &InputOptions::default())
-            .unwrap(),
+        _ => {
+            let name = kind.rsplit(':').next().unwrap_or(kind);
+            let inputs = [Input::from(folder.join(name))];
+            input::open(&Disk::new(), &inputs, &InputOptions::default()).unwrap()
+        }
     }
 }
 
@@ -184,4 +189,28 @@ fn a_star_and_a_million_copies() {
     write(&folder.path().join("star.txt"), |random| format!("0 {}\n", random.below(1_000_000u64)));
     write(&folder.path().join("copies.txt"), |_| "17 4\n".to_owned());
     keeps(&["star.txt", "copies.txt"], &[2, 4], &[64, 96], folder.path());
+}
+
+/// More copies of an edge than a worker can sort, and a vertex with most edges beside: no range of
+/// neighbors is narrow enough for them.
+#[test]
+fn copies_beyond_what_memory_holds() {
+    let folder = folder();
+    let mut random = Random::new(1);
+    let mut write = |name: &str, mut edge: Box<dyn FnMut(&mut Random) -> String>| {
+        let text: String = (0..3_000_000).map(|_| edge(&mut random)).collect();
+        std::fs::write(folder.path().join(name), text).unwrap();
+    };
+    write("copies.txt", Box::new(|_| "7 9\n".to_owned()));
+    write(
+        "star.txt",
+        Box::new(|random| match random.below(3u64) {
+            0 => format!("0 {} 2\n", random.below(300_000u64)),
+            1 => format!("{} 0 3\n", random.below(300_000u64)),
+            _ => format!("0 5 {}\n", random.below(1000u64)),
+        }),
+    );
+    for kind in ["copies.txt", "star.txt", "hybrid:star.txt", "simple:copies.txt"] {
+        keeps(&[kind], &[2], &[64], folder.path());
+    }
 }

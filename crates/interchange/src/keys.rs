@@ -2,10 +2,11 @@
 //!
 //! The tables (`ids.rank`: internal id to rank, `ids.keys`: rank to original id) may be larger than
 //! memory. Ids are looked up in sorted order through a window that moves forward over a table, so a
-//! batch reads no part of it twice. When the windows have read as much as the front of a table has
-//! that fits into the memory given, that front is loaded and stays: internal ids are sorted by
-//! degree, so most lookups fall there. A lookup thus costs at most twice what the better of the two
-//! ways costs.
+//! batch reads no part of it twice.
+//!
+//! Internal ids are sorted by degree, so most lookups fall into the front of a table. The front
+//! that fits into the memory given is loaded once the windows have read as many bytes as it has,
+//! and stays. So lookups cost at most twice what the better of the two ways costs.
 
 use outercore_graph::{Graph, GraphError, Keys, Result, format::IdTable, graph};
 use outercore_storage::PAGE;

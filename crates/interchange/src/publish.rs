@@ -138,7 +138,7 @@ impl Write for Publication {
 impl Drop for Publication {
     fn drop(&mut self) {
         if self.file.take().is_some() {
-            // There is nobody left to tell; the error that led here is on its way.
+            // An error here cannot be reported: the one that led here is on its way.
             let _ = self.disk.remove_file(&self.hidden);
         }
     }

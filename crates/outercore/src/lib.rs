@@ -116,7 +116,7 @@ pub use outercore_interchange::{
     ArrowEdges, EdgeFormat, ExportFormat, ResultFormat, WriteOptions, export_edges, is_parsing,
     open as open_edges, top_rows, write_result, write_result_with,
 };
-pub use outercore_storage::{Disk, StorageError, device, memory};
+pub use outercore_storage::{Disk, Shown, StorageError, device, memory};
 
 /// What programs are made of.
 pub mod program {

@@ -11,7 +11,9 @@ use pyo3::{prelude::*, types::PyDict};
 use pyo3_arrow::input::AnyRecordBatch;
 
 use crate::{
-    edges::{ArrayEdges, BatchFeed, Ends, FedBatches, FedEdges, Numbers, PairFeed, Reals},
+    edges::{
+        ArrayEdges, BatchFeed, Ends, FedBatches, FedEdges, Numbers, PairFeed, Reals, refuse_columns,
+    },
     graph::NativeGraph,
     settings::BuildArguments,
     supervise::{Errand, Feed, Supervision, Watch},
@@ -46,6 +48,10 @@ impl EdgeSource for Boxed {
     }
     fn least_memory(&self) -> u64 {
         self.0.least_memory()
+    }
+
+    fn is_paged(&self) -> bool {
+        self.0.is_paged()
     }
     fn reads_again(&self) -> bool {
         self.0.reads_again()
@@ -153,6 +159,7 @@ fn from_arrays<'py>(
 ) -> PyResult<NativeGraph> {
     let weights = weights.map(Reals::slice).transpose()?;
     build(py, arguments, progress, None, |_| {
+        refuse_columns(arguments.input().0)?;
         Ok(ArrayEdges::new(ends, weights, vertices, arguments.input().0)?)
     })
 }

@@ -95,7 +95,7 @@ impl NativeGraph {
         algorithm: &str,
         arguments: &Bound<'_, PyDict>,
     ) -> PyResult<(String, String)> {
-        let arguments = RunArguments::of(arguments, &self.0)?;
+        let arguments = RunArguments::of(arguments)?;
         let (algorithm, config) = prepare(py, &self.0, algorithm, &arguments)?;
         let plan = py
             .detach(|| algorithm.plan(&self.0, &config))
@@ -111,7 +111,7 @@ impl NativeGraph {
         arguments: &Bound<'py, PyDict>,
         progress: Option<Bound<'py, PyAny>>,
     ) -> PyResult<NativeOutcome> {
-        let arguments = RunArguments::of(arguments, &self.0)?;
+        let arguments = RunArguments::of(arguments)?;
         let (algorithm, config) = prepare(py, &self.0, algorithm, &arguments)?;
         let watch = Watch::new(algorithm.name(), arguments.request.iterations);
         let (algorithm, watched) = (&*algorithm, &watch);

@@ -10,7 +10,6 @@ use outercore_engine::{
 };
 use outercore_graph::{
     BuildOptions, BuildSettings, Graph, GraphError, Key,
-    format::IdTable,
     input::{InputOptions, InputSettings},
 };
 use outercore_interchange::EdgeFormat;
@@ -18,7 +17,7 @@ use outercore_storage::Disk;
 use pyo3::{
     exceptions::PyTypeError,
     prelude::*,
-    types::{PyDict, PyFloat, PyInt, PyString},
+    types::{PyBytes, PyDict, PyFloat, PyInt, PyString},
 };
 
 use crate::failure;
@@ -105,15 +104,15 @@ pub struct RunArguments {
 }
 
 impl RunArguments {
-    /// Those of a mapping, for a run on `graph`. What is absent, or `None`, has the library's
-    /// default.
-    pub fn of(given: &Bound<'_, PyDict>, graph: &Graph) -> PyResult<Self> {
+    /// Those of a mapping. What is absent, or `None`, has the library's default.
+    pub fn of(given: &Bound<'_, PyDict>) -> PyResult<Self> {
         let mut arguments = Self::default();
-        let source = |given: &Bound<'_, PyAny>| source(graph, given);
         for (name, value) in present(given) {
             match name.extract()? {
                 "source" => arguments.request.source = Some(source(&value)?),
-                "sources" if value.is_instance_of::<PyString>() => {
+                "sources"
+                    if value.is_instance_of::<PyString>() || value.is_instance_of::<PyBytes>() =>
+                {
                     return Err(PyTypeError::new_err("sources are several, not a str"));
                 }
                 "sources" => {
@@ -210,13 +209,13 @@ fn text(switch: &Switch, name: &str, value: &Bound<'_, PyAny>) -> PyResult<Strin
     Err(PyTypeError::new_err(format!("{name} is {what}, not {given}")))
 }
 
-/// A start vertex. In a graph whose ids are strings, a string of digits is one too.
-fn source(graph: &Graph, given: &Bound<'_, PyAny>) -> PyResult<Source> {
+/// A start vertex: an int or a str. Bytes are an id whatever they say, as `b"max-degree"`.
+fn source(given: &Bound<'_, PyAny>) -> PyResult<Source> {
     if let Ok(text) = given.cast::<PyString>() {
-        let text = text.to_str()?;
-        let source = Source::from(text);
-        let named = matches!(source, Source::Key(_)) && graph.manifest().ids == IdTable::Names;
-        return Ok(if named { Source::Key(Key::Name(text.to_owned())) } else { source });
+        return Ok(Source::from(text.to_str()?));
+    }
+    if let Ok(bytes) = given.cast::<PyBytes>() {
+        return Ok(Source::Key(Key::Name(String::from_utf8(bytes.as_bytes().to_vec())?)));
     }
     match given.extract::<u64>() {
         Ok(number) => Ok(Source::Key(Key::Number(number))),
@@ -224,7 +223,7 @@ fn source(graph: &Graph, given: &Bound<'_, PyAny>) -> PyResult<Source> {
             Err(failure::usage(given.py(), format!("there is no vertex {given}")))
         }
         Err(_) => Err(PyTypeError::new_err(format!(
-            "a source is an int or a str, not {}",
+            "a source is an int, a str or bytes, not {}",
             given.get_type().name()?
         ))),
     }

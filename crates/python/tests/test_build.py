@@ -252,3 +252,30 @@ def test_options(tmp_path):
     striped = oc.build(pairs, tmp_path / "striped.oc", stripes=stripes)
     assert len(striped.info()["stripes"]) == 2 and striped.bfs(0).levels.tolist() == [0, 1, 2]
     assert striped.path == str(tmp_path / "striped.oc")
+
+
+@pytest.mark.parametrize("kind, large", [(None, 2**53 + 1), ("f32", 2**24 + 1)])
+def test_whole_weights_are_exact_or_refused(path, kind, large):
+    pa = pytest.importorskip("pyarrow")
+
+    def refused(edges):
+        with pytest.raises(oc.InputError, match=f"{large}.*exactly"):
+            oc.build(edges, path, weights=kind)
+
+    ends = (np.array([1, 2]), np.array([2, 3]))
+    refused([(1, 2, 1), (2, 3, large)])
+    refused([(1, 2, 1), (2, 3, np.int64(large))])
+    refused((*ends, np.array([1, large])))
+    refused(pa.table({"src": [1, 2], "dst": [2, 3], "weight": [1, large]}))
+    oc.build((*ends, np.array([1, 2**53])), path)
+
+
+def test_columns_are_those_that_are_named(path):
+    pa = pytest.importorskip("pyarrow")
+    table = pa.table({"left": [1, 2], "score": [0.5, 2.5], "right": [2, 3]})
+    with pytest.raises(oc.InputError, match="left, score, right"):
+        oc.build(table, path)
+    g = oc.build(table, path, columns={"source": "left", "target": 3, "weight": "score"})
+    assert g.sssp(1).summary["max_distance"] == 3.0
+    with pytest.raises(oc.UsageError, match="columns"):
+        oc.build([(1, 2)], path, columns={"source": 1, "target": 2}, force=True)

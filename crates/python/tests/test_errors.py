@@ -182,7 +182,7 @@ def test_bad_runs(algorithm, options, what, path):
 
 def test_wrong_types(path):
     graph = oc.build([(1, 2)], path)
-    with pytest.raises(TypeError, match="a source is an int or a str"):
+    with pytest.raises(TypeError, match="a source is an int, a str or bytes"):
         graph.bfs(1.5)
     with pytest.raises(TypeError, match="sauce"):
         graph.run("bfs", sauce=1)

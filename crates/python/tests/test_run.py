@@ -238,3 +238,15 @@ def test_threads_run_meanwhile(graph):
     for thread in threads:
         thread.join()
     assert len(results) == 4 and all(np.array_equal(results[0], other) for other in results)
+
+
+def test_a_source_is_the_id_that_is_written(path):
+    names = ["0", "00", "+5", "5", "a,b", "max-degree"]
+    g = oc.build(list(zip(names, names[1:] + names[:1])), path)
+    for name in names[:-1]:
+        assert g.bfs(name).summary["source"] == name
+    assert g.bfs(b"max-degree").summary["source"] == "max-degree"
+    assert g.bfs(5).summary["source"] == "5"
+    assert g.multi_source(["a,b", b"max-degree"]).summary["sources"] == 2
+    with pytest.raises(oc.UsageError, match="no vertex 05"):
+        g.bfs("05")

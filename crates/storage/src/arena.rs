@@ -1,19 +1,20 @@
 //! Memory for device transfers and large arrays. The number of separate memory pages in a request
-//! limits a device more than its bytes do, so everything that is read into or scanned lives in 2
-//! MiB pages where the system grants them.
+//! limits a device more than its bytes do. So what is read into or scanned lies in pages of 2 MiB,
+//! where the system grants them.
 //!
 //! Memory: exactly what is asked for, rounded up to 2 MiB, and charged by the system when it is
 //! first touched.
 
 use crate::PAGE;
 use crate::error::{Result, StorageError};
+use crate::monitor::lock;
 use std::collections::BTreeMap;
 use std::io;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// The size and alignment of a huge page.
 const HUGE: usize = 2 << 20;
@@ -120,12 +121,12 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: the mapping is ours, and all who borrow from it hold it alive.
+        // SAFETY: the mapping is ours, and everything that borrows from it keeps it alive.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.mapped) };
     }
 }
 
-/// Whether the system grants huge pages to those who ask.
+/// Whether the system grants huge pages where they are asked for.
 fn huge_pages_enabled() -> bool {
     static ENABLED: OnceLock<bool> = OnceLock::new();
     *ENABLED.get_or_init(|| {
@@ -201,7 +202,7 @@ impl Arena {
         if start == end {
             return;
         }
-        let mut owned = self.owned.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut owned = lock(&self.owned);
         if let Some((&s, &e)) = owned.range(..end).next_back()
             && e > start
         {
@@ -213,7 +214,7 @@ impl Arena {
 
     fn disown(&self, start: usize, end: usize) {
         if start < end {
-            self.owned.lock().unwrap_or_else(PoisonError::into_inner).remove(&start);
+            lock(&self.owned).remove(&start);
         }
     }
 }
@@ -330,8 +331,8 @@ pod!(u8, u16, u32, u64, usize, i8, i16, i32, i64, f32, f64, AtomicU8, AtomicU32,
 
 /// The bytes of plain items, as they are in memory.
 pub fn bytes_of<T: Pod + Copy>(items: &[T]) -> &[u8] {
-    // SAFETY: the items have no padding (`Pod`), and nobody changes them while they are borrowed:
-    // what is `Copy` has no interior mutability.
+    // SAFETY: the items have no padding (`Pod`), and do not change while they are borrowed: what is
+    // `Copy` has no interior mutability.
     unsafe { std::slice::from_raw_parts(items.as_ptr().cast(), size_of_val(items)) }
 }
 

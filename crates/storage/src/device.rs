@@ -7,12 +7,14 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::disk::Disk;
-use crate::error::{Result, StorageError};
+use crate::error::{Result, Shown, StorageError};
 
 mod identity;
+mod limits;
 mod measure;
 
 pub use identity::device_of;
+pub use limits::{Asked, LimitSource, Limits};
 pub use measure::{Load, MeasureOptions, incompressible_file, measure, time_reads};
 
 /// The profile's name in a folder.
@@ -151,7 +153,7 @@ pub fn load_profile(disk: &Disk, dir: &Path) -> Result<Option<DeviceProfile>> {
     }
     let text = disk.read_all(&path, MAX_PROFILE)?;
     let Some(profile) = serde_json::from_slice(&text).ok().filter(DeviceProfile::is_sane) else {
-        tracing::warn!(path = %path.display(), "not a device profile, ignored");
+        tracing::warn!(path = %Shown(&path), "not a device profile, ignored");
         return Ok(None);
     };
     let device = device_of(disk, dir)?;

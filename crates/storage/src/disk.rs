@@ -29,6 +29,9 @@ const MAX_INTERRUPTIONS: usize = 1000;
 pub struct IoCounters {
     /// Bytes that arrived from files.
     pub bytes_read: AtomicU64,
+    /// Bytes that were asked for in reads of whole pages, where only the caller of
+    /// [`StripedFile::read_pages_at`](crate::StripedFile::read_pages_at) knows them.
+    pub bytes_wanted: AtomicU64,
     /// Bytes that went to files.
     pub bytes_written: AtomicU64,
     /// Read requests, each part of a continued one counted.
@@ -42,6 +45,11 @@ impl IoCounters {
     pub fn count_read(&self, bytes: usize) {
         self.read_requests.fetch_add(1, Ordering::Relaxed);
         self.bytes_read.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    /// Counts `bytes` of what was read as asked for.
+    pub fn count_wanted(&self, bytes: usize) {
+        self.bytes_wanted.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
     /// Counts one write request that moved `bytes`.
@@ -109,8 +117,8 @@ impl Disk {
         &self.0.counters
     }
 
-    /// Starts an operation: to be asked once before each, by everyone who does not go through a
-    /// method of this type.
+    /// Starts an operation. Code that does not go through a method of this type must ask once
+    /// before each operation.
     pub fn start_operation(&self) -> Option<Fault> {
         self.0.faults.as_ref().and_then(|plan| plan.start())
     }
@@ -238,9 +246,19 @@ impl Disk {
         self.run("create", path, || std::fs::create_dir(path))
     }
 
-    /// Creates a folder and its parents where they do not exist.
+    /// Creates a folder and its parents where they do not exist, and makes the names of those that
+    /// it makes durable.
     pub fn create_dir_all(&self, path: &Path) -> Result<()> {
-        self.run("create", path, || std::fs::create_dir_all(path))
+        let is_missing = |folder: &&Path| {
+            !folder.as_os_str().is_empty() && std::fs::symlink_metadata(folder).is_err()
+        };
+        let made: Vec<&Path> = path.ancestors().take_while(is_missing).collect();
+        self.run("create", path, || std::fs::create_dir_all(path))?;
+        for folder in made {
+            let parent = folder.parent().filter(|parent| !parent.as_os_str().is_empty());
+            self.sync_dir(parent.unwrap_or(Path::new(".")))?;
+        }
+        Ok(())
     }
 
     /// Removes a file.

@@ -1,8 +1,9 @@
 //! What can go wrong between a process and its devices. Every error names the file, the place in
 //! it, and what the system said.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// An error of the storage layer.
@@ -10,7 +11,7 @@ use std::path::{Path, PathBuf};
 #[non_exhaustive]
 pub enum StorageError {
     /// An operation failed on a file.
-    #[error("{operation} of {}{}: {source}", Shown(path), At(operation, *offset))]
+    #[error("{operation} of {}{}: {source}{}", Shown(path), At(operation, *offset), Advice(source))]
     Io {
         /// What was attempted: `read`, `write`, `open`, `sync`, ...
         operation: &'static str,
@@ -53,10 +54,23 @@ pub enum StorageError {
         wanted: u64,
     },
     /// The system refused memory.
-    #[error("cannot map {bytes} bytes of memory: {source}")]
+    #[error(
+        "the system refuses {bytes} bytes of memory: {source}; give a smaller --memory, or raise \
+         the limit of address space (`ulimit -v`)"
+    )]
     Memory {
         /// Bytes asked for.
         bytes: u64,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The system refused a thread.
+    #[error(
+        "the system starts no further thread: {source}; give a smaller --threads, or raise the \
+         limit of processes (`ulimit -u`, or pids.max of the control group) or of address space \
+         (`ulimit -v`)"
+    )]
+    Thread {
         /// What the system said.
         source: io::Error,
     },
@@ -93,6 +107,11 @@ impl StorageError {
             Some(libc::ENOSPC | libc::EDQUOT | libc::EFBIG) => {
                 Self::Full { path: path.to_owned(), needed, source }
             }
+            // A direct write that reaches into the limit of a file's size moves nothing at all.
+            None if source.kind() == io::ErrorKind::WriteZero => {
+                let source = io::Error::from_raw_os_error(libc::EFBIG);
+                Self::Full { path: path.to_owned(), needed, source }
+            }
             _ => Self::io(operation, path, offset, source),
         }
     }
@@ -114,6 +133,12 @@ impl StorageError {
         }
     }
 
+    /// Scratch at `offset` is not what was written.
+    pub fn scratch(path: &Path, offset: u64) -> Self {
+        let what = "scratch came back from the device other than it was written";
+        Self::io("read", path, offset, io::Error::other(what))
+    }
+
     /// A read of `wanted` bytes at `offset` met the end of the file.
     pub fn truncated(path: &Path, offset: u64, wanted: u64) -> Self {
         Self::Truncated { path: path.to_owned(), offset, wanted }
@@ -132,6 +157,7 @@ impl StorageError {
             Self::Checksum { path, page } => Self::Checksum { path: path.clone(), page: *page },
             Self::Truncated { path, offset, wanted } => Self::truncated(path, *offset, *wanted),
             Self::Memory { bytes, source } => Self::Memory { bytes: *bytes, source: copy(source) },
+            Self::Thread { source } => Self::Thread { source: copy(source) },
             Self::Locked { path } => Self::Locked { path: path.clone() },
             Self::Interrupted => Self::Interrupted,
         }
@@ -145,16 +171,32 @@ fn copy(error: &io::Error) -> io::Error {
     }
 }
 
-/// A path with its control characters escaped: a file name must not be able to write to the
-/// terminal.
-struct Shown<'a>(&'a Path);
+/// A path for a message, on one line: control characters and bytes that are no text are escaped. A
+/// file name must not be able to write to the terminal.
+pub struct Shown<'a>(pub &'a Path);
 
 impl fmt::Display for Shown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for c in self.0.to_string_lossy().chars() {
-            if c.is_control() { write!(f, "{}", c.escape_default())? } else { write!(f, "{c}")? }
+        for chunk in self.0.as_os_str().as_bytes().utf8_chunks() {
+            for c in chunk.valid().chars() {
+                if c.is_control() { write!(f, "{}", c.escape_default())? } else { f.write_char(c)? }
+            }
+            chunk.invalid().iter().try_for_each(|byte| write!(f, "\\x{byte:02x}"))?;
         }
         Ok(())
+    }
+}
+
+/// What to do about an error of the system's, where that is known.
+struct Advice<'a>(&'a io::Error);
+
+impl fmt::Display for Advice<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.raw_os_error() {
+            Some(libc::EMFILE) => f.write_str("; raise the limit: `ulimit -n 4096`"),
+            Some(libc::ENFILE) => f.write_str("; the whole system has too many: end something"),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -199,6 +241,8 @@ mod tests {
     fn control_characters_are_escaped() {
         let text = StorageError::Locked { path: PathBuf::from("a\x1b[31m\nb") }.to_string();
         assert!(!text.chars().any(char::is_control), "{text:?}");
+        let odd = std::ffi::OsStr::from_bytes(b"caf\xe9\n");
+        assert_eq!(Shown(Path::new(odd)).to_string(), "caf\\xe9\\n");
     }
 
     #[test]
@@ -209,6 +253,9 @@ mod tests {
         }
         let error = StorageError::write("write", Path::new("x"), 0, 7, os(libc::EIO));
         assert!(matches!(error, StorageError::Io { .. }), "{error}");
+        let nothing = io::ErrorKind::WriteZero.into();
+        let error = StorageError::write("write", Path::new("x"), 0, 7, nothing);
+        assert!(matches!(error, StorageError::Full { needed: 7, .. }), "{error}");
     }
 
     #[test]
@@ -225,6 +272,7 @@ mod tests {
             StorageError::Checksum { path: "x".into(), page: 3 },
             StorageError::truncated(Path::new("x"), 1, 2),
             StorageError::Memory { bytes: 1, source: os(libc::ENOMEM) },
+            StorageError::Thread { source: os(libc::EAGAIN) },
             StorageError::Locked { path: "x".into() },
             StorageError::Interrupted,
         ];

@@ -21,7 +21,7 @@ pub enum Fault {
 
 impl Fault {
     /// How many of `len` bytes a request moves under [`Fault::Short`]: half, in whole granules, and
-    /// never zero, so that a caller who continues always comes to an end.
+    /// never zero, so that a caller that continues always comes to an end.
     pub fn half(len: usize, granule: usize) -> usize {
         let half = len / 2 / granule * granule;
         if half == 0 { len } else { half }

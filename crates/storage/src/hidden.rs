@@ -1,5 +1,5 @@
-//! Hidden names: what is being written has a name that nobody else takes, and is locked. The lock
-//! dies with its process, however that ends, so whoever comes later knows what to remove. Process
+//! Hidden names: what is being written has a name that no other process takes, and is locked. The
+//! lock dies with its process, however that ends. So what is not locked can be removed. Process
 //! numbers would not do: in a container every process may be number 1.
 
 use std::{
@@ -31,7 +31,7 @@ pub fn is_random_name(text: &str) -> bool {
     text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Creates something under a name that nobody has, and locks it. A sweep may take it before it is
+/// Creates something under a name that is not taken, and locks it. A sweep may take it before it is
 /// locked: then it is made anew. `path` is where it lies, by its random name.
 pub fn create_locked<T>(
     disk: &Disk,
@@ -66,8 +66,8 @@ pub fn create_beside(disk: &Disk, target: &Path) -> Result<(PathBuf, DiskFile, D
     Ok((path(&random), file, lock))
 }
 
-/// Removes the files that writers of `target` left who are gone. What cannot be removed stays: no
-/// name of ours keeps anybody from writing.
+/// Removes the files that dead writers of `target` left. What cannot be removed stays: a name of
+/// ours does not keep others from writing.
 pub fn sweep_beside(disk: &Disk, target: &Path) {
     let prefix = prefix(target);
     let left = |path: &PathBuf| {

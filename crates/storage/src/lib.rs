@@ -4,10 +4,11 @@
 //! - [`arena`]: [`Arena`], one huge-page mapping, and [`Buffer`], an exclusive slice of one.
 //! - [`disk`]: [`Disk`] and [`DiskFile`], every synchronous file operation, counted, and failing on
 //!   purpose when asked.
-//! - [`hidden`]: names of what is being written, which no crash makes a burden.
+//! - [`hidden`]: names of what is being written. What a crash leaves of it can be told and removed.
 //! - [`fault`]: [`FaultPlan`], which operation fails, how, and how often.
 //! - [`backend`]: [`Queue`], asynchronous direct reads: `uring`, `blocking`, `memory`, each of
 //!   which may be wrapped by faults.
+//! - [`reader`]: [`Reader`], a queue and the memory that it reads into.
 //! - [`stripe`]: [`StripedFile`], the only place that knows which directory and offset hold a
 //!   logical byte.
 //! - [`pages`]: [`PageSet`], a bitmap of wanted pages, merged into runs.
@@ -16,11 +17,15 @@
 //! - [`writer`]: [`SectionWriter`], sequential checksummed writing with direct I/O.
 //! - [`spill`]: [`Spill`], partitions of bytes in one scratch file, for sorting what does not fit
 //!   into memory.
-//! - [`memory`]: what the process uses and what the machine allows.
-//! - [`named`]: switches, enums each value of which has a name and a line of documentation;
-//!   [`settings`]: structs of them, of which the faces make options; [`size`]: `512M`, `25%`;
-//!   [`resources`]: [`Resources`], what a process may use.
-//! - `on_panic`: [`OnPanic`], a guard that ends the waiting of others.
+//! - `parts`: [`Resident`] and [`ScratchFile`], arrays cut into parts, in memory and in a file.
+//! - [`memory`]: what the process uses and what the machine allows; `stopwatch`:
+//!   [`Stopwatch`], a thread's processor time.
+//! - [`named`]: switches: enums each value of which has a name and a line of documentation.
+//! - [`settings`]: structs of switches, of which the faces make options.
+//! - [`size`]: sizes as text, `512M` or `25%`.
+//! - [`resources`]: [`Resources`], what a process may use.
+//! - [`threads`]: starting them, where the system may refuse.
+//! - `monitor`: [`Monitor`], what threads share and wait for.
 //! - [`error`]: what can go wrong, as [`StorageError`].
 
 pub mod arena;
@@ -32,14 +37,18 @@ pub mod error;
 pub mod fault;
 pub mod hidden;
 pub mod memory;
+mod monitor;
 pub mod named;
-mod on_panic;
 pub mod pages;
+mod parts;
+pub mod reader;
 pub mod resources;
 pub mod settings;
 pub mod size;
 pub mod spill;
+mod stopwatch;
 pub mod stripe;
+pub mod threads;
 pub mod writer;
 
 pub use arena::{Arena, Buffer, HugePages, HugeVec, Pod, bytes_of, items_of};
@@ -47,17 +56,20 @@ pub use backend::{
     Completion, IoBackend, Queue, QueueOptions, ReadRequest, open_queue, probe_uring,
 };
 pub use checksum::{PageSums, page_sum};
-pub use device::DeviceProfile;
+pub use device::{DeviceProfile, Limits};
 pub use disk::{DirLock, Disk, DiskFile, Entry, FileKind, IoCounters};
-pub use error::{Result, StorageError};
+pub use error::{Result, Shown, StorageError};
 pub use fault::{Fault, FaultPlan};
+pub use monitor::{Monitor, ending, lock};
 pub use named::{Choice, Named};
-pub use on_panic::OnPanic;
 pub use pages::{MergePolicy, PageRun, PageSet};
+pub use parts::{Block, Resident, ScratchFile};
+pub use reader::Reader;
 pub use resources::Resources;
 pub use settings::Settings;
-pub use size::{Bytes, Size};
+pub use size::{Bytes, Size, human_bytes};
 pub use spill::{Extent, Spill, SpillReader};
+pub use stopwatch::Stopwatch;
 pub use stripe::{StripeLayout, StripedFile};
 pub use writer::{SectionSummary, SectionWriter};
 

@@ -26,8 +26,8 @@ pub struct PageRun {
     pub count: u64,
 }
 
-/// A set of blocks of a file. Several threads may mark at once; who reads it must know by other
-/// means that they are done.
+/// A set of blocks of a file. Several threads may mark at once. A reader must know by other means
+/// that they are done.
 #[derive(Debug)]
 pub struct PageSet {
     words: Vec<AtomicU64>,

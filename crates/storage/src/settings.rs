@@ -174,7 +174,7 @@ impl<T: Value> Setting for Vec<T> {
     const KIND: Kind = Kind::Several;
 
     fn set(&mut self, switch: &str, text: &str) -> Result<(), String> {
-        *self = text.split(',').map(|part| T::parse(switch, part)).collect::<Result<_, _>>()?;
+        *self = parts(text).map(|part| T::parse(switch, part)).collect::<Result<_, _>>()?;
         Ok(())
     }
 
@@ -194,6 +194,22 @@ impl Setting for bool {
     fn is_set(&self) -> bool {
         *self
     }
+}
+
+/// The parts between commas. Commas in a part that begins with a quotation mark do not count up to
+/// the mark that closes it; marks are left where they are.
+fn parts(text: &str) -> impl Iterator<Item = &str> {
+    let (mut begins, mut quoted, mut inside) = (true, false, false);
+    text.split(move |letter| {
+        if begins {
+            quoted = letter == '"';
+            inside = quoted;
+        } else if quoted && letter == '"' {
+            inside = !inside;
+        }
+        begins = letter == ',' && !inside;
+        begins
+    })
 }
 
 /// A struct of settings.
@@ -281,4 +297,20 @@ macro_rules! settings {
             }
         }
     };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commas_in_quotation_marks_do_not_separate() {
+        let all = |text| parts(text).collect::<Vec<_>>();
+        assert_eq!(all("1,2,3"), ["1", "2", "3"]);
+        assert_eq!(all(""), [""]);
+        assert_eq!(all("a,"), ["a", ""]);
+        assert_eq!(all(r#""a,b",c"#), [r#""a,b""#, "c"]);
+        assert_eq!(all(r#""a"",""b",c"d,e""#), [r#""a"",""b""#, r#"c"d"#, r#"e""#]);
+        assert_eq!(all(r#""open,c"#), [r#""open,c"#]);
+    }
 }

@@ -66,6 +66,17 @@ fn parse_bytes(text: &str) -> Option<u64> {
     (real < 9e18).then_some(real as u64)
 }
 
+/// `1536` -> `1.5 KiB`.
+pub fn human_bytes(bytes: u64) -> String {
+    let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+    let unit = ((63 - (bytes | 1).leading_zeros()) / 10).min(5) as usize;
+    if unit == 0 {
+        format!("{bytes} B")
+    } else {
+        format!("{:.1} {}", bytes as f64 / (1u64 << (10 * unit)) as f64, units[unit])
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

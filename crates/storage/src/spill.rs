@@ -1,9 +1,12 @@
 //! Scratch space of an external sort: partitions of raw bytes in one file, appended to in blocks by
 //! several threads, and read back one partition at a time.
 //!
-//! Memory: 8 bytes for each block that was appended (as the list doubles: at most 16); for
-//! appending, up to four buffers of one block, and only once a block came that could not be written
-//! from where it was; for reading, one block per call or per [`SpillReader`].
+//! Memory:
+//!
+//! - 8 bytes for each block that was appended; at most 16, as the list doubles;
+//! - for appending, up to four buffers of one block, once a block came that could not be written
+//!   from where it was;
+//! - for reading, one block per call or per [`SpillReader`].
 //!
 //! The file has no name: it goes with the process, however that ends.
 
@@ -12,10 +15,11 @@ use crate::arena::{Arena, Buffer, HugePages};
 use crate::checksum::crc32c;
 use crate::disk::{Disk, DiskFile};
 use crate::error::{Result, StorageError};
+use crate::monitor::{Monitor, lock};
 use std::io;
 use std::path::Path;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// How many unaligned blocks are copied and written at the same time; more would not make the
 /// device faster.
@@ -58,8 +62,7 @@ pub struct Spill {
     freed: Mutex<Vec<u32>>,
     /// Bytes written so far, padding counted.
     written: AtomicU64,
-    bounces: Mutex<Bounces>,
-    returned: Condvar,
+    bounces: Monitor<Bounces>,
 }
 
 /// Aligned memory for blocks that are not.
@@ -67,10 +70,6 @@ pub struct Spill {
 struct Bounces {
     made: bool,
     free: Vec<Buffer>,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Spill {
@@ -89,8 +88,7 @@ impl Spill {
             end: AtomicU64::new(0),
             freed: Mutex::default(),
             written: AtomicU64::new(0),
-            bounces: Mutex::default(),
-            returned: Condvar::new(),
+            bounces: Monitor::default(),
         })
     }
 
@@ -154,18 +152,15 @@ impl Spill {
 
     /// Waits for aligned memory.
     fn bounce(&self) -> Result<Bounce<'_>> {
-        let mut bounces = lock(&self.bounces);
-        if !bounces.made {
-            let arena = Arena::new(BOUNCES * self.block, HugePages::Auto)?;
-            bounces.free = (0..BOUNCES).map(|i| arena.buffer(i * self.block, self.block)).collect();
-            bounces.made = true;
-        }
-        loop {
-            if let Some(buffer) = bounces.free.pop() {
-                return Ok(Bounce { spill: self, buffer: Some(buffer) });
+        self.bounces.change(|bounces| {
+            if !bounces.made {
+                let arena = Arena::new(BOUNCES * self.block, HugePages::Auto)?;
+                let buffer = |number| arena.buffer(number * self.block, self.block);
+                *bounces = Bounces { made: true, free: (0..BOUNCES).map(buffer).collect() };
             }
-            bounces = self.returned.wait(bounces).unwrap_or_else(PoisonError::into_inner);
-        }
+            Ok::<_, StorageError>(())
+        })?;
+        Ok(Bounce { spill: self, buffer: self.bounces.wait(|bounces| bounces.free.pop()) })
     }
 
     /// Gives a partition's blocks to `sink`, one after the other, in the order in which they were
@@ -217,7 +212,7 @@ impl Spill {
         std::mem::take(&mut *lock(&self.partitions[partition])).extents
     }
 
-    /// Lets the room of blocks that nobody reads any more be used again.
+    /// Lets the room of blocks that are not read any more be used again.
     pub fn free(&self, extents: Vec<Extent>) {
         let full = extents.into_iter().filter(|extent| extent.padded() == self.block);
         lock(&self.freed).extend(full.map(|extent| extent.page));
@@ -233,9 +228,7 @@ impl Spill {
         if crc32c(bytes) == extent.sum {
             return Ok(());
         }
-        let damaged =
-            io::Error::other("scratch came back from the device other than it was written");
-        Err(StorageError::io("read", self.file.path(), extent.offset(), damaged))
+        Err(StorageError::scratch(self.file.path(), extent.offset()))
     }
 
     /// Reads a block into memory that is made at the first call.
@@ -286,8 +279,7 @@ impl Bounce<'_> {
 
 impl Drop for Bounce<'_> {
     fn drop(&mut self) {
-        lock(&self.spill.bounces).free.extend(self.buffer.take());
-        self.spill.returned.notify_one();
+        self.spill.bounces.change(|bounces| bounces.free.extend(self.buffer.take()));
     }
 }
 
@@ -345,7 +337,7 @@ mod tests {
             block.copy_from_slice(&content(0, n, BLOCK));
             spill.append(0, &block).unwrap();
         }
-        assert!(!lock(&spill.bounces).made);
+        assert!(!spill.bounces.change(|bounces| bounces.made));
         assert_eq!(spill.file_bytes(), 3 * BLOCK as u64);
         assert_eq!(spill.read_into(0, &mut target).unwrap(), 3 * BLOCK);
         assert!((0..3).all(|n| target[n * BLOCK..(n + 1) * BLOCK] == content(0, n, BLOCK)));

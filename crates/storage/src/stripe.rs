@@ -104,6 +104,12 @@ impl StripedFile {
         Ok(Self { files, layout, len })
     }
 
+    /// The same open files, whose reads `disk` counts.
+    pub fn counted_by(&self, disk: &Disk) -> Self {
+        let files = self.files.iter().map(|file| Arc::new(file.counted_by(disk))).collect();
+        Self { files, layout: self.layout, len: self.len }
+    }
+
     /// The length of the logical file, without the padding of its last page.
     pub fn len(&self) -> u64 {
         self.len
@@ -143,12 +149,20 @@ impl StripedFile {
         }
         Ok(())
     }
+
+    /// The same of whole pages, `wanted` bytes of which were asked for.
+    pub fn read_pages_at(&self, pages: &mut [u8], offset: u64, wanted: usize) -> Result<()> {
+        self.read_at(pages, offset)?;
+        self.files[0].disk().counters().count_wanted(wanted);
+        Ok(())
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use std::sync::atomic::Ordering::Relaxed;
 
     const UNIT: u64 = PAGE as u64;
 
@@ -228,5 +242,20 @@ mod tests {
         let StorageError::Truncated { path, offset, wanted } = error else { panic!("{error}") };
         assert_eq!((&path, offset, wanted), (&paths[1], 4096, 4096));
         assert!(StripedFile::open(&Disk::new(), &[dir.path().join("none")], UNIT, 0).is_err());
+    }
+
+    #[test]
+    fn what_is_read_counts_for_the_disk_of_its_handle() {
+        let dir = tempfile::tempdir().unwrap();
+        let paths = [dir.path().join("a"), dir.path().join("b")];
+        paths.iter().for_each(|path| std::fs::write(path, vec![0; 8192]).unwrap());
+        let (opener, run) = (Disk::new(), Disk::new());
+        let file = StripedFile::open(&opener, &paths, UNIT, 4 * UNIT).unwrap();
+        file.counted_by(&run).read_pages_at(&mut vec![0; 3 * PAGE], 0, 100).unwrap();
+        let moved = |disk: &Disk| {
+            let counters = disk.counters();
+            [&counters.bytes_read, &counters.bytes_wanted].map(|count| count.load(Relaxed))
+        };
+        assert_eq!((moved(&opener), moved(&run)), ([0, 0], [3 * UNIT, 100]));
     }
 }

@@ -69,8 +69,7 @@ impl SectionWriter {
         let thread = std::thread::Builder::new()
             .name("section-writer".into())
             .spawn(move || behind.run(&jobs, &done));
-        let thread =
-            thread.map_err(|error| StorageError::io("start of the writer", sums, 0, error))?;
+        let thread = thread.map_err(|source| StorageError::Thread { source })?;
         Ok(Self {
             buffer: Some(arena.buffer(0, size)),
             filled: 0,

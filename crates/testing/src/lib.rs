@@ -34,4 +34,4 @@ pub use self::{
     watchdog::Watchdog,
 };
 #[cfg(feature = "runs")]
-pub use runs::{answer, config, external, request, run, run_opened, smallest, values};
+pub use runs::{answer, config, external, external_as, request, run, run_opened, smallest, values};

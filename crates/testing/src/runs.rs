@@ -5,8 +5,8 @@ use std::path::Path;
 
 use outercore_algorithms::{Request, Source, by_name};
 use outercore_engine::{
-    Cell, Column, EngineError, Figure, Meaning, MemoryModel, Outcome, RunConfig, RunProgress,
-    Silent,
+    Cell, Column, EngineError, Figure, Meaning, MemoryModel, Outcome, Preset, Resources, RunConfig,
+    RunProgress, RunSettings, Silent,
 };
 use outercore_graph::Graph;
 use outercore_storage::{Disk, HugePages};
@@ -22,6 +22,13 @@ pub fn config() -> RunConfig {
 /// The same for fully-external runs.
 pub fn external() -> RunConfig {
     RunConfig { model: Some(MemoryModel::FullyExternal), ..config() }
+}
+
+/// The same with a preset.
+pub fn external_as(preset: Preset) -> RunConfig {
+    let settings = RunSettings { preset: Some(preset), ..RunSettings::default() };
+    let RunConfig { memory, threads, model, huge_pages, .. } = external();
+    RunConfig { memory, threads, model, huge_pages, ..settings.config(&Resources::default()) }
 }
 
 /// The parameters of an algorithm: where it starts, if it starts somewhere, and few iterations.

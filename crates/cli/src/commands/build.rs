@@ -29,8 +29,10 @@ const EXAMPLES: &str = "Examples:
 ///
 /// An edge list is text (two ids and perhaps a weight on each line, with any separator), CSV,
 /// Matrix Market, DIMACS, LDBC Graphalytics (the .e file), binary pairs, or Parquet (columns src,
-/// dst and perhaps weight); text may be compressed with gzip or zstd. Ids are any numbers below
-/// 2^64, or any strings.
+/// dst and perhaps weight); text may be compressed with gzip or zstd. Columns beyond the third, and
+/// headers, must say what they are: by names such as source, target and weight, or by --columns.
+/// Ids are any numbers below 2^64, or any strings; those with zeros in front are strings, unless
+/// --ids u64 says that they are numbers.
 #[derive(Args)]
 #[command(before_help = EXAMPLES)]
 pub struct Build {
@@ -94,7 +96,7 @@ pub fn make(
     let speed = manifest.edges as f64 / seconds.max(1e-9) / 1e6;
     let text = format!(
         "{}\n  {} on disk, made in {seconds:.2} s ({speed:.2} M edges/s), peak memory {} of {}",
-        headline(&graph, &manifest),
+        headline(&output::shown(&making.output), &manifest),
         human_bytes(bytes),
         human_bytes(peak),
         human_bytes(options.memory)

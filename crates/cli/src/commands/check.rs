@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::{
     options::Face,
-    output::{self, print_json, printable},
+    output::{self, one_line, print_json, shown},
 };
 
 const EXAMPLES: &str = "Examples:
@@ -40,10 +40,10 @@ impl Check {
             )?;
         } else {
             for fault in &faults {
-                output::print(&printable(&format!("{}: {}", fault.path.display(), fault.what)))?;
+                output::print(&one_line(&format!("{}: {}", shown(&fault.path), fault.what)))?;
             }
             if faults.is_empty() {
-                output::print(&printable(&format!("{graph}: no faults")))?;
+                output::print(&format!("{}: no faults", shown(&self.graph)))?;
             }
         }
         match faults.len() {

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::{
     options::Face,
-    output::{self, grouped, print_json, printable},
+    output::{self, grouped, print_json, shown},
     signals,
 };
 
@@ -62,9 +62,10 @@ impl Export {
                 "memory_budget_bytes": budget, "peak_rss_bytes": peak,
             }));
         }
-        output::print(&printable(&format!(
-            "{file}: {} edges, written in {seconds:.2} s",
+        output::print(&format!(
+            "{}: {} edges, written in {seconds:.2} s",
+            shown(&self.output),
             grouped(edges)
-        )))
+        ))
     }
 }

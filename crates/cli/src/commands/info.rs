@@ -10,7 +10,7 @@ use outercore::{
 };
 
 use super::build::headline;
-use crate::output::{self, grouped, print_json, printable};
+use crate::output::{self, grouped, one_line, print_json, printable, shown};
 
 const EXAMPLES: &str = "Examples:
   outercore info web.oc
@@ -40,7 +40,7 @@ impl Info {
 
 /// The figures as a person reads them.
 fn table(manifest: &Manifest, info: &GraphInfo) -> String {
-    let mut lines = vec![headline(&info.graph, manifest)];
+    let mut lines = vec![headline(&one_line(&info.graph), manifest)];
     let mut line = |name: &str, value: String| lines.push(format!("  {name:<16}{value}"));
     let ends = if info.directed { 1.0 } else { 2.0 };
     let mean = info.edges as f64 / info.connected.max(1) as f64 * ends;
@@ -62,7 +62,7 @@ fn table(manifest: &Manifest, info: &GraphInfo) -> String {
     let sums = "a CRC-32C for each 4 KiB page; `outercore check` verifies them";
     line("format", format!("version {}, {sums}", info.format_version));
     for stripe in &info.stripes {
-        line("stripe", stripe.display().to_string());
+        line("stripe", shown(stripe));
     }
     line("on disk", human_bytes(info.bytes));
     for section in &info.sections {

@@ -1,17 +1,21 @@
 //! `run`: an algorithm on a graph.
 
-use std::{fmt::Write, path::PathBuf, time::Instant};
+use std::{
+    fmt::Write,
+    path::{Path, PathBuf},
+    time::Instant,
+};
 
 use clap::{Args, builder::PossibleValuesParser};
 use outercore::{
-    Algorithm, Disk, EngineError, Figure, Graph, GraphError, Job, NAMES, Outcome, Plan, Request,
-    Resources, Result, ResultFormat, RunConfig, RunReport, RunSettings, TopRow, WriteOptions,
-    by_name, human_bytes, memory, top_rows, write_result_with,
+    Algorithm, Disk, EngineError, Figure, Graph, GraphError, InputError, Job, Key, NAMES, Outcome,
+    Plan, Request, Resources, Result, ResultFormat, RunConfig, RunReport, RunSettings, Source,
+    TopRow, WriteOptions, by_name, human_bytes, memory, top_rows, write_result_with,
 };
 
 use crate::{
     options::Face,
-    output::{self, grouped, note, print_json, printable, real},
+    output::{self, grouped, note, one_line, print_json, printable, real},
     progress::Meter,
     signals,
     switches::Switches,
@@ -21,10 +25,14 @@ const EXAMPLES: &str = "Examples:
   outercore run pagerank web.oc --memory 512M --iterations 20 -o ranks.parquet
   outercore run bfs web.oc --source max-degree
   outercore run sssp road.oc --source 1 -o distances.csv
+  outercore run bfs names.oc --source=-x              an id that begins with a dash
+  outercore run bfs names.oc --source '\"max-degree\"'  an id that is called so
   outercore run components web.oc --json";
 
 /// Bytes that writing a result takes beside its tables.
 const WRITING: u64 = 24 << 20;
+/// Bytes of the largest file of sources.
+const MOST_SOURCES: u64 = 64 << 20;
 
 /// Run an algorithm
 #[derive(Args)]
@@ -44,6 +52,15 @@ pub struct Asked {
     graph: PathBuf,
     #[command(flatten, next_help_heading = "Parameters of the algorithms")]
     request: Switches<Request>,
+    /// Where a traversal from many vertices starts: a file with one id in each line, each as it
+    /// stands
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with = "sources",
+        help_heading = "Parameters of the algorithms"
+    )]
+    sources_file: Option<PathBuf>,
     #[command(flatten, next_help_heading = "How it runs")]
     resources: Switches<Resources>,
     #[command(flatten, next_help_heading = "How it runs")]
@@ -59,7 +76,11 @@ pub struct Asked {
 impl Asked {
     /// Everything that can be refused before the work begins.
     pub fn prepare(&self) -> Result<(Box<dyn Algorithm>, Graph, RunConfig)> {
-        let algorithm = by_name(&self.algorithm, &self.request.0)?;
+        let mut request = self.request.0.clone();
+        if let Some(path) = &self.sources_file {
+            request.sources = sources_of(path)?;
+        }
+        let algorithm = by_name(&self.algorithm, &request)?;
         if let Some(path) = &self.output {
             ResultFormat::of(path)?;
             if !algorithm.has_columns() {
@@ -81,6 +102,28 @@ impl Asked {
         let (needed, allowed) =
             (plan.disk_bytes, self.resources.0.disk(graph.disk(), &self.graph)?);
         if needed > allowed { Err(GraphError::Disk { needed, allowed }.into()) } else { Ok(()) }
+    }
+}
+
+/// The ids in the lines of a file; empty lines count for nothing.
+fn sources_of(path: &Path) -> Result<Vec<Source>> {
+    let wrong = |line: Option<u64>, what: &str, advice: &str| {
+        let (path, what, advice) = (path.to_owned(), what.to_owned(), advice.to_owned());
+        GraphError::from(InputError { path, line, offset: None, what, advice })
+    };
+    let bytes = Disk::new().read_all(path, MOST_SOURCES).map_err(GraphError::from)?;
+    let mut sources = Vec::new();
+    for (line, number) in bytes.split(|&byte| byte == b'\n').zip(1..) {
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let id = std::str::from_utf8(line)
+            .map_err(|_| wrong(Some(number), "the id is not UTF-8", "ids are UTF-8 text"))?;
+        if !id.is_empty() {
+            sources.push(Source::Key(Key::Name(id.to_owned())));
+        }
+    }
+    match sources.is_empty() {
+        true => Err(wrong(None, "there is no id in it", "write one id in each line").into()),
+        false => Ok(sources),
     }
 }
 
@@ -132,7 +175,7 @@ fn table(outcome: &Outcome, rows: &[TopRow]) -> String {
     let mut text = format!(
         "{} on {}: {} vertices, {} edges\n",
         report.algorithm,
-        report.graph,
+        one_line(&report.graph),
         grouped(report.vertices),
         grouped(report.edges)
     );

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use outercore_graph::{Direction, Graph};
+use outercore_graph::Graph;
 use outercore_storage::HugeVec;
 
 use super::table::load_range;
@@ -37,9 +37,9 @@ impl Degrees {
     /// Loads them narrow.
     pub(crate) fn narrow(session: &Session, section: &OpenSection) -> Result<Self> {
         let vertices = session.graph.connected();
-        let mut small: HugeVec<u8> = HugeVec::zeroed(vertices as usize, session.config.huge_pages)?;
+        let mut small: HugeVec<u8> = session.zeroed(vertices)?;
         // Where the order tells, every vertex that may have a large degree is in the front.
-        let known = front(session.graph, u64::from(LARGE))?;
+        let known = session.graph.front(LARGE.into())?;
         let mut large = Vec::new();
         for first in (0..vertices).step_by(STEP as usize) {
             let degrees: HugeVec<u32> =
@@ -67,7 +67,7 @@ impl Degrees {
     /// few of them tells how many are large.
     pub(crate) fn narrow_bytes(graph: &Graph) -> Result<u64> {
         let (vertices, arcs) = (graph.connected(), graph.manifest().arcs);
-        let large = match front(graph, u64::from(LARGE))? {
+        let large = match graph.front(LARGE.into())? {
             // Read, and copied.
             Some(front) => front * 8,
             // A large degree takes 16 bytes on its way, in a vector that doubles, and up to 8 in
@@ -120,30 +120,4 @@ impl Degrees {
             }
         }
     }
-}
-
-/// How many vertices at the front may have `degree` edges or more, both directions together, where
-/// the order by degree tells; `None`: it does not.
-pub fn front(graph: &Graph, degree: u64) -> Result<Option<u64>> {
-    if !graph.manifest().order.is_by_degree() {
-        return Ok(None);
-    }
-    let names = [Direction::Out, Direction::In]
-        .map(|direction| graph.rows(direction).map(|rows| format!("{}.degrees", rows.name())));
-    let [Some(first), Some(second)] = names else { return Ok(None) };
-    let mut tables = vec![graph.table(&first)?];
-    if first != second {
-        tables.push(graph.table(&second)?);
-    }
-    let (mut low, mut high) = (0, graph.connected());
-    while low < high {
-        let middle = low.midpoint(high);
-        let mut total = 0u64;
-        for table in &tables {
-            let bytes = table.read(middle * 4, 4)?;
-            total += u64::from(u32::from_le_bytes(bytes.try_into().expect("four bytes")));
-        }
-        if total >= degree { low = middle + 1 } else { high = middle }
-    }
-    Ok(Some(low))
 }

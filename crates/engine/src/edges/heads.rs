@@ -63,12 +63,12 @@ impl Heads {
     ) -> Result<Vec<S>> {
         let (vertices, width) = (session.graph.connected(), self.width);
         let groups = vertices.div_ceil(INDEX_GROUP);
-        let block = GROUPS.min(session.buffer_bytes() as u64 / PAGE as u64);
-        let results = session.workers.over(
+        let block = GROUPS.min(session.buffer_bytes as u64 / PAGE as u64);
+        let states = session.workers.try_over(
             groups.div_ceil(block),
             1,
-            |index| (index, state(index), Ok(())),
-            |(index, state, result): &mut (usize, S, Result<()>), blocks| {
+            |index| Ok((index, state(index))),
+            |(index, state), blocks| {
                 let groups = blocks.start * block..(blocks.end * block).min(groups);
                 let first = groups.start * INDEX_GROUP;
                 let mut show = |heads: &SomeHeads| {
@@ -77,15 +77,16 @@ impl Heads {
                 };
                 if let Some(bytes) = &self.loaded {
                     show(&SomeHeads { first: 0, bytes, width });
-                } else if result.is_ok() && groups.clone().any(&wanted) {
+                } else if groups.clone().any(&wanted) {
                     let end = (groups.end * INDEX_GROUP).min(vertices);
                     let bytes = first * width as u64..end * width as u64;
                     let show = |bytes: &[u8]| show(&SomeHeads { first, bytes, width });
-                    *result = fetch(session, *index, &self.section, bytes, show);
+                    fetch(session, *index, &self.section, bytes, show)?;
                 }
+                Ok(())
             },
         );
-        results.into_iter().map(|(_, state, result)| result.map(|()| state)).collect()
+        Ok(states?.into_iter().map(|(_, state)| state).collect())
     }
 }
 

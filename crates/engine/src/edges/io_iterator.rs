@@ -14,7 +14,7 @@
 
 use std::{ops::Range, sync::atomic::Ordering::Relaxed};
 
-use outercore_storage::MergePolicy;
+use outercore_storage::Stopwatch;
 
 use super::{
     bitmap_io::BitmapIo,
@@ -23,7 +23,6 @@ use super::{
     list_reader::{Lane, ListReader},
     row_index::Group,
     rows::Rows,
-    stopwatch::Stopwatch,
     work_stealing::WorkShares,
 };
 use crate::{
@@ -132,11 +131,6 @@ impl<'a> IoIterator<'a> {
         compute: impl FnMut(u64, List),
     ) -> Result<()> {
         let mut reader = self.session.pooled_reader(worker);
-        let limits = self.session.limits();
-        let policy = MergePolicy {
-            max_gap: limits.max_gap_bytes / limits.block_bytes,
-            max_run: limits.max_request_bytes / limits.block_bytes,
-        };
         let worker = (worker, &mut *reader, compute);
         let reader = ListReader::new(self.session, self.rows, &self.caches, worker, self.ordered);
         let mut worker = Worker {
@@ -144,7 +138,7 @@ impl<'a> IoIterator<'a> {
             is_active,
             lead: reader.lead(),
             held: Vec::new(),
-            blocks: BitmapIo::new(self.session.config.io_scheduling, policy),
+            blocks: BitmapIo::new(self.session.config.io_scheduling, self.session.limits.merging()),
             reader,
             preparing: Stopwatch::default(),
         };
@@ -312,7 +306,7 @@ impl<A: Fn(u64) -> u64, C: FnMut(u64, List)> Worker<'_, '_, A, C> {
             return Ok(());
         }
         // Longer than a window: request by request.
-        let limits = self.stream.session.limits();
+        let limits = self.stream.session.limits;
         let step = (limits.max_request_bytes - limits.block_bytes) / self.lead.width;
         self.preparing.stop();
         for first in edges.clone().step_by(step as usize) {
@@ -340,7 +334,7 @@ impl<A: Fn(u64) -> u64, C: FnMut(u64, List)> Worker<'_, '_, A, C> {
     /// something want them.
     fn plan(&self) -> Vec<(Range<u64>, Range<usize>)> {
         let (rows, groups) = (self.stream.rows, &self.blocks.groups);
-        let (block, width) = (self.stream.session.limits().block_bytes, self.lead.width);
+        let (block, width) = (self.stream.session.limits.block_bytes, self.lead.width);
         let (mut requests, mut from, mut done, mut at) = (Vec::new(), 0, 0, 0);
         while let Some(run) = self.blocks.next(from) {
             let first = done.max((run.start * block).div_ceil(width));

@@ -5,7 +5,7 @@
 use std::{collections::VecDeque, ops::Range, sync::atomic::Ordering::Relaxed};
 
 use outercore_graph::GraphError;
-use outercore_storage::{Buffer, PAGE};
+use outercore_storage::{Buffer, PAGE, Reader};
 
 use super::{
     cache::{ListCache, prefix::PrefixCache},
@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     error::Result,
-    session::{OpenSection, QUEUE_DEPTH, Reader, Session},
+    session::{OpenSection, QUEUE_DEPTH, Session},
 };
 
 const PAGE_BYTES: u64 = PAGE as u64;
@@ -129,7 +129,7 @@ impl<'s, 'r, C: FnMut(u64, List)> ListReader<'s, 'r, C> {
         (worker, reader, compute): (usize, &'r mut Reader, C),
         ordered: bool,
     ) -> Self {
-        let block = session.limits().block_bytes;
+        let block = session.limits.block_bytes;
         let lane = |(file, front): (_, &'s PrefixCache)| Lane {
             file,
             front,
@@ -210,7 +210,8 @@ impl<'s, 'r, C: FnMut(u64, List)> ListReader<'s, 'r, C> {
         run.parts[part] = Part { start, len, ..Part::default() };
         run.missing += 1;
         let tag = run.number * 2 + part as u64;
-        self.reader.submit(lane.file, start, len, buffer, tag)
+        self.reader.submit(lane.file.queued(), start, len, buffer, tag);
+        Ok(())
     }
 
     /// Waits for a run and delivers it; `false`: none was requested.

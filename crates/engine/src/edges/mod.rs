@@ -22,7 +22,6 @@ mod list_reader;
 mod pluglist;
 pub mod row_index;
 pub mod rows;
-mod stopwatch;
 pub(crate) mod table;
 #[cfg(test)]
 mod tests;

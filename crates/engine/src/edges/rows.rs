@@ -2,13 +2,12 @@
 
 use std::ops::{Deref, Range};
 
-use outercore_graph::{Graph, format::INDEX_GROUP};
+use outercore_graph::format::INDEX_GROUP;
 use outercore_storage::PAGE;
 
 use super::{
     cache::prefix::{Prefix, PrefixCache},
     degrees::Degrees,
-    list::number,
     row_index::RowIndex,
     table::load_range,
 };
@@ -126,14 +125,4 @@ impl Rows {
     pub(crate) fn held_bytes(&self) -> u64 {
         self.prefix.0[0].len() * PAGE as u64
     }
-}
-
-/// The mean of the first weights of the rows: they belong to the hubs, and stand for all.
-pub(crate) fn mean_weight(graph: &Graph) -> Result<f64> {
-    let weights = graph.table("out.weights")?;
-    let width = graph.manifest().weight_bytes as usize;
-    let len = weights.section.bytes.min(1 << 16) as usize / width * width;
-    let bytes = weights.read(0, len)?;
-    let weights = bytes.chunks_exact(width).map(|weight| graph.weights().value(number(weight)));
-    Ok(weights.sum::<f64>() / (len / width).max(1) as f64)
 }

@@ -6,7 +6,7 @@ use std::{
 };
 
 use outercore_graph::GraphError;
-use outercore_storage::{HugeVec, PAGE, Pod};
+use outercore_storage::{HugeVec, PAGE, Pod, lock};
 
 use crate::{
     error::Result,
@@ -25,21 +25,12 @@ pub(crate) fn load_range<T: Pod + bytemuck::Pod + Send>(
         let what = format!("it has {} bytes where {} are needed", section.bytes, range.end * size);
         return Err(GraphError::Corrupt { path: section.path().to_owned(), what }.into());
     }
-    let mut table: HugeVec<T> =
-        HugeVec::zeroed((range.end - range.start) as usize, session.config.huge_pages)?;
+    let mut table: HugeVec<T> = session.zeroed(range.end - range.start)?;
     let parts: Vec<_> = cut(session, range.start, &mut table).map(Mutex::new).collect();
-    let results = session.workers.over(
-        parts.len() as u64,
-        1,
-        |worker| (worker, Ok(())),
-        |(worker, result): &mut (usize, Result<()>), at| {
-            let mut part = parts[at.start as usize].lock().expect("each part has one worker");
-            if result.is_ok() {
-                *result = load_here(session, *worker, section, part.0, part.1);
-            }
-        },
-    );
-    results.into_iter().try_for_each(|(_, result)| result)?;
+    session.workers.try_over(parts.len() as u64, 1, Ok, |worker, at| {
+        let mut part = lock(&parts[at.start as usize]);
+        load_here(session, *worker, section, part.0, part.1)
+    })?;
     Ok(table)
 }
 
@@ -66,7 +57,7 @@ fn cut<'t, T>(
     mut first: u64,
     mut entries: &'t mut [T],
 ) -> impl Iterator<Item = (u64, &'t mut [T])> {
-    let (page, most) = (PAGE / size_of::<T>(), session.buffer_bytes() / PAGE);
+    let (page, most) = (PAGE / size_of::<T>(), session.buffer_bytes / PAGE);
     std::iter::from_fn(move || {
         let len = (page * most - first as usize % page).min(entries.len());
         let part = (first, entries.split_off_mut(..len).filter(|part| !part.is_empty())?);
@@ -88,5 +79,5 @@ pub(super) fn fetch(
     let first = start / PAGE as u64 * PAGE as u64;
     let (lead, until) = ((start - first) as usize, (end - first) as usize);
     let take = |content: &[u8]| take(&content[lead..until]);
-    session.reader(worker).fetch(section, first, until.next_multiple_of(PAGE), take)
+    section.fetch(&mut session.reader(worker), first, until.next_multiple_of(PAGE), take)
 }

@@ -5,6 +5,8 @@
 
 use std::sync::Mutex;
 
+use outercore_storage::lock;
+
 use crate::{error::Result, monoid::Monoid};
 
 /// Messages of a batch.
@@ -57,7 +59,7 @@ impl<'v, M: Monoid> InMemory<'v, M> {
     }
 
     fn combine(&self, range: usize, batch: &mut Vec<(u64, M)>) {
-        let mut inbox = self.ranges[range].lock().expect("no holder panics");
+        let mut inbox = lock(&self.ranges[range]);
         let mask = (1u64 << self.bits) - 1;
         for (vertex, message) in batch.drain(..) {
             inbox[(vertex & mask) as usize].combine(message);

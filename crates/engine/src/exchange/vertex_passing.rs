@@ -26,7 +26,7 @@ use std::{
     },
 };
 
-use outercore_storage::{Extent, Spill, bytes_of};
+use outercore_storage::{Extent, Spill, bytes_of, lock};
 
 use super::record::{Record, for_each};
 use crate::{
@@ -277,17 +277,17 @@ impl<R: Record> Exchange<R> {
     /// Appends a block to the log of an interval. The first error is kept.
     fn append(&self, interval: usize, block: &[u8]) {
         if let Err(error) = self.spill.append(interval, block) {
-            self.failed.lock().expect("no holder panics").get_or_insert(error.into());
+            lock(&self.failed).get_or_insert(error.into());
         }
     }
 
     /// The first error so far, once.
     fn check(&self) -> Result<()> {
-        self.failed.lock().expect("no holder panics").take().map_or(Ok(()), Err)
+        lock(&self.failed).take().map_or(Ok(()), Err)
     }
 
     fn buffer(&self, interval: usize) -> MutexGuard<'_, Vec<u8>> {
-        self.buffers[interval].lock().expect("no holder panics")
+        lock(&self.buffers[interval])
     }
 
     #[inline(always)]

@@ -8,11 +8,7 @@
 
 use std::ops::Range;
 
-use super::{
-    Delivered, Edges, Run,
-    by_lists::Role,
-    io_scheduling::{self, Scan},
-};
+use super::{Delivered, Edges, Run, by_lists::Role, io_scheduling::Scan};
 use crate::{
     config::ReadPolicy, edges::grid::index::Chunk, error::Result, program::VertexProgram,
     report::Costs,
@@ -105,10 +101,9 @@ impl<P: VertexProgram> Run<'_, P> {
         let between = Scan { bytes, ..Scan::default() };
         let edges = self.total(|state| state.edges);
         let (passed, blocks) = lists.exchange.logged(edges);
-        let limits = self.session.limits();
-        let logging = 2.0
-            * (io_scheduling::reading(limits, passed, 0)
-                + blocks * LOGGED.max(limits.request_seconds()));
+        let limits = &self.session.limits;
+        let logging =
+            2.0 * (limits.seconds(passed, 0) + blocks * LOGGED.max(limits.request_seconds()));
         let costs = |scan| {
             let costs = self.costs(scan, &lists.rows, edges, MESSAGE);
             Costs { on_demand_seconds: costs.on_demand_seconds + logging, ..costs }

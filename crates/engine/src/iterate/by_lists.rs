@@ -12,6 +12,8 @@ use std::{ops::Range, sync::Mutex};
 
 use outercore_graph::Graph;
 
+use outercore_storage::lock;
+
 use super::{Run, Step, Workspace, cross_iteration::sciu::RetainedLists, signals::Signals};
 use crate::{
     edges::{degrees::Degrees, io_iterator::IoIterator, rows::Rows},
@@ -107,7 +109,7 @@ impl<P: VertexProgram> Run<'_, P> {
     ) -> Result<()> {
         let OnDemand { rows, exchange, retained, .. } = lists;
         let signals = Signals::new(&self.hubs, signals, vertices.start);
-        let mut retained = retained.as_ref().map(|lists| lists.lock().expect("no holder panics"));
+        let mut retained = retained.as_ref().map(lock);
         let stream = IoIterator::new(self.session, rows).ordered(!P::Message::EXACT);
         let mut stream = stream.within(vertices);
         if let Some(retained) = &mut retained {

@@ -7,7 +7,7 @@
 
 use std::sync::Mutex;
 
-use outercore_storage::HugeVec;
+use outercore_storage::lock;
 
 use super::{Delivered, INTERVAL, Resident, Run, edge_path::EdgePath};
 use crate::{
@@ -39,14 +39,12 @@ impl<M: Monoid> Resident<M> {
             Ok((rows, grid.transpose()?))
         };
         let edges = paths.iter().map(open).collect::<Result<_>>()?;
-        let len = session.graph.connected() as usize;
-        let mut inbox = HugeVec::zeroed(len, session.config.huge_pages)?;
+        let mut inbox = session.zeroed(session.graph.connected())?;
         // In parallel: most of the time goes into the memory's first touch.
         let parts: Vec<_> = inbox.chunks_mut(INTERVAL as usize).map(Mutex::new).collect();
-        let fill = |(): &mut (), part: std::ops::Range<u64>| {
-            parts[part.start as usize].lock().expect("its part").fill(M::IDENTITY);
-        };
-        session.workers.over(parts.len() as u64, 1, |_| (), fill);
+        session.workers.each(parts.len() as u64, 1, |part| {
+            lock(&parts[part.start as usize]).fill(M::IDENTITY);
+        });
         Ok(Self { edges, inbox: Mutex::new(inbox) })
     }
 }
@@ -54,7 +52,7 @@ impl<M: Monoid> Resident<M> {
 impl<P: VertexProgram> Run<'_, P> {
     /// One iteration.
     pub(crate) fn by_segment(&self, resident: &Resident<P::Message>) -> Result<Delivered> {
-        let mut inbox = resident.inbox.lock().expect("no holder panics");
+        let mut inbox = lock(&resident.inbox);
         let done = self.deliver(resident, &mut inbox)?;
         let parts = self.parts(&mut inbox, &(0..self.sending.len()));
         self.each_in_place(|step, workspace| {

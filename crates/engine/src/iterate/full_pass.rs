@@ -10,7 +10,7 @@ use std::{
     vec::IntoIter,
 };
 
-use outercore_storage::OnPanic;
+use outercore_storage::lock;
 
 use super::{
     GridByInterval, Run, Step, Workspace,
@@ -75,11 +75,9 @@ impl<P: VertexProgram> Run<'_, P> {
                 batches: VecDeque::new(),
                 edges: 0,
             };
-            let _guard = OnPanic(|| progress.fail());
-            let result = worker.work();
+            let result = progress.0.attend(|| worker.work());
             self.session.counters.edges.fetch_add(worker.edges, Relaxed);
             if result.is_err() {
-                progress.fail();
                 worker.stream.abandon();
             }
             result
@@ -151,7 +149,7 @@ impl<P: VertexProgram> Worker<'_, '_, '_, P> {
     /// Takes the next batch; `false`: there is none.
     fn claim(&mut self) -> bool {
         let &mut Self { run, step, index: grid, order, .. } = self;
-        let next = order.lock().expect("no holder panics").next();
+        let next = lock(order).next();
         let Some(intervals) = next else { return false };
         let all = run.session.config.read == ReadPolicy::Full || self.all_send;
         let (pass, window) = (run.pass, step.window);

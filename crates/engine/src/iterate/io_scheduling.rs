@@ -2,10 +2,10 @@
 //! take by the grid and by the lists of active vertices. Bytes and requests by the device's
 //! profile, and the processor's share, whichever is longer. The cheaper one is read.
 
+use outercore_storage::Limits;
+
 use super::Run;
-use crate::{
-    edges::rows::Rows, limits::Limits, monoid::Monoid, program::VertexProgram, report::Costs,
-};
+use crate::{edges::rows::Rows, monoid::Monoid, program::VertexProgram, report::Costs};
 
 /// Seconds of a processor for each word of the grid that is combined: measured, on a processor of
 /// 2023.
@@ -46,7 +46,8 @@ struct Lists {
 impl Scan {
     /// `all_send`: all vertices send.
     fn seconds(&self, limits: &Limits, workers: usize, all_send: bool) -> f64 {
-        reading(limits, self.bytes, self.requests)
+        limits
+            .seconds(self.bytes, self.requests)
             .max(self.words as f64 * if all_send { WORD } else { ASKED } / workers as f64)
     }
 }
@@ -58,21 +59,16 @@ impl Lists {
         let wanted = (self.edges * self.width + requests * limits.block_bytes).min(self.adjacency);
         let absent = 1.0 - self.held as f64 / self.adjacency.max(1) as f64;
         let read =
-            reading(limits, (wanted as f64 * absent) as u64, (requests as f64 * absent) as u64);
+            limits.seconds((wanted as f64 * absent) as u64, (requests as f64 * absent) as u64);
         read.max(self.edges as f64 * self.edge_seconds / self.workers as f64)
     }
-}
-
-/// Seconds of reading.
-pub(crate) fn reading(limits: &Limits, bytes: u64, requests: u64) -> f64 {
-    bytes as f64 / limits.device_bytes_per_second + requests as f64 * limits.request_seconds()
 }
 
 impl<P: VertexProgram> Run<'_, P> {
     /// What a scan will take, and the lists of vertices that send, with so many edges, each of
     /// which takes a processor so many seconds.
     pub(crate) fn costs(&self, scan: Scan, rows: &Rows, edges: u64, edge_seconds: f64) -> Costs {
-        let (limits, threads) = (self.session.limits(), self.session.workers.count());
+        let (limits, threads) = (&self.session.limits, self.session.workers.count());
         let (count, width) = (self.sending.count(), rows.width as u64);
         let (adjacency, held) = (rows.edges() * width, rows.held_bytes());
         let workers = if P::Message::EXACT { threads } else { 1 };
@@ -84,12 +80,14 @@ impl<P: VertexProgram> Run<'_, P> {
 
 #[cfg(test)]
 mod tests {
+    use outercore_storage::device::Asked;
+
     use super::*;
-    use crate::config::RunConfig;
 
     #[test]
     fn few_lists_are_cheaper_and_all_of_them_are_not() {
-        let limits = Limits::new(&RunConfig::default(), None, 1 << 20);
+        let asked = Asked { block: 4096, max_gap: None, max_request: None };
+        let limits = Limits::new(asked, None, 1 << 20);
         let scan = Scan { bytes: 600 << 20, requests: 1000, words: 268 << 20 };
         let lists = |count, edges, held| Lists {
             count,

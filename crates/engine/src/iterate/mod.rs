@@ -35,7 +35,7 @@ use std::{
 };
 
 use outercore_graph::Graph;
-use outercore_storage::{HugePages, HugeVec};
+use outercore_storage::{Block, HugePages, HugeVec, lock};
 
 use self::{
     by_lists::{OnDemand, Role},
@@ -55,7 +55,7 @@ use crate::{
     program::{Context, VertexProgram},
     report::Costs,
     session::{OpenSection, Session},
-    state::{Block, DegreesByInterval, Scratch, VertexArray},
+    state::{DegreesByInterval, Scratch, VertexArray},
 };
 
 pub use self::iterations::Iterations;
@@ -315,10 +315,10 @@ impl<'r, P: VertexProgram> Run<'r, P> {
             values,
             windows,
             hubs: HubSignals::new(hubs, huge)?,
-            signals: Mutex::new(HugeVec::zeroed((signals - hubs) as usize, huge)?),
+            signals: Mutex::new(session.zeroed(signals - hubs)?),
             tail: tail.transpose()?,
-            sending: Frontier::new(session.graph.connected(), huge)?,
-            next_sending: Frontier::new(session.graph.connected(), huge)?,
+            sending: session.no_vertices()?,
+            next_sending: session.no_vertices()?,
             pass: Pass::PLAIN,
             most: None,
         })
@@ -326,7 +326,7 @@ impl<'r, P: VertexProgram> Run<'r, P> {
 
     /// The state of an interval.
     fn state(&self, interval: usize) -> MutexGuard<'_, IntervalState> {
-        self.states[interval].lock().expect("no holder panics")
+        lock(&self.states[interval])
     }
 
     /// A sum over all intervals, in their order.
@@ -362,14 +362,12 @@ impl<'r, P: VertexProgram> Run<'r, P> {
 
     /// This iteration's signals of a window's vertices beyond the hubs.
     fn signals(&self) -> MutexGuard<'_, HugeVec<P::Signal>> {
-        self.signals.lock().expect("no holder panics")
+        lock(&self.signals)
     }
 
     /// Does something on every worker.
     fn each_worker(&self, work: impl Fn(&mut Workspace<P>) -> Result<()> + Sync) -> Result<()> {
-        let body = |index: usize| {
-            work(&mut self.workspaces[index].lock().expect("each worker has its own"))
-        };
+        let body = |index: usize| work(&mut lock(&self.workspaces[index]));
         // One interval is not worth waking the others.
         let alone = self.states.len() == 1;
         let results = if alone { vec![body(0)] } else { self.session.workers.map(body) };

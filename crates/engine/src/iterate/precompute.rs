@@ -14,6 +14,8 @@
 
 use std::ops::Range;
 
+use outercore_storage::lock;
+
 use super::{Run, by_lists::OnDemand};
 use crate::{config::Precompute, error::Result, frontier::Frontier, program::VertexProgram};
 
@@ -38,7 +40,7 @@ impl<P: VertexProgram> Run<'_, P> {
             let part = &mut signals[range.start as usize..range.end as usize];
             if passed {
                 let step = self.step_in_place(self.parts(part, &range));
-                let mut workspace = self.workspaces[0].lock().expect("no holder panics");
+                let mut workspace = lock(&self.workspaces[0]);
                 workspace.turn_to(interval, &range, 0);
                 self.collect(lists, &step, &mut workspace)?;
             }

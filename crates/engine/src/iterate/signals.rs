@@ -3,7 +3,7 @@
 
 use std::sync::{Mutex, MutexGuard};
 
-use outercore_storage::Pod;
+use outercore_storage::{Pod, lock};
 
 use super::cross_iteration::fciu::HubSignals;
 use crate::edges::grid::combine::Lookup;
@@ -24,8 +24,7 @@ impl<T> Default for Parts<'_, T> {
 impl<'v, T> Parts<'v, T> {
     /// A part, if there is one of this number.
     pub(crate) fn get(&self, number: usize) -> Option<MutexGuard<'_, &'v mut [T]>> {
-        let part = self.parts.get(number.checked_sub(self.first)?)?;
-        Some(part.lock().expect("each part has one worker"))
+        Some(lock(self.parts.get(number.checked_sub(self.first)?)?))
     }
 }
 

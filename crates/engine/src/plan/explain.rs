@@ -1,5 +1,6 @@
 //! What a run will keep in memory and read, decided before it begins.
 
+use outercore_storage::human_bytes;
 use serde::Serialize;
 
 use crate::config::MemoryModel;
@@ -42,17 +43,6 @@ pub struct Plan {
     /// reading serves two iterations.
     #[serde(skip)]
     pub in_passes: bool,
-}
-
-/// `1536` -> `1.5 KiB`.
-pub fn human_bytes(bytes: u64) -> String {
-    let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
-    let unit = ((63 - (bytes | 1).leading_zeros()) / 10).min(5) as usize;
-    if unit == 0 {
-        format!("{bytes} B")
-    } else {
-        format!("{:.1} {}", bytes as f64 / (1u64 << (10 * unit)) as f64, units[unit])
-    }
 }
 
 impl std::fmt::Display for Plan {

@@ -10,5 +10,5 @@ mod explain;
 mod resources;
 
 pub(crate) use budget::Passes;
-pub use explain::{Plan, PlanItem, human_bytes};
+pub use explain::{Plan, PlanItem};
 pub use resources::{Decided, Decision, Planner, Prepared, Resource};

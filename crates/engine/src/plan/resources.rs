@@ -105,24 +105,14 @@ impl<'a> Planner<'a> {
     /// Sets memory aside for one of several programs that run one after the other: of each name
     /// the most that one of them takes.
     pub(crate) fn in_turn(&mut self, name: &'static str, bytes: u64) {
-        match self.needs.resident.iter_mut().find(|item| item.name == name) {
-            Some(item) => item.bytes = item.bytes.max(bytes),
-            None if bytes > 0 => self.needs.resident.push(PlanItem { name, bytes }),
-            None => {}
-        }
+        most(&mut self.needs.resident, PlanItem { name, bytes });
     }
 
     /// The same for a fully-external run; `None`: the program has none.
     pub(crate) fn in_turn_external(&mut self, items: Option<Vec<PlanItem>>) {
-        let (Some(all), Some(items)) = (&mut self.needs.external, items) else {
-            self.needs.external = None;
-            return;
-        };
-        for item in items {
-            match all.iter_mut().find(|other| other.name == item.name) {
-                Some(other) => other.bytes = other.bytes.max(item.bytes),
-                None => all.push(item),
-            }
+        match (&mut self.needs.external, items) {
+            (Some(all), Some(items)) => items.into_iter().for_each(|item| most(all, item)),
+            _ => self.needs.external = None,
         }
     }
 
@@ -208,6 +198,15 @@ impl<'a> Planner<'a> {
             }
         }
         Ok(Decided { job: self.job, plan, decision, sections, begun: None })
+    }
+}
+
+/// Of items of one name there is one, with the most bytes.
+fn most(items: &mut Vec<PlanItem>, item: PlanItem) {
+    match items.iter_mut().find(|other| other.name == item.name) {
+        Some(other) => other.bytes = other.bytes.max(item.bytes),
+        None if item.bytes > 0 => items.push(item),
+        None => {}
     }
 }
 

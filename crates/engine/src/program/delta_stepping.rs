@@ -14,7 +14,6 @@ use outercore_storage::Pod;
 
 use super::lists::{Along, Lists};
 use crate::{
-    edges::rows::mean_weight,
     error::{EngineError, Result},
     exchange::{Exchange, Record},
     frontier::Frontier,
@@ -68,8 +67,7 @@ impl DeltaStepping {
         let window = Window::open(session, VertexArray::of(session)?, of.unreached())?;
         let (count, lists) = (window.windows.len() - 1, lists.all(session));
         let mean_degree = lists.edges() as f64 / session.graph.connected().max(1) as f64;
-        let usual = || Ok(mean_weight(session.graph)? * 16.0 / mean_degree.max(1.0));
-        let none = || Frontier::new(session.graph.connected(), session.config.huge_pages);
+        let usual = || Ok(session.graph.mean_weight()? * 16.0 / mean_degree.max(1.0));
         let mut search = Search {
             session,
             of,
@@ -79,8 +77,8 @@ impl DeltaStepping {
             window,
             current: 0,
             smallest: vec![u64::MAX; count],
-            fell: none()?,
-            active: none()?,
+            fell: session.no_vertices()?,
+            active: session.no_vertices()?,
         };
         session.loaded();
         let rounds = search.run(source)?;

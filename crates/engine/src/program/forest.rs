@@ -20,7 +20,7 @@
 
 use std::{
     ops::Range,
-    sync::atomic::{AtomicU32, Ordering::Relaxed},
+    sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
 };
 
 use outercore_storage::Pod;
@@ -78,10 +78,9 @@ impl<'w, const WHOLE: bool> Trees<'w, WHOLE> {
     /// Hands every vertex of the window to `visit`, on all workers.
     fn each(&self, session: &Session, visit: impl Fn(u32) + Sync) {
         let len = self.parents.len() as u64;
-        let visit = |(): &mut (), range: Range<u64>| {
+        session.workers.each(len, PART, |range| {
             range.for_each(|at| visit(self.first + at as u32));
-        };
-        session.workers.over(len, PART, |_| (), visit);
+        });
     }
 
     #[inline(always)]
@@ -180,6 +179,40 @@ pub fn join(
     }
     trees.each(session, |vertex| _ = trees.root(vertex));
     window.give_back()
+}
+
+/// Labels as [`join`] makes them, as a plain streaming system does (GridGraph, ATC'15): the smaller
+/// label spreads along every edge, both ways, in scan after scan of all edges, until a scan changes
+/// nothing. Returns the number of scans. Where not all labels fit in memory, it is as [`join`].
+pub fn spread(
+    session: &Session,
+    edges: &Edges,
+    labels: VertexArray<u32>,
+    room: u64,
+) -> Result<(VertexArray<u32>, u64)> {
+    if labels.len() == 0 {
+        return Ok((labels, 0));
+    }
+    let mut window = Window::of(labels, room / 4, session.config.huge_pages)?;
+    if window.windows.len() > 2 {
+        return Ok((by_windows(session, edges, window)?, 1));
+    }
+    window.turn_to(0)?;
+    Trees::<true>::alone(session, &window);
+    let (mut scans, changed) = (0, AtomicBool::new(true));
+    while changed.swap(false, Relaxed) {
+        let mark = session.mark();
+        edges.for_each(session, |source, target| {
+            let [from, to] = [source, target].map(|end| window.cell(end).load(Relaxed));
+            if from != to && (window.lower(target, from) || window.lower(source, to)) {
+                changed.store(true, Relaxed);
+            }
+        })?;
+        scans += 1;
+        session.end_iteration(&mark, session.graph.connected(), "full");
+        session.check()?;
+    }
+    Ok((window.give_back()?, scans))
 }
 
 /// From the last window to the first: links all edges, and stores what every vertex hangs from.

@@ -6,10 +6,12 @@
 
 use std::{
     ops::Range,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Mutex, PoisonError},
 };
 
 use outercore_graph::{Direction, Graph, format::INDEX_GROUP};
+
+use outercore_storage::lock;
 
 use crate::{
     edges::{
@@ -36,7 +38,6 @@ pub struct Lists {
     pub(super) slides: bool,
     /// With the first incoming neighbor of each vertex.
     pub(super) heads: bool,
-    /// Some of them may stay in memory.
     /// Whether what memory is left keeps some of them.
     pub cached: bool,
 }
@@ -265,10 +266,10 @@ impl<'l> Along<'l> {
                     .for_each(
                         expected,
                         &wanted,
-                        |index| locked(&rested).pop().unwrap_or_else(|| state(index)),
+                        |index| lock(&rested).pop().unwrap_or_else(|| state(index)),
                         &visit,
                     )?;
-                locked(&rested).extend(states);
+                lock(&rested).extend(states);
                 Ok(())
             })?;
         }
@@ -304,7 +305,7 @@ impl Side {
             Side::Whole(rows) => return show(rows, vertices.clone()),
             Side::Sliding(rows) => rows,
         };
-        let (mut rows, total) = (locked(rows), session.graph.connected());
+        let (mut rows, total) = (lock(rows), session.graph.connected());
         for first in (vertices.start / WINDOW * WINDOW..vertices.end).step_by(WINDOW as usize) {
             let window = first..(first + WINDOW).min(total);
             let part = window.start.max(vertices.start)..window.end.min(vertices.end);
@@ -318,8 +319,4 @@ impl Side {
         }
         Ok(())
     }
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

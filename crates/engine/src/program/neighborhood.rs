@@ -108,13 +108,12 @@ impl Resource for Neighborhoods {
         let (graph, decision) = (session.graph, session.decision);
         let entries = self.entries(graph, decision.is_external(), decision.room);
         // Each direction has its share; a batch ends when one of them is full.
-        let (vertices, huge) = ((entries / SHARE) as usize, session.config.huge_pages);
         let batch = |_| {
             Ok(Batch {
                 first: 0,
-                starts: HugeVec::zeroed(vertices + 1, huge)?,
-                counts: HugeVec::zeroed(vertices + 1, huge)?,
-                neighbors: HugeVec::zeroed(entries as usize, huge)?,
+                starts: session.zeroed(entries / SHARE + 1)?,
+                counts: session.zeroed(entries / SHARE + 1)?,
+                neighbors: session.zeroed(entries)?,
             })
         };
         let batch = (0..directions(graph)).map(batch).collect::<Result<_>>()?;

@@ -70,8 +70,7 @@ impl PathCounts {
         turn: impl Fn(f64, f64) -> [f64; 2] + Sync,
     ) -> Result<(VertexArray<f64>, u64)> {
         let lists = self.lists.open(session)?;
-        let (vertices, huge) = (session.graph.connected() as usize, session.config.huge_pages);
-        let sums: HugeVec<AtomicU64> = HugeVec::zeroed(vertices, huge)?;
+        let sums: HugeVec<AtomicU64> = session.zeroed(session.graph.connected())?;
         session.loaded();
         let turn = |vertex: u64, count: f64, sum: f64| {
             let ([own, gathered], cell) = (turn(count, sum), &sums[vertex as usize]);
@@ -130,15 +129,15 @@ impl<'s, W: AtomicItem, const L: usize> Search<'s, W, L> {
         turn: impl Fn(u64, f64, f64) -> f64 + Sync,
         levels: &mut u64,
     ) -> Result<usize> {
-        let (vertices, huge) = (session.graph.connected() as usize, session.config.huge_pages);
+        let vertices = session.graph.connected();
         let outgoing = lists.along(session, Direction::Out);
         let search = Self {
             session,
             parts: outgoing.parts(PARTS * session.workers.count() as u64),
             outgoing,
             incoming: lists.along(session, Direction::In),
-            levels: HugeVec::zeroed(vertices, huge)?,
-            counts: HugeVec::zeroed(vertices * L, huge)?,
+            levels: session.zeroed(vertices)?,
+            counts: session.zeroed(vertices * L as u64)?,
         };
         let mut done = 0;
         for batch in sources.chunks(L) {
@@ -210,7 +209,7 @@ impl<'s, W: AtomicItem, const L: usize> Search<'s, W, L> {
     /// Hands every vertex to `work`, on all workers.
     fn each(&self, work: impl Fn(u64) + Sync) {
         let vertices = self.levels.len() as u64;
-        self.session.workers.over(vertices, STEP, |_| (), |(), range| range.for_each(&work));
+        self.session.workers.each(vertices, STEP, |range| range.for_each(&work));
     }
 
     /// Counts paths. Returns the last level; `None`: it is too deep.

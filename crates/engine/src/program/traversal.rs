@@ -89,9 +89,7 @@ impl Resource for Search {
     }
 
     fn open(&self, session: &Session) -> Result<OpenSearch> {
-        let (graph, config) = (session.graph, session.config);
         let grid = self.scans.then(|| session.section("grid.words"));
-        let set = || Frontier::new(graph.connected(), config.huge_pages);
         let search = OpenSearch {
             lists: self.lists.open(session)?,
             grid: grid.map(|words| Grid::open(session, words, 0)).transpose()?,
@@ -99,9 +97,9 @@ impl Resource for Search {
             undirected: self.undirected,
             pulls: self.pulls,
             is_fresh: true,
-            current: set()?,
-            next: set()?,
-            unvisited: set()?,
+            current: session.no_vertices()?,
+            next: session.no_vertices()?,
+            unvisited: session.no_vertices()?,
         };
         session.loaded();
         Ok(search)

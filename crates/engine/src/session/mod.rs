@@ -3,17 +3,17 @@
 //!
 //! - `buffers`: the workers' buffers, and what budget has room for them.
 //! - `section`: sections whose pages are verified as they are read.
-//! - `reader`: a worker's means of reading; `meter`: what reading looked like over time.
 //! - `workers`: the threads. `counters`: what is counted beside the disk's own counts.
 
 pub(crate) mod buffers;
 mod counters;
-pub(crate) mod meter;
-mod reader;
 mod section;
+#[cfg(test)]
+mod testing;
 mod workers;
 
 use std::{
+    path::PathBuf,
     sync::{
         Arc, Mutex,
         atomic::{
@@ -26,29 +26,28 @@ use std::{
 
 use outercore_graph::Graph;
 use outercore_storage::{
-    Arena, Disk, DiskFile,
+    Arena, Disk, DiskFile, HugeVec, Limits, PAGE, Pod, Reader,
     backend::{QueueOptions, open_queue},
-    device::find_profile,
-    memory,
+    device::Asked,
+    lock, memory,
+    reader::Timeline,
 };
 
 pub(crate) use self::buffers::{DEPTH, QUEUE_DEPTH, buffers_bytes, smallest_budget};
 pub use self::{
     counters::Counters,
-    reader::Reader,
     section::OpenSection,
     workers::{PerWorker, Workers},
 };
 use crate::{
     config::RunConfig,
     error::{EngineError, Result},
+    frontier::Frontier,
     job::Job,
-    limits::Limits,
     plan::{Decided, Decision, Plan},
     progress::RunProgress,
     report::{CacheReport, Costs, IoReport, IterationReport, Throughput},
 };
-use meter::Timeline;
 
 /// A run under way.
 pub struct Session<'a> {
@@ -63,17 +62,22 @@ pub struct Session<'a> {
     /// Set when the run must end.
     pub stop: AtomicBool,
     progress: &'a dyn RunProgress,
-    plan: Option<Plan>,
+    /// The plan, where there is one.
+    pub(crate) plan: Option<Plan>,
     /// What was decided of this run.
     pub decision: Decision,
     /// The graph's: it counts all that goes through the run's handle of the graph, and scratch.
-    disk: Disk,
+    pub(crate) disk: Disk,
     sections: Vec<OpenSection>,
     readers: Vec<Mutex<Reader>>,
-    backend: &'static str,
-    buffer_bytes: usize,
-    huge: bool,
-    limits: Limits,
+    /// The name of the backend that reads.
+    pub(crate) backend: &'static str,
+    /// Bytes of a buffer: at most [`buffers::BUFFER_BYTES`].
+    pub(crate) buffer_bytes: usize,
+    /// Whether buffers lie in huge pages.
+    pub(crate) huge: bool,
+    /// How on-demand requests are made.
+    pub(crate) limits: Limits,
     begun: Instant,
     /// Nanoseconds of loading.
     loading: AtomicU64,
@@ -90,22 +94,6 @@ impl<'a> Session<'a> {
         Ok(session)
     }
 
-    /// Opens `sections` without a plan. Returns them in the same order.
-    #[cfg(test)]
-    pub(crate) fn open(
-        graph: &'a Graph,
-        config: &'a RunConfig,
-        progress: &'a dyn RunProgress,
-        sections: &[&str],
-    ) -> Result<(Self, Vec<OpenSection>)> {
-        let names: Vec<String> = sections.iter().map(|&name| name.to_owned()).collect();
-        let model = crate::config::MemoryModel::SemiExternal;
-        let decision = Decision { model, room: 0, in_passes: false, shares: 0 };
-        let session = Self::of(Job { graph, config, progress }, decision, None, &names)?;
-        let sections = session.sections.clone();
-        Ok((session, sections))
-    }
-
     fn of(job: Job<'a>, decision: Decision, plan: Option<Plan>, names: &[String]) -> Result<Self> {
         let (begun, cpu_begun) = (Instant::now(), memory::process_time());
         let Job { graph, config, progress } = job;
@@ -114,7 +102,7 @@ impl<'a> Session<'a> {
         for name in names {
             sections.push(OpenSection::open(graph, name, &mut files)?);
         }
-        let (workers, disk) = (Workers::new(config.threads.max(1)), graph.disk().clone());
+        let (workers, disk) = (Workers::new(config.threads.max(1))?, graph.disk().clone());
         let buffer_bytes = buffers::buffer_bytes(&sections);
         let arena = arena(config, &workers, buffer_bytes)?;
         let readers = readers(config, &disk, &files, (&arena, buffer_bytes), begun)?;
@@ -142,16 +130,6 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// The plan, where there is one.
-    pub(crate) fn plan(&self) -> Option<&Plan> {
-        self.plan.as_ref()
-    }
-
-    /// The disk that scratch files are made with: it counts what this run reads and writes.
-    pub(crate) fn disk(&self) -> &Disk {
-        &self.disk
-    }
-
     /// A section that the plan has declared.
     ///
     /// # Panics
@@ -169,6 +147,16 @@ impl<'a> Session<'a> {
     /// Bytes asked of the devices so far.
     pub(crate) fn bytes_read(&self) -> u64 {
         self.disk.counters().bytes_read.load(Relaxed)
+    }
+
+    /// Items of zeros, in such pages as were asked for.
+    pub fn zeroed<T: Pod>(&self, items: u64) -> Result<HugeVec<T>> {
+        Ok(HugeVec::zeroed(items as usize, self.config.huge_pages)?)
+    }
+
+    /// An empty set of vertices.
+    pub fn no_vertices(&self) -> Result<Frontier> {
+        Frontier::new(self.graph.connected(), self.config.huge_pages)
     }
 
     /// Notes that everything is loaded that the first program of the run needs.
@@ -198,12 +186,7 @@ impl<'a> Session<'a> {
     }
 
     fn locked(&self, index: usize) -> std::sync::MutexGuard<'_, Reader> {
-        self.readers[index].lock().unwrap_or_else(std::sync::PoisonError::into_inner)
-    }
-
-    /// How on-demand requests are made.
-    pub(crate) fn limits(&self) -> &Limits {
-        &self.limits
+        lock(&self.readers[index])
     }
 
     /// An error when the user wants to stop.
@@ -229,7 +212,7 @@ impl<'a> Session<'a> {
         read_mode: &'static str,
         predicted: Option<Costs>,
     ) {
-        let mut iterations = self.iterations.lock().expect("no holder panics");
+        let mut iterations = lock(&self.iterations);
         let report = IterationReport {
             iteration: iterations.len() as u64,
             active,
@@ -266,24 +249,9 @@ impl<'a> Session<'a> {
         self.begun.elapsed().as_secs_f64()
     }
 
-    /// The backend's name.
-    pub(crate) fn backend(&self) -> &'static str {
-        self.backend
-    }
-
-    /// Bytes of a buffer: at most [`BUFFER_BYTES`].
-    pub(crate) fn buffer_bytes(&self) -> usize {
-        self.buffer_bytes
-    }
-
-    /// Whether buffers lie in huge pages.
-    pub(crate) fn huge_buffers(&self) -> bool {
-        self.huge
-    }
-
     /// The iterations so far.
     pub(crate) fn take_iterations(&self) -> Vec<IterationReport> {
-        std::mem::take(&mut *self.iterations.lock().expect("no holder panics"))
+        std::mem::take(&mut *lock(&self.iterations))
     }
 
     /// Cache hits so far.
@@ -348,7 +316,7 @@ fn arena(config: &RunConfig, workers: &Workers, buffer_bytes: usize) -> Result<A
     let arena = Arena::new(workers.count() * each, config.huge_pages)?;
     workers.map(|index| {
         let mut buffers = arena.buffer(index * each, each);
-        buffers.chunks_mut(outercore_storage::PAGE).for_each(|page| page[0] = 0);
+        buffers.chunks_mut(PAGE).for_each(|page| page[0] = 0);
     });
     Ok(arena)
 }
@@ -380,7 +348,7 @@ fn limits(
     sections: &[OpenSection],
 ) -> Result<Limits> {
     let files = || sections.iter().flat_map(|section| section.file.files());
-    for file in files().filter(|_| config.block < outercore_storage::PAGE as u64) {
+    for file in files().filter(|_| config.block < PAGE as u64) {
         if !file.takes(config.block as usize)? {
             let place = file.path().display();
             return Err(EngineError::Usage(format!(
@@ -389,15 +357,9 @@ fn limits(
             )));
         }
     }
-    // The lists are where the stripes are. A profile that cannot be read is as good as none.
-    let place = graph
-        .manifest()
-        .stripes
-        .first()
-        .map_or(graph.path(), |stripe| std::path::Path::new(stripe));
-    let profile = find_profile(graph.disk(), place).unwrap_or_else(|error| {
-        tracing::warn!(%error, "no device profile");
-        None
-    });
-    Ok(Limits::new(config, profile.as_ref(), buffer_bytes as u64))
+    // The lists are where the stripes are.
+    let place = graph.manifest().stripes.first().map_or(graph.path(), PathBuf::as_path);
+    let &RunConfig { block, max_gap, max_request, .. } = config;
+    let asked = Asked { block, max_gap, max_request };
+    Ok(Limits::of_folder(graph.disk(), place, asked, buffer_bytes as u64))
 }

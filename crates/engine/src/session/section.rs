@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use outercore_graph::{Graph, SectionFile};
-use outercore_storage::{DiskFile, PageSums};
+use outercore_storage::{DiskFile, PageSums, Reader, StripedFile};
 
 use crate::error::Result;
 
@@ -38,9 +38,27 @@ impl OpenSection {
         Ok(Self(Arc::new(Inner { section, first_file, sums })))
     }
 
-    /// The number of its first file in the queues.
-    pub(crate) fn first_file(&self) -> usize {
-        self.0.first_file
+    /// The section's file, as readers take it.
+    pub(crate) fn queued(&self) -> (&StripedFile, usize) {
+        (&self.file, self.0.first_file)
+    }
+
+    /// Reads `len` bytes from `offset` on (both multiples of a page), verified, and shows them to
+    /// `take`. Nothing else may be in flight.
+    pub(crate) fn fetch(
+        &self,
+        reader: &mut Reader,
+        offset: u64,
+        len: usize,
+        take: impl FnOnce(&[u8]),
+    ) -> Result<()> {
+        let buffer = reader.read(self.queued(), offset, len)?;
+        let verified = self.verify(offset, &buffer[..len]);
+        if verified.is_ok() {
+            take(&buffer[..len]);
+        }
+        reader.free.push_back(buffer);
+        verified
     }
 
     /// Verifies whole pages that were just read, each time they come from the device: what was

@@ -2,6 +2,7 @@
 //! them.
 
 use std::{
+    ops::Range,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -10,7 +11,7 @@ use std::{
     thread::JoinHandle,
 };
 
-use outercore_storage::memory::thread_time;
+use outercore_storage::{StorageError, lock, memory::thread_time};
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
 
@@ -35,10 +36,10 @@ struct Helper {
 
 impl Workers {
     /// Starts `count` workers, the calling thread among them.
-    pub(crate) fn new(count: usize) -> Self {
+    pub(crate) fn new(count: usize) -> Result<Self> {
         let busy: Arc<[AtomicU64]> = (0..count.max(1)).map(|_| AtomicU64::new(0)).collect();
-        let helpers = (1..count.max(1)).map(|index| Helper::start(index, busy.clone())).collect();
-        Self { helpers, busy }
+        let helpers = (1..count.max(1)).map(|index| Helper::start(index, busy.clone()));
+        Ok(Self { helpers: helpers.collect::<Result<_>>()?, busy })
     }
 
     /// How many there are.
@@ -80,7 +81,7 @@ impl Workers {
         let slots: Vec<Mutex<Option<T>>> = (0..self.count()).map(|_| Mutex::new(None)).collect();
         self.run(&|index| {
             let result = step(index);
-            *slots[index].lock().expect("each worker has its own slot") = Some(result);
+            *lock(&slots[index]) = Some(result);
         });
         slots
             .into_iter()
@@ -97,7 +98,7 @@ impl Workers {
         len: u64,
         grain: u64,
         state: impl Fn(usize) -> S + Sync,
-        work: impl Fn(&mut S, std::ops::Range<u64>) + Sync,
+        work: impl Fn(&mut S, Range<u64>) + Sync,
     ) -> Vec<S> {
         let next = AtomicU64::new(0);
         let body = |index: usize| {
@@ -113,13 +114,18 @@ impl Workers {
         if len <= grain { vec![body(0)] } else { self.map(body) }
     }
 
+    /// The same without states.
+    pub(crate) fn each(&self, len: u64, grain: u64, work: impl Fn(Range<u64>) + Sync) {
+        self.over(len, grain, |_| (), |(), part| work(part));
+    }
+
     /// The same with work that may fail; a worker that has failed does no more.
     pub(crate) fn try_over<S: Send>(
         &self,
         len: u64,
         grain: u64,
         state: impl Fn(usize) -> Result<S> + Sync,
-        work: impl Fn(&mut S, std::ops::Range<u64>) -> Result<()> + Sync,
+        work: impl Fn(&mut S, Range<u64>) -> Result<()> + Sync,
     ) -> Result<Vec<S>> {
         error::all(self.over(len, grain, state, |state, range| {
             if let Ok(made) = state
@@ -147,7 +153,7 @@ impl<S> PerWorker<S> {
 
     /// That of a worker, for the length of a step.
     pub(crate) fn of(&self, worker: usize) -> MutexGuard<'_, S> {
-        self.0[worker].0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0[worker].0)
     }
 
     /// All of them, between steps.
@@ -164,7 +170,7 @@ fn timed(nanos: &AtomicU64, step: impl FnOnce()) {
 }
 
 impl Helper {
-    fn start(index: usize, busy: Arc<[AtomicU64]>) -> Self {
+    fn start(index: usize, busy: Arc<[AtomicU64]>) -> Result<Self> {
         let (steps, inbox) = unbounded::<Step>();
         let (outbox, done) = unbounded();
         let thread = std::thread::Builder::new()
@@ -178,8 +184,8 @@ impl Helper {
                     }
                 }
             })
-            .expect("the system starts a thread");
-        Self { steps: Some(steps), done, thread: Some(thread) }
+            .map_err(|source| StorageError::Thread { source })?;
+        Ok(Self { steps: Some(steps), done, thread: Some(thread) })
     }
 }
 
@@ -200,7 +206,7 @@ mod tests {
 
     #[test]
     fn every_worker_runs_every_step() {
-        let workers = Workers::new(3);
+        let workers = Workers::new(3).unwrap();
         let sum = AtomicU64::new(0);
         for _ in 0..100 {
             workers.run(&|index| {
@@ -214,14 +220,14 @@ mod tests {
 
     #[test]
     fn parts_cover_the_range_once() {
-        let workers = Workers::new(2);
+        let workers = Workers::new(2).unwrap();
         let sums = workers.over(1000, 7, |_| 0, |sum, range| *sum += range.sum::<u64>());
         assert_eq!(sums.iter().sum::<u64>(), 499_500);
     }
 
     #[test]
     fn a_panic_comes_back_after_all_are_done() {
-        let workers = Workers::new(2);
+        let workers = Workers::new(2).unwrap();
         let caught =
             catch_unwind(AssertUnwindSafe(|| workers.run(&|index| assert_eq!(index, 0, "helper"))));
         assert!(caught.is_err());

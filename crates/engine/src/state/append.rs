@@ -1,8 +1,8 @@
 //! [`Appender`]: an array that is written in order, one item after the other.
 
-use outercore_storage::{PAGE, Pod};
+use outercore_storage::{Block, PAGE, Pod};
 
-use super::{block::Block, scratch::Scratch, vertex_array::VertexArray};
+use super::{scratch::Scratch, vertex_array::VertexArray};
 use crate::{error::Result, session::Session};
 
 /// Items of an interval.

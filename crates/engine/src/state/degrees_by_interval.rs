@@ -7,9 +7,9 @@ use std::sync::{
 };
 
 use outercore_graph::Graph;
-use outercore_storage::PAGE;
+use outercore_storage::{Block, PAGE};
 
-use super::{block::Block, scratch::Scratch, vertex_array::VertexArray};
+use super::{scratch::Scratch, vertex_array::VertexArray};
 use crate::{edges::degrees::Degrees, error::Result};
 
 /// The degrees of all vertices, by interval.

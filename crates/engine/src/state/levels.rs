@@ -76,9 +76,8 @@ impl Resource for Levels {
             let windows = cut(&graph.grid()?.intervals, room / 16);
             return Ok(OpenLevels::Logs(Box::new(Exchange::new(session, &windows)?)));
         }
-        let len = graph.connected() as usize;
-        let array = |len| HugeVec::zeroed(len, session.config.huge_pages);
-        let (levels, parents) = (array(len)?, array(if self.parents { len } else { 0 })?);
+        let levels = session.zeroed(graph.connected())?;
+        let parents = session.zeroed(if self.parents { graph.connected() } else { 0 })?;
         let mut levels = OpenLevels::Memory { levels, parents };
         levels.forget(session)?;
         Ok(levels)
@@ -191,8 +190,8 @@ fn replay<S>(
 ) -> Result<Vec<S>> {
     let bounds = &session.graph.grid()?.intervals;
     let widest = logs.bounds.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);
-    let array = || HugeVec::zeroed(widest as usize, session.config.huge_pages);
-    let (levels, parents): (HugeVec<AtomicU32>, HugeVec<AtomicU32>) = (array()?, array()?);
+    let [levels, parents]: [HugeVec<AtomicU32>; 2] =
+        [session.zeroed(widest)?, session.zeroed(widest)?];
     for (window, pair) in logs.bounds.windows(2).enumerate() {
         fill(session, &levels, UNREACHED);
         fill(session, &parents, UNREACHED);

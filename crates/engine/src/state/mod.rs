@@ -2,8 +2,7 @@
 //! memory, or on scratch, behind one interface.
 //!
 //! - `vertex_array`: [`VertexArray`], read and changed by interval; `walk`: all of it, in order.
-//! - `resident`: the intervals in memory; `scratch`: the others, with checksums; `block`: memory
-//!   for one interval on its way.
+//! - `scratch`: [`Scratch`], where the intervals go that do not stay in memory.
 //! - `window`: [`Window`], several intervals in memory with atomic cells.
 //! - `append`: [`Appender`], an array that is written in order.
 //! - `column`: [`Column`], an array as a result.
@@ -11,11 +10,9 @@
 //! - `degrees_by_interval`: degrees in as few bytes as those of an interval take.
 
 mod append;
-mod block;
 mod column;
 mod degrees_by_interval;
 mod levels;
-mod resident;
 mod scratch;
 #[cfg(test)]
 mod tests;
@@ -24,7 +21,6 @@ mod walk;
 mod window;
 
 pub use append::Appender;
-pub use block::Block;
 pub use column::{Cell, Column, Isolated, Meaning, Number, NumberKind, Values};
 pub(crate) use degrees_by_interval::DegreesByInterval;
 pub(crate) use levels::Found;

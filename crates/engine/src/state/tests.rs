@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, atomic::Ordering::Relaxed},
 };
 
-use outercore_storage::{Disk, HugePages, HugeVec, PAGE, Pod};
+use outercore_storage::{Block, Disk, HugePages, HugeVec, PAGE, Pod};
 
 use super::*;
 use crate::{error::Result, session::Counters};

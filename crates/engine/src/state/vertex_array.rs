@@ -4,18 +4,14 @@
 use std::{
     ops::Range,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
 };
 
-use outercore_storage::{HugePages, HugeVec, PAGE, Pod};
+use outercore_storage::{Block, HugePages, HugeVec, PAGE, Pod, Resident, ScratchFile, lock};
 
-use super::{
-    block::Block,
-    resident::Resident,
-    scratch::{Scratch, ScratchFile},
-};
+use super::scratch::Scratch;
 use crate::{error::Result, plan::Planner, session::Session};
 
 /// An item for each vertex. Workers may read and change different intervals at the same time.
@@ -28,6 +24,7 @@ pub struct VertexArray<T: Pod> {
 
 /// The intervals that are on scratch.
 pub(super) struct Rest<T: Pod> {
+    pub scratch: Scratch,
     pub file: ScratchFile,
     /// How often something was stored.
     stores: AtomicU64,
@@ -62,8 +59,9 @@ impl<T: Pod> VertexArray<T> {
         };
         let count = bounds.windows(2).take_while(fits).count();
         let rest = if count + 1 < bounds.len() {
-            let file = ScratchFile::create(scratch, &bounds[count..], size_of::<T>())?;
-            Some(Rest { file, stores: AtomicU64::new(0), at_hand: Mutex::default() })
+            let file = scratch.file(&bounds[count..], size_of::<T>())?;
+            let (scratch, stores) = (scratch.clone(), AtomicU64::new(0));
+            Some(Rest { scratch, file, stores, at_hand: Mutex::default() })
         } else {
             None
         };
@@ -114,7 +112,7 @@ impl<T: Pod> VertexArray<T> {
 
     /// The bounds of the intervals.
     pub fn bounds(&self) -> &[u64] {
-        &self.memory.bounds
+        self.memory.bounds()
     }
 
     /// How many items an interval has.
@@ -155,11 +153,11 @@ impl<T: Pod> VertexArray<T> {
 impl VertexArray<u64> {
     /// The items as the bits of numbers.
     pub fn into_floats(self) -> VertexArray<f64> {
-        let (bounds, count) = (Arc::clone(&self.memory.bounds), self.memory.count());
+        let (bounds, count) = (Arc::clone(self.memory.bounds()), self.memory.count());
         let memory = Resident::new(self.memory.into_memory().into_floats(), bounds, count);
-        let rest = self.rest.map(|Rest { file, stores, .. }| {
+        let rest = self.rest.map(|Rest { scratch, file, stores, .. }| {
             let at_hand = Mutex::default();
-            Rest { file, stores, at_hand }
+            Rest { scratch, file, stores, at_hand }
         });
         VertexArray { memory, rest }
     }
@@ -234,7 +232,7 @@ impl<T: Pod + Copy> VertexArray<T> {
         };
         rest.file.read(place, block.pages(items))?;
         let useful = (items * size_of::<T>()) as u64;
-        rest.file.scratch.counters.useful_bytes.fetch_add(useful, Relaxed);
+        rest.scratch.counters.useful_bytes.fetch_add(useful, Relaxed);
         Ok(())
     }
 
@@ -253,7 +251,7 @@ impl<T: Pod + Copy> VertexArray<T> {
         let pages = block.pages(items);
         pages[items * size_of::<T>()..].fill(0);
         rest.stores.fetch_add(1, Relaxed);
-        rest.file.write(place, pages)
+        Ok(rest.file.write(place, pages)?)
     }
 
     /// The most items of an interval.
@@ -263,7 +261,7 @@ impl<T: Pod + Copy> VertexArray<T> {
 
     /// Memory for an interval on its way; none where all items are in memory.
     pub fn block(&self) -> Result<Block<T>> {
-        Block::new(if self.rest.is_some() { self.widest() } else { 0 })
+        Ok(Block::new(if self.rest.is_some() { self.widest() } else { 0 })?)
     }
 
     /// Shows an interval, with the number of its first item. Shown again, it is not read again.
@@ -272,7 +270,7 @@ impl<T: Pod + Copy> VertexArray<T> {
         let Some((rest, _)) = self.in_file(interval) else {
             return Ok(self.memory.read(interval, |items| see(first, items)));
         };
-        let mut guard = rest.at_hand.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut guard = lock(&rest.at_hand);
         let wanted = (interval, rest.stores.load(Relaxed));
         const NONE: (usize, u64) = (usize::MAX, 0);
         let (at_hand, block) = match &mut *guard {

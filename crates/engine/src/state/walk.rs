@@ -48,11 +48,11 @@ impl<T: Pod + Copy> VertexArray<T> {
 
     /// An array of other items, of which as many intervals are in memory.
     fn like<U: Pod + Copy>(&self) -> Result<VertexArray<U>> {
-        let bounds = Arc::clone(&self.memory.bounds);
+        let bounds = Arc::clone(self.memory.bounds());
         let Some(rest) = &self.rest else {
             return VertexArray::in_memory(bounds, self.memory.pages());
         };
-        VertexArray::create(&rest.file.scratch, bounds, &mut self.resident_bytes::<U>())
+        VertexArray::create(&rest.scratch, bounds, &mut self.resident_bytes::<U>())
     }
 
     /// The same items in memory.

@@ -10,9 +10,9 @@ use std::{
     },
 };
 
-use outercore_storage::{HugePages, HugeVec, Pod};
+use outercore_storage::{Block, HugePages, HugeVec, Pod, Resident};
 
-use super::{block::Block, resident::Resident, vertex_array::VertexArray};
+use super::vertex_array::VertexArray;
 use crate::{error::Result, plan::Planner, session::Session};
 
 /// Cuts intervals with these bounds into windows of at most `most` vertices, or of one interval;
@@ -31,11 +31,10 @@ pub(crate) fn cut(bounds: &[u64], most: u64) -> Vec<u64> {
 
 /// Puts an item into all of these cells, on all workers.
 pub(super) fn fill<T: AtomicItem>(session: &Session, cells: &[T::Cell], item: T) {
-    let part = |(): &mut (), part: Range<u64>| {
+    session.workers.each(cells.len() as u64, 1 << 16, |part| {
         let part = &cells[part.start as usize..part.end as usize];
         part.iter().for_each(|cell| T::store(cell, item));
-    };
-    session.workers.over(cells.len() as u64, 1 << 16, |_| (), part);
+    });
 }
 
 /// An item that workers can change at the same time, and a number of 64 bits at most.
@@ -127,7 +126,7 @@ impl<T: AtomicItem> Window<T> {
     /// Room for windows of at most `most` vertices of `array`, still empty. Of an array in memory
     /// it has all vertices.
     pub(crate) fn of(array: VertexArray<T>, most: u64, huge: HugePages) -> Result<Self> {
-        let (intervals, external) = (Arc::clone(&array.memory.bounds), array.rest.is_some());
+        let (intervals, external) = (Arc::clone(array.memory.bounds()), array.rest.is_some());
         let windows = cut(&intervals, if external { most } else { u64::MAX });
         let (cells, vertices, stored) = if external {
             let widest = windows.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);

@@ -82,6 +82,13 @@ impl BinWriter<'_> {
         Ok(block)
     }
 
+    /// Hands over the block of `bin`, if a record has made it longer than blocks are: many such
+    /// blocks would be more than the budget.
+    #[inline]
+    pub fn settle(&mut self, bin: usize) -> Result<()> {
+        if self.blocks[bin].len() > self.bins.block { self.flush(bin) } else { Ok(()) }
+    }
+
     fn flush(&mut self, bin: usize) -> Result<()> {
         let block = &mut self.blocks[bin];
         self.bins.spill.append(bin, block)?;

@@ -23,6 +23,8 @@ pub struct Bucket {
 #[derive(Debug)]
 pub struct Buckets {
     list: Vec<Bucket>,
+    /// What a worker can sort.
+    capacity: u64,
     /// Bounds of the vertex ranges; range `r` starts at bucket `first_bucket[r]`.
     bounds: Vec<u64>,
     first_bucket: Vec<u32>,
@@ -91,12 +93,16 @@ impl BucketCut {
         if self.vertex > self.start {
             self.bounds.push(self.vertex);
         }
-        Buckets::from_bounds(self.bounds, &self.heavy, self.vertex)
+        Buckets::from_bounds(self.bounds, &self.heavy, (self.vertex, self.capacity))
     }
 }
 
 impl Buckets {
-    fn from_bounds(bounds: Vec<u64>, heavy: &HashMap<usize, u64>, vertices: u64) -> Self {
+    fn from_bounds(
+        bounds: Vec<u64>,
+        heavy: &HashMap<usize, u64>,
+        (vertices, capacity): (u64, u64),
+    ) -> Self {
         let mut list = Vec::new();
         let ranges = bounds.len() - 1;
         let (mut first_bucket, mut steps) =
@@ -127,12 +133,18 @@ impl Buckets {
             }
             guess.push(range);
         }
-        Self { list, bounds, first_bucket, steps, guess }
+        Self { list, capacity, bounds, first_bucket, steps, guess }
     }
 
     /// The buckets, in the order of the rows.
     pub fn list(&self) -> &[Bucket] {
         &self.list
+    }
+
+    /// The most edges that a worker can sort at a time. A bucket of one vertex may have more:
+    /// copies of an edge, or neighbors that are closer together than most.
+    pub fn capacity(&self) -> u64 {
+        self.capacity
     }
 
     /// The bucket of an edge of `vertex` to (or from) `other`.

@@ -2,20 +2,26 @@
 //!
 //! A worker reads a bucket, sorts it by vertex and neighbor, encodes its rows, waits for its turn,
 //! writes; then sorts by source within intervals, encodes tiles, waits for its turn again, writes.
-//! Edges in row format, where they have lists of their own, come first.
+//! Edges in row format, where they have lists of their own, come first. A bucket that memory cannot
+//! hold is sorted on scratch, and is written piece by piece in one turn.
 
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::{
+    path::Path,
+    sync::atomic::{AtomicUsize, Ordering::Relaxed},
+};
 
-use outercore_storage::OnPanic;
+use outercore_storage::{Disk, ending};
 
 use super::{
     BuildProgress,
     buckets::{Bucket, Buckets},
     grid::{EncodedTiles, GridWriter, TileCode},
+    packed::RecordCode,
     parallel,
-    partition::{Partition, RecordCode},
+    partition::Partition,
     radix::{self, Record},
     rows::{EncodedRows, RowCode, RowsWriter},
+    runs::Runs,
     turns::Turns,
     weights::WeightCode,
 };
@@ -26,6 +32,10 @@ use crate::{
 
 /// What is written of each bucket.
 pub struct Emission<'a> {
+    /// All file operations.
+    pub disk: &'a Disk,
+    /// Where buckets go that memory cannot hold.
+    pub scratch: &'a Path,
     /// The buckets.
     pub buckets: &'a Buckets,
     /// Their edges.
@@ -85,17 +95,18 @@ impl Emission<'_> {
         let next = AtomicUsize::new(0);
         let result = parallel(self.threads, |_| {
             let mut worker = Worker::<R>::default();
-            let _guard = OnPanic(|| queues.stop());
-            loop {
-                let turn = next.fetch_add(1, Relaxed);
-                let Some(bucket) = self.buckets.list().get(turn) else { return Ok(()) };
-                let done = worker.bucket(self, turn, bucket, &queues);
-                if done.is_err() || self.progress.cancelled() {
-                    queues.stop();
-                    return done.and(Err(GraphError::Cancelled));
-                }
-                self.progress.advance(self.partition.records(turn));
-            }
+            ending(
+                || queues.stop(),
+                || loop {
+                    let turn = next.fetch_add(1, Relaxed);
+                    let Some(bucket) = self.buckets.list().get(turn) else { return Ok(()) };
+                    let done = worker.bucket(self, turn, bucket, &queues);
+                    if done.is_err() || self.progress.cancelled() {
+                        return done.and(Err(GraphError::Cancelled));
+                    }
+                    self.progress.advance(self.partition.records(turn));
+                },
+            )
         });
         result?;
         let Queues { rows, row_format, grid } = queues;
@@ -112,6 +123,12 @@ impl Emission<'_> {
 struct Worker<R> {
     records: Vec<R>,
     scratch: Vec<R>,
+    encoded: Encoded,
+}
+
+/// What a worker writes.
+#[derive(Default)]
+struct Encoded {
     rows: EncodedRows,
     tiles: EncodedTiles,
 }
@@ -124,57 +141,138 @@ impl<R: Record> Worker<R> {
         bucket: &Bucket,
         queues: &Queues,
     ) -> Result<()> {
+        let count = emission.partition.records(turn);
+        if count > emission.buckets.capacity() {
+            return self.overfull(emission, turn, bucket, queues);
+        }
+        let Self { records, scratch, encoded } = self;
+        reserve(records, count as usize);
+        emission.partition.reader(turn).fill(records, count as usize)?;
+        let piece = emission.sort(bucket, records, scratch);
+        encoded.write(emission, (turn, true), bucket, piece, queues)
+    }
+
+    /// Sorts a bucket by way of runs on scratch, and writes it in pieces.
+    fn overfull(
+        &mut self,
+        emission: &Emission,
+        turn: usize,
+        bucket: &Bucket,
+        queues: &Queues,
+    ) -> Result<()> {
+        let mut runs = self.sort_runs(emission, turn, bucket)?;
+        let Self { records, scratch, encoded } = self;
+        // While runs are merged, pieces have one half of the records' memory, runs the other.
+        let piece = emission.buckets.capacity() as usize / 2;
+        for array in [&mut *records, &mut *scratch] {
+            array.clear();
+            array.shrink_to(piece);
+        }
+        let mut merge = runs.merge::<R>()?;
+        let mut last = None;
+        loop {
+            reserve(records, piece);
+            while records.len() < piece
+                && let Some(record) = merge.next()?
+            {
+                // Within a run there are no repeats then, and no loops.
+                if !emission.simple || last != Some(record.key()) {
+                    records.push(record);
+                }
+                last = Some(record.key());
+            }
+            scratch.clear();
+            scratch.resize(records.len(), R::default());
+            let part = (turn, merge.is_empty());
+            encoded.write(emission, part, bucket, (&mut *records, &mut *scratch), queues)?;
+            if merge.is_empty() {
+                return Ok(());
+            }
+            emission.progress.check()?;
+        }
+    }
+
+    /// Sorts as many records of a bucket as fit, again and again.
+    fn sort_runs(&mut self, emission: &Emission, turn: usize, bucket: &Bucket) -> Result<Runs> {
+        let Self { records, scratch, .. } = self;
+        let capacity = emission.buckets.capacity() as usize;
+        let mut runs = Runs::create::<R>(
+            (emission.disk, emission.scratch),
+            emission.code,
+            (emission.partition.records(turn) as usize).div_ceil(capacity),
+            capacity * size_of::<R>(),
+        )?;
+        let mut reader = emission.partition.reader(turn);
+        loop {
+            reserve(records, capacity);
+            reader.fill(records, capacity)?;
+            if records.is_empty() {
+                return Ok(runs);
+            }
+            runs.push(emission.sort(bucket, records, scratch).0)?;
+            emission.progress.check()?;
+        }
+    }
+}
+
+impl Encoded {
+    /// Writes sorted records of a bucket, in their turn; uses and destroys both arrays. The turn
+    /// may have several parts, and is told whether this is the last.
+    fn write<R: Record>(
+        &mut self,
+        emission: &Emission,
+        (turn, is_last): (usize, bool),
+        bucket: &Bucket,
+        (sorted, scratch): (&mut [R], &mut [R]),
+        queues: &Queues,
+    ) -> Result<()> {
         let Emission { rows: code, tiles, .. } = emission;
-        let (sorted, scratch) =
-            read_sorted(emission, (turn, bucket), &mut self.records, &mut self.scratch)?;
         if let (Some(row_format), Some(cells)) = (&queues.row_format, tiles.cells) {
             let count = copy_listed(sorted, scratch, bucket, code.other_bits, cells);
             let bare = RowCode { weights: WeightCode::NONE, heads: false, ..*code };
             self.rows.encode(bucket, &scratch[..count], bare);
-            row_format.take(turn, |rows| rows.append(bucket, &self.rows))?;
+            row_format.take_part(turn, is_last, |rows| rows.append(bucket, &self.rows))?;
         }
         self.rows.encode(bucket, sorted, *code);
-        queues.rows.take(turn, |rows| match rows {
+        queues.rows.take_part(turn, is_last, |rows| match rows {
             Some(rows) => rows.append(bucket, &self.rows),
             None => Ok(()),
         })?;
         if let Some(grid) = &queues.grid {
             self.tiles.encode(bucket, sorted, scratch, &self.rows.degrees, tiles);
-            grid.take(turn, |grid| grid.append(&mut self.tiles))?;
+            grid.take_part(turn, is_last, |grid| grid.append(&mut self.tiles))?;
         }
         Ok(())
     }
 }
 
-/// Reads a bucket into the two arrays and sorts it. Returns the records, and as much room.
-fn read_sorted<'a, R: Record>(
-    emission: &Emission,
-    (turn, bucket): (usize, &Bucket),
-    records: &'a mut Vec<R>,
-    scratch: &'a mut Vec<R>,
-) -> Result<(&'a mut [R], &'a mut [R])> {
-    let count = emission.partition.records(turn) as usize;
-    reset(records, count);
-    reset(scratch, count);
-    emission.partition.read(turn, records)?;
-    let (sorted, scratch) = radix::sort(records, scratch, 0, emission.code.bits(bucket));
-    if !emission.rows.weights.is_none() {
-        radix::order_payloads(sorted);
+impl Emission<'_> {
+    /// Sorts records of a bucket, and drops repeats and loops where that is asked for. Returns the
+    /// records, and as much room.
+    fn sort<'a, R: Record>(
+        &self,
+        bucket: &Bucket,
+        records: &'a mut [R],
+        scratch: &'a mut Vec<R>,
+    ) -> (&'a mut [R], &'a mut [R]) {
+        let count = records.len();
+        reserve(scratch, count);
+        scratch.resize(count, R::default());
+        let (sorted, scratch) = radix::sort(records, scratch, 0, self.code.bits(bucket));
+        if !self.rows.weights.is_none() {
+            radix::order_payloads(sorted);
+        }
+        let kept =
+            if self.simple { drop_repeats(sorted, bucket, self.code.other_bits) } else { count };
+        (&mut sorted[..kept], &mut scratch[..kept])
     }
-    let kept = if emission.simple {
-        drop_repeats(sorted, bucket, emission.code.other_bits)
-    } else {
-        count
-    };
-    Ok((&mut sorted[..kept], &mut scratch[..kept]))
 }
 
-fn reset<R: Record>(records: &mut Vec<R>, count: usize) {
-    if records.len() < count {
-        // Exact growth: doubling would take memory that the budget does not have.
-        records.reserve_exact(count - records.len());
-    }
-    records.resize(count, R::default());
+/// Empties an array, with room for `count` records.
+fn reserve<R>(records: &mut Vec<R>, count: usize) {
+    records.clear();
+    // Exact growth: doubling would take memory that the budget does not have.
+    records.reserve_exact(count);
 }
 
 /// Copies the records of edges in row format, whose sources are the bucket's vertices, to the front

@@ -209,9 +209,9 @@ impl EncodedTiles {
     /// how many it has are `targets`.
     ///
     /// A segment's edges are one tile, or up to three: those from sources well before the interval,
-    /// from those around it, and from those well after it. A run that updates intervals in order
-    /// finds the signals of the first and the last ones settled (or not), all of them: what holds
-    /// for each edge of a tile can be known only for its sources together.
+    /// around it, and well after it. A run updates intervals in order, so the signals of all
+    /// sources well before the interval are settled, or those of all sources well after it. A tile
+    /// is read or left out as a whole, so its sources should have this in common.
     fn interval<R: Record>(
         &mut self,
         records: &[R],

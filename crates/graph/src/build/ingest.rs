@@ -207,7 +207,7 @@ impl Intake<'_> {
         self.sample
             .lock()
             .expect("no holder panics")
-            .see(pairs.len() * 2, |index| pairs[index / 2][index % 2]);
+            .see(pairs.len() * 2, |index| (pairs[index / 2][index % 2], 1));
         self.edges.fetch_add(pairs.len() as u64, Relaxed);
         self.spool.as_ref().map_or(Ok(()), |spool| append(spool, pairs, weights))
     }

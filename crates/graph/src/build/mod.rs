@@ -1,12 +1,15 @@
 //! Building a graph: edges in any order become the on-disk format, inside a memory budget.
 //!
-//! `ingest` (spool the edges, count degrees) -> `dictionary` (ids that are not dense become ranks)
-//! -> `numbering` (ranks become internal ids, in the order asked for) -> `distribute` (edges to
-//! buckets) -> `emit` (sort each bucket; write rows and tiles) -> `staging` (publish).
+//! 1. `ingest`: spools the edges, counts degrees.
+//! 2. `dictionary`: makes ranks of ids that are not dense.
+//! 3. `numbering`: makes internal ids of ranks, in the order asked for.
+//! 4. `distribute`: hands edges to buckets.
+//! 5. `emit`: sorts each bucket, writes rows and tiles.
+//! 6. `staging`: publishes the graph.
 //!
-//! Cost for E edges: the input is read once; every edge is written to and read from scratch once as
-//! it came and twice as a packed record (once in an undirected graph counted by arcs); ids that are
-//! not dense add two more rounds. Memory is the budget's, whatever E and V.
+//! Cost: the input is read once. Every edge goes to scratch and back once as it came, and twice as
+//! a packed record (in an undirected graph once from each end). Ids that are not dense add two more
+//! rounds. Memory is the budget's, whatever the number of edges and vertices.
 
 mod access;
 mod bins;
@@ -22,12 +25,14 @@ mod manifest;
 mod names;
 mod numbering;
 mod options;
+mod packed;
 mod partition;
 mod radix;
 mod rankfile;
 mod relabel;
 pub(crate) mod removal;
 mod rows;
+mod runs;
 mod sample;
 mod sections;
 mod settings;
@@ -40,7 +45,7 @@ mod weights;
 
 use std::path::Path;
 
-use outercore_storage::Disk;
+use outercore_storage::{Disk, threads};
 
 use self::{
     access::SourceAccess,
@@ -48,7 +53,8 @@ use self::{
     distribute::Partitions,
     ingest::ingest,
     numbering::Numbered,
-    partition::{Partition, RecordCode, block_bytes},
+    packed::RecordCode,
+    partition::{Partition, block_bytes},
     radix::Weighted,
     sections::Folders,
     sorting::Sorting,
@@ -78,7 +84,7 @@ pub trait BuildProgress: Sync {
     }
 }
 
-/// Progress that nobody watches.
+/// Progress that is not shown.
 pub struct Silent;
 
 impl BuildProgress for Silent {
@@ -91,20 +97,17 @@ impl BuildProgress for Silent {
 
 /// Bytes of the budget that the program itself, the parsers and the sections' write buffers take.
 const BASE: u64 = 44 << 20;
+/// The share of what is beyond that for a source that comes in pages, in tenths...
+const PAGED_TENTHS: u64 = 3;
+/// ...and what it has in any case: in the smallest budgets other readers' part of [`BASE`].
+const LEAST_PAGED: u64 = 24 << 20;
 /// The smallest budget of a build.
 pub const SMALLEST_BUDGET: u64 = 64 << 20;
 
 /// Runs `work` on `threads` threads; the first error that is not a mere consequence of another is
 /// returned.
 pub(crate) fn parallel(threads: usize, work: impl Fn(usize) -> Result<()> + Sync) -> Result<()> {
-    let results: Vec<Result<()>> = std::thread::scope(|scope| {
-        let work = &work;
-        let handles: Vec<_> = (0..threads).map(|index| scope.spawn(move || work(index))).collect();
-        handles
-            .into_iter()
-            .map(|handle| handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-            .collect()
-    });
+    let results = threads::at_once(threads, work)?;
     let mut errors: Vec<GraphError> = results.into_iter().filter_map(Result::err).collect();
     let first =
         errors.iter().position(|error| !matches!(error, GraphError::Cancelled)).unwrap_or(0);
@@ -186,21 +189,11 @@ impl Builder<'_> {
         let weighted = has != WeightKind::None && wanted != Some(WeightKind::None);
         self.progress.stage("reading edges", info.bytes);
         let share = self.memory * 6 / 10;
-        // A zstd stream may need a window larger than the usual share.
-        let parse = (self.memory / 8)
-            .clamp(4 << 20, 64 << 20)
-            .max(source.least_memory() + (4 << 20)) as usize;
-        if parse as u64 > self.memory / 2 {
-            let needed = BASE + 2 * parse as u64;
-            return Err(GraphError::Memory {
-                needed,
-                budget: self.options.memory,
-                what: "decompressing this input".to_owned(),
-            });
-        }
+        let parse = self.reading_memory(source)?;
         let access =
             SourceAccess { source, threads: self.options.threads, parse, progress: self.progress };
-        let ingested = ingest(self.disk, self.scratch, &access, share, weighted)?;
+        let ingested = ingest(self.disk, self.scratch, &access, share, weighted)
+            .map_err(|error| self.in_terms_of_the_budget(source, error))?;
         let kind = wanted.or(match has {
             WeightKind::F32 => Some(WeightKind::F32),
             _ => None,
@@ -223,11 +216,46 @@ impl Builder<'_> {
         }
     }
 
+    /// Bytes of memory that reading the source may take.
+    fn reading_memory(&self, source: &dyn EdgeSource) -> Result<usize> {
+        if source.is_paged() {
+            return Ok((self.memory * PAGED_TENTHS / 10).max(LEAST_PAGED) as usize);
+        }
+        // A zstd stream may need a window larger than the usual share.
+        let parse =
+            (self.memory / 8).clamp(4 << 20, 64 << 20).max(source.least_memory() + (4 << 20));
+        if parse > self.memory / 2 {
+            return Err(GraphError::Memory {
+                needed: BASE + 2 * parse,
+                budget: self.options.memory,
+                what: "decompressing this input".to_owned(),
+            });
+        }
+        Ok(parse as usize)
+    }
+
+    /// A paged source knows only its own share of the budget.
+    fn in_terms_of_the_budget(&self, source: &dyn EdgeSource, error: GraphError) -> GraphError {
+        match error {
+            GraphError::Memory { needed, what, .. } if source.is_paged() => GraphError::Memory {
+                needed: BASE + (needed / PAGED_TENTHS + 1) * 10,
+                budget: self.options.memory,
+                what,
+            },
+            other => other,
+        }
+    }
+
     /// Refuses, before the bulk is written, what would not fit the disk budget or the free space:
     /// records on scratch, then the sections beside them.
     fn check_disk(&self, shape: &Shape, code: RecordCode) -> Result<()> {
-        let neighbor = bytes_for(shape.connected) as u64 + shape.weights.bytes as u64;
         let records = 2 * (code.key_bytes + code.weight_bytes) as u64;
+        self.check_room(shape.edges * records + self.bulk_bytes(shape))
+    }
+
+    /// About how many bytes the large sections will have.
+    fn bulk_bytes(&self, shape: &Shape) -> u64 {
+        let neighbor = bytes_for(shape.connected) as u64 + shape.weights.bytes as u64;
         let rows = if shape.directed && !self.options.transpose { 1 } else { 2 };
         // How much of a hybrid graph is in row format is known later: at the most all of it.
         let lists = if shape.directed { 1 } else { 2 };
@@ -236,14 +264,17 @@ impl Builder<'_> {
         } else {
             0
         };
+        shape.edges * (rows * neighbor + listed + 4 + shape.weights.bytes as u64)
+    }
+
+    /// Refuses to write so many bytes more, where they do not fit.
+    fn check_room(&self, bytes: u64) -> Result<()> {
         let written = self.disk.counters().bytes_written.load(std::sync::atomic::Ordering::Relaxed);
-        let bulk =
-            shape.edges * (records + rows * neighbor + listed + 4 + shape.weights.bytes as u64);
         let free = self.disk.free_space(self.scratch)? / 10 * 9;
         let allowed = self.options.disk.map_or(free, |disk| disk.saturating_sub(written).min(free));
-        if bulk > allowed {
+        if bytes > allowed {
             return Err(GraphError::Disk {
-                needed: bulk + written,
+                needed: bytes + written,
                 allowed: self.options.disk.unwrap_or(free),
             });
         }
@@ -323,6 +354,13 @@ impl Builder<'_> {
         };
         self.progress.stage("partitioning", Some(shape.edges));
         numbered.partition(access, &to, shape.weights)?;
+        // Buckets that memory cannot hold are written once more, sorted.
+        let partitions = [Some(&to.by_target), to.by_source.as_ref()].into_iter().flatten();
+        let overfull: u64 =
+            partitions.map(|partition| partition.overfull_bytes(&numbered.buckets)).sum();
+        if overfull > 0 {
+            self.check_room(overfull + self.bulk_bytes(shape))?;
+        }
         Ok(to)
     }
 }

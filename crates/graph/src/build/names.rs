@@ -13,13 +13,23 @@ use std::{
 
 use outercore_storage::{Disk, Spill};
 
-use super::{parallel, sample::Sample, spool::EdgeBlock};
-use crate::{error::Result, input::Names};
+use super::{
+    parallel,
+    sample::{KEY_COST, Sample},
+    spool::EdgeBlock,
+};
+use crate::{
+    error::Result,
+    input::{LONGEST_NAME, Names},
+};
 
 /// A block's name bytes are cut about here.
 const BLOCK: usize = 1 << 20;
-/// Both names of an edge are at most this long together: readers refuse longer lines.
-const MOST: usize = 5 << 18;
+/// What a block may have beyond that: an edge whose names are the longest, and its header.
+const MOST: usize = 2 * LONGEST_NAME + 64;
+
+/// Bytes of a name that the sample keeps: names that agree in so many are in one range.
+const SAMPLED: usize = 4 << 10;
 
 /// Names on scratch.
 pub struct NameSpool {
@@ -83,18 +93,20 @@ impl NameSpool {
             &names.bytes[start..names.ends[index] as usize]
         };
         self.bytes.fetch_add(names.bytes.len() as u64, Relaxed);
-        self.sample
-            .lock()
-            .expect("no holder panics")
-            .see(names.ends.len(), |index| name(index).to_vec());
+        self.sample.lock().expect("no holder panics").see(names.ends.len(), |index| {
+            let name = name(index);
+            (name[..name.len().min(SAMPLED)].to_vec(), KEY_COST + name.len() as u64)
+        });
         let count = names.ends.len() / group;
         let mut first = 0;
-        let mut block = Vec::new();
+        let weight = if weights.is_empty() { 0 } else { size_of::<f64>() };
+        let bytes = names.bytes.len() + names.len() * 4 + count * weight + 12;
+        let mut block = Vec::with_capacity(bytes.min(BLOCK + MOST));
         while first < count {
             let mut end = first;
             block.clear();
             block.extend_from_slice(&[0; 12]);
-            while end < count && block.len() < BLOCK {
+            while end < count && block.len() + (end - first) * weight < BLOCK {
                 for index in end * group..(end + 1) * group {
                     block.extend_from_slice(&(name(index).len() as u32).to_le_bytes());
                     block.extend_from_slice(name(index));

@@ -126,8 +126,7 @@ fn is_hidden_part(name: &str, output: &str) -> bool {
         || view_in_the_making(name) == Some(true)
 }
 
-/// Removes what dead processes left of the graph at `output`: folders of ours that nobody has
-/// locked.
+/// Removes what dead processes left of the graph at `output`: folders of ours that are not locked.
 pub(crate) fn remove_leftovers(disk: &Disk, output: &Path) -> Result<()> {
     for path in disk.list(&parent(output))? {
         if is_hidden_part(&name_of(&path), &name_of(output)) && is_folder(disk, &path)? {

@@ -6,7 +6,8 @@ use super::{
     buckets::Buckets,
     emit::{Emission, SectionWriters},
     grid::{GridSummary, GridWriter, IntervalCut, TileCode},
-    partition::{Partition, RecordCode},
+    packed::RecordCode,
+    partition::Partition,
     radix::Record,
     rows::{RowCode, RowsSummary, RowsWriter},
     weights::WeightCode,
@@ -95,6 +96,8 @@ impl Sorting<'_> {
         let (options, other_bits) = (self.builder.options, self.code.other_bits);
         let Shape { weights, edges, connected, .. } = *self.shape;
         Emission {
+            disk: self.builder.disk,
+            scratch: self.builder.scratch,
             buckets: self.buckets,
             partition,
             code: self.code,

@@ -1,5 +1,6 @@
-//! Two folders exchange their names: in one step where the file system can do that, and otherwise
-//! in three, of which a crash leaves no less than the old folder under a name of ours.
+//! Two folders exchange their names, in one step where the file system can do that. Elsewhere it
+//! takes three steps. Whatever a crash leaves of them, the old folder is there, under a name of
+//! ours.
 
 use std::path::{Path, PathBuf};
 

@@ -1,57 +1,49 @@
 //! Turns: threads that work side by side and write in order.
 
-use std::sync::{
-    Condvar, Mutex, PoisonError,
-    atomic::{AtomicBool, Ordering::Relaxed},
-};
+use outercore_storage::Monitor;
 
 use crate::error::{GraphError, Result};
 
 /// Lets workers write in the order of the buckets.
-pub struct Turns<T> {
-    state: Mutex<(usize, T)>,
-    changed: Condvar,
-    stopped: AtomicBool,
-}
+pub struct Turns<T>(Monitor<(usize, T)>);
 
 impl<T> Turns<T> {
     /// Turn 0 comes first.
     pub fn new(writer: T) -> Self {
-        Self {
-            state: Mutex::new((0, writer)),
-            changed: Condvar::new(),
-            stopped: AtomicBool::new(false),
-        }
+        Self(Monitor::new((0, writer)))
     }
 
     /// Waits for turn number `turn`, then runs `write` alone.
     pub fn take(&self, turn: usize, write: impl FnOnce(&mut T) -> Result<()>) -> Result<()> {
-        let mut state = self.state.lock().expect("no writer panics");
-        while state.0 != turn {
-            if self.stopped.load(Relaxed) {
-                return Err(GraphError::Cancelled);
-            }
-            state = self.changed.wait(state).expect("no writer panics");
-        }
-        let result = write(&mut state.1);
-        state.0 += 1;
-        if result.is_err() {
-            self.stopped.store(true, Relaxed);
-        }
-        self.changed.notify_all();
-        result
+        self.take_part(turn, true, write)
+    }
+
+    /// The same, for a turn that is taken in several parts: it ends with the last one.
+    pub fn take_part(
+        &self,
+        turn: usize,
+        is_last: bool,
+        write: impl FnOnce(&mut T) -> Result<()>,
+    ) -> Result<()> {
+        let its_turn = |(next, _): &mut (usize, T)| (*next == turn).then_some(());
+        self.0.wait(its_turn).ok_or(GraphError::Cancelled)?;
+        // Nothing but this turn can change the number now.
+        self.0.attend(|| {
+            self.0.change(|(next, writer)| {
+                let result = write(writer);
+                *next += usize::from(is_last);
+                result
+            })
+        })
     }
 
     /// Lets every waiting worker go: one has failed and its turn will not come.
     pub fn stop(&self) {
-        // Under the lock: who has just asked, and does not wait yet, would not be woken.
-        let _state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        self.stopped.store(true, Relaxed);
-        self.changed.notify_all();
+        self.0.close();
     }
 
     /// The writer, after the last turn.
     pub fn into_writer(self) -> T {
-        self.state.into_inner().expect("no writer panics").1
+        self.0.into_inner().1
     }
 }

@@ -1,9 +1,11 @@
 //! The lists: sound, and the same edges in every direction and format.
 
 use super::{Fault, digest::Digest, grid};
+use outercore_storage::threads::start;
+
 use crate::{
     build::BuildProgress,
-    error::Result,
+    error::{GraphError, Result},
     format::INDEX_GROUP,
     graph::{Graph, numbers},
     scan::RowReader,
@@ -38,17 +40,19 @@ pub fn check_edges(
     progress.stage("comparing edges", Some(graph.manifest().arcs * ways));
     // One thread for each way: they wait for the device by turns.
     let (out, inward, row, tiles) = std::thread::scope(|scope| {
-        let out =
-            scope.spawn(|| check_lists(graph, graph.row_reader(Direction::Out)?, "out", progress));
+        let out = start(scope, || {
+            check_lists(graph, graph.row_reader(Direction::Out)?, "out", progress)
+        })?;
         let inward = incoming.then(|| {
-            scope.spawn(|| check_lists(graph, graph.row_reader(Direction::In)?, "in", progress))
+            start(scope, || check_lists(graph, graph.row_reader(Direction::In)?, "in", progress))
         });
         let row = hybrid.then(|| {
-            scope.spawn(|| check_lists(graph, graph.row_format_reader()?, "row", progress))
+            start(scope, || check_lists(graph, graph.row_format_reader()?, "row", progress))
         });
-        let tiles = scope.spawn(|| grid::check_grid(graph, progress));
-        (join(out), inward.map(join), row.map(join), join(tiles))
-    });
+        let (inward, row) = (inward.transpose()?, row.transpose()?);
+        let tiles = start(scope, || grid::check_grid(graph, progress))?;
+        Ok::<_, GraphError>((join(out), inward.map(join), row.map(join), join(tiles)))
+    })?;
     let (out, inward, row) = (out?, inward.transpose()?, row.transpose()?);
     let (tiles, tile_faults) = tiles?;
     let tiles = tile_faults.is_empty().then_some(tiles);

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use outercore_storage::{Disk, StorageError};
+use outercore_storage::Disk;
 
 use crate::{
     build::BuildProgress,
@@ -41,11 +41,6 @@ pub fn check(disk: &Disk, path: &Path, progress: &dyn BuildProgress) -> Result<V
         Err(GraphError::NotAGraph { path, why }) => return Ok(vec![Fault { path, what: why }]),
         Err(GraphError::StripeMissing { stripe, .. }) => {
             return Ok(vec![Fault { path: stripe, what: "it is missing".to_owned() }]);
-        }
-        Err(GraphError::Storage(StorageError::Io { path, source, .. }))
-            if source.kind() == std::io::ErrorKind::NotFound =>
-        {
-            return Ok(vec![Fault { path, what: "it is missing".to_owned() }]);
         }
         Err(error) => return Err(error),
     };

@@ -3,9 +3,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use outercore_storage::{
-    Arena, Disk, HugePages, PAGE, PageSums, StorageError, memory::cores, page_sum,
-};
+use outercore_storage::{Arena, Disk, HugePages, PAGE, PageSums, memory::cores, page_sum, threads};
 
 use super::Fault;
 use crate::{
@@ -66,15 +64,6 @@ fn sums_of(
     let fault = match section.sums(disk) {
         Ok(sums) => return Ok(Some(sums)),
         Err(GraphError::Corrupt { path, what }) => Fault { path, what },
-        Err(GraphError::Storage(StorageError::Truncated { path, offset, wanted })) => {
-            // As `PageSums::load` has it: what there is, and what there should be.
-            Fault { path, what: format!("it has {offset} bytes instead of {wanted}") }
-        }
-        Err(GraphError::Storage(StorageError::Io { path, source, .. }))
-            if source.kind() == std::io::ErrorKind::NotFound =>
-        {
-            Fault { path, what: "it is missing".to_owned() }
-        }
         Err(error) => return Err(error),
     };
     faults.push(fault);
@@ -89,15 +78,7 @@ fn damaged_pages(
 ) -> Result<(Vec<u64>, u64)> {
     let batches = (section.pages() * PAGE as u64).div_ceil(BATCH);
     let (threads, next) = (batches.min(2 * cores() as u64), AtomicU64::new(0));
-    let found: Vec<Result<(Vec<u64>, u64)>> = std::thread::scope(|scope| {
-        let readers: Vec<_> = (0..threads)
-            .map(|_| scope.spawn(|| damaged_of(section, sums, progress, &next)))
-            .collect();
-        readers
-            .into_iter()
-            .map(|reader| reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-            .collect()
-    });
+    let found = threads::at_once(threads as usize, |_| damaged_of(section, sums, progress, &next))?;
     let (mut pages, mut damaged) = (Vec::new(), 0);
     for part in found {
         let (some, count) = part?;

@@ -3,10 +3,11 @@
 //!
 //! The connected vertices are cut into equal [`Ranges`] (Seraph's partitions), the same for sources
 //! and targets. The edges from one range into another are a *cell* (Seraph's chunk, a word that
-//! here means what is read at once). A cell is in the format of which a pass over all edges moves
-//! fewer bytes at the most: in grid format it reads the words and the attributes of both ranges, in
-//! row format every edge is an update that is written to a log and read back. A cell on the
-//! diagonal is in row format whatever its edges: its targets are in memory when its sources are.
+//! here means what is read at once). A cell is in the format in which a pass over all edges moves
+//! fewer bytes at the most. In grid format the pass reads the words and the attributes of both
+//! ranges. In row format every edge is an update that is written to a log and read back. A cell on
+//! the diagonal is in row format whatever its edges: its targets are in memory when its sources
+//! are.
 //!
 //! We depart from Seraph in the number of ranges, which it takes from the memory of the run: a
 //! graph is built once, for runs of any memory.

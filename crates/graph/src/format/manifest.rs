@@ -1,7 +1,7 @@
 //! The manifest: the root of a graph, a JSON object and a line with its CRC-32C.
 //!
-//! It names every section with its length and the CRC of its page checksums, so whoever trusts the
-//! manifest can trust each page.
+//! It names every section with its length and the CRC of its page checksums. So each page can be
+//! verified from the manifest on.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Cells, Hybrid, MANIFEST, VERSION};
 use crate::{
-    error::{GraphError, Result},
+    error::{GraphError, Result, of_part},
     order::Order,
     types::{Layout, WeightKind},
 };
@@ -176,7 +176,7 @@ impl Manifest {
             };
             return Err(GraphError::NotAGraph { path: graph.to_owned(), why: why.to_owned() });
         }
-        let bytes = disk.read_all(&path, 64 << 20)?;
+        let bytes = disk.read_all(&path, 64 << 20).map_err(of_part)?;
         Self::from_bytes(&bytes, &path)
     }
 

@@ -1,6 +1,6 @@
-//! Whether a manifest agrees with itself: which sections there must be, and how long. A seal says
-//! that nobody changed a manifest by accident; this says that whoever wrote it wrote sense, so that
-//! no later arithmetic on its numbers can go wrong.
+//! Whether a manifest agrees with itself: which sections there must be, and how long. The seal says
+//! that a manifest was not changed by accident. This says that it makes sense, so that no later
+//! arithmetic on its numbers can go wrong.
 
 use outercore_storage::PAGE;
 

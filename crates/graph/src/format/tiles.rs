@@ -101,9 +101,9 @@ impl GridDirectory {
         self.intervals[index as usize]..self.intervals[index as usize + 1]
     }
 
-    /// Intervals that lie between two that are updated in order before the later one may count on
-    /// the earlier: the same for any number of workers, so that they need not wait for each other
-    /// and every sum has one order.
+    /// How many intervals must lie between two of them before the later one may count on the update
+    /// of the earlier one. It is the same for any number of workers. So workers need not wait for
+    /// each other, and every sum has one order.
     pub fn lag(&self) -> usize {
         Self::lag_of(self.intervals.len() as u64 - 1) as usize
     }

@@ -1,8 +1,10 @@
-//! DIMACS: the road networks of the 9th challenge (`p sp n m`, `a u v w`, directed, weighted) and
-//! the graphs of the 2nd (`p edge n m` or `p col n m`, `e u v`, undirected). Ids from 1.
+//! DIMACS. Ids begin with 1.
+//!
+//! - Road networks of the 9th challenge: `p sp n m`, `a u v w`; directed, weighted.
+//! - Graphs of the 2nd challenge: `p edge n m` or `p col n m`, `e u v`; undirected.
 
 use super::{
-    DeclaredVertices, IdKind, InputOptions, SourceInfo, WeightKind,
+    DeclaredVertices, IdKind, InputOptions, Picked, SourceInfo, WeightKind,
     fields::{self, Comments, Separator, show},
     head::{head_lines, refuse_binary},
     line::NumberLines,
@@ -92,6 +94,9 @@ fn part(source: Source, problem: &Problem, weights: WeightKind) -> Part {
         weights,
         mirrored: false,
         columns: if problem.arcs { 3 } else { 2 },
+        picked: Picked::IN_ORDER,
+        // The format says that ids are numbers.
+        padded: true,
     };
     let (begin, lines, expected) = (problem.begin, problem.lines, Some(problem.edges));
     Part { source, begin, lines, cut: Cut::Lines, decoder: Box::new(decoder), expected }

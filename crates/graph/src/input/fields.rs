@@ -3,10 +3,22 @@
 
 use std::borrow::Cow;
 
-use super::{WeightKind, record::Fault};
+use super::{Picked, WeightKind, record::Fault};
 
 /// The longest line that is read.
 pub(super) const MAX_LINE: usize = 1 << 20;
+
+/// The most bytes of a name, in every format: that of two names fits a line by far.
+pub const LONGEST_NAME: usize = 64 << 10;
+
+/// What is wrong with a name of `bytes` bytes, and what to do; `None`: it is not too long.
+pub fn long_name(bytes: usize) -> Option<(String, &'static str)> {
+    (bytes > LONGEST_NAME).then(|| {
+        let what =
+            format!("a name has {bytes} bytes, and the most that one may have is {LONGEST_NAME}");
+        (what, "shorten the names, or use numbers in their place")
+    })
+}
 
 /// What separates columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,8 +80,7 @@ impl Comments {
 /// A line without its end and the blanks around it, or why it cannot be one.
 pub(super) fn trim(line: &[u8]) -> Result<&[u8], Fault> {
     if line.len() > MAX_LINE {
-        let advice = "an edge list has one edge in each line: is this another format?";
-        return Err(complaint(format!("the line is longer than {} MiB", MAX_LINE >> 20), advice));
+        return Err(long_line());
     }
     let content = line.trim_ascii();
     if let Some(at) = memchr::memchr2(0, b'\r', content) {
@@ -82,6 +93,15 @@ pub(super) fn trim(line: &[u8]) -> Result<&[u8], Fault> {
         });
     }
     Ok(content)
+}
+
+/// A line that is longer than any edge.
+pub(super) fn long_line() -> Fault {
+    let advice = format!(
+        "an edge list has one edge in each line, with names of at most {LONGEST_NAME} bytes: is \
+         this another format?"
+    );
+    complaint(format!("the line is longer than {} MiB", MAX_LINE >> 20), &advice)
 }
 
 /// A NUL byte at this offset.
@@ -192,6 +212,85 @@ fn skip_blanks(bytes: &[u8], separator: u8) -> &[u8] {
     &bytes[start.unwrap_or(bytes.len())..]
 }
 
+/// The columns of an edge: source, target and weight. One that the line has not is `None`.
+pub(super) type Picks<'a> = [Option<Cow<'a, [u8]>>; 3];
+
+/// Those columns of a trimmed line that an edge is made of; the weight if it is wanted.
+pub(super) fn pick<'a>(
+    line: &'a [u8],
+    separator: Separator,
+    picked: &Picked,
+    weighted: bool,
+) -> Result<Picks<'a>, &'static str> {
+    let mut picks = [None, None, None];
+    let weight = picked.weight.filter(|_| weighted);
+    let last = picked.source.max(picked.target).max(weight.unwrap_or(0));
+    for (at, column) in columns(line, separator).take(last + 1).enumerate() {
+        let column = column?;
+        if weight == Some(at) {
+            picks[2] = Some(column.clone());
+        }
+        if picked.target == at {
+            picks[1] = Some(column.clone());
+        }
+        if picked.source == at {
+            picks[0] = Some(column);
+        }
+    }
+    Ok(picks)
+}
+
+/// What to say of a line without a weight.
+pub(super) fn no_weight(picked: &Picked) -> Fault {
+    let column = picked.weight.map_or(3, |weight| weight + 1);
+    complaint(
+        format!("the weight (column {column}) is missing"),
+        "give every edge a weight, or --weights none",
+    )
+}
+
+/// What to say of a line that has not all columns.
+pub(super) fn too_short(picked: &Picked, line: &[u8]) -> Fault {
+    let (source, target) = (picked.source + 1, picked.target + 1);
+    let found = show(line);
+    let what = format!("the ids are in columns {source} and {target}, and there are not so many");
+    complaint(format!("{what}: {found}"), "mend the line, or give other --columns")
+}
+
+/// Whether a byte stands anywhere but in columns in quotation marks.
+pub(super) fn has_outside_quotes(line: &[u8], byte: u8) -> bool {
+    let (mut at, mut begins) = (0, true);
+    while at < line.len() {
+        let here = line[at];
+        if here == b'"' && begins {
+            // A doubled mark does not close.
+            let mut end = at + 1;
+            while end < line.len() && !(line[end] == b'"' && line.get(end + 1) != Some(&b'"')) {
+                end += 1 + usize::from(line[end] == b'"');
+            }
+            at = end;
+        } else if here == byte {
+            return true;
+        }
+        begins = matches!(here, b' ' | b'\t' | b',' | b';');
+        at += 1;
+    }
+    false
+}
+
+/// Whether a number is written with zeros in front.
+pub(super) fn is_padded(column: &[u8]) -> bool {
+    column.len() > 1 && column[0] == b'0' && column.iter().all(u8::is_ascii_digit)
+}
+
+/// What to say of an id that is written with zeros in front.
+pub(super) fn padded(column: &[u8]) -> Fault {
+    complaint(
+        format!("the id {} has zeros in front: as a number it is another's too", show(column)),
+        "give --ids string to keep ids as they are written, or --ids u64 to take them as numbers",
+    )
+}
+
 /// An unsigned decimal number below 2^64: digits and nothing else.
 pub(super) fn number(column: &[u8]) -> Option<u64> {
     if column.is_empty() {
@@ -228,11 +327,40 @@ pub(super) fn weight(column: &[u8], kind: WeightKind) -> Result<f64, Fault> {
                     "give --weights f64",
                 ))
             }
+            Ok(weight) if weight.is_finite() && !is_exact(column, weight, kind) => Err(complaint(
+                format!("the weight {shown} is a whole number that {kind} cannot hold exactly"),
+                "scale the weights down, or give --weights none to ignore the column",
+            )),
             Ok(weight) if weight.is_finite() => Ok(weight),
             Ok(_) => Err(complaint(format!("the weight {shown} is not finite"), advice)),
             Err(_) => Err(complaint(format!("the weight {shown} is not a number"), advice)),
         },
     }
+}
+
+/// Whether a weight is what its column says, if that is a whole number in digits. Fractions and
+/// powers of ten are rounded to the nearest, as always.
+fn is_exact(column: &[u8], weight: f64, kind: WeightKind) -> bool {
+    let held = if kind == WeightKind::F32 { f64::from(weight as f32) } else { weight };
+    if held.abs() < kind.whole_below() {
+        return true;
+    }
+    let digits = column.strip_prefix(b"+").or(column.strip_prefix(b"-")).unwrap_or(column);
+    let (whole, rest) = digits.split_at(memchr::memchr(b'.', digits).unwrap_or(digits.len()));
+    let is_fraction = rest.iter().any(|byte| !matches!(byte, b'.' | b'0'));
+    if is_fraction || !whole.iter().all(u8::is_ascii_digit) {
+        return true;
+    }
+    let zeros = whole.iter().take_while(|byte| **byte == b'0').count();
+    let whole = &whole[zeros..];
+    // With a precision, every digit is written; without, those that tell it from its neighbours,
+    // as programs write a floating-point number that they have. Whole numbers end at 2^64.
+    let is_shortest = || match kind {
+        _ if held.abs() < 2f64.powi(64) => false,
+        WeightKind::F32 => whole == (held.abs() as f32).to_string().as_bytes(),
+        _ => whole == held.abs().to_string().as_bytes(),
+    };
+    whole == format!("{:.0}", held.abs()).as_bytes() || is_shortest()
 }
 
 /// A column for a message: quoted, escaped, not too long.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use outercore_storage::Disk;
 
 use super::{
-    InputOptions, WeightKind, fault,
+    Format, InputOptions, WeightKind, fault,
     reader::{Reader, describe},
     source::Source,
     text, vertices,
@@ -55,7 +55,11 @@ pub(super) fn plan(
             said.weights = said.weights.or(properties.weights);
         }
     }
-    let options = InputOptions { weights: options.weights.or(said.weights), ..options.clone() };
+    let options = InputOptions {
+        format: Format::Graphalytics,
+        weights: options.weights.or(said.weights),
+        ..options.clone()
+    };
     let more = if said == Properties::default() { "" } else { "with properties" };
     let description = describe("LDBC Graphalytics edges and vertices".to_owned(), &sources, more);
     let known = if vertices.is_empty() { &listed } else { vertices };
@@ -64,7 +68,7 @@ pub(super) fn plan(
     reader.info.description = format!("{description}, {} ids{rest}", reader.info.ids.name());
     reader.info.format = "graphalytics";
     reader.info.directed = said.directed;
-    vertices::add(reader, listed)
+    vertices::add(reader, listed, &options)
 }
 
 /// The file of the same name with another extension, perhaps compressed.

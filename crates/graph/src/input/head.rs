@@ -2,7 +2,7 @@
 //! weights are.
 
 use super::{
-    WeightKind, fault,
+    Picked, WeightKind, fault,
     fields::{self, Comments, Separator},
     options::join,
     record::Fault,
@@ -49,6 +49,9 @@ pub(super) struct Lines<'a> {
     first: (u64, u64, u64),
     /// Whether a comment says that edges have a direction.
     pub(super) directed: Option<bool>,
+    /// Whether a comment is that of KONECT, whose columns are known: the ends, the weight, the
+    /// time.
+    pub(super) konect: bool,
 }
 
 /// The lines of the head, trimmed, each with where it ends in the head. A line that the head cuts
@@ -76,13 +79,16 @@ impl<'a> Lines<'a> {
             data: Vec::new(),
             first: (0, 0, 0),
             directed: None,
+            konect: false,
         };
         let start = if source.head.starts_with(BOM) { BOM.len() as u64 } else { 0 };
         let mut begin = start;
         for (number, (line, end)) in head_lines(source).enumerate() {
             if lines.data.is_empty() {
                 lines.first = (begin, end, number as u64 + 1);
-                lines.directed = lines.directed.or(declared_direction(line));
+                let declared = declared_direction(line);
+                lines.konect |= declared.is_some() && line.starts_with(b"%");
+                lines.directed = lines.directed.or(declared);
             }
             if !line.is_empty() && !Comments::Text.has(line) {
                 lines.data.push(line);
@@ -110,9 +116,25 @@ impl<'a> Lines<'a> {
         fields::columns(line, self.separator).map_while(std::result::Result::ok).collect()
     }
 
-    /// What the first `ids` columns are, taken together.
-    fn kind(&self, line: &'a [u8], ids: usize) -> Id {
-        self.columns(line).iter().take(ids).fold(Id::Number, |kind, column| {
+    /// The columns of the first line.
+    pub(super) fn first_columns(&self) -> Vec<String> {
+        let columns = self.data.first().map(|first| self.columns(first)).unwrap_or_default();
+        columns.iter().map(|column| String::from_utf8_lossy(column).into_owned()).collect()
+    }
+
+    /// The most columns that a line has.
+    pub(super) fn most_columns(&self) -> usize {
+        self.data.iter().map(|line| self.columns(line).len()).max().unwrap_or(0)
+    }
+
+    /// What the columns of ids are, taken together.
+    fn kind(&self, line: &'a [u8], ids: &[usize]) -> Id {
+        let columns = self.columns(line);
+        if columns.is_empty() {
+            // Quotation marks are wrong, which numbers have none of.
+            return Id::Name;
+        }
+        ids.iter().filter_map(|&at| columns.get(at)).fold(Id::Number, |kind, column| {
             match (kind, id(column)) {
                 (Id::Name, _) | (_, Id::Name) => Id::Name,
                 (Id::NotQuite, _) | (_, Id::NotQuite) => Id::NotQuite,
@@ -122,52 +144,59 @@ impl<'a> Lines<'a> {
     }
 
     /// Whether the first line has words where others have ids.
-    fn begins_with_words(&self, ids: usize) -> bool {
+    fn begins_with_words(&self, ids: &[usize]) -> bool {
         let Some(first) = self.data.first() else { return false };
         let columns = self.columns(first);
-        columns.len() >= ids
-            && columns.iter().take(ids).all(|column| id(column) == Id::Name && is_word(column))
+        let is_one =
+            |column: &std::borrow::Cow<'_, [u8]>| id(column) == Id::Name && is_word(column);
+        ids.iter().all(|&at| columns.get(at).is_some_and(is_one))
     }
 
     /// Whether all ids are numbers (or mistaken numbers), a header aside.
-    pub(super) fn is_numeric(&self, ids: usize) -> bool {
+    pub(super) fn is_numeric(&self, ids: &[usize]) -> bool {
         let skipped = usize::from(self.data.len() > 1 && self.begins_with_words(ids));
         self.data[skipped.min(self.data.len())..]
             .iter()
             .all(|line| self.kind(line, ids) != Id::Name)
     }
 
+    /// Whether the first line, which has known names in these places, is a header. Where ids are
+    /// names too and columns are few, it may as well be an edge.
+    pub(super) fn is_header(&self, picked: &Picked) -> bool {
+        let ids = [picked.source, picked.target];
+        let has_numbers = self.data.len() > 1 && self.is_numeric(&ids);
+        self.begins_with_words(&ids)
+            && (has_numbers || self.most_columns() > 3 || self.has_header(&[0, 1]))
+    }
+
     /// Whether the first line is a header. Lines of names are one only if they look very much like
     /// it.
-    pub(super) fn has_header(&self, ids: usize) -> bool {
+    pub(super) fn has_header(&self, ids: &[usize]) -> bool {
         let Some((first, rest)) = self.data.split_first() else { return false };
-        if self.matrix_header().is_some() {
-            return true;
-        }
         if !self.begins_with_words(ids) {
             return false;
         }
         if !rest.is_empty() && self.is_numeric(ids) {
             return true;
         }
+        let columns = self.columns(first);
         let words: Vec<String> =
-            self.columns(first).iter().take(ids).map(|column| letters(column)).collect();
+            ids.iter().filter_map(|&at| Some(letters(columns.get(at)?))).collect();
         let known = match words.as_slice() {
             [source, target] => HEADERS.contains(&(source.as_str(), target.as_str())),
             [id] => matches!(id.as_str(), "id" | "vertex" | "node" | "vertexid" | "nodeid"),
             _ => false,
         };
-        known || self.third_becomes_number(ids)
+        known || (ids == [0, 1] && self.becomes_number(2))
     }
 
-    /// Whether the third column is a word in the first line and a number in all others.
-    fn third_becomes_number(&self, ids: usize) -> bool {
-        let third = |line: &&'a [u8]| self.columns(line).get(2).map(|column| is_weight(column));
-        let mut thirds = self.data.iter().map(third);
-        ids == 2
-            && self.data.len() > 2
-            && thirds.next() == Some(Some(false))
-            && thirds.all(|third| third == Some(true))
+    /// Whether a column is a word in the first line and a number in all others.
+    pub(super) fn becomes_number(&self, at: usize) -> bool {
+        let number = |line: &&'a [u8]| self.columns(line).get(at).map(|column| is_weight(column));
+        let mut numbers = self.data.iter().map(number);
+        self.data.len() > 2
+            && numbers.next() == Some(Some(false))
+            && numbers.all(|number| number == Some(true))
     }
 
     /// Vertices, edges and direction in the header of a `.lg` or `.jlg` graph: `n,m,d,...`,
@@ -187,17 +216,20 @@ impl<'a> Lines<'a> {
             .then_some((vertices, edges, directed))
     }
 
-    /// The weights in the third column: what most lines have there, if all that have anything have
+    /// The weights in their column: what most lines have there, if all that have anything have
     /// numbers.
-    pub(super) fn weights(&self, header: bool) -> Option<WeightKind> {
+    pub(super) fn weights(&self, header: bool, picked: &Picked) -> Option<WeightKind> {
+        let at = picked.weight?;
         let mut found = None;
         for line in &self.data[usize::from(header).min(self.data.len())..] {
             let columns = self.columns(line);
-            let Some(third) = columns.get(2).filter(|third| !third.is_empty()) else { continue };
-            if !is_weight(third) {
+            let Some(weight) = columns.get(at).filter(|weight| !weight.is_empty()) else {
+                continue;
+            };
+            if !is_weight(weight) {
                 return None;
             }
-            let kind = if fields::weight(third, WeightKind::U32).is_ok() {
+            let kind = if fields::weight(weight, WeightKind::U32).is_ok() {
                 WeightKind::U32
             } else {
                 WeightKind::F64
@@ -223,7 +255,10 @@ impl<'a> Lines<'a> {
 }
 
 fn id(column: &[u8]) -> Id {
-    if fields::number(column).is_some() {
+    if fields::is_padded(column) {
+        // As a number it would be the same vertex as another that is written without zeros.
+        Id::Name
+    } else if fields::number(column).is_some() {
         Id::Number
     } else if column.is_empty() || (!is_word(column) && is_weight(column)) {
         Id::NotQuite
@@ -263,17 +298,18 @@ fn declared_direction(line: &[u8]) -> Option<bool> {
 /// What separates columns: what most lines have, else blanks.
 fn separator(lines: &[&[u8]], ids: usize) -> Separator {
     for separator in [Separator::Tab, Separator::Comma, Separator::Semicolon] {
-        let with = lines.iter().filter(|line| line.contains(&separator.byte())).count();
-        let first = lines.first().is_some_and(|line| line.contains(&separator.byte()));
+        let has = |line: &[u8]| fields::has_outside_quotes(line, separator.byte());
+        let with = lines.iter().filter(|line| has(line)).count();
+        let first = lines.first().is_some_and(|line| has(line));
         if with * 2 < lines.len() + usize::from(!first) {
             continue;
         }
         // Numbers aligned by tabs, or by tabs here and spaces there, are separated by blanks.
         let loose = |line: &&[u8]| {
-            let columns: Vec<_> = line.split(|byte| *byte == b'\t').collect();
+            let columns: Vec<_> = fields::columns(line, Separator::Tab).flatten().collect();
             columns.len() < ids
                 || columns.iter().any(|column| column.is_empty())
-                || column_has_numbers(columns[0])
+                || column_has_numbers(&columns[0])
         };
         if separator == Separator::Tab && lines.iter().any(loose) {
             return Separator::Blank;

@@ -2,7 +2,7 @@
 //! other goes through `fields`, which decides whether it is good.
 
 use super::{
-    WeightKind,
+    Picked, WeightKind,
     emit::Emitter,
     fields::{self, Comments, MAX_LINE, Separator, complaint, show},
     record::{Chunk, Decoder, Fault, Stop},
@@ -24,6 +24,10 @@ pub(super) struct NumberLines {
     pub(super) mirrored: bool,
     /// The most columns that a line may have.
     pub(super) columns: usize,
+    /// Which of them are the edge.
+    pub(super) picked: Picked,
+    /// Whether ids may have zeros in front.
+    pub(super) padded: bool,
 }
 
 const NONE: u8 = 0;
@@ -87,9 +91,11 @@ impl NumberLines {
             Separator::Blank => Shape { separators: [b' ', b'\t'], blanks: [b' ', b'\t'] },
             other => Shape { separators: [other.byte(); 2], blanks: [b' '; 2] },
         };
+        let in_order = self.picked.is_in_order();
         let (mut at, mut lines) = (0, 0);
         while at < chunk.end {
-            let line = match self.usual::<WEIGHTS, TAG>(bytes, at, shape) {
+            let usual = if in_order { self.usual::<WEIGHTS, TAG>(bytes, at, shape) } else { None };
+            let line = match usual {
                 Some(line) => line,
                 None => match self
                     .unusual(chunk, at)
@@ -139,13 +145,13 @@ impl NumberLines {
             }
             p += 2;
         }
-        let (source, length) = digits(bytes, p)?;
+        let (source, length) = self.canonical(bytes, p)?;
         p += length;
         if !shape.separates(bytes[p]) {
             return None;
         }
         p = shape.skip_blanks(bytes, p + 1);
-        let (target, length) = digits(bytes, p)?;
+        let (target, length) = self.canonical(bytes, p)?;
         p += length;
         if source.wrapping_sub(self.first) > self.span
             || target.wrapping_sub(self.first) > self.span
@@ -173,6 +179,14 @@ impl NumberLines {
         Some(Line { pair: [source, target], weight, next })
     }
 
+    /// The id at `at`, and its length; none where it may be a fault.
+    #[inline(always)]
+    fn canonical(&self, bytes: &[u8], at: usize) -> Option<(u64, usize)> {
+        let (id, length) = digits(bytes, at)?;
+        let is_padded = bytes[at] == b'0' && length > 1 && !self.padded;
+        (!is_padded).then_some((id, length))
+    }
+
     /// The weight at `at`, and its length.
     #[inline(always)]
     fn weight<const WEIGHTS: u8>(&self, bytes: &[u8], at: usize) -> Option<(f64, usize)> {
@@ -187,17 +201,17 @@ impl NumberLines {
     /// A weight that is not an integer, and its length.
     #[inline]
     fn real(&self, bytes: &[u8], at: usize) -> Option<(f64, usize)> {
+        // Larger ones may be whole numbers that the type cannot hold.
+        let below = self.weights.whole_below();
         // Integers are the usual case even here.
         if let Some((integer, length)) = digits(bytes, at)
-            && integer < 1 << 53
+            && integer < below as u64
             && !matches!(bytes[at + length], b'.' | b'e' | b'E')
         {
             return Some((integer as f64, length));
         }
         let (weight, length) = fast_float2::parse_partial::<f64, _>(&bytes[at..]).ok()?;
-        let fits =
-            weight.is_finite() && (self.weights == WeightKind::F64 || (weight as f32).is_finite());
-        fits.then_some((weight, length))
+        (weight.abs() < below).then_some((weight, length))
     }
 
     /// Skips columns that are not read.
@@ -234,21 +248,18 @@ impl NumberLines {
                 _ => return Err(self.untagged(content, tag)),
             };
         }
-        let mut columns = fields::columns(rest, self.separator);
-        let mut column =
-            || columns.next().transpose().map_err(|what| complaint(what.to_owned(), ""));
-        let source = column()?.unwrap_or_default();
-        let Some(target) = column()? else {
+        let weighted = self.weights != WeightKind::None;
+        let [source, target, weight] = fields::pick(rest, self.separator, &self.picked, weighted)
+            .map_err(|what| complaint(what.to_owned(), ""))?;
+        let (Some(source), Some(target)) = (source, target) else {
             return Err(self.lonely(content));
         };
         let pair = [self.id(&source)?, self.id(&target)?];
-        let mut weight = 0.0;
-        if self.weights != WeightKind::None {
-            let advice = "give every edge a weight, or --weights none";
-            let given = column()?
-                .ok_or_else(|| complaint("the weight (column 3) is missing".to_owned(), advice))?;
-            weight = fields::weight(&given, self.weights)?;
-        }
+        let weight = match weight {
+            Some(given) => fields::weight(&given, self.weights)?,
+            None if weighted => return Err(fields::no_weight(&self.picked)),
+            None => 0.0,
+        };
         let most = self.columns;
         if most <= 3 && fields::columns(rest, self.separator).count() > most.max(2) {
             return Err(complaint(format!("more than {most} columns: {}", show(content)), ""));
@@ -266,6 +277,9 @@ impl NumberLines {
                 advice,
             ));
         };
+        if !self.padded && fields::is_padded(column) {
+            return Err(fields::padded(column));
+        }
         if id.wrapping_sub(self.first) > self.span {
             let last = self.first.saturating_add(self.span);
             let what = format!(
@@ -300,6 +314,9 @@ impl NumberLines {
             }
             None => "every line needs two ids".to_owned(),
         };
+        if !self.picked.is_in_order() {
+            return fields::too_short(&self.picked, content);
+        }
         complaint(format!("two ids are needed, and there is one column: {found}"), &advice)
     }
 }

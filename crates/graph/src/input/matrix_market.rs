@@ -2,7 +2,7 @@
 //! from 1.
 
 use super::{
-    DeclaredVertices, IdKind, InputOptions, SourceInfo, WeightKind,
+    DeclaredVertices, IdKind, InputOptions, Picked, SourceInfo, WeightKind,
     fields::{self, Comments, Separator, show},
     head::{head_lines, refuse_binary},
     line::NumberLines,
@@ -96,6 +96,9 @@ fn part(source: Source, header: &Header, weights: WeightKind, mirrored: bool) ->
         weights,
         mirrored,
         columns: if header.valued { 3 } else { 2 },
+        picked: Picked::IN_ORDER,
+        // The format says that ids are numbers.
+        padded: true,
     };
     let (begin, lines, expected) = (header.begin, header.lines, Some(header.entries));
     Part { source, begin, lines, cut: Cut::Lines, decoder: Box::new(decoder), expected }

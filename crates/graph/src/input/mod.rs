@@ -6,7 +6,7 @@
 //! - `source`: the file, pipe or standard input, looked into once; `compressed` undoes gzip and
 //!   zstd.
 //! - `detect`: which format it is, by magic bytes, extension and content; `head`: what the first
-//!   lines of a text say.
+//!   lines of a text say; `header` and `columns`: which columns are the edges.
 //! - `text`, `matrix_market`, `dimacs`, `graphalytics`, `pairs`: what the format declares, and how
 //!   its records are read.
 //! - `record`: what a part of an input, a chunk of it and a decoder are.
@@ -16,11 +16,11 @@
 //!   decoders of chunks into batches.
 //! - `fields`: one line, slowly and exactly; every complaint about a line is written there.
 //!
-//! Memory: what the caller of [`EdgeSource::read`] grants, apart from the beginning of an input (1
-//! MiB, or up to 4 MiB where it is all comments; of a few inputs at the same time) and the longest
-//! line (1 MiB for each thread).
+//! Memory: what the caller of [`EdgeSource::read`] grants. Beside that are the beginnings of a few
+//! inputs (1 MiB each, or up to 4 MiB of comments), and the longest line (1 MiB for each thread).
 
 mod chunks;
+mod columns;
 mod compressed;
 mod detect;
 mod dimacs;
@@ -28,6 +28,7 @@ mod emit;
 mod fields;
 mod graphalytics;
 mod head;
+mod header;
 mod line;
 mod matrix_market;
 mod names;
@@ -47,6 +48,8 @@ use std::path::{Path, PathBuf};
 
 use outercore_storage::Disk;
 
+pub use self::columns::{EdgeColumns, Picked};
+pub use self::fields::{LONGEST_NAME, long_name};
 pub use self::options::{Format, IdKind, InputOptions, InputSettings};
 use self::source::Source;
 pub use crate::types::WeightKind;
@@ -185,7 +188,7 @@ pub trait Progress: Sync {
     fn cancelled(&self) -> bool;
 }
 
-/// No progress is shown and nobody cancels.
+/// No progress is shown, and nothing is cancelled.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoProgress;
 
@@ -206,6 +209,13 @@ pub trait EdgeSource: Send + Sync {
     /// to 2 GiB. Usually 0.
     fn least_memory(&self) -> u64 {
         0
+    }
+
+    /// Whether it comes in pieces whose sizes are known only when they are met. Such a source may
+    /// take more memory, and refuses a piece that needs more than it was given with
+    /// [`GraphError::Memory`], in terms of what it was given.
+    fn is_paged(&self) -> bool {
+        false
     }
 
     /// Whether reading it a second time costs less than writing it to scratch and reading that.
@@ -259,6 +269,7 @@ pub fn open(disk: &Disk, inputs: &[Input], options: &InputOptions) -> Result<Box
         }
         sources.push(source);
     }
+    refuse_columns(format, options)?;
     let vertices = options
         .vertices
         .iter()
@@ -272,9 +283,22 @@ pub fn open(disk: &Disk, inputs: &[Input], options: &InputOptions) -> Result<Box
         Format::PairsU32 => pairs::plan(sources, options, pairs::Width::U32)?,
         Format::PairsU64 => pairs::plan(sources, options, pairs::Width::U64)?,
     };
-    reader = vertices::add(reader, vertices)?;
+    reader = vertices::add(reader, vertices, options)?;
     reader.info.directed = options.directed.or(reader.info.directed);
     Ok(Box::new(reader))
+}
+
+/// Says no to names of columns where the format has none.
+fn refuse_columns(format: Format, options: &InputOptions) -> Result<()> {
+    match (format, &options.columns) {
+        (Format::Auto | Format::Text | Format::Csv, _) | (_, None) => Ok(()),
+        (other, Some(_)) => {
+            let name = other.name();
+            Err(GraphError::Usage(format!(
+                "--columns does not fit the format {name}, which says itself where the ends are"
+            )))
+        }
+    }
 }
 
 /// A fault of a whole input.

@@ -1,7 +1,7 @@
 //! Lines of names: ids are strings.
 
 use super::{
-    WeightKind,
+    Picked, WeightKind,
     emit::Emitter,
     fields::{self, Comments, Separator, complaint, show},
     record::{Chunk, Decoder, Fault, Stop},
@@ -12,6 +12,8 @@ use super::{
 pub(super) struct NameLines {
     pub(super) separator: Separator,
     pub(super) weights: WeightKind,
+    /// Which columns are the edge.
+    pub(super) picked: Picked,
 }
 
 impl Decoder for NameLines {
@@ -22,32 +24,33 @@ impl Decoder for NameLines {
 
 impl NameLines {
     fn edge(&self, content: &[u8], out: &mut Emitter<'_>) -> Result<(), Stop> {
-        let mut columns = fields::columns(content, self.separator);
-        let mut column = || {
-            columns
-                .next()
-                .transpose()
-                .map_err(|what| complaint(what.to_owned(), "quote names as in CSV: \"a\"\"b\""))
-        };
-        let source = column()?.unwrap_or_default();
-        let Some(target) = column()? else {
-            let what = format!("two ids are needed, and there is one column: {}", show(content));
-            let advice = format!(
-                "the file was taken to be {}-separated, by its first lines",
-                self.separator.name()
-            );
-            return Err(complaint(what, &advice).into());
+        let weighted = self.weights != WeightKind::None;
+        let [source, target, weight] =
+            fields::pick(content, self.separator, &self.picked, weighted)
+                .map_err(|what| complaint(what.to_owned(), "quote names as in CSV: \"a\"\"b\""))?;
+        let (Some(source), Some(target)) = (source, target) else {
+            return Err(self.lonely(content).into());
         };
         check(&source)?;
         check(&target)?;
-        let mut weight = None;
-        if self.weights != WeightKind::None {
-            let advice = "give every edge a weight, or --weights none";
-            let given = column()?
-                .ok_or_else(|| complaint("the weight (column 3) is missing".to_owned(), advice))?;
-            weight = Some(fields::weight(&given, self.weights)?);
-        }
+        let weight = match weight {
+            Some(given) => Some(fields::weight(&given, self.weights)?),
+            None if weighted => return Err(fields::no_weight(&self.picked).into()),
+            None => None,
+        };
         Ok(out.named(&source, &target, weight)?)
+    }
+}
+
+impl NameLines {
+    fn lonely(&self, content: &[u8]) -> Fault {
+        if !self.picked.is_in_order() {
+            return fields::too_short(&self.picked, content);
+        }
+        let what = format!("two ids are needed, and there is one column: {}", show(content));
+        let name = self.separator.name();
+        let advice = format!("the file was taken to be {name}-separated, by its first lines");
+        complaint(what, &advice)
     }
 }
 
@@ -56,7 +59,10 @@ pub(super) fn check(name: &[u8]) -> Result<(), Fault> {
     if name.is_empty() {
         return Err(complaint("an id is empty".to_owned(), "every line needs two ids"));
     }
-    Ok(())
+    match fields::long_name(name.len()) {
+        Some((what, advice)) => Err(complaint(what, advice)),
+        None => Ok(()),
+    }
 }
 
 /// Calls `visit` with each trimmed line that has data, and returns the number of lines. All are

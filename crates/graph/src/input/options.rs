@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{WeightKind, pipe::Stopped};
+use super::{EdgeColumns, WeightKind, pipe::Stopped};
 
 outercore_storage::named! {
     /// The format of an edge list.
@@ -47,13 +47,25 @@ outercore_storage::settings! {
         weights: Option<WeightKind> = ("weights", "TYPE", "none unless the format has weights"),
         /// What ids are.
         ids: Option<IdKind> = ("ids", "KIND", "found out"),
+        /// Which columns of a text, a CSV or a Parquet file are the edges: names, or numbers
+        /// from 1.
+        columns: Option<EdgeColumns> = (
+            "columns",
+            "source=NAME,target=NAME[,weight=NAME]",
+            "by the names of the first line"
+        ),
     }
 }
 
 impl InputSettings {
     /// The options of an input; what is not asked for is as usual.
     pub fn options(&self) -> InputOptions {
-        InputOptions { ids: self.ids, weights: self.weights, ..InputOptions::default() }
+        InputOptions {
+            ids: self.ids,
+            weights: self.weights,
+            columns: self.columns.clone(),
+            ..InputOptions::default()
+        }
     }
 }
 
@@ -66,6 +78,8 @@ pub struct InputOptions {
     pub ids: Option<IdKind>,
     /// `--weights`; if absent, what the input has. `Some(WeightKind::None)` ignores what it has.
     pub weights: Option<WeightKind>,
+    /// `--columns`; found by name if absent.
+    pub columns: Option<EdgeColumns>,
     /// `--directed` or `--undirected`; if absent, what the format says.
     pub directed: Option<bool>,
     /// Vertex files, one id in each line: vertices that exist whether or not an edge touches them.

@@ -28,7 +28,7 @@ impl Pipe {
         Ok(Self { file: io::stdin().as_fd().try_clone_to_owned()?.into(), stopped })
     }
 
-    /// A pipe by its name. It does not wait for somebody who writes.
+    /// A pipe by its name. It does not wait for a writer.
     pub(super) fn open(path: &Path, stopped: Option<Stopped>) -> io::Result<Self> {
         let file = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path)?;
         Ok(Self { file, stopped })

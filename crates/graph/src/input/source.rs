@@ -146,7 +146,7 @@ impl Source {
         Ok(())
     }
 
-    /// Has somebody look at the head, which is read again if it was forgotten, and forgets it.
+    /// Shows the head to `look`, and forgets it. It is read again if it was forgotten before.
     pub(super) fn with_head<T>(&mut self, look: impl FnOnce(&Self) -> Result<T>) -> Result<T> {
         self.recall_head()?;
         let seen = look(self)?;

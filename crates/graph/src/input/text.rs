@@ -1,9 +1,10 @@
 //! Lines of text: how they are to be read is decided by the first lines of each file.
 
 use super::{
-    DeclaredVertices, Format, IdKind, InputOptions, SourceInfo, WeightKind, fault,
-    fields::{Comments, Separator},
+    DeclaredVertices, Format, IdKind, InputOptions, Picked, SourceInfo, WeightKind, fault,
+    fields::{Comments, Separator, has_outside_quotes},
     head::{Lines, refuse_binary},
+    header::{self, Header},
     line::NumberLines,
     names::NameLines,
     options::{join, present, weight_name},
@@ -16,7 +17,7 @@ use crate::error::Result;
 /// What was understood of one text.
 struct Dialect {
     separator: Separator,
-    header: bool,
+    header: Header,
     begin: (u64, u64),
     numeric: bool,
     weights: Option<WeightKind>,
@@ -31,11 +32,13 @@ fn dialect(source: &Source, options: &InputOptions) -> Result<Dialect> {
     refuse_binary(source)?;
     let mut lines = Lines::of(source, 2);
     if options.format == Format::Csv && lines.separator == Separator::Blank {
-        let tabs = lines.data.iter().filter(|line| line.contains(&b'\t')).count();
+        let has_tab = |line: &&&[u8]| has_outside_quotes(line, b'\t');
+        let tabs = lines.data.iter().filter(has_tab).count();
         lines.separator =
             if tabs * 2 > lines.data.len() { Separator::Tab } else { Separator::Comma };
     }
-    if options.format == Format::Auto && options.weights.is_none() && lines.looks_like_adjacency() {
+    let is_said = options.weights.is_some() || options.columns.is_some();
+    if options.format == Format::Auto && !is_said && lines.looks_like_adjacency() {
         let advice = "adjacency lists are not supported; if columns beyond the second are to be \
                       ignored, give --weights none";
         return Err(fault(
@@ -44,14 +47,17 @@ fn dialect(source: &Source, options: &InputOptions) -> Result<Dialect> {
             advice,
         ));
     }
-    let header = lines.has_header(2);
     let matrix = lines.matrix_header();
+    let header = header::find(source, &lines, options)?;
+    let ids = [header.picked.source, header.picked.target];
+    // A column that is called the weight is it: what is not a number there is a fault of its line.
+    let named = (header.names_weight && lines.data.len() > 1).then_some(WeightKind::F64);
     Ok(Dialect {
         separator: lines.separator,
         header,
-        begin: lines.begin(header),
-        numeric: lines.is_numeric(2) || matrix.is_some(),
-        weights: lines.weights(header),
+        begin: lines.begin(header.present),
+        numeric: lines.is_numeric(&ids) || matrix.is_some(),
+        weights: lines.weights(header.present, &header.picked).or(named),
         directed: matrix.map(|(.., directed)| directed).or(lines.directed),
         declared: matrix.map(|(vertices, edges, _)| (vertices, edges)),
         empty: lines.data.is_empty(),
@@ -69,7 +75,7 @@ pub(super) fn plan(
         .map(|source| source.with_head(|source| dialect(source, options)))
         .collect::<Result<Vec<_>>>()?;
     let numeric = dialects.iter().all(|dialect| dialect.numeric)
-        && vertices.iter().all(|source| Lines::of(source, 1).is_numeric(1));
+        && vertices.iter().all(|source| Lines::of(source, 1).is_numeric(&[0]));
     let ids = options.ids.unwrap_or(if numeric { IdKind::Numbers } else { IdKind::Names });
     let weights = options.weights_of(common_weights(&sources, &dialects, options)?);
     let declared = match dialects.as_slice() {
@@ -94,7 +100,7 @@ pub(super) fn plan(
     let parts = sources
         .into_iter()
         .zip(&dialects)
-        .map(|(source, dialect)| part(source, dialect, ids, weights))
+        .map(|(source, dialect)| part(source, dialect, ids, weights, options.ids.is_some()))
         .collect();
     Ok(Reader { info, parts })
 }
@@ -136,12 +142,17 @@ fn description(
 ) -> String {
     let separator = dialects.first().map_or("space", |dialect| dialect.separator.name());
     let mut details = format!("{} ids", ids.name());
-    if weights != WeightKind::None {
-        details += &format!(", {} weights in column 3", weight_name(weights));
-    } else if dialects.iter().any(|dialect| dialect.weights.is_some()) {
-        details += ", weights in column 3 ignored";
+    let picked = dialects.first().map_or(Picked::IN_ORDER, |dialect| dialect.header.picked);
+    if !(Picked { weight: None, ..picked }).is_in_order() {
+        details += &format!(" in columns {} and {}", picked.source + 1, picked.target + 1);
     }
-    if dialects.iter().any(|dialect| dialect.header) {
+    let column = picked.weight.map_or(3, |weight| weight + 1);
+    if weights != WeightKind::None {
+        details += &format!(", {} weights in column {column}", weight_name(weights));
+    } else if dialects.iter().any(|dialect| dialect.weights.is_some()) {
+        details += &format!(", weights in column {column} ignored");
+    }
+    if dialects.iter().any(|dialect| dialect.header.present) {
         details += ", first line is a header";
     }
     match dialects.first().and_then(|dialect| dialect.directed) {
@@ -152,11 +163,11 @@ fn description(
     describe(format!("{separator}-separated text"), sources, &details)
 }
 
-fn part(source: Source, dialect: &Dialect, ids: IdKind, weights: WeightKind) -> Part {
-    let separator = dialect.separator;
+fn part(source: Source, dialect: &Dialect, ids: IdKind, weights: WeightKind, padded: bool) -> Part {
+    let (separator, picked) = (dialect.separator, dialect.header.picked);
     let (begin, lines) = dialect.begin;
     if ids == IdKind::Names {
-        let decoder = Box::new(NameLines { separator, weights });
+        let decoder = Box::new(NameLines { separator, weights, picked });
         return Part { source, begin, lines, cut: Cut::Lines, decoder, expected: None };
     }
     let (first, span) =
@@ -170,6 +181,8 @@ fn part(source: Source, dialect: &Dialect, ids: IdKind, weights: WeightKind) -> 
         weights,
         mirrored: false,
         columns: usize::MAX,
+        picked,
+        padded: padded || dialect.declared.is_some(),
     };
     let expected = dialect.declared.map(|(_, edges)| edges);
     Part { source, begin, lines, cut: Cut::Lines, decoder: Box::new(decoder), expected }

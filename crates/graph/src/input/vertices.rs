@@ -1,7 +1,7 @@
 //! Vertex files: one id in each line. Whatever follows the id is ignored, as is a header.
 
 use super::{
-    DeclaredVertices, IdKind,
+    DeclaredVertices, IdKind, InputOptions,
     emit::Emitter,
     fields::{self, Separator, complaint, show},
     head::{Lines, refuse_binary},
@@ -16,6 +16,8 @@ use crate::error::{GraphError, Result};
 struct VertexLines {
     separator: Separator,
     names: bool,
+    /// Whether numbers may have zeros in front.
+    padded: bool,
 }
 
 impl Decoder for VertexLines {
@@ -32,13 +34,20 @@ impl Decoder for VertexLines {
                     format!("the vertex id {} is not an unsigned integer below 2^64", show(&id));
                 complaint(what, "give --ids string if ids are names")
             })?;
+            if !self.padded && fields::is_padded(&id) {
+                return Err(fields::padded(&id).into());
+            }
             Ok(out.vertex(number)?)
         })
     }
 }
 
 /// Adds vertex files to an input of edges.
-pub(super) fn add(mut reader: Reader, sources: Vec<Source>) -> Result<Reader> {
+pub(super) fn add(
+    mut reader: Reader,
+    sources: Vec<Source>,
+    options: &InputOptions,
+) -> Result<Reader> {
     if sources.is_empty() {
         return Ok(reader);
     }
@@ -52,20 +61,20 @@ pub(super) fn add(mut reader: Reader, sources: Vec<Source>) -> Result<Reader> {
     info.declared_vertices = Some(DeclaredVertices::Listed);
     info.bytes = info.bytes.zip(stored(&sources)).map(|(edges, vertices)| edges + vertices);
     for source in sources {
-        reader.parts.push(part(source, reader.info.ids)?);
+        reader.parts.push(part(source, reader.info.ids, options.ids.is_some())?);
     }
     Ok(reader)
 }
 
 /// A vertex file as a part of an input with ids of the kind.
-fn part(mut source: Source, ids: IdKind) -> Result<Part> {
+fn part(mut source: Source, ids: IdKind, padded: bool) -> Result<Part> {
     let lines = Lines::of(&source, 1);
     let names = ids == IdKind::Names;
-    let header = lines.has_header(1);
+    let header = lines.has_header(&[0]);
     // A name may have spaces in it where nothing else stands in its line.
     let separator =
         if names && lines.separator == Separator::Blank { Separator::Tab } else { lines.separator };
-    let decoder = VertexLines { separator, names };
+    let decoder = VertexLines { separator, names, padded };
     let (begin, before) = lines.begin(header);
     refuse_binary(&source)?;
     source.forget_head();

@@ -1,26 +1,23 @@
 //! Which columns of a table are the ends and the weight of its edges, and a batch of them as edges.
 
-use arrow_array::{Array, ArrayRef, StringArray};
+use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, Field, Schema};
 use outercore_graph::{
     WeightKind,
-    input::{EdgeBatch, Ends, IdKind, InputOptions, Names, VertexBatch},
+    input::{
+        EdgeBatch, EdgeColumns, Ends, IdKind, InputOptions, Item, Picked, VertexBatch, long_name,
+    },
 };
 
-use super::convert;
+use super::{
+    convert::{self, Texts},
+    outlet::{Outlet, RowError, RowFault},
+};
 
 const SOURCES: [&str; 3] = ["src", "source", "from"];
 const TARGETS: [&str; 5] = ["dst", "target", "to", "dest", "destination"];
 const WEIGHTS: [&str; 2] = ["weight", "w"];
 const IDS: [&str; 4] = ["id", "vertex", "node", "src"];
-
-/// A row that cannot be an edge: counted from 0 within its batch.
-#[derive(Debug)]
-pub(super) struct RowFault {
-    pub row: usize,
-    pub what: String,
-    pub advice: &'static str,
-}
 
 /// Why a table's columns cannot be edges, and what to do.
 pub(super) type Misfit = (String, &'static str);
@@ -40,8 +37,11 @@ pub(super) struct Columns {
 impl Columns {
     /// Finds the columns by their names.
     pub(super) fn find(schema: &Schema, options: &InputOptions) -> Result<Self, Misfit> {
-        let source = find(schema, &SOURCES)?;
-        let target = find(schema, &TARGETS)?;
+        let asked = options.columns.as_ref().map(|asked| picked(schema, asked)).transpose()?;
+        let (source, target) = match asked {
+            Some(Picked { source, target, .. }) => (source, target),
+            None => (find(schema, &SOURCES)?, find(schema, &TARGETS)?),
+        };
         let ends = [(source, schema.field(source)), (target, schema.field(target))];
         let names = ends
             .iter()
@@ -52,8 +52,15 @@ impl Columns {
         let weight = if options.weights == Some(WeightKind::None) {
             None
         } else {
-            find(schema, &WEIGHTS).ok()
+            asked.map_or_else(|| find(schema, &WEIGHTS).ok(), |picked| picked.weight)
         };
+        if weight.is_none() && options.weights.is_some_and(|kind| kind != WeightKind::None) {
+            let have = list(schema);
+            return Err((
+                format!("there is no column weight or w; the columns are {have}"),
+                "say which it is with --columns source=NAME,target=NAME,weight=NAME",
+            ));
+        }
         let weights = match weight.map(|weight| weight_kind(schema.field(weight))).transpose()? {
             None => WeightKind::None,
             Some(found) => options.weights.unwrap_or(found),
@@ -77,38 +84,38 @@ impl Columns {
         (self.weights != WeightKind::None).then_some(self.weights)
     }
 
-    /// A batch of rows as edges.
+    /// Adds a batch of rows to what goes to the sink.
     pub(super) fn edges(
         &self,
         schema: &Schema,
-        source: &ArrayRef,
-        target: &ArrayRef,
+        [source, target]: [&ArrayRef; 2],
         weight: Option<&ArrayRef>,
-    ) -> Result<EdgeBatch, RowFault> {
+        out: &mut Outlet,
+    ) -> Result<(), RowError> {
         let name = |column: usize| schema.field(column).name().as_str();
-        let ends = match self.ids {
-            IdKind::Names => {
-                let (sources, targets) =
-                    (strings(source, name(self.source))?, strings(target, name(self.target))?);
-                Ends::Names(join(&sources, &targets))
-            }
-            IdKind::Dense | IdKind::Numbers => {
-                let (sources, targets) =
-                    (numbers(source, name(self.source))?, numbers(target, name(self.target))?);
-                Ends::Numbers(
-                    sources
-                        .into_iter()
-                        .zip(targets)
-                        .map(|(source, target)| [source, target])
-                        .collect(),
-                )
-            }
-        };
         let weights = match (weight, self.weight) {
             (Some(array), Some(column)) => Some(weights(array, name(column), self.weights)?),
             _ => None,
         };
-        Ok(EdgeBatch { ends, weights })
+        match self.ids {
+            IdKind::Names => {
+                let sources = NameColumn::new(source, name(self.source))?;
+                let targets = NameColumn::new(target, name(self.target))?;
+                for row in 0..source.len() {
+                    let weight = weights.as_ref().map(|weights| weights[row]);
+                    out.edge(sources.name(row)?, targets.name(row)?, weight)?;
+                }
+                Ok(())
+            }
+            IdKind::Dense | IdKind::Numbers => {
+                let sources = numbers(source, name(self.source))?;
+                let targets = numbers(target, name(self.target))?;
+                let pairs =
+                    sources.into_iter().zip(targets).map(|(source, target)| [source, target]);
+                let ends = Ends::Numbers(pairs.collect());
+                Ok(out.send(Item::Edges(EdgeBatch { ends, weights }))?)
+            }
+        }
     }
 }
 
@@ -119,12 +126,22 @@ pub(super) fn vertex_column(schema: &Schema) -> Result<usize, Misfit> {
     Ok(column)
 }
 
-/// A batch of rows as vertices.
-pub(super) fn vertices(ids: IdKind, array: &ArrayRef, name: &str) -> Result<VertexBatch, RowFault> {
-    Ok(match ids {
-        IdKind::Names => VertexBatch::Names(single(&strings(array, name)?)),
-        IdKind::Dense | IdKind::Numbers => VertexBatch::Numbers(numbers(array, name)?),
-    })
+/// Adds a batch of rows, which are vertices, to what goes to the sink.
+pub(super) fn vertices(
+    ids: IdKind,
+    array: &ArrayRef,
+    name: &str,
+    out: &mut Outlet,
+) -> Result<(), RowError> {
+    match ids {
+        IdKind::Names => {
+            let names = NameColumn::new(array, name)?;
+            (0..array.len()).try_for_each(|row| Ok(out.vertex(names.name(row)?)?))
+        }
+        IdKind::Dense | IdKind::Numbers => {
+            Ok(out.send(Item::Vertices(VertexBatch::Numbers(numbers(array, name)?)))?)
+        }
+    }
 }
 
 fn find(schema: &Schema, names: &[&str]) -> Result<usize, Misfit> {
@@ -132,21 +149,49 @@ fn find(schema: &Schema, names: &[&str]) -> Result<usize, Misfit> {
         schema.fields().iter().position(|field| field.name().eq_ignore_ascii_case(name))
     };
     names.iter().find_map(|name| matches(name)).ok_or_else(|| {
-        let have: Vec<_> =
-            schema.fields().iter().take(20).map(|field| field.name().as_str()).collect();
         let what = format!(
             "there is no column {}; the columns are {}",
             names[..names.len().min(3)].join(" or "),
-            have.join(", ")
+            list(schema)
         );
-        (what, "name the columns of the edges src, dst and weight")
+        (
+            what,
+            "name the columns of the edges src, dst and weight, or say which they are with \
+             --columns source=NAME,target=NAME,weight=NAME",
+        )
     })
+}
+
+/// The columns that the user names.
+fn picked(schema: &Schema, asked: &EdgeColumns) -> Result<Picked, Misfit> {
+    let names: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
+    Picked::asked(asked, &names, names.len()).map_err(|name| {
+        let what = format!("there is no column {name}; the columns are {}", list(schema));
+        (what, "give --columns names of the table, or numbers from 1")
+    })
+}
+
+/// The names of the first columns.
+fn list(schema: &Schema) -> String {
+    let names: Vec<_> =
+        schema.fields().iter().take(20).map(|field| field.name().as_str()).collect();
+    names.join(", ")
 }
 
 fn value_type(field: &Field) -> &DataType {
     match field.data_type() {
         DataType::Dictionary(_, values) => values,
         kind => kind,
+    }
+}
+
+/// The type of a column of texts when it is read as views; `None`: it is no such column.
+pub(super) fn view_of(field: &Field) -> Option<DataType> {
+    use DataType::{Binary, BinaryView, LargeBinary, LargeUtf8, Utf8, Utf8View};
+    match value_type(field) {
+        Utf8 | LargeUtf8 | Utf8View => Some(Utf8View),
+        Binary | LargeBinary | BinaryView => Some(BinaryView),
+        _ => None,
     }
 }
 
@@ -179,8 +224,8 @@ fn weight_kind(field: &Field) -> Result<WeightKind, Misfit> {
     }
 }
 
-/// The values of a column, without a dictionary. The first row without one complains.
-fn values(array: &ArrayRef, name: &str) -> Result<ArrayRef, RowFault> {
+/// The first row without a value complains.
+fn check_nulls(array: &ArrayRef, name: &str) -> Result<(), RowFault> {
     let nulls = array.logical_nulls();
     match nulls.and_then(|nulls| (0..nulls.len()).find(|&row| nulls.is_null(row))) {
         Some(row) => Err(RowFault {
@@ -188,8 +233,14 @@ fn values(array: &ArrayRef, name: &str) -> Result<ArrayRef, RowFault> {
             what: format!("column {name} has no value (null)"),
             advice: "drop such rows, or fill them in",
         }),
-        None => Ok(convert::plain(array)),
+        None => Ok(()),
     }
+}
+
+/// The values of a column, without a dictionary. The first row without one complains.
+fn values(array: &ArrayRef, name: &str) -> Result<ArrayRef, RowFault> {
+    check_nulls(array, name)?;
+    Ok(convert::plain(array))
 }
 
 /// A row whose value is not what it has to be.
@@ -203,9 +254,27 @@ fn numbers(array: &ArrayRef, name: &str) -> Result<Vec<u64>, RowFault> {
     convert::numbers(&array).map_err(|row| wrong(&array, name, row, "an unsigned 64-bit number"))
 }
 
-fn strings(array: &ArrayRef, name: &str) -> Result<StringArray, RowFault> {
-    let array = values(array, name)?;
-    convert::texts(&array).map_err(|row| wrong(&array, name, row, "UTF-8 text"))
+/// A column of names.
+struct NameColumn<'a> {
+    array: &'a ArrayRef,
+    column: &'a str,
+    texts: Texts,
+}
+
+impl<'a> NameColumn<'a> {
+    fn new(array: &'a ArrayRef, column: &'a str) -> Result<Self, RowFault> {
+        check_nulls(array, column)?;
+        let texts = Texts::new(array).ok_or_else(|| wrong(array, column, 0, "UTF-8 text"))?;
+        Ok(Self { array, column, texts })
+    }
+
+    fn name(&self, row: usize) -> Result<&str, RowFault> {
+        let bytes = self.texts.bytes(row).len();
+        if let Some((what, advice)) = long_name(bytes) {
+            return Err(RowFault { row, what, advice });
+        }
+        self.texts.text(row).ok_or_else(|| wrong(self.array, self.column, row, "UTF-8 text"))
+    }
 }
 
 fn weights(array: &ArrayRef, name: &str, kind: WeightKind) -> Result<Vec<f64>, RowFault> {
@@ -217,7 +286,18 @@ fn weights(array: &ArrayRef, name: &str, kind: WeightKind) -> Result<Vec<f64>, R
         WeightKind::F32 => (weight as f32).is_finite(),
         WeightKind::None | WeightKind::F64 => weight.is_finite(),
     };
-    let Some(row) = weights.iter().position(|&weight| !fits(weight)) else { return Ok(weights) };
+    let exact = match kind {
+        WeightKind::F32 | WeightKind::F64 => convert::inexact(&array, kind),
+        WeightKind::None | WeightKind::U32 => None,
+    };
+    let misfit = weights.iter().position(|&weight| !fits(weight));
+    if let Some((row, weight)) = exact.filter(|(row, _)| misfit.is_none_or(|misfit| *row < misfit))
+    {
+        let what = format!("the weight {weight} is a whole number that {kind} cannot hold exactly");
+        let advice = "scale the weights down, or give --weights none to ignore the column";
+        return Err(RowFault { row, what, advice });
+    }
+    let Some(row) = misfit else { return Ok(weights) };
     let weight = weights[row];
     let (what, advice) = match kind {
         _ if !weight.is_finite() => {
@@ -230,27 +310,4 @@ fn weights(array: &ArrayRef, name: &str, kind: WeightKind) -> Result<Vec<f64>, R
         _ => ("is too large for f32", "give --weights f64"),
     };
     Err(RowFault { row, what: format!("the weight {weight} {what}"), advice })
-}
-
-fn join(sources: &StringArray, targets: &StringArray) -> Names {
-    let mut names = Names {
-        bytes: Vec::with_capacity(sources.value_data().len().min(1 << 22) * 2),
-        ends: Vec::with_capacity(sources.len() * 2),
-    };
-    for (source, target) in sources.iter().zip(targets) {
-        for name in [source, target].into_iter().flatten() {
-            names.bytes.extend_from_slice(name.as_bytes());
-            names.ends.push(names.bytes.len() as u32);
-        }
-    }
-    names
-}
-
-fn single(array: &StringArray) -> Names {
-    let mut names = Names::default();
-    for name in array.iter().flatten() {
-        names.bytes.extend_from_slice(name.as_bytes());
-        names.ends.push(names.bytes.len() as u32);
-    }
-    names
 }

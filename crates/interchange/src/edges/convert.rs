@@ -2,7 +2,8 @@
 //! counterpart. Columns have no nulls, except those that their dictionary makes.
 
 use arrow_array::{
-    Array, ArrayRef, BinaryArray, PrimitiveArray, StringArray,
+    Array, ArrayRef, BinaryArray, BinaryViewArray, LargeBinaryArray, LargeStringArray,
+    PrimitiveArray, StringArray, StringViewArray,
     cast::AsArray,
     downcast_integer_array,
     types::{
@@ -12,6 +13,7 @@ use arrow_array::{
 };
 use arrow_schema::DataType;
 use arrow_select::take::take;
+use outercore_graph::{Key, WeightKind};
 
 /// The values themselves, where the array is of keys into a dictionary.
 pub(super) fn plain(array: &ArrayRef) -> ArrayRef {
@@ -26,7 +28,10 @@ pub(super) fn plain(array: &ArrayRef) -> ArrayRef {
 pub(super) fn numbers(array: &ArrayRef) -> Result<Vec<u64>, usize> {
     downcast_integer_array!(
         array => each(array.values().iter().map(|&value| u64::try_from(value).ok())),
-        _ => each(texts(array)?.iter().map(|text| text?.parse().ok()))
+        _ => {
+            let texts = Texts::new(array).ok_or(0usize)?;
+            each((0..array.len()).map(|row| Key::Name(texts.text(row)?.to_owned()).as_number()))
+        }
     )
 }
 
@@ -48,47 +53,130 @@ pub(super) fn reals(array: &ArrayRef) -> Result<Vec<f64>, usize> {
             .collect(),
         DataType::Float64 => array.as_primitive::<Float64Type>().values().to_vec(),
         DataType::Decimal32(_, scale) => {
-            decimals::<Decimal32Type>(array.as_primitive(), *scale, f64::from)
+            decimals::<Decimal32Type>(array.as_primitive(), *scale)
         }
         DataType::Decimal64(_, scale) => {
-            decimals::<Decimal64Type>(array.as_primitive(), *scale, |value| value as f64)
+            decimals::<Decimal64Type>(array.as_primitive(), *scale)
         }
         DataType::Decimal128(_, scale) => {
-            decimals::<Decimal128Type>(array.as_primitive(), *scale, |value| value as f64)
+            decimals::<Decimal128Type>(array.as_primitive(), *scale)
         }
         _ => return Err(0)
     ))
 }
 
-fn decimals<T: DecimalType>(
+/// The first row with a whole number that weights of this kind cannot be, and the number.
+pub(super) fn inexact(array: &ArrayRef, kind: WeightKind) -> Option<(usize, String)> {
+    let misfit = |whole: i128| (!kind.holds(whole)).then_some(whole);
+    downcast_integer_array!(
+        array => {
+            let mut misfits = array.values().iter().map(|&value| misfit(value.into()));
+            misfits.position(|misfit| misfit.is_some())
+                .map(|row| (row, array.value(row).to_string()))
+        },
+        DataType::Float64 => {
+            let values = array.as_primitive::<Float64Type>().values();
+            let row = values.iter().position(|&value| kind.rounds_whole(value))?;
+            Some((row, values[row].to_string()))
+        },
+        DataType::Decimal32(_, scale) => {
+            inexact_decimal::<Decimal32Type>(array.as_primitive(), *scale, misfit)
+        }
+        DataType::Decimal64(_, scale) => {
+            inexact_decimal::<Decimal64Type>(array.as_primitive(), *scale, misfit)
+        }
+        DataType::Decimal128(_, scale) => {
+            inexact_decimal::<Decimal128Type>(array.as_primitive(), *scale, misfit)
+        }
+        _ => None
+    )
+}
+
+fn inexact_decimal<T: DecimalType>(
     array: &PrimitiveArray<T>,
     scale: i8,
-    real: impl Fn(T::Native) -> f64,
-) -> Vec<f64> {
+    misfit: impl Fn(i128) -> Option<i128>,
+) -> Option<(usize, String)>
+where
+    T::Native: Into<i128>,
+{
+    let mut wholes = array.values().iter().map(|&value| whole(value.into(), scale));
+    let row = wholes.position(|whole| whole.and_then(&misfit).is_some())?;
+    Some((row, array.value_as_string(row)))
+}
+
+/// The whole number that a decimal is; none where it has a fraction.
+fn whole(value: i128, scale: i8) -> Option<i128> {
+    let unit = 10i128.checked_pow(scale.unsigned_abs().into())?;
+    if scale < 0 { value.checked_mul(unit) } else { (value % unit == 0).then(|| value / unit) }
+}
+
+fn decimals<T: DecimalType>(array: &PrimitiveArray<T>, scale: i8) -> Vec<f64>
+where
+    T::Native: Into<i128>,
+{
     let unit = 10f64.powi(i32::from(scale));
-    array.values().iter().map(|&value| real(value) / unit).collect()
+    let real = |value: i128| match whole(value, scale) {
+        // One rounding, and not two.
+        Some(whole) => whole as f64,
+        None => value as f64 / unit,
+    };
+    array.values().iter().map(|&value| real(value.into())).collect()
 }
 
-/// Texts; numbers as they are written.
-pub(super) fn texts(array: &ArrayRef) -> Result<StringArray, usize> {
-    Ok(downcast_integer_array!(
-        array => {
-            StringArray::from_iter_values(array.values().iter().map(|value| value.to_string()))
-        },
-        DataType::Utf8 => array.as_string::<i32>().clone(),
-        DataType::LargeUtf8 => array.as_string::<i64>().iter().collect(),
-        DataType::Utf8View => array.as_string_view().iter().collect(),
-        DataType::Binary => return utf8(array.as_binary::<i32>().clone()),
-        DataType::LargeBinary => return utf8(array.as_binary::<i64>().iter().collect()),
-        DataType::BinaryView => return utf8(array.as_binary_view().iter().collect()),
-        _ => return Err(0)
-    ))
+/// A column of texts. A dictionary stays one: what is in it once is not copied for each row.
+pub(super) enum Texts {
+    Short(StringArray),
+    Long(LargeStringArray),
+    View(StringViewArray),
+    Bytes(BinaryArray),
+    LongBytes(LargeBinaryArray),
+    BytesView(BinaryViewArray),
+    /// The key of each row, and the dictionary.
+    Keyed(Vec<usize>, Box<Texts>),
 }
 
-fn utf8(array: BinaryArray) -> Result<StringArray, usize> {
-    let wrong = |bytes: Option<&[u8]>| std::str::from_utf8(bytes.unwrap_or_default()).is_err();
-    StringArray::try_from_binary(array.clone())
-        .map_err(|_| array.iter().position(wrong).unwrap_or(0))
+impl Texts {
+    /// Texts; numbers as they are written. `None`: values are neither.
+    pub(super) fn new(array: &ArrayRef) -> Option<Self> {
+        if let Some(keyed) = array.as_any_dictionary_opt() {
+            return Some(Self::Keyed(
+                keyed.normalized_keys(),
+                Box::new(Self::new(keyed.values())?),
+            ));
+        }
+        Some(downcast_integer_array!(
+            array => {
+                let written = array.values().iter().map(|value| value.to_string());
+                Self::Short(StringArray::from_iter_values(written))
+            },
+            DataType::Utf8 => Self::Short(array.as_string().clone()),
+            DataType::LargeUtf8 => Self::Long(array.as_string().clone()),
+            DataType::Utf8View => Self::View(array.as_string_view().clone()),
+            DataType::Binary => Self::Bytes(array.as_binary().clone()),
+            DataType::LargeBinary => Self::LongBytes(array.as_binary().clone()),
+            DataType::BinaryView => Self::BytesView(array.as_binary_view().clone()),
+            _ => return None
+        ))
+    }
+
+    /// The text of a row, as bytes.
+    pub(super) fn bytes(&self, row: usize) -> &[u8] {
+        match self {
+            Self::Short(array) => array.value(row).as_bytes(),
+            Self::Long(array) => array.value(row).as_bytes(),
+            Self::View(array) => array.value(row).as_bytes(),
+            Self::Bytes(array) => array.value(row),
+            Self::LongBytes(array) => array.value(row),
+            Self::BytesView(array) => array.value(row),
+            Self::Keyed(keys, values) => values.bytes(keys[row]),
+        }
+    }
+
+    /// The text of a row; `None`: it is not UTF-8.
+    pub(super) fn text(&self, row: usize) -> Option<&str> {
+        std::str::from_utf8(self.bytes(row)).ok()
+    }
 }
 
 /// All values, or the first row without one.
@@ -103,9 +191,7 @@ fn each<T>(values: impl ExactSizeIterator<Item = Option<T>>) -> Result<Vec<T>, u
 /// The value of a row, for complaints.
 pub(super) fn shown(array: &ArrayRef, row: usize) -> String {
     let one = array.slice(row, 1);
-    let text = match one.data_type() {
-        DataType::Binary => String::from_utf8_lossy(one.as_binary::<i32>().value(0)).into_owned(),
-        _ => texts(&one).map(|texts| texts.value(0).to_owned()).unwrap_or_default(),
-    };
+    let texts = Texts::new(&one);
+    let text = texts.as_ref().map_or("".into(), |texts| String::from_utf8_lossy(texts.bytes(0)));
     text.chars().take(40).flat_map(char::escape_debug).collect()
 }

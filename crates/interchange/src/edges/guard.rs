@@ -1,5 +1,5 @@
-//! Parsers of other people see hostile bytes. Where one panics, the file is at fault, and whoever
-//! reports panics can tell by [`is_parsing`].
+//! Parsers of other projects see hostile bytes. Where one panics, the file is at fault. A reporter
+//! of panics can tell by [`is_parsing`].
 
 use std::{
     cell::Cell,
@@ -18,7 +18,7 @@ pub fn is_parsing() -> bool {
 /// Runs a parser; `None` if it panicked.
 pub(super) fn guarded<T>(parse: impl FnOnce() -> T) -> Option<T> {
     PARSING.set(true);
-    // Whatever the parser held is dropped by the callers, who end in an error.
+    // What the parser held is dropped by the callers, which end in an error.
     let done = catch_unwind(AssertUnwindSafe(parse));
     PARSING.set(false);
     done.ok()

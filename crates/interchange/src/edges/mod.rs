@@ -2,18 +2,24 @@
 //! Parquet files, Arrow streams.
 //!
 //! - `columns`: which columns are the ends and the weight; a batch of them as edges. `convert`:
-//!   their values, whatever their type.
-//! - `parquet`: Parquet files, their row groups read on several threads.
+//!   their values, whatever their type; `outlet`: their way to the sink.
+//! - `parquet`: Parquet files, their row groups read on several threads. `file`: the bytes of one;
+//!   `pages`, `thrift`: what they claim, before memory is taken for it.
 //! - `stream`: [`ArrowEdges`], record batches from a running program.
 //! - `guard`: a parser of other people that panics over a damaged file complains about the file.
 
 mod columns;
 mod convert;
+mod file;
 mod guard;
+mod outlet;
+mod pages;
 mod parquet;
+mod room;
 mod stream;
 #[cfg(test)]
 mod tests;
+mod thrift;
 
 use std::{path::Path, str::FromStr};
 

@@ -1,13 +1,11 @@
 //! Parquet files as a source of edges.
 //!
 //! Each thread takes the next row group of all files and reads the columns it needs, page by page.
-//! Memory for each thread: a few pages of each column (1 MiB as most writers make them) and a batch
-//! of rows.
+//! Memory for each row group: a few pages of each column (1 MiB as most writers make them) and a
+//! batch of rows. What that comes to is known before from the headers of the pages; row groups for
+//! which there is no room wait for others, or are refused.
 
 use std::{
-    fs::Metadata,
-    io::{self, BufReader, Read},
-    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex,
@@ -15,34 +13,41 @@ use std::{
     },
 };
 
-use ::parquet::{
-    arrow::{
-        ProjectionMask,
-        arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder},
+use ::parquet::arrow::{
+    ProjectionMask,
+    arrow_reader::{
+        ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
+        ParquetRecordBatchReaderBuilder,
     },
-    errors::ParquetError,
-    file::reader::{ChunkReader, Length},
 };
 use arrow_array::RecordBatch;
-use arrow_schema::SchemaRef;
-use bytes::Bytes;
+use arrow_schema::{Schema, SchemaRef};
 use outercore_graph::{
     GraphError, Result,
-    input::{DeclaredVertices, EdgeSource, Input, InputOptions, Item, Progress, Sink, SourceInfo},
+    input::{DeclaredVertices, EdgeSource, Input, InputOptions, Progress, Sink, SourceInfo},
 };
-use outercore_storage::{Disk, DiskFile, StorageError};
+use outercore_storage::{Disk, threads};
 
 use super::{
-    columns::{self, Columns, Misfit, RowFault},
+    columns::{self, Columns, Misfit},
     fault,
+    file::{Chunks, Failure, Stamp, open_file},
     guard::guarded,
-    stream::row_fault,
+    outlet::{Outlet, RowError},
+    pages::{self, Pages, Trouble},
+    room::Room,
 };
 
-/// Rows of a batch.
+/// Most rows of a batch.
 const BATCH: usize = 32 << 10;
 /// Memory that a thread is taken to need.
-const THREAD: usize = 8 << 20;
+const THREAD: u64 = 8 << 20;
+/// Memory of a thread beside pages: batches, and what they become.
+const BESIDE: u64 = 4 << 20;
+/// Most bytes of the texts of a column in a batch.
+const TEXTS: u64 = 1 << 20;
+/// The most bytes of a footer that are read: what an edge list has is far below.
+const LONGEST_FOOTER: u64 = 16 << 20;
 
 /// An opened set of Parquet files, all with the same columns of edges.
 pub(super) struct ParquetEdges {
@@ -76,16 +81,6 @@ struct Group {
     first: u64,
     /// Compressed bytes of the columns that are read.
     bytes: u64,
-}
-
-/// What identifies the content of a file, as far as one can know without reading it.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Stamp(u64, u64, u64, i64, i64);
-
-impl From<&Metadata> for Stamp {
-    fn from(of: &Metadata) -> Self {
-        Self(of.dev(), of.ino(), of.size(), of.mtime(), of.mtime_nsec())
-    }
 }
 
 impl ParquetEdges {
@@ -141,6 +136,10 @@ impl ParquetEdges {
         Ok(Self { info, edges, vertices, groups })
     }
 
+    fn tables(&self) -> impl Iterator<Item = &Table> {
+        self.vertices.iter().chain(&self.edges)
+    }
+
     fn table(&self, group: &Group) -> &Table {
         self.vertices
             .get(group.table)
@@ -181,6 +180,10 @@ impl EdgeSource for ParquetEdges {
         &self.info
     }
 
+    fn is_paged(&self) -> bool {
+        true
+    }
+
     fn read(
         &self,
         threads: usize,
@@ -188,30 +191,36 @@ impl EdgeSource for ParquetEdges {
         progress: &dyn Progress,
         sink: Sink<'_>,
     ) -> Result<()> {
+        let held: u64 =
+            self.tables().map(|table| table.metadata.metadata().memory_size() as u64).sum();
         let work = Work {
             source: self,
+            room: Room::new(memory as u64, held),
             next: AtomicUsize::new(0),
             failed: AtomicU64::new(u64::MAX),
             error: Mutex::new(None),
             progress,
             sink,
         };
-        let threads = (memory / THREAD).clamp(1, threads.max(1)).min(self.groups.len().max(1));
+        let most = (memory as u64 / THREAD).clamp(1, threads.max(1) as u64) as usize;
+        let threads = most.min(self.groups.len().max(1));
         std::thread::scope(|scope| {
-            (1..threads).for_each(|_| drop(scope.spawn(|| work.run())));
+            // Fewer threads than that do it too.
+            (1..threads).for_each(|_| drop(threads::start(scope, || work.run())));
             work.run();
         });
         let error = work.error.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
         if let Some((_, error)) = error {
             return Err(error);
         }
-        self.vertices.iter().chain(&self.edges).try_for_each(|table| table.reopen().map(drop))
+        self.tables().try_for_each(|table| table.reopen().map(drop))
     }
 }
 
 /// Row groups being read by several threads.
 struct Work<'a> {
     source: &'a ParquetEdges,
+    room: Room,
     next: AtomicUsize,
     /// The earliest row group with an error; groups before it are still read to the end, so that
     /// the first error is the one told.
@@ -246,21 +255,21 @@ impl Work<'_> {
     fn group(&self, number: u64, group: &Group) -> Result<()> {
         let table = self.source.table(group);
         let (chunks, failure) = table.reopen()?;
+        let need = table.need(group, &chunks, &failure)?;
+        let _room = self.room.take(need.bytes).map_err(|needed| GraphError::Memory {
+            needed,
+            budget: self.room.bytes(),
+            what: format!(
+                "reading {}, whose pages have up to {} bytes",
+                table.path.display(),
+                need.largest_page
+            ),
+        })?;
         let told = |error: String| table.complaint(&failure, &error);
-        let damaged =
-            || fault(&table.path, "the Parquet file is damaged", "write or download it again");
-        let mask = ProjectionMask::roots(table.metadata.parquet_schema(), table.columns());
-        let builder =
-            ParquetRecordBatchReaderBuilder::new_with_metadata(chunks, table.metadata.clone());
-        let builder = builder
-            .with_row_groups(vec![group.number])
-            .with_projection(mask)
-            .with_batch_size(BATCH);
-        let mut batches = guarded(|| builder.build())
-            .ok_or_else(damaged)?
-            .map_err(|error| told(error.to_string()))?;
+        let mut batches = table.batches(chunks, group, need.rows, &failure)?;
+        let mut out = Outlet::new(self.sink);
         let mut first = group.first;
-        while let Some(batch) = guarded(|| batches.next()).ok_or_else(damaged)? {
+        while let Some(batch) = guarded(|| batches.next()).ok_or_else(|| table.damaged())? {
             let batch = batch.map_err(|error| told(error.to_string()))?;
             if self.progress.cancelled() {
                 return Err(GraphError::Cancelled);
@@ -268,12 +277,22 @@ impl Work<'_> {
             if number > self.failed.load(Relaxed) {
                 return Ok(());
             }
-            let item = table.item(&batch).map_err(|fault| row_fault(&table.path, first, fault))?;
-            (self.sink)(item)?;
+            let sent = table.send(&batch, &mut out);
+            sent.map_err(|error| error.at(&table.path, first))?;
             first += batch.num_rows() as u64;
         }
-        Ok(())
+        out.flush()
     }
+}
+
+/// What it takes to read a row group.
+struct Need {
+    /// Bytes of memory.
+    bytes: u64,
+    /// Rows of a batch.
+    rows: usize,
+    /// Bytes of the largest page.
+    largest_page: u64,
 }
 
 impl Table {
@@ -283,6 +302,7 @@ impl Table {
         find: &dyn Fn(&SchemaRef) -> std::result::Result<Role, Misfit>,
     ) -> Result<Self> {
         let (chunks, failure, stamp) = open_file(disk, path)?;
+        check_footer(path, &chunks, &failure)?;
         let loaded = guarded(|| ArrowReaderMetadata::load(&chunks, ArrowReaderOptions::new()));
         let not_parquet = |why: &str| {
             fault(
@@ -299,7 +319,82 @@ impl Table {
             }
         };
         let role = find(metadata.schema()).map_err(|(what, advice)| fault(path, what, advice))?;
-        Ok(Self { disk: disk.clone(), path: path.to_owned(), metadata, role, stamp })
+        let mut table = Self { disk: disk.clone(), path: path.to_owned(), metadata, role, stamp };
+        table.view_texts().ok_or_else(|| table.damaged())?;
+        Ok(table)
+    }
+
+    /// Has texts read as views into their pages: what a dictionary has once is not copied for each
+    /// row.
+    fn view_texts(&mut self) -> Option<()> {
+        let schema = self.metadata.schema();
+        let read = self.columns();
+        let fields = schema.fields().iter().enumerate().map(|(column, field)| {
+            match columns::view_of(field).filter(|_| read.contains(&column)) {
+                Some(view) => Arc::new(field.as_ref().clone().with_data_type(view)),
+                None => field.clone(),
+            }
+        });
+        let viewed =
+            Schema::new_with_metadata(fields.collect::<Vec<_>>(), schema.metadata().clone());
+        let options = ArrowReaderOptions::new().with_schema(Arc::new(viewed));
+        let metadata = self.metadata.metadata().clone();
+        self.metadata = guarded(|| ArrowReaderMetadata::try_new(metadata, options))?.ok()?;
+        Some(())
+    }
+
+    /// What it takes to read a row group, by the headers of its pages.
+    fn need(&self, group: &Group, chunks: &Chunks, failure: &Failure) -> Result<Need> {
+        let read = self.columns();
+        let mut need = Need { bytes: BESIDE, rows: BATCH, largest_page: 0 };
+        let mut stored = 0;
+        for column in self.metadata.metadata().row_group(group.number).columns() {
+            let root = root_of(self, column.column_path().parts());
+            if !read.contains(&root) {
+                continue;
+            }
+            let is_text = columns::view_of(self.metadata.schema().field(root)).is_some();
+            let range = guarded(|| column.byte_range()).ok_or_else(|| self.damaged())?;
+            let pages = Pages::survey(range, is_text, |at, buffer| chunks.read_at(at, buffer));
+            let pages = pages.map_err(|trouble| match trouble {
+                Trouble::Damaged(what) => self.complaint(failure, &what),
+                Trouble::Device(error) => self.complaint(failure, &error.to_string()),
+            })?;
+            // While a page is decompressed, there is the one before.
+            need.bytes += pages.dictionary + 2 * pages.largest;
+            if is_text {
+                let rows = TEXTS / pages.value.max(1);
+                need.rows = need.rows.min(rows.max(1) as usize);
+                need.bytes += TEXTS.max(pages.value);
+            }
+            stored = stored.max(pages.stored);
+            need.largest_page = need.largest_page.max(pages.largest).max(pages.dictionary);
+        }
+        need.bytes += stored;
+        Ok(need)
+    }
+
+    /// Reads a row group in batches of so many rows.
+    fn batches(
+        &self,
+        chunks: Chunks,
+        group: &Group,
+        rows: usize,
+        failure: &Failure,
+    ) -> Result<ParquetRecordBatchReader> {
+        let mask = ProjectionMask::roots(self.metadata.parquet_schema(), self.columns());
+        let builder =
+            ParquetRecordBatchReaderBuilder::new_with_metadata(chunks, self.metadata.clone())
+                .with_row_groups(vec![group.number])
+                .with_projection(mask)
+                .with_batch_size(rows);
+        guarded(|| builder.build())
+            .ok_or_else(|| self.damaged())?
+            .map_err(|error| self.complaint(failure, &error.to_string()))
+    }
+
+    fn damaged(&self) -> GraphError {
+        fault(&self.path, "the Parquet file is damaged", "write or download it again")
     }
 
     /// Opens it again; it must not have changed.
@@ -325,26 +420,23 @@ impl Table {
         columns
     }
 
-    fn item(&self, batch: &RecordBatch) -> std::result::Result<Item, RowFault> {
+    /// Adds a batch to what goes to the sink.
+    fn send(&self, batch: &RecordBatch, out: &mut Outlet) -> std::result::Result<(), RowError> {
         let schema = self.metadata.schema();
         let read = self.columns();
         let column = |wanted: usize| {
             batch
                 .column(read.iter().position(|&column| column == wanted).expect("it was asked for"))
         };
-        Ok(match &self.role {
-            Role::Edges(columns) => Item::Edges(columns.edges(
-                schema,
-                column(columns.source),
-                column(columns.target),
-                columns.weight.map(column),
-            )?),
-            Role::Vertices { column: wanted, ids } => Item::Vertices(columns::vertices(
-                *ids,
-                column(*wanted),
-                schema.field(*wanted).name(),
-            )?),
-        })
+        match &self.role {
+            Role::Edges(columns) => {
+                let ends = [column(columns.source), column(columns.target)];
+                columns.edges(schema, ends, columns.weight.map(column), out)
+            }
+            Role::Vertices { column: wanted, ids } => {
+                columns::vertices(*ids, column(*wanted), schema.field(*wanted).name(), out)
+            }
+        }
     }
 
     /// What to say of a parser's error: the device's if it was that, else the file's.
@@ -354,103 +446,32 @@ impl Table {
     }
 }
 
-fn open_file(disk: &Disk, path: &Path) -> Result<(Chunks, Failure, Stamp)> {
-    let file = disk.open_buffered(path).map_err(|error| match error {
-        StorageError::Io { source, .. }
-            if matches!(
-                source.kind(),
-                io::ErrorKind::NotFound
-                    | io::ErrorKind::PermissionDenied
-                    | io::ErrorKind::InvalidInput
-            ) =>
-        {
-            fault(
-                path,
-                format!("it cannot be opened ({source})"),
-                "check the name, and who may read it",
-            )
-        }
-        other => other.into(),
-    })?;
-    // By way of the descriptor, so that it is the file that was opened.
-    let metadata = std::fs::metadata(format!("/proc/self/fd/{}", file.fd()))
-        .or_else(|_| std::fs::metadata(path));
-    let stamp = Stamp::from(&metadata.map_err(|error| StorageError::io("lookup", path, 0, error))?);
-    let failure = Failure::default();
-    Ok((
-        Chunks { len: file.len()?, file: Arc::new(file), failure: failure.clone() },
-        failure,
-        stamp,
-    ))
-}
-
-/// The device's error behind a parser's, which keeps only its text.
-#[derive(Clone, Default)]
-struct Failure(Arc<Mutex<Option<StorageError>>>);
-
-impl Failure {
-    fn take(&self) -> Option<GraphError> {
-        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take().map(GraphError::from)
+/// Refuses a footer that is too long, or claims lists that are longer than it.
+fn check_footer(path: &Path, chunks: &Chunks, failure: &Failure) -> Result<()> {
+    let mut end = [0; 8];
+    let read = |at: u64, buffer: &mut [u8]| {
+        chunks
+            .read_at(at, buffer)
+            .map_err(|error| failure.take().unwrap_or_else(|| fault(path, error.to_string(), "")))
+    };
+    let Some(at) = chunks.bytes().checked_sub(8) else { return Ok(()) };
+    read(at, &mut end)?;
+    let len = u64::from(u32::from_le_bytes([end[0], end[1], end[2], end[3]]));
+    // Other ends, and footers that begin before the file does, are the reader's to refuse.
+    let Some(begin) = at.checked_sub(len).filter(|_| end[4..] == *b"PAR1") else { return Ok(()) };
+    if len > LONGEST_FOOTER {
+        let what = format!(
+            "its description of itself has {len} bytes, and the most that are read are \
+             {LONGEST_FOOTER}"
+        );
+        return Err(fault(path, what, "write it again with fewer columns, or larger row groups"));
     }
-
-    fn put(&self, error: StorageError) -> io::Error {
-        let text = error.to_string();
-        *self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(error);
-        io::Error::other(text)
+    let mut footer = vec![0; len as usize];
+    let filled = read(begin, &mut footer)?;
+    if filled < footer.len() || !pages::footer_is_sound(&footer) {
+        let what = "this is not a whole Parquet file (its footer is damaged)";
+        let advice = "write or download it again, or say what it is with --format";
+        return Err(fault(path, what, advice));
     }
-}
-
-/// A file as the Parquet reader wants it.
-struct Chunks {
-    file: Arc<DiskFile>,
-    len: u64,
-    failure: Failure,
-}
-
-impl Length for Chunks {
-    fn len(&self) -> u64 {
-        self.len
-    }
-}
-
-impl ChunkReader for Chunks {
-    type T = BufReader<Tail>;
-
-    fn get_read(&self, start: u64) -> std::result::Result<Self::T, ParquetError> {
-        Ok(BufReader::new(Tail {
-            file: self.file.clone(),
-            at: start,
-            failure: self.failure.clone(),
-        }))
-    }
-
-    fn get_bytes(&self, start: u64, length: usize) -> std::result::Result<Bytes, ParquetError> {
-        // What the file says of itself is not trusted with an allocation.
-        if start.saturating_add(length as u64) > self.len {
-            return Err(ParquetError::EOF(format!(
-                "{length} bytes were expected at offset {start}, beyond the end"
-            )));
-        }
-        let mut bytes = vec![0; length];
-        self.file
-            .read_at(&mut bytes, start)
-            .map_err(|error| ParquetError::from(self.failure.put(error)))?;
-        Ok(bytes.into())
-    }
-}
-
-/// A file from some offset on.
-struct Tail {
-    file: Arc<DiskFile>,
-    at: u64,
-    failure: Failure,
-}
-
-impl Read for Tail {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read =
-            self.file.read_some_at(buffer, self.at).map_err(|error| self.failure.put(error))?;
-        self.at += read as u64;
-        Ok(read)
-    }
+    Ok(())
 }

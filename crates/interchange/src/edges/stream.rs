@@ -12,12 +12,14 @@ use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::SchemaRef;
 use outercore_graph::{
     GraphError, Result,
-    input::{EdgeSource, InputOptions, Item, Progress, Sink, SourceInfo},
+    input::{EdgeSource, InputOptions, Progress, Sink, SourceInfo},
 };
+use outercore_storage::threads;
 
 use super::{
-    columns::{Columns, Misfit, RowFault},
+    columns::{Columns, Misfit},
     fault,
+    outlet::Outlet,
 };
 
 /// Rows of a slice.
@@ -105,15 +107,14 @@ impl ArrowEdges {
     }
 
     fn batch(&self, batch: &RecordBatch, first: u64, sink: Sink<'_>) -> Result<()> {
-        let column = |index: usize| batch.column(index);
-        let weight = self.columns.weight.map(column);
-        let edges = self.columns.edges(
-            &self.schema,
-            column(self.columns.source),
-            column(self.columns.target),
-            weight,
-        );
-        sink(Item::Edges(edges.map_err(|fault| row_fault(Path::new(NAME), first, fault))?))
+        let mut out = Outlet::new(sink);
+        let Columns { source, target, weight, .. } = self.columns;
+        let ends = [batch.column(source), batch.column(target)];
+        let weight = weight.map(|weight| batch.column(weight));
+        self.columns
+            .edges(&self.schema, ends, weight, &mut out)
+            .map_err(|error| error.at(Path::new(NAME), first))?;
+        out.flush()
     }
 
     /// One thread's share. The first error by row ends it: slices before it have been handed out
@@ -163,7 +164,9 @@ impl EdgeSource for ArrowEdges {
         }
         let error = Mutex::new(None);
         std::thread::scope(|scope| {
-            (1..threads).for_each(|_| drop(scope.spawn(|| self.work(progress, sink, &error))));
+            // Fewer threads than that do it too.
+            (1..threads)
+                .for_each(|_| drop(threads::start(scope, || self.work(progress, sink, &error))));
             self.work(progress, sink, &error);
         });
         let mut stream = self.lock();
@@ -180,13 +183,4 @@ impl EdgeSource for ArrowEdges {
 
 fn misfit((what, advice): Misfit) -> GraphError {
     fault(Path::new(NAME), what, advice)
-}
-
-/// A fault of a row as an error; `first` is the number of the batch's first row, from 0.
-pub(super) fn row_fault(
-    path: &Path,
-    first: u64,
-    RowFault { row, what, advice }: RowFault,
-) -> GraphError {
-    fault(path, format!("row {}: {what}", first + row as u64 + 1), advice)
 }

@@ -117,10 +117,11 @@ fn put_end(text: &mut Vec<u8>, ends: &Resolved, row: usize) {
 fn put_weight(text: &mut Vec<u8>, weight: f64, kind: WeightKind) {
     match kind {
         WeightKind::U32 => csv::put_integer(text, weight as u64),
-        WeightKind::F32 => {
+        // From 2^24 on, fewer digits than all of them would be another whole number.
+        WeightKind::F32 if weight.abs() < kind.whole_below() => {
             text.extend_from_slice(ryu::Buffer::new().format(weight as f32).as_bytes())
         }
-        WeightKind::None | WeightKind::F64 => csv::put_float(text, weight),
+        WeightKind::None | WeightKind::F32 | WeightKind::F64 => csv::put_float(text, weight),
     }
 }
 

@@ -2,8 +2,8 @@
 //! rows of one.
 //!
 //! Rows come in ascending order of original id, 64 Ki at a time, through
-//! [`outercore_graph::Graph::for_each_key`]; memory is that of a few batches, plus a row group in
-//! Parquet, plus the tables of `keys` where a value is itself a vertex.
+//! [`outercore_graph::Graph::for_each_key`]. Memory is that of a few batches, of a row group in
+//! Parquet, and of the tables of `keys` where a value is itself a vertex.
 
 mod cells;
 pub(crate) mod csv;

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from . import _edges
@@ -32,6 +32,7 @@ def build(
     directed: bool | None = None,
     weights: str | None = None,
     ids: str | None = None,
+    columns: Mapping[str, str | int] | None = None,
     simple: bool = False,
     transpose: bool = True,
     order: str | None = None,
@@ -62,7 +63,8 @@ def build(
 
     ``memory`` is the budget; ``directed=False`` makes edges lead both ways (default: what the input says, else directed);
     ``weights`` is ``"none"``, ``"u32"``, ``"f32"`` or ``"f64"`` (default: what the input has); ``ids`` is ``"dense"``, ``"u64"``
-    or ``"string"`` (default: found out); ``simple=True`` drops duplicate edges and self-loops; ``transpose=False`` does not
+    or ``"string"`` (default: found out); ``columns`` names those of a text, a Parquet file or a table, as in
+    ``{"source": "left_id", "target": "right_id", "weight": 5}``, by name or by number from 1; ``simple=True`` drops duplicate edges and self-loops; ``transpose=False`` does not
     keep the incoming edges, which some algorithms need; ``order`` is ``"degree"`` or ``"original"``;
     ``partition`` is ``"balanced"`` or ``"uniform"`` (intervals of the grid with equal edges, or with equal ranges of vertices);
     ``layout`` is ``"grid"``, ``"row"`` or ``"hybrid"`` (all edges in tiles for passes over all of them, none, or the dense parts); ``force=True`` replaces a
@@ -79,6 +81,7 @@ def build(
         "directed": directed,
         "weights": weights,
         "ids": ids,
+        "columns": columns and ",".join(f"{role}={name}" for role, name in columns.items()),
         "format": format,
         "vertices": _paths(vertices),
         "simple": simple,

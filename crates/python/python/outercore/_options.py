@@ -12,8 +12,8 @@ from ._progress import Progress
 #: Bytes, or text such as ``"512M"``, ``"2G"``, ``"25%"``.
 Size = Union[int, str]
 Path = Union[str, "os.PathLike[str]"]
-#: An original id, or ``"max-degree"``, or ``"random:SEED"``.
-Source = Union[int, str]
+#: An original id, or ``"max-degree"``, or ``"random:SEED"``; bytes are an id whatever they say.
+Source = Union[int, str, bytes]
 
 
 class Options(TypedDict, total=False):

@@ -196,6 +196,24 @@ impl RealSlice<'_> {
         }
     }
 
+    /// The first place in `range` of a whole number that weights of this kind cannot be, and the
+    /// number.
+    pub fn inexact(self, range: Range<usize>, kind: WeightKind) -> Option<(usize, String)> {
+        match self {
+            RealSlice::F32(_) => None,
+            RealSlice::F64(values) => {
+                let values = &values[range];
+                let place = values.iter().position(|&value| kind.rounds_whole(value))?;
+                Some((place, values[place].to_string()))
+            }
+            RealSlice::Whole(numbers) => with_slice!(numbers, values => {
+                let values = &values[range];
+                let place = values.iter().position(|&value| !kind.holds(value.into()))?;
+                Some((place, values[place].to_string()))
+            }),
+        }
+    }
+
     /// The numbers of `range`.
     pub fn read(self, range: Range<usize>) -> Vec<f64> {
         match self {

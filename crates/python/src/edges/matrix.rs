@@ -19,9 +19,10 @@ use outercore_graph::{
         SourceInfo,
     },
 };
+use outercore_storage::threads;
 
 use super::{
-    IDS, WEIGHTS,
+    EXACT, IDS, WEIGHTS,
     arrays::{NumberSlice, RealSlice},
     fault, row_fault,
 };
@@ -151,6 +152,12 @@ impl<'a> ArrayEdges<'a> {
         {
             return Err(complain(place, what, WEIGHTS));
         }
+        let kind = self.info.weights.filter(|kind| *kind != WeightKind::U32);
+        if let Some((weights, kind)) = self.weights.zip(kind)
+            && let Some((place, weight)) = weights.inexact(range.clone(), kind)
+        {
+            return Err(complain(place, inexact(&weight, kind), EXACT));
+        }
         let digest = digest(&edges, weights.as_deref().unwrap_or(&[]));
         let ends = if self.info.ids == IdKind::Names {
             names(&edges)
@@ -178,6 +185,11 @@ pub(super) fn misfit(weights: &[f64], kind: Option<WeightKind>) -> Option<(usize
         _ => "is too large for f32",
     };
     Some((place, format!("the weight {weight} {why}")))
+}
+
+/// What to say of a whole number that a kind of weights cannot be.
+pub(super) fn inexact(weight: &str, kind: WeightKind) -> String {
+    format!("the weight {weight} is a whole number that {kind} cannot hold exactly")
 }
 
 /// A sum that does not depend on the order of batches.
@@ -318,7 +330,7 @@ impl EdgeSource for ArrayEdges<'_> {
             }
         };
         std::thread::scope(|scope| {
-            (1..threads.min(len.div_ceil(BATCH))).for_each(|_| drop(scope.spawn(work)));
+            (1..threads.min(len.div_ceil(BATCH))).for_each(|_| drop(threads::start(scope, work)));
             work();
         });
         if let Some((_, error)) = lock().take() {

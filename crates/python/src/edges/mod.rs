@@ -12,7 +12,7 @@ mod batches;
 mod matrix;
 mod pairs;
 
-use outercore_graph::{GraphError, InputError};
+use outercore_graph::{GraphError, InputError, input::InputOptions};
 
 pub use self::{
     arrays::{Numbers, Reals},
@@ -36,3 +36,15 @@ fn fault(name: &str, what: String, advice: &str) -> GraphError {
 const IDS: &str = "ids are whole numbers from 0 to 2^64 - 1, or strings";
 /// What to do about a weight that is no number.
 const WEIGHTS: &str = "drop or mend such rows, or give weights=\"none\" to ignore the weights";
+/// What to do about a whole number that is too large to be a weight.
+const EXACT: &str = "scale the weights down, or give weights=\"none\" to ignore them";
+
+/// Says no to names of columns where there are none.
+pub fn refuse_columns(options: &InputOptions) -> Result<(), GraphError> {
+    match options.columns {
+        None => Ok(()),
+        Some(_) => Err(GraphError::Usage(
+            "columns are named in files and tables, not in arrays and pairs".to_owned(),
+        )),
+    }
+}

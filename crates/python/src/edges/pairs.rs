@@ -18,7 +18,11 @@ use pyo3::{
     types::{PyInt, PyIterator, PyList, PyString, PyTuple},
 };
 
-use super::{IDS, WEIGHTS, fault, matrix::misfit, row_fault};
+use super::{
+    EXACT, IDS, WEIGHTS, fault,
+    matrix::{inexact, misfit},
+    refuse_columns, row_fault,
+};
 use crate::{failure, supervise::POLL};
 
 /// Edges of a batch.
@@ -69,6 +73,7 @@ impl<'py> PairFeed<'py> {
         options: &InputOptions,
     ) -> PyResult<(Self, Item, SourceInfo)> {
         let py = edges.py();
+        refuse_columns(options).map_err(|error| raise(py, error))?;
         let mut edges = edges.try_iter()?;
         let empty = || raise(py, fault(NAME, "there is no edge in it".to_owned(), ""));
         let first = edges.next().ok_or_else(empty)??;
@@ -217,12 +222,27 @@ impl Shape {
         }
         if self.weights.is_some() {
             let weight = parts.get_borrowed_item(2)?;
-            let number = weight.extract::<f64>();
-            batch.weights.push(number.map_err(|_| {
-                Misfit::Row(format!("the weight {} is not a number", shown(&weight)), WEIGHTS)
-            })?);
+            batch.weights.push(self.weight(&weight)?);
         }
         Ok(())
+    }
+
+    fn weight(&self, weight: &Bound<'_, PyAny>) -> std::result::Result<f64, Misfit> {
+        let no_number =
+            |_| Misfit::Row(format!("the weight {} is not a number", shown(weight)), WEIGHTS);
+        let number = weight.extract::<f64>().map_err(no_number)?;
+        let kind = match self.weights {
+            Some(kind @ (WeightKind::F32 | WeightKind::F64)) => kind,
+            _ => return Ok(number),
+        };
+        // Whole numbers of Python's and NumPy's own, which the float has rounded perhaps.
+        let is_large = number.abs() >= kind.whole_below() && number.is_finite();
+        let rounded = is_large
+            && match weight.extract::<i128>() {
+                Ok(whole) => !kind.holds(whole),
+                Err(_) => kind.rounds_whole(number) || weight.is_instance_of::<PyInt>(),
+            };
+        if rounded { Err(Misfit::Row(inexact(&shown(weight), kind), EXACT)) } else { Ok(number) }
     }
 
     fn name(&self, id: &Bound<'_, PyAny>, names: &mut Names) -> std::result::Result<(), Misfit> {

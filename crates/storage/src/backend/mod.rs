@@ -7,9 +7,9 @@
 //!   forbid io_uring.
 //! - `memory`: bytes in memory, for tests, with completions in a scrambled order.
 //!
-//! All three follow one request through the same `transfer`, so that short reads, interruptions and
-//! planned faults are handled alike; and all three ask the fault plan exactly once for each
-//! request, in the order of submission.
+//! All three follow a request through the same `transfer`, so short reads, interruptions and
+//! planned faults are handled alike. All three ask the fault plan exactly once for each request, in
+//! the order of submission.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -77,8 +77,8 @@ pub struct Completion {
 
 /// Reads in flight. Completions come in any order.
 ///
-/// A queue may be sent to another thread while nothing is in flight; an io_uring queue refuses to
-/// be waited on by a thread other than the one that submitted what is still in flight.
+/// A queue may be sent to another thread while nothing is in flight. While reads are in flight, an
+/// io_uring queue can be waited on only by the thread that submitted them.
 pub trait Queue: Send {
     /// Takes a request. It is started at the latest by the next [`Queue::wait`]; requests beyond
     /// the depth are held back and started in order as others finish.

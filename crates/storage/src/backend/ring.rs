@@ -164,8 +164,8 @@ impl Ring {
     ///
     /// # Safety
     ///
-    /// The memory at `target` must stay mapped, and nobody may touch it, until the completion with
-    /// `user_data` has arrived.
+    /// The memory at `target` must stay mapped and untouched until the completion with `user_data`
+    /// has arrived.
     pub(super) unsafe fn push_read(
         &mut self,
         file: usize,

@@ -13,7 +13,10 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 
 /// The largest scratch of an unaligned read.
 const SCRATCH: usize = 1 << 20;
@@ -37,6 +40,12 @@ pub(super) fn set_direct(file: &File, wanted: bool) -> io::Result<bool> {
 #[derive(Debug)]
 pub struct DiskFile {
     disk: Disk,
+    open: Arc<OpenFile>,
+}
+
+/// What all handles of an open file share.
+#[derive(Debug)]
+struct OpenFile {
     file: File,
     path: PathBuf,
     direct: AtomicBool,
@@ -44,32 +53,38 @@ pub struct DiskFile {
 
 impl DiskFile {
     pub(super) fn new(disk: Disk, file: File, path: &Path, direct: bool) -> Self {
-        Self { disk, file, path: path.to_owned(), direct: AtomicBool::new(direct) }
+        let open = OpenFile { file, path: path.to_owned(), direct: AtomicBool::new(direct) };
+        Self { disk, open: Arc::new(open) }
+    }
+
+    /// The same open file, whose reads and writes `disk` counts.
+    pub fn counted_by(&self, disk: &Disk) -> Self {
+        Self { disk: disk.clone(), open: Arc::clone(&self.open) }
     }
 
     /// The name it was opened by.
     pub fn path(&self) -> &Path {
-        &self.path
+        &self.open.path
     }
 
-    /// The disk it was opened through.
+    /// The disk that counts what this handle moves.
     pub fn disk(&self) -> &Disk {
         &self.disk
     }
 
     /// Whether it is accessed past the page cache.
     pub fn is_direct(&self) -> bool {
-        self.direct.load(Ordering::Relaxed)
+        self.open.direct.load(Ordering::Relaxed)
     }
 
     /// The descriptor, for requests that are made elsewhere.
     pub fn fd(&self) -> RawFd {
-        self.file.as_raw_fd()
+        self.open.file.as_raw_fd()
     }
 
     /// The length of the file.
     pub fn len(&self) -> Result<u64> {
-        self.disk.run("lookup", &self.path, || Ok(self.file.metadata()?.len()))
+        self.disk.run("lookup", &self.open.path, || Ok(self.open.file.metadata()?.len()))
     }
 
     /// Whether the file has no bytes.
@@ -79,7 +94,7 @@ impl DiskFile {
 
     /// Cuts the file off, or lengthens it with zeros.
     pub fn set_len(&self, len: u64) -> Result<()> {
-        self.disk.run("resizing", &self.path, || self.file.set_len(len))
+        self.disk.run("resizing", &self.open.path, || self.open.file.set_len(len))
     }
 
     /// Whether requests of multiples of `granule` bytes can be made: a direct file takes multiples
@@ -89,8 +104,8 @@ impl DiskFile {
             return Ok(true);
         }
         let mut scratch = Scratch::new(PAGE);
-        self.disk.run("read", &self.path, || {
-            match self.file.read_at(&mut scratch[..granule], granule as u64) {
+        self.disk.run("read", &self.open.path, || {
+            match self.open.file.read_at(&mut scratch[..granule], granule as u64) {
                 Ok(bytes) => {
                     self.disk.counters().count_read(bytes);
                     Ok(true)
@@ -104,7 +119,7 @@ impl DiskFile {
     /// Makes the content durable. After a failure the content must be considered lost: the call is
     /// never repeated, because a second one would succeed without having written anything.
     pub fn sync(&self) -> Result<()> {
-        self.disk.run_once("sync", &self.path, || self.file.sync_data())
+        self.disk.run_once("sync", &self.open.path, || self.open.file.sync_data())
     }
 
     /// Fills the buffer. [`StorageError::Truncated`] if the file ends before.
@@ -114,7 +129,7 @@ impl DiskFile {
         while done < buffer.len() {
             let read = self.read_part(&mut buffer[done..], offset + done as u64, &mut scratch)?;
             if read == 0 {
-                return Err(StorageError::truncated(&self.path, offset, buffer.len() as u64));
+                return Err(StorageError::truncated(&self.open.path, offset, buffer.len() as u64));
             }
             done += read;
         }
@@ -156,9 +171,9 @@ impl DiskFile {
 
     /// One `pread`, repeated when interrupted.
     fn request_read(&self, buffer: &mut [u8], offset: u64, granule: usize) -> Result<usize> {
-        let failed = |error| StorageError::io("read", &self.path, offset, error);
+        let failed = |error| StorageError::io("read", &self.open.path, offset, error);
         let read = self.request(buffer.len(), granule, failed, |len| {
-            self.file.read_at(&mut buffer[..len], offset)
+            self.open.file.read_at(&mut buffer[..len], offset)
         })?;
         self.disk.counters().count_read(read);
         Ok(read)
@@ -176,9 +191,10 @@ impl DiskFile {
         while done < buffer.len() {
             let (rest, at) = (&buffer[done..], offset + done as u64);
             let failed =
-                |error| StorageError::write("write", &self.path, at, rest.len() as u64, error);
-            let wrote = self
-                .request(rest.len(), granule, failed, |len| self.file.write_at(&rest[..len], at))?;
+                |error| StorageError::write("write", &self.open.path, at, rest.len() as u64, error);
+            let wrote = self.request(rest.len(), granule, failed, |len| {
+                self.open.file.write_at(&rest[..len], at)
+            })?;
             self.disk.counters().count_write(wrote);
             // What ends inside of a page is written again from the start of that page, but not
             // forever.
@@ -215,8 +231,8 @@ impl DiskFile {
                 Ok(moved) => return Ok(moved),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if error.raw_os_error() == Some(libc::EINVAL) && self.is_direct() => {
-                    set_direct(&self.file, false).map_err(&failed)?;
-                    self.direct.store(false, Ordering::Relaxed);
+                    set_direct(&self.open.file, false).map_err(&failed)?;
+                    self.open.direct.store(false, Ordering::Relaxed);
                 }
                 Err(error) => return Err(failed(error)),
             }

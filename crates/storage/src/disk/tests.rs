@@ -277,3 +277,33 @@ fn set_direct_off(file: &DiskFile) {
     // SAFETY: the descriptor is open; the call takes no memory.
     assert_eq!(unsafe { libc::fcntl(file.fd(), libc::F_SETFL, 0) }, 0);
 }
+
+#[test]
+fn a_file_counts_for_the_disk_of_its_handle() {
+    let (_dir, path, content) = a_file();
+    let (opener, run) = (Disk::new(), Disk::new());
+    let file = opener.open_buffered(&path).unwrap();
+    let mut bytes = vec![0; 100];
+    file.counted_by(&run).read_at(&mut bytes, 50).unwrap();
+    assert!(bytes == content[50..150]);
+    let read = |disk: &Disk| disk.counters().bytes_read.load(Ordering::Relaxed);
+    assert_eq!((read(&opener), read(&run)), (0, 100));
+    file.read_at(&mut bytes[..7], 0).unwrap();
+    assert_eq!((read(&opener), read(&run)), (7, 100));
+}
+
+#[test]
+fn names_of_new_folders_are_durable() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a/b/c");
+    let count = Arc::new(FaultPlan::count_only());
+    let disk = Disk::with_faults(count.clone());
+    disk.create_dir_all(&path).unwrap();
+    // The folder that was there, and the two between: each has a new name in it.
+    assert_eq!(count.operations(), 1 + 3);
+    disk.create_dir_all(&path).unwrap();
+    assert_eq!(count.operations(), 1 + 3 + 1, "nothing was made");
+    let plan = Arc::new(FaultPlan::nth(3, Fault::Error(libc::EIO)));
+    let failed = Disk::with_faults(plan).create_dir_all(&dir.path().join("x/y/z"));
+    assert!(matches!(failed, Err(StorageError::Io { operation: "sync", .. })), "{failed:?}");
+}

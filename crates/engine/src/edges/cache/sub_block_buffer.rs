@@ -9,6 +9,8 @@ use std::{
     sync::{Arc, Mutex},
 };
 
+use outercore_storage::lock;
+
 use crate::edges::grid::chunk_stream::{ChunkCache, Held};
 
 /// Chunks in memory.
@@ -35,14 +37,14 @@ impl SubBlockBuffer {
 
 impl ChunkCache for SubBlockBuffer {
     fn get(&self, chunk: usize) -> Option<Held> {
-        let state = self.0.lock().expect("no holder panics");
+        let state = lock(&self.0);
         state.held.get(&chunk).map(|(_, words)| words.clone())
     }
 
     /// Notes the priority, and keeps the words if there is room or others are worth less.
     fn offer(&self, chunk: usize, priority: u64, words: &[u8]) {
         let needed = words.len() as u64 + ENTRY;
-        let mut state = self.0.lock().expect("no holder panics");
+        let mut state = lock(&self.0);
         if let Some((known, _)) = state.held.get_mut(&chunk) {
             let before = std::mem::replace(known, priority);
             state.order.remove(&(before, chunk));

@@ -10,12 +10,12 @@ use std::{
     },
 };
 
-use outercore_storage::Buffer;
+use outercore_storage::{Buffer, Reader};
 
 use super::index::Chunk;
 use crate::{
     error::{EngineError, Result},
-    session::{DEPTH, OpenSection, Reader, Session},
+    session::{DEPTH, OpenSection, Session},
 };
 
 /// Chunks in memory, before the device.
@@ -106,7 +106,7 @@ impl<'s> ChunkStream<'s> {
                 let buffer = self.reader.free.pop_front().expect("checked above");
                 let (offset, len) = (chunk.offset, chunk.padded());
                 let tag = self.shown + self.window.len() as u64;
-                self.reader.submit(self.words, offset, len, buffer, tag)?;
+                self.reader.submit(self.words.queued(), offset, len, buffer, tag);
                 self.session.counters.useful_bytes.fetch_add(chunk.len as u64, Relaxed);
                 Words::OnTheirWay
             };

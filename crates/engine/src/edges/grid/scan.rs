@@ -10,12 +10,12 @@ use std::{
     collections::VecDeque,
     ops::Range,
     sync::{
-        Condvar, Mutex, OnceLock,
+        OnceLock,
         atomic::{AtomicUsize, Ordering::Relaxed},
     },
 };
 
-use outercore_storage::OnPanic;
+use outercore_storage::Monitor;
 
 use super::{
     chunk_stream::{ChunkCache, ChunkStream},
@@ -44,8 +44,7 @@ pub struct Grid {
 /// destinations of each interval.
 struct Schedule<'s, M> {
     grid: &'s Grid,
-    state: Mutex<Tiles<'s, M>>,
-    freed: Condvar,
+    tiles: Monitor<Tiles<'s, M>>,
 }
 
 struct Tiles<'s, M> {
@@ -105,7 +104,6 @@ impl Grid {
     ) -> Result<Vec<S>> {
         let schedule = Schedule::new(self, inbox);
         self.on_workers(session, state, |stream, state| {
-            let _guard = OnPanic(|| schedule.change(|tiles| tiles.rest.clear()));
             let held = RefCell::new(Vec::<HeldInterval<M>>::new());
             let more = |wait| {
                 let tile = schedule.claim(&mut held.borrow_mut(), wait)?;
@@ -121,11 +119,10 @@ impl Grid {
                 held[at].chunks -= 1;
                 if held[at].chunks == 0 {
                     let HeldInterval { interval, inbox, .. } = held.swap_remove(at);
-                    schedule.change(|tiles| tiles.intervals[interval] = Some(inbox));
+                    schedule.tiles.change(|tiles| tiles.intervals[interval] = Some(inbox));
                 }
             };
-            // After an error there is nothing for the others any more.
-            stream.run(more, show).inspect_err(|_| schedule.change(|tiles| tiles.rest.clear()))
+            schedule.tiles.attend(|| stream.run(more, show))
         })
     }
 
@@ -187,7 +184,7 @@ impl<'s, M> Schedule<'s, M> {
         let intervals: Vec<_> = grid.index.directory.intervals.windows(2).map(of).collect();
         assert!(intervals.iter().all(Option::is_some), "the inbox has a value for each vertex");
         let rest = grid.order().to_vec().into();
-        Self { grid, state: Mutex::new(Tiles { rest, intervals }), freed: Condvar::new() }
+        Self { grid, tiles: Monitor::new(Tiles { rest, intervals }) }
     }
 
     /// Takes the next tile whose interval is free, or is in `held` (its worker has the interval
@@ -195,34 +192,25 @@ impl<'s, M> Schedule<'s, M> {
     /// nothing any more.
     fn claim(&self, held: &mut Vec<HeldInterval<'s, M>>, wait: bool) -> Option<usize> {
         let all = &self.grid.index.directory.tiles;
-        let mut tiles = self.state.lock().expect("no holder panics");
-        loop {
-            let Tiles { rest, intervals } = &mut *tiles;
-            // Intervals whose earlier tile is still untaken cannot occur: an interval's tiles stand
-            // in order, and a free interval's first untaken tile comes first.
-            for at in 0..rest.len().min(4096) {
-                let tile = rest[at] as usize;
-                let (interval, chunks) = (all[tile].interval as usize, all[tile].chunks());
-                if let Some(mine) = held.iter_mut().find(|held| held.interval == interval) {
-                    mine.chunks += chunks;
-                } else if let Some(inbox) = intervals[interval].take() {
-                    held.push(HeldInterval { interval, inbox, chunks });
-                } else {
-                    continue;
+        self.tiles
+            .wait(|Tiles { rest, intervals }| {
+                // Intervals whose earlier tile is still untaken cannot occur: an interval's tiles
+                // stand in order, and a free interval's first untaken tile comes first.
+                for at in 0..rest.len().min(4096) {
+                    let tile = rest[at] as usize;
+                    let (interval, chunks) = (all[tile].interval as usize, all[tile].chunks());
+                    if let Some(mine) = held.iter_mut().find(|held| held.interval == interval) {
+                        mine.chunks += chunks;
+                    } else if let Some(inbox) = intervals[interval].take() {
+                        held.push(HeldInterval { interval, inbox, chunks });
+                    } else {
+                        continue;
+                    }
+                    rest.remove(at);
+                    return Some(Some(tile));
                 }
-                rest.remove(at);
-                return Some(tile);
-            }
-            if !wait || rest.is_empty() {
-                return None;
-            }
-            tiles = self.freed.wait(tiles).expect("no holder panics");
-        }
-    }
-
-    /// Changes what the workers share, and wakes those that wait.
-    fn change(&self, change: impl FnOnce(&mut Tiles<'s, M>)) {
-        change(&mut self.state.lock().expect("no holder panics"));
-        self.freed.notify_all();
+                (!wait || rest.is_empty()).then_some(None)
+            })
+            .flatten()
     }
 }

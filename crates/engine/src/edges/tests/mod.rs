@@ -1,6 +1,5 @@
 //! Graphs of edges in memory, and their lists as they arrive.
 
-mod probes;
 mod requests;
 mod scans;
 mod streams;

@@ -61,7 +61,7 @@ pub fn stream(
         frontier.insert(vertex);
     });
     let count = || {
-        let (disk, counters) = (session.disk().counters(), &session.counters);
+        let (disk, counters) = (session.disk.counters(), &session.counters);
         [&disk.bytes_read, &counters.useful_bytes, &disk.read_requests]
             .map(|counter| counter.load(Relaxed))
     };

@@ -26,14 +26,9 @@
 //!                      + both[now]                              both[1 - now] -> partial sums
 //! ```
 
-use std::{
-    marker::PhantomData,
-    ops::Range,
-    ptr::NonNull,
-    sync::{Condvar, Mutex},
-};
+use std::{marker::PhantomData, ops::Range, ptr::NonNull};
 
-use outercore_storage::{HugePages, HugeVec, Pod, memory::prefetch};
+use outercore_storage::{HugePages, HugeVec, Monitor, Pod, memory::prefetch};
 
 use crate::{
     config::CrossIteration,
@@ -234,51 +229,38 @@ impl<T: Copy> Lookup<T> for CurrentSignals<'_, T> {
 
 /// How many intervals, in the order of a pass, are settled without a gap, and whether all of their
 /// vertices send.
-pub(crate) struct Progress {
-    state: Mutex<State>,
-    changed: Condvar,
-}
+pub(crate) struct Progress(pub Monitor<Settled>);
 
-struct State {
+pub(crate) struct Settled {
     done: Vec<bool>,
     front: usize,
     all_send: bool,
-    failed: bool,
 }
 
 impl Progress {
     /// None of `intervals` is settled.
     pub(crate) fn new(intervals: usize) -> Self {
         let done = vec![false; intervals];
-        let state = State { done, front: 0, all_send: true, failed: false };
-        Self { state: Mutex::new(state), changed: Condvar::new() }
+        Self(Monitor::new(Settled { done, front: 0, all_send: true }))
     }
 
     /// The interval at `position` of the pass is settled; `all_send`: each of its vertices sends in
     /// the next iteration.
     pub(crate) fn mark(&self, position: usize, all_send: bool) {
-        let mut state = self.state.lock().expect("no holder panics");
-        state.all_send &= all_send;
-        state.done[position] = true;
-        while state.done.get(state.front) == Some(&true) {
-            state.front += 1;
-        }
-        self.changed.notify_all();
+        self.0.change(|settled| {
+            settled.all_send &= all_send;
+            settled.done[position] = true;
+            while settled.done.get(settled.front) == Some(&true) {
+                settled.front += 1;
+            }
+        });
     }
 
     /// Waits until the first `count` intervals of the pass are settled; returns whether all
     /// vertices of all that are send in the next iteration. Fails when another worker has failed.
     pub(crate) fn wait(&self, count: usize) -> Result<bool> {
-        let state = self.state.lock().expect("no holder panics");
-        let waits = |state: &mut State| state.front < count && !state.failed;
-        let state = self.changed.wait_while(state, waits).expect("no holder panics");
-        if state.failed { Err(EngineError::Cancelled) } else { Ok(state.all_send) }
-    }
-
-    /// Lets all go that wait.
-    pub(crate) fn fail(&self) {
-        self.state.lock().expect("no holder panics").failed = true;
-        self.changed.notify_all();
+        let all_send = |settled: &mut Settled| (settled.front >= count).then_some(settled.all_send);
+        self.0.wait(all_send).ok_or(EngineError::Cancelled)
     }
 }
 
@@ -374,7 +356,7 @@ mod tests {
                 assert!(!progress.wait(4).unwrap(), "not all of interval 3 send");
             });
         });
-        progress.fail();
+        progress.0.close();
         assert!(progress.wait(4).is_err());
         signals.turn();
         let current = signals.current(25, 39);

@@ -5,7 +5,7 @@
 use std::sync::{Mutex, atomic::AtomicU64};
 
 use outercore_graph::format::INDEX_GROUP;
-use outercore_storage::HugePages;
+use outercore_storage::{HugePages, lock};
 
 use crate::{
     edges::{
@@ -107,7 +107,7 @@ impl ListCache for RetainedLists {
     }
 
     fn offer(&self, worker: usize, vertex: u64, list: List) {
-        let mut shelf = self.now[worker].lock().expect("no holder panics");
+        let mut shelf = lock(&self.now[worker]);
         let needed = shelf.bytes.len() + list.neighbors.len() + (shelf.lists.len() + 1) * ENTRY;
         if needed <= self.most {
             let start = shelf.bytes.len();

@@ -20,7 +20,7 @@ use std::{
     sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
 };
 
-use outercore_storage::{Disk, OnPanic};
+use outercore_storage::{Disk, ending};
 use xxhash_rust::xxh3::Xxh3Default;
 
 use self::{
@@ -33,7 +33,7 @@ use super::{
     names::{NameBlock, NameSpool},
     parallel,
     rankfile::{RankFile, RankFileWriter},
-    sample::Sample,
+    sample::{KEY_COST, Sample},
     sections::{Folders, Section},
     spool::{EdgeBlock, Spool},
     turns::Turns,
@@ -41,6 +41,7 @@ use super::{
 use crate::{
     error::{GraphError, Result},
     format::{IdTable, SectionEntry},
+    input::LONGEST_NAME,
 };
 
 /// Edges between ranks, and the degree of each rank.
@@ -57,13 +58,8 @@ pub struct Ranked {
     pub sections: Vec<SectionEntry>,
 }
 
-/// The longest name: readers refuse longer lines.
-const MOST_NAME: usize = 5 << 18;
 /// The position of a vertex that is no edge's end.
 const SINGLE: u64 = u64::MAX;
-/// Bytes that a distinct key costs in the hash table and in the list that sorts it, beside its own:
-/// the table may be half empty.
-const KEY_COST: u64 = 128;
 
 type Table = HashMap<Box<[u8]>, (u64, u64), BuildHasherDefault<Xxh3Default>>;
 
@@ -158,7 +154,7 @@ impl Dictionary<'_> {
         let edges = spool.edges();
         let bounds =
             spool.take_sample().bounds(self.partitions(edges * 2 * KEY_COST + spool.bytes()));
-        let records = Records::create(self, bounds, MOST_NAME)?;
+        let records = Records::create(self, bounds, LONGEST_NAME)?;
         let next = AtomicU64::new(0);
         self.progress.stage("ranking names", Some(edges * 3));
         let visit = |writer: &mut RecordWriter, block: &NameBlock| {
@@ -205,18 +201,16 @@ impl Dictionary<'_> {
         let next = AtomicUsize::new(0);
         parallel(self.threads, |_| {
             let mut writer = windows.writer();
-            let _guard = OnPanic(|| turns.stop());
-            loop {
-                let partition = next.fetch_add(1, Relaxed);
-                if partition >= records.partitions() {
-                    return writer.finish();
-                }
-                let done = self.partition(partition, records, edges, &turns, &mut writer);
-                if done.is_err() {
-                    turns.stop();
-                    return done;
-                }
-            }
+            ending(
+                || turns.stop(),
+                || loop {
+                    let partition = next.fetch_add(1, Relaxed);
+                    if partition >= records.partitions() {
+                        return writer.finish();
+                    }
+                    self.partition(partition, records, edges, &turns, &mut writer)?;
+                },
+            )
         })?;
         let keys = turns.into_writer();
         let spool = Spool::create(self.disk, self.scratch)?;

@@ -84,7 +84,7 @@ impl RecordWriter<'_> {
             block.extend_from_slice(&weight.to_le_bytes());
         }
         block.extend_from_slice(key);
-        Ok(())
+        self.writer.settle(partition)
     }
 
     /// Hands over what is gathered.

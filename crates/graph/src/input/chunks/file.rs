@@ -2,11 +2,11 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use outercore_storage::DiskFile;
+use outercore_storage::{DiskFile, threads};
 
-use super::{Run, long_line, remainder, resize};
+use super::{Run, remainder, resize};
 use crate::input::{
-    fields::MAX_LINE,
+    fields::{MAX_LINE, long_line},
     record::{Chunk, Cut, Fault, SLACK, Stop},
 };
 
@@ -24,11 +24,9 @@ pub(super) fn read(run: &Run<'_>, file: &DiskFile, bytes: u64) {
     let chunks = bytes.saturating_sub(run.begin).div_ceil(run.chunk as u64);
     let workers = (run.job.threads as u64).clamp(1, chunks.max(1));
     let reading = Reading { run, file, bytes, next: AtomicU64::new(0) };
-    std::thread::scope(|scope| {
-        for _ in 0..workers {
-            scope.spawn(|| reading.work());
-        }
-    });
+    if let Err(error) = threads::at_once(workers as usize, |_| reading.work()) {
+        run.stop(0, Stop::Other(error.into()));
+    }
 }
 
 /// One reading of one file.

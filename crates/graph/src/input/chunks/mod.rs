@@ -22,7 +22,6 @@ use std::{
 use super::{
     Progress, Sink,
     emit::Emitter,
-    fields::MAX_LINE,
     record::{Chunk, Cut, Decoder, Fault, Part, Stop},
     source::{Opened, Source},
 };
@@ -193,15 +192,6 @@ impl Run<'_> {
 fn resize(buffer: &mut Vec<u8>, len: usize) {
     if buffer.len() < len {
         buffer.resize(len, 0);
-    }
-}
-
-fn long_line() -> Fault {
-    Fault {
-        line: Some(0),
-        offset: None,
-        what: format!("the line is longer than {} MiB", MAX_LINE >> 20),
-        advice: "an edge list has one edge in each line: is this another format?".to_owned(),
     }
 }
 

@@ -3,10 +3,11 @@
 use std::{io, sync::atomic::Ordering::Relaxed};
 
 use crossbeam_channel::{Receiver, Sender};
+use outercore_storage::threads;
 
-use super::{Run, long_line, remainder, resize};
+use super::{Run, remainder, resize};
 use crate::input::{
-    fields::MAX_LINE,
+    fields::{MAX_LINE, long_line},
     record::{Chunk, Cut, SLACK, Stop},
     source::Stream,
 };
@@ -31,7 +32,10 @@ pub(super) fn read(run: &Run<'_>, mut stream: Stream) {
     std::thread::scope(|scope| {
         for _ in 0..workers {
             let (receive, give_back) = (receive.clone(), give_back.clone());
-            scope.spawn(move || work(run, &receive, &give_back));
+            if let Err(error) = threads::start(scope, move || work(run, &receive, &give_back)) {
+                run.stop(0, Stop::Other(error.into()));
+                return;
+            }
         }
         drop((receive, give_back));
         feed(run, &mut stream, &send, &take);

@@ -1,5 +1,6 @@
 //! Tests of the readers: texts as users write them, and as nobody should.
 
+mod columns;
 mod formats;
 mod hostile;
 mod property;

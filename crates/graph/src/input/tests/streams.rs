@@ -138,7 +138,7 @@ fn the_first_error_is_reported() {
             }
         }
     }
-    let named = format!("{}a b c d\n\n\nx\n", "# comment\n".repeat(7));
+    let named = format!("{}a b c\n\n\nx\n", "# comment\n".repeat(7));
     assert_eq!(complaint(read("e.txt", named)).line, Some(11));
 }
 

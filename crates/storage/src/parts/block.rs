@@ -1,17 +1,19 @@
-//! [`Block`]: memory for one interval of an array on its way from or to scratch.
+//! [`Block`]: memory for one part of an array on its way from or to scratch.
 
-use outercore_storage::{HugePages, HugeVec, PAGE, Pod};
+use crate::{
+    PAGE,
+    arena::{HugePages, HugeVec, Pod},
+    error::Result,
+};
 
-use crate::error::Result;
-
-/// Memory for the items of one interval, and for what pads them to whole pages.
+/// Memory for the items of one part, and for what pads them to whole pages.
 pub struct Block<T: Pod> {
     memory: HugeVec<T>,
 }
 
 impl<T: Pod> Block<T> {
     /// Room for `items` items.
-    pub(crate) fn new(items: usize) -> Result<Self> {
+    pub fn new(items: usize) -> Result<Self> {
         Ok(Self { memory: HugeVec::zeroed(padded::<T>(items) / size_of::<T>(), HugePages::Off)? })
     }
 
@@ -21,14 +23,14 @@ impl<T: Pod> Block<T> {
     }
 
     /// The first `items` items.
-    pub(crate) fn items(&mut self, items: usize) -> &mut [T] {
+    pub fn items(&mut self, items: usize) -> &mut [T] {
         &mut self.memory[..items]
     }
 
     /// The bytes of the first `items` items, and of what pads them to whole pages.
-    pub(crate) fn pages(&mut self, items: usize) -> &mut [u8] {
+    pub fn pages(&mut self, items: usize) -> &mut [u8] {
         let bytes = (items * size_of::<T>()).next_multiple_of(PAGE);
-        assert!(bytes <= self.memory.len() * size_of::<T>(), "the block has room for the interval");
+        assert!(bytes <= self.memory.len() * size_of::<T>(), "the block has room for the part");
         // SAFETY: the block's memory is that long, belongs to it alone for the length of the
         // borrow, and any bytes are valid items of a `Pod`.
         unsafe { std::slice::from_raw_parts_mut(self.memory.as_mut_ptr().cast::<u8>(), bytes) }

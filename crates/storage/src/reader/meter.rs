@@ -4,7 +4,7 @@
 use std::time::Instant;
 
 /// Most buckets of a timeline.
-pub const BUCKETS: usize = 64;
+const BUCKETS: usize = 64;
 
 /// Seconds of a bucket at first; doubled whenever a run outlasts the buckets.
 const FIRST_WIDTH: f64 = 1.0 / 256.0;
@@ -42,7 +42,7 @@ impl Timeline {
     }
 
     /// Adds another reader's.
-    pub(crate) fn merge(&mut self, other: &Timeline) {
+    pub fn merge(&mut self, other: &Timeline) {
         let mut other = other.clone();
         while other.width < self.width {
             other.fold();
@@ -72,7 +72,7 @@ pub struct Meter {
 
 impl Meter {
     /// A meter of a run that began then.
-    pub(crate) fn new(begun: Instant) -> Self {
+    pub fn new(begun: Instant) -> Self {
         Self {
             begun,
             last: begun,
@@ -85,13 +85,13 @@ impl Meter {
     }
 
     /// So many requests started.
-    pub(crate) fn started(&mut self, requests: usize) {
+    pub fn started(&mut self, requests: usize) {
         self.tick();
         self.depth += requests;
     }
 
     /// So many requests ended, and brought so many bytes.
-    pub(crate) fn ended(&mut self, requests: usize, bytes: u64) {
+    pub fn ended(&mut self, requests: usize, bytes: u64) {
         if requests > 0 {
             self.tick();
             self.depth = self.depth.saturating_sub(requests);
@@ -111,17 +111,17 @@ impl Meter {
     }
 
     /// The mean number of requests in flight while there were any.
-    pub(crate) fn mean_depth(&self) -> f64 {
+    pub fn mean_depth(&self) -> f64 {
         if self.reading_seconds > 0.0 { self.request_seconds / self.reading_seconds } else { 0.0 }
     }
 
     /// The requests that ended.
-    pub(crate) fn requests(&self) -> u64 {
+    pub fn requests(&self) -> u64 {
         self.requests
     }
 
     /// The bytes over time.
-    pub(crate) fn timeline(&self) -> &Timeline {
+    pub fn timeline(&self) -> &Timeline {
         &self.timeline
     }
 }

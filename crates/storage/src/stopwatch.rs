@@ -2,7 +2,7 @@
 
 use std::{sync::OnceLock, time::Duration};
 
-use outercore_storage::memory::thread_time;
+use crate::memory::thread_time;
 
 /// Measures the thread's processor time while it runs, without what measuring itself costs.
 #[derive(Default)]
@@ -14,12 +14,12 @@ pub struct Stopwatch {
 
 impl Stopwatch {
     /// Runs from now on.
-    pub(crate) fn start(&mut self) {
+    pub fn start(&mut self) {
         self.since = Some(thread_time());
     }
 
     /// Stands still.
-    pub(crate) fn stop(&mut self) {
+    pub fn stop(&mut self) {
         if let Some(since) = self.since.take() {
             self.nanos += (thread_time() - since).saturating_sub(cost()).as_nanos() as u64;
         }

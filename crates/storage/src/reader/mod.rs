@@ -1,77 +1,26 @@
-//! [`Reader`]: a worker's queue and the memory that it reads into: either buffers of one size, for
-//! scans, or a [`Pool`] from which on-demand requests take what they need.
+//! [`Reader`]: a queue and the memory that it reads into: either buffers of one size, for scans, or
+//! a [`Pool`] from which small requests take what they need.
+//!
+//! - `pool`: that. `meter`: [`Meter`], what reading looked like over time.
+
+mod meter;
+mod pool;
 
 use std::{collections::VecDeque, sync::Arc, time::Instant};
 
-use outercore_storage::{
-    Arena, Buffer, PAGE, StorageError,
-    backend::{Completion, Queue, ReadRequest},
+pub use self::{
+    meter::{Meter, Timeline},
+    pool::Pool,
 };
-
 use crate::{
-    error::{EngineError, Result},
-    session::OpenSection,
-    session::meter::Meter,
+    arena::{Arena, Buffer},
+    backend::{Completion, Queue, ReadRequest},
+    error::{Result, StorageError},
+    stripe::StripedFile,
 };
 
 /// Marks the tags of pieces; the tags of callers are below.
 const PIECE: u64 = 1 << 63;
-
-/// A range of an arena, handed out in pieces of any length, in a ring: what was taken first is used
-/// again first.
-pub struct Pool {
-    arena: Arc<Arena>,
-    start: usize,
-    len: usize,
-    /// Where the next piece begins, from `start`.
-    head: usize,
-    /// Pieces in the order in which they were taken: place, and whether it came back.
-    taken: VecDeque<(usize, bool)>,
-}
-
-impl Pool {
-    /// A pool of `len` bytes of an arena from `start` on, none of which belongs to a buffer.
-    fn new(arena: Arc<Arena>, start: usize, len: usize) -> Self {
-        Self { arena, start, len, head: 0, taken: VecDeque::new() }
-    }
-
-    /// A buffer of `len` bytes, a multiple of a page; `None` when there is no room now.
-    pub(crate) fn take(&mut self, len: usize) -> Option<Buffer> {
-        debug_assert!(len.is_multiple_of(PAGE) && len > 0);
-        let place = match self.taken.front() {
-            None => (len <= self.len).then_some(0),
-            // The head never meets the oldest piece, so that a full ring is told from an empty one.
-            Some(&(tail, _)) if self.head > tail => {
-                if self.head + len <= self.len {
-                    Some(self.head)
-                } else {
-                    (len < tail).then_some(0)
-                }
-            }
-            Some(&(tail, _)) => (self.head + len < tail).then_some(self.head),
-        }?;
-        self.head = place + len;
-        self.taken.push_back((place, false));
-        Some(self.arena.buffer(self.start + place, len))
-    }
-
-    /// Takes a buffer back.
-    pub(crate) fn give(&mut self, buffer: Buffer) {
-        let place = buffer.offset() - self.start;
-        drop(buffer);
-        if let Some(entry) = self.taken.iter_mut().find(|entry| entry.0 == place && !entry.1) {
-            entry.1 = true;
-        }
-        while self.taken.front().is_some_and(|&(_, back)| back) {
-            self.taken.pop_front();
-        }
-    }
-
-    /// Whether everything came back.
-    fn is_whole(&self) -> bool {
-        self.taken.is_empty()
-    }
-}
 
 /// A read that crosses stripes: its pieces, as they come back.
 struct Split {
@@ -82,13 +31,14 @@ struct Split {
     error: Option<StorageError>,
 }
 
-/// A worker's means of reading.
+/// A queue and the memory that it reads into, for one thread.
 pub struct Reader {
     queue: Box<dyn Queue>,
     /// Buffers at rest, all of one size. They are used in turn: the device is slow to write into
     /// memory that a processor has just read and still holds in its cache.
     pub free: VecDeque<Buffer>,
-    pub(crate) pool: Pool,
+    /// The same memory in one piece.
+    pub pool: Pool,
     completions: Vec<Completion>,
     arrived: Vec<Completion>,
     /// Buffers of reads that failed.
@@ -101,7 +51,7 @@ pub struct Reader {
 
 impl Reader {
     /// A reader with `count` buffers of `bytes` each, from `start` of an arena on.
-    pub(crate) fn new(
+    pub fn new(
         queue: Box<dyn Queue>,
         arena: Arc<Arena>,
         start: usize,
@@ -122,12 +72,12 @@ impl Reader {
     }
 
     /// The name of the backend that reads.
-    pub(crate) fn backend(&self) -> &'static str {
+    pub fn backend(&self) -> &'static str {
         self.queue.name()
     }
 
     /// Cuts the pool into buffers, if that is not done.
-    pub(crate) fn with_buffers(&mut self) {
+    pub fn with_buffers(&mut self) {
         if self.free.is_empty() {
             let (count, bytes) = self.buffers;
             debug_assert!(self.pool.is_whole(), "a stream gives everything back");
@@ -138,7 +88,7 @@ impl Reader {
     }
 
     /// Makes one pool of the buffers, if that is not done.
-    pub(crate) fn with_pool(&mut self) {
+    pub fn with_pool(&mut self) {
         debug_assert!(
             self.free.is_empty() || self.free.len() == self.buffers.0,
             "buffers are at rest between steps"
@@ -146,36 +96,34 @@ impl Reader {
         self.free.clear();
     }
 
-    /// Asks for `len` bytes of `section` from `offset` on (both multiples of a sector) into
-    /// `buffer`, under a tag below 2^63. A range that crosses stripes becomes several requests; the
-    /// buffer comes back once, when all have arrived.
-    pub(crate) fn submit(
+    /// Asks for `len` bytes of `file` from `offset` on (both multiples of a sector) into `buffer`,
+    /// under a tag below 2^63. The number is that of the file's first stripe among the queue's
+    /// files. A range that crosses stripes becomes several requests; the buffer comes back once,
+    /// when all have arrived.
+    ///
+    /// # Panics
+    /// If the range is empty.
+    pub fn submit(
         &mut self,
-        section: &OpenSection,
+        (file, first): (&StripedFile, usize),
         offset: u64,
         len: usize,
         buffer: Buffer,
         tag: u64,
-    ) -> Result<()> {
-        let pieces: Vec<_> = section.file.pieces(offset, len).collect();
+    ) {
+        assert!(len > 0, "an empty request");
+        let pieces: Vec<_> = file.pieces(offset, len).collect();
         self.meter.started(pieces.len());
-        match pieces[..] {
-            [] => return Err(EngineError::Usage("an empty request".to_owned())),
-            [(file, offset, _, _)] => self.queue.submit(ReadRequest {
-                file: section.first_file() + file,
-                offset,
-                buffer,
-                len,
-                tag,
-            }),
-            _ => self.submit_pieces(section, &pieces, buffer, len, tag),
+        if let [(file, offset, _, _)] = pieces[..] {
+            self.queue.submit(ReadRequest { file: first + file, offset, buffer, len, tag });
+        } else {
+            self.submit_pieces(first, &pieces, buffer, len, tag);
         }
-        Ok(())
     }
 
     fn submit_pieces(
         &mut self,
-        section: &OpenSection,
+        first: usize,
         pieces: &[(usize, u64, u64, usize)],
         buffer: Buffer,
         len: usize,
@@ -201,23 +149,17 @@ impl Reader {
                 if index + 1 == pieces.len() { (whole, None) } else { pair(whole.split(len)) };
             rest = after;
             let tag = PIECE | (slot as u64) << 16 | index as u64;
-            self.queue.submit(ReadRequest {
-                file: section.first_file() + file,
-                offset,
-                buffer,
-                len,
-                tag,
-            });
+            self.queue.submit(ReadRequest { file: first + file, offset, buffer, len, tag });
         }
     }
 
     /// Reads in flight.
-    pub(crate) fn pending(&self) -> usize {
+    pub fn pending(&self) -> usize {
         self.queue.in_flight()
     }
 
     /// Waits for completions, and puts pieces together.
-    fn wait(&mut self, at_least: usize) -> outercore_storage::Result<()> {
+    fn wait(&mut self, at_least: usize) -> Result<()> {
         let result = self.queue.wait(at_least, &mut self.arrived);
         let bytes = self.arrived.iter().map(|completion| completion.len as u64).sum();
         self.meter.ended(self.arrived.len(), bytes);
@@ -248,11 +190,7 @@ impl Reader {
 
     /// Waits for at least one completion unless `poll`, and hands all there are to `take`. Buffers
     /// of failed reads come back with [`Reader::drain`].
-    pub(crate) fn reap(
-        &mut self,
-        poll: bool,
-        mut take: impl FnMut(u64, Buffer, usize),
-    ) -> Result<()> {
+    pub fn reap(&mut self, poll: bool, mut take: impl FnMut(u64, Buffer, usize)) -> Result<()> {
         self.wait(usize::from(!poll))?;
         // Pieces may have arrived without making any read whole.
         while self.completions.is_empty() && !poll && self.queue.in_flight() > 0 {
@@ -268,39 +206,27 @@ impl Reader {
                 }
             }
         }
-        first_error.map_or(Ok(()), |error| Err(error.into()))
+        first_error.map_or(Ok(()), Err)
     }
 
-    /// Reads `len` bytes of `section` from `offset` on (both multiples of a page), verified, and
-    /// shows them to `take`. Nothing else may be in flight.
-    pub(crate) fn fetch(
-        &mut self,
-        section: &OpenSection,
-        offset: u64,
-        len: usize,
-        take: impl FnOnce(&[u8]),
-    ) -> Result<()> {
+    /// Reads `len` bytes of a file from `offset` on, as [`Reader::submit`] takes them, into one of
+    /// the buffers, which is to be put back. Nothing else may be in flight.
+    pub fn read(&mut self, file: (&StripedFile, usize), offset: u64, len: usize) -> Result<Buffer> {
         let buffer = self.free.pop_front().expect("buffers are at rest between steps");
-        self.submit(section, offset, len, buffer, 0)?;
+        self.submit(file, offset, len, buffer, 0);
         let mut arrived = None;
         let read = self.reap(false, |_, buffer, _| arrived = Some(buffer));
-        let Some(buffer) = arrived else {
+        arrived.ok_or_else(|| {
             let mut back = Vec::new();
             self.drain(|buffer| back.push(buffer));
             self.free.extend(back);
-            return read;
-        };
-        let verified = section.verify(offset, &buffer[..len]);
-        if verified.is_ok() {
-            take(&buffer[..len]);
-        }
-        self.free.push_back(buffer);
-        verified
+            read.err().unwrap_or(StorageError::Interrupted)
+        })
     }
 
     /// Waits for everything in flight and forgets it: after an error, before the reader is used
     /// again or dropped.
-    pub(crate) fn drain(&mut self, mut give_back: impl FnMut(Buffer)) {
+    pub fn drain(&mut self, mut give_back: impl FnMut(Buffer)) {
         while self.queue.in_flight() > 0 {
             if self.wait(1).is_err() {
                 break;
@@ -314,47 +240,11 @@ impl Reader {
     }
 
     /// What reading looked like.
-    pub(crate) fn meter(&self) -> &Meter {
+    pub fn meter(&self) -> &Meter {
         &self.meter
     }
 }
 
 fn pair((first, second): (Buffer, Buffer)) -> (Buffer, Option<Buffer>) {
     (first, Some(second))
-}
-
-#[cfg(test)]
-mod tests {
-    use outercore_storage::HugePages;
-    use proptest::prelude::*;
-
-    use super::*;
-
-    proptest! {
-        /// The arena refuses overlapping buffers by a panic, so this only has to use the pool.
-        #[test]
-        fn a_pool_is_a_ring_of_buffers_that_do_not_overlap(
-            steps in prop::collection::vec((1usize..20, 0usize..8), 1..300),
-        ) {
-            let arena = Arena::new(2 << 20, HugePages::Off).unwrap();
-            let mut pool = Pool::new(arena, 64 * PAGE, 40 * PAGE);
-            let mut held: Vec<Buffer> = Vec::new();
-            for (pages, pick) in steps {
-                match pool.take(pages * PAGE) {
-                    Some(buffer) => {
-                        let end = buffer.offset() + buffer.len();
-                        prop_assert!(buffer.offset() >= 64 * PAGE && end <= 104 * PAGE);
-                        held.push(buffer);
-                    }
-                    None => {
-                        prop_assert!(!held.is_empty(), "an empty pool has room for all that it is");
-                        pool.give(held.remove(pick % held.len()));
-                    }
-                }
-            }
-            held.into_iter().for_each(|buffer| pool.give(buffer));
-            prop_assert!(pool.is_whole());
-            prop_assert!(pool.take(40 * PAGE).is_some());
-        }
-    }
 }

@@ -2,10 +2,23 @@
 //! device measured (Graphene, FAST'17, section 3): reading over a gap pays while that takes less
 //! time than one more request, and a request has no use for more bytes than it takes to stream.
 
-use outercore_storage::device::DeviceProfile;
+use std::path::Path;
+
 use serde::Serialize;
 
-use crate::config::RunConfig;
+use super::{DeviceProfile, find_profile};
+use crate::{disk::Disk, pages::MergePolicy};
+
+/// What is asked for of requests.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked {
+    /// Bytes of a block.
+    pub block: u64,
+    /// Most bytes between two wanted blocks that are read along; `None`: what suits the device.
+    pub max_gap: Option<u64>,
+    /// Most bytes of a request; likewise.
+    pub max_request: Option<u64>,
+}
 
 /// Where a limit comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -47,26 +60,31 @@ const STREAM: f64 = 2e9;
 const REQUEST: u64 = 256 << 10;
 
 impl Limits {
-    /// What holds for a run with buffers of so many bytes.
-    pub(crate) fn new(
-        config: &RunConfig,
-        profile: Option<&DeviceProfile>,
-        buffer_bytes: u64,
-    ) -> Self {
+    /// What holds for reading files of a folder. A profile that cannot be read is as good as none.
+    pub fn of_folder(disk: &Disk, folder: &Path, asked: Asked, buffer_bytes: u64) -> Self {
+        let profile = find_profile(disk, folder).unwrap_or_else(|error| {
+            tracing::warn!(%error, "no device profile");
+            None
+        });
+        Self::new(asked, profile.as_ref(), buffer_bytes)
+    }
+
+    /// What holds for reading into buffers of so many bytes.
+    pub fn new(asked: Asked, profile: Option<&DeviceProfile>, buffer_bytes: u64) -> Self {
         let choose =
             |asked: Option<u64>, measured: Option<u64>, constant: u64| match (asked, measured) {
                 (Some(bytes), _) => (bytes, LimitSource::Option),
                 (_, Some(bytes)) => (bytes, LimitSource::Profile),
                 _ => (constant, LimitSource::Constant),
             };
-        let block = config.block;
+        let block = asked.block;
         // A device that answers a request in no time still has a cost for each in the processor;
         // one that takes ages must not make everything one request.
         let break_even =
             profile.map(|profile| profile.break_even_request_bytes.clamp(8 << 10, 256 << 10));
-        let (gap, max_gap_from) = choose(config.max_gap, break_even, GAP);
+        let (gap, max_gap_from) = choose(asked.max_gap, break_even, GAP);
         let (request, max_request_from) =
-            choose(config.max_request, profile.and_then(DeviceProfile::request_bytes), REQUEST);
+            choose(asked.max_request, profile.and_then(DeviceProfile::request_bytes), REQUEST);
         // Two blocks at least: an entry may lie on the boundary of two.
         let least = (2 * block).max(8 << 10);
         let request = request.clamp(least, buffer_bytes.max(least)) / block * block;
@@ -83,8 +101,21 @@ impl Limits {
     }
 
     /// What a request takes, beside its bytes.
-    pub(crate) fn request_seconds(&self) -> f64 {
+    pub fn request_seconds(&self) -> f64 {
         self.break_even_bytes as f64 / self.device_bytes_per_second
+    }
+
+    /// Seconds of reading.
+    pub fn seconds(&self, bytes: u64, requests: u64) -> f64 {
+        bytes as f64 / self.device_bytes_per_second + requests as f64 * self.request_seconds()
+    }
+
+    /// Which blocks are read together.
+    pub fn merging(&self) -> MergePolicy {
+        MergePolicy {
+            max_gap: self.max_gap_bytes / self.block_bytes,
+            max_run: self.max_request_bytes / self.block_bytes,
+        }
     }
 }
 
@@ -94,21 +125,21 @@ mod tests {
 
     #[test]
     fn options_win_over_the_profile_and_the_profile_over_constants() {
-        let config = RunConfig::default();
-        let none = Limits::new(&config, None, 768 << 10);
+        let usual = Asked { block: 4096, max_gap: None, max_request: None };
+        let none = Limits::new(usual, None, 768 << 10);
         assert_eq!((none.max_gap_bytes, none.max_gap_from), (GAP, LimitSource::Constant));
         assert_eq!(
             (none.max_request_bytes, none.max_request_from),
             (REQUEST, LimitSource::Constant)
         );
         let slow = DeviceProfile { break_even_request_bytes: 100_000, ..DeviceProfile::default() };
-        let measured = Limits::new(&config, Some(&slow), 768 << 10);
+        let measured = Limits::new(usual, Some(&slow), 768 << 10);
         assert_eq!(
             (measured.max_gap_bytes, measured.max_gap_from),
             (100_000 / 4096 * 4096, LimitSource::Profile)
         );
         let asked = Limits::new(
-            &RunConfig { max_gap: Some(0), max_request: Some(1 << 30), ..config },
+            Asked { max_gap: Some(0), max_request: Some(1 << 30), ..usual },
             Some(&slow),
             768 << 10,
         );
@@ -119,13 +150,8 @@ mod tests {
     #[test]
     fn limits_are_whole_blocks() {
         for block in [512, 4096, 8192] {
-            let config = RunConfig {
-                block,
-                max_gap: Some(10_000),
-                max_request: Some(1),
-                ..RunConfig::default()
-            };
-            let limits = Limits::new(&config, None, 768 << 10);
+            let asked = Asked { block, max_gap: Some(10_000), max_request: Some(1) };
+            let limits = Limits::new(asked, None, 768 << 10);
             assert_eq!((limits.max_gap_bytes % block, limits.max_request_bytes % block), (0, 0));
             assert!(limits.max_request_bytes >= 2 * block && limits.max_gap_bytes <= 10_000);
         }

@@ -1,0 +1,83 @@
+//! What the algorithms have in common: what most of them are made of, how they find vertices and
+//! refuse what cannot be done, and results that several of them have.
+
+use outercore_engine::{EngineError, Values};
+
+pub use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+pub use outercore_engine::{
+    Activity, Column, Context, Frontier, Isolated, IterationEnd, Iterations, Job, Next, Outcome,
+    Planner, Pod, Prepared, Resource, Result, Session, Start, Sum, VertexArray, VertexProgram,
+    named,
+};
+pub use outercore_graph::{Direction, Graph};
+
+pub use crate::algorithm::{Algorithm, Source};
+
+/// The error of a user's mistake.
+pub fn refuse<T>(why: impl Into<String>) -> Result<T> {
+    Err(EngineError::Usage(why.into()))
+}
+
+/// The internal id of a start vertex.
+pub fn locate(graph: &Graph, source: &Source) -> Result<u64> {
+    match source {
+        Source::Key(key) => graph.find(key)?.map_or_else(
+            || refuse(format!("there is no vertex {key} in {}", graph.path().display())),
+            Ok,
+        ),
+        _ if graph.connected() == 0 => {
+            refuse("the graph has no edges, and so no such start vertex")
+        }
+        Source::MaxDegree => Ok(graph.manifest().max_out_degree.1),
+        Source::Random(seed) => {
+            let mixed = (seed ^ (seed >> 31)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            Ok((mixed ^ (mixed >> 29)) % graph.connected())
+        }
+    }
+}
+
+/// The internal ids of start vertices.
+pub fn locate_all(graph: &Graph, sources: &[Source]) -> Result<Vec<u64>> {
+    sources.iter().map(|source| locate(graph, source)).collect()
+}
+
+/// A plan of an algorithm that names vertices by 32 bits. Refuses graphs that have too many.
+pub fn plan_32_bits<'a>(name: &'static str, job: Job<'a>) -> Result<Planner<'a>> {
+    match job.graph.connected() {
+        fits if fits < u64::from(u32::MAX) - 1 => Ok(Planner::new(name, job)),
+        many => refuse(format!(
+            "{name} holds at most 4294967293 connected vertices in this version, and the graph \
+             has {many}"
+        )),
+    }
+}
+
+/// The method that was asked for, or the usual one of this run; and why.
+pub fn method<M>(asked: Option<M>, usual: (M, &'static str)) -> (M, &'static str) {
+    asked.map_or(usual, |method| (method, "as asked"))
+}
+
+/// A column of numbers; isolated vertices have 0.
+pub fn or_zero(name: &'static str, values: impl Into<Values>) -> Column {
+    Column::new(name, values).isolated(Isolated::Value(0.0))
+}
+
+/// The results of labels that say to which group a vertex belongs: how many groups there are, and
+/// how many vertices the largest has, of those with edges. Of the others each is a group of its
+/// own.
+pub fn groups(
+    session: &Session,
+    iterations: u64,
+    [groups, label]: [&'static str; 2],
+    [count, largest]: [u64; 2],
+    labels: impl Into<Values>,
+) -> Outcome {
+    let isolated = session.graph.isolated();
+    session
+        .results(iterations)
+        .figure(groups, count + isolated)
+        .figure("largest", largest.max(isolated.min(1)))
+        .column(Column::of_vertices(label, labels).isolated(Isolated::Own))
+        .outcome()
+}

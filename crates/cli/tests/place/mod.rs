@@ -1,0 +1,69 @@
+//! A folder to run the command in.
+
+// Not every test uses everything.
+#![allow(dead_code)]
+
+use std::{
+    fs,
+    path::PathBuf,
+    process::{Command, Output},
+};
+
+use serde_json::Value;
+
+/// The command.
+pub fn command() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_outercore"))
+}
+
+/// A folder to work in.
+pub struct Place(pub tempfile::TempDir);
+
+impl Place {
+    pub fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    pub fn file(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        fs::write(self.path(name), content).unwrap();
+        self.path(name)
+    }
+
+    pub fn run(&self, arguments: &[&str]) -> Output {
+        command().args(arguments).current_dir(self.0.path()).output().unwrap()
+    }
+
+    /// Runs it; it must end with this code. Returns standard output and standard error.
+    pub fn ends(&self, code: i32, arguments: &[&str]) -> (String, String) {
+        let output = self.run(arguments);
+        let (out, err) =
+            (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}\n{out}\n{err}");
+        (out, err)
+    }
+
+    pub fn json(&self, arguments: &[&str]) -> Value {
+        let (out, _) = self.ends(0, &[arguments, &["--json"]].concat());
+        assert_eq!(out.lines().count(), 1, "{out}");
+        serde_json::from_str(&out).unwrap()
+    }
+
+    /// The graph 1 -> 2 -> 3, 3 -> 1, 4 -> 5 as `g.oc`.
+    pub fn graph(&self) {
+        self.file("g.txt", "1 2\n2 3\n3 1\n4 5\n");
+        self.ends(0, &["build", "g.txt", "-o", "g.oc"]);
+    }
+
+    pub fn names(&self) -> Vec<String> {
+        let mut names: Vec<String> = fs::read_dir(self.0.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+}

@@ -1,0 +1,47 @@
+//! What a look at a few pages of a graph tells of all of it.
+
+use crate::{
+    error::Result,
+    graph::{Graph, numbers},
+    types::Direction,
+};
+
+/// Bytes of the weights that are looked at.
+const WEIGHTS: u64 = 1 << 16;
+
+impl Graph {
+    /// How many vertices at the front may have `degree` edges or more, both directions together,
+    /// where the order by degree tells; `None`: it does not.
+    pub fn front(&self, degree: u64) -> Result<Option<u64>> {
+        if !self.manifest().order.is_by_degree() {
+            return Ok(None);
+        }
+        let names = [Direction::Out, Direction::In]
+            .map(|direction| self.rows(direction).map(|rows| format!("{}.degrees", rows.name())));
+        let [Some(first), Some(second)] = names else { return Ok(None) };
+        let mut tables = vec![self.table(&first)?];
+        if first != second {
+            tables.push(self.table(&second)?);
+        }
+        let (mut low, mut high) = (0, self.connected());
+        while low < high {
+            let middle = low.midpoint(high);
+            let mut total = 0;
+            for table in &tables {
+                total += numbers(&table.read(middle * 4, 4)?, 4)[0];
+            }
+            if total >= degree { low = middle + 1 } else { high = middle }
+        }
+        Ok(Some(low))
+    }
+
+    /// The mean of the first weights of the rows: they belong to the hubs, and stand for all.
+    pub fn mean_weight(&self) -> Result<f64> {
+        let weights = self.table("out.weights")?;
+        let width = self.manifest().weight_bytes as usize;
+        let len = weights.section.bytes.min(WEIGHTS) as usize / width * width;
+        let weights = numbers(&weights.read(0, len)?, width);
+        let sum: f64 = weights.iter().map(|&weight| self.weights().value(weight)).sum();
+        Ok(sum / weights.len().max(1) as f64)
+    }
+}
