@@ -1,9 +1,7 @@
 //! What the faces call: an algorithm with its parameters, which can be planned and run.
 
-use outercore_engine::{
-    Job, Outcome, Plan, Prepared, Result, RunConfig, RunProgress, Silent, settings,
-};
-use outercore_graph::{Graph, Key};
+use outercore_engine::{Job, Outcome, Plan, Prepared, RunConfig, RunProgress, Silent, settings};
+use outercore_graph::{Graph, Key, Result};
 
 /// How a start vertex is named.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,9 +1,10 @@
 //! Algorithms by name: what a face collected becomes an algorithm, and a parameter that it has not
 //! is refused.
 
+use outercore_graph::Result;
 use std::mem::take;
 
-use outercore_engine::{Named, Result, Settings};
+use outercore_engine::{Named, Settings};
 
 use crate::{common::refuse, *};
 

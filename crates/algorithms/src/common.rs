@@ -1,23 +1,20 @@
 //! What the algorithms have in common: what most of them are made of, how they find vertices and
 //! refuse what cannot be done, and results that several of them have.
 
-use outercore_engine::{EngineError, Values};
+use outercore_engine::Values;
 
 pub use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 pub use outercore_engine::{
     Activity, Column, Context, Frontier, Isolated, IterationEnd, Iterations, Job, Next, Outcome,
-    Planner, Pod, Prepared, Resource, Result, Session, Start, Sum, VertexArray, VertexProgram,
-    named,
+    Planner, Pod, Prepared, Resource, Session, Start, Sum, VertexArray, VertexProgram, named,
 };
-pub use outercore_graph::{Direction, Graph};
+pub use outercore_graph::{
+    Direction, Graph, Result,
+    error::{refuse, too_small},
+};
 
 pub use crate::algorithm::{Algorithm, Source};
-
-/// The error of a user's mistake.
-pub fn refuse<T>(why: impl Into<String>) -> Result<T> {
-    Err(EngineError::Usage(why.into()))
-}
 
 /// The internal id of a start vertex.
 pub fn locate(graph: &Graph, source: &Source) -> Result<u64> {

@@ -13,8 +13,8 @@ use std::{
     },
 };
 
-use outercore_engine::{HugePages, HugeVec, Result};
-use outercore_graph::Graph;
+use outercore_engine::{HugePages, HugeVec};
+use outercore_graph::{Graph, Result};
 
 /// How many vertices have four bytes, and how many one.
 #[derive(Clone, Copy, PartialEq)]

@@ -16,6 +16,7 @@
 use outercore_engine::{
     EdgeScan, Min, Monotone, Precompute, Preset, ReadPolicy, SomeEdges,
     forest::{self, Sets, Trees},
+    spread,
 };
 
 use crate::common::*;
@@ -153,6 +154,9 @@ fn declare_sets(planner: &mut Planner, streams: bool) -> Result<()> {
     VertexArray::<u32>::declare(planner, "labels")?;
     planner.memory("sizes", [planner.job.graph.connected() * 4, 0]);
     planner.memory("smallest window, logs", [0, LEAST]);
+    if streams {
+        spread::declare(planner)?;
+    }
     planner.scans(Some(1).filter(|_| !streams));
     planner.method("union-find");
     planner.external_method(Some(if streams {
@@ -202,7 +206,7 @@ impl Algorithm for Components {
             let most = if asked { u64::MAX } else { edges.bytes(graph) / 2 };
             let (mark, room, mut sampled) = (session.mark(), session.decision.room, false);
             if streams && session.decision.is_external() {
-                let (labels, scans) = forest::spread(session, &edges, labels, room)?;
+                let (labels, scans) = spread::labels(session, &edges, labels, room)?;
                 return results(session, labels, scans, room);
             }
             let labels = forest::join(session, &edges, labels, room, |trees| {

@@ -218,7 +218,7 @@ impl Algorithm for Diameter {
         VertexArray::<u32>::declare(&mut planner, "least eccentricities")?;
         VertexArray::<u32>::declare(&mut planner, "greatest eccentricities")?;
         // The labels of components are gone before bounds come.
-        let labels = VertexArray::<u32>::memory(vertices, grid.intervals.len() as u64);
+        let labels = VertexArray::<u32>::memory_of(job.graph)?;
         planner.declare(EdgeScan::Perhaps)?;
         let external = labels + grid.widest() as u64 * 32;
         planner.memory("members", [Frontier::bytes(vertices); 2]);

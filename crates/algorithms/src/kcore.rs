@@ -16,8 +16,9 @@
 //! departed, [`GONE`] plus its core number.
 
 use outercore_engine::{
-    Along, Decided, EngineError, HugeVec, Lists, MemoryModel, Plan, Preset, RunConfig, Values,
+    Along, Decided, HugeVec, Lists, MemoryModel, Plan, Preset, RunConfig, Values,
 };
+use outercore_graph::GraphError;
 
 use crate::common::*;
 
@@ -233,10 +234,10 @@ impl KCore {
         }
         let messages = plan(job, Method::Messages, "counts of neighbors do not fit the budget");
         match peeling {
-            Err(EngineError::Memory { .. }) => messages,
+            Err(GraphError::Memory { .. }) => messages,
             Ok((mut decided, chosen)) => {
                 let least = match messages {
-                    Err(EngineError::Memory { needed, .. }) => needed,
+                    Err(GraphError::Memory { needed, .. }) => needed,
                     messages => messages?.0.plan.smallest_budget_bytes,
                 };
                 let smallest = &mut decided.plan.smallest_budget_bytes;
@@ -323,7 +324,7 @@ fn plan<'a>(job: Job<'a>, method: Method, why: &'static str) -> Result<Planned<'
 fn plan_with_view(asked: &KCore, job: Job) -> Result<Plan> {
     let (graph, config) = (job.graph, job.config);
     let mut plan = match asked.choose(job) {
-        Err(EngineError::Memory { needed, .. }) => {
+        Err(GraphError::Memory { needed, .. }) => {
             let ample = RunConfig { memory: needed, ..config.clone() };
             asked.choose(Job { config: &ample, ..job })?.0.plan
         }
@@ -336,8 +337,7 @@ fn plan_with_view(asked: &KCore, job: Job) -> Result<Plan> {
     let needed = plan.smallest_budget_bytes + building;
     let needed = needed.max(outercore_graph::build::SMALLEST_BUDGET);
     if config.memory < needed {
-        let what = "kcore on the undirected simple view".to_owned();
-        return Err(EngineError::Memory { needed, budget: config.memory, what });
+        return too_small(needed, config.memory, "kcore on the undirected simple view");
     }
     plan.smallest_budget_bytes = needed;
     plan.in_memory_budget_bytes = needed.max(plan.in_memory_budget_bytes);

@@ -185,11 +185,11 @@ fn least_window(vertices: u64) -> u64 {
 /// Hands every connected vertex to `visit` in the order of original ids, with its rank among them.
 fn by_original_id(graph: &Graph, visit: &mut dyn FnMut(u32, u64)) -> Result<()> {
     let mut ranks = 0..;
-    Ok(graph.for_each_key(1 << 14, &mut |_, vertices| {
+    graph.for_each_key(1 << 14, &mut |_, vertices| {
         let connected = vertices.iter().filter(|&&vertex| vertex < graph.connected());
         connected.zip(&mut ranks).for_each(|(&vertex, rank)| visit(rank, vertex));
         Ok(())
-    })?)
+    })
 }
 
 impl Algorithm for LabelPropagation {

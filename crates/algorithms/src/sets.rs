@@ -11,12 +11,13 @@
 //! bits        1 5 63    2 3
 //! ```
 
+use outercore_graph::Result;
 use std::{
     ops::Range,
     sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed},
 };
 
-use outercore_engine::{Batch, HugePages, HugeVec, Result};
+use outercore_engine::{Batch, HugePages, HugeVec};
 
 /// How many middle vertices ahead the place of a set is asked for.
 const FAR: usize = 8;

@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 
 use outercore_algorithms::{Algorithm, NAMES, Request, Source, by_name};
-use outercore_engine::{EngineError, IoBackend, MemoryModel, ReadPolicy, RunConfig, Silent};
-use outercore_graph::{Direction, Graph, Order, WeightKind};
+use outercore_engine::{IoBackend, MemoryModel, ReadPolicy, RunConfig, Silent};
+use outercore_graph::{Direction, Graph, GraphError, Order, WeightKind};
 use outercore_testing::{
     Answer, Built, Edges, Ids, Question, Random, Recipe, Shape, answer, build, reference, run,
     shapes,
@@ -125,7 +125,7 @@ impl<'a> Case<'a> {
             let algorithm = by_name(name, &request).unwrap();
             if self.is_impossible(name) {
                 let result = algorithm.run(&self.built.graph, &ways[0], &Silent);
-                let refused = matches!(result.err(), Some(EngineError::Usage(_)));
+                let refused = matches!(result.err(), Some(GraphError::Usage(_)));
                 assert!(refused, "{name} needs what the graph has not");
                 continue;
             }
@@ -152,7 +152,7 @@ impl<'a> Case<'a> {
             let external = model == MemoryModel::FullyExternal;
             if external && resident_only(name, &self.built.graph) {
                 let plan = algorithm.plan(&self.built.graph, config);
-                let refused = matches!(plan, Err(EngineError::Usage(_)));
+                let refused = matches!(plan, Err(GraphError::Usage(_)));
                 assert!(refused, "{name} has a fully-external run: test it");
                 continue;
             }

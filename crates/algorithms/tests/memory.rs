@@ -7,7 +7,7 @@
 use std::path::Path;
 
 use outercore_algorithms::{NAMES, Source, by_name};
-use outercore_engine::{EngineError, MemoryModel, RunConfig, Silent};
+use outercore_engine::{MemoryModel, RunConfig, Silent};
 use outercore_graph::generate::{GeneratedWeights, Rmat};
 use outercore_graph::{BuildOptions, Graph, GraphError};
 use outercore_storage::{Disk, memory::peak_rss_bytes};
@@ -45,10 +45,7 @@ fn child() {
             assert_eq!(values, graph.vertices());
             println!("\nran {} {}", peak_rss_bytes(), outcome.report.bytes_read);
         }
-        Err(
-            EngineError::Memory { needed, .. }
-            | EngineError::Graph(GraphError::Memory { needed, .. }),
-        ) => {
+        Err(GraphError::Memory { needed, .. }) => {
             println!("\nrefused {} {needed}", peak_rss_bytes())
         }
         Err(error) => panic!("{error}"),

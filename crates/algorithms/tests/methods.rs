@@ -2,8 +2,8 @@
 //! which one runs and why, and a name that is none is refused with those that are.
 
 use outercore_algorithms::{Request, Source, by_name};
-use outercore_engine::{EngineError, MemoryModel, RunConfig};
-use outercore_graph::{BuildOptions, Graph, generate::Rmat};
+use outercore_engine::{MemoryModel, RunConfig};
+use outercore_graph::{BuildOptions, Graph, GraphError, generate::Rmat};
 use outercore_testing::{config, distance, generate, request, run, smallest, values};
 
 /// Algorithms, and their methods; the usual one first.
@@ -81,7 +81,7 @@ fn betweenness_by_either_method() {
     }
     let config = RunConfig { model: Some(MemoryModel::FullyExternal), ..config() };
     let plan = by_name("betweenness", &asked("lists")).unwrap().plan(&graph, &config);
-    assert!(matches!(plan, Err(EngineError::Usage(_))), "lists keep their values in memory");
+    assert!(matches!(plan, Err(GraphError::Usage(_))), "lists keep their values in memory");
 }
 
 #[test]

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use outercore_algorithms::{NAMES, Source};
 use outercore_engine::{
-    Activity, Context, EngineError, IoBackend, IterationEnd, Job, MemoryModel, Next, ReadPolicy,
-    RunConfig, RunProgress, Silent, Sum, VertexProgram, execute,
+    Activity, Context, IoBackend, IterationEnd, Job, MemoryModel, Next, ReadPolicy, RunConfig,
+    RunProgress, Silent, Sum, VertexProgram, execute,
 };
 use outercore_graph::{BuildOptions, Graph, GraphError};
 use outercore_storage::{Disk, Fault, FaultPlan, StorageError};
@@ -90,7 +90,7 @@ struct Asked<'a> {
 type Answer = std::collections::BTreeMap<String, Vec<String>>;
 
 impl Asked<'_> {
-    fn answer(&self, disk: &Disk) -> Result<Answer, EngineError> {
+    fn answer(&self, disk: &Disk) -> Result<Answer, GraphError> {
         let sources = [0, 1, 2].map(|vertex| Source::Key(self.scene.ids.key(vertex)));
         let request = request(self.name, &sources);
         let watched = (self.config, &Silent as &dyn RunProgress);
@@ -102,9 +102,9 @@ impl Asked<'_> {
         let run = std::panic::AssertUnwindSafe(|| self.answer(disk));
         match std::panic::catch_unwind(run).unwrap_or_else(|_| panic!("{what}: panic")) {
             Ok(answer) => Some(answer),
-            Err(EngineError::Graph(GraphError::Storage(
+            Err(GraphError::Storage(
                 StorageError::Io { .. } | StorageError::Full { .. } | StorageError::Interrupted,
-            ))) => None,
+            )) => None,
             Err(error) => panic!("{what}: this does not say what failed: {error}"),
         }
     }

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use outercore::{EngineError, GraphError, StorageError};
+use outercore::{GraphError, StorageError};
 
 use crate::{output, signals};
 
@@ -10,7 +10,7 @@ use crate::{output, signals};
 pub const BUG: i32 = 1;
 
 /// Says what happened on standard error; returns the exit code.
-pub fn report(error: &EngineError) -> i32 {
+pub fn report(error: &GraphError) -> i32 {
     let code = code(error);
     // Whoever closed standard output has what they wanted; nothing is wrong.
     if output::is_closed(error) {
@@ -25,17 +25,7 @@ pub fn report(error: &EngineError) -> i32 {
 }
 
 /// The exit code of an error.
-fn code(error: &EngineError) -> i32 {
-    match error {
-        EngineError::Graph(error) => graph_code(error),
-        EngineError::Usage(_) => 2,
-        EngineError::Memory { .. } => 7,
-        EngineError::Cancelled => signals::exit_code(),
-        _ => BUG,
-    }
-}
-
-fn graph_code(error: &GraphError) -> i32 {
+fn code(error: &GraphError) -> i32 {
     match error {
         GraphError::Storage(error) => storage_code(error),
         GraphError::Input(_) => 3,
@@ -83,13 +73,13 @@ mod tests {
         assert_eq!(storage(StorageError::Memory { bytes: 1, source: os(libc::ENOMEM) }), 5);
         assert_eq!(storage(StorageError::Thread { source: os(libc::EAGAIN) }), 5);
         assert_eq!(storage(StorageError::Locked { path: path.into() }), 8);
-        let graph = |error: GraphError| code(&error.into());
+        let graph = |error: GraphError| code(&error);
         assert_eq!(graph(GraphError::NotAGraph { path: path.into(), why: String::new() }), 4);
         assert_eq!(graph(GraphError::StripeMissing { path: path.into(), stripe: path.into() }), 4);
         assert_eq!(graph(GraphError::Exists { path: path.into() }), 2);
         assert_eq!(graph(GraphError::Disk { needed: 2, allowed: 1 }), 6);
         assert_eq!(graph(GraphError::Memory { needed: 2, budget: 1, what: String::new() }), 7);
-        assert_eq!(code(&EngineError::Usage(String::new())), 2);
-        assert_eq!(code(&EngineError::Memory { needed: 2, budget: 1, what: String::new() }), 7);
+        assert_eq!(code(&GraphError::Usage(String::new())), 2);
+        assert_eq!(code(&GraphError::Memory { needed: 2, budget: 1, what: String::new() }), 7);
     }
 }

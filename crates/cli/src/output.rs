@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use outercore::{EngineError, GraphError, Result, Shown, StorageError};
+use outercore::{GraphError, Result, Shown, StorageError};
 use serde::Serialize;
 
 /// Prints `text` and a line end.
@@ -24,7 +24,7 @@ pub fn print(text: &str) -> Result<()> {
 /// Prints one JSON object on one line.
 pub fn print_json(value: &impl Serialize) -> Result<()> {
     let text = serde_json::to_string(value).map_err(|error| {
-        EngineError::Usage(format!("the result cannot be shown as JSON: {error}"))
+        GraphError::Usage(format!("the result cannot be shown as JSON: {error}"))
     })?;
     print(&text)
 }
@@ -36,8 +36,8 @@ pub fn note(text: &str) {
 }
 
 /// Whether an error says that nobody reads standard output any more.
-pub fn is_closed(error: &EngineError) -> bool {
-    matches!(error, EngineError::Graph(GraphError::Storage(StorageError::Io { path, source, .. }))
+pub fn is_closed(error: &GraphError) -> bool {
+    matches!(error, GraphError::Storage(StorageError::Io { path, source, .. })
         if path == Path::new("standard output") && source.kind() == io::ErrorKind::BrokenPipe)
 }
 

@@ -2,10 +2,8 @@
 //! `cargo run --release --example hops -- GRAPH` The author says which vertices are active and what
 //! to do with a list; the engine brings the lists, in the order in which the device delivers them.
 
-use outercore_engine::{
-    EngineError, Frontier, HugePages, Job, Lists, Planner, Resource, Result, RunConfig, Silent,
-};
-use outercore_graph::{Direction, Graph};
+use outercore_engine::{Frontier, HugePages, Job, Lists, Planner, Resource, RunConfig, Silent};
+use outercore_graph::{Direction, Graph, GraphError, Result};
 use outercore_storage::Disk;
 
 fn hops(graph: &Graph, source: u64, config: &RunConfig) -> Result<Vec<u64>> {
@@ -37,8 +35,7 @@ fn hops(graph: &Graph, source: u64, config: &RunConfig) -> Result<Vec<u64>> {
 }
 
 fn main() -> Result<()> {
-    let path =
-        std::env::args().nth(1).ok_or_else(|| EngineError::Usage("hops GRAPH".to_owned()))?;
+    let path = std::env::args().nth(1).ok_or_else(|| GraphError::Usage("hops GRAPH".to_owned()))?;
     let graph = Graph::open(&Disk::new(), path.as_ref())?;
     println!("{:?}", hops(&graph, graph.manifest().max_out_degree.1, &RunConfig::default())?);
     Ok(())

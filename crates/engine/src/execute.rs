@@ -1,7 +1,6 @@
 //! Runs of a single program that makes no plan of its own.
 
 use crate::{
-    error::Result,
     iterate::Iterations,
     job::Job,
     plan::Planner,
@@ -9,6 +8,7 @@ use crate::{
     report::RunReport,
     state::VertexArray,
 };
+use outercore_graph::Result;
 
 /// The final value of each vertex, and what the run did.
 pub type Finished<V> = (VertexArray<V>, RunReport);

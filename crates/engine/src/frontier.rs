@@ -8,7 +8,8 @@ use std::{
 
 use outercore_storage::{HugePages, HugeVec};
 
-use crate::{error::Result, session::Workers};
+use crate::session::Workers;
+use outercore_graph::Result;
 
 /// A set of vertices.
 pub struct Frontier {

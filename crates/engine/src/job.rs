@@ -2,9 +2,9 @@
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use outercore_graph::{BuildProgress, Graph, view::SimpleView};
+use outercore_graph::{BuildProgress, Graph, Result, view::SimpleView};
 
-use crate::{config::RunConfig, error::Result, progress::RunProgress};
+use crate::{config::RunConfig, progress::RunProgress};
 
 /// A graph, what the user asked of the run, and who is told how far it is.
 #[derive(Clone, Copy)]
@@ -28,7 +28,7 @@ impl<'a> Job<'a> {
     pub fn simple_view(&self) -> Result<SimpleView> {
         let (graph, config) = (self.graph, self.config);
         let building = Building { run: self.progress, stopped: AtomicBool::new(false) };
-        Ok(SimpleView::of(graph, config.memory, config.threads, &building)?)
+        SimpleView::of(graph, config.memory, config.threads, &building)
     }
 }
 

@@ -12,11 +12,9 @@
 //! - `session`: [`Session`], everything that lasts as long as a run, its threads among them.
 //! - `outcome`: [`Outcome`], what a run gives back; `report`: [`RunReport`], what it did.
 //! - `state`: what vertices keep: [`VertexArray`], in memory or on scratch, and [`Column`].
-//! - `error`: [`EngineError`], what else it can end with.
 
 mod config;
 mod edges;
-mod error;
 mod exchange;
 mod execute;
 mod frontier;
@@ -40,7 +38,6 @@ pub use outercore_storage::{
 
 pub use config::RunConfig;
 pub use edges::list::List;
-pub use error::{EngineError, Result};
 pub use execute::{Finished, execute, execute_monotone};
 pub use frontier::Frontier;
 pub use iterate::Iterations;
@@ -51,7 +48,7 @@ pub use plan::{Decided, Decision, Plan, Planner, Prepared, Resource};
 pub use program::{
     Activity, Along, Batch, Context, DeltaStepping, EdgeScan, Ended, IterationEnd, Lengths, Lists,
     Monotone, Neighborhoods, Next, OpenNeighborhoods, OpenSearch, PathCounts, Search, SomeEdges,
-    Start, VertexProgram, Wake, forest,
+    Start, VertexProgram, Wake, forest, spread,
 };
 pub use progress::{RunProgress, Silent};
 pub use report::{Figure, IoReport, IterationReport, RunReport, TopRow};

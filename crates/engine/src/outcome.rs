@@ -2,10 +2,9 @@
 
 use std::{collections::BTreeMap, sync::atomic::Ordering::Relaxed};
 
-use outercore_graph::{Graph, Key};
+use outercore_graph::{Graph, Key, Result};
 
 use crate::{
-    error::Result,
     report::{Figure, Planned, RunReport, TopRow},
     session::Session,
     state::{Cell, Column},

@@ -38,7 +38,8 @@ impl std::fmt::Display for InputError {
 
 impl std::error::Error for InputError {}
 
-/// Everything that opening, building, checking or reading a graph can end with.
+/// Everything that building, opening, checking or reading a graph, and planning or running on it,
+/// can end with.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum GraphError {
@@ -142,6 +143,32 @@ pub enum GraphError {
 /// The result of a graph operation.
 pub type Result<T> = std::result::Result<T, GraphError>;
 
+/// The error of a user's mistake.
+pub fn refuse<T>(what: impl Into<String>) -> Result<T> {
+    Err(GraphError::Usage(what.into()))
+}
+
+/// The error of a budget of `budget` bytes that is too small for `what`.
+pub fn too_small<T>(needed: u64, budget: u64, what: impl Into<String>) -> Result<T> {
+    Err(GraphError::Memory { needed, budget, what: what.into() })
+}
+
+/// What all workers of a step end with: an error that one of them met, rather than that the others
+/// were told to stop because of it.
+pub fn all<T>(results: Vec<Result<T>>) -> Result<Vec<T>> {
+    let (mut values, mut failed) = (Vec::with_capacity(results.len()), None);
+    for result in results {
+        match result {
+            Ok(value) => values.push(value),
+            Err(error) if matches!(failed, None | Some(GraphError::Cancelled)) => {
+                failed = Some(error)
+            }
+            Err(_) => {}
+        }
+    }
+    failed.map_or(Ok(values), Err)
+}
+
 /// The error of opening or measuring a file of a graph: where it is not what it was built as, the
 /// graph is damaged, and the device is not.
 pub(crate) fn of_part(error: StorageError) -> GraphError {
@@ -172,5 +199,26 @@ fn oddity(error: &std::io::Error) -> Option<&'static str> {
             Some(libc::ELOOP) => Some("it is a link to itself"),
             _ => None,
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cause_wins_over_its_consequences() {
+        let cause = || refuse("cause");
+        for results in [
+            vec![Err(GraphError::Cancelled), cause(), Ok(1)],
+            vec![cause(), Err(GraphError::Cancelled)],
+        ] {
+            assert!(matches!(all(results), Err(GraphError::Usage(_))));
+        }
+        assert!(matches!(
+            all::<u8>(vec![Ok(1), Err(GraphError::Cancelled)]),
+            Err(GraphError::Cancelled)
+        ));
+        assert_eq!(all(vec![Ok(1), Ok(2)]).unwrap(), [1, 2]);
     }
 }

@@ -8,7 +8,7 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::{
-    error::{GraphError, Result},
+    error::{GraphError, Result, refuse},
     input::{
         DeclaredVertices, EdgeBatch, EdgeSource, Ends, IdKind, Item, Progress, Sink, SourceInfo,
     },
@@ -152,15 +152,12 @@ impl Rmat {
         if [self.a, self.b, self.c, self.d].iter().any(|&part| !(0.0..=1.0).contains(&part))
             || (sum - 1.0).abs() > 1e-6
         {
-            return Err(GraphError::Usage(format!(
+            return refuse(format!(
                 "a, b, c and d must lie between 0 and 1 and add up to 1, and add up to {sum}"
-            )));
+            ));
         }
         if !(1..=62).contains(&self.scale) {
-            return Err(GraphError::Usage(format!(
-                "--scale {} is out of range: 1 to 62",
-                self.scale
-            )));
+            return refuse(format!("--scale {} is out of range: 1 to 62", self.scale));
         }
         let vertices = 1u64 << self.scale;
         let edges =
@@ -198,7 +195,7 @@ impl Uniform {
     /// The source of its edges.
     pub fn source(&self) -> Result<Generated> {
         if self.vertices == 0 || self.edges == 0 {
-            return Err(GraphError::Usage("--vertices and --edges must be at least 1".to_owned()));
+            return refuse("--vertices and --edges must be at least 1");
         }
         let text = format!(
             "uniform random graph, {} vertices, {} edges, seed {}",

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use outercore_graph::{GraphError, Result};
+use outercore_graph::{GraphError, Result, error::refuse};
 use outercore_storage::{DirLock, Disk, DiskFile, StorageError, hidden};
 
 /// Bytes gathered before they are written.
@@ -25,8 +25,7 @@ pub(crate) struct Publication {
 
 /// Says no to names that a file cannot be published under, before any work is done.
 pub(crate) fn check_target(path: &Path) -> Result<()> {
-    let refuse =
-        |why: &str| Err(GraphError::Usage(format!("{} cannot be written: {why}", path.display())));
+    let refuse = |why: &str| refuse(format!("{} cannot be written: {why}", path.display()));
     if path.file_name().is_none() {
         return refuse("it is not the name of a file");
     }

@@ -102,15 +102,15 @@ pub use outercore_algorithms::{
     MultiSource, NAMES, PageRank, PageRankDelta, Request, Source, Spmv, Sssp, Triangles, by_name,
 };
 pub use outercore_engine::{
-    Bytes, Cell, Choice, Column, CrossIteration, EngineError, Figure, HugePages, IoBackend,
-    IoScheduling, Isolated, IterationReport, Job, Meaning, MemoryModel, Named, Outcome, Plan,
-    Precompute, Preset, ReadPolicy, Resources, Result, RunConfig, RunProgress, RunReport,
-    RunSettings, Settings, Silent, Size, TopRow, Values, human_bytes, settings,
+    Bytes, Cell, Choice, Column, CrossIteration, Figure, HugePages, IoBackend, IoScheduling,
+    Isolated, IterationReport, Job, Meaning, MemoryModel, Named, Outcome, Plan, Precompute, Preset,
+    ReadPolicy, Resources, RunConfig, RunProgress, RunReport, RunSettings, Settings, Silent, Size,
+    TopRow, Values, human_bytes, settings,
 };
 pub use outercore_graph::{
     BuildOptions, BuildProgress, BuildSettings, Direction, Fault, Graph, GraphError, GraphInfo,
-    GridPartition, InputError, Key, Layout, Order, WeightKind, build as build_from, check, format,
-    generate, input,
+    GridPartition, InputError, Key, Layout, Order, Result, WeightKind, build as build_from, check,
+    format, generate, input,
 };
 pub use outercore_interchange::{
     ArrowEdges, EdgeFormat, ExportFormat, ResultFormat, WriteOptions, export_edges, is_parsing,
@@ -128,7 +128,7 @@ pub mod program {
 
 /// Opens the graph at `path`.
 pub fn open(path: impl AsRef<Path>) -> Result<Graph> {
-    Ok(Graph::open(&Disk::new(), path.as_ref())?)
+    Graph::open(&Disk::new(), path.as_ref())
 }
 
 /// Builds the graph of some edge lists, all of one format, at `path`, and opens it. The format is

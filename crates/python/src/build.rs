@@ -1,9 +1,9 @@
 //! Building, from each kind of edges that Python has. The package's `_edges` finds out which kind
 //! it is.
 
+use outercore_graph::GraphError;
 use std::path::PathBuf;
 
-use outercore_engine::EngineError;
 use outercore_graph::input::{EdgeSource, Input};
 use outercore_interchange::ArrowEdges;
 use outercore_storage::Disk;
@@ -27,7 +27,7 @@ fn build<'a, 'py, S: EdgeSource + 'a>(
     arguments: &BuildArguments,
     listener: Listener<'py>,
     errand: Option<Box<dyn Errand + 'a>>,
-    open: impl FnOnce(&Disk) -> Result<S, EngineError> + Send,
+    open: impl FnOnce(&Disk) -> Result<S, GraphError> + Send,
 ) -> PyResult<NativeGraph> {
     let watch = Watch::new("opening", None);
     Supervision { watch: &watch, listener, errand }.run(py, || {
@@ -93,7 +93,7 @@ pub fn build_stream(
 ) -> PyResult<NativeGraph> {
     let arguments = BuildArguments::of(arguments)?;
     let reader = table.into_reader()?;
-    build(py, &arguments, progress, None, |_| Ok(ArrowEdges::new(reader, arguments.input().0)?))
+    build(py, &arguments, progress, None, |_| ArrowEdges::new(reader, arguments.input().0))
 }
 
 /// Builds from an iterable of such objects.
@@ -109,7 +109,7 @@ pub fn build_batches(
     let schema = feed.schema();
     let (errand, receiver) = Feed::new(first, move |_| feed.next());
     build(py, &arguments, progress, Some(Box::new(errand)), |_| {
-        Ok(ArrowEdges::new(Box::new(FedBatches::new(schema, receiver)), arguments.input().0)?)
+        ArrowEdges::new(Box::new(FedBatches::new(schema, receiver)), arguments.input().0)
     })
 }
 
@@ -160,7 +160,7 @@ fn from_arrays<'py>(
     let weights = weights.map(Reals::slice).transpose()?;
     build(py, arguments, progress, None, |_| {
         refuse_columns(arguments.input().0)?;
-        Ok(ArrayEdges::new(ends, weights, vertices, arguments.input().0)?)
+        ArrayEdges::new(ends, weights, vertices, arguments.input().0)
     })
 }
 

@@ -1,7 +1,6 @@
 //! Errors as the package's exceptions, which `outercore._errors` defines: this module says which
 //! one, and gives it its attributes.
 
-use outercore_engine::EngineError;
 use outercore_graph::GraphError;
 use outercore_storage::StorageError;
 use pyo3::{
@@ -11,7 +10,7 @@ use pyo3::{
 };
 
 /// The error as an exception.
-pub fn raise(py: Python<'_>, error: EngineError) -> PyErr {
+pub fn raise(py: Python<'_>, error: GraphError) -> PyErr {
     exception(py, &error).unwrap_or_else(|failed| {
         // The package is damaged; the message still says what happened.
         let raised = PyRuntimeError::new_err(error.to_string());
@@ -22,7 +21,7 @@ pub fn raise(py: Python<'_>, error: EngineError) -> PyErr {
 
 /// What was asked makes no sense.
 pub fn usage(py: Python<'_>, message: impl Into<String>) -> PyErr {
-    raise(py, EngineError::Usage(message.into()))
+    raise(py, GraphError::Usage(message.into()))
 }
 
 /// A panic, which is a fault of ours, as an exception.
@@ -52,7 +51,7 @@ fn make(
     Ok(PyErr::from_value(instance))
 }
 
-fn exception(py: Python<'_>, error: &EngineError) -> PyResult<PyErr> {
+fn exception(py: Python<'_>, error: &GraphError) -> PyResult<PyErr> {
     let (class, details) = describe(py, error)?;
     make(py, class, &error.to_string(), &details)
 }
@@ -60,41 +59,30 @@ fn exception(py: Python<'_>, error: &EngineError) -> PyResult<PyErr> {
 /// The exception's class and attributes.
 fn describe<'py>(
     py: Python<'py>,
-    error: &EngineError,
+    error: &GraphError,
 ) -> PyResult<(&'static str, Bound<'py, PyDict>)> {
     let budget =
         |needed: u64, budget: u64| [("needed", needed), ("budget", budget)].into_py_dict(py);
     Ok(match error {
-        EngineError::Graph(GraphError::Storage(error)) => return storage(py, error),
-        EngineError::Graph(GraphError::Input(error)) => {
+        GraphError::Storage(error) => return storage(py, error),
+        GraphError::Input(error) => {
             let details = [("path", &error.path)].into_py_dict(py)?;
             details.set_item("line", error.line)?;
             details.set_item("offset", error.offset)?;
             ("InputError", details)
         }
-        EngineError::Graph(
-            GraphError::Corrupt { path, .. }
-            | GraphError::NotAGraph { path, .. }
-            | GraphError::StripeMissing { path, .. },
-        ) => ("CorruptGraphError", [("path", path)].into_py_dict(py)?),
-        EngineError::Graph(GraphError::Newer { path, .. }) => {
+        GraphError::Corrupt { path, .. }
+        | GraphError::NotAGraph { path, .. }
+        | GraphError::StripeMissing { path, .. }
+        | GraphError::Newer { path, .. } => {
             ("CorruptGraphError", [("path", path)].into_py_dict(py)?)
         }
-        EngineError::Graph(GraphError::Disk { needed, .. }) => {
-            ("NoSpaceError", [("needed", needed)].into_py_dict(py)?)
-        }
-        EngineError::Graph(GraphError::Memory { needed, budget: given, .. }) => {
+        GraphError::Disk { needed, .. } => ("NoSpaceError", [("needed", needed)].into_py_dict(py)?),
+        GraphError::Memory { needed, budget: given, .. } => {
             ("MemoryBudgetError", budget(*needed, *given)?)
         }
-        EngineError::Memory { needed, budget: given, .. } => {
-            ("MemoryBudgetError", budget(*needed, *given)?)
-        }
-        EngineError::Graph(GraphError::Exists { path }) => {
-            ("UsageError", [("path", path)].into_py_dict(py)?)
-        }
-        EngineError::Graph(GraphError::Usage(_)) | EngineError::Usage(_) => {
-            ("UsageError", PyDict::new(py))
-        }
+        GraphError::Exists { path } => ("UsageError", [("path", path)].into_py_dict(py)?),
+        GraphError::Usage(_) => ("UsageError", PyDict::new(py)),
         // Cancelled work ends in the exception that cancelled it, so this is not seen; new kinds of
         // errors are.
         _ => ("OutercoreError", PyDict::new(py)),

@@ -1,14 +1,13 @@
 //! A graph that was replaced on disk since it was opened.
 
-use outercore_engine::EngineError;
-use outercore_graph::{Graph, format::Manifest};
+use outercore_graph::{Graph, GraphError, format::Manifest};
 
 /// An error if the graph's folder has another graph by now: its files are opened by name.
-pub fn check_fresh(graph: &Graph) -> Result<(), EngineError> {
+pub fn check_fresh(graph: &Graph) -> Result<(), GraphError> {
     if Manifest::read(graph.disk(), graph.path())?.uuid == graph.manifest().uuid {
         return Ok(());
     }
-    Err(EngineError::Usage(format!(
+    Err(GraphError::Usage(format!(
         "{} was replaced since it was opened; open it again",
         graph.path().display()
     )))

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use outercore_algorithms::{Algorithm, by_name};
-use outercore_engine::{EngineError, Job, RunConfig};
-use outercore_graph::{Graph, GraphInfo};
+use outercore_engine::{Job, RunConfig};
+use outercore_graph::{Graph, GraphError, GraphInfo};
 use outercore_storage::Disk;
 use pyo3::{prelude::*, types::PyDict};
 use serde_json::json;
@@ -23,7 +23,7 @@ pub struct NativeGraph(Graph);
 
 impl NativeGraph {
     /// Opens the graph at `path`, whose name shall mean the same after a change of folder.
-    pub fn new(disk: &Disk, path: &Path) -> Result<Self, EngineError> {
+    pub fn new(disk: &Disk, path: &Path) -> Result<Self, GraphError> {
         let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         Ok(Self(Graph::open(disk, &path)?))
     }
@@ -78,7 +78,7 @@ impl NativeGraph {
 
     /// What the manifest says, as JSON.
     fn info(&self, py: Python<'_>) -> PyResult<String> {
-        let info = check_fresh(&self.0).and_then(|()| Ok(GraphInfo::of(&self.0)?));
+        let info = check_fresh(&self.0).and_then(|()| GraphInfo::of(&self.0));
         Ok(json!(info.map_err(|error| failure::raise(py, error))?).to_string())
     }
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use numpy::{IntoPyArray, PyArray1};
-use outercore_engine::{Column, EngineError, Meaning, Outcome, RunReport};
-use outercore_graph::{Graph, Key, Keys};
+use outercore_engine::{Column, Meaning, Outcome, RunReport};
+use outercore_graph::{Graph, GraphError, Key, Keys};
 use pyo3::{
     IntoPyObjectExt,
     prelude::*,
@@ -32,7 +32,7 @@ pub struct NativeOutcome {
 
 impl NativeOutcome {
     /// The outcome of a run on `graph`.
-    pub fn new(graph: &Graph, outcome: Outcome) -> Result<Self, EngineError> {
+    pub fn new(graph: &Graph, outcome: Outcome) -> Result<Self, GraphError> {
         // Python gets whole arrays: what lies on scratch comes to memory.
         let all = outcome.columns.into_iter().map(Column::into_memory).collect::<Result<_, _>>()?;
         let columns = Arc::new(Columns { ids: Ids::open(graph)?, all });
@@ -83,9 +83,8 @@ impl NativeOutcome {
     /// NaN.
     fn values<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
         let column = self.column(py, name)?;
-        let gathered = py
-            .detach(|| self.columns.values(column))
-            .map_err(|error| failure::raise(py, error.into()))?;
+        let gathered =
+            py.detach(|| self.columns.values(column)).map_err(|error| failure::raise(py, error))?;
         Ok(match gathered {
             Gathered::Integers(values) => values.into_pyarray(py).into_any(),
             Gathered::Singles(values) => values.into_pyarray(py).into_any(),
@@ -97,7 +96,7 @@ impl NativeOutcome {
     fn ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let ids = &self.columns.ids;
         let read = |first: u64, count: usize| {
-            py.detach(|| ids.keys(first, count)).map_err(|error| failure::raise(py, error.into()))
+            py.detach(|| ids.keys(first, count)).map_err(|error| failure::raise(py, error))
         };
         if !ids.are_names() {
             let Keys::Numbers(numbers) = read(0, ids.vertices() as usize)? else {
@@ -123,7 +122,7 @@ impl NativeOutcome {
         let column = self.column(py, name)?;
         let rows = py.detach(|| {
             check_fresh(&self.graph)
-                .and_then(|()| Ok(outercore_interchange::top_rows(&self.graph, column, count)?))
+                .and_then(|()| outercore_interchange::top_rows(&self.graph, column, count))
         });
         let row = |row: outercore_engine::TopRow| {
             let key = match row.0 {
@@ -143,9 +142,8 @@ impl NativeOutcome {
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let columns = self.columns.clone();
-        let stream = py
-            .detach(|| ResultStream::new(columns))
-            .map_err(|error| failure::raise(py, error.into()))?;
+        let stream =
+            py.detach(|| ResultStream::new(columns)).map_err(|error| failure::raise(py, error))?;
         let reader = Bound::new(py, PyRecordBatchReader::new(Box::new(stream)))?;
         Ok(reader.call_method1("__arrow_c_stream__", (requested_schema,))?.cast_into()?)
     }

@@ -5,7 +5,7 @@ use std::{path::PathBuf, str::FromStr};
 
 use outercore_algorithms::{Request, Source};
 use outercore_engine::{
-    EngineError, Resources, RunConfig, RunSettings, Settings,
+    Resources, RunConfig, RunSettings, Settings,
     settings::{Kind, Switch},
 };
 use outercore_graph::{
@@ -138,9 +138,9 @@ impl RunArguments {
     }
 
     /// Says no if a run would write more than it may.
-    pub fn check_disk(&self, graph: &Graph, needed: u64) -> Result<(), EngineError> {
+    pub fn check_disk(&self, graph: &Graph, needed: u64) -> Result<(), GraphError> {
         let allowed = self.resources.disk(graph.disk(), graph.path())?;
-        if needed > allowed { Err(GraphError::Disk { needed, allowed }.into()) } else { Ok(()) }
+        if needed > allowed { Err(GraphError::Disk { needed, allowed }) } else { Ok(()) }
     }
 }
 

@@ -16,8 +16,8 @@ use std::{
 };
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, SendTimeoutError, Sender, bounded};
-use outercore_engine::{EngineError, IterationReport, RunProgress};
-use outercore_graph::BuildProgress;
+use outercore_engine::{IterationReport, RunProgress};
+use outercore_graph::{BuildProgress, GraphError};
 use pyo3::prelude::*;
 
 use crate::failure;
@@ -137,7 +137,7 @@ impl<'py> Supervision<'_, 'py> {
     pub fn run<T: Send>(
         self,
         py: Python<'py>,
-        work: impl FnOnce() -> Result<T, EngineError> + Send,
+        work: impl FnOnce() -> Result<T, GraphError> + Send,
     ) -> PyResult<T> {
         std::thread::scope(|scope| {
             let (sender, receiver) = bounded(1);

@@ -5,10 +5,10 @@ use std::path::Path;
 
 use outercore_algorithms::{Request, Source, by_name};
 use outercore_engine::{
-    Cell, Column, EngineError, Figure, Meaning, MemoryModel, Outcome, Preset, Resources, RunConfig,
-    RunProgress, RunSettings, Silent,
+    Cell, Column, Figure, Meaning, MemoryModel, Outcome, Preset, Resources, RunConfig, RunProgress,
+    RunSettings, Silent,
 };
-use outercore_graph::Graph;
+use outercore_graph::{Graph, GraphError};
 use outercore_storage::{Disk, HugePages};
 
 use crate::{Answer, Built, Value};
@@ -121,7 +121,7 @@ pub fn run_opened(
     name: &str,
     request: &Request,
     (config, progress): (&RunConfig, &dyn RunProgress),
-) -> Result<BTreeMap<String, Vec<String>>, EngineError> {
+) -> Result<BTreeMap<String, Vec<String>>, GraphError> {
     let graph = Graph::open(disk, path)?;
     let outcome = by_name(name, request)?.run(&graph, config, progress)?;
     let mut columns = Vec::new();

@@ -54,6 +54,6 @@ impl Check {
     }
 }
 
-fn corrupt(path: &std::path::Path, what: String) -> outercore::EngineError {
-    GraphError::Corrupt { path: path.to_owned(), what }.into()
+fn corrupt(path: &std::path::Path, what: String) -> outercore::GraphError {
+    GraphError::Corrupt { path: path.to_owned(), what }
 }

@@ -8,9 +8,9 @@ use std::{
 
 use clap::{Args, builder::PossibleValuesParser};
 use outercore::{
-    Algorithm, Disk, EngineError, Figure, Graph, GraphError, InputError, Job, Key, NAMES, Outcome,
-    Plan, Request, Resources, Result, ResultFormat, RunConfig, RunReport, RunSettings, Source,
-    TopRow, WriteOptions, by_name, human_bytes, memory, top_rows, write_result_with,
+    Algorithm, Disk, Figure, Graph, GraphError, InputError, Job, Key, NAMES, Outcome, Plan,
+    Request, Resources, Result, ResultFormat, RunConfig, RunReport, RunSettings, Source, TopRow,
+    WriteOptions, by_name, human_bytes, memory, top_rows, write_result_with,
 };
 
 use crate::{
@@ -89,7 +89,7 @@ impl Asked {
                     self.algorithm,
                     path.display()
                 );
-                return Err(EngineError::Usage(what));
+                return Err(GraphError::Usage(what));
             }
         }
         let graph = Graph::open(&Disk::new(), &self.graph)?;
@@ -101,7 +101,7 @@ impl Asked {
     pub fn check_disk(&self, graph: &Graph, plan: &Plan) -> Result<()> {
         let (needed, allowed) =
             (plan.disk_bytes, self.resources.0.disk(graph.disk(), &self.graph)?);
-        if needed > allowed { Err(GraphError::Disk { needed, allowed }.into()) } else { Ok(()) }
+        if needed > allowed { Err(GraphError::Disk { needed, allowed }) } else { Ok(()) }
     }
 }
 
@@ -122,7 +122,7 @@ fn sources_of(path: &Path) -> Result<Vec<Source>> {
         }
     }
     match sources.is_empty() {
-        true => Err(wrong(None, "there is no id in it", "write one id in each line").into()),
+        true => Err(wrong(None, "there is no id in it", "write one id in each line")),
         false => Ok(sources),
     }
 }

@@ -2,14 +2,11 @@
 
 use std::ops::Range;
 
-use outercore_graph::Graph;
+use outercore_graph::{Graph, Result};
 use outercore_storage::HugeVec;
 
 use super::table::load_range;
-use crate::{
-    error::Result,
-    session::{OpenSection, Session},
-};
+use crate::session::{OpenSection, Session};
 
 /// Stands for a degree that is kept elsewhere.
 const LARGE: u8 = u8::MAX;

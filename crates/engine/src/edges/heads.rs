@@ -1,17 +1,14 @@
 //! [`Heads`]: the first neighbor of each vertex, in memory or read along. Lists are sorted and
 //! vertices ordered by degree, so it is the largest hub among the neighbors.
 
-use outercore_graph::{Graph, format::INDEX_GROUP};
+use outercore_graph::{Graph, Result, format::INDEX_GROUP};
 use outercore_storage::{HugeVec, PAGE};
 
 use super::{
     list::number,
     table::{fetch, load_range},
 };
-use crate::{
-    error::Result,
-    session::{OpenSection, Session},
-};
+use crate::session::{OpenSection, Session};
 
 /// The first neighbors.
 pub struct Heads {

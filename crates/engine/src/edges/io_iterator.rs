@@ -25,10 +25,8 @@ use super::{
     rows::Rows,
     work_stealing::WorkShares,
 };
-use crate::{
-    error::{self, EngineError, Result},
-    session::Session,
-};
+use crate::session::Session;
+use outercore_graph::{GraphError, Result, error};
 
 /// The lists of active vertices.
 pub struct IoIterator<'a> {
@@ -189,7 +187,7 @@ impl<A: Fn(u64) -> u64, C: FnMut(u64, List)> Worker<'_, '_, A, C> {
             }
             self.reader.deliver_held(&mut self.held);
             if self.stream.session.stopped() {
-                return Err(EngineError::Cancelled);
+                return Err(GraphError::Cancelled);
             }
         }
         self.preparing.start();

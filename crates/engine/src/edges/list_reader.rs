@@ -4,7 +4,7 @@
 
 use std::{collections::VecDeque, ops::Range, sync::atomic::Ordering::Relaxed};
 
-use outercore_graph::GraphError;
+use outercore_graph::{GraphError, Result};
 use outercore_storage::{Buffer, PAGE, Reader};
 
 use super::{
@@ -13,10 +13,7 @@ use super::{
     row_index::Group,
     rows::Rows,
 };
-use crate::{
-    error::Result,
-    session::{OpenSection, QUEUE_DEPTH, Session},
-};
+use crate::session::{OpenSection, QUEUE_DEPTH, Session};
 
 const PAGE_BYTES: u64 = PAGE as u64;
 
@@ -285,7 +282,7 @@ impl<'s, 'r, C: FnMut(u64, List)> ListReader<'s, 'r, C> {
         let what = "a list that was read in part of a page is not ascending, or names a vertex \
                     that does not exist"
             .to_owned();
-        Err(GraphError::Corrupt { path: self.lanes[0].file.path().to_owned(), what }.into())
+        Err(GraphError::Corrupt { path: self.lanes[0].file.path().to_owned(), what })
     }
 
     /// Delivers lists that caches of the chain hold: the caches' places in it, and the vertices.

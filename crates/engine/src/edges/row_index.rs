@@ -6,11 +6,10 @@
 
 use std::ops::Range;
 
-use outercore_graph::format::INDEX_GROUP;
+use outercore_graph::{Result, format::INDEX_GROUP};
 use outercore_storage::{HugePages, HugeVec};
 
 use super::degrees::Degrees;
-use crate::error::Result;
 
 /// 64 vertices by their number, and which of them are meant, as bits.
 pub type Group = (u64, u64);

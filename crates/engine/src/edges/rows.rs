@@ -2,7 +2,7 @@
 
 use std::ops::{Deref, Range};
 
-use outercore_graph::format::INDEX_GROUP;
+use outercore_graph::{Result, format::INDEX_GROUP};
 use outercore_storage::PAGE;
 
 use super::{
@@ -11,10 +11,7 @@ use super::{
     row_index::RowIndex,
     table::load_range,
 };
-use crate::{
-    error::{EngineError, Result},
-    session::{OpenSection, Session},
-};
+use crate::session::{OpenSection, Session};
 
 /// The rows of one direction.
 pub struct Rows {
@@ -79,9 +76,6 @@ impl Rows {
         mut sections: Vec<OpenSection>,
         cache: u64,
     ) -> Result<Self> {
-        if sections.len() < 3 {
-            return Err(EngineError::Usage("the rows' sections were not opened".to_owned()));
-        }
         let lists = sections.split_off(2);
         let manifest = session.graph.manifest();
         let widths = [manifest.neighbor_bytes, manifest.weight_bytes];

@@ -5,13 +5,10 @@ use std::{
     sync::{Mutex, atomic::Ordering::Relaxed},
 };
 
-use outercore_graph::GraphError;
+use outercore_graph::{GraphError, Result};
 use outercore_storage::{HugeVec, PAGE, Pod, lock};
 
-use crate::{
-    error::Result,
-    session::{OpenSection, Session},
-};
+use crate::session::{OpenSection, Session};
 
 /// Reads entries `range` of a section of little-endian numbers into memory, in parallel and
 /// verified.
@@ -23,7 +20,7 @@ pub(crate) fn load_range<T: Pod + bytemuck::Pod + Send>(
     let size = size_of::<T>() as u64;
     if section.bytes < range.end * size {
         let what = format!("it has {} bytes where {} are needed", section.bytes, range.end * size);
-        return Err(GraphError::Corrupt { path: section.path().to_owned(), what }.into());
+        return Err(GraphError::Corrupt { path: section.path().to_owned(), what });
     }
     let mut table: HugeVec<T> = session.zeroed(range.end - range.start)?;
     let parts: Vec<_> = cut(session, range.start, &mut table).map(Mutex::new).collect();

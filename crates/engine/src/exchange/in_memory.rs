@@ -7,7 +7,8 @@ use std::sync::Mutex;
 
 use outercore_storage::lock;
 
-use crate::{error::Result, monoid::Monoid};
+use crate::monoid::Monoid;
+use outercore_graph::Result;
 
 /// Messages of a batch.
 const BATCH: usize = 1 << 10;

@@ -12,10 +12,10 @@ use outercore_storage::{
 
 use super::{Exchange, InMemory, Record};
 use crate::{
-    error::Result,
     monoid::{Min, Monoid, Sum},
     session::Counters,
 };
+use outercore_graph::Result;
 
 const BOUNDS: [u64; 4] = [0, 100, 1000, 5000];
 /// The number of the error "input/output error".

@@ -30,12 +30,12 @@ use outercore_storage::{Extent, Spill, bytes_of, lock};
 
 use super::record::{Record, for_each};
 use crate::{
-    error::{EngineError, Result},
     job::Job,
     plan::Planner,
     session::{Counters, Session},
     state::Scratch,
 };
+use outercore_graph::{GraphError, Result};
 
 /// Bytes of the buffers of all intervals together, unless there are so many that each has
 /// [`SMALLEST`].
@@ -60,7 +60,7 @@ pub struct Exchange<R: Record> {
     /// How many blocks each interval had at the end of each epoch.
     epochs: Vec<Vec<usize>>,
     /// The first error of an append.
-    failed: Mutex<Option<EngineError>>,
+    failed: Mutex<Option<GraphError>>,
     /// Bytes of a full buffer or batch: whole records.
     block: usize,
     /// The buffers of records that merge; those of others stay empty.

@@ -4,10 +4,10 @@
 use super::{IntervalState, Run, Step, Workspace};
 use crate::{
     edges::table::load_here,
-    error::Result,
     monoid::Monoid,
     program::{Activity, Start, VertexProgram, Wake},
 };
+use outercore_graph::Result;
 
 /// Up to 64 vertices of an interval.
 struct Vertices<'v, P: VertexProgram> {

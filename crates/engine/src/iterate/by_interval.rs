@@ -9,10 +9,8 @@
 use std::ops::Range;
 
 use super::{Delivered, Edges, Run, by_lists::Role, io_scheduling::Scan};
-use crate::{
-    config::ReadPolicy, edges::grid::index::Chunk, error::Result, program::VertexProgram,
-    report::Costs,
-};
+use crate::{config::ReadPolicy, edges::grid::index::Chunk, program::VertexProgram, report::Costs};
+use outercore_graph::Result;
 
 /// Seconds of a processor for each message that is passed: measured, on a processor of 2023.
 const MESSAGE: f64 = 80e-9;

@@ -10,14 +10,13 @@
 
 use std::{ops::Range, sync::Mutex};
 
-use outercore_graph::Graph;
+use outercore_graph::{Graph, Result};
 
 use outercore_storage::lock;
 
 use super::{Run, Step, Workspace, cross_iteration::sciu::RetainedLists, signals::Signals};
 use crate::{
     edges::{degrees::Degrees, io_iterator::IoIterator, rows::Rows},
-    error::Result,
     exchange::Exchange,
     frontier::Frontier,
     monoid::Monoid,

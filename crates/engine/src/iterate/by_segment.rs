@@ -16,12 +16,12 @@ use crate::{
         io_iterator::IoIterator,
         rows::Rows,
     },
-    error::Result,
     exchange::InMemory,
     monoid::Monoid,
     program::VertexProgram,
     session::Session,
 };
+use outercore_graph::Result;
 
 /// Seconds of a processor for each edge of a list whose message is gathered and combined under a
 /// range's lock: about four times what an interval's owner pays.

@@ -1,11 +1,10 @@
 //! [`EdgePath`]: how edges are reached along which a program's signals travel.
 
-use outercore_graph::{Direction, Graph, WeightKind};
+use outercore_graph::{Direction, Graph, Result, WeightKind, error::refuse};
 
 use crate::{
     config::{ReadPolicy, RunConfig},
     edges::rows::Rows,
-    error::{EngineError, Result},
     program::{Activity, Start, VertexProgram},
 };
 
@@ -34,12 +33,11 @@ impl EdgePath {
         let dense = P::ACTIVITY != Activity::Frontier && matches!(program.start(), Start::All);
         let mut paths: Vec<Self> = Vec::new();
         for &direction in P::DIRECTIONS {
-            let rows = graph.rows(direction).ok_or_else(|| {
-                EngineError::Usage(
-                    "this needs the incoming edges, and the graph was built with --transpose off"
-                        .to_owned(),
-                )
-            })?;
+            let Some(rows) = graph.rows(direction) else {
+                return refuse(
+                    "this needs the incoming edges, and the graph was built with --transpose off",
+                );
+            };
             let grid = rows == Direction::Out
                 && !weights
                 && config.read != ReadPolicy::OnDemand

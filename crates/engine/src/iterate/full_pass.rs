@@ -24,10 +24,10 @@ use crate::{
         combine::combine_all,
         index::{Chunk, GridIndex, Side},
     },
-    error::{EngineError, Result},
     monoid::Monoid,
     program::VertexProgram,
 };
+use outercore_graph::{GraphError, Result};
 
 /// Intervals that a worker has, and their chunks in the order in which they are combined.
 struct Batch {
@@ -135,7 +135,7 @@ impl<P: VertexProgram> Worker<'_, '_, '_, P> {
             let Some(batch) = self.batches.pop_front() else { return Ok(()) };
             self.batch(&batch)?;
             if self.run.session.stopped() {
-                return Err(EngineError::Cancelled);
+                return Err(GraphError::Cancelled);
             }
         }
     }

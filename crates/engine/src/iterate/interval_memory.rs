@@ -4,7 +4,8 @@
 use std::{ops::Range, sync::Arc};
 
 use outercore_graph::{
-    Graph,
+    Graph, Result,
+    error::too_small,
     format::{CHUNK_BYTES, GridDirectory},
 };
 use outercore_storage::PAGE;
@@ -22,7 +23,6 @@ use crate::{
         grid::index::{GridIndex, Side},
         rows::Rows,
     },
-    error::{EngineError, Result},
     frontier::Frontier,
     job::Job,
     plan::{Passes, PlanItem, Planner},
@@ -160,11 +160,11 @@ impl IntervalMemory {
     fn lists(&self, config: &RunConfig, room: u64) -> Result<Option<Role>> {
         match self.lists {
             Some((Role::Choice, needed)) if needed > room => match config.read {
-                ReadPolicy::OnDemand => Err(EngineError::Memory {
-                    needed: config.memory - room + needed,
-                    budget: config.memory,
-                    what: "reading on demand, fully externally".to_owned(),
-                }),
+                ReadPolicy::OnDemand => too_small(
+                    config.memory - room + needed,
+                    config.memory,
+                    "reading on demand, fully externally",
+                ),
                 _ => Ok(None),
             },
             lists => Ok(lists.map(|(role, _)| role)),

@@ -10,7 +10,6 @@ use super::{
 use crate::{
     config::Precompute,
     edges::rows::Rows,
-    error::Result,
     frontier::Frontier,
     job::Job,
     plan::Planner,
@@ -18,6 +17,7 @@ use crate::{
     session::Session,
     state::VertexArray,
 };
+use outercore_graph::Result;
 
 /// A program and how it is to run, as a resource of a plan.
 pub struct Iterations<P> {

@@ -34,7 +34,7 @@ use std::{
     },
 };
 
-use outercore_graph::Graph;
+use outercore_graph::{Graph, Result, error};
 use outercore_storage::{Block, HugePages, HugeVec, lock};
 
 use self::{
@@ -49,7 +49,6 @@ use crate::{
         grid::{Grid, index::GridIndex},
         rows::Rows,
     },
-    error::{self, Result},
     frontier::Frontier,
     monoid::Monoid,
     program::{Context, VertexProgram},

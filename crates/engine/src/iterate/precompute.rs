@@ -17,7 +17,8 @@ use std::ops::Range;
 use outercore_storage::lock;
 
 use super::{Run, by_lists::OnDemand};
-use crate::{config::Precompute, error::Result, frontier::Frontier, program::VertexProgram};
+use crate::{config::Precompute, frontier::Frontier, program::VertexProgram};
+use outercore_graph::Result;
 
 /// Vertices this near an active one are computed with it.
 const GAP: u32 = 32;

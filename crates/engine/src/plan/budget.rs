@@ -2,11 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use outercore_graph::Graph;
+use outercore_graph::{
+    Graph, Result,
+    error::{refuse, too_small},
+};
 
 use crate::{
     config::{MemoryModel, Precompute, RunConfig},
-    error::{EngineError, Result},
     plan::{Plan, PlanItem},
     session::{OpenSection, buffers_bytes, smallest_budget},
 };
@@ -171,12 +173,12 @@ impl Needs {
     fn asked(&self, config: &RunConfig) -> Result<Option<MemoryModel>> {
         let wanted = config.precompute.filter(|&precompute| precompute != Precompute::Off);
         if let (false, Some(precompute)) = (self.early, wanted) {
-            return Err(EngineError::Usage(format!(
+            return refuse(format!(
                 "--precompute {}: {} does not allow it: a message that comes early, or twice, \
                  would change its answer; leave --precompute out",
                 precompute.name(),
                 self.algorithm
-            )));
+            ));
         }
         if !self.early {
             return Ok(config.model);
@@ -190,10 +192,10 @@ impl Needs {
             } else {
                 ""
             };
-            return Err(EngineError::Usage(format!(
+            return refuse(format!(
                 "--precompute {early} is for fully-external runs; leave it out, or give --model \
                  fully-external{both}"
-            )));
+            ));
         }
         Ok(Some(MemoryModel::FullyExternal))
     }
@@ -279,19 +281,14 @@ impl Needs {
         budgets: &Budgets,
     ) -> Result<(MemoryModel, &'static str)> {
         use MemoryModel::{FullyExternal, InMemory, SemiExternal};
-        let too_small = |needed: u64, what: &str| {
-            Err(EngineError::Memory {
-                needed,
-                budget: memory,
-                what: format!("{} {what}", self.algorithm),
-            })
-        };
+        let too_small =
+            |needed, what| too_small(needed, memory, format!("{} {what}", self.algorithm));
         let decided = match asked {
             Some(FullyExternal) if budgets.external.is_none() => {
-                return Err(EngineError::Usage(format!(
+                return refuse(format!(
                     "{} has no fully-external run in this version; leave --model out",
                     self.algorithm
-                )));
+                ));
             }
             Some(model) => (model, "as asked"),
             None if memory >= budgets.whole => (InMemory, "vertices and edges fit the budget"),

@@ -10,13 +10,8 @@ use super::{
     Plan, PlanItem,
     budget::{Needs, Passes},
 };
-use crate::{
-    config::MemoryModel,
-    error::{EngineError, Result},
-    job::Job,
-    outcome::Outcome,
-    session::Session,
-};
+use crate::{config::MemoryModel, job::Job, outcome::Outcome, session::Session};
+use outercore_graph::{GraphError, Result};
 
 /// Something that a run needs.
 pub trait Resource {
@@ -255,10 +250,10 @@ impl<'a> Prepared<'a> {
         let last = ways.next_back().expect("there is a way");
         let smallest_budget_bytes = match &last {
             Ok(last) => last.plan.smallest_budget_bytes,
-            Err(EngineError::Memory { needed, .. }) => *needed,
+            Err(GraphError::Memory { needed, .. }) => *needed,
             Err(_) => return last,
         };
-        let fits = |way: &Result<_>| !matches!(way, Err(EngineError::Memory { .. }));
+        let fits = |way: &Result<_>| !matches!(way, Err(GraphError::Memory { .. }));
         let way = ways.find(fits).unwrap_or(last)?;
         Ok(Self { plan: Plan { smallest_budget_bytes, ..way.plan }, ..way })
     }

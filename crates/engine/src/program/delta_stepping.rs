@@ -9,17 +9,16 @@
 //!
 //! Memory for each vertex: 8 bytes and two bits, beside the lists; fully externally the bits alone.
 
-use outercore_graph::Direction;
+use outercore_graph::{Direction, GraphError, Result};
 use outercore_storage::Pod;
 
 use super::lists::{Along, Lists};
 use crate::{
-    error::{EngineError, Result},
     exchange::{Exchange, Record},
     frontier::Frontier,
     plan::{Planner, Resource},
     session::Session,
-    state::{AtomicItem, VertexArray, Window},
+    state::{VertexArray, Window},
 };
 
 /// Lengths of paths as numbers of 64 bits that are ordered like them.
@@ -71,7 +70,7 @@ impl DeltaStepping {
         let mut search = Search {
             session,
             of,
-            delta: delta.map_or_else(usual, Ok::<_, EngineError>)?.max(f64::MIN_POSITIVE),
+            delta: delta.map_or_else(usual, Ok::<_, GraphError>)?.max(f64::MIN_POSITIVE),
             exchange: (count > 1).then(|| Exchange::new(session, &window.windows)).transpose()?,
             lists,
             window,
@@ -208,7 +207,7 @@ impl<L: Lengths> Search<'_, L> {
             |(vertices, edges, smallest), part| {
                 let part = range.start + part.start..range.start + part.end;
                 *vertices += self.fell.move_to(&self.active, part, |vertex| {
-                    let length = u64::load(self.window.cell(vertex));
+                    let length = self.window.load(vertex);
                     if length < bound {
                         *edges += self.lists.degree(vertex);
                     } else {
@@ -237,7 +236,7 @@ impl<L: Lengths> Search<'_, L> {
             |group| self.active.word(group),
             |_| (u64::MAX, exchange.map(Exchange::sender)),
             |(smallest, sender), vertex, list| {
-                let length = u64::load(window.cell(vertex));
+                let length = window.load(vertex);
                 for (target, weight) in list.weighted() {
                     let through = self.of.add(length, weight);
                     if ALL || window.has(target) {

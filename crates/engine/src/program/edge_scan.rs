@@ -4,7 +4,7 @@
 //!
 //! [`SomeEdges`]: first neighbors and the lists of some vertices, where those may do instead.
 
-use outercore_graph::{Direction, Graph, format::INDEX_GROUP};
+use outercore_graph::{Direction, Graph, Result, format::INDEX_GROUP};
 
 use super::lists::{OpenLists, WINDOW};
 use crate::{
@@ -13,7 +13,6 @@ use crate::{
         heads::{Heads, SomeHeads},
         rows::Rows,
     },
-    error::Result,
     plan::{Decision, Planner, Resource},
     session::{OpenSection, Session},
 };

@@ -20,18 +20,18 @@
 
 use std::{
     ops::Range,
-    sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
+    sync::atomic::{AtomicU32, Ordering::Relaxed},
 };
 
 use outercore_storage::Pod;
 
 use super::edge_scan::Edges;
 use crate::{
-    error::Result,
     exchange::{Exchange, Record},
     session::Session,
     state::{VertexArray, Window},
 };
+use outercore_graph::Result;
 
 /// Vertices of a part in parallel steps.
 const PART: u64 = 1 << 16;
@@ -179,40 +179,6 @@ pub fn join(
     }
     trees.each(session, |vertex| _ = trees.root(vertex));
     window.give_back()
-}
-
-/// Labels as [`join`] makes them, as a plain streaming system does (GridGraph, ATC'15): the smaller
-/// label spreads along every edge, both ways, in scan after scan of all edges, until a scan changes
-/// nothing. Returns the number of scans. Where not all labels fit in memory, it is as [`join`].
-pub fn spread(
-    session: &Session,
-    edges: &Edges,
-    labels: VertexArray<u32>,
-    room: u64,
-) -> Result<(VertexArray<u32>, u64)> {
-    if labels.len() == 0 {
-        return Ok((labels, 0));
-    }
-    let mut window = Window::of(labels, room / 4, session.config.huge_pages)?;
-    if window.windows.len() > 2 {
-        return Ok((by_windows(session, edges, window)?, 1));
-    }
-    window.turn_to(0)?;
-    Trees::<true>::alone(session, &window);
-    let (mut scans, changed) = (0, AtomicBool::new(true));
-    while changed.swap(false, Relaxed) {
-        let mark = session.mark();
-        edges.for_each(session, |source, target| {
-            let [from, to] = [source, target].map(|end| window.cell(end).load(Relaxed));
-            if from != to && (window.lower(target, from) || window.lower(source, to)) {
-                changed.store(true, Relaxed);
-            }
-        })?;
-        scans += 1;
-        session.end_iteration(&mark, session.graph.connected(), "full");
-        session.check()?;
-    }
-    Ok((window.give_back()?, scans))
 }
 
 /// From the last window to the first: links all edges, and stores what every vertex hangs from.

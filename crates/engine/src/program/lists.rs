@@ -9,7 +9,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use outercore_graph::{Direction, Graph, format::INDEX_GROUP};
+use outercore_graph::{Direction, Graph, Result, error::refuse, format::INDEX_GROUP};
 
 use outercore_storage::lock;
 
@@ -18,7 +18,6 @@ use crate::{
         degrees::Degrees, heads::Heads, io_iterator::IoIterator, list::List, row_index::RowIndex,
         rows::Rows,
     },
-    error::{EngineError, Result},
     frontier::Frontier,
     plan::{Planner, Resource},
     session::Session,
@@ -86,11 +85,11 @@ impl Resource for Lists {
             Degrees::narrow_bytes(graph)? + vertices / INDEX_GROUP * 8 + 16
         };
         let Some(directions) = self.distinct(graph) else {
-            return Err(EngineError::Usage(format!(
+            return refuse(format!(
                 "{} needs the incoming edges, and the graph was built with --transpose off; build \
                  it again without",
                 planner.algorithm()
-            )));
+            ));
         };
         let mut names = Vec::new();
         for (at, direction) in directions.into_iter().enumerate() {

@@ -6,6 +6,7 @@
 //! - `delta_stepping`: [`DeltaStepping`], the smallest lengths of paths, by windows of length.
 //! - `path_counts`: [`PathCounts`], shortest paths from several vertices, counted and summed back.
 //! - `edge_scan`: [`EdgeScan`], every edge once; [`forest`]: sets of vertices that edges join.
+//! - `spread`: [`spread`], the same sets by labels in scan after scan.
 //! - `neighborhood`: [`Neighborhoods`], whole lists of neighbors in memory, batch by batch.
 
 mod delta_stepping;
@@ -14,6 +15,7 @@ pub mod forest;
 mod lists;
 mod neighborhood;
 mod path_counts;
+pub mod spread;
 mod traversal;
 mod vertex;
 

@@ -10,13 +10,12 @@ use std::{
     sync::atomic::{AtomicU32, Ordering::Relaxed},
 };
 
-use outercore_graph::{Direction, Graph, Order};
+use outercore_graph::{Direction, Graph, Order, Result};
 use outercore_storage::HugeVec;
 
 use super::lists::{Along, Lists, OpenLists};
 use crate::{
     edges::rows::Rows,
-    error::Result,
     plan::{Planner, Resource},
     session::{PerWorker, Session},
 };

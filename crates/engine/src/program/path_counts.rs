@@ -17,13 +17,12 @@ use std::{
     sync::atomic::{AtomicU64, Ordering::Relaxed},
 };
 
-use outercore_graph::Direction;
+use outercore_graph::{Direction, Result};
 use outercore_storage::{HugeVec, memory::prefetch};
 
 use super::lists::{Along, Lists, OpenLists};
 use crate::{
     edges::list::List,
-    error::Result,
     plan::{Planner, Resource},
     session::Session,
     state::{AtomicItem, VertexArray},

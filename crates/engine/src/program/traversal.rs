@@ -8,13 +8,12 @@
 //!
 //! Memory for each vertex: three bits, and what [`Lists`] and [`Levels`] take.
 
-use outercore_graph::Direction;
+use outercore_graph::{Direction, Result};
 
 use super::lists::{Along, Lists, OpenLists};
 use crate::{
     config::ReadPolicy,
     edges::{grid::Grid, heads::Heads, list::List},
-    error::Result,
     frontier::{Frontier, members},
     job::Job,
     plan::{Planner, Resource},

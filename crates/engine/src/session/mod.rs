@@ -24,7 +24,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use outercore_graph::Graph;
+use outercore_graph::{Graph, GraphError, Result, error::refuse};
 use outercore_storage::{
     Arena, Disk, DiskFile, HugeVec, Limits, PAGE, Pod, Reader,
     backend::{QueueOptions, open_queue},
@@ -41,7 +41,6 @@ pub use self::{
 };
 use crate::{
     config::RunConfig,
-    error::{EngineError, Result},
     frontier::Frontier,
     job::Job,
     plan::{Decided, Decision, Plan},
@@ -191,7 +190,7 @@ impl<'a> Session<'a> {
 
     /// An error when the user wants to stop.
     pub(crate) fn check(&self) -> Result<()> {
-        if self.progress.cancelled() { Err(EngineError::Cancelled) } else { Ok(()) }
+        if self.progress.cancelled() { Err(GraphError::Cancelled) } else { Ok(()) }
     }
 
     /// Whether some worker failed or the user wants to stop.
@@ -351,10 +350,10 @@ fn limits(
     for file in files().filter(|_| config.block < PAGE as u64) {
         if !file.takes(config.block as usize)? {
             let place = file.path().display();
-            return Err(EngineError::Usage(format!(
+            return refuse(format!(
                 "--block {}: the device of {place} reads larger blocks only; give --block 4096",
                 config.block
-            )));
+            ));
         }
     }
     // The lists are where the stripes are.

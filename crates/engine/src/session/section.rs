@@ -1,11 +1,9 @@
 //! [`OpenSection`]: a section as a session reads it, with the means to verify its pages.
 
+use outercore_graph::{Graph, Result, SectionFile};
 use std::sync::Arc;
 
-use outercore_graph::{Graph, SectionFile};
 use outercore_storage::{DiskFile, PageSums, Reader, StripedFile};
-
-use crate::error::Result;
 
 const PAGE: u64 = outercore_storage::PAGE as u64;
 
@@ -65,7 +63,7 @@ impl OpenSection {
     /// right before may be damaged by now. `offset` is that of the first byte, a multiple of the
     /// page.
     pub(crate) fn verify(&self, offset: u64, bytes: &[u8]) -> Result<()> {
-        Ok(self.0.section.verify(&self.0.sums, offset / PAGE, bytes)?)
+        self.0.section.verify(&self.0.sums, offset / PAGE, bytes)
     }
 
     /// Verifies what was just read from `offset` on, a multiple of a sector: whole pages against

@@ -1,11 +1,10 @@
 //! Sessions of tests.
 
-use outercore_graph::Graph;
+use outercore_graph::{Graph, Result};
 
 use super::{OpenSection, Session};
 use crate::{
     config::{MemoryModel, RunConfig},
-    error::Result,
     job::Job,
     plan::Decision,
     progress::RunProgress,

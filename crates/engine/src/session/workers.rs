@@ -1,6 +1,7 @@
 //! [`Workers`]: the threads of a run, started once. Every parallel step of every iteration runs on
 //! them.
 
+use outercore_graph::{Result, error};
 use std::{
     ops::Range,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
@@ -14,8 +15,6 @@ use std::{
 use outercore_storage::{StorageError, lock, memory::thread_time};
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
-
-use crate::error::{self, Result};
 
 /// A step as the threads see it: called with the worker's number.
 type Step = &'static (dyn Fn(usize) + Sync);

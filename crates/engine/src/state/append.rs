@@ -3,7 +3,8 @@
 use outercore_storage::{Block, PAGE, Pod};
 
 use super::{scratch::Scratch, vertex_array::VertexArray};
-use crate::{error::Result, session::Session};
+use crate::session::Session;
+use outercore_graph::Result;
 
 /// Items of an interval.
 const INTERVAL: u64 = 1 << 16;

@@ -3,7 +3,7 @@
 use outercore_storage::{HugeVec, Pod};
 
 use super::vertex_array::VertexArray;
-use crate::error::Result;
+use outercore_graph::Result;
 
 /// One value for each vertex.
 pub struct Column {

@@ -6,11 +6,11 @@ use std::sync::{
     atomic::{AtomicU8, Ordering::Relaxed},
 };
 
-use outercore_graph::Graph;
+use outercore_graph::{Graph, Result};
 use outercore_storage::{Block, PAGE};
 
 use super::{scratch::Scratch, vertex_array::VertexArray};
-use crate::{edges::degrees::Degrees, error::Result};
+use crate::edges::degrees::Degrees;
 
 /// The degrees of all vertices, by interval.
 pub(crate) struct DegreesByInterval {

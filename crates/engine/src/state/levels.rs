@@ -14,11 +14,11 @@ use super::{
     window::{cut, fill},
 };
 use crate::{
-    error::Result,
     exchange::{Exchange, Record, Sender},
     plan::{Planner, Resource},
     session::Session,
 };
+use outercore_graph::Result;
 
 /// Neither level nor parent.
 const UNREACHED: u32 = u32::MAX;

@@ -4,10 +4,8 @@ use std::{path::PathBuf, sync::Arc};
 
 use outercore_storage::{Disk, ScratchFile};
 
-use crate::{
-    error::Result,
-    session::{Counters, Session},
-};
+use crate::session::{Counters, Session};
+use outercore_graph::Result;
 
 /// Where the scratch files of a run are made, and where useful bytes of them are counted.
 #[derive(Clone)]

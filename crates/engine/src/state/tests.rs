@@ -8,7 +8,8 @@ use std::{
 use outercore_storage::{Block, Disk, HugePages, HugeVec, PAGE, Pod};
 
 use super::*;
-use crate::{error::Result, session::Counters};
+use crate::session::Counters;
+use outercore_graph::Result;
 
 const BOUNDS: [u64; 6] = [0, 3_000, 3_000, 3_001, 9_000, 12_345];
 /// The most items of an interval.

@@ -12,7 +12,8 @@ use std::{
 use outercore_storage::{Block, HugePages, HugeVec, PAGE, Pod, Resident, ScratchFile, lock};
 
 use super::scratch::Scratch;
-use crate::{error::Result, plan::Planner, session::Session};
+use crate::{plan::Planner, session::Session};
+use outercore_graph::{Graph, Result};
 
 /// An item for each vertex. Workers may read and change different intervals at the same time.
 pub struct VertexArray<T: Pod> {
@@ -71,9 +72,8 @@ impl<T: Pod> VertexArray<T> {
     /// States what [`VertexArray::of`] takes.
     pub fn declare(planner: &mut Planner, name: &'static str) -> Result<()> {
         let graph = planner.job.graph;
-        let (items, intervals) = (graph.connected(), graph.grid()?.intervals.len() as u64);
-        let bytes = items * size_of::<T>() as u64;
-        planner.memory(name, [bytes, Self::memory(items, intervals)]);
+        let bytes = graph.connected() * size_of::<T>() as u64;
+        planner.memory(name, [bytes, Self::memory_of(graph)?]);
         planner.scratch(bytes);
         Ok(())
     }
@@ -106,8 +106,13 @@ impl<T: Pod> VertexArray<T> {
     }
 
     /// Bytes of memory for an array of `items` items in `intervals` intervals on scratch.
-    pub fn memory(items: u64, intervals: u64) -> u64 {
+    pub(crate) fn memory(items: u64, intervals: u64) -> u64 {
         (items * size_of::<T>() as u64 / PAGE as u64 + intervals) * 4 + intervals * 8
+    }
+
+    /// The same for an array by intervals of the grid.
+    pub fn memory_of(graph: &Graph) -> Result<u64> {
+        Ok(Self::memory(graph.connected(), graph.grid()?.intervals.len() as u64))
     }
 
     /// The bounds of the intervals.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use outercore_storage::{HugePages, HugeVec, Pod};
 
 use super::vertex_array::VertexArray;
-use crate::error::Result;
+use outercore_graph::Result;
 
 impl<T: Pod + Copy> VertexArray<T> {
     /// Shows every interval in order, with the number of its first item.

@@ -13,7 +13,8 @@ use std::{
 use outercore_storage::{Block, HugePages, HugeVec, Pod, Resident};
 
 use super::vertex_array::VertexArray;
-use crate::{error::Result, plan::Planner, session::Session};
+use crate::{plan::Planner, session::Session};
+use outercore_graph::Result;
 
 /// Cuts intervals with these bounds into windows of at most `most` vertices, or of one interval;
 /// returns the windows' bounds.
@@ -96,14 +97,14 @@ pub struct Window<T: AtomicItem> {
     pub(crate) windows: Vec<u64>,
     intervals: Arc<[u64]>,
     /// The array, and memory on the way from or to it; `None`: the cells are the array.
-    stored: Option<(VertexArray<T>, Block<T>)>,
+    stored: Option<(Arc<VertexArray<T>>, Block<T>)>,
     /// What vertices have that were never in the window, and by interval whether they were.
     fresh: Option<(T, Vec<bool>)>,
 }
 
 impl<T: AtomicItem> Window<T> {
     /// Bytes of the smallest window: it has room for the widest interval.
-    const SMALLEST: u64 = (size_of::<T>() as u64) << 17;
+    pub(crate) const SMALLEST: u64 = (size_of::<T>() as u64) << 17;
 
     /// States what [`Window::open`] takes.
     pub(crate) fn declare(planner: &mut Planner) {
@@ -126,17 +127,22 @@ impl<T: AtomicItem> Window<T> {
     /// Room for windows of at most `most` vertices of `array`, still empty. Of an array in memory
     /// it has all vertices.
     pub(crate) fn of(array: VertexArray<T>, most: u64, huge: HugePages) -> Result<Self> {
-        let (intervals, external) = (Arc::clone(array.memory.bounds()), array.rest.is_some());
-        let windows = cut(&intervals, if external { most } else { u64::MAX });
-        let (cells, vertices, stored) = if external {
-            let widest = windows.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);
-            let block = array.block()?;
-            (HugeVec::zeroed(widest as usize, huge)?, 0..0, Some((array, block)))
-        } else {
-            let vertices = 0..array.len() as u64;
-            (T::cells(array.memory.into_memory()), vertices, None)
-        };
-        Ok(Self { cells, vertices, windows, intervals, stored, fresh: None })
+        if array.rest.is_some() {
+            return Self::over(&Arc::new(array), most, huge);
+        }
+        let (intervals, vertices) = (Arc::clone(array.memory.bounds()), 0..array.len() as u64);
+        let (windows, cells) = (cut(&intervals, u64::MAX), T::cells(array.memory.into_memory()));
+        Ok(Self { cells, vertices, windows, intervals, stored: None, fresh: None })
+    }
+
+    /// One of several windows of an array on scratch, of at most `most` vertices.
+    pub(crate) fn over(array: &Arc<VertexArray<T>>, most: u64, huge: HugePages) -> Result<Self> {
+        let intervals = Arc::clone(array.memory.bounds());
+        let windows = cut(&intervals, most);
+        let widest = windows.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);
+        let cells = HugeVec::zeroed(widest as usize, huge)?;
+        let stored = Some((Arc::clone(array), array.block()?));
+        Ok(Self { cells, vertices: 0..0, windows, intervals, stored, fresh: None })
     }
 
     /// Whether it has `vertex`.
@@ -157,6 +163,12 @@ impl<T: AtomicItem> Window<T> {
         &self.cells[(vertex - self.vertices.start) as usize]
     }
 
+    /// The item of a vertex that it has.
+    #[inline(always)]
+    pub(crate) fn load(&self, vertex: u64) -> T {
+        T::load(self.cell(vertex))
+    }
+
     /// Lowers a vertex's item; `true`: it was higher.
     #[inline(always)]
     pub(crate) fn lower(&self, vertex: u64, to: T) -> bool {
@@ -167,13 +179,13 @@ impl<T: AtomicItem> Window<T> {
     /// Stores what it has, and has the vertices of another window from now on; what it holds of
     /// them means nothing.
     pub(crate) fn turn_to(&mut self, window: usize) -> Result<()> {
-        self.store()?;
+        self.put_away()?;
         self.vertices = self.windows[window]..self.windows[window + 1];
         Ok(())
     }
 
-    /// Stores the items.
-    fn store(&mut self) -> Result<()> {
+    /// Stores what it has, and has no vertices then, unless it is the array.
+    pub(crate) fn put_away(&mut self) -> Result<()> {
         let Self { cells, vertices, stored: Some((array, block)), .. } = self else {
             return Ok(());
         };
@@ -183,6 +195,7 @@ impl<T: AtomicItem> Window<T> {
                 items.iter_mut().zip(&cells[at..]).for_each(|(item, cell)| *item = T::load(cell));
             })?;
         }
+        self.vertices = 0..0;
         Ok(())
     }
 
@@ -216,7 +229,7 @@ impl<T: AtomicItem> Window<T> {
 
     /// The array, with what the window has.
     pub(crate) fn give_back(mut self) -> Result<VertexArray<T>> {
-        self.store()?;
+        self.put_away()?;
         let Some((array, mut block)) = self.stored else {
             let count = self.intervals.len().saturating_sub(1);
             let memory = Resident::new(T::items(self.cells), self.intervals, count);
@@ -227,6 +240,6 @@ impl<T: AtomicItem> Window<T> {
                 array.write(interval, &mut block, |items| items.fill(item))
             })?;
         }
-        Ok(array)
+        Ok(Arc::into_inner(array).expect("no other window has this array"))
     }
 }

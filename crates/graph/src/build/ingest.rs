@@ -22,7 +22,7 @@ use super::{
     weights::WeightSurvey,
 };
 use crate::{
-    error::{GraphError, Result},
+    error::{GraphError, Result, refuse},
     input::{DeclaredVertices, Ends, IdKind, Item, VertexBatch},
 };
 
@@ -118,9 +118,7 @@ pub fn ingest(
         source.read(threads, parse, &ProgressOf(progress), &|item| intake.take(item, weighted))?;
     }
     if intake.saturated.load(Relaxed) {
-        return Err(GraphError::Usage(
-            "a vertex has more than 4294967295 edges, which this version cannot hold".to_owned(),
-        ));
+        return refuse("a vertex has more than 4294967295 edges, which this version cannot hold");
     }
     let range = match info.declared_vertices {
         Some(DeclaredVertices::Range { first, count }) => Some((first, count)),

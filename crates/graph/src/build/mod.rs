@@ -63,7 +63,7 @@ use self::{
 };
 pub use self::{options::BuildOptions, settings::BuildSettings};
 use crate::{
-    error::{GraphError, Result},
+    error::{self, GraphError, Result, refuse, too_small},
     format::{Cells, Hybrid, Manifest},
     input::EdgeSource,
     types::{Layout, WeightKind, bytes_for},
@@ -107,11 +107,7 @@ pub const SMALLEST_BUDGET: u64 = 64 << 20;
 /// Runs `work` on `threads` threads; the first error that is not a mere consequence of another is
 /// returned.
 pub(crate) fn parallel(threads: usize, work: impl Fn(usize) -> Result<()> + Sync) -> Result<()> {
-    let results = threads::at_once(threads, work)?;
-    let mut errors: Vec<GraphError> = results.into_iter().filter_map(Result::err).collect();
-    let first =
-        errors.iter().position(|error| !matches!(error, GraphError::Cancelled)).unwrap_or(0);
-    if errors.is_empty() { Ok(()) } else { Err(errors.swap_remove(first)) }
+    error::all(threads::at_once(threads, work)?).map(drop)
 }
 
 /// Builds the graph of `source` at `output`. Afterwards it is there whole, or `output` is as it
@@ -124,11 +120,7 @@ pub fn build(
     progress: &dyn BuildProgress,
 ) -> Result<Manifest> {
     if options.memory < SMALLEST_BUDGET {
-        return Err(GraphError::Memory {
-            needed: SMALLEST_BUDGET,
-            budget: options.memory,
-            what: "building a graph".to_owned(),
-        });
+        return too_small(SMALLEST_BUDGET, options.memory, "building a graph");
     }
     outercore_storage::memory::give_back_freed_memory();
     let (staging, uuid) = Staging::begin(disk, output, &options.stripes, options.force)?;
@@ -182,9 +174,7 @@ impl Builder<'_> {
         let has = info.weights.unwrap_or_default();
         let wanted = self.options.weights;
         if has == WeightKind::None && wanted.is_some_and(|kind| kind != WeightKind::None) {
-            return Err(GraphError::Usage(
-                "--weights asks for weights, and the input has none".to_owned(),
-            ));
+            return refuse("--weights asks for weights, and the input has none");
         }
         let weighted = has != WeightKind::None && wanted != Some(WeightKind::None);
         self.progress.stage("reading edges", info.bytes);
@@ -225,11 +215,8 @@ impl Builder<'_> {
         let parse =
             (self.memory / 8).clamp(4 << 20, 64 << 20).max(source.least_memory() + (4 << 20));
         if parse > self.memory / 2 {
-            return Err(GraphError::Memory {
-                needed: BASE + 2 * parse,
-                budget: self.options.memory,
-                what: "decompressing this input".to_owned(),
-            });
+            let needed = BASE + 2 * parse;
+            return too_small(needed, self.options.memory, "decompressing this input");
         }
         Ok(parse as usize)
     }

@@ -19,7 +19,7 @@ use super::{
     swap,
 };
 use crate::{
-    error::{GraphError, Result},
+    error::{GraphError, Result, refuse},
     format::MANIFEST,
 };
 
@@ -49,10 +49,10 @@ fn check_output(disk: &Disk, output: &Path, replace: bool) -> Result<()> {
     }
     // Only a graph is replaced: anything else of this name is not ours to remove.
     if !disk.exists(&output.join(MANIFEST))? {
-        return Err(GraphError::Usage(format!(
+        return refuse(format!(
             "{} is not a graph, and so it is not replaced; give another name",
             output.display()
-        )));
+        ));
     }
     Ok(())
 }
@@ -69,7 +69,7 @@ impl Staging {
         let output = &output.components().collect::<PathBuf>();
         if output.file_name().is_none() {
             let output = output.display();
-            return Err(GraphError::Usage(format!("{output} cannot be the name of a graph")));
+            return refuse(format!("{output} cannot be the name of a graph"));
         }
         let parent = parent(output);
         disk.create_dir_all(&parent)?;
@@ -112,7 +112,7 @@ impl Staging {
             })?;
             let folder = Path::new(&path).join(format!("{STRIPE_PREFIX}{uuid}"));
             if folders.contains(&folder) {
-                return Err(GraphError::Usage(format!("--stripe {path} is given twice")));
+                return refuse(format!("--stripe {path} is given twice"));
             }
             names.push(folder.display().to_string());
             folders.push(folder);

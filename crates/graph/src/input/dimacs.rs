@@ -14,7 +14,7 @@ use super::{
     record::{Cut, Part},
     source::Source,
 };
-use crate::error::{GraphError, Result};
+use crate::error::{Result, refuse};
 
 /// What the problem line says.
 struct Problem {
@@ -40,9 +40,7 @@ pub(super) fn recognize(source: &Source) -> bool {
 /// Graphs from these sources.
 pub(super) fn plan(mut sources: Vec<Source>, options: &InputOptions) -> Result<Reader> {
     if options.ids == Some(IdKind::Names) {
-        return Err(GraphError::Usage(
-            "--ids string does not fit the format dimacs: its ids are numbers".to_owned(),
-        ));
+        return refuse("--ids string does not fit the format dimacs: its ids are numbers");
     }
     let problems =
         sources.iter_mut().map(|source| source.with_head(problem)).collect::<Result<Vec<_>>>()?;
@@ -56,9 +54,9 @@ pub(super) fn plan(mut sources: Vec<Source>, options: &InputOptions) -> Result<R
     }
     if let Some(kind) = options.weights.filter(|kind| !arcs && *kind != WeightKind::None) {
         let name = weight_name(kind);
-        return Err(GraphError::Usage(format!(
+        return refuse(format!(
             "--weights {name} does not fit: edges of `p edge` and `p col` graphs have no weights"
-        )));
+        ));
     }
     let weights = options.weights_of(arcs.then_some(WeightKind::U32));
     let details = match (arcs, weights) {

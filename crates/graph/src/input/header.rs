@@ -5,7 +5,7 @@ use super::{
     EdgeColumns, Format, InputOptions, Picked, WeightKind, fault, fields::show, head::Lines,
     source::Source,
 };
-use crate::error::{GraphError, Result};
+use crate::error::{Result, refuse};
 
 /// The most columns that a complaint lists.
 const SHOWN: usize = 12;
@@ -61,7 +61,7 @@ fn asked_for(
 ) -> Result<Header> {
     if asked.weight.is_none() && options.weights.is_some_and(|kind| kind != WeightKind::None) {
         let what = "--weights needs to know the column: add weight=NAME to --columns";
-        return Err(GraphError::Usage(what.to_owned()));
+        return refuse(what);
     }
     let count = lines.most_columns();
     let missing = |name: String| {

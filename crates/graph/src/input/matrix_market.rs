@@ -12,7 +12,7 @@ use super::{
     record::{Cut, Part},
     source::{ENOUGH_LINES, Source},
 };
-use crate::error::{GraphError, Result};
+use crate::error::{Result, refuse};
 
 /// How a Matrix Market file begins.
 pub(super) const BANNER: &[u8] = b"%%MatrixMarket";
@@ -34,9 +34,7 @@ struct Header {
 /// Matrices from these sources.
 pub(super) fn plan(mut sources: Vec<Source>, options: &InputOptions) -> Result<Reader> {
     if options.ids == Some(IdKind::Names) {
-        return Err(GraphError::Usage(
-            "--ids string does not fit the format mtx: its ids are numbers".to_owned(),
-        ));
+        return refuse("--ids string does not fit the format mtx: its ids are numbers");
     }
     let headers =
         sources.iter_mut().map(|source| source.with_head(header)).collect::<Result<Vec<_>>>()?;
@@ -44,9 +42,9 @@ pub(super) fn plan(mut sources: Vec<Source>, options: &InputOptions) -> Result<R
         headers.iter().map(|header| header.weights).reduce(|a, b| Some(join(a?, b?))).flatten();
     if let (Some(kind), None) = (options.weights.filter(|kind| *kind != WeightKind::None), found) {
         let name = weight_name(kind);
-        return Err(GraphError::Usage(format!(
+        return refuse(format!(
             "--weights {name} does not fit: the matrix is a pattern, without values"
-        )));
+        ));
     }
     let weights = options.weights_of(found);
     let symmetric = headers.iter().all(|header| header.symmetric);

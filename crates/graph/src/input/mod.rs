@@ -52,11 +52,8 @@ pub use self::columns::{EdgeColumns, Picked};
 pub use self::fields::{LONGEST_NAME, long_name};
 pub use self::options::{Format, IdKind, InputOptions, InputSettings};
 use self::source::Source;
+use crate::error::{GraphError, InputError, Result, refuse};
 pub use crate::types::WeightKind;
-use crate::{
-    GraphError,
-    error::{InputError, Result},
-};
 
 /// The beginnings of so many inputs are kept in memory while the reading is planned.
 const FEW_INPUTS: usize = 4;
@@ -239,15 +236,11 @@ pub trait EdgeSource: Send + Sync {
 /// Opens edge lists, all of the same format, as one source. Reads their beginnings.
 pub fn open(disk: &Disk, inputs: &[Input], options: &InputOptions) -> Result<Box<dyn EdgeSource>> {
     if inputs.is_empty() {
-        return Err(GraphError::Usage(
-            "no input was given; name an edge list, or `-` for standard input".to_owned(),
-        ));
+        return refuse("no input was given; name an edge list, or `-` for standard input");
     }
     let paths = inputs.iter().map(|input| &input.path).chain(&options.vertices);
     if paths.filter(|path| path.as_path() == Path::new("-")).count() > 1 {
-        return Err(GraphError::Usage(
-            "standard input was given twice; it can be read once only".to_owned(),
-        ));
+        return refuse("standard input was given twice; it can be read once only");
     }
     let mut format = options.format;
     let mut sources = Vec::with_capacity(inputs.len());
@@ -294,9 +287,9 @@ fn refuse_columns(format: Format, options: &InputOptions) -> Result<()> {
         (Format::Auto | Format::Text | Format::Csv, _) | (_, None) => Ok(()),
         (other, Some(_)) => {
             let name = other.name();
-            Err(GraphError::Usage(format!(
+            refuse(format!(
                 "--columns does not fit the format {name}, which says itself where the ends are"
-            )))
+            ))
         }
     }
 }

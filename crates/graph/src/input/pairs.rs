@@ -8,7 +8,7 @@ use super::{
     record::{Chunk, Cut, Decoder, Part, Stop},
     source::Source,
 };
-use crate::error::{GraphError, Result};
+use crate::error::{Result, refuse};
 
 /// Bytes of an id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,15 +37,15 @@ impl Width {
 pub(super) fn plan(sources: Vec<Source>, options: &InputOptions, width: Width) -> Result<Reader> {
     let format = width.format().name();
     if options.ids == Some(IdKind::Names) {
-        return Err(GraphError::Usage(format!(
+        return refuse(format!(
             "--ids string does not fit the format {format}: its ids are numbers"
-        )));
+        ));
     }
     if let Some(kind) = options.weights.filter(|kind| *kind != WeightKind::None) {
-        return Err(GraphError::Usage(format!(
+        return refuse(format!(
             "--weights {} does not fit the format {format}, which has no weights",
             weight_name(kind)
-        )));
+        ));
     }
     let what = if width == Width::U32 {
         "pairs of little-endian u32"

@@ -10,7 +10,7 @@ use super::{
     record::{Chunk, Cut, Decoder, Part, Stop},
     source::Source,
 };
-use crate::error::{GraphError, Result};
+use crate::error::{Result, refuse};
 
 /// How vertex files are to be read.
 struct VertexLines {
@@ -53,10 +53,10 @@ pub(super) fn add(
     }
     let info = &mut reader.info;
     if let Some(DeclaredVertices::Range { .. }) = info.declared_vertices {
-        return Err(GraphError::Usage(format!(
+        return refuse(format!(
             "a vertex file does not fit the format {}, which declares its vertices itself",
             info.format
-        )));
+        ));
     }
     info.declared_vertices = Some(DeclaredVertices::Listed);
     info.bytes = info.bytes.zip(stored(&sources)).map(|(edges, vertices)| edges + vertices);

@@ -12,6 +12,7 @@ use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::SchemaRef;
 use outercore_graph::{
     GraphError, Result,
+    error::refuse,
     input::{EdgeSource, InputOptions, Progress, Sink, SourceInfo},
 };
 use outercore_storage::threads;
@@ -50,9 +51,7 @@ impl ArrowEdges {
     /// Edges from `batches`. Of the options, ids, weights and direction count.
     pub fn new(batches: Box<dyn RecordBatchReader + Send>, options: &InputOptions) -> Result<Self> {
         if !options.vertices.is_empty() {
-            return Err(GraphError::Usage(
-                "vertex files cannot be given with an Arrow stream".to_owned(),
-            ));
+            return refuse("vertex files cannot be given with an Arrow stream");
         }
         let schema = batches.schema();
         let columns = Columns::find(&schema, options).map_err(misfit)?;
@@ -160,7 +159,7 @@ impl EdgeSource for ArrowEdges {
         sink: Sink<'_>,
     ) -> Result<()> {
         if self.lock().batches.is_none() {
-            return Err(GraphError::Usage("an Arrow stream can be read once only".to_owned()));
+            return refuse("an Arrow stream can be read once only");
         }
         let error = Mutex::new(None);
         std::thread::scope(|scope| {

@@ -14,7 +14,7 @@ use arrow_array::{
     builder::StringBuilder,
 };
 use arrow_schema::{DataType, Field};
-use outercore_graph::{EdgeRows, Graph, GraphError, Result, WeightKind};
+use outercore_graph::{EdgeRows, Graph, Result, WeightKind, error::refuse};
 
 use crate::{
     WriteOptions,
@@ -43,10 +43,10 @@ impl ExportFormat {
             "parquet" => Ok(Self::Parquet),
             "csv" => Ok(Self::Csv),
             "mtx" => Ok(Self::MatrixMarket),
-            _ => Err(GraphError::Usage(format!(
+            _ => refuse(format!(
                 "the name of the edge list {} must end in .parquet, .csv or .mtx",
                 path.display()
-            ))),
+            )),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! A batch of one column's values, in the order of the rows.
 
-use outercore_engine::{Cell, Column, EngineError, Meaning, NumberKind};
+use outercore_engine::{Cell, Column, Meaning, NumberKind};
 use outercore_graph::{Keys, Result};
 
 use crate::keys::{KeyLookup, Resolved};
@@ -41,7 +41,7 @@ impl Cells {
         vertices: &[u64],
         lookup: Option<&mut KeyLookup>,
     ) -> Result<Self> {
-        let cells = column.gather(vertices).map_err(EngineError::into_graph)?;
+        let cells = column.gather(vertices)?;
         let float = |cell: Cell| match cell {
             Cell::Null => None,
             Cell::Integer(number) => Some(number as f64),

@@ -7,7 +7,7 @@
 use std::{io::Write, path::Path};
 
 use outercore_engine::Column;
-use outercore_graph::{Graph, GraphError, Result, format::IdTable};
+use outercore_graph::{Graph, Result, error::refuse, format::IdTable};
 
 use super::{
     cells::Cells,
@@ -33,11 +33,11 @@ pub(super) fn write(
 ) -> Result<()> {
     let Some(column) = columns.first() else { return Ok(()) };
     if graph.manifest().ids == IdTable::Names {
-        return Err(GraphError::Usage(format!(
+        return refuse(format!(
             "{} cannot be written: Graphalytics names vertices by numbers, and this graph's are \
              strings; give a name that ends in .parquet or .csv",
             path.display()
-        )));
+        ));
     }
     let mut file = Publication::begin(graph.disk(), path)?;
     let mut text = Vec::new();

@@ -5,7 +5,7 @@
 
 use std::{io::Write, path::Path};
 
-use outercore_engine::{Cell, Column, EngineError, Isolated, Meaning, NumberKind};
+use outercore_engine::{Cell, Column, Isolated, Meaning, NumberKind};
 use outercore_graph::{Graph, GraphError, format::IdTable};
 
 use super::{cells::Cells, for_each_batch};
@@ -84,7 +84,7 @@ fn unsuitable(path: &Path, why: &str) -> GraphError {
 fn has_nulls(column: &Column, graph: &Graph) -> Result<bool, GraphError> {
     let isolated = graph.vertices() - column.values.len() as u64;
     let mut nulls = column.isolated == Isolated::Null && isolated > column.exceptions.len() as u64;
-    column.for_each(|_, cell| nulls |= cell == Cell::Null).map_err(EngineError::into_graph)?;
+    column.for_each(|_, cell| nulls |= cell == Cell::Null)?;
     Ok(nulls)
 }
 

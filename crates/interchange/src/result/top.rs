@@ -2,7 +2,7 @@
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
-use outercore_engine::{Cell, Column, EngineError, TopRow};
+use outercore_engine::{Cell, Column, TopRow};
 use outercore_graph::{Graph, Result};
 
 /// A score that can be compared; larger is better, the smaller internal id (the hub) first among
@@ -42,7 +42,7 @@ pub fn top_rows(graph: &Graph, column: &Column, count: usize) -> Result<Vec<TopR
             best.push(Reverse(ranked));
         }
     });
-    scan.map_err(EngineError::into_graph)?;
+    scan?;
     best.into_sorted_vec()
         .into_iter()
         .map(|Reverse(Ranked(value, Reverse(vertex)))| Ok(TopRow(graph.key_of(vertex)?, value)))

@@ -5,7 +5,6 @@
 //! [`FedEdges`] is the half that the build reads.
 
 use crossbeam_channel::{Receiver, RecvTimeoutError};
-use outercore_engine::EngineError;
 use outercore_graph::{
     GraphError, Result, WeightKind,
     input::{
@@ -305,7 +304,7 @@ fn shown(value: &Bound<'_, PyAny>) -> String {
 }
 
 fn raise(py: Python<'_>, error: GraphError) -> PyErr {
-    failure::raise(py, EngineError::from(error))
+    failure::raise(py, error)
 }
 
 /// The edges as they arrive.

@@ -5,10 +5,8 @@ use std::sync::{Arc, OnceLock};
 
 use outercore_storage::{Arena, Buffer, HugePages, PAGE};
 
-use crate::{
-    edges::grid::chunk_stream::{ChunkCache, Held},
-    error::Result,
-};
+use crate::edges::grid::chunk_stream::{ChunkCache, Held};
+use outercore_graph::Result;
 
 /// Chunks in memory, each from its first reading on.
 pub struct PinnedChunks {

@@ -17,9 +17,9 @@ use crate::{
         list::List,
         row_index::{Group, RowIndex},
     },
-    error::Result,
     session::Counters,
 };
+use outercore_graph::Result;
 
 /// Groups whose lists have at most so many pages are looked up as a whole.
 const FEW: u64 = 64;

@@ -13,10 +13,8 @@ use std::{
 use outercore_storage::{Buffer, Reader};
 
 use super::index::Chunk;
-use crate::{
-    error::{EngineError, Result},
-    session::{DEPTH, OpenSection, Session},
-};
+use crate::session::{DEPTH, OpenSection, Session};
+use outercore_graph::{GraphError, Result};
 
 /// Chunks in memory, before the device.
 pub trait ChunkCache: Sync {
@@ -131,7 +129,7 @@ impl<'s> ChunkStream<'s> {
             self.reader.free.push_back(buffer);
         }
         shown?;
-        if self.session.stopped() { Err(EngineError::Cancelled) } else { Ok(true) }
+        if self.session.stopped() { Err(GraphError::Cancelled) } else { Ok(true) }
     }
 
     fn show(&self, slot: &Slot, show: impl FnOnce(&Chunk, &[u8]) -> Result<u64>) -> Result<()> {

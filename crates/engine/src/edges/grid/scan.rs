@@ -24,10 +24,10 @@ use super::{
 };
 use crate::{
     edges::cache::pinned_chunks::PinnedChunks,
-    error::{self, Result},
     iterate::io_scheduling::Scan,
     session::{OpenSection, Session},
 };
+use outercore_graph::{Result, error};
 
 /// The grid of a graph, ready to be scanned.
 pub struct Grid {

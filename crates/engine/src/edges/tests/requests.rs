@@ -15,7 +15,7 @@ use super::{
     streams::{self, LARGE, PLAIN, Streamed, Way, expected, stream},
 };
 use crate::{
-    EngineError, IoBackend, IoScheduling, IterationReport, RunConfig, RunProgress,
+    IoBackend, IoScheduling, IterationReport, RunConfig, RunProgress,
     edges::{io_iterator::IoIterator, list::List, rows::Rows},
     session::Session,
 };
@@ -234,19 +234,16 @@ fn damage_is_noticed_where_it_can_be() {
     // In long requests whole pages are verified, whatever the block.
     for block in [512, 4096, 8192] {
         let error = of(block, 8..LARGE).err().expect("a checksum does not fit");
-        assert!(
-            matches!(error, EngineError::Graph(GraphError::Storage(StorageError::Checksum { .. }))),
-            "{error}"
-        );
+        assert!(matches!(error, GraphError::Storage(StorageError::Checksum { .. })), "{error}");
     }
-    let found: Vec<EngineError> =
+    let found: Vec<GraphError> =
         (59_700..60_000).filter_map(|vertex| of(512, vertex..vertex + 1).err()).collect();
     assert_eq!(
         found.len(),
         1,
         "the changed list names a vertex that does not exist; the others of its page are right"
     );
-    assert!(matches!(found[0], EngineError::Graph(GraphError::Corrupt { .. })), "{}", found[0]);
+    assert!(matches!(found[0], GraphError::Corrupt { .. }), "{}", found[0]);
 }
 
 /// A graph on two folders, of which some lists are streamed.
@@ -274,7 +271,7 @@ impl Disturbed {
         Graph::open(&disk, &self.folder.path().join("g.oc")).unwrap()
     }
 
-    fn stream(&self, graph: &Graph, config: &RunConfig) -> Result<Streamed, EngineError> {
+    fn stream(&self, graph: &Graph, config: &RunConfig) -> Result<Streamed, GraphError> {
         let way = Way { weights: true, cache: 20_000, times: 2, ..PLAIN };
         stream(graph, config, Self::active, way)
     }
@@ -300,7 +297,7 @@ impl Disturbed {
                     assert_eq!(streamed.edges, self.lists, "operation {n}, {fault:?}");
                     right += 1;
                 }
-                Err(EngineError::Graph(GraphError::Storage(StorageError::Io { .. }))) => {
+                Err(GraphError::Storage(StorageError::Io { .. })) => {
                     failed += 1;
                 }
                 Err(error) => panic!("operation {n}, {fault:?}: {error}"),
@@ -370,8 +367,7 @@ fn stop(graph: &Graph, io: IoBackend, asked: u64, total: u64) {
     let names = Rows::sections("out", false);
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let (session, sections) = Session::open(graph, &config, &stops, &names).unwrap();
-    let cancelled =
-        |error: EngineError| assert!(matches!(error, EngineError::Cancelled), "{error}");
+    let cancelled = |error: GraphError| assert!(matches!(error, GraphError::Cancelled), "{error}");
     let rows = match Rows::load(&session, sections, 0) {
         Ok(rows) => rows,
         Err(error) => return cancelled(error),

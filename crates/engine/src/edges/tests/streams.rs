@@ -4,12 +4,12 @@ use std::path::Path;
 use std::sync::{Mutex, atomic::Ordering::Relaxed};
 
 use crate::{
-    IoReport, Result, RunConfig, Silent,
+    IoReport, RunConfig, Silent,
     edges::{io_iterator::IoIterator, rows::Rows},
     frontier::Frontier,
     session::Session,
 };
-use outercore_graph::Graph;
+use outercore_graph::{Graph, Result};
 use outercore_storage::HugePages;
 
 use super::{Edge, all, build_graph, weight};

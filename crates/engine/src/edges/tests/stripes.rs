@@ -7,7 +7,6 @@ use super::{
     Edge, build_with, config,
     streams::{LARGE, PLAIN, expected, large, stream},
 };
-use crate::EngineError;
 use outercore_graph::{BuildOptions, Graph, GraphError, GridPartition, format::Tile};
 use outercore_storage::{Disk, StorageError};
 
@@ -41,7 +40,7 @@ impl Striped {
     }
 
     /// What reading ends in.
-    fn error(&self) -> EngineError {
+    fn error(&self) -> GraphError {
         let streamed = stream(&self.open().unwrap(), &config(2), |_| true, PLAIN);
         streamed.err().expect("something is wrong with the graph")
     }
@@ -70,10 +69,7 @@ fn stripe_folders_are_not_confused() {
         Ok(_) => {
             let error = striped.error();
             assert!(
-                matches!(
-                    error,
-                    EngineError::Graph(GraphError::Storage(StorageError::Checksum { .. }))
-                ),
+                matches!(error, GraphError::Storage(StorageError::Checksum { .. })),
                 "the other folder's pages: {error}"
             );
         }
@@ -90,7 +86,7 @@ fn damage_is_found_in_its_stripe() {
     bytes[4096] ^= 1;
     std::fs::write(&damaged, bytes).unwrap();
     match striped.error() {
-        EngineError::Graph(GraphError::Storage(StorageError::Checksum { path, page })) => {
+        GraphError::Storage(StorageError::Checksum { path, page }) => {
             assert_eq!((path, page), (damaged.clone(), 1));
         }
         error => panic!("{error}"),

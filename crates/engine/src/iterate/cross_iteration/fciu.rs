@@ -37,12 +37,12 @@ use crate::{
         combine::{Lookup, combine_both},
         index::{Chunk, GridIndex, Side},
     },
-    error::{EngineError, Result},
     frontier::Frontier,
     iterate::{Run, Workspace},
     monoid::Monoid,
     program::VertexProgram,
 };
+use outercore_graph::{GraphError, Result};
 
 /// Most intervals of a batch.
 const MOST_TOGETHER: usize = 8;
@@ -260,7 +260,7 @@ impl Progress {
     /// vertices of all that are send in the next iteration. Fails when another worker has failed.
     pub(crate) fn wait(&self, count: usize) -> Result<bool> {
         let all_send = |settled: &mut Settled| (settled.front >= count).then_some(settled.all_send);
-        self.0.wait(all_send).ok_or(EngineError::Cancelled)
+        self.0.wait(all_send).ok_or(GraphError::Cancelled)
     }
 }
 

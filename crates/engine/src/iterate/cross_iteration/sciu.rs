@@ -4,7 +4,7 @@
 
 use std::sync::{Mutex, atomic::AtomicU64};
 
-use outercore_graph::format::INDEX_GROUP;
+use outercore_graph::{Result, format::INDEX_GROUP};
 use outercore_storage::{HugePages, lock};
 
 use crate::{
@@ -13,7 +13,6 @@ use crate::{
         list::List,
         row_index::{Group, RowIndex},
     },
-    error::Result,
     frontier::Frontier,
     session::Counters,
 };
