@@ -240,6 +240,6 @@ impl<T: AtomicItem> Window<T> {
                 array.write(interval, &mut block, |items| items.fill(item))
             })?;
         }
-        Ok(Arc::into_inner(array).expect("no other window has this array"))
+        Ok(Arc::into_inner(array).expect("the last window"))
     }
 }
