@@ -11,12 +11,13 @@
 //! - `lists`: [`PathCounts`] of the engine, with what a vertex keeps in memory. For few sources.
 //!
 //! Memory of `batches`: for each vertex a score, and for each lane of a batch two numbers of 64
-//! bits and one of 32. Of `lists`: a score, and for each of 8, 4 or 1 sources 9 bytes, at least 12.
+//! bits and one of 32. Of `lists`: a sum of 16 bytes, and for each of 8, 4 or 1 sources 9 bytes, at
+//! least 12.
 //!
 //! Scores are not normalised. In an undirected graph they are halved: each path is found from both
 //! ends. Parallel edges are paths of their own.
 
-use outercore_engine::{MemoryModel, PathCounts, Sums};
+use outercore_engine::{MemoryModel, PathCounts, Plan, Sums};
 
 use crate::common::*;
 
@@ -297,6 +298,11 @@ impl Betweenness {
                 }
             }
             let mut scores = found.expect("the last way takes what is left");
+            let mut sound = true;
+            scores.for_each(|_, score| sound &= score.is_finite())?;
+            if !sound {
+                return refuse("more than 1e308 shortest paths join two vertices");
+            }
             if !session.graph.directed() {
                 scores = scores.map(|score| score / 2.0)?;
             }
@@ -325,6 +331,7 @@ impl Algorithm for Betweenness {
             enough && asked && (lists || external.is_none_or(|external| external == way.stored))
         };
         let ways = (0..WAYS.len()).filter(|&at| suits(&WAYS[at]));
-        Prepared::first(ways.map(|at| self.by(job, &WAYS[at..], sources.clone())))
+        let prepared = ways.map(|at| self.by(job, &WAYS[at..], sources.clone()));
+        Plan::first(prepared, |prepared| &mut prepared.plan)
     }
 }

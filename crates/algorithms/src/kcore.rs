@@ -228,24 +228,13 @@ impl KCore {
         if fully && preset != Preset::Best {
             return plan(job, Method::Messages, "as the preset does");
         }
-        let peeling = plan(job, Method::Peeling, "counts of neighbors fit the budget");
-        if !fully && model.is_some() {
-            return peeling;
-        }
-        let messages = plan(job, Method::Messages, "counts of neighbors do not fit the budget");
-        match peeling {
-            Err(GraphError::Memory { .. }) => messages,
-            Ok((mut decided, chosen)) => {
-                let least = match messages {
-                    Err(GraphError::Memory { needed, .. }) => needed,
-                    messages => messages?.0.plan.smallest_budget_bytes,
-                };
-                let smallest = &mut decided.plan.smallest_budget_bytes;
-                *smallest = least.min(*smallest);
-                Ok((decided, chosen))
-            }
-            other => other,
-        }
+        let ways = [
+            (Method::Peeling, "counts of neighbors fit the budget"),
+            (Method::Messages, "counts of neighbors do not fit the budget"),
+        ];
+        let ways = &ways[..if fully || model.is_none() { 2 } else { 1 }];
+        let plans = ways.iter().map(|&(method, why)| plan(job, method, why));
+        Plan::first(plans, |(decided, _)| &mut decided.plan)
     }
 
     /// A run on `job`'s graph, which is the view of `graph`.

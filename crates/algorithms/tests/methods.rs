@@ -2,9 +2,11 @@
 //! which one runs and why, and a name that is none is refused with those that are.
 
 use outercore_algorithms::{Request, Source, by_name};
-use outercore_engine::{MemoryModel, RunConfig};
-use outercore_graph::{BuildOptions, Graph, GraphError, generate::Rmat};
-use outercore_testing::{config, distance, generate, request, run, smallest, values};
+use outercore_engine::{MemoryModel, RunConfig, Silent};
+use outercore_graph::{BuildOptions, Graph, GraphError, Key, generate::Rmat};
+use outercore_testing::{
+    Edges, Recipe, build, config, distance, generate, request, run, smallest, values,
+};
 
 /// Algorithms, and their methods; the usual one first.
 const METHODS: [(&str, &[&str]); 3] = [
@@ -122,10 +124,41 @@ fn betweenness_has_the_same_bits_on_any_number_of_threads() {
             for threads in [2, 3] {
                 assert!(scores(&with(threads, 192 << 20)) == expected, "{model:?} {threads}");
             }
-            if model == MemoryModel::FullyExternal {
-                // Batches of one source each, in the smallest budget.
+            if model != MemoryModel::InMemory {
+                // Fewer sources side by side, in the smallest budget one.
                 let least = smallest(&graph, "betweenness", &asked, &with(1, 192 << 20));
                 assert!(scores(&with(1, least)) == expected, "{least} bytes");
+            }
+        }
+    }
+}
+
+/// In a chain of diamonds the number of shortest paths doubles with each.
+#[test]
+fn more_paths_than_a_number_holds_are_refused() {
+    let pairs: Vec<(u32, u32)> = (0..1100)
+        .flat_map(|at| {
+            let [from, left, right, to] = [0, 1, 2, 3].map(|more| 3 * at + more);
+            [(from, left), (from, right), (left, to), (right, to)]
+        })
+        .collect();
+    for (diamonds, fits) in [(1000, true), (1100, false)] {
+        let built = build(&Edges::of(&pairs[..4 * diamonds], true), &Recipe::default());
+        for (method, model) in [
+            ("lists", MemoryModel::SemiExternal),
+            ("batches", MemoryModel::SemiExternal),
+            ("batches", MemoryModel::FullyExternal),
+        ] {
+            let asked = Request { method: Some(method.to_owned()), ..Request::default() };
+            let asked = Request { sources: vec![Source::Key(Key::Number(0))], ..asked };
+            let config = RunConfig { model: Some(model), ..config() };
+            let scored =
+                by_name("betweenness", &asked).unwrap().run(&built.graph, &config, &Silent);
+            match scored {
+                Ok(_) => assert!(fits, "{method} {model:?}"),
+                Err(error) => {
+                    assert!(!fits && error.to_string().contains("shortest paths"), "{error}");
+                }
             }
         }
     }

@@ -25,6 +25,7 @@
 //! - [`size`]: sizes as text, `512M` or `25%`.
 //! - [`resources`]: [`Resources`], what a process may use.
 //! - [`threads`]: starting them, where the system may refuse.
+//! - `exact_sum`: [`ExactSum`], the same in whatever order it is made.
 //! - `monitor`: [`Monitor`], what threads share and wait for.
 //! - [`error`]: what can go wrong, as [`StorageError`].
 
@@ -34,6 +35,7 @@ pub mod checksum;
 pub mod device;
 pub mod disk;
 pub mod error;
+mod exact_sum;
 pub mod fault;
 pub mod hidden;
 pub mod memory;
@@ -59,6 +61,7 @@ pub use checksum::{PageSums, page_sum};
 pub use device::{DeviceProfile, Limits};
 pub use disk::{DirLock, Disk, DiskFile, Entry, FileKind, IoCounters};
 pub use error::{Result, Shown, StorageError};
+pub use exact_sum::ExactSum;
 pub use fault::{Fault, FaultPlan};
 pub use monitor::{Monitor, ending, lock};
 pub use named::{Choice, Named};

@@ -1,5 +1,6 @@
 //! What a run will keep in memory and read, decided before it begins.
 
+use outercore_graph::{GraphError, Result};
 use outercore_storage::human_bytes;
 use serde::Serialize;
 
@@ -43,6 +44,26 @@ pub struct Plan {
     /// reading serves two iterations.
     #[serde(skip)]
     pub in_passes: bool,
+}
+
+impl Plan {
+    /// The first of some ways that fits the budget, each with its plan. The last one takes the
+    /// least memory.
+    pub fn first<W>(
+        mut ways: impl DoubleEndedIterator<Item = Result<W>>,
+        plan: impl Fn(&mut W) -> &mut Plan,
+    ) -> Result<W> {
+        let mut last = ways.next_back().expect("a way");
+        let least = match &mut last {
+            Ok(last) => plan(last).smallest_budget_bytes,
+            Err(GraphError::Memory { needed, .. }) => *needed,
+            Err(_) => return last,
+        };
+        let fits = |way: &Result<_>| !matches!(way, Err(GraphError::Memory { .. }));
+        let mut way = ways.find(fits).unwrap_or(last)?;
+        plan(&mut way).smallest_budget_bytes = least;
+        Ok(way)
+    }
 }
 
 impl std::fmt::Display for Plan {

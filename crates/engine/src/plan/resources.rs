@@ -11,7 +11,7 @@ use super::{
     budget::{Needs, Passes},
 };
 use crate::{config::MemoryModel, job::Job, outcome::Outcome, session::Session};
-use outercore_graph::{GraphError, Result};
+use outercore_graph::Result;
 
 /// Something that a run needs.
 pub trait Resource {
@@ -243,19 +243,6 @@ impl<'a> Prepared<'a> {
     /// A run with this plan.
     pub fn new(plan: Plan, run: impl FnOnce() -> Result<Outcome> + 'a) -> Self {
         Self { plan, run: Box::new(run) }
-    }
-
-    /// The first of some ways that fits the budget. The last one takes the least memory.
-    pub fn first(mut ways: impl DoubleEndedIterator<Item = Result<Self>>) -> Result<Self> {
-        let last = ways.next_back().expect("there is a way");
-        let smallest_budget_bytes = match &last {
-            Ok(last) => last.plan.smallest_budget_bytes,
-            Err(GraphError::Memory { needed, .. }) => *needed,
-            Err(_) => return last,
-        };
-        let fits = |way: &Result<_>| !matches!(way, Err(GraphError::Memory { .. }));
-        let way = ways.find(fits).unwrap_or(last)?;
-        Ok(Self { plan: Plan { smallest_budget_bytes, ..way.plan }, ..way })
     }
 
     /// Runs it.

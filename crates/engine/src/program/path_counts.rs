@@ -10,7 +10,8 @@
 //! Memory for each vertex and lane: a count, and a level of a byte. Sources with deeper levels are
 //! searched one by one, with levels of 32 bits.
 //!
-//! Sums are made in the order of the lists, whatever worker makes them, gathered or sent.
+//! Sums of a lane are made in the order of the lists, whatever worker makes them, gathered or sent.
+//! Those of all sources are exact ([`ExactSum`]), so the number of lanes leaves no trace.
 
 use std::{
     ops::Range,
@@ -18,7 +19,7 @@ use std::{
 };
 
 use outercore_graph::{Direction, Result};
-use outercore_storage::{HugeVec, memory::prefetch};
+use outercore_storage::{ExactSum, HugeVec, memory::prefetch};
 
 use super::lists::{Along, Lists, OpenLists};
 use crate::{
@@ -49,7 +50,7 @@ impl PathCounts {
         let (vertices, each) = (planner.job.graph.connected(), lanes as u64);
         planner.memory("paths", [vertices * 8 * each, 0]);
         planner.memory("levels", [vertices * each.max(4), 0]);
-        planner.memory("sums", [vertices * 8, 0]);
+        planner.memory("sums", [vertices * 16, 0]);
         planner.external_method(None);
         planner.method(format!(
             "{lanes} sources side by side: lists are read for all of them, level by level"
@@ -69,11 +70,11 @@ impl PathCounts {
         turn: impl Fn(f64, f64) -> [f64; 2] + Sync,
     ) -> Result<(VertexArray<f64>, u64)> {
         let lists = self.lists.open(session)?;
-        let sums: HugeVec<AtomicU64> = session.zeroed(session.graph.connected())?;
+        let sums: HugeVec<ExactSum> = session.zeroed(session.graph.connected())?;
         session.loaded();
         let turn = |vertex: u64, count: f64, sum: f64| {
-            let ([own, gathered], cell) = (turn(count, sum), &sums[vertex as usize]);
-            cell.store((f64::from_bits(cell.load(Relaxed)) + own).to_bits(), Relaxed);
+            let [own, gathered] = turn(count, sum);
+            sums[vertex as usize].add(own);
             gathered
         };
         let (mut levels, of) = (0, &turn);
@@ -85,7 +86,9 @@ impl PathCounts {
         if done < sources.len() {
             Search::<u32, 1>::over(&lists, session, &sources[done..], of, &mut levels)?;
         }
-        Ok((sums.into_plain().into_floats().into(), levels))
+        let mut found: HugeVec<f64> = session.zeroed(session.graph.connected())?;
+        found.iter_mut().zip(&*sums).for_each(|(found, sum)| *found = sum.total());
+        Ok((found.into(), levels))
     }
 }
 

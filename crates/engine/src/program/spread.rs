@@ -17,19 +17,12 @@ use crate::{
 };
 use outercore_graph::Result;
 
-/// The label with which the scan began.
-#[inline(always)]
-fn begun(pair: u64) -> u64 {
-    pair & u64::from(u32::MAX)
-}
-
 /// States what [`labels`] takes.
 pub fn declare(planner: &mut Planner) -> Result<()> {
     let graph = planner.job.graph;
     // Two windows, pairs and labels, and blocks of each.
-    let windows = 6 * Window::<u64>::SMALLEST;
-    let pairs = VertexArray::<u64>::memory_of(graph)?;
-    planner.memory("windows of pairs", [0, pairs + windows]);
+    let least = 6 * Window::<u64>::SMALLEST + VertexArray::<u64>::memory_of(graph)?;
+    planner.memory("labels at hand", [0, least]);
     planner.scratch(graph.connected() * 8);
     Ok(())
 }
@@ -63,7 +56,7 @@ pub fn labels(
             pairs.update(interval, &mut block, |items| {
                 for pair in items {
                     let found = *pair >> 32;
-                    changed |= found < begun(*pair);
+                    changed |= found < u64::from(*pair as u32);
                     *pair = found << 32 | found;
                 }
             })?;
@@ -109,7 +102,7 @@ fn along(session: &Session, edges: &Edges, [a, b]: [&Window<u64>; 2]) -> Result<
     let visit = |(): &mut (), source, target| {
         let [x, y] = if a.has(source) && b.has(target) { [a, b] } else { [b, a] };
         if x.has(source) && y.has(target) {
-            let [from, to] = [begun(x.load(source)), begun(y.load(target))];
+            let [from, to] = [x.load(source), y.load(target)].map(|pair| u64::from(pair as u32));
             if from < to {
                 y.lower(target, from << 32 | to);
             } else if to < from {
