@@ -214,3 +214,22 @@ fn copies_beyond_what_memory_holds() {
         keeps(&[kind], &[2], &[64], folder.path());
     }
 }
+
+/// Blocks for sixteen threads do not fit the smallest budget. The one that a refusal names is
+/// enough, and kept.
+#[test]
+fn a_refusal_names_a_budget_that_is_enough() {
+    let folder = folder();
+    let text: String = (0..3_000_000u64)
+        .map(|at| format!("a{} b{}\n", at % 500_000, at.wrapping_mul(0x9e37_79b9) % 300_000))
+        .collect();
+    std::fs::write(folder.path().join("names.txt"), text).unwrap();
+    for kind in ["uniform", "names.txt"] {
+        let (what, [_, needed, _]) = run(kind, 16, 64, folder.path());
+        assert_eq!(what, "refused", "{kind}: or this test tests nothing");
+        let needed = needed.div_ceil(1 << 20);
+        let (what, [peak, _, _]) = run(kind, 16, needed, folder.path());
+        assert_eq!(what, "built", "{kind} in {needed} MiB");
+        assert!(peak < needed << 20, "{kind}: {peak} bytes of {needed} MiB");
+    }
+}

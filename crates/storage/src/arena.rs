@@ -2,8 +2,8 @@
 //! limits a device more than its bytes do. So what is read into or scanned lies in pages of 2 MiB,
 //! where the system grants them.
 //!
-//! Memory: exactly what is asked for, rounded up to 2 MiB, and charged by the system when it is
-//! first touched.
+//! Memory: what is asked for, rounded up to a page, and to 2 MiB only where huge pages are insisted
+//! on. It is charged by the system when it is first touched.
 
 use crate::PAGE;
 use crate::error::{Result, StorageError};
@@ -43,6 +43,22 @@ impl HugePages {
     pub fn for_streams(self) -> Self {
         if self == HugePages::Auto { HugePages::Off } else { self }
     }
+}
+
+/// Bytes of a mapping for `bytes` bytes, and its pages. What is smaller than a huge page is in
+/// ordinary ones, and what is left behind the last huge page too: many small arrays would take
+/// several times their bytes.
+fn rounded(bytes: usize, huge: HugePages) -> Result<(usize, HugePages)> {
+    let (unit, huge) = match huge {
+        HugePages::On => (HUGE, huge),
+        HugePages::Auto if bytes >= HUGE => (PAGE, huge),
+        _ => (PAGE, HugePages::Off),
+    };
+    let len = bytes.max(1).checked_next_multiple_of(unit).ok_or_else(|| StorageError::Memory {
+        bytes: bytes as u64,
+        source: io::Error::from_raw_os_error(libc::ENOMEM),
+    })?;
+    Ok((len, huge))
 }
 
 /// One anonymous mapping, zeroed by the kernel.
@@ -149,14 +165,10 @@ impl std::fmt::Debug for Arena {
 }
 
 impl Arena {
-    /// Maps `bytes`, rounded up to 2 MiB. The memory is zero, and [`READABLE_PAST`] bytes after it
+    /// Maps `bytes`, rounded up to a page. The memory is zero, and [`READABLE_PAST`] bytes after it
     /// can be read.
     pub fn new(bytes: usize, huge: HugePages) -> Result<Arc<Arena>> {
-        let oversize = || StorageError::Memory {
-            bytes: bytes as u64,
-            source: io::Error::from_raw_os_error(libc::ENOMEM),
-        };
-        let len = bytes.max(1).checked_next_multiple_of(HUGE).ok_or_else(oversize)?;
+        let (len, huge) = rounded(bytes, huge)?;
         Ok(Arc::new(Arena {
             mapping: Mapping::new(len, huge)?,
             owned: Mutex::new(BTreeMap::new()),
@@ -168,7 +180,7 @@ impl Arena {
         self.mapping.len
     }
 
-    /// Never: an arena has at least one huge page.
+    /// Never: an arena has at least a page.
     pub fn is_empty(&self) -> bool {
         false
     }
@@ -367,9 +379,8 @@ impl<T: Pod> HugeVec<T> {
             source: io::Error::from_raw_os_error(libc::ENOMEM),
         };
         let bytes = len.checked_mul(size_of::<T>()).ok_or_else(oversize)?;
-        let (unit, huge) = if bytes < HUGE { (PAGE, HugePages::Off) } else { (HUGE, huge) };
-        let rounded = bytes.checked_next_multiple_of(unit).ok_or_else(oversize)?;
-        Ok(Self { mapping: Mapping::new(rounded, huge)?, len, kind: PhantomData })
+        let (bytes, huge) = rounded(bytes, if bytes < HUGE { HugePages::Off } else { huge })?;
+        Ok(Self { mapping: Mapping::new(bytes, huge)?, len, kind: PhantomData })
     }
 
     /// Bytes of memory it occupies once all of it was touched.
@@ -462,8 +473,8 @@ mod tests {
 
     #[test]
     fn is_aligned_zeroed_and_rounded() {
-        let arena = Arena::new(3 << 20, HugePages::Auto).unwrap();
-        assert_eq!(arena.len(), 4 << 20);
+        let arena = Arena::new((3 << 20) - 1, HugePages::Auto).unwrap();
+        assert_eq!(arena.len(), 3 << 20);
         assert_eq!(arena.as_ptr() as usize % HUGE, 0);
         let buffer = arena.buffer(0, arena.len());
         assert!(buffer.iter().all(|&b| b == 0));
@@ -493,9 +504,9 @@ mod tests {
 
     #[test]
     fn ranges_have_one_owner() {
-        let arena = Arena::new(8192, HugePages::Auto).unwrap();
+        let arena = Arena::new(3 * PAGE, HugePages::Auto).unwrap();
         let first = arena.buffer(4096, 4096);
-        for (offset, len) in [(4096, 4096), (0, 4097), (8191, 1), (5000, 1), (0, 10000)] {
+        for (offset, len) in [(4096, 4096), (0, 4097), (8191, 1), (5000, 1), (0, 3 * PAGE)] {
             assert!(
                 catch_unwind(AssertUnwindSafe(|| arena.buffer(offset, len))).is_err(),
                 "{offset} {len}"

@@ -36,6 +36,7 @@ mod runs;
 mod sample;
 mod sections;
 mod settings;
+mod smallest;
 mod sorting;
 mod spool;
 mod staging;
@@ -57,6 +58,7 @@ use self::{
     partition::{Partition, block_bytes},
     radix::Weighted,
     sections::Folders,
+    smallest::budget_for,
     sorting::Sorting,
     staging::Staging,
     weights::WeightCode,
@@ -319,13 +321,13 @@ impl Builder<'_> {
         let buckets = numbered.buckets.list().len();
         let sides = if shape.directed { 2 } else { 1 };
         let writers = self.options.threads * sides;
-        let left = self.memory.saturating_sub(numbered.map_bytes()).max(self.memory / 8);
-        let block = block_bytes(left * 8 / 10, writers, buckets.max(1)).ok_or_else(|| {
-            GraphError::Memory {
-                needed: self.options.memory * 2,
-                budget: self.options.memory,
-                what: format!("partitioning {} edges", shape.edges),
-            }
+        let block_of = |memory: u64| {
+            let left = memory.saturating_sub(numbered.map_bytes()).max(memory / 8);
+            block_bytes(left * 8 / 10, writers, buckets.max(1))
+        };
+        let block = block_of(self.memory).ok_or_else(|| {
+            let what = format!("partitioning {} edges", shape.edges);
+            budget_for(self.options.memory, what, |memory| block_of(memory).is_some())
         })?;
         self.check_disk(shape, code)?;
         let create = |name: &str| -> Result<Partition> {

@@ -16,9 +16,10 @@ use super::{
     bins::{BinWriter, Bins, block_of, field},
     parallel,
     rankfile::RankFile,
+    smallest::{budget_for, of_ranking},
     spool::{Spool, SpoolWriter},
 };
-use crate::error::{GraphError, Result};
+use crate::error::Result;
 
 /// What it takes.
 #[derive(Clone, Copy)]
@@ -89,14 +90,16 @@ impl Relabel<'_> {
     }
 
     fn ranges(&self) -> Result<Ranges> {
-        let width = (self.memory / 2 / self.threads as u64 / 8).max(1 << 10);
-        let count = self.map.len().div_ceil(width).max(1) as usize;
-        let block =
-            block_of(self.memory / 4, self.threads, count).ok_or_else(|| GraphError::Memory {
-                needed: self.budget * 2,
-                budget: self.budget,
-                what: format!("renumbering {} vertices", self.map.len()),
-            })?;
+        let (vertices, threads) = (self.map.len(), self.threads);
+        let ranges = |memory: u64| {
+            let width = (memory / 2 / threads as u64 / 8).max(1 << 10);
+            let count = vertices.div_ceil(width).max(1) as usize;
+            Some((width, count, block_of(memory / 4, threads, count)?))
+        };
+        let (width, count, block) = ranges(self.memory).ok_or_else(|| {
+            let what = format!("renumbering {vertices} vertices");
+            budget_for(self.budget, what, |memory| ranges(of_ranking(memory)).is_some())
+        })?;
         let bins = Bins::create(self.disk, self.scratch, count, block, 0)?;
         Ok(Ranges { bins, width, weighted: self.weighted })
     }

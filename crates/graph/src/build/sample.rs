@@ -51,7 +51,9 @@ impl<K: SampleKey> Sample<K> {
         if !self.batches.is_multiple_of(self.every) {
             return;
         }
-        let step = len.div_ceil(PER_BATCH).max(1);
+        // Sources and targets take turns, and may have nothing in common: an even step would see
+        // one of the two alone.
+        let step = len.div_ceil(PER_BATCH) | 1;
         for index in (0..len).step_by(step) {
             self.keys.push(key(index));
             self.bytes += self.keys.last().map_or(0, |(key, _)| key.bytes());
@@ -119,6 +121,16 @@ mod tests {
             let batch = u32::from_be_bytes(bound[..4].try_into().unwrap());
             assert!(batch.abs_diff(expected) < 50, "{batch} is far from {expected}");
         }
+    }
+
+    #[test]
+    fn both_ends_of_edges_are_seen() {
+        let mut sample = Sample::default();
+        for batch in 0..1000u64 {
+            sample.see(2048, |index| (index as u64 % 2 * 1_000_000 + batch * 1000, 1));
+        }
+        let bounds = sample.bounds(4);
+        assert!(bounds[0] < 1_000_000 && bounds[2] > 1_000_000, "{bounds:?}");
     }
 
     #[test]

@@ -35,6 +35,7 @@ use super::{
     rankfile::{RankFile, RankFileWriter},
     sample::{KEY_COST, Sample},
     sections::{Folders, Section},
+    smallest::{budget_for, of_ranking},
     spool::{EdgeBlock, Spool},
     turns::Turns,
 };
@@ -117,10 +118,11 @@ impl Dictionary<'_> {
         let edges = spool.edges();
         let singles = hints.listed.as_ref().map_or(0, Spool::edges)
             + hints.range.map_or(0, |(_, count)| count);
-        let bounds = hints.sample.bounds(self.partitions((edges * 2 + singles) * (KEY_COST + 8)));
+        let bytes = (edges * 2 + singles) * (KEY_COST + 8);
+        let bounds = hints.sample.bounds(self.partitions(bytes));
         let bounds: Vec<Vec<u8>> =
             bounds.into_iter().map(|number| number_key(number).to_vec()).collect();
-        let records = Records::create(self, bounds, 0)?;
+        let records = Records::create(self, bounds, bytes, 0)?;
         let next = AtomicU64::new(0);
         self.progress.stage("ranking ids", Some(edges * 3));
         let visit = |writer: &mut RecordWriter, block: &EdgeBlock| {
@@ -152,9 +154,9 @@ impl Dictionary<'_> {
     /// Ranks names.
     pub fn rank_names(&self, spool: NameSpool) -> Result<Ranked> {
         let edges = spool.edges();
-        let bounds =
-            spool.take_sample().bounds(self.partitions(edges * 2 * KEY_COST + spool.bytes()));
-        let records = Records::create(self, bounds, LONGEST_NAME)?;
+        let bytes = edges * 2 * KEY_COST + spool.bytes();
+        let bounds = spool.take_sample().bounds(self.partitions(bytes));
+        let records = Records::create(self, bounds, bytes, LONGEST_NAME)?;
         let next = AtomicU64::new(0);
         self.progress.stage("ranking names", Some(edges * 3));
         let visit = |writer: &mut RecordWriter, block: &NameBlock| {
@@ -173,30 +175,46 @@ impl Dictionary<'_> {
         self.rank(&records, edges, IdTable::Names)
     }
 
-    /// A worker's share for the table of one partition.
-    fn table_share(&self) -> u64 {
-        self.memory / 2 / self.threads as u64
+    /// A worker's share of so many bytes for the table of one partition.
+    fn table_share(&self, memory: u64) -> u64 {
+        memory / 2 / self.threads as u64
     }
 
     /// So many partitions that the distinct keys of one, `bytes` in all at the worst, fit a
-    /// worker's share; but not so many that their blocks do not fit the memory. (Then keys had
-    /// better repeat, as they nearly always do: [`Dictionary::partition`] watches.)
-    fn partitions(&self, bytes: u64) -> usize {
-        let blocks = self.memory / 2 / self.threads as u64 / (2 * LEAST_BLOCK as u64);
-        (bytes * 4 / 3).div_ceil(self.table_share().max(1)).min(blocks).clamp(1, 4096) as usize
+    /// worker's share of the memory; and how many there may be for their blocks to fit, too.
+    fn cut(&self, memory: u64, bytes: u64) -> [u64; 2] {
+        let blocks = self.table_share(memory) / (2 * LEAST_BLOCK as u64);
+        let wanted = (bytes * 4 / 3).div_ceil(self.table_share(memory).max(1));
+        [wanted.max(1), blocks.clamp(1, 4096)]
     }
 
-    fn too_small(&self, edges: u64) -> GraphError {
-        GraphError::Memory {
-            needed: self.budget * 2,
-            budget: self.budget,
-            what: format!("the ids of {edges} edges"),
-        }
+    /// Partitions of keys. (Where blocks do not fit, keys had better repeat, as they nearly always
+    /// do: [`Dictionary::partition`] watches.)
+    fn partitions(&self, bytes: u64) -> usize {
+        let [wanted, most] = self.cut(self.memory, bytes);
+        wanted.min(most) as usize
+    }
+
+    /// The error of a budget that is too small for so many edges, or for tables of keys that take
+    /// `bytes` in all. How many keys differ is not known: the one that it names is enough if all
+    /// do.
+    fn too_small(&self, edges: u64, bytes: u64) -> GraphError {
+        let fits = |memory| {
+            let [wanted, most] = self.cut(memory, bytes);
+            wanted <= most && Windows::fit(self, memory, edges)
+        };
+        // Where it would fit, the sample has missed most of a range's keys.
+        let missed = fits(self.memory);
+        budget_for(self.budget, format!("the ids of {edges} edges"), |memory| {
+            let memory = of_ranking(memory);
+            fits(memory) && (!missed || memory >= 2 * self.memory)
+        })
     }
 
     /// Steps 2 and 3.
     fn rank(&self, records: &Records, edges: u64, ids: IdTable) -> Result<Ranked> {
-        let windows = Windows::create(self, edges)?;
+        let windows = Windows::create(self, edges)?
+            .ok_or_else(|| self.too_small(edges, records.key_bytes()))?;
         let turns = Turns::new(KeyWriter::create(self, &ids)?);
         let next = AtomicUsize::new(0);
         parallel(self.threads, |_| {
@@ -238,7 +256,7 @@ impl Dictionary<'_> {
         writer: &mut WindowWriter,
     ) -> Result<()> {
         let mut table = Table::default();
-        let most = self.table_share() * 3 / 2;
+        let most = self.table_share(self.memory) * 3 / 2;
         let mut bytes = 0;
         records.read(partition, |key, position, _| {
             let ends = u64::from(position != SINGLE);
@@ -247,7 +265,7 @@ impl Dictionary<'_> {
                 None => {
                     bytes += KEY_COST + key.len() as u64;
                     if bytes > most {
-                        return Err(self.too_small(edges));
+                        return Err(self.too_small(edges, records.key_bytes()));
                     }
                     table.insert(key.into(), (0, ends));
                 }

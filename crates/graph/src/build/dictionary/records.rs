@@ -14,6 +14,7 @@ pub struct Records {
     bins: Bins,
     /// Where ranges begin, but for the first.
     bounds: Vec<Vec<u8>>,
+    key_bytes: u64,
     weighted: bool,
 }
 
@@ -24,12 +25,24 @@ pub struct RecordWriter<'a> {
 }
 
 impl Records {
-    /// For keys of at most `longest` bytes, if they may be longer than numbers.
-    pub fn create(dictionary: &Dictionary, bounds: Vec<Vec<u8>>, longest: usize) -> Result<Self> {
+    /// For keys of at most `longest` bytes, if they may be longer than numbers. Tables of all keys
+    /// take `key_bytes` at the worst.
+    pub fn create(
+        dictionary: &Dictionary,
+        bounds: Vec<Vec<u8>>,
+        key_bytes: u64,
+        longest: usize,
+    ) -> Result<Self> {
         let Dictionary { disk, scratch, threads, memory, weighted, .. } = *dictionary;
         let count = bounds.len() + 1;
         let block = block_of(memory / 2, threads, count).unwrap_or(LEAST_BLOCK);
-        Ok(Self { bins: Bins::create(disk, scratch, count, block, longest)?, bounds, weighted })
+        let bins = Bins::create(disk, scratch, count, block, longest)?;
+        Ok(Self { bins, bounds, key_bytes, weighted })
+    }
+
+    /// What tables of all keys take at the worst.
+    pub fn key_bytes(&self) -> u64 {
+        self.key_bytes
     }
 
     /// How many ranges of keys there are.

@@ -29,15 +29,29 @@ pub struct WindowWriter<'a> {
 }
 
 impl Windows {
-    /// Windows over the positions of so many edges; each is filled in the memory of one worker.
-    pub fn create(dictionary: &Dictionary, edges: u64) -> Result<Self> {
-        let Dictionary { disk, scratch, threads, memory, weighted, .. } = *dictionary;
-        let record = if weighted { 24 } else { 16 };
-        let window = (dictionary.table_share() / record).clamp(1 << 10, edges.max(1 << 10));
+    /// Windows over the positions of so many edges, each filled in the memory of one worker;
+    /// `None`: `memory` bytes are too few.
+    fn cut(dictionary: &Dictionary, memory: u64, edges: u64) -> Option<(u64, usize, usize)> {
+        let record = if dictionary.weighted { 24 } else { 16 };
+        let window = dictionary.table_share(memory) / record;
+        let window = window.clamp(1 << 10, edges.max(1 << 10));
         let count = edges.div_ceil(window).max(1) as usize;
-        let block =
-            block_of(memory / 4, threads, count).ok_or_else(|| dictionary.too_small(edges))?;
-        Ok(Self { bins: Bins::create(disk, scratch, count, block, 0)?, edges, window, weighted })
+        Some((window, count, block_of(memory / 4, dictionary.threads, count)?))
+    }
+
+    /// Whether `memory` bytes are enough for so many edges.
+    pub fn fit(dictionary: &Dictionary, memory: u64, edges: u64) -> bool {
+        Self::cut(dictionary, memory, edges).is_some()
+    }
+
+    /// Windows for so many edges; `None`: the memory is too small.
+    pub fn create(dictionary: &Dictionary, edges: u64) -> Result<Option<Self>> {
+        let Dictionary { disk, scratch, memory, weighted, .. } = *dictionary;
+        let Some((window, count, block)) = Self::cut(dictionary, memory, edges) else {
+            return Ok(None);
+        };
+        let bins = Bins::create(disk, scratch, count, block, 0)?;
+        Ok(Some(Self { bins, edges, window, weighted }))
     }
 
     /// A writer for one thread.

@@ -20,6 +20,7 @@ use super::{
     ids::{IdWriter, write_ranks},
     ingest::{Ingested, RawEnds},
     rankfile::RankFile,
+    smallest::of_ranking,
     spool::Spool,
 };
 use crate::{
@@ -65,7 +66,7 @@ impl Builder<'_> {
             folders: self.folders,
             scratch: self.scratch,
             threads: self.options.threads,
-            memory: self.memory * 8 / 10,
+            memory: of_ranking(self.memory),
             budget: self.options.memory,
             weighted,
             progress: self.progress,
