@@ -59,13 +59,21 @@ pub fn install() {
 }
 
 extern "C" fn aborted(signal: libc::c_int) {
-    if FAILED.load(Relaxed) {
-        // SAFETY: both are async-signal-safe, and the message is as long as is said.
-        unsafe {
-            libc::write(libc::STDERR_FILENO, MESSAGE.as_ptr().cast(), MESSAGE.len());
-            libc::_exit(REFUSED);
-        }
+    // The C library ends the process itself where it is refused memory for a thread.
+    // SAFETY: the place of this thread's error number can always be read.
+    let of_library = unsafe { *libc::__errno_location() } == libc::ENOMEM;
+    if FAILED.load(Relaxed) || of_library {
+        refuse();
     }
     // SAFETY: async-signal-safe: the abort goes on as if there were no handler.
     unsafe { libc::signal(signal, libc::SIG_DFL) };
+}
+
+/// Ends the process with what to do and the exit code of a refusal; allocates nothing.
+pub fn refuse() -> ! {
+    // SAFETY: both are async-signal-safe, and the message is as long as is said.
+    unsafe {
+        libc::write(libc::STDERR_FILENO, MESSAGE.as_ptr().cast(), MESSAGE.len());
+        libc::_exit(REFUSED);
+    }
 }

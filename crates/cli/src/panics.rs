@@ -5,6 +5,8 @@ use std::{
     sync::atomic::{AtomicBool, Ordering::Relaxed},
 };
 
+use crate::heap;
+
 /// Replaces the standard message by one that says where to report it.
 pub fn install() {
     static TOLD: AtomicBool = AtomicBool::new(false);
@@ -14,6 +16,16 @@ pub fn install() {
         if outercore::is_parsing() {
             return;
         }
+        let payload = panic.payload();
+        let text = payload
+            .downcast_ref::<&str>()
+            .copied()
+            .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
+            .unwrap_or("no message");
+        // A thread that cannot have a stack for its signals panics before it begins.
+        if text.ends_with("Cannot allocate memory (os error 12)") {
+            heap::refuse();
+        }
         if std::env::var_os("RUST_BACKTRACE").is_some() {
             standard(panic);
         }
@@ -21,12 +33,6 @@ pub fn install() {
             return;
         }
         let place = panic.location().map(ToString::to_string).unwrap_or_default();
-        let payload = panic.payload();
-        let text = payload
-            .downcast_ref::<&str>()
-            .copied()
-            .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
-            .unwrap_or("no message");
         let version = env!("CARGO_PKG_VERSION");
         // Standard error may be gone; then there is nobody to tell.
         let _ = writeln!(

@@ -273,7 +273,12 @@ impl Disk {
 
     /// Makes the names in a folder durable. Never repeated after a failure.
     pub fn sync_dir(&self, path: &Path) -> Result<()> {
-        self.run_once("sync", path, || File::open(path)?.sync_all())
+        self.run_once("sync", path, || {
+            let folder = File::open(path)?;
+            // SAFETY: the descriptor is open; the call takes no memory. (Not `sync_all`, which
+            // repeats what a signal interrupts.)
+            check(unsafe { libc::fsync(folder.as_raw_fd()) })
+        })
     }
 
     /// The paths of a folder's entries, sorted.

@@ -44,15 +44,22 @@ fn clock(clock: libc::clockid_t) -> Duration {
 
 /// The memory a process may count on now, in bytes: what the machine has available, or the lowest
 /// limit of the control groups it is in. What other processes of a group use already is not
-/// subtracted. `u64::MAX` if the system says nothing at all.
+/// subtracted. Where none of this can be read, what is free.
 pub fn machine_memory() -> u64 {
     let available = read(Path::new("/proc/meminfo")).and_then(|text| field(&text, "MemAvailable"));
     let groups = read(Path::new("/proc/self/cgroup")).unwrap_or_default();
-    available
-        .into_iter()
-        .chain(group_limit(&groups, Path::new("/sys/fs/cgroup")))
-        .min()
-        .unwrap_or(u64::MAX)
+    // A group without a limit says a very large number.
+    let limit = group_limit(&groups, Path::new("/sys/fs/cgroup"));
+    available.unwrap_or_else(free_memory).min(limit.unwrap_or(u64::MAX))
+}
+
+/// The memory that nobody uses; asking for it opens no file.
+fn free_memory() -> u64 {
+    // SAFETY: all zeros is a valid `sysinfo`.
+    let mut info: libc::sysinfo = unsafe { std::mem::zeroed() };
+    // SAFETY: `info` outlives the call, which fills it.
+    unsafe { libc::sysinfo(&raw mut info) };
+    info.freeram as u64 * u64::from(info.mem_unit)
 }
 
 /// The processors this process may use at once.
@@ -149,6 +156,7 @@ mod tests {
         assert!(peak_rss_bytes() >= 32 << 20);
         assert!(before > 0 && peak_rss_bytes() >= current_rss_bytes());
         assert!(machine_memory() > 1 << 20 && cores() >= 1);
+        assert!(free_memory() > 1 << 20 && free_memory() < 1 << 50);
         drop(memory);
     }
 
