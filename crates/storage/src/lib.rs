@@ -63,7 +63,7 @@ pub use disk::{DirLock, Disk, DiskFile, Entry, FileKind, IoCounters};
 pub use error::{Result, Shown, StorageError};
 pub use exact_sum::ExactSum;
 pub use fault::{Fault, FaultPlan};
-pub use monitor::{Monitor, ending, lock};
+pub use monitor::{Monitor, atomic, ending, lock};
 pub use named::{Choice, Named};
 pub use pages::{MergePolicy, PageRun, PageSet};
 pub use parts::{Block, Resident, ScratchFile};

@@ -1,12 +1,17 @@
 //! [`Monitor`]: what several threads share, change and wait for. The only place where threads wait
 //! for each other: an error or a panic of one ends the waiting of all.
 //!
-//! With `--cfg outercore_model` its primitives are those of the model checker (`make model`).
+//! With `--cfg outercore_model` its primitives are those of the model checker (`make model`), and
+//! so is [`atomic`], for what threads share without waiting.
 
 use std::sync::PoisonError;
 
 #[cfg(outercore_model)]
+pub use loom::sync::atomic;
+#[cfg(outercore_model)]
 use loom::sync::{Condvar, Mutex, MutexGuard};
+#[cfg(not(outercore_model))]
+pub use std::sync::atomic;
 #[cfg(not(outercore_model))]
 use std::sync::{Condvar, Mutex, MutexGuard};
 

@@ -3,10 +3,9 @@
 //! and of others. With stealing, a worker that is done takes ranges of the share of which most is
 //! left (Graphene, FAST'17, section 4.2).
 
-use std::{
-    ops::Range,
-    sync::atomic::{AtomicU64, Ordering::Relaxed},
-};
+use std::ops::Range;
+
+use outercore_storage::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// The ranges of all workers: `cost` tells what the things before one of them cost together.
 pub struct WorkShares<C> {

@@ -14,7 +14,7 @@ use outercore_storage::lock;
 
 use super::{
     GridByInterval, Run, Step, Workspace,
-    cross_iteration::fciu::{Progress, combine_twice},
+    cross_iteration::{fciu::combine_twice, settled::Progress},
 };
 use crate::{
     config::ReadPolicy,

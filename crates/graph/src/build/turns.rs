@@ -31,7 +31,8 @@ impl<T> Turns<T> {
         self.0.attend(|| {
             self.0.change(|(next, writer)| {
                 let result = write(writer);
-                *next += usize::from(is_last);
+                // After one that failed there is no next one.
+                *next += usize::from(is_last && result.is_ok());
                 result
             })
         })

@@ -28,7 +28,7 @@
 
 use std::{marker::PhantomData, ops::Range, ptr::NonNull};
 
-use outercore_storage::{HugePages, HugeVec, Monitor, Pod, memory::prefetch};
+use outercore_storage::{HugePages, HugeVec, Pod, memory::prefetch};
 
 use crate::{
     config::CrossIteration,
@@ -42,7 +42,7 @@ use crate::{
     monoid::Monoid,
     program::VertexProgram,
 };
-use outercore_graph::{GraphError, Result};
+use outercore_graph::Result;
 
 /// Most intervals of a batch.
 const MOST_TOGETHER: usize = 8;
@@ -184,7 +184,7 @@ impl<T: Pod + Copy> HubSignals<T> {
     ///
     /// # Safety
     /// Their intervals are settled in this pass, as this thread has seen through
-    /// [`Progress::wait`].
+    /// `Progress::wait`.
     #[inline(always)]
     pub(crate) unsafe fn settled(&self, first: u64, last: u64) -> (&[[T; 2]], usize) {
         assert!(first <= last && last < self.len, "only hubs' signals are kept");
@@ -224,43 +224,6 @@ impl<T: Copy> Lookup<T> for CurrentSignals<'_, T> {
     #[inline(always)]
     fn prefetch(self, index: usize) {
         prefetch(self.base.as_ptr().wrapping_add(2 * index));
-    }
-}
-
-/// How many intervals, in the order of a pass, are settled without a gap, and whether all of their
-/// vertices send.
-pub(crate) struct Progress(pub Monitor<Settled>);
-
-pub(crate) struct Settled {
-    done: Vec<bool>,
-    front: usize,
-    all_send: bool,
-}
-
-impl Progress {
-    /// None of `intervals` is settled.
-    pub(crate) fn new(intervals: usize) -> Self {
-        let done = vec![false; intervals];
-        Self(Monitor::new(Settled { done, front: 0, all_send: true }))
-    }
-
-    /// The interval at `position` of the pass is settled; `all_send`: each of its vertices sends in
-    /// the next iteration.
-    pub(crate) fn mark(&self, position: usize, all_send: bool) {
-        self.0.change(|settled| {
-            settled.all_send &= all_send;
-            settled.done[position] = true;
-            while settled.done.get(settled.front) == Some(&true) {
-                settled.front += 1;
-            }
-        });
-    }
-
-    /// Waits until the first `count` intervals of the pass are settled; returns whether all
-    /// vertices of all that are send in the next iteration. Fails when another worker has failed.
-    pub(crate) fn wait(&self, count: usize) -> Result<bool> {
-        let all_send = |settled: &mut Settled| (settled.front >= count).then_some(settled.all_send);
-        self.0.wait(all_send).ok_or(GraphError::Cancelled)
     }
 }
 
@@ -329,7 +292,7 @@ impl<P: VertexProgram> Run<'_, P> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::settled::Progress, *};
 
     #[test]
     fn what_is_settled_is_seen() {

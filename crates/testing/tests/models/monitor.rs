@@ -1,7 +1,4 @@
-//! [`Monitor`] under the model checker: every interleaving of a few threads. `make model`.
-#![cfg(outercore_model)]
-
-use std::process::Command;
+//! [`Monitor`]: nobody sleeps for ever.
 
 use loom::{
     sync::{
@@ -50,36 +47,26 @@ fn nobody_waits_for_a_worker_that_failed() {
 }
 
 /// The same without the lock around the mark: who has just looked at it, and does not wait yet, is
-/// never woken. The checker finds that, so it would find it in the monitor too. It ends the process
-/// then.
+/// never woken.
 #[test]
-fn a_wakeup_that_is_lost_is_found() {
-    let child = Command::new(std::env::current_exe().unwrap())
-        .args(["--ignored", "--nocapture", "--exact", "a_planted_lost_wakeup"])
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&child.stderr);
-    assert!(!child.status.success() && said.contains("deadlock"), "{said}");
-}
-
-#[test]
-#[ignore = "it must fail"]
-fn a_planted_lost_wakeup() {
-    loom::model(|| {
-        let shared = Arc::new((Mutex::new(()), Condvar::new(), AtomicBool::new(false)));
-        let waits = {
-            let shared = Arc::clone(&shared);
-            thread::spawn(move || {
-                let (mutex, changed, closed) = &*shared;
-                let mut guard = mutex.lock().unwrap();
-                while !closed.load(SeqCst) {
-                    guard = changed.wait(guard).unwrap();
-                }
-            })
-        };
-        let (_, changed, closed) = &*shared;
-        closed.store(true, SeqCst);
-        changed.notify_all();
-        waits.join().unwrap();
+fn a_lost_wakeup_is_found() {
+    crate::is_found("monitor::a_lost_wakeup_is_found", "deadlock", || {
+        loom::model(|| {
+            let shared = Arc::new((Mutex::new(()), Condvar::new(), AtomicBool::new(false)));
+            let waits = {
+                let shared = Arc::clone(&shared);
+                thread::spawn(move || {
+                    let (mutex, changed, closed) = &*shared;
+                    let mut guard = mutex.lock().unwrap();
+                    while !closed.load(SeqCst) {
+                        guard = changed.wait(guard).unwrap();
+                    }
+                })
+            };
+            let (_, changed, closed) = &*shared;
+            closed.store(true, SeqCst);
+            changed.notify_all();
+            waits.join().unwrap();
+        });
     });
 }
