@@ -84,8 +84,11 @@ pub(crate) fn put_float(text: &mut Vec<u8>, value: f64) {
 /// A name, in quotes where it would not be read back otherwise. An empty name is quoted, to differ
 /// from no value.
 pub(crate) fn put_name(text: &mut Vec<u8>, name: &str) {
-    let special = |byte: u8| matches!(byte, b',' | b'"' | b'\n' | b'\r');
-    if !name.is_empty() && !name.bytes().any(special) {
+    // Tabs could pass for what separates columns, and the marks of a comment for one.
+    let special = |byte: u8| matches!(byte, b',' | b'"' | b'\n' | b'\r' | b'\t');
+    let begins = |mark: &&str| name.starts_with(*mark);
+    let is_plain = name.trim_ascii() == name && !["#", "%", "//"].iter().any(begins);
+    if !name.is_empty() && is_plain && !name.bytes().any(special) {
         return put(text, name);
     }
     text.push(b'"');

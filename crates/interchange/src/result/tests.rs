@@ -223,13 +223,14 @@ fn extensions_decide() {
 #[test]
 fn awkward_names_are_quoted() {
     let mut text = Vec::new();
-    for name in ["plain", "a,b", "say \"x\"", "", "two\nlines"] {
+    let read_otherwise = ["#a", "%", "//", " a", "a ", "a\tb"];
+    for name in ["plain", "a,b", "say \"x\"", "", "two\nlines"].into_iter().chain(read_otherwise) {
         csv::put_name(&mut text, name);
         text.push(b';');
     }
     assert_eq!(
         String::from_utf8(text).unwrap(),
-        "plain;\"a,b\";\"say \"\"x\"\"\";\"\";\"two\nlines\";"
+        "plain;\"a,b\";\"say \"\"x\"\"\";\"\";\"two\nlines\";\"#a\";\"%\";\"//\";\" a\";\"a \";\"a\tb\";"
     );
 }
 
