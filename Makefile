@@ -9,7 +9,7 @@ PROFILE := checked
 VENV    := $(TARGET)/venv
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-rust test-python deny bench bench-graphene bench-external bench-algorithms model fault soak golden python clean
+.PHONY: help build demo test test-rust test-python deny bench bench-graphene bench-external bench-algorithms model fault fuzz soak golden python clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | while IFS='	' read -r name text; do printf '  make %-12s %s\n' "$$name" "$$text"; done
@@ -45,12 +45,20 @@ bench-external: build ## Fully-external techniques on and off, cold (root, half 
 	$(PYTHON) scripts/bench_external.py --binary $(TARGET)/release/outercore --folder $(or $(OUTERCORE_BENCH_DIR),$(TARGET)/bench-external) --scale $(or $(SCALE),24) $(if $(DATA),--data $(DATA))
 
 model: ## Where threads wait for each other, under a model checker: every interleaving of a few threads
-	RUSTFLAGS='--cfg outercore_model' $(CARGO) test --locked -p outercore-storage --test monitor_model --target-dir $(TARGET)/model
+	RUSTFLAGS='--cfg outercore_model' $(CARGO) test --locked --profile $(PROFILE) -p outercore-testing --test models --target-dir $(TARGET)/model -- --skip ::tests::
 
 fault: export OUTERCORE_TEST_ALL = 1
-fault: model ## Errors, short reads and delays at every operation of builds and runs, killed builds, damaged graphs
+fault: model ## Errors, short reads and delays at every operation and system call, refused memory, kills, damage, changing files, mutated inputs
 	$(CARGO) test --locked --profile $(PROFILE) -p outercore-graph --test build_faults --test killed --test hostile
 	$(CARGO) test --locked --profile $(PROFILE) -p outercore-algorithms --test run_faults --test damage
+	$(CARGO) test --locked --profile $(PROFILE) -p outercore-cli --test syscalls --test allocations --test changes -- --nocapture
+	$(CARGO) test --locked --profile $(PROFILE) -p outercore-fuzzing
+
+fuzz: export RUSTC_BOOTSTRAP = 1
+fuzz: ## Every fuzz target under libFuzzer for SECONDS=30 each, with what it found kept in target/fuzz (SANITIZER=address; needs cargo-fuzz)
+	for name in $(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs))); do mkdir -p $(TARGET)/fuzz/corpus/$$name && \
+	$(CARGO) fuzz run --release --sanitizer $(or $(SANITIZER),none) --target-dir $(TARGET)/fuzz $$name $(abspath $(TARGET))/fuzz/corpus/$$name crates/fuzzing/corpus/$$name -- \
+	-max_total_time=$(or $(SECONDS),30) -max_len=3000 -len_control=0 -timeout=20 -rss_limit_mb=3000 -malloc_limit_mb=300 || exit 1; done
 
 bench-algorithms: build ## Every algorithm on RMAT of scale 22, in memory and with a quarter of the graph, cold (SCALE=22; ten minutes)
 	$(PYTHON) scripts/bench_algorithms.py --binary $(TARGET)/release/outercore --dir $(or $(OUTERCORE_BENCH_DIR),$(TARGET)/bench) $(if $(SCALE),--scale $(SCALE))

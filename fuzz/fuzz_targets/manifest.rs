@@ -1,0 +1,2 @@
+#![no_main]
+outercore_fuzz::target!("manifest");
