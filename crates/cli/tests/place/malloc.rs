@@ -42,12 +42,14 @@ fn is_refused() -> bool {
     let (number, wanted) = (SEEN.fetch_add(1, Relaxed) + 1, WANTED.load(Relaxed));
     let refused = number == wanted || ALWAYS.load(Relaxed) && number > wanted;
     if refused {
+        // SAFETY: the place of this thread's error number can be written.
         unsafe { *__errno_location() = ENOMEM };
     }
     refused
 }
 
 extern "C" fn report() {
+    // SAFETY: it is asked of the C library as the caller asks it.
     unsafe {
         let file = creat(getenv(c"OUTERCORE_REFUSED".as_ptr()), 0o600);
         dprintf(file, c"%lu".as_ptr(), SEEN.load(Relaxed));
@@ -57,6 +59,7 @@ extern "C" fn report() {
 #[unsafe(no_mangle)]
 extern "C" fn sigaction(signal: c_int, new: *const c_void, old: *mut c_void) -> c_int {
     if signal == SIGABRT && !new.is_null() {
+        // SAFETY: it is asked of the C library as the caller asks it.
         unsafe {
             let mut end = std::ptr::null();
             let text = getenv(c"OUTERCORE_REFUSE".as_ptr());
@@ -66,21 +69,25 @@ extern "C" fn sigaction(signal: c_int, new: *const c_void, old: *mut c_void) -> 
         }
         READY.store(true, Relaxed);
     }
+    // SAFETY: it is asked of the C library as the caller asks it.
     unsafe { __sigaction(signal, new, old) }
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn malloc(len: usize) -> Memory {
+    // SAFETY: it is asked of the C library as the caller asks it.
     if is_refused() { std::ptr::null_mut() } else { unsafe { __libc_malloc(len) } }
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn calloc(count: usize, len: usize) -> Memory {
+    // SAFETY: it is asked of the C library as the caller asks it.
     if is_refused() { std::ptr::null_mut() } else { unsafe { __libc_calloc(count, len) } }
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn realloc(memory: Memory, len: usize) -> Memory {
+    // SAFETY: it is asked of the C library as the caller asks it.
     if is_refused() { std::ptr::null_mut() } else { unsafe { __libc_realloc(memory, len) } }
 }
 
@@ -89,13 +96,16 @@ extern "C" fn posix_memalign(memory: *mut Memory, alignment: usize, len: usize) 
     if is_refused() {
         return ENOMEM;
     }
+    // SAFETY: it is asked of the C library as the caller asks it.
     let found = unsafe { __libc_memalign(alignment, len) };
+    // SAFETY: it is asked of the C library as the caller asks it.
     unsafe { *memory = found };
     if found.is_null() { EINVAL } else { 0 }
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn aligned_alloc(alignment: usize, len: usize) -> Memory {
+    // SAFETY: it is asked of the C library as the caller asks it.
     if is_refused() { std::ptr::null_mut() } else { unsafe { __libc_memalign(alignment, len) } }
 }
 
@@ -112,6 +122,7 @@ extern "C" fn mmap(
     if file < 0 && is_refused() {
         return -1isize as Memory;
     }
+    // SAFETY: it is asked of the C library as the caller asks it.
     unsafe { syscall(SYS_MMAP, at, len, kind, how, file, from) as Memory }
 }
 
