@@ -230,7 +230,8 @@ fn awkward_names_are_quoted() {
     }
     assert_eq!(
         String::from_utf8(text).unwrap(),
-        "plain;\"a,b\";\"say \"\"x\"\"\";\"\";\"two\nlines\";\"#a\";\"%\";\"//\";\" a\";\"a \";\"a\tb\";"
+        "plain;\"a,b\";\"say \"\"x\"\"\";\"\";\"two\nlines\";\
+         \"#a\";\"%\";\"//\";\" a\";\"a \";\"a\tb\";"
     );
 }
 
