@@ -57,7 +57,7 @@ fault: model ## Errors, short reads and delays at every operation and system cal
 fuzz: export RUSTC_BOOTSTRAP = 1
 fuzz: ## Every fuzz target under libFuzzer for SECONDS=30 each, with what it found kept in target/fuzz (SANITIZER=address; needs cargo-fuzz)
 	for name in $(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs))); do mkdir -p $(TARGET)/fuzz/corpus/$$name && \
-	$(CARGO) fuzz run --release --sanitizer $(or $(SANITIZER),none) --target-dir $(TARGET)/fuzz $$name $(abspath $(TARGET))/fuzz/corpus/$$name crates/fuzzing/corpus/$$name -- \
+	$(CARGO) fuzz run --release --sanitizer $(or $(SANITIZER),none) --target-dir $(abspath $(TARGET))/fuzz $$name $(abspath $(TARGET)/fuzz/corpus)/$$name $(CURDIR)/crates/fuzzing/corpus/$$name -- \
 	-max_total_time=$(or $(SECONDS),30) -max_len=3000 -len_control=0 -timeout=20 -rss_limit_mb=3000 -malloc_limit_mb=300 || exit 1; done
 
 bench-algorithms: build ## Every algorithm on RMAT of scale 22, in memory and with a quarter of the graph, cold (SCALE=22; ten minutes)

@@ -218,6 +218,11 @@ impl NumberLines {
     #[inline]
     fn further(&self, bytes: &[u8], line: usize, at: usize) -> Option<usize> {
         let end = at + memchr::memchr3(b'\n', b'\r', 0, &bytes[at..])?;
+        // A format that says how many columns there are has one more at the most.
+        let columns = bytes[at..end].split(|byte| matches!(byte, b' ' | b'\t'));
+        if self.columns != usize::MAX && columns.filter(|column| !column.is_empty()).count() > 1 {
+            return None;
+        }
         let end = if bytes[end] == b'\r' { end + 1 } else { end };
         (bytes[end] == b'\n' && end - line <= MAX_LINE).then_some(end + 1)
     }

@@ -86,7 +86,12 @@ fn dimacs_arcs_and_edges() {
         drain(source.as_ref(), 2, 1 << 20).unwrap().weighted,
         [([1, 2], 803.0), ([2, 1], 803.0), ([3, 4], 0.0)]
     );
-    assert_eq!(sample.read(&options(None, Some(WeightKind::None))).unwrap().edges.len(), 3);
+    let unweighted = options(None, Some(WeightKind::None));
+    assert_eq!(sample.read(&unweighted).unwrap().edges.len(), 3);
+    for (line, sound) in [("a 1 2 803", true), ("a 1 2 803 7", false), ("a 1 2 803  7 \r", false)] {
+        let read = Sample::new("r.gr", format!("p sp 4 1\n{line}\n")).read(&unweighted);
+        assert_eq!(read.is_ok(), sound, "{line}: a column too many, also where it is not read");
+    }
     let edges = Sample::new("g.col", "c x\np edge 3 2\nn 1 5\ne 1 2\ne 3 2\n");
     let source = edges.open(&InputOptions::default()).unwrap();
     assert_eq!((source.info().directed, source.info().weights), (Some(false), None));
