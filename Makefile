@@ -48,11 +48,16 @@ model: ## Where threads wait for each other, under a model checker: every interl
 	RUSTFLAGS='--cfg outercore_model' $(CARGO) test --locked --profile $(PROFILE) -p outercore-testing --test models --target-dir $(TARGET)/model -- --skip ::tests::
 
 fault: export OUTERCORE_TEST_ALL = 1
-fault: model ## Errors, short reads and delays at every operation and system call, refused memory, kills, damage, changing files, mutated inputs
-	$(CARGO) test --locked --profile $(PROFILE) -p outercore-graph --test build_faults --test killed --test hostile
+fault: model ## Errors and delays at every operation and system call, power losses, refused memory, kills, damage, failing disks (root for some), mutated inputs
+	$(CARGO) test --locked --profile $(PROFILE) -p outercore-graph --test build_faults --test killed --test hostile --test crash
+	$(CARGO) test --locked --profile $(PROFILE) -p outercore-interchange --test crash
 	$(CARGO) test --locked --profile $(PROFILE) -p outercore-algorithms --test run_faults --test damage
 	$(CARGO) test --locked --profile $(PROFILE) -p outercore-cli --test syscalls --test allocations --test changes -- --nocapture
 	$(CARGO) test --locked --profile $(PROFILE) -p outercore-fuzzing
+	$(CARGO) test --locked --profile $(PROFILE) -p outercore-cli --test concurrent
+	$(CARGO) build --locked --profile $(PROFILE) -p outercore-cli
+	$(PYTHON) scripts/fault_disks.py --binary $(TARGET)/$(PROFILE)/outercore
+	$(PYTHON) scripts/fault_uml.py --binary $(TARGET)/$(PROFILE)/outercore
 
 fuzz: export RUSTC_BOOTSTRAP = 1
 fuzz: ## Every fuzz target under libFuzzer for SECONDS=30 each, with what it found kept in target/fuzz (SANITIZER=address; needs cargo-fuzz)

@@ -186,6 +186,11 @@ pub(crate) fn of_part(error: StorageError) -> GraphError {
     GraphError::Corrupt { path, what }
 }
 
+/// Whether opening failed because a name does not stand for a file.
+pub(crate) fn is_odd(error: &StorageError) -> bool {
+    matches!(error, StorageError::Io { operation: "open", source, .. } if oddity(source).is_some())
+}
+
 /// What a name stands for that is no file, by the error of opening it.
 fn oddity(error: &std::io::Error) -> Option<&'static str> {
     use std::io::ErrorKind;

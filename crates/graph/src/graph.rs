@@ -1,17 +1,23 @@
 //! [`Graph`]: an opened, immutable graph; cheap to share. Sizes, sections, and the way between
 //! original and internal ids.
 
+mod sections;
+
 use std::{
     collections::BTreeMap,
+    io::ErrorKind,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
 };
 
-use outercore_storage::{DirLock, Disk, DiskFile, PAGE, PageSums, StorageError, StripedFile};
+use outercore_storage::{DirLock, Disk, PageSums, StorageError};
 
+use self::sections::{OpenedSection, open_sections};
+pub use self::sections::{SectionFile, Table};
 use crate::{
-    error::{GraphError, Result, of_part},
-    format::{GridDirectory, IdTable, Manifest, SectionEntry, Tile, section_files, sums_file},
+    build::is_between_names,
+    error::{GraphError, Result},
+    format::{GridDirectory, IdTable, Manifest, Tile, no_graph},
     types::{Direction, Key, Keys, Layout, WeightKind},
 };
 
@@ -28,53 +34,51 @@ struct Inner {
     manifest: Manifest,
     /// The sections' files, in the order of the manifest. They stay open: a graph that is replaced
     /// is moved aside, and readers keep what they opened.
-    files: Vec<StripedFile>,
+    files: Vec<OpenedSection>,
     /// The checksums of the id tables that were used so far.
     id_sums: Mutex<BTreeMap<&'static str, Arc<PageSums>>>,
     /// The grid's directory, once it was read.
     grid: Mutex<Option<Arc<GridDirectory>>>,
-    _lock: DirLock,
-}
-
-/// A section whose pages are verified as they are read.
-pub struct Table {
-    /// The section.
-    pub section: SectionFile,
-    sums: Arc<PageSums>,
-}
-
-/// A section opened for reading, with the means to verify it.
-pub struct SectionFile {
-    /// The bytes.
-    pub file: Arc<StripedFile>,
-    /// Its name.
-    pub name: String,
-    /// Length in bytes, without the padding to a page.
-    pub bytes: u64,
-    sums: PathBuf,
-    sums_crc: u32,
+    lock: DirLock,
 }
 
 impl Graph {
     /// Opens the graph at `path`: reads and verifies the manifest, and that every file has its
-    /// length.
+    /// length. All its files are open from then on, and so it stays this graph if another one gets
+    /// its name. One that is replaced while it is opened is left for the new one.
     pub fn open(disk: &Disk, path: &Path) -> Result<Self> {
-        let manifest = Manifest::read(disk, path)?;
-        let lock = lock_patiently(disk, path)?;
-        let files = manifest
-            .sections
-            .iter()
-            .map(|section| open_files(disk, path, &manifest, section))
-            .collect::<Result<_>>()?;
+        const ATTEMPTS: usize = 64;
+        for _ in 0..ATTEMPTS {
+            let lock = match lock_patiently(disk, path) {
+                Err(error) if error.kind() == Some(ErrorKind::NotFound) => {
+                    return no_graph(disk, path);
+                }
+                lock => lock?,
+            };
+            match open_sections(disk, &lock) {
+                Ok((manifest, files)) => return Ok(Self::of(disk, manifest, files, lock)),
+                Err(error) if disk.is_in_place(&lock)? => return Err(error),
+                Err(_) => {}
+            }
+        }
+        Err(StorageError::Locked { path: path.to_owned() }.into())
+    }
+
+    fn of(disk: &Disk, manifest: Manifest, files: Vec<OpenedSection>, lock: DirLock) -> Self {
         let inner = Inner {
-            path: path.to_owned(),
+            path: lock.path().to_owned(),
             manifest,
             files,
             id_sums: Mutex::default(),
             grid: Mutex::default(),
-            _lock: lock,
+            lock,
         };
-        Ok(Self { inner: Arc::new(inner), disk: disk.clone() })
+        Self { inner: Arc::new(inner), disk: disk.clone() }
+    }
+
+    /// Whether its name still leads to it.
+    pub(crate) fn is_in_place(&self) -> Result<bool> {
+        Ok(self.disk.is_in_place(&self.inner.lock)?)
     }
 
     /// The same graph, whose reads and scratch are counted apart, from zero: a handle for one run.
@@ -162,7 +166,7 @@ impl Graph {
     /// A section. What is read of it counts for this handle of the graph.
     pub fn section(&self, name: &str) -> Result<SectionFile> {
         let mut entries = self.manifest().sections.iter().zip(&self.inner.files);
-        let (entry, file) =
+        let (entry, (file, sums)) =
             entries.find(|(entry, _)| entry.name == name).ok_or_else(|| GraphError::Corrupt {
                 path: self.path().join(crate::format::MANIFEST),
                 what: format!("section {name} is missing"),
@@ -171,7 +175,10 @@ impl Graph {
             file: Arc::new(file.counted_by(self.disk())),
             name: entry.name.clone(),
             bytes: entry.bytes,
-            sums: sums_file(self.path(), &entry.name),
+            sums: match sums {
+                Ok(sums) => Ok(sums.counted_by(self.disk())),
+                Err(error) => Err(error.duplicate()),
+            },
             sums_crc: entry.sums_crc,
         })
     }
@@ -345,18 +352,20 @@ impl Graph {
 }
 
 /// A shared lock. A process that publishes a graph keeps its lock for a moment longer, and so does
-/// a child of that process between fork and exec. So a refusal counts only when it lasts.
-fn lock_patiently(disk: &Disk, path: &Path) -> Result<DirLock> {
+/// a child of that process between fork and exec. Where names cannot be exchanged in one step, a
+/// graph that is replaced has no name for a moment. So a refusal counts only when it lasts.
+fn lock_patiently(disk: &Disk, path: &Path) -> outercore_storage::Result<DirLock> {
     const ATTEMPTS: u32 = 20;
     for _ in 1..ATTEMPTS {
         match disk.lock_shared(path) {
-            Err(outercore_storage::StorageError::Locked { .. }) => {
-                std::thread::sleep(std::time::Duration::from_millis(25))
-            }
-            other => return Ok(other?),
+            Err(StorageError::Locked { .. }) => {}
+            Err(error)
+                if error.kind() == Some(ErrorKind::NotFound) && is_between_names(disk, path) => {}
+            other => return other,
         }
+        std::thread::sleep(std::time::Duration::from_millis(25))
     }
-    Ok(disk.lock_shared(path)?)
+    disk.lock_shared(path)
 }
 
 /// Little-endian numbers of `width` bytes, at most 8.
@@ -372,122 +381,4 @@ pub(crate) fn numbers(bytes: &[u8], width: usize) -> Vec<u64> {
     }
     let of = [of::<1>, of::<2>, of::<3>, of::<4>, of::<5>, of::<6>, of::<7>, of::<8>][width - 1];
     of(bytes)
-}
-
-fn open_files(
-    disk: &Disk,
-    path: &Path,
-    manifest: &Manifest,
-    entry: &SectionEntry,
-) -> Result<StripedFile> {
-    let stripes: &[PathBuf] = if entry.striped { &manifest.stripes } else { &[] };
-    if let Some(missing) = stripes.iter().find(|stripe| !stripe.is_dir()) {
-        return Err(GraphError::StripeMissing { path: path.to_owned(), stripe: missing.clone() });
-    }
-    let padded = entry.bytes.next_multiple_of(PAGE as u64);
-    let paths = section_files(path, stripes, &entry.name);
-    let section = StripedFile::open(disk, &paths, manifest.stripe_unit, padded).map_err(of_part)?;
-    for (at, file) in section.files().iter().enumerate() {
-        let wanted = section.layout().share(paths.len(), at, padded);
-        let has = file.len()?;
-        if has != wanted {
-            let what = format!("it has {has} bytes instead of {wanted}");
-            return Err(GraphError::Corrupt { path: file.path().to_owned(), what });
-        }
-    }
-    Ok(section)
-}
-
-impl Table {
-    /// Reads whole pages from page `first` on, verified.
-    pub fn read_pages(&self, first: u64, bytes: &mut [u8]) -> Result<()> {
-        self.section.file.read_pages_at(bytes, first * PAGE as u64, bytes.len())?;
-        self.section.verify(&self.sums, first, bytes)
-    }
-
-    /// `len` bytes from `start` on.
-    pub fn read(&self, start: u64, len: usize) -> Result<Vec<u8>> {
-        self.section.read_verified(&self.sums, start, len)
-    }
-}
-
-impl SectionFile {
-    /// `len` bytes from `start` on, verified by the section's own checksums.
-    pub fn read_verified(&self, sums: &PageSums, start: u64, len: usize) -> Result<Vec<u8>> {
-        const PAGE_BYTES: u64 = PAGE as u64;
-        if start.checked_add(len as u64).is_none_or(|end| end > self.bytes) {
-            let what =
-                format!("it has {} bytes, and {len} are wanted from byte {start} on", self.bytes);
-            return Err(GraphError::Corrupt { path: self.path().to_owned(), what });
-        }
-        let (first, end) = (start / PAGE_BYTES, (start + len as u64).div_ceil(PAGE_BYTES));
-        let mut bytes = vec![0; ((end.max(first) - first) * PAGE_BYTES) as usize];
-        self.file.read_pages_at(&mut bytes, first * PAGE_BYTES, len)?;
-        self.verify(sums, first, &bytes)?;
-        let lead = (start - first * PAGE_BYTES) as usize;
-        if lead > 0 {
-            bytes.copy_within(lead..lead + len, 0);
-        }
-        bytes.truncate(len);
-        Ok(bytes)
-    }
-
-    /// Pages, the padded last one included.
-    pub fn pages(&self) -> u64 {
-        self.bytes.div_ceil(PAGE as u64)
-    }
-
-    /// The section's page checksums, themselves verified against the manifest.
-    pub fn sums(&self, disk: &Disk) -> Result<PageSums> {
-        let sums = PageSums::load(disk, &self.sums, self.pages()).map_err(|error| match error {
-            // What there is, and what there should be.
-            StorageError::Truncated { path, offset, wanted } => {
-                let what = format!("it has {offset} bytes instead of {wanted}");
-                GraphError::Corrupt { path, what }
-            }
-            other => of_part(other),
-        })?;
-        if sums.seal() != self.sums_crc {
-            return Err(GraphError::Corrupt {
-                path: self.sums.clone(),
-                what: "its checksum does not match the manifest".to_owned(),
-            });
-        }
-        Ok(sums)
-    }
-
-    /// Compares pages that were read, the first of which is page `first`, with their sums. The
-    /// error names the file of the stripes that has the page, and the page's number there.
-    pub fn verify(&self, sums: &PageSums, first: u64, bytes: &[u8]) -> Result<()> {
-        let located = |error| match error {
-            StorageError::Checksum { page, .. } => {
-                let (path, page) = self.place(page);
-                StorageError::Checksum { path: path.to_owned(), page }
-            }
-            other => other,
-        };
-        Ok(sums.verify(first, bytes, self.path()).map_err(located)?)
-    }
-
-    /// Which file has a page, and which page of that it is.
-    pub(crate) fn place(&self, page: u64) -> (&Path, u64) {
-        let files = self.file.files();
-        let (file, offset) =
-            self.file.layout().locate(files.len().max(1), page.saturating_mul(PAGE as u64));
-        (files.get(file).map_or(Path::new(""), |file| file.path()), offset / PAGE as u64)
-    }
-
-    /// The file that a fault of the whole section is reported in: the first of the stripes.
-    pub fn path(&self) -> &Path {
-        self.file.files().first().map_or(Path::new(""), |file: &Arc<DiskFile>| file.path())
-    }
-
-    /// Reads the whole section, verified.
-    pub fn read_all(&self, disk: &Disk) -> Result<Vec<u8>> {
-        let mut bytes = vec![0; (self.pages() * PAGE as u64) as usize];
-        self.file.read_pages_at(&mut bytes, 0, self.bytes as usize)?;
-        self.verify(&self.sums(disk)?, 0, &bytes)?;
-        bytes.truncate(self.bytes as usize);
-        Ok(bytes)
-    }
 }

@@ -2,7 +2,8 @@
 
 use outercore_graph::{Graph, GraphError, format::Manifest};
 
-/// An error if the graph's folder has another graph by now: its files are opened by name.
+/// An error if the graph's folder has another graph by now: whoever has replaced it would be
+/// surprised by answers of the old one.
 pub fn check_fresh(graph: &Graph) -> Result<(), GraphError> {
     if Manifest::read(graph.disk(), graph.path())?.uuid == graph.manifest().uuid {
         return Ok(());

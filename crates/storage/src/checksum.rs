@@ -6,7 +6,7 @@ use crc_fast::{CrcAlgorithm::Crc32Iscsi, Digest};
 
 use crate::PAGE;
 use crate::arena::bytes_of;
-use crate::disk::Disk;
+use crate::disk::{Disk, DiskFile};
 use crate::error::{Result, StorageError};
 use std::path::Path;
 
@@ -60,22 +60,28 @@ impl PageSums {
 
     /// Reads the sums of all `pages` pages of a section. The file must have exactly so many.
     pub fn load(disk: &Disk, path: &Path, pages: u64) -> Result<Self> {
-        let file = disk.open_buffered(path)?;
+        Self::read(&disk.open_buffered(path)?, pages)
+    }
+
+    /// The same from a file that is open.
+    pub fn read(file: &DiskFile, pages: u64) -> Result<Self> {
         let (has, wanted) = (file.len()?, pages.saturating_mul(4));
         if has != wanted {
-            return Err(StorageError::truncated(path, has, wanted));
+            return Err(StorageError::truncated(file.path(), has, wanted));
         }
-        drop(file);
-        Self::load_range(disk, path, 0, pages)
+        Self::read_range(file, 0, pages)
     }
 
     /// Reads the sums of `pages` pages from page `first` on.
     pub fn load_range(disk: &Disk, path: &Path, first: u64, pages: u64) -> Result<Self> {
-        let file = disk.open_buffered(path)?;
+        Self::read_range(&disk.open_buffered(path)?, first, pages)
+    }
+
+    fn read_range(file: &DiskFile, first: u64, pages: u64) -> Result<Self> {
         let end = first.saturating_add(pages).saturating_mul(4);
         if file.len()? < end {
             return Err(StorageError::truncated(
-                path,
+                file.path(),
                 first.saturating_mul(4),
                 pages.saturating_mul(4),
             ));

@@ -5,12 +5,17 @@
 //! for each call.
 
 mod file;
+mod lock;
+mod observer;
 
 pub use file::DiskFile;
+pub use lock::DirLock;
+pub use observer::{Change, Observer};
 
 use crate::error::{Result, StorageError};
 use crate::fault::{Fault, FaultPlan};
 use crate::hidden::random_name;
+use observer::Shared;
 use std::ffi::CString;
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -63,6 +68,7 @@ impl IoCounters {
 struct Inner {
     counters: IoCounters,
     faults: Option<Arc<FaultPlan>>,
+    observer: Option<Shared>,
 }
 
 /// Access to files. Clones share the counters and the faults.
@@ -89,12 +95,6 @@ pub enum FileKind {
     Other,
 }
 
-/// A lock on a folder or file; dropping it, or the end of the process, releases it.
-#[derive(Debug)]
-pub struct DirLock {
-    _file: File,
-}
-
 impl Disk {
     /// Ordinary access.
     pub fn new() -> Self {
@@ -103,13 +103,19 @@ impl Disk {
 
     /// Access where operations fail as planned.
     pub fn with_faults(faults: Arc<FaultPlan>) -> Self {
-        Self(Arc::new(Inner { counters: IoCounters::default(), faults: Some(faults) }))
+        Self(Arc::new(Inner { faults: Some(faults), ..Inner::default() }))
     }
 
-    /// The same access with counters of its own, at zero; faults are shared.
+    /// Access where every change is seen by an observer, which may refuse it.
+    pub fn with_observer(observer: Box<dyn Observer>) -> Self {
+        let observer = Some(Shared::new(observer));
+        Self(Arc::new(Inner { observer, ..Inner::default() }))
+    }
+
+    /// The same access with counters of its own, at zero; faults and observer are shared.
     pub fn counted_apart(&self) -> Self {
-        let faults = self.0.faults.clone();
-        Self(Arc::new(Inner { counters: IoCounters::default(), faults }))
+        let (faults, observer) = (self.0.faults.clone(), self.0.observer.clone());
+        Self(Arc::new(Inner { counters: IoCounters::default(), faults, observer }))
     }
 
     /// What was moved so far.
@@ -121,6 +127,14 @@ impl Disk {
     /// before each operation.
     pub fn start_operation(&self) -> Option<Fault> {
         self.0.faults.as_ref().and_then(|plan| plan.start())
+    }
+
+    /// Makes a change in sight of the observer.
+    fn change<T>(&self, change: Change<'_>, act: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+        match &self.0.observer {
+            Some(observer) => observer.around(change, act),
+            None => act(),
+        }
     }
 
     /// Runs one operation under the plan, repeating it when interrupted.
@@ -226,8 +240,24 @@ impl Disk {
     ) -> Result<DiskFile> {
         let links = if operation == "create" { libc::O_NOFOLLOW } else { 0 };
         options.custom_flags(links | libc::O_NONBLOCK);
+        let open = || options.open(path);
+        if operation == "create" {
+            let create = || self.change(Change::Create(path), open);
+            return self.opened(operation, path, direct, create);
+        }
+        self.opened(operation, path, direct, open)
+    }
+
+    /// What `open` opens, if it is a file.
+    fn opened(
+        &self,
+        operation: &'static str,
+        path: &Path,
+        direct: bool,
+        open: impl Fn() -> io::Result<File>,
+    ) -> Result<DiskFile> {
         let (file, direct) = self.run(operation, path, || {
-            let file = options.open(path)?;
+            let file = open()?;
             let kind = file.metadata()?.file_type();
             if kind.is_dir() {
                 return Err(io::Error::from_raw_os_error(libc::EISDIR));
@@ -243,7 +273,9 @@ impl Disk {
 
     /// Creates a folder, whose parent must exist and which itself must not.
     pub fn create_dir(&self, path: &Path) -> Result<()> {
-        self.run("create", path, || std::fs::create_dir(path))
+        self.run("create", path, || {
+            self.change(Change::CreateFolder(path), || std::fs::create_dir(path))
+        })
     }
 
     /// Creates a folder and its parents where they do not exist, and makes the names of those that
@@ -253,7 +285,13 @@ impl Disk {
             !folder.as_os_str().is_empty() && std::fs::symlink_metadata(folder).is_err()
         };
         let made: Vec<&Path> = path.ancestors().take_while(is_missing).collect();
-        self.run("create", path, || std::fs::create_dir_all(path))?;
+        self.run("create", path, || {
+            for folder in made.iter().rev() {
+                self.change(Change::CreateFolder(folder), || std::fs::create_dir_all(folder))?;
+            }
+            // Refused where it is no folder.
+            std::fs::create_dir_all(path)
+        })?;
         for folder in made {
             let parent = folder.parent().filter(|parent| !parent.as_os_str().is_empty());
             self.sync_dir(parent.unwrap_or(Path::new(".")))?;
@@ -263,21 +301,27 @@ impl Disk {
 
     /// Removes a file.
     pub fn remove_file(&self, path: &Path) -> Result<()> {
-        self.run("removal", path, || std::fs::remove_file(path))
+        self.run("removal", path, || {
+            self.change(Change::Remove(path), || std::fs::remove_file(path))
+        })
     }
 
     /// Removes a folder and what is in it. Links are removed, not followed.
     pub fn remove_dir_all(&self, path: &Path) -> Result<()> {
-        self.run("removal", path, || std::fs::remove_dir_all(path))
+        self.run("removal", path, || {
+            self.change(Change::RemoveAll(path), || std::fs::remove_dir_all(path))
+        })
     }
 
     /// Makes the names in a folder durable. Never repeated after a failure.
     pub fn sync_dir(&self, path: &Path) -> Result<()> {
         self.run_once("sync", path, || {
-            let folder = File::open(path)?;
-            // SAFETY: the descriptor is open; the call takes no memory. (Not `sync_all`, which
-            // repeats what a signal interrupts.)
-            check(unsafe { libc::fsync(folder.as_raw_fd()) })
+            self.change(Change::SyncFolder(path), || {
+                let folder = File::open(path)?;
+                // SAFETY: the descriptor is open; the call takes no memory. (Not `sync_all`, which
+                // repeats what a signal interrupts.)
+                check(unsafe { libc::fsync(folder.as_raw_fd()) })
+            })
         })
     }
 
@@ -322,7 +366,7 @@ impl Disk {
     /// Renames; fails if the new name is taken.
     pub fn rename_noreplace(&self, from: &Path, to: &Path) -> Result<()> {
         self.run("renaming", to, || {
-            match rename(from, to, libc::RENAME_NOREPLACE) {
+            let rename = || match rename(from, to, libc::RENAME_NOREPLACE) {
                 // File systems that cannot do it in one step: a name that appears in between would
                 // be replaced only by a file or if it is an empty folder.
                 Err(error) if matches!(error.raw_os_error(), Some(libc::EINVAL | libc::ENOSYS)) => {
@@ -332,47 +376,23 @@ impl Disk {
                     }
                 }
                 done => done,
-            }
+            };
+            self.change(Change::Rename(from, to), rename)
         })
     }
 
     /// Renames a file; what had the new name is replaced in the same step.
     pub fn rename_over(&self, from: &Path, to: &Path) -> Result<()> {
-        self.run("renaming", to, || std::fs::rename(from, to))
+        self.run("renaming", to, || {
+            self.change(Change::Rename(from, to), || std::fs::rename(from, to))
+        })
     }
 
     /// Exchanges two names in one step.
     pub fn exchange(&self, a: &Path, b: &Path) -> Result<()> {
-        self.run("renaming", b, || rename(a, b, libc::RENAME_EXCHANGE))
-    }
-
-    /// Locks a folder or file against every other lock. [`StorageError::Locked`] if there is one:
-    /// it does not wait.
-    pub fn lock_exclusive(&self, path: &Path) -> Result<DirLock> {
-        self.lock(path, libc::LOCK_EX)
-    }
-
-    /// Locks a folder or file against exclusive locks. [`StorageError::Locked`] if there is one: it
-    /// does not wait.
-    pub fn lock_shared(&self, path: &Path) -> Result<DirLock> {
-        self.lock(path, libc::LOCK_SH)
-    }
-
-    fn lock(&self, path: &Path, kind: libc::c_int) -> Result<DirLock> {
-        let locked = self.run("locking", path, || {
-            let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path)?;
-            // SAFETY: the descriptor is open; the call takes no memory.
-            check(unsafe { libc::flock(file.as_raw_fd(), kind | libc::LOCK_NB) })?;
-            Ok(DirLock { _file: file })
-        });
-        match locked {
-            Err(StorageError::Io { source, .. })
-                if source.raw_os_error() == Some(libc::EWOULDBLOCK) =>
-            {
-                Err(StorageError::Locked { path: path.to_owned() })
-            }
-            other => other,
-        }
+        self.run("renaming", b, || {
+            self.change(Change::Exchange(a, b), || rename(a, b, libc::RENAME_EXCHANGE))
+        })
     }
 
     /// Bytes that can still be written to the file system of `path`.
@@ -390,23 +410,7 @@ impl Disk {
 
     /// The content of a file of at most `max` bytes. What the file says of its size is not trusted.
     pub fn read_all(&self, path: &Path, max: u64) -> Result<Vec<u8>> {
-        const STEP: usize = 1 << 16;
-        let file = self.open_buffered(path)?;
-        let mut content = Vec::new();
-        loop {
-            let start = content.len();
-            content.resize(start + STEP.max(start).min(1 << 24), 0);
-            let read = file.read_some_at(&mut content[start..], start as u64)?;
-            content.truncate(start + read);
-            if content.len() as u64 > max {
-                let error =
-                    io::Error::new(io::ErrorKind::InvalidData, format!("larger than {max} bytes"));
-                return Err(StorageError::io("read", path, max, error));
-            }
-            if read == 0 {
-                return Ok(content);
-            }
-        }
+        self.open_buffered(path)?.read_all(max)
     }
 
     /// Creates a file with this content and makes the content durable (its name is not before

@@ -59,7 +59,7 @@ pub use backend::{
 };
 pub use checksum::{PageSums, page_sum};
 pub use device::{DeviceProfile, Limits};
-pub use disk::{DirLock, Disk, DiskFile, Entry, FileKind, IoCounters};
+pub use disk::{Change, DirLock, Disk, DiskFile, Entry, FileKind, IoCounters, Observer};
 pub use error::{Result, Shown, StorageError};
 pub use exact_sum::ExactSum;
 pub use fault::{Fault, FaultPlan};

@@ -89,19 +89,24 @@ impl StripedFile {
     /// # Panics
     /// If there is no file, or the unit is not a positive multiple of a page.
     pub fn open(disk: &Disk, paths: &[PathBuf], unit: u64, len: u64) -> Result<Self> {
-        assert!(!paths.is_empty(), "a logical file needs a physical one");
+        Self::of(paths.iter().map(|path| disk.open(path)).collect::<Result<_>>()?, unit, len)
+    }
+
+    /// The logical file of `len` bytes that these opened ones are.
+    ///
+    /// # Panics
+    /// As [`StripedFile::open`].
+    pub fn of(files: Vec<DiskFile>, unit: u64, len: u64) -> Result<Self> {
+        assert!(!files.is_empty(), "a logical file needs a physical one");
         let layout = StripeLayout::new(unit);
         let padded = len.next_multiple_of(PAGE as u64);
-        let mut files = Vec::with_capacity(paths.len());
-        for (i, path) in paths.iter().enumerate() {
-            let file = disk.open(path)?;
-            let (has, needs) = (file.len()?, layout.share(paths.len(), i, padded));
+        for (i, file) in files.iter().enumerate() {
+            let (has, needs) = (file.len()?, layout.share(files.len(), i, padded));
             if has < needs {
-                return Err(StorageError::truncated(path, has, needs - has));
+                return Err(StorageError::truncated(file.path(), has, needs - has));
             }
-            files.push(Arc::new(file));
         }
-        Ok(Self { files, layout, len })
+        Ok(Self { files: files.into_iter().map(Arc::new).collect(), layout, len })
     }
 
     /// The same open files, whose reads `disk` counts.

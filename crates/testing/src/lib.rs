@@ -6,6 +6,7 @@
 //! - Answers: [`reference`](mod@reference), a textbook algorithm for each problem; [`Question`],
 //!   [`Answer`], and [`reference::verify`], which compares them.
 //! - Runs (with the feature `runs`): `config`, `request`, `run`, `values`.
+//! - Crashes: [`Recorder`], a disk that loses what was not synced.
 //! - Surroundings: [`folder`], [`Random`], [`Watchdog`], [`in_a_child`], [`data`].
 //!
 //! What goes wrong here ends in a panic: that is how tests fail.
@@ -13,6 +14,7 @@
 mod answer;
 mod build;
 mod child;
+mod crash;
 pub mod data;
 mod edges;
 mod folders;
@@ -27,6 +29,7 @@ pub use self::{
     answer::{Answer, Question, Value, assert_close, distance, furthest},
     build::{Built, Recipe, build, build_file, generate, options},
     child::{Said, in_a_child},
+    crash::{Crash, Recorder, Recording, Wiles},
     edges::{Edges, Ids, random_text, text},
     folders::{contents, essence, folder, names},
     random::Random,

@@ -48,6 +48,7 @@ use std::path::Path;
 
 use outercore_storage::{Disk, threads};
 
+pub(crate) use self::swap::is_between_names;
 use self::{
     access::SourceAccess,
     cells::CellCounts,

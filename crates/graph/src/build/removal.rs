@@ -46,11 +46,13 @@ impl Owner {
 
     /// Marks a stripe folder as this graph's.
     pub(super) fn mark(&self, disk: &Disk, stripe: &Path) -> Result<()> {
-        Ok(disk.write_all_new(&stripe.join(OWNER), self.record().as_bytes())?)
+        disk.write_all_new(&stripe.join(OWNER), self.record().as_bytes())?;
+        // Before there is anything else in it.
+        Ok(disk.sync_dir(stripe)?)
     }
 
     /// Whether a folder is a stripe of this graph: a folder of its name, not a link to one, with
-    /// its record, or with nothing in it yet but the beginning of that.
+    /// its record, or with nothing in it yet but what a crash left of that.
     fn owns(&self, disk: &Disk, stripe: &Path) -> Result<bool> {
         let name = stripe.file_name().map(|name| name.to_string_lossy());
         let kind = |path: &Path| Ok::<_, StorageError>(disk.entry(path)?.map(|entry| entry.kind));
@@ -63,8 +65,9 @@ impl Owner {
         match kind(&record)? {
             Some(FileKind::File) => {
                 let (found, whole) = (disk.read_all(&record, 4096)?, self.record());
-                let is_begun =
-                    || Ok(whole.as_bytes().starts_with(&found) && disk.list(stripe)?.len() == 1);
+                // A crash may leave any bytes of a record that was not synced, and nothing else.
+                let is_a_record = found.starts_with(b"graph ") && found.ends_with(b"\n");
+                let is_begun = || Ok(!is_a_record && disk.list(stripe)?.len() == 1);
                 if found == whole.as_bytes() { Ok(true) } else { is_begun() }
             }
             Some(_) => Ok(false),
@@ -83,6 +86,7 @@ pub(super) fn remove_stripe(disk: &Disk, stripe: &Path) -> Result<()> {
             disk.remove_file(&path)?;
         }
     }
+    disk.sync_dir(stripe)?;
     Ok(disk.remove_dir_all(stripe)?)
 }
 
@@ -128,10 +132,18 @@ fn is_hidden_part(name: &str, output: &str) -> bool {
 
 /// Removes what dead processes left of the graph at `output`: folders of ours that are not locked.
 pub(crate) fn remove_leftovers(disk: &Disk, output: &Path) -> Result<()> {
+    let mut is_first = true;
     for path in disk.list(&parent(output))? {
         if is_hidden_part(&name_of(&path), &name_of(output)) && is_folder(disk, &path)? {
             match disk.lock_exclusive(&path) {
-                Ok(lock) => remove_locked(disk, &path, lock)?,
+                Ok(lock) => {
+                    // It may be a graph that was replaced: then the name of its successor must have
+                    // come to stay before it goes.
+                    if std::mem::take(&mut is_first) {
+                        disk.sync_dir(&parent(output))?;
+                    }
+                    remove_locked(disk, &path, lock)?
+                }
                 Err(StorageError::Locked { .. }) => {}
                 Err(error) if is_gone(&error) => {}
                 Err(error) => return Err(error.into()),
@@ -168,6 +180,8 @@ pub(super) fn remove_graph(disk: &Disk, folder: &Path) -> Result<()> {
     for stripe in stripes {
         if owner.owns(disk, &stripe)? {
             remove_stripe(disk, &stripe)?;
+            // Gone for good before the folder goes, which alone knows of it.
+            disk.sync_dir(&parent(&stripe))?;
         } else if disk.exists(&stripe)? {
             tracing::warn!(
                 "{} is left: nothing in it says that it belongs to the graph that is removed; if \

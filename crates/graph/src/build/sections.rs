@@ -44,7 +44,7 @@ impl Folders {
             &self.disk,
             &files,
             self.unit,
-            &sums_file(&self.folder, name),
+            &self.folder.join(sums_file(name)),
             if bulk { BULK } else { SMALL },
         )?;
         Ok(Section { name: name.to_owned(), striped, writer })

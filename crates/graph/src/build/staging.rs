@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use outercore_storage::{DirLock, Disk, StorageError, hidden::create_locked};
+use outercore_storage::{DirLock, Disk, Shown, StorageError, hidden::create_locked};
 
 use super::{
     removal::{
@@ -33,7 +33,7 @@ pub struct Staging {
     folder: PathBuf,
     scratch: PathBuf,
     stripes: Vec<PathBuf>,
-    _lock: DirLock,
+    lock: Option<DirLock>,
     /// Whether a graph that is there may be replaced.
     replace: bool,
     published: bool,
@@ -87,7 +87,7 @@ impl Staging {
             scratch: folder.join("scratch"),
             folder,
             stripes: Vec::new(),
-            _lock: lock,
+            lock: Some(lock),
             replace,
             published: false,
         };
@@ -110,6 +110,13 @@ impl Staging {
                 let directory = directory.display();
                 GraphError::Usage(format!("--stripe {directory}: its path is not a text"))
             })?;
+            if path.contains('\n') {
+                return refuse(format!(
+                    "--stripe {}: its path has a line feed, and so it cannot be listed; give \
+                     another folder",
+                    Shown(directory)
+                ));
+            }
             let folder = Path::new(&path).join(format!("{STRIPE_PREFIX}{uuid}"));
             if folders.contains(&folder) {
                 return refuse(format!("--stripe {path} is given twice"));
@@ -118,6 +125,8 @@ impl Staging {
             folders.push(folder);
         }
         self.disk.write_all_new(&self.folder.join(STRIPES), names.join("\n").as_bytes())?;
+        self.disk.sync_dir(&self.folder)?;
+        self.disk.sync_dir(&parent(&self.folder))?;
         let owner = Owner::of(&self.disk, &self.folder, uuid)?;
         for folder in folders {
             self.disk.create_dir_all(&parent(&folder))?;
@@ -148,7 +157,8 @@ impl Staging {
     pub fn publish(mut self) -> Result<()> {
         self.disk.remove_dir_all(&self.scratch)?;
         if !self.stripes.is_empty() {
-            // From here on the manifest names them.
+            // From here on the manifest names them, and it must be there for good.
+            self.disk.sync_dir(&self.folder)?;
             self.disk.remove_file(&self.folder.join(STRIPES))?;
         }
         for stripe in &self.stripes {
@@ -167,6 +177,8 @@ impl Staging {
             return Err(error.into());
         }
         self.published = true;
+        // Readers need not wait until the old graph is removed.
+        self.lock = None;
         if replaces && let Err(error) = remove_graph(&self.disk, &self.folder) {
             tracing::warn!(
                 %error,
@@ -206,6 +218,7 @@ impl Drop for Staging {
             // again.
             for stripe in &self.stripes {
                 let _ = remove_stripe(&self.disk, stripe);
+                let _ = self.disk.sync_dir(&parent(stripe));
             }
             let _ = self.disk.remove_dir_all(&self.folder);
         }

@@ -2,12 +2,15 @@
 //! takes three steps. Whatever a crash leaves of them, the old folder is there, under a name of
 //! ours.
 
-use std::path::{Path, PathBuf};
+use std::{
+    io::ErrorKind,
+    path::{Path, PathBuf},
+};
 
-use outercore_storage::{Disk, hidden::is_random_name};
+use outercore_storage::{Disk, StorageError, hidden::is_random_name};
 
-use super::removal::{is_folder, parent, remove_graph};
-use crate::error::Result;
+use super::removal::{building, is_folder, parent, remove_graph};
+use crate::error::{GraphError, Result};
 
 /// `.NAME.replaced-`: what `output` was, on its way to be removed.
 fn prefix(output: &Path) -> String {
@@ -41,22 +44,57 @@ fn in_steps(disk: &Disk, a: &Path, b: &Path) -> outercore_storage::Result<()> {
     disk.rename_noreplace(&aside, other)
 }
 
-/// Ends what a crash between such steps left: a graph that lost its name has it again, and one that
-/// was replaced is removed.
-pub(super) fn mend(disk: &Disk, output: &Path) -> Result<()> {
+/// The graphs that left the name `output` in such a way, and have no other one since.
+fn aside(disk: &Disk, output: &Path) -> Result<Vec<(PathBuf, String)>> {
     let prefix = prefix(output);
-    let left = |path: &PathBuf| {
+    let mut found = Vec::new();
+    for path in disk.list(&parent(output))? {
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
-        name.as_deref().and_then(|name| name.strip_prefix(&prefix)).is_some_and(is_random_name)
-    };
-    for path in disk.list(&parent(output))?.into_iter().filter(left) {
-        if is_folder(disk, &path)? {
-            if disk.exists(output)? {
-                remove_graph(disk, &path)?;
-            } else {
-                disk.rename_noreplace(&path, output)?;
+        let uuid = name.as_deref().and_then(|name| name.strip_prefix(&prefix));
+        if let Some(uuid) = uuid.filter(|uuid| is_random_name(uuid))
+            && is_folder(disk, &path)?
+        {
+            found.push((path.clone(), uuid.to_owned()));
+        }
+    }
+    Ok(found)
+}
+
+/// Whether the graph at `output` is without its name for a moment.
+pub(crate) fn is_between_names(disk: &Disk, output: &Path) -> bool {
+    aside(disk, output).is_ok_and(|found| !found.is_empty())
+}
+
+/// Ends what a crash between such steps left: a graph that lost its name has it again, and one that
+/// was replaced is removed. A builder that lives ends its steps itself.
+pub(super) fn mend(disk: &Disk, output: &Path) -> Result<()> {
+    for (path, uuid) in aside(disk, output)? {
+        if is_locked(disk, &building(output, &uuid))? || is_locked(disk, output)? {
+            continue;
+        }
+        let mended = if disk.exists(output)? {
+            // The name must have come to stay before what had it goes.
+            disk.sync_dir(&parent(output))?;
+            remove_graph(disk, &path)
+        } else {
+            disk.rename_noreplace(&path, output).map_err(GraphError::from)
+        };
+        match mended {
+            // Another builder does the same.
+            Err(GraphError::Storage(error))
+                if matches!(error.kind(), Some(ErrorKind::NotFound | ErrorKind::AlreadyExists)) => {
             }
+            done => done?,
         }
     }
     Ok(())
+}
+
+/// Whether a builder holds a folder.
+fn is_locked(disk: &Disk, folder: &Path) -> Result<bool> {
+    match disk.lock_shared(folder) {
+        Err(StorageError::Locked { .. }) => Ok(true),
+        Err(error) if error.kind() != Some(ErrorKind::NotFound) => Err(error.into()),
+        _ => Ok(false),
+    }
 }

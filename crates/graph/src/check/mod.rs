@@ -8,7 +8,7 @@ use outercore_storage::Disk;
 use crate::{
     build::BuildProgress,
     error::{GraphError, Result},
-    format::{MANIFEST, Manifest},
+    format::MANIFEST,
     graph::Graph,
 };
 
@@ -30,22 +30,17 @@ pub struct Fault {
 /// all.
 pub fn check(disk: &Disk, path: &Path, progress: &dyn BuildProgress) -> Result<Vec<Fault>> {
     let mut faults = Vec::new();
-    let manifest = match Manifest::read(disk, path) {
-        Ok(manifest) => manifest,
-        Err(GraphError::Corrupt { path, what }) => return Ok(vec![Fault { path, what }]),
-        Err(error) => return Err(error),
-    };
     let graph = match Graph::open(disk, path) {
         Ok(graph) => graph,
         Err(GraphError::Corrupt { path, what }) => return Ok(vec![Fault { path, what }]),
-        Err(GraphError::NotAGraph { path, why }) => return Ok(vec![Fault { path, what: why }]),
         Err(GraphError::StripeMissing { stripe, .. }) => {
             return Ok(vec![Fault { path: stripe, what: "it is missing".to_owned() }]);
         }
         Err(error) => return Err(error),
     };
+    let manifest = graph.manifest();
     progress.stage("checking", Some(manifest.sections.iter().map(|section| section.bytes).sum()));
-    unknown_files(disk, path, &manifest, &mut faults)?;
+    unknown_files(&graph, &mut faults)?;
     for entry in &manifest.sections {
         pages::check_section(disk, &graph.section(&entry.name)?, progress, &mut faults)?;
     }
@@ -56,18 +51,17 @@ pub fn check(disk: &Disk, path: &Path, progress: &dyn BuildProgress) -> Result<V
 }
 
 /// Files that no section names: not part of the graph, and perhaps the trace of an accident.
-fn unknown_files(
-    disk: &Disk,
-    path: &Path,
-    manifest: &Manifest,
-    faults: &mut Vec<Fault>,
-) -> Result<()> {
-    for file in disk.list(path)? {
+fn unknown_files(graph: &Graph, faults: &mut Vec<Fault>) -> Result<()> {
+    let files = graph.disk().list(graph.path());
+    // Another graph may have its name by now: then those are not its files.
+    if !graph.is_in_place()? {
+        return Ok(());
+    }
+    for file in files? {
         let name =
             file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let known = name == MANIFEST
-            || manifest.section(name.strip_suffix(".crc").unwrap_or(&name)).is_some();
-        if !known {
+        let section = name.strip_suffix(".crc").unwrap_or(&name);
+        if name != MANIFEST && graph.manifest().section(section).is_none() {
             faults.push(Fault { path: file, what: "it does not belong to the graph".to_owned() });
         }
     }

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 /// The file with the page checksums of section `name`, in the graph's folder.
-pub(crate) fn sums_file(folder: &Path, name: &str) -> PathBuf {
-    folder.join(format!("{name}.crc"))
+pub(crate) fn sums_file(name: &str) -> String {
+    format!("{name}.crc")
 }
 
 /// The files of section `name`: one in the graph's folder, or one in each of its stripes.

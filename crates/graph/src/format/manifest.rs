@@ -3,9 +3,10 @@
 //! It names every section with its length and the CRC of its page checksums. So each page can be
 //! verified from the manifest on.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use outercore_storage::Disk;
+use outercore_storage::{DirLock, Disk};
 use serde::{Deserialize, Serialize};
 
 use super::{Cells, Hybrid, MANIFEST, VERSION};
@@ -123,6 +124,16 @@ struct Header {
     version: u32,
 }
 
+/// The most bytes that a manifest is believed to have.
+const MOST: u64 = 64 << 20;
+
+/// The error of a folder without a manifest, or of no folder.
+pub(crate) fn no_graph<T>(disk: &Disk, path: &Path) -> Result<T> {
+    let there = disk.exists(path)?;
+    let why = if there { "it has no manifest.json" } else { "there is no such folder" };
+    Err(GraphError::NotAGraph { path: path.to_owned(), why: why.to_owned() })
+}
+
 impl Manifest {
     /// The section of that name.
     pub fn section(&self, name: &str) -> Option<&SectionEntry> {
@@ -169,15 +180,23 @@ impl Manifest {
     pub fn read(disk: &Disk, graph: &Path) -> Result<Self> {
         let path = graph.join(MANIFEST);
         if !disk.exists(&path)? {
-            let why = if disk.exists(graph)? {
-                "it has no manifest.json"
-            } else {
-                "there is no such folder"
-            };
-            return Err(GraphError::NotAGraph { path: graph.to_owned(), why: why.to_owned() });
+            return no_graph(disk, graph);
         }
-        let bytes = disk.read_all(&path, 64 << 20).map_err(of_part)?;
+        let bytes = disk.read_all(&path, MOST).map_err(of_part)?;
         Self::from_bytes(&bytes, &path)
+    }
+
+    /// The same of a graph whose folder is locked, and so open.
+    pub(crate) fn read_in(disk: &Disk, graph: &DirLock) -> Result<Self> {
+        let file = match disk.open_buffered_in(graph, MANIFEST) {
+            Err(error)
+                if matches!(error.kind(), Some(ErrorKind::NotFound | ErrorKind::NotADirectory)) =>
+            {
+                return no_graph(disk, graph.path());
+            }
+            file => file.map_err(of_part)?,
+        };
+        Self::from_bytes(&file.read_all(MOST).map_err(of_part)?, file.path())
     }
 
     /// Parses and verifies the bytes of a manifest; `path` is for the errors.

@@ -1,7 +1,7 @@
 //! One open file. Direct files move whole aligned pages; what is not aligned is read through a
 //! scratch.
 
-use super::{Disk, MAX_INTERRUPTIONS};
+use super::{Change, Disk, MAX_INTERRUPTIONS};
 use crate::PAGE;
 use crate::error::{Result, StorageError};
 use crate::fault::Fault;
@@ -94,7 +94,10 @@ impl DiskFile {
 
     /// Cuts the file off, or lengthens it with zeros.
     pub fn set_len(&self, len: u64) -> Result<()> {
-        self.disk.run("resizing", &self.open.path, || self.open.file.set_len(len))
+        let path = &self.open.path;
+        self.disk.run("resizing", path, || {
+            self.disk.change(Change::Resize(path, len), || self.open.file.set_len(len))
+        })
     }
 
     /// Whether requests of multiples of `granule` bytes can be made: a direct file takes multiples
@@ -119,10 +122,13 @@ impl DiskFile {
     /// Makes the content durable. After a failure the content must be considered lost: the call is
     /// never repeated, because a second one would succeed without having written anything.
     pub fn sync(&self) -> Result<()> {
-        self.disk.run_once("sync", &self.open.path, || {
-            // SAFETY: the descriptor is open; the call takes no memory. (Not `sync_data`, which
-            // repeats what a signal interrupts.)
-            super::check(unsafe { libc::fdatasync(self.open.file.as_raw_fd()) })
+        let path = &self.open.path;
+        self.disk.run_once("sync", path, || {
+            self.disk.change(Change::Sync(path), || {
+                // SAFETY: the descriptor is open; the call takes no memory. (Not `sync_data`, which
+                // repeats what a signal interrupts.)
+                super::check(unsafe { libc::fdatasync(self.open.file.as_raw_fd()) })
+            })
         })
     }
 
@@ -144,6 +150,26 @@ impl DiskFile {
     /// file.
     pub fn read_some_at(&self, buffer: &mut [u8], offset: u64) -> Result<usize> {
         self.read_part(buffer, offset, &mut None)
+    }
+
+    /// The content, of at most `max` bytes. What the file says of its size is not trusted.
+    pub fn read_all(&self, max: u64) -> Result<Vec<u8>> {
+        const STEP: usize = 1 << 16;
+        let mut content = Vec::new();
+        loop {
+            let start = content.len();
+            content.resize(start + STEP.max(start).min(1 << 24), 0);
+            let read = self.read_some_at(&mut content[start..], start as u64)?;
+            content.truncate(start + read);
+            if content.len() as u64 > max {
+                let error =
+                    io::Error::new(io::ErrorKind::InvalidData, format!("larger than {max} bytes"));
+                return Err(StorageError::io("read", self.path(), max, error));
+            }
+            if read == 0 {
+                return Ok(content);
+            }
+        }
     }
 
     /// One read request, through the scratch if it has to be.
@@ -197,7 +223,8 @@ impl DiskFile {
             let failed =
                 |error| StorageError::write("write", &self.open.path, at, rest.len() as u64, error);
             let wrote = self.request(rest.len(), granule, failed, |len| {
-                self.open.file.write_at(&rest[..len], at)
+                let change = Change::Write(&self.open.path, at, &rest[..len]);
+                self.disk.change(change, || self.open.file.write_at(&rest[..len], at))
             })?;
             self.disk.counters().count_write(wrote);
             // What ends inside of a page is written again from the start of that page, but not
