@@ -1,12 +1,12 @@
 //! The lists: sound, and the same edges in every direction and format.
 
-use super::{Fault, digest::Digest, grid};
+use super::{Fault, digest::Digest, grid, tables::Heads};
 use outercore_storage::threads::start;
 
 use crate::{
     build::BuildProgress,
     error::{GraphError, Result},
-    format::INDEX_GROUP,
+    format::{Cells, INDEX_GROUP},
     graph::{Graph, numbers},
     scan::RowReader,
     types::{Direction, Layout},
@@ -24,6 +24,38 @@ struct Found {
     /// Of those, the edges that belong to row format.
     in_rows: Digest,
     faults: Vec<Fault>,
+    /// What is wrong with the first neighbors, which says nothing of the lists.
+    heads: Option<Fault>,
+}
+
+impl Found {
+    /// Adds a piece of a list, of vertices before `connected` and not before `previous`; returns
+    /// what is wrong with it.
+    fn add(
+        &mut self,
+        cells: Option<&Cells>,
+        inward: bool,
+        (connected, mut previous): (u64, u64),
+        (vertex, neighbors, weights): (u64, &[u64], &[f64]),
+    ) -> Option<String> {
+        let mut problem = None;
+        for (at, &neighbor) in neighbors.iter().enumerate() {
+            if neighbor >= connected || neighbor < previous {
+                problem.get_or_insert(neighbor);
+            } else {
+                let (source, target) = if inward { (neighbor, vertex) } else { (vertex, neighbor) };
+                let weight = weights.get(at).copied();
+                self.all.add(source, target, weight);
+                if cells.is_some_and(|cells| cells.in_rows(source, target)) {
+                    self.in_rows.add(source, target, weight);
+                }
+            }
+            previous = neighbor;
+        }
+        problem.map(|neighbor| {
+            format!("the list of internal vertex {vertex} holds {neighbor}, out of range or order")
+        })
+    }
 }
 
 /// Degrees add up to the adjacency; neighbors are vertices, in order. The edges of the outgoing
@@ -57,7 +89,9 @@ pub fn check_edges(
     let (tiles, tile_faults) = tiles?;
     let tiles = tile_faults.is_empty().then_some(tiles);
     compare(graph, &out, (inward.as_ref(), row.as_ref(), tiles), faults)?;
-    faults.extend([Some(out), inward, row].into_iter().flatten().flat_map(|found| found.faults));
+    for found in [Some(out), inward, row].into_iter().flatten() {
+        faults.extend(found.faults.into_iter().chain(found.heads));
+    }
     faults.extend(tile_faults);
     Ok(())
 }
@@ -111,29 +145,23 @@ fn check_lists(
     } else {
         None
     };
-    let connected = graph.connected();
-    let mut found =
-        Found { all: Digest::default(), in_rows: Digest::default(), faults: Vec::new() };
+    let mut found = Found {
+        all: Digest::default(),
+        in_rows: Digest::default(),
+        faults: Vec::new(),
+        heads: None,
+    };
+    let mut heads = Heads::open(graph, prefix)?;
     let (mut problem, mut last, mut seen) = (None, (u64::MAX, 0), 0);
     lists.for_each(&mut |vertex, neighbors, weights| {
-        let mut previous = if last.0 == vertex { last.1 } else { 0 };
-        for (at, &neighbor) in neighbors.iter().enumerate() {
-            if neighbor >= connected || neighbor < previous {
-                problem.get_or_insert(format!(
-                    "the list of internal vertex {vertex} holds {neighbor}, out of range or order"
-                ));
-            } else {
-                let (source, target) =
-                    if prefix == "in" { (neighbor, vertex) } else { (vertex, neighbor) };
-                let weight = weights.get(at).copied();
-                found.all.add(source, target, weight);
-                if cells.as_ref().is_some_and(|cells| cells.in_rows(source, target)) {
-                    found.in_rows.add(source, target, weight);
-                }
-            }
-            previous = neighbor;
+        let begins = last.0 != vertex;
+        if let (Some(heads), Some(&first), true) = (&mut heads, neighbors.first(), begins) {
+            heads.list(vertex, first)?;
         }
-        last = (vertex, previous);
+        let bounds = (graph.connected(), if begins { 0 } else { last.1 });
+        let wrong = found.add(cells.as_ref(), prefix == "in", bounds, (vertex, neighbors, weights));
+        problem = problem.take().or(wrong);
+        last = (vertex, neighbors.last().copied().unwrap_or(0));
         seen += neighbors.len() as u64;
         if seen >= STEP {
             progress.advance(std::mem::take(&mut seen));
@@ -147,6 +175,10 @@ fn check_lists(
     }
     found.faults.extend(problem.map(|what| Fault { path: adjacency.path().to_owned(), what }));
     check_index(graph, prefix, &mut found.faults)?;
+    // What does not fit lists that are themselves at fault is no fault of its own.
+    if let (Some(heads), []) = (heads, &found.faults[..]) {
+        found.heads = heads.finish()?;
+    }
     Ok(found)
 }
 

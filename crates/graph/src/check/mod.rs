@@ -16,6 +16,7 @@ mod digest;
 mod edges;
 mod grid;
 mod pages;
+mod tables;
 
 /// Something wrong with a graph.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,6 +47,7 @@ pub fn check(disk: &Disk, path: &Path, progress: &dyn BuildProgress) -> Result<V
     }
     if faults.is_empty() {
         edges::check_edges(&graph, progress, &mut faults)?;
+        tables::check_ids(&graph, progress, &mut faults)?;
     }
     Ok(faults)
 }
