@@ -41,6 +41,13 @@ fn in_steps(disk: &Disk, a: &Path, b: &Path) -> outercore_storage::Result<()> {
         disk.rename_noreplace(&aside, graph)?;
         return Err(error);
     }
+    // What has the other name is removed by the next build: so the new graph's name must have come
+    // to stay before the old one gets that.
+    if let Err(error) = disk.sync_dir(&parent(graph)) {
+        disk.rename_noreplace(graph, other)?;
+        disk.rename_noreplace(&aside, graph)?;
+        return Err(error);
+    }
     disk.rename_noreplace(&aside, other)
 }
 
