@@ -52,7 +52,7 @@ fault: model ## Errors and delays at every operation and system call, power loss
 	$(CARGO) test --locked --profile $(PROFILE) -p outercore-graph --test build_faults --test killed --test hostile --test crash
 	$(CARGO) test --locked --profile $(PROFILE) -p outercore-interchange --test crash
 	$(CARGO) test --locked --profile $(PROFILE) -p outercore-algorithms --test run_faults --test damage
-	$(CARGO) test --locked --profile $(PROFILE) -p outercore-cli --test syscalls --test allocations --test changes -- --nocapture
+	$(CARGO) test --locked --profile $(PROFILE) -p outercore-cli --test syscalls --test allocations --test changes --test tampered -- --nocapture
 	$(CARGO) test --locked --profile $(PROFILE) -p outercore-fuzzing
 	$(CARGO) test --locked --profile $(PROFILE) -p outercore-cli --test concurrent
 	$(CARGO) build --locked --profile $(PROFILE) -p outercore-cli

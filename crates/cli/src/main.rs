@@ -22,6 +22,7 @@ mod switches;
 use std::io::IsTerminal;
 
 use clap::Parser;
+use outercore::{Disk, check::blaming};
 use tracing_subscriber::{
     Layer,
     filter::{LevelFilter, Targets},
@@ -80,11 +81,17 @@ fn main() {
     signals::install();
     log();
     let cli = Cli::parse();
-    // A panic has been reported by the hook; what was under way is dropped, and so cleans up.
-    let code = match std::panic::catch_unwind(|| cli.command.run()) {
+    // What was under way when something panics is dropped, and so cleans up.
+    let code = match std::panic::catch_unwind(|| match cli.command.graph() {
+        Some(graph) => blaming(&Disk::new(), graph, || cli.command.run()),
+        None => cli.command.run(),
+    }) {
         Ok(Ok(())) => 0,
         Ok(Err(error)) => failure::report(&error),
-        Err(_) => failure::BUG,
+        Err(_) => {
+            panics::report();
+            failure::BUG
+        }
     };
     std::process::exit(code);
 }

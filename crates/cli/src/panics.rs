@@ -1,15 +1,17 @@
-//! What a bug says of itself: one message, once, whichever thread it was on.
+//! What a bug says of itself: one message, whichever thread it was on.
 
 use std::{
     io::Write,
-    sync::atomic::{AtomicBool, Ordering::Relaxed},
+    sync::{Mutex, PoisonError},
 };
 
 use crate::heap;
 
-/// Replaces the standard message by one that says where to report it.
+/// What the first panic said, and where.
+static FIRST: Mutex<Option<String>> = Mutex::new(None);
+
+/// Keeps what the first panic says for [`report`]: the graph may be at fault.
 pub fn install() {
-    static TOLD: AtomicBool = AtomicBool::new(false);
     let standard = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         // A parser that stumbles over a damaged input: the error that follows names the input.
@@ -29,20 +31,25 @@ pub fn install() {
         if std::env::var_os("RUST_BACKTRACE").is_some() {
             standard(panic);
         }
-        if TOLD.swap(true, Relaxed) {
-            return;
-        }
         let place = panic.location().map(ToString::to_string).unwrap_or_default();
-        let version = env!("CARGO_PKG_VERSION");
-        // Standard error may be gone; then there is nobody to tell.
-        let _ = writeln!(
-            std::io::stderr(),
-            "outercore: internal error at {place}: {text}\n\
-             This is a bug in outercore {version}, not a fault of yours. Please report \
-             it {}, with this message and the command that you ran.",
-            report_to()
-        );
+        let mut first = FIRST.lock().unwrap_or_else(PoisonError::into_inner);
+        first.get_or_insert_with(|| format!("{place}: {text}"));
     }));
+}
+
+/// Tells of the first panic, which is nobody else's fault.
+pub fn report() {
+    let first = FIRST.lock().unwrap_or_else(PoisonError::into_inner);
+    let version = env!("CARGO_PKG_VERSION");
+    // Standard error may be gone; then there is nobody to tell.
+    let _ = writeln!(
+        std::io::stderr(),
+        "outercore: internal error at {}\n\
+         This is a bug in outercore {version}, not a fault of yours. Please report \
+         it {}, with this message and the command that you ran.",
+        first.as_deref().unwrap_or("an unknown place"),
+        report_to()
+    );
 }
 
 /// Where bugs are reported.

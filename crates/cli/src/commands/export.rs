@@ -26,7 +26,7 @@ const WRITING: u64 = 32 << 20;
 #[command(before_help = EXAMPLES)]
 pub struct Export {
     /// The graph
-    graph: PathBuf,
+    pub(super) graph: PathBuf,
     /// The file to write; its extension says the format: .parquet, .csv or .mtx
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,

@@ -10,6 +10,8 @@ mod info;
 mod plan;
 mod run;
 
+use std::path::Path;
+
 use clap::Subcommand;
 use outercore::Result;
 
@@ -28,6 +30,16 @@ pub enum Command {
 }
 
 impl Command {
+    /// The graph that it reads.
+    pub fn graph(&self) -> Option<&Path> {
+        match self {
+            Command::Plan(verb) => Some(&verb.asked.graph),
+            Command::Run(verb) => Some(&verb.asked.graph),
+            Command::Export(verb) => Some(&verb.graph),
+            _ => None,
+        }
+    }
+
     /// Does it.
     pub fn run(&self) -> Result<()> {
         match self {

@@ -15,7 +15,7 @@ const EXAMPLES: &str = "Examples:
 #[command(before_help = EXAMPLES)]
 pub struct PlanRun {
     #[command(flatten)]
-    asked: Asked,
+    pub(super) asked: Asked,
 }
 
 impl PlanRun {

@@ -39,7 +39,7 @@ const MOST_SOURCES: u64 = 64 << 20;
 #[command(before_help = EXAMPLES)]
 pub struct Run {
     #[command(flatten)]
-    asked: Asked,
+    pub(super) asked: Asked,
 }
 
 /// What is run on what, and how: the arguments of `run` and `plan`.
@@ -49,7 +49,7 @@ pub struct Asked {
     #[arg(value_name = "ALGO", value_parser = PossibleValuesParser::new(NAMES))]
     algorithm: String,
     /// The graph
-    graph: PathBuf,
+    pub(super) graph: PathBuf,
     #[command(flatten, next_help_heading = "Parameters of the algorithms")]
     request: Switches<Request>,
     /// Where a traversal from many vertices starts: a file with one id in each line, each as it

@@ -12,11 +12,14 @@ use crate::{
     graph::Graph,
 };
 
+mod blame;
 mod digest;
 mod edges;
 mod grid;
 mod pages;
 mod tables;
+
+pub use blame::blaming;
 
 /// Something wrong with a graph.
 #[derive(Clone, Debug, PartialEq, Eq)]
