@@ -1,11 +1,11 @@
 //! A simulated disk that loses what was not synced, stricter than file systems are.
 //!
 //! A [`Recorder`] sees every change that some work makes below a folder. From its [`Recording`]
-//! come [`Crash`]es: what a power loss at any moment may leave. Of the bytes that a file has not synced,
-//! any pieces of 512 bytes to 4 KiB survive. Of the names that a folder has not synced, any changes
-//! survive, a later one also without an earlier one, if it is possible without that. A file's name
-//! is not synced with the file. One renaming or exchange survives whole or not at all: journals
-//! promise that.
+//! come [`Crash`]es: what a power loss at any moment may leave. Of the bytes that a file has not
+//! synced, any pieces of 512 bytes to 4 KiB survive. Of the names that a folder has not synced, any
+//! changes survive, a later one also without an earlier one, if it is possible without that. A
+//! file's name is not synced with the file. One renaming or exchange survives whole or not at all:
+//! journals promise that.
 //!
 //! A crash is written out into the folder again, where the real code opens it.
 
