@@ -47,8 +47,8 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The first of some ways that fits the budget, each with its plan. The last one takes the
-    /// least memory.
+    /// The first of some ways that fits the budget, each with its plan. Where none does, the last
+    /// one says what is needed.
     pub fn first<W>(
         mut ways: impl DoubleEndedIterator<Item = Result<W>>,
         plan: impl Fn(&mut W) -> &mut Plan,
@@ -61,7 +61,8 @@ impl Plan {
         };
         let fits = |way: &Result<_>| !matches!(way, Err(GraphError::Memory { .. }));
         let mut way = ways.find(fits).unwrap_or(last)?;
-        plan(&mut way).smallest_budget_bytes = least;
+        let own = &mut plan(&mut way).smallest_budget_bytes;
+        *own = least.min(*own);
         Ok(way)
     }
 }
