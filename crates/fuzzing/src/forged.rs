@@ -24,6 +24,7 @@ pub struct Forged {
     pub layout: Layout,
     pub ids: IdTable,
     pub id_bytes: u32,
+    pub order: Order,
     /// The largest degree, and its vertex.
     pub largest: (u64, u64),
 }
@@ -63,6 +64,7 @@ impl Forged {
             layout: Layout::Row,
             ids: IdTable::Range { first: 0 },
             id_bytes: 0,
+            order: Order::Original,
             largest: (largest as u64, first as u64),
         }
     }
@@ -92,7 +94,7 @@ impl Forged {
             neighbor_bytes: bytes_for(self.vertices) as u32,
             id_bytes: self.id_bytes,
             ids: self.ids.clone(),
-            order: Order::Original,
+            order: self.order,
             max_out_degree: self.largest,
             max_in_degree: self.arcs,
             grid_words: self.grid_words,
