@@ -297,7 +297,7 @@ impl Betweenness {
                     (left, found, iterations) = (rest, Some(scores), iterations + more);
                 }
             }
-            let mut scores = found.expect("the last way takes what is left");
+            let mut scores = found.expect("the last way takes all");
             let mut sound = true;
             scores.for_each(|_, score| sound &= score.is_finite())?;
             if !sound {

@@ -31,8 +31,8 @@ impl Algorithm for Clustering {
                     None => lists.degree(session, vertex)?,
                 } as f64;
                 let edges = found.counts.get(vertex) as f64;
-                let pairs = degree * (degree - 1.0);
-                let share = if degree < 2.0 { 0.0 } else { edges * ordered / pairs };
+                let all = degree * (degree - 1.0) / ordered;
+                let share = if degree < 2.0 { 0.0 } else { edges / all };
                 sum += share;
                 coefficients.push(share)?;
             }

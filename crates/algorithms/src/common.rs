@@ -44,8 +44,7 @@ pub fn plan_32_bits<'a>(name: &'static str, job: Job<'a>) -> Result<Planner<'a>>
     match job.graph.connected() {
         fits if fits < u64::from(u32::MAX) - 1 => Ok(Planner::new(name, job)),
         many => refuse(format!(
-            "{name} holds at most 4294967293 connected vertices in this version, and the graph \
-             has {many}"
+            "{name} holds at most 4294967293 connected vertices, and the graph has {many}"
         )),
     }
 }

@@ -187,8 +187,8 @@ impl Diameter {
         // No lower bound either is known of vertices of other components.
         bounds[0].fill(|vertex| if members.contains(vertex) { 0 } else { u32::MAX })?;
         bounds[1].fill(|_| u32::MAX)?;
-        let (diameter, candidates) = (0, Candidates::NONE);
-        let mut run = Run { session, search, searches, members, bounds, diameter, candidates };
+        let candidates = Candidates::NONE;
+        let mut run = Run { session, search, searches, members, bounds, diameter: 0, candidates };
         run.estimate(last)?;
         if self.exact {
             run.prove()?;
@@ -225,7 +225,7 @@ impl Algorithm for Diameter {
         planner.memory("intervals at hand, labels", [0, external]);
         planner.scratch(vertices * 4);
         planner.method(if self.exact {
-            "breadth-first searches that bound all eccentricities, until the bounds meet"
+            "breadth-first searches until the bounds of all eccentricities meet"
         } else {
             "breadth-first searches that bound all eccentricities"
         });

@@ -16,7 +16,7 @@
 //! departed, [`GONE`] plus its core number.
 
 use outercore_engine::{
-    Along, Decided, HugeVec, Lists, MemoryModel, Plan, Preset, RunConfig, Values,
+    Along, Decided, HugeVec, Lists, MemoryModel, Plan, Preset, RunConfig, Values, totals,
 };
 use outercore_graph::GraphError;
 
@@ -43,10 +43,8 @@ named! {
 
 /// Levels whose candidates are gathered at once.
 const SPAN: u32 = 16;
-/// Vertices of a set that a worker looks through at a time.
+/// Vertices that a worker looks through at a time.
 const PART: u64 = 1 << 14;
-/// Vertices of a part of a step over all.
-const STEP: u64 = 1 << 16;
 /// What a value is above of once its vertex has departed.
 const GONE: u64 = 1 << 32;
 
@@ -106,10 +104,6 @@ struct Peel<'p> {
 /// How many vertices depart, and how many edges they have.
 type Departing = [u64; 2];
 
-fn sum(parts: Vec<Departing>) -> Departing {
-    parts.into_iter().fold([0; 2], |sum, part| [sum[0] + part[0], sum[1] + part[1]])
-}
-
 impl<'p> Peel<'p> {
     fn new(session: &'p Session<'p>, lists: Along<'p>) -> Result<Self> {
         let (len, huge) = (session.graph.connected() as usize, session.config.huge_pages);
@@ -117,9 +111,8 @@ impl<'p> Peel<'p> {
         for (count, vertex) in left.iter().zip(0..) {
             count.store(lists.degree(vertex) as u32, Relaxed);
         }
-        let set = || session.no_vertices();
-        let (near, current, next) = (set()?, set()?, set()?);
-        Ok(Self { session, lists, left, near, horizon: 0, current, next })
+        let (near, current) = (session.no_vertices()?, session.no_vertices()?);
+        Ok(Self { session, lists, left, near, horizon: 0, current, next: session.no_vertices()? })
     }
 
     /// Peels everything off; returns the number of steps.
@@ -151,7 +144,7 @@ impl<'p> Peel<'p> {
         let (left, workers) = (&self.left, &self.session.workers);
         let smallest = workers.over(
             left.len() as u64,
-            STEP,
+            PART,
             |_| u32::MAX,
             |smallest, range| {
                 let counts = left[range.start as usize..range.end as usize].iter();
@@ -179,7 +172,7 @@ impl<'p> Peel<'p> {
                 departs
             });
         };
-        sum(self.session.workers.over(self.near.len(), PART, |_| [0; 2], select))
+        totals(self.session.workers.over(self.near.len(), PART, |_| [0; 2], select))
     }
 
     /// The frontier departs: returns what follows at the same level.
@@ -204,7 +197,7 @@ impl<'p> Peel<'p> {
                 }
             },
         )?;
-        Ok(sum(parts))
+        Ok(totals(parts))
     }
 }
 
@@ -229,8 +222,8 @@ impl KCore {
             return plan(job, Method::Messages, "as the preset does");
         }
         let ways = [
-            (Method::Peeling, "counts of neighbors fit the budget"),
-            (Method::Messages, "counts of neighbors do not fit the budget"),
+            (Method::Peeling, "counts of neighbors fit"),
+            (Method::Messages, "counts of neighbors do not fit"),
         ];
         let ways = &ways[..if fully || model.is_none() { 2 } else { 1 }];
         let plans = ways.iter().map(|&(method, why)| plan(job, method, why));

@@ -8,6 +8,8 @@
 //! Conventions as in igraph and networkx: damping 0.85, dangling rank spread uniformly, ranks sum
 //! to 1.
 
+use std::mem::replace;
+
 use crate::common::*;
 
 /// PageRank and its parameters.
@@ -17,7 +19,8 @@ pub struct PageRank {
     pub damping: f64,
     /// At most, and without a tolerance exactly, so many iterations.
     pub iterations: u64,
-    /// Stop when the ranks' L1 change falls below this.
+    /// Stop when the ranks' L1 change falls below this, or no further: signals have 32 bits, which
+    /// leaves it between 1e-10 and 1e-7 for ever.
     pub tolerance: Option<f64>,
     /// Rows of the summary.
     pub top: usize,
@@ -60,6 +63,8 @@ struct Program {
     isolated: f64,
     /// The rank of each isolated vertex.
     alone: f64,
+    /// That of the last iteration.
+    residual: f64,
     /// What every vertex gets in this iteration, whatever its neighbors are: a jump's share, and
     /// the shares of vertices without out-edges.
     base: f64,
@@ -112,7 +117,12 @@ impl VertexProgram for Program {
     fn end_iteration(&mut self, end: &IterationEnd) -> Next {
         let moved = self.isolated * (self.base - self.alone).abs();
         self.alone = self.base;
-        self.asked.next(end.iterations, end.residual + moved)
+        let last = replace(&mut self.residual, end.residual + moved);
+        // It shrinks by the damping each time, until rounding is all that is left of it.
+        if self.asked.tolerance.is_some() && self.residual >= last {
+            return Next::End;
+        }
+        self.asked.next(end.iterations, self.residual)
     }
 }
 
@@ -123,21 +133,27 @@ impl Algorithm for PageRank {
 
     fn prepare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
         let (most, vertices) = (self.iterations, job.graph.vertices() as f64);
-        let (isolated, alone) = (job.graph.isolated() as f64, 1.0 / vertices);
-        let mut program = Program { asked: self.clone(), vertices, isolated, alone, base: 0.0 };
+        let isolated = job.graph.isolated() as f64;
+        let mut program = Program {
+            asked: self.clone(),
+            vertices,
+            isolated,
+            alone: 1.0 / vertices,
+            residual: f64::MAX,
+            base: 0.0,
+        };
         let mut planner = Planner::new(self.name(), job);
         let scans = self.tolerance.is_none().then_some(most);
         let mut iterations = Iterations::declare(&mut planner, &program, scans)?;
         // A rank comes from messages alone; the last two are compared, once.
-        let compared =
-            if self.tolerance.unwrap_or(0.0) == 0.0 { most.saturating_sub(1) } else { 0 };
+        let compared = self.tolerance.map_or(most.saturating_sub(1), |_| 0);
         (iterations.most, iterations.discards_values_before) = (Some(most), compared);
         Ok(planner.decide()?.prepared(move |session| {
             let ended = iterations.run(session, &mut program, None)?;
             let alone = program.alone;
             let mut sum = alone * isolated;
             ended.values.for_each(|_, rank| sum += rank)?;
-            let figures = [ended.residual, sum];
+            let figures = [program.residual, sum];
             self.results(session, ended.iterations, figures, ended.values, alone)
         }))
     }

@@ -15,6 +15,7 @@ use outercore_graph::{BuildOptions, Fault, GraphError, Silent};
 use outercore_storage::{Disk, StorageError};
 use outercore_testing::{
     Ids, Random, Watchdog, build_file, contents, folder, options, random_text, request, run_opened,
+    share,
 };
 
 /// Every value of every vertex, by original id.
@@ -256,7 +257,7 @@ fn bits_that_change_during_a_run() {
 #[test]
 fn pages_and_files_in_the_wrong_place() {
     // Every second file of a scene, others in the next scene; all with `make fault`.
-    let step = if std::env::var_os("OUTERCORE_TEST_ALL").is_none() { 2 } else { 1 };
+    let step = share(3);
     for (index, scene) in scenes().into_iter().enumerate() {
         let order = outercore_graph::Order::Original;
         let other = Scene::new(scene.ids, BuildOptions { order, ..options() });

@@ -9,7 +9,7 @@ use outercore_engine::{IoBackend, MemoryModel, ReadPolicy, RunConfig, Silent};
 use outercore_graph::{Direction, Graph, GraphError, Order, WeightKind};
 use outercore_testing::{
     Answer, Built, Edges, Ids, Question, Random, Recipe, Shape, answer, build, reference, run,
-    shapes,
+    shapes, share,
 };
 
 const MODELS: [MemoryModel; 3] =
@@ -178,6 +178,8 @@ impl<'a> Case<'a> {
             // Each model with two of the policies, and each policy in two of the models.
             (true, false) if !all => 7,
             (false, true) => 3,
+            // As above, with both backends and numbers of threads.
+            (true, false) => share(5),
             _ => 1,
         }
     }
@@ -242,8 +244,9 @@ fn every_shape_built_in_other_ways() {
             Recipe { stripes: 3, ..default },
             Recipe { transpose: false, simple: index % 3 == 0, ..unweighted },
         ];
-        // Two of the recipes for each shape, the other two for the next.
-        for recipe in recipes.iter().skip(index / 2 % 2).step_by(2) {
+        // Some of the recipes for each shape, others for the next.
+        let of = 2 * share(2);
+        for recipe in recipes.iter().skip(index / 2 % of).step_by(of) {
             Case::new(shape, recipe).run(&some_ways());
         }
     }
@@ -253,8 +256,9 @@ fn every_shape_built_in_other_ways() {
 /// many as OUTERCORE_RANDOM_GRAPHS says (`make soak`: 2,000).
 #[test]
 fn random_graphs() {
-    let count = std::env::var("OUTERCORE_RANDOM_GRAPHS")
-        .map_or(60, |count| count.parse().expect("OUTERCORE_RANDOM_GRAPHS is a number"));
+    let count = std::env::var("OUTERCORE_RANDOM_GRAPHS").map_or(120 / share(5) as u64, |count| {
+        count.parse().expect("OUTERCORE_RANDOM_GRAPHS is a number")
+    });
     let ways = every_way();
     for seed in 0..count {
         let mut random = Random::new(seed ^ 0x5eed);
@@ -373,7 +377,7 @@ fn long_lists_and_large_frontiers() {
         ("star in of 50,000", shapes::star_in(50_000)),
         ("skewed, 300,000 edges", shapes::skewed(20_000, 300_000, &mut random)),
     ] {
-        for directed in [true, false] {
+        for directed in [true, false].into_iter().step_by(share(2)) {
             let mut graph = Edges::of(&pairs, directed);
             graph.edges.iter_mut().for_each(|edge| edge.2 = random.below(100u32).into());
             let shape = Shape { name: format!("{name}, directed: {directed}"), graph };

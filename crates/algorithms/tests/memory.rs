@@ -11,7 +11,7 @@ use outercore_engine::{MemoryModel, RunConfig, Silent};
 use outercore_graph::generate::{GeneratedWeights, Rmat};
 use outercore_graph::{BuildOptions, Graph, GraphError};
 use outercore_storage::{Disk, memory::peak_rss_bytes};
-use outercore_testing::{generate, in_a_child, request};
+use outercore_testing::{generate, in_a_child, request, thorough};
 
 /// What a child runs: `NAME THREADS BYTES MODEL GRAPH`.
 const TASK: &str = "OUTERCORE_TEST_RUN_MEMORY";
@@ -106,12 +106,16 @@ fn keeps(directed: bool) {
         ..BuildOptions::default()
     };
     let path = folder.path().join("graph.oc");
-    let graph = generate(path.clone(), Rmat { weights, ..Rmat::new(18, 2) }, options);
+    let graph = generate(
+        path.clone(),
+        Rmat { weights, ..Rmat::new(if thorough() { 18 } else { 17 }, 2) },
+        options,
+    );
     let mut over = Vec::new();
     for name in NAMES {
         // Of those that take long, the smallest budget and the largest one only.
         let long = LONG.contains(name);
-        for threads in if long { 2..=2 } else { 1..=2 } {
+        for threads in if long || !thorough() { 2..=2 } else { 1..=2 } {
             let generous = RunConfig { memory: 1 << 30, threads, ..RunConfig::default() };
             let request = request(name, &[Source::MaxDegree]);
             let plan = by_name(name, &request).unwrap().plan(&graph, &generous).unwrap();

@@ -14,7 +14,7 @@ use outercore_engine::{
 use outercore_graph::{BuildOptions, Graph, GraphError};
 use outercore_storage::{Disk, Fault, FaultPlan, StorageError};
 use outercore_testing::{
-    Ids, Watchdog, build_file, folder, names, options, random_text, request, run_opened,
+    Ids, Watchdog, build_file, folder, names, options, random_text, request, run_opened, share,
 };
 
 /// A graph to run on.
@@ -53,7 +53,7 @@ impl Scene {
         let external = config.model == Some(MemoryModel::FullyExternal);
         for name in NAMES.iter().filter(|name| !external || EXTERNAL.contains(name)) {
             let often = ["bfs", "sssp", "components", "pagerank"].contains(name);
-            let step = if often { step } else { 3 * step };
+            let step = share(3) * if often { step } else { 3 * step };
             let question = Asked { scene: self, name, config };
             let counted = Arc::new(FaultPlan::count_only());
             let expected = question.answer(&Disk::with_faults(counted.clone())).unwrap();

@@ -53,7 +53,7 @@ pub use program::{
 pub use progress::{RunProgress, Silent};
 pub use report::{Figure, IoReport, IterationReport, RunReport, TopRow};
 pub use run_settings::RunSettings;
-pub use session::{PerWorker, Session};
+pub use session::{PerWorker, Session, totals};
 pub use state::{
     Appender, Cell, Column, Isolated, Meaning, Number, NumberKind, Scratch, Values, VertexArray,
 };

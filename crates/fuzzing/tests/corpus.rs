@@ -4,11 +4,11 @@
 use std::{fs, panic::catch_unwind, path::PathBuf, sync::Mutex};
 
 use outercore_fuzzing::{TARGETS, Target, with_planted_fault};
-use outercore_testing::Random;
+use outercore_testing::{Random, thorough};
 
 /// Mutations for each target.
 fn mutations() -> u64 {
-    if std::env::var_os("OUTERCORE_TEST_ALL").is_some() { 5_000 } else { 400 }
+    if thorough() { 5_000 } else { 400 }
 }
 
 /// The files of a target, by name.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use outercore_graph::{BuildOptions, Layout, Silent, check};
 use outercore_storage::{Disk, Fault, FaultPlan};
 use outercore_testing::{
-    Ids, Watchdog, build_file, contents, essence, folder, names, options, random_text,
+    Ids, Watchdog, build_file, contents, essence, folder, names, options, random_text, share,
 };
 
 const FAULTS: [Fault; 4] =
@@ -98,10 +98,9 @@ fn disturb(scene: &Scene) {
     let (expected, operations) = (essence(&scene.output()), plan.operations());
     assert!(operations > 50, "a build has more than {operations} operations");
     let (mut built, mut failed) = (0, 0);
-    // Builds that replace another, or are striped, take long: every third operation, or all with
-    // `make fault`.
+    // Builds that replace another, or are striped, take long.
     let long = scene.replaces || !scene.options.stripes.is_empty();
-    let step = if long && std::env::var_os("OUTERCORE_TEST_ALL").is_none() { 3 } else { 1 };
+    let step = share(if long { 7 } else { 3 });
     for n in (0..operations).step_by(step) {
         for fault in FAULTS {
             let what = format!("operation {n} of {operations}, {fault:?}");

@@ -12,12 +12,12 @@ use outercore_graph::{format::MANIFEST, view::SimpleView};
 use outercore_storage::{Change, Disk};
 use outercore_testing::{
     Ids, Recorder, Recording, Watchdog, Wiles, build_file, essence, folder, names, options,
-    random_text,
+    random_text, thorough,
 };
 
 /// The states of a test: few, or with `make fault` all.
 fn states(few: usize, all: usize) -> usize {
-    if std::env::var_os("OUTERCORE_TEST_ALL").is_some() { all } else { few }
+    if thorough() { all } else { few }
 }
 
 type Essence = (BTreeMap<String, Vec<u8>>, Manifest);

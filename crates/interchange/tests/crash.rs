@@ -8,11 +8,13 @@ use outercore_engine::{Column, Isolated, Meaning, Values, VertexArray};
 use outercore_graph::Graph;
 use outercore_interchange::{export_edges, write_result};
 use outercore_storage::{Change, Disk, HugePages, HugeVec};
-use outercore_testing::{Ids, Recorder, Wiles, build_file, folder, names, options, random_text};
+use outercore_testing::{
+    Ids, Recorder, Wiles, build_file, folder, names, options, random_text, thorough,
+};
 
 /// The states of a file: few, or with `make fault` many.
 fn states() -> usize {
-    if std::env::var_os("OUTERCORE_TEST_ALL").is_some() { 170 } else { 25 }
+    if thorough() { 170 } else { 25 }
 }
 
 /// A graph, and a folder for the files that are made of it.

@@ -7,7 +7,8 @@
 //!   [`Answer`], and [`reference::verify`], which compares them.
 //! - Runs (with the feature `runs`): `config`, `request`, `run`, `values`.
 //! - Crashes: [`Recorder`], a disk that loses what was not synced.
-//! - Surroundings: [`folder`], [`Random`], [`Watchdog`], [`in_a_child`], [`data`].
+//! - Surroundings: [`folder`], [`Random`], [`Watchdog`], [`in_a_child`], [`data`],
+//!   [`share`].
 //!
 //! What goes wrong here ends in a panic: that is how tests fail.
 
@@ -23,6 +24,7 @@ pub mod reference;
 #[cfg(feature = "runs")]
 mod runs;
 pub mod shapes;
+mod thorough;
 mod watchdog;
 
 pub use self::{
@@ -34,6 +36,7 @@ pub use self::{
     folders::{contents, essence, folder, names},
     random::Random,
     shapes::Shape,
+    thorough::{share, thorough},
     watchdog::Watchdog,
 };
 #[cfg(feature = "runs")]

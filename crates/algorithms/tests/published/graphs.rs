@@ -10,6 +10,10 @@ use outercore_graph::{BuildOptions, Graph, Key, Keys};
 use outercore_storage::Disk;
 use outercore_testing::{Value, data, reference, run, values};
 
+/// Every memory model.
+pub const MODELS: [MemoryModel; 3] =
+    [MemoryModel::SemiExternal, MemoryModel::InMemory, MemoryModel::FullyExternal];
+
 /// A graph built from published files.
 pub struct Published {
     /// The opened graph.
@@ -89,8 +93,18 @@ pub struct Ran {
 impl Published {
     /// Runs in every memory model and hands each answer to `verify`.
     pub fn run(&self, name: &str, request: &Request, verify: impl Fn(&Ran)) {
-        for model in [MemoryModel::SemiExternal, MemoryModel::InMemory, MemoryModel::FullyExternal]
-        {
+        self.run_in(&MODELS, name, request, verify);
+    }
+
+    /// The same in these models.
+    pub fn run_in(
+        &self,
+        models: &[MemoryModel],
+        name: &str,
+        request: &Request,
+        verify: impl Fn(&Ran),
+    ) {
+        for &model in models {
             let memory = 1 << 30;
             let config =
                 RunConfig { memory, model: Some(model), threads: 2, ..RunConfig::default() };

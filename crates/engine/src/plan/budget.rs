@@ -286,7 +286,7 @@ impl Needs {
         let decided = match asked {
             Some(FullyExternal) if budgets.external.is_none() => {
                 return refuse(format!(
-                    "{} has no fully-external run in this version; leave --model out",
+                    "{} has no fully-external run; leave --model out",
                     self.algorithm
                 ));
             }

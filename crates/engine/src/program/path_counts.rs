@@ -25,7 +25,7 @@ use super::lists::{Along, Lists, OpenLists};
 use crate::{
     edges::list::List,
     plan::{Planner, Resource},
-    session::Session,
+    session::{Session, totals},
     state::{AtomicItem, VertexArray},
 };
 
@@ -94,10 +94,6 @@ impl PathCounts {
 
 /// Vertices that a step reached, and their outgoing edges.
 type Reached = [u64; 2];
-
-fn sum(parts: impl IntoIterator<Item = Reached>) -> Reached {
-    parts.into_iter().fold([0; 2], |sum, part| [sum[0] + part[0], sum[1] + part[1]])
-}
 
 /// Up to `L` searches side by side. The levels of a vertex share a word of type `W`, the first in
 /// its lowest bits. A level of 0 is not reached, 1 the source; all ones: the lane has no source.
@@ -253,7 +249,7 @@ impl<'s, W: AtomicItem, const L: usize> Search<'s, W, L> {
                             0 => {
                                 self.set_count(neighbor, lane, count);
                                 self.set_levels(neighbor, levels | Self::at(sender + 1, lane));
-                                *reached = sum([*reached, self.reached(neighbor)]);
+                                *reached = totals([*reached, self.reached(neighbor)]);
                             }
                             other if other == sender + 1 => {
                                 let counted = self.count(neighbor, lane);
@@ -265,7 +261,7 @@ impl<'s, W: AtomicItem, const L: usize> Search<'s, W, L> {
                 }
             },
         )?;
-        Ok(sum(reached))
+        Ok(totals(reached))
     }
 
     #[inline(always)]
@@ -336,7 +332,7 @@ impl<'s, W: AtomicItem, const L: usize> Search<'s, W, L> {
                     if open.is_none_or(|(last, _)| last != vertex)
                         && let Some((last, sums)) = open.replace((vertex, [0.0; L]))
                     {
-                        *total = sum([*total, end(last, &sums)]);
+                        *total = totals([*total, end(last, &sums)]);
                     }
                     if let Some((_, sums)) = &mut open {
                         self.add_up(list, from, sums);
@@ -344,13 +340,13 @@ impl<'s, W: AtomicItem, const L: usize> Search<'s, W, L> {
                 },
             )?;
             let last = open.map(|(last, sums)| end(last, &sums));
-            *total = sum([*total].into_iter().chain(last));
+            *total = totals([*total].into_iter().chain(last));
             Ok(())
         };
         let count = self.parts.len() as u64 - 1;
-        let totals = self.session.workers.try_over(count, 1, |worker| Ok((worker, [0; 2])), part);
+        let ends = self.session.workers.try_over(count, 1, |worker| Ok((worker, [0; 2])), part);
         self.session.check()?;
-        Ok(sum(totals?.into_iter().map(|(_, total)| total)))
+        Ok(totals(ends?.into_iter().map(|(_, total)| total)))
     }
 
     #[inline(always)]

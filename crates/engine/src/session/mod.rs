@@ -37,7 +37,7 @@ pub(crate) use self::buffers::{DEPTH, QUEUE_DEPTH, buffers_bytes, smallest_budge
 pub use self::{
     counters::Counters,
     section::OpenSection,
-    workers::{PerWorker, Workers},
+    workers::{PerWorker, Workers, totals},
 };
 use crate::{
     config::RunConfig,

@@ -20,6 +20,11 @@ use crossbeam_channel::{Receiver, Sender, unbounded};
 type Step = &'static (dyn Fn(usize) + Sync);
 type Payload = Box<dyn std::any::Any + Send>;
 
+/// What workers counted, by two things at once.
+pub fn totals(parts: impl IntoIterator<Item = [u64; 2]>) -> [u64; 2] {
+    parts.into_iter().fold([0; 2], |sum, part| [sum[0] + part[0], sum[1] + part[1]])
+}
+
 /// The threads of a run. Worker 0 is the thread that calls.
 pub struct Workers {
     helpers: Vec<Helper>,
