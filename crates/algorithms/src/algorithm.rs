@@ -1,7 +1,7 @@
 //! What the faces call: an algorithm with its parameters, which can be planned and run.
 
 use outercore_engine::{Job, Outcome, Plan, Prepared, RunConfig, RunProgress, Silent, settings};
-use outercore_graph::{Graph, Key, Result};
+use outercore_graph::{Graph, Key, Result, check::blaming};
 
 /// How a start vertex is named.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,7 +60,7 @@ pub trait Algorithm: Send + Sync {
     fn plan(&self, graph: &Graph, config: &RunConfig) -> Result<Plan> {
         Ok(self.prepare(Job::new(graph, config, &Silent))?.plan)
     }
-    /// Plans and runs it.
+    /// Plans and runs it. Content that contradicts itself, though its checksums fit, is an error.
     fn run(
         &self,
         graph: &Graph,
@@ -68,7 +68,9 @@ pub trait Algorithm: Send + Sync {
         progress: &dyn RunProgress,
     ) -> Result<Outcome> {
         let graph = &graph.counted_apart();
-        self.prepare(Job::new(graph, config, progress))?.run()
+        blaming(graph.disk(), graph.path(), || {
+            self.prepare(Job::new(graph, config, progress))?.run()
+        })
     }
 }
 

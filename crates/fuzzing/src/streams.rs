@@ -93,10 +93,10 @@ fn gunzipped(mut packed: &[u8]) -> Result<Vec<u8>, ()> {
     if packed.iter().all(|&byte| byte == 0) { Ok(text) } else { Err(()) }
 }
 
-/// Frames, with the window that the memory for reading allows.
+/// Frames, with a window of at most three quarters of the memory for reading.
 fn unzstd(packed: &[u8]) -> Result<Vec<u8>, ()> {
     let mut decoder = zstd::stream::read::Decoder::with_buffer(packed).map_err(drop)?;
-    decoder.window_log_max(20).map_err(drop)?;
+    decoder.window_log_max(19).map_err(drop)?;
     let mut text = Vec::new();
     decoder.take(MOST).read_to_end(&mut text).map_err(drop)?;
     Ok(text)

@@ -9,7 +9,7 @@ use outercore_graph::Graph;
 use outercore_interchange::{export_edges, write_result};
 use outercore_storage::{Change, Disk, HugePages, HugeVec};
 use outercore_testing::{
-    Ids, Recorder, Wiles, build_file, folder, names, options, random_text, thorough,
+    Exchange, Ids, Recorder, Wiles, build_file, folder, names, options, random_text, thorough,
 };
 
 /// The states of a file: few, or with `make fault` many.
@@ -100,8 +100,9 @@ const FILES: [&str; 7] = [
 fn exports_and_results() {
     let (scene, begun) = (Scene::new(), std::time::Instant::now());
     for name in FILES {
-        for (replaces, exchanges) in [(false, true), (true, true), (true, false)] {
-            let wiles = Wiles { exchanges, ..Wiles::default() };
+        let ways = [(false, Exchange::Done), (true, Exchange::Done), (true, Exchange::Unsupported)];
+        for (replaces, exchange) in ways {
+            let wiles = Wiles { exchange, ..Wiles::default() };
             let (wrong, why) = scene.crash(name, replaces, wiles);
             assert!(wrong == 0, "{name}, {replaces}: {wrong} states: {}", why.unwrap_or_default());
         }
@@ -119,7 +120,7 @@ fn planted_faults_are_found() {
     let scene = Scene::new();
     for forgets in cases {
         for replaces in [false, true] {
-            let wiles = Wiles { forgets, exchanges: true };
+            let wiles = Wiles { forgets, exchange: Exchange::Done };
             assert!(scene.crash("edges.csv", replaces, wiles).0 > 0, "not found");
         }
     }

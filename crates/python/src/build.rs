@@ -46,10 +46,6 @@ impl EdgeSource for Boxed {
     fn info(&self) -> &outercore_graph::input::SourceInfo {
         self.0.info()
     }
-    fn least_memory(&self) -> u64 {
-        self.0.least_memory()
-    }
-
     fn is_paged(&self) -> bool {
         self.0.is_paged()
     }

@@ -31,7 +31,7 @@ pub use self::{
     answer::{Answer, Question, Value, assert_close, distance, furthest},
     build::{Built, Recipe, build, build_file, generate, options},
     child::{Said, in_a_child},
-    crash::{Crash, Recorder, Recording, Wiles},
+    crash::{Crash, Exchange, Recorder, Recording, Wiles},
     edges::{Edges, Ids, random_text, text},
     folders::{contents, essence, folder, names},
     random::Random,

@@ -171,7 +171,7 @@ impl<'a> Session<'a> {
 
     /// The reader of worker `index`, with its buffers, for the length of a step.
     pub(crate) fn reader(&self, index: usize) -> std::sync::MutexGuard<'_, Reader> {
-        let mut reader = self.locked(index);
+        let mut reader = lock(&self.readers[index]);
         reader.with_buffers();
         reader
     }
@@ -179,13 +179,9 @@ impl<'a> Session<'a> {
     /// The reader of worker `index`, with a pool in the place of its buffers, for the length of a
     /// step.
     pub(crate) fn pooled_reader(&self, index: usize) -> std::sync::MutexGuard<'_, Reader> {
-        let mut reader = self.locked(index);
+        let mut reader = lock(&self.readers[index]);
         reader.with_pool();
         reader
-    }
-
-    fn locked(&self, index: usize) -> std::sync::MutexGuard<'_, Reader> {
-        lock(&self.readers[index])
     }
 
     /// An error when the user wants to stop.
@@ -268,8 +264,9 @@ impl<'a> Session<'a> {
     pub(crate) fn io_report(&self) -> IoReport {
         let counters = &self.counters;
         self.note_huge_pages();
-        let meters: Vec<_> =
-            (0..self.readers.len()).map(|index| self.locked(index).meter().clone()).collect();
+        let meters: Vec<_> = (0..self.readers.len())
+            .map(|index| lock(&self.readers[index]).meter().clone())
+            .collect();
         let mut timeline = Timeline::default();
         meters.iter().for_each(|meter| timeline.merge(meter.timeline()));
         let requests: u64 = meters.iter().map(|meter| meter.requests()).sum();

@@ -18,6 +18,7 @@ mod cells;
 mod dictionary;
 mod distribute;
 mod emit;
+mod fixed;
 mod grid;
 mod ids;
 mod ingest;
@@ -182,7 +183,7 @@ impl Builder<'_> {
         let weighted = has != WeightKind::None && wanted != Some(WeightKind::None);
         self.progress.stage("reading edges", info.bytes);
         let share = self.memory * 6 / 10;
-        let parse = self.reading_memory(source)?;
+        let parse = self.reading_memory(source);
         let access =
             SourceAccess { source, threads: self.options.threads, parse, progress: self.progress };
         let ingested = ingest(self.disk, self.scratch, &access, share, weighted)
@@ -210,18 +211,12 @@ impl Builder<'_> {
     }
 
     /// Bytes of memory that reading the source may take.
-    fn reading_memory(&self, source: &dyn EdgeSource) -> Result<usize> {
+    fn reading_memory(&self, source: &dyn EdgeSource) -> usize {
         if source.is_paged() {
-            return Ok((self.memory * PAGED_TENTHS / 10).max(LEAST_PAGED) as usize);
+            (self.memory * PAGED_TENTHS / 10).max(LEAST_PAGED) as usize
+        } else {
+            (self.memory / 8).clamp(4 << 20, 64 << 20) as usize
         }
-        // A zstd stream may need a window larger than the usual share.
-        let parse =
-            (self.memory / 8).clamp(4 << 20, 64 << 20).max(source.least_memory() + (4 << 20));
-        if parse > self.memory / 2 {
-            let needed = BASE + 2 * parse;
-            return too_small(needed, self.options.memory, "decompressing this input");
-        }
-        Ok(parse as usize)
     }
 
     /// A paged source knows only its own share of the budget.

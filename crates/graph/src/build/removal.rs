@@ -108,7 +108,7 @@ pub(super) fn parent(output: &Path) -> PathBuf {
     }
 }
 
-fn name_of(path: &Path) -> Cow<'_, str> {
+pub(super) fn name_of(path: &Path) -> Cow<'_, str> {
     path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default()
 }
 
@@ -128,6 +128,35 @@ fn is_hidden_part(name: &str, output: &str) -> bool {
         .iter()
         .any(|what| after(name, what).is_some_and(|rest| rest.is_empty()))
         || view_in_the_making(name) == Some(true)
+}
+
+/// The folders beside the graph at `output` that are called `.NAME` and `infix`, with the rest of
+/// their names.
+pub(super) fn hidden_parts(
+    disk: &Disk,
+    output: &Path,
+    infix: &str,
+) -> Result<Vec<(PathBuf, String)>> {
+    let prefix = format!(".{}{infix}", name_of(output));
+    let mut found = Vec::new();
+    for path in disk.list(&parent(output))? {
+        let rest = name_of(&path).strip_prefix(&prefix).map(str::to_owned);
+        if let Some(rest) = rest
+            && is_folder(disk, &path)?
+        {
+            found.push((path, rest));
+        }
+    }
+    Ok(found)
+}
+
+/// Whether a builder holds a folder.
+pub(super) fn is_locked(disk: &Disk, folder: &Path) -> Result<bool> {
+    match disk.lock_shared(folder) {
+        Err(StorageError::Locked { .. }) => Ok(true),
+        Err(error) if !is_gone(&error) => Err(error.into()),
+        _ => Ok(false),
+    }
 }
 
 /// Removes what dead processes left of the graph at `output`: folders of ours that are not locked.
@@ -175,6 +204,12 @@ pub(super) fn remove_graph(disk: &Disk, folder: &Path) -> Result<()> {
     if !is_folder(disk, folder)? {
         return Ok(disk.remove_file(folder)?);
     }
+    remove_stripes(disk, folder)?;
+    Ok(disk.remove_dir_all(folder)?)
+}
+
+/// Removes the stripes of the graph in a folder.
+pub(super) fn remove_stripes(disk: &Disk, folder: &Path) -> Result<()> {
     let (uuid, stripes) = named(disk, folder)?;
     let owner = Owner::of(disk, folder, &uuid)?;
     for stripe in stripes {
@@ -190,7 +225,7 @@ pub(super) fn remove_graph(disk: &Disk, folder: &Path) -> Result<()> {
             );
         }
     }
-    Ok(disk.remove_dir_all(folder)?)
+    Ok(())
 }
 
 /// The uuid of the graph in a folder, and the stripe folders that it names.

@@ -12,6 +12,7 @@ use std::{
 use outercore_storage::{DirLock, Disk, Shown, StorageError, hidden::create_locked};
 
 use super::{
+    fixed,
     removal::{
         Owner, STRIPE_PREFIX, STRIPES, building, parent, remove_graph, remove_leftovers,
         remove_stripe,
@@ -20,7 +21,7 @@ use super::{
 };
 use crate::{
     error::{GraphError, Result, refuse},
-    format::MANIFEST,
+    format::{MANIFEST, MOST_STRIPES},
 };
 
 /// How often a builder tries again when others build the same graph.
@@ -75,6 +76,7 @@ impl Staging {
         disk.create_dir_all(&parent)?;
         remove_leftovers(disk, output)?;
         swap::mend(disk, output)?;
+        fixed::mend(disk, output)?;
         check_output(disk, output, replace)?;
         let path = |uuid: &str| building(output, uuid);
         let create = |path: &Path| disk.create_dir(path);
@@ -101,6 +103,9 @@ impl Staging {
     fn make_stripes(&mut self, directories: &[PathBuf], uuid: &str) -> Result<()> {
         if directories.is_empty() {
             return Ok(());
+        }
+        if directories.len() > MOST_STRIPES {
+            return refuse(format!("at most {MOST_STRIPES} stripes can be given"));
         }
         let (mut folders, mut names) = (Vec::new(), Vec::new());
         for directory in directories {
@@ -166,7 +171,10 @@ impl Staging {
             self.disk.sync_dir(&parent(stripe))?;
         }
         self.disk.sync_dir(&self.folder)?;
-        let replaces = self.rename()?;
+        let replaces = match self.rename() {
+            Err(error) if fixed::is_fixed(&error) => return self.succeed(),
+            renamed => renamed?,
+        };
         if let Err(error) = self.disk.sync_dir(&parent(&self.output)) {
             let undone = if replaces {
                 swap::swap(&self.disk, &self.output, &self.folder)
@@ -186,6 +194,15 @@ impl Staging {
             );
         }
         Ok(())
+    }
+
+    /// Replaces a graph whose folder cannot be renamed.
+    fn succeed(mut self) -> Result<()> {
+        let uuid = self.folder.to_string_lossy().rsplit('-').next().unwrap_or_default().to_owned();
+        let successor = fixed::succeed(&self.disk, &self.folder, &self.output, &uuid)?;
+        // It is whole, and the next build knows its name.
+        self.published = true;
+        fixed::take_place(&self.disk, &successor, &self.output)
     }
 
     /// Gives the graph its name; whether that replaced one. Others may be building the same.

@@ -7,16 +7,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use outercore_storage::{Disk, StorageError, hidden::is_random_name};
+use outercore_storage::{Disk, hidden::is_random_name};
 
-use super::removal::{building, is_folder, parent, remove_graph};
+use super::removal::{building, hidden_parts, is_locked, name_of, parent, remove_graph};
 use crate::error::{GraphError, Result};
 
-/// `.NAME.replaced-`: what `output` was, on its way to be removed.
-fn prefix(output: &Path) -> String {
-    let name = output.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
-    format!(".{name}.replaced-")
-}
+/// Comes between a graph's name and a uuid: what the graph was, on its way to be removed.
+const ASIDE: &str = ".replaced-";
 
 /// Exchanges two names in a folder; one of them ends in a uuid.
 pub(super) fn swap(disk: &Disk, a: &Path, b: &Path) -> outercore_storage::Result<()> {
@@ -34,8 +31,8 @@ fn in_steps(disk: &Disk, a: &Path, b: &Path) -> outercore_storage::Result<()> {
     };
     // The graph is the one whose name has no uuid.
     let (graph, other) = if uuid_of(a).is_some() { (b, a) } else { (a, b) };
-    let aside =
-        parent(graph).join(format!("{}{}", prefix(graph), uuid_of(other).unwrap_or_default()));
+    let uuid = uuid_of(other).unwrap_or_default();
+    let aside = parent(graph).join(format!(".{}{ASIDE}{uuid}", name_of(graph)));
     disk.rename_noreplace(graph, &aside)?;
     if let Err(error) = disk.rename_noreplace(other, graph) {
         disk.rename_noreplace(&aside, graph)?;
@@ -53,17 +50,8 @@ fn in_steps(disk: &Disk, a: &Path, b: &Path) -> outercore_storage::Result<()> {
 
 /// The graphs that left the name `output` in such a way, and have no other one since.
 fn aside(disk: &Disk, output: &Path) -> Result<Vec<(PathBuf, String)>> {
-    let prefix = prefix(output);
-    let mut found = Vec::new();
-    for path in disk.list(&parent(output))? {
-        let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
-        let uuid = name.as_deref().and_then(|name| name.strip_prefix(&prefix));
-        if let Some(uuid) = uuid.filter(|uuid| is_random_name(uuid))
-            && is_folder(disk, &path)?
-        {
-            found.push((path.clone(), uuid.to_owned()));
-        }
-    }
+    let mut found = hidden_parts(disk, output, ASIDE)?;
+    found.retain(|(_, uuid)| is_random_name(uuid));
     Ok(found)
 }
 
@@ -95,13 +83,4 @@ pub(super) fn mend(disk: &Disk, output: &Path) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// Whether a builder holds a folder.
-fn is_locked(disk: &Disk, folder: &Path) -> Result<bool> {
-    match disk.lock_shared(folder) {
-        Err(StorageError::Locked { .. }) => Ok(true),
-        Err(error) if error.kind() != Some(ErrorKind::NotFound) => Err(error.into()),
-        _ => Ok(false),
-    }
 }

@@ -124,8 +124,11 @@ struct Header {
     version: u32,
 }
 
-/// The most bytes that a manifest is believed to have.
-const MOST: u64 = 64 << 20;
+/// The most stripes that a graph has.
+pub const MOST_STRIPES: usize = 64;
+/// The most bytes that a manifest is believed to have. The longest part is the names of the
+/// stripes: 4 KiB each, and six times that where each character has to be escaped.
+const MOST: u64 = 2 << 20;
 
 /// The error of a folder without a manifest, or of no folder.
 pub(crate) fn no_graph<T>(disk: &Disk, path: &Path) -> Result<T> {

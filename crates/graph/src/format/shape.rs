@@ -4,7 +4,7 @@
 
 use outercore_storage::PAGE;
 
-use super::{GRID_VERSION, INDEX_GROUP, IdTable, Manifest, Ranges, Shares};
+use super::{GRID_VERSION, INDEX_GROUP, IdTable, MOST_STRIPES, Manifest, Ranges, Shares};
 use crate::types::{Layout, WeightKind, bytes_for};
 
 /// Most vertices or edges: lengths of sections stay far below 2^63.
@@ -72,6 +72,7 @@ impl Manifest {
                     && self.stripe_unit.is_multiple_of(PAGE as u64)
                     && self.stripe_unit <= MOST,
             ),
+            ("more stripes than a graph has", self.stripes.len() <= MOST_STRIPES),
             ("incoming rows in an undirected graph", self.directed || !self.transpose),
             (
                 "a vertex of the largest degree that there is not",

@@ -1,9 +1,36 @@
 //! Undoing compression, recognized by magic bytes: gzip of any number of members, zstd of any
 //! number of frames.
 
-use std::io::{self, BufRead, Read};
+use std::{
+    io::{self, BufRead, Read},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+};
 
 use flate2::bufread::GzDecoder;
+use zstd::stream::read::Decoder;
+
+/// The largest zstd window there is.
+pub(super) const LARGEST_WINDOW: u64 = 1 << 31;
+/// The most bytes of a zstd frame's header.
+const HEADER: usize = 18;
+
+/// The windows of a zstd stream: each frame says how large a one it needs.
+#[derive(Debug)]
+pub(super) struct Windows {
+    /// The largest that a frame may have.
+    pub(super) granted: AtomicU64,
+    /// The largest that a frame asked for so far.
+    pub(super) asked: AtomicU64,
+}
+
+impl Default for Windows {
+    fn default() -> Self {
+        Self { granted: LARGEST_WINDOW.into(), asked: 0.into() }
+    }
+}
 
 /// How an input is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,33 +67,27 @@ impl Compression {
         }
     }
 
-    /// The bytes of `raw` before compression. A zstd stream that needs a window of more than
-    /// `window` bytes fails (see [`needs_more_memory`]).
+    /// The bytes of `raw` before compression. A frame of zstd that asks for a larger window than is
+    /// granted is an error.
     pub(super) fn undo<'a>(
         self,
         raw: Box<dyn BufRead + Send + 'a>,
-        window: u64,
-    ) -> io::Result<Box<dyn Read + Send + 'a>> {
-        Ok(match self {
+        windows: &Arc<Windows>,
+    ) -> Box<dyn Read + Send + 'a> {
+        match self {
             Compression::None => Box::new(raw),
             Compression::Gzip => Box::new(Gzip { member: Some(GzDecoder::new(raw)) }),
             Compression::Zstd => {
-                let mut decoder = zstd::stream::read::Decoder::with_buffer(raw)?;
-                decoder.window_log_max(window.max(1).ilog2().clamp(10, 31))?;
-                Box::new(decoder)
+                let rest = Some(Peeked { head: Vec::new(), inner: raw });
+                Box::new(Zstd { windows: windows.clone(), rest, frame: None })
             }
-        })
+        }
     }
-}
-
-/// Whether zstd gave up because the window was not granted.
-pub(super) fn needs_more_memory(error: &io::Error) -> bool {
-    error.to_string().contains("too much memory")
 }
 
 /// The window that the zstd frame at the start of `head` needs, rounded up to what has to be
 /// granted; 0 if unknown.
-pub(super) fn zstd_window(head: &[u8]) -> u64 {
+fn zstd_window(head: &[u8]) -> u64 {
     let [0x28, 0xb5, 0x2f, 0xfd, descriptor, rest @ ..] = head else { return 0 };
     let single_segment = descriptor & 0x20 != 0;
     if !single_segment {
@@ -81,6 +102,84 @@ pub(super) fn zstd_window(head: &[u8]) -> u64 {
     let size = size.iter().rev().fold(0u64, |size, byte| size << 8 | u64::from(*byte));
     let size = if bytes == 2 { size + 256 } else { size };
     size.checked_next_power_of_two().unwrap_or(u64::MAX)
+}
+
+/// A zstd file: frames one after the other.
+struct Zstd<R: BufRead> {
+    windows: Arc<Windows>,
+    /// What no frame has begun to read; absent within a frame, and after the last one.
+    rest: Option<Peeked<R>>,
+    frame: Option<Decoder<'static, Peeked<R>>>,
+}
+
+impl<R: BufRead> Zstd<R> {
+    /// The next frame, if there is one, and it may have the window that it asks for.
+    fn begin(&self, mut rest: Peeked<R>) -> io::Result<Option<Decoder<'static, Peeked<R>>>> {
+        rest.peek()?;
+        if rest.head.is_empty() {
+            return Ok(None);
+        }
+        let window = zstd_window(&rest.head);
+        self.windows.asked.fetch_max(window, Relaxed);
+        if window > self.windows.granted.load(Relaxed) {
+            return Err(io::ErrorKind::OutOfMemory.into());
+        }
+        let mut frame = Decoder::with_buffer(rest)?.single_frame();
+        frame.window_log_max(LARGEST_WINDOW.ilog2())?;
+        Ok(Some(frame))
+    }
+}
+
+impl<R: BufRead> Read for Zstd<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            if let Some(rest) = self.rest.take() {
+                self.frame = self.begin(rest)?;
+            }
+            let Some(frame) = &mut self.frame else { return Ok(0) };
+            let read = frame.read(buffer)?;
+            if read > 0 || buffer.is_empty() {
+                return Ok(read);
+            }
+            self.rest = self.frame.take().map(Decoder::finish);
+        }
+    }
+}
+
+/// A reader whose next bytes were looked at.
+struct Peeked<R> {
+    head: Vec<u8>,
+    inner: R,
+}
+
+impl<R: BufRead> Peeked<R> {
+    /// Looks at as many bytes as a frame's header may have; at fewer before the end.
+    fn peek(&mut self) -> io::Result<()> {
+        let missing = HEADER.saturating_sub(self.head.len()) as u64;
+        self.inner.by_ref().take(missing).read_to_end(&mut self.head).map(drop)
+    }
+}
+
+impl<R: BufRead> Read for Peeked<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.fill_buf()?.read(buffer)?;
+        self.consume(read);
+        Ok(read)
+    }
+}
+
+impl<R: BufRead> BufRead for Peeked<R> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        if self.head.is_empty() { self.inner.fill_buf() } else { Ok(&self.head) }
+    }
+
+    fn consume(&mut self, bytes: usize) {
+        if self.head.is_empty() {
+            self.inner.consume(bytes);
+        } else {
+            self.head.drain(..bytes);
+        }
+    }
 }
 
 /// A gzip file: members one after the other, perhaps padded with zeros.

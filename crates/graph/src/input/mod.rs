@@ -202,15 +202,9 @@ pub trait EdgeSource: Send + Sync {
     /// What is known of it.
     fn info(&self) -> &SourceInfo;
 
-    /// The memory without which [`EdgeSource::read`] fails: the largest window of a zstd stream, up
-    /// to 2 GiB. Usually 0.
-    fn least_memory(&self) -> u64 {
-        0
-    }
-
-    /// Whether it comes in pieces whose sizes are known only when they are met. Such a source may
-    /// take more memory, and refuses a piece that needs more than it was given with
-    /// [`GraphError::Memory`], in terms of what it was given.
+    /// Whether it comes in pieces whose sizes are known only when they are met: pages of Parquet,
+    /// windows of zstd. Such a source may take more memory, and refuses a piece that needs more
+    /// than it was given with [`GraphError::Memory`], in terms of what it was given.
     fn is_paged(&self) -> bool {
         false
     }

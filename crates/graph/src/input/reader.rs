@@ -20,8 +20,8 @@ impl EdgeSource for Reader {
         &self.info
     }
 
-    fn least_memory(&self) -> u64 {
-        self.parts.iter().map(|part| part.source.window()).max().unwrap_or(0)
+    fn is_paged(&self) -> bool {
+        self.parts.iter().any(|part| part.source.has_windows())
     }
 
     fn reads_again(&self) -> bool {

@@ -18,7 +18,7 @@ use std::{
 use outercore_storage::{Disk, DiskFile, StorageError};
 
 use super::{
-    compressed::{self, Compression},
+    compressed::{Compression, LARGEST_WINDOW, Windows},
     fault,
     pipe::{Pipe, Stopped, is_interrupted},
 };
@@ -32,8 +32,6 @@ const LONGEST_HEAD: usize = 4 << 20;
 pub(super) const ENOUGH_LINES: usize = 1000;
 /// The unit in which compressed bytes and the head are read.
 const STEP: usize = 256 << 10;
-/// The largest zstd window there is.
-const LARGEST_WINDOW: u64 = 1 << 31;
 
 /// One input.
 pub(super) struct Source {
@@ -43,8 +41,7 @@ pub(super) struct Source {
     /// Bytes as stored, of a regular file.
     pub(super) stored: Option<u64>,
     stamp: Option<Stamp>,
-    /// The zstd window that the first frame needs.
-    window: u64,
+    windows: Arc<Windows>,
     /// The beginning, uncompressed.
     pub(super) head: Vec<u8>,
     /// Whether the head is everything.
@@ -102,18 +99,17 @@ impl Source {
                 format!("decompress it on the way: `{command} FILE | outercore build - -o GRAPH`");
             fault(path, format!("this is compressed with {name}, which is not supported"), &advice)
         })?;
-        let window = compressed::zstd_window(&start);
+        let windows = Arc::default();
         let rest = BufReader::with_capacity(STEP, Counting { inner: raw, count: consumed.clone() });
         let raw: Box<dyn BufRead + Send> = Box::new(Cursor::new(start).chain(rest));
-        let reader =
-            compression.undo(raw, LARGEST_WINDOW).map_err(|error| raw_error(path, error))?;
+        let reader = compression.undo(raw, &windows);
         let mut source = Self {
             path: path.to_owned(),
             disk: disk.clone(),
             compression,
             stored: stamp.map(|stamp| stamp.bytes),
             stamp,
-            window,
+            windows,
             head: Vec::new(),
             whole: false,
             once: Mutex::new(None),
@@ -175,9 +171,10 @@ impl Source {
         }
     }
 
-    /// The window that the first frame of a zstd stream needs, else 0.
-    pub(super) fn window(&self) -> u64 {
-        if self.compression == Compression::Zstd { self.window } else { 0 }
+    /// Whether the memory that reading takes is known only when it is read: each frame of a zstd
+    /// stream says how large a window it needs.
+    pub(super) fn has_windows(&self) -> bool {
+        self.compression == Compression::Zstd
     }
 
     /// Whether it is a regular file that is not compressed.
@@ -209,12 +206,15 @@ impl Source {
     /// Opens it for reading with decompression in at most `memory` bytes, and says how much of them
     /// that takes.
     pub(super) fn start(&self, memory: u64) -> Result<(Opened, u64)> {
-        if self.window() > memory {
-            return Err(self.window_error(memory));
-        }
-        let used =
-            self.window() + if self.compression == Compression::None { 0 } else { STEP as u64 };
+        // The rest is for buffers.
+        let granted = if self.has_windows() { memory / 4 * 3 } else { 0 };
+        self.windows.granted.store(granted, Relaxed);
+        let used = granted + if self.compression == Compression::None { 0 } else { STEP as u64 };
         if self.piped {
+            // Its first frame has begun.
+            if self.windows.asked.load(Relaxed) > granted {
+                return Err(self.window_error());
+            }
             let taken = self.once.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take();
             let rest = taken.ok_or_else(|| {
                 GraphError::Usage(format!("{} can be read once only", self.path.display()))
@@ -231,7 +231,7 @@ impl Source {
         let consumed = Arc::new(AtomicU64::new(0));
         let counted = Counting { inner: FileReader { file, at: 0 }, count: consumed.clone() };
         let raw = Box::new(BufReader::with_capacity(STEP, counted));
-        let reader = self.compression.undo(raw, memory).map_err(|error| self.error(0, error))?;
+        let reader = self.compression.undo(raw, &self.windows);
         Ok((Opened::Stream(Stream { reader, consumed }), used))
     }
 
@@ -273,8 +273,8 @@ impl Source {
         {
             return raw_error(&self.path, error);
         }
-        if compressed::needs_more_memory(&error) {
-            return self.window_error(0);
+        if error.kind() == io::ErrorKind::OutOfMemory {
+            return self.window_error();
         }
         let (what, advice) = if error.kind() == io::ErrorKind::UnexpectedEof
             || error.to_string().contains("incomplete frame")
@@ -297,10 +297,18 @@ impl Source {
         .into()
     }
 
-    fn window_error(&self, memory: u64) -> GraphError {
-        let needed = if self.window > memory { self.window } else { LARGEST_WINDOW };
+    /// A frame asks for more than is granted.
+    fn window_error(&self) -> GraphError {
+        let (asked, granted) =
+            (self.windows.asked.load(Relaxed), self.windows.granted.load(Relaxed));
+        if asked > LARGEST_WINDOW {
+            let what = format!("the zstd stream needs a window of {asked} bytes");
+            let advice = "zstd reads windows of up to 2 GiB: compress the file again, or \
+                          decompress it on the way";
+            return fault(&self.path, what, advice);
+        }
         let what = format!("the window of the zstd stream {}", self.path.display());
-        GraphError::Memory { needed, budget: memory, what }
+        GraphError::Memory { needed: asked.div_ceil(3) * 4, budget: granted / 3 * 4, what }
     }
 }
 

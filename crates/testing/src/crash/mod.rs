@@ -15,7 +15,7 @@ mod state;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-pub use self::recorder::{Recorder, Wiles};
+pub use self::recorder::{Exchange, Recorder, Wiles};
 pub use self::state::Crash;
 use crate::Random;
 

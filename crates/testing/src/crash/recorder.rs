@@ -16,13 +16,24 @@ use super::{Id, Node, Recording, Step, Turn};
 pub struct Wiles {
     /// What seems to succeed, and has no effect on the simulated disk: a planted fault.
     pub forgets: fn(&Change<'_>) -> bool,
-    /// Whether two names can be exchanged in one step.
-    pub exchanges: bool,
+    /// What becomes of two names that are to be exchanged.
+    pub exchange: Exchange,
+}
+
+/// What becomes of two names that are to be exchanged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exchange {
+    /// They are, in one step.
+    Done,
+    /// The file system cannot do that (EINVAL).
+    Unsupported,
+    /// One of the folders cannot be renamed, because of the layer that it lies in (EXDEV).
+    AcrossLayers,
 }
 
 impl Default for Wiles {
     fn default() -> Self {
-        Self { forgets: |_| false, exchanges: true }
+        Self { forgets: |_| false, exchange: Exchange::Done }
     }
 }
 
@@ -69,9 +80,11 @@ impl Observer for Recorder {
     fn before(&mut self, change: Change<'_>) -> io::Result<()> {
         let mut live = self.live();
         match change {
-            Change::Exchange(..) if !live.wiles.exchanges => {
-                return Err(io::Error::from_raw_os_error(22));
-            }
+            Change::Exchange(..) => match live.wiles.exchange {
+                Exchange::Done => {}
+                Exchange::Unsupported => return Err(io::Error::from_raw_os_error(22)),
+                Exchange::AcrossLayers => return Err(io::Error::from_raw_os_error(18)),
+            },
             // Afterwards nobody knows what was in it.
             Change::RemoveAll(folder) => live.remove_all(folder),
             _ => {}
