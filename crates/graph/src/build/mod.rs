@@ -102,7 +102,7 @@ impl BuildProgress for Silent {
 /// Bytes of the budget that the program itself, the parsers and the sections' write buffers take.
 const BASE: u64 = 44 << 20;
 /// The share of what is beyond that for a source that comes in pages, in tenths...
-const PAGED_TENTHS: u64 = 3;
+const PAGED_TENTHS: u64 = 4;
 /// ...and what it has in any case: in the smallest budgets other readers' part of [`BASE`].
 const LEAST_PAGED: u64 = 24 << 20;
 /// The smallest budget of a build.
@@ -182,7 +182,7 @@ impl Builder<'_> {
         }
         let weighted = has != WeightKind::None && wanted != Some(WeightKind::None);
         self.progress.stage("reading edges", info.bytes);
-        let share = self.memory * 6 / 10;
+        let share = self.memory * if source.is_paged() { 5 } else { 6 } / 10;
         let parse = self.reading_memory(source);
         let access =
             SourceAccess { source, threads: self.options.threads, parse, progress: self.progress };

@@ -207,7 +207,7 @@ impl Source {
     /// that takes.
     pub(super) fn start(&self, memory: u64) -> Result<(Opened, u64)> {
         // The rest is for buffers.
-        let granted = if self.has_windows() { memory / 4 * 3 } else { 0 };
+        let granted = if self.has_windows() { memory / 8 * 7 } else { 0 };
         self.windows.granted.store(granted, Relaxed);
         let used = granted + if self.compression == Compression::None { 0 } else { STEP as u64 };
         if self.piped {
@@ -308,7 +308,7 @@ impl Source {
             return fault(&self.path, what, advice);
         }
         let what = format!("the window of the zstd stream {}", self.path.display());
-        GraphError::Memory { needed: asked.div_ceil(3) * 4, budget: granted / 3 * 4, what }
+        GraphError::Memory { needed: asked.div_ceil(7) * 8, budget: granted / 7 * 8, what }
     }
 }
 
