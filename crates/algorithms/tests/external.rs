@@ -14,7 +14,7 @@ use outercore_graph::{
 use outercore_storage::Disk;
 use outercore_testing::{
     build_file, config, distance, external, external_as, generate, names, request, run, smallest,
-    values,
+    thorough, values,
 };
 
 /// An RMAT graph that has dozens of intervals; with an edge factor of 64, of several chunks each.
@@ -322,7 +322,9 @@ fn searches_and_components() {
         let expected = values(&inside);
         let mut read = Vec::new();
         for tight in [false, true] {
-            for preset in [Preset::Best, Preset::Streaming] {
+            // Plain streaming in the smallest budget takes longest.
+            let some = if tight && !thorough() { 1 } else { 2 };
+            for preset in [Preset::Best, Preset::Streaming].into_iter().take(some) {
                 let ample = external_as(preset);
                 let least = || smallest(graph, name, &request, &ample);
                 let memory = if tight { least() } else { ample.memory };
