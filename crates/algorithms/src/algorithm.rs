@@ -1,7 +1,7 @@
 //! What the faces call: an algorithm with its parameters, which can be planned and run.
 
 use outercore_engine::{Job, Outcome, Plan, Prepared, RunConfig, RunProgress, Silent, settings};
-use outercore_graph::{Graph, Key, Result, check::blaming};
+use outercore_graph::{Graph, Key, Result};
 
 /// How a start vertex is named.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,9 +68,7 @@ pub trait Algorithm: Send + Sync {
         progress: &dyn RunProgress,
     ) -> Result<Outcome> {
         let graph = &graph.counted_apart();
-        blaming(graph.disk(), graph.path(), || {
-            self.prepare(Job::new(graph, config, progress))?.run()
-        })
+        graph.blaming(|| self.prepare(Job::new(graph, config, progress))?.run())
     }
 }
 

@@ -133,6 +133,7 @@ fn find(
         run.fill(first)?;
         run.stream(first)?;
         let len = run.window.len as u64;
+        assert!(len > 0, "a window has room for the largest set");
         session.end_iteration(&mark, len, "full");
         (first, windows) = (first + len, windows + 1);
     }

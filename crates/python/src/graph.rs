@@ -4,7 +4,7 @@ use std::path::Path;
 
 use outercore_algorithms::{Algorithm, by_name};
 use outercore_engine::{Job, RunConfig};
-use outercore_graph::{Graph, GraphError, GraphInfo, check::blaming};
+use outercore_graph::{Graph, GraphError, GraphInfo};
 use outercore_storage::Disk;
 use pyo3::{prelude::*, types::PyDict};
 use serde_json::json;
@@ -117,7 +117,7 @@ impl NativeGraph {
         let (algorithm, watched) = (&*algorithm, &watch);
         let graph = self.0.counted_apart();
         let run = || {
-            blaming(graph.disk(), graph.path(), || {
+            graph.blaming(|| {
                 let prepared = algorithm.prepare(Job::new(&graph, &config, watched))?;
                 arguments.check_disk(&graph, prepared.plan.disk_bytes)?;
                 NativeOutcome::new(&self.0, prepared.run()?)

@@ -7,6 +7,7 @@
 
 use crate::PAGE;
 use crate::error::{Result, StorageError};
+use crate::fence;
 use crate::monitor::lock;
 use std::collections::BTreeMap;
 use std::io;
@@ -118,6 +119,11 @@ impl Mapping {
         Ok(mapping)
     }
 
+    /// What lies behind the first `bytes` belongs to nobody.
+    fn ends_at(&self, bytes: usize) {
+        fence::forbid(self.base.as_ptr().wrapping_add(bytes), self.mapped - bytes);
+    }
+
     fn advise(&mut self, huge: HugePages) -> io::Result<()> {
         let advice =
             if huge == HugePages::Off { libc::MADV_NOHUGEPAGE } else { libc::MADV_HUGEPAGE };
@@ -137,6 +143,7 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
+        fence::allow(self.base.as_ptr(), self.mapped);
         // SAFETY: the mapping is ours, and everything that borrows from it keeps it alive.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.mapped) };
     }
@@ -169,10 +176,10 @@ impl Arena {
     /// can be read.
     pub fn new(bytes: usize, huge: HugePages) -> Result<Arc<Arena>> {
         let (len, huge) = rounded(bytes, huge)?;
-        Ok(Arc::new(Arena {
-            mapping: Mapping::new(len, huge)?,
-            owned: Mutex::new(BTreeMap::new()),
-        }))
+        let mapping = Mapping::new(len, huge)?;
+        mapping.ends_at(len + READABLE_PAST);
+        fence::forbid(mapping.base.as_ptr(), len);
+        Ok(Arc::new(Arena { mapping, owned: Mutex::new(BTreeMap::new()) }))
     }
 
     /// Bytes that buffers can be made of.
@@ -222,11 +229,14 @@ impl Arena {
             panic!("bytes {start}..{end} of the arena overlap a living buffer at {s}..{e}");
         }
         owned.insert(start, end);
+        fence::allow(self.as_ptr().wrapping_add(start), end - start);
     }
 
     fn disown(&self, start: usize, end: usize) {
         if start < end {
-            lock(&self.owned).remove(&start);
+            let mut owned = lock(&self.owned);
+            fence::forbid(self.as_ptr().wrapping_add(start), end - start);
+            owned.remove(&start);
         }
     }
 }
@@ -379,8 +389,10 @@ impl<T: Pod> HugeVec<T> {
             source: io::Error::from_raw_os_error(libc::ENOMEM),
         };
         let bytes = len.checked_mul(size_of::<T>()).ok_or_else(oversize)?;
-        let (bytes, huge) = rounded(bytes, if bytes < HUGE { HugePages::Off } else { huge })?;
-        Ok(Self { mapping: Mapping::new(bytes, huge)?, len, kind: PhantomData })
+        let (room, huge) = rounded(bytes, if bytes < HUGE { HugePages::Off } else { huge })?;
+        let mapping = Mapping::new(room, huge)?;
+        mapping.ends_at(bytes);
+        Ok(Self { mapping, len, kind: PhantomData })
     }
 
     /// Bytes of memory it occupies once all of it was touched.

@@ -6,6 +6,7 @@
 //!   purpose when asked.
 //! - [`hidden`]: names of what is being written. What a crash leaves of it can be told and removed.
 //! - [`fault`]: [`FaultPlan`], which operation fails, how, and how often.
+//! - `fence`: what an address sanitizer is told of our memory.
 //! - [`backend`]: [`Queue`], asynchronous direct reads: `uring`, `blocking`, `memory`, each of
 //!   which may be wrapped by faults.
 //! - [`reader`]: [`Reader`], a queue and the memory that it reads into.
@@ -37,6 +38,7 @@ pub mod disk;
 pub mod error;
 mod exact_sum;
 pub mod fault;
+mod fence;
 pub mod hidden;
 pub mod memory;
 mod monitor;

@@ -11,7 +11,15 @@ use super::{Fault, check};
 use crate::{
     build::Silent,
     error::{GraphError, Result},
+    graph::Graph,
 };
+
+impl Graph {
+    /// Does `work` on this graph, as [`blaming`].
+    pub fn blaming<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
+        blaming(self.disk(), self.path(), work)
+    }
+}
 
 /// Does `work` on the graph at `path`. Content that contradicts itself, though its checksums fit,
 /// is found where it is used, as a panic. Then the graph is checked: what is wrong with it is the
