@@ -292,9 +292,7 @@ impl<R: Record> Exchange<R> {
 
     #[inline(always)]
     fn interval_of(&self, vertex: u64) -> usize {
-        if self.bounds.len() == 2 {
-            return 0;
-        }
+        // Beyond them all where a list lies: there is no such interval, and its use is a panic.
         self.bounds.partition_point(|&bound| bound <= vertex) - 1
     }
 
