@@ -9,7 +9,7 @@ PROFILE := checked
 VENV    := $(TARGET)/venv
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-rust test-python deny bench bench-graphene bench-external bench-algorithms model fault fuzz soak golden python clean
+.PHONY: help build demo test test-rust test-python deny bench bench-graphene bench-external bench-algorithms model fault sanitize fuzz soak golden python clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | while IFS='	' read -r name text; do printf '  make %-12s %s\n' "$$name" "$$text"; done
@@ -58,6 +58,15 @@ fault: model ## Errors and delays at every operation and system call, power loss
 	$(CARGO) build --locked --profile $(PROFILE) -p outercore-cli
 	$(PYTHON) scripts/fault_disks.py --binary $(TARGET)/$(PROFILE)/outercore
 	$(PYTHON) scripts/fault_uml.py --binary $(TARGET)/$(PROFILE)/outercore
+
+SANITIZED := RUSTC_BOOTSTRAP=1 RUSTFLAGS='-Zsanitizer=address --cfg outercore_asan' $(CARGO) test --locked --profile sanitized \
+	--target $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p') --target-dir $(TARGET)/sanitized
+sanitize: ## Planted faults of memory, and the unit tests of storage and of graphs, under the address sanitizer; the faults under valgrind too
+	$(SANITIZED) -p outercore-testing --test watched
+	$(SANITIZED) -p outercore-graph --lib
+	$(SANITIZED) -p outercore-storage --lib -- --skip this_process_has_memory
+	@if ! valgrind --version >/dev/null 2>&1; then echo 'SKIPPED: valgrind is not installed'; \
+	else OUTERCORE_TEST_WRAPPER='valgrind --quiet --error-exitcode=99' $(CARGO) test --locked --profile $(PROFILE) -p outercore-testing --test watched planted; fi
 
 fuzz: export RUSTC_BOOTSTRAP = 1
 fuzz: ## Every fuzz target under libFuzzer for SECONDS=30 each, with what it found kept in target/fuzz (SANITIZER=address; needs cargo-fuzz)
