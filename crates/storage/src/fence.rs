@@ -3,29 +3,18 @@
 //! (`make sanitize`) nothing is done.
 
 #[cfg(outercore_asan)]
+// SAFETY: the sanitizer's own declarations; both mark addresses, and read and write none of them.
 unsafe extern "C" {
-    fn __asan_poison_memory_region(start: *const u8, bytes: usize);
-    fn __asan_unpoison_memory_region(start: *const u8, bytes: usize);
+    /// The bytes belong to nobody from now on.
+    #[link_name = "__asan_poison_memory_region"]
+    pub(crate) safe fn forbid(start: *const u8, bytes: usize);
+    /// The bytes have an owner from now on, or are no longer mapped.
+    #[link_name = "__asan_unpoison_memory_region"]
+    pub(crate) safe fn allow(start: *const u8, bytes: usize);
 }
 
-/// The bytes belong to nobody from now on.
-#[inline(always)]
-pub(crate) fn forbid(start: *const u8, bytes: usize) {
-    #[cfg(outercore_asan)]
-    // SAFETY: marks addresses, and reads and writes none of them.
-    unsafe {
-        __asan_poison_memory_region(start, bytes);
-    }
-    let _ = (start, bytes);
-}
+#[cfg(not(outercore_asan))]
+pub(crate) fn forbid(_: *const u8, _: usize) {}
 
-/// The bytes have an owner from now on, or are no longer mapped.
-#[inline(always)]
-pub(crate) fn allow(start: *const u8, bytes: usize) {
-    #[cfg(outercore_asan)]
-    // SAFETY: as above.
-    unsafe {
-        __asan_unpoison_memory_region(start, bytes);
-    }
-    let _ = (start, bytes);
-}
+#[cfg(not(outercore_asan))]
+pub(crate) fn allow(_: *const u8, _: usize) {}

@@ -10,6 +10,7 @@ use std::{
 
 type Memory = *mut c_void;
 
+// SAFETY: declared as the C library declares them.
 unsafe extern "C" {
     fn __libc_malloc(len: usize) -> Memory;
     fn __libc_calloc(count: usize, len: usize) -> Memory;
@@ -56,6 +57,7 @@ extern "C" fn report() {
     }
 }
 
+// SAFETY: of the type of the C library's function, whose place it takes.
 #[unsafe(no_mangle)]
 extern "C" fn sigaction(signal: c_int, new: *const c_void, old: *mut c_void) -> c_int {
     if signal == SIGABRT && !new.is_null() {

@@ -11,6 +11,7 @@ use outercore_storage::{Disk, StorageError, hidden::is_random_name};
 
 use super::removal::{
     hidden_parts, is_folder, is_locked, name_of, parent, remove_graph, remove_stripes,
+    remove_with_last,
 };
 use crate::{
     error::{GraphError, Result},
@@ -45,7 +46,7 @@ pub(super) fn take_place(disk: &Disk, successor: &Path, output: &Path) -> Result
     let record = successor.join(REPLACES);
     if disk.exists(&record)? {
         let replaced = disk.read_all(&record, 4096)?;
-        remove_but_for_manifest(disk, output, &replaced)?;
+        remove_replaced(disk, output, &replaced)?;
         disk.sync_dir(&parent(output))?;
         disk.remove_file(&record)?;
         disk.sync_dir(successor)?;
@@ -56,7 +57,7 @@ pub(super) fn take_place(disk: &Disk, successor: &Path, output: &Path) -> Result
 
 /// Removes the graph at `output` if it has this uuid, its manifest last: what is left of it when
 /// this is interrupted can be recognised.
-fn remove_but_for_manifest(disk: &Disk, output: &Path, uuid: &[u8]) -> Result<()> {
+fn remove_replaced(disk: &Disk, output: &Path, uuid: &[u8]) -> Result<()> {
     match Manifest::read(disk, output) {
         Ok(manifest) if manifest.uuid.as_bytes() == uuid => {}
         // Removed, but for its folder.
@@ -70,16 +71,7 @@ fn remove_but_for_manifest(disk: &Disk, output: &Path, uuid: &[u8]) -> Result<()
         Err(error) => return Err(error),
     }
     remove_stripes(disk, output)?;
-    let manifest = output.join(MANIFEST);
-    for path in disk.list(output)?.into_iter().filter(|path| *path != manifest) {
-        if is_folder(disk, &path)? {
-            disk.remove_dir_all(&path)?;
-        } else {
-            disk.remove_file(&path)?;
-        }
-    }
-    disk.sync_dir(output)?;
-    Ok(disk.remove_dir_all(output)?)
+    remove_with_last(disk, output, MANIFEST)
 }
 
 /// Ends what a crash left: a successor takes its place, or is removed if another graph has it.

@@ -76,18 +76,24 @@ impl Owner {
     }
 }
 
-/// Removes a stripe folder, its record last: killed at any moment, what is left can be recognised.
+/// Removes a stripe folder.
 pub(super) fn remove_stripe(disk: &Disk, stripe: &Path) -> Result<()> {
-    let record = stripe.join(OWNER);
-    for path in disk.list(stripe)?.into_iter().filter(|path| *path != record) {
+    remove_with_last(disk, stripe, OWNER)
+}
+
+/// Removes a folder, the file that says what it is last: killed at any moment, what is left can be
+/// recognised.
+pub(super) fn remove_with_last(disk: &Disk, folder: &Path, last: &str) -> Result<()> {
+    let last = folder.join(last);
+    for path in disk.list(folder)?.into_iter().filter(|path| *path != last) {
         if is_folder(disk, &path)? {
             disk.remove_dir_all(&path)?;
         } else {
             disk.remove_file(&path)?;
         }
     }
-    disk.sync_dir(stripe)?;
-    Ok(disk.remove_dir_all(stripe)?)
+    disk.sync_dir(folder)?;
+    Ok(disk.remove_dir_all(folder)?)
 }
 
 /// Where a graph is built that will be at `output`.
