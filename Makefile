@@ -9,7 +9,7 @@ PROFILE := checked
 VENV    := $(TARGET)/venv
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-rust test-python deny bench bench-graphene bench-external bench-algorithms model fault sanitize fuzz soak golden python clean
+.PHONY: help build demo test test-rust test-python deny bench bench-graphene bench-external bench-algorithms model fault attack sanitize fuzz soak golden python clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | while IFS='	' read -r name text; do printf '  make %-12s %s\n' "$$name" "$$text"; done
@@ -58,6 +58,9 @@ fault: model ## Errors and delays at every operation and system call, power loss
 	$(CARGO) build --locked --profile $(PROFILE) -p outercore-cli
 	$(PYTHON) scripts/fault_disks.py --binary $(TARGET)/$(PROFILE)/outercore
 	$(PYTHON) scripts/fault_uml.py --binary $(TARGET)/$(PROFILE)/outercore
+
+attack: build ## The command from outside: hostile input, damage, budgets, signals, foreign files, any words; CASES=10000 SEED=1
+	$(PYTHON) scripts/attack --binary $(TARGET)/release/outercore --cases $(or $(CASES),10000) --seed $(or $(SEED),1)
 
 SANITIZED := RUSTC_BOOTSTRAP=1 RUSTFLAGS='-Zsanitizer=address --cfg outercore_asan' $(CARGO) test --locked --profile sanitized \
 	--target $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p') --target-dir $(TARGET)/sanitized

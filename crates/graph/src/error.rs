@@ -178,6 +178,12 @@ pub(crate) fn of_part(error: StorageError) -> GraphError {
         {
             (path, what.to_owned())
         }
+        // Longer than what it is can be.
+        StorageError::Io { operation: "read", path, source, .. }
+            if source.kind() == std::io::ErrorKind::InvalidData =>
+        {
+            (path, source.to_string())
+        }
         StorageError::Truncated { path, offset, wanted } => {
             (path, format!("it has {offset} bytes instead of {}", offset + wanted))
         }

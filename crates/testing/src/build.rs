@@ -14,7 +14,7 @@ use outercore_graph::{
 };
 use outercore_storage::Disk;
 
-use crate::{Edges, Ids, folder, text};
+use crate::{Edges, Ids, edges::random_text, folder, text};
 
 /// How a graph is built.
 #[derive(Clone, Debug)]
@@ -148,6 +148,15 @@ pub fn build_file(
     options: &BuildOptions,
 ) -> Result<Manifest, GraphError> {
     build_input(disk, input, output, &InputOptions::default(), options)
+}
+
+/// A small graph, for tests that change it, and `edges.txt` beside it, which it was made of.
+pub fn small_graph() -> (tempfile::TempDir, PathBuf) {
+    let folder = folder();
+    let (input, graph) = (folder.path().join("edges.txt"), folder.path().join("graph.oc"));
+    std::fs::write(&input, random_text(Ids::Sparse, 300, 2000, 3)).expect("a file is written");
+    build_file(&Disk::new(), &input, &graph, &options()).expect("a graph is built");
+    (folder, graph)
 }
 
 fn build_input(

@@ -29,7 +29,7 @@ mod watchdog;
 
 pub use self::{
     answer::{Answer, Question, Value, assert_close, distance, furthest},
-    build::{Built, Recipe, build, build_file, generate, options},
+    build::{Built, Recipe, build, build_file, generate, options, small_graph},
     child::{Said, in_a_child},
     crash::{Crash, Exchange, Recorder, Recording, Wiles},
     edges::{Edges, Ids, random_text, text},
