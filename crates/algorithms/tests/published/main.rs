@@ -227,8 +227,12 @@ fn git_history_of_bazel() {
     });
 }
 
+/// The largest of the graphs: where every case is asked for.
 #[test]
 fn git_history_of_crates() {
+    if !thorough() {
+        return;
+    }
     let Some(graph) = shared(&["gitdag/gitdag-crates.u32.zst"], options(Some(true))) else {
         return;
     };

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::thread::ThreadId;
 use std::time::Duration;
 
-use io_uring::types::{Fd, Fixed, Timespec};
+use io_uring::types::{Fd, Fixed, SubmitArgs, Timespec};
 use io_uring::{IoUring, Probe, opcode, squeue};
 
 use crate::arena::Arena;
@@ -28,6 +28,10 @@ const BATCH: usize = 64 << 10;
 /// How often the kernel may refuse to take requests, each time for a millisecond, before the queue
 /// is given up.
 const MAX_REFUSALS: u32 = 5000;
+
+/// A wait asks the kernel again after this long. A wake-up that the kernel has lost then costs a
+/// second, not the run.
+const PATIENCE: Timespec = Timespec::new().sec(1);
 
 /// Whether this process may use io_uring with what a queue needs.
 pub fn probe_uring() -> bool {
@@ -232,32 +236,39 @@ impl Ring {
 
     /// Sends what has been pushed if it is worth a system call by now.
     pub(super) fn send_batch(&mut self) -> io::Result<()> {
-        if self.unsent >= BATCH { self.enter(0) } else { Ok(()) }
+        if self.unsent >= BATCH { self.enter(0).map(drop) } else { Ok(()) }
     }
 
     /// Sends everything pushed, and sleeps until `wait` completions are there, or less if a signal
-    /// comes or the kernel is short of resources: callers look and ask again.
-    pub(super) fn enter(&mut self, wait: usize) -> io::Result<()> {
+    /// comes or the kernel is short of resources: callers look and ask again. Returns whether
+    /// nothing came for [`PATIENCE`].
+    pub(super) fn enter(&mut self, wait: usize) -> io::Result<bool> {
         let pending = {
             let queue = self.ring.submission();
             !queue.is_empty() || queue.taskrun() || queue.cq_overflow()
         };
         if wait == 0 && !pending {
-            return Ok(());
+            return Ok(false);
         }
-        match self.ring.submit_and_wait(wait) {
+        let sent = if wait > 0 && self.ring.params().is_feature_ext_arg() {
+            self.ring.submitter().submit_with_args(wait, &SubmitArgs::new().timespec(&PATIENCE))
+        } else {
+            self.ring.submit_and_wait(wait)
+        };
+        match sent {
             Ok(_) => {
                 self.refusals = 0;
                 self.unsent = 0;
-                Ok(())
+                Ok(false)
             }
             Err(error) => match error.raw_os_error() {
-                Some(libc::EINTR) => Ok(()),
+                Some(libc::EINTR) => Ok(false),
+                Some(libc::ETIME) => Ok(true),
                 // The entries stay in the queue and go with the next call.
                 Some(libc::EAGAIN | libc::EBUSY) if self.refusals < MAX_REFUSALS => {
                     self.refusals += 1;
                     std::thread::sleep(Duration::from_millis(1));
-                    Ok(())
+                    Ok(false)
                 }
                 _ => Err(error),
             },

@@ -16,6 +16,10 @@ use crate::arena::Arena;
 use crate::disk::{Disk, DiskFile};
 use crate::error::Result;
 
+/// After this many seconds without an answer, and again after each as many, it is said that the
+/// device is waited for.
+const LATE: u32 = 20;
+
 /// A place for a request that the kernel has, or is about to get.
 struct Slot {
     /// `None`: the slot is free.
@@ -171,19 +175,35 @@ impl UringQueue {
                 self.ring.enter(0)?;
             }
         }
+        let mut late = 0;
         loop {
             self.reap();
             self.start_held();
             out.extend(self.finished.drain(..));
             let missing = goal.saturating_sub(out.len());
             if missing == 0 {
-                return self.ring.enter(0);
+                return self.ring.enter(0).map(drop);
             }
             // With requests held back, each completion makes room for one: the device must not run
             // dry in between.
             let batch = if self.held.is_empty() { missing.min(self.active()) } else { 1 };
-            self.ring.enter(batch)?;
+            late = if self.ring.enter(batch)? { late + 1 } else { 0 };
+            if late > 0 && late % LATE == 0 {
+                self.complain(late);
+            }
         }
+    }
+
+    /// Says which read the device has not answered.
+    fn complain(&self, seconds: u32) {
+        let Some(transfer) = self.slots.iter().find_map(|slot| slot.transfer.as_ref()) else {
+            return;
+        };
+        let (path, offset) = (self.files[transfer.file()].path(), transfer.offset());
+        tracing::warn!(
+            path = %path.display(), offset, reads = self.active(),
+            "the device has answered no read for {seconds} s; still waiting"
+        );
     }
 
     /// Waits until the kernel writes to none of the buffers.
