@@ -265,11 +265,13 @@ fn pages_and_files_in_the_wrong_place() {
     // Every second file of a scene, others in the next scene; all with `make fault`.
     let step = share(3);
     for (index, scene) in scenes().into_iter().enumerate() {
+        let dog = Watchdog::new(Duration::from_secs(60));
         let order = outercore_graph::Order::Original;
         let other = Scene::new(scene.ids, BuildOptions { order, ..options() });
         for file in scene.sections().into_iter().skip(index % step).step_by(step) {
             for (form, damaged) in damages(&scene.files[file], other.files.get(file)) {
                 let what = format!("{} {form}, {:?}", file.display(), scene.ids);
+                dog.step(what.clone());
                 scene.with(file, &damaged, || {
                     scene.assert_found(&what);
                     scene.assert_never_wrong(&what);
@@ -282,7 +284,9 @@ fn pages_and_files_in_the_wrong_place() {
 #[test]
 fn missing_files() {
     for scene in scenes() {
+        let dog = Watchdog::new(Duration::from_secs(60));
         for file in scene.sections() {
+            dog.step(format!("{} is missing, {:?}", file.display(), scene.ids));
             let path = scene.graph().join(file);
             std::fs::remove_file(&path).unwrap();
             assert!(!scene.check().unwrap().is_empty(), "{} is missing", file.display());

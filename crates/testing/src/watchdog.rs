@@ -56,10 +56,11 @@ impl Watchdog {
                 .take(3)
                 .collect::<String>();
             text += &format!(
-                "thread {}:{state}, in {}, {}\n",
+                "thread {}:{state}, in {}, {}\n{}\n",
                 read("comm"),
                 read("wchan"),
-                read("syscall")
+                read("syscall"),
+                read("stack")
             );
         }
         let _ = std::io::Write::write_all(&mut std::io::stderr(), text.as_bytes());

@@ -33,6 +33,9 @@ const MAX_REFUSALS: u32 = 5000;
 /// second, not the run.
 const PATIENCE: Timespec = Timespec::new().sec(1);
 
+/// The user data of calls that give up requests; no request has it.
+const WITHDRAWAL: u64 = u64::MAX;
+
 /// Whether this process may use io_uring with what a queue needs.
 pub fn probe_uring() -> bool {
     static POSSIBLE: OnceLock<bool> = OnceLock::new();
@@ -216,6 +219,14 @@ impl Ring {
         unsafe { self.push(&opcode::Timeout::new(time).build().user_data(user_data)) }
     }
 
+    /// Queues a call for the request `name` to be given up, if the kernel has not begun it. Both
+    /// are answered: the request by `ECANCELED` or as ever, the call under [`WITHDRAWAL`].
+    pub(super) fn push_withdrawal(&mut self, name: u64) -> io::Result<()> {
+        let entry = opcode::AsyncCancel::new(name).build().user_data(WITHDRAWAL);
+        // SAFETY: the entry refers to no memory.
+        unsafe { self.push(&entry) }
+    }
+
     /// # Safety
     ///
     /// As for [`io_uring::SubmissionQueue::push`].
@@ -275,9 +286,10 @@ impl Ring {
         }
     }
 
-    /// Moves the completions that are there to `into`: user data and result.
+    /// Moves the completions of requests that are there to `into`: user data and result.
     pub(super) fn reap(&mut self, into: &mut Vec<(u64, i32)>) {
-        into.extend(self.ring.completion().map(|entry| (entry.user_data(), entry.result())));
+        let answers = self.ring.completion().map(|entry| (entry.user_data(), entry.result()));
+        into.extend(answers.filter(|&(name, _)| name != WITHDRAWAL));
     }
 }
 

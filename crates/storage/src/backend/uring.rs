@@ -16,6 +16,10 @@ use crate::arena::Arena;
 use crate::disk::{Disk, DiskFile};
 use crate::error::Result;
 
+/// After this many seconds without an answer, and again after each as many, reads that the kernel
+/// has not begun are asked for anew: one that its workers have lost costs seconds, not the run.
+const LOST: u32 = 5;
+
 /// After this many seconds without an answer, and again after each as many, it is said that the
 /// device is waited for.
 const LATE: u32 = 20;
@@ -162,6 +166,11 @@ impl UringQueue {
             Step::Read
         } else {
             let answer = usize::try_from(result).map_err(|_| io::Error::from_raw_os_error(-result));
+            // A read that was given up is as one that a signal broke off: it is asked for again.
+            let answer = answer.map_err(|error| match error.raw_os_error() {
+                Some(libc::ECANCELED) => io::ErrorKind::Interrupted.into(),
+                _ => error,
+            });
             transfer.arrived(answer, self.files[transfer.file()].path())
         };
         self.follow(at, step);
@@ -188,10 +197,23 @@ impl UringQueue {
             // dry in between.
             let batch = if self.held.is_empty() { missing.min(self.active()) } else { 1 };
             late = if self.ring.enter(batch)? { late + 1 } else { 0 };
+            if late > 0 && late % LOST == 0 {
+                self.withdraw()?;
+            }
             if late > 0 && late % LATE == 0 {
                 self.complain(late);
             }
         }
+    }
+
+    /// Has every read given up that the kernel has not begun; their answers make them start anew.
+    fn withdraw(&mut self) -> io::Result<()> {
+        for (at, slot) in self.slots.iter().enumerate() {
+            if slot.transfer.is_some() && !slot.pausing {
+                self.ring.push_withdrawal(user_data(at, slot.generation))?;
+            }
+        }
+        Ok(())
     }
 
     /// Says which read the device has not answered.
@@ -275,4 +297,47 @@ impl Drop for UringQueue {
 
 fn user_data(at: usize, generation: u32) -> u64 {
     u64::from(generation) << 32 | at as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::io::Write;
+    use std::os::fd::FromRawFd;
+
+    use super::*;
+    use crate::arena::HugePages;
+
+    /// A read that is never answered: of a pipe into which nobody writes.
+    #[test]
+    fn a_read_that_was_given_up_is_asked_for_anew() {
+        let mut ends = [0; 2];
+        // SAFETY: the array has room for both descriptors.
+        assert_eq!(unsafe { libc::pipe(ends.as_mut_ptr()) }, 0);
+        // SAFETY: nobody else owns the descriptor that was just made.
+        let mut writer = unsafe { File::from_raw_fd(ends[1]) };
+        let (disk, folder) = (Disk::new(), tempfile::tempdir().unwrap());
+        let file = Arc::new(disk.create_buffered(&folder.path().join("file")).unwrap());
+        // SAFETY: the first descriptor is the file's own, and is the pipe from here on.
+        assert_eq!(unsafe { libc::dup2(ends[0], file.fd()) }, file.fd());
+        let options = QueueOptions { depth: 2, ..QueueOptions::default() };
+        let Ok(mut queue) = UringQueue::new(&disk, &[file], &options) else {
+            return;
+        };
+        let buffer = Arena::new(4096, HugePages::Auto).unwrap().buffer(0, 4096);
+        queue.submit(ReadRequest { file: 0, offset: 0, buffer, len: 5, tag: 7 });
+        queue.ring.enter(0).unwrap();
+        queue.withdraw().unwrap();
+        queue.ring.enter(2).unwrap();
+        let mut answers = Vec::new();
+        queue.ring.reap(&mut answers);
+        assert_eq!(answers, [(user_data(0, 0), -libc::ECANCELED)]);
+        queue.answered(answers[0].0, answers[0].1);
+
+        writer.write_all(b"bytes").unwrap();
+        let mut done = Vec::new();
+        queue.wait(1, &mut done).unwrap();
+        assert!(done[0].result.is_ok() && done[0].tag == 7, "{:?}", done[0].result);
+        assert_eq!(&done[0].buffer[..5], b"bytes");
+    }
 }
