@@ -48,7 +48,7 @@ fn rounding(graph: &Graph) -> u64 {
 #[test]
 fn passes_that_serve_two_iterations_read_less_and_give_the_same_bits() {
     let folder = tempfile::tempdir().unwrap();
-    let graph = graph(folder.path(), 64);
+    let graph = graph(folder.path(), if thorough() { 64 } else { 40 });
     let request = Request { iterations: Some(4), ..Request::default() };
     let ran = |config: &RunConfig| {
         let outcome = run(&graph, "pagerank", &request, config);

@@ -256,7 +256,7 @@ fn every_shape_built_in_other_ways() {
 /// many as OUTERCORE_RANDOM_GRAPHS says (`make soak`: 2,000).
 #[test]
 fn random_graphs() {
-    let count = std::env::var("OUTERCORE_RANDOM_GRAPHS").map_or(120 / share(5) as u64, |count| {
+    let count = std::env::var("OUTERCORE_RANDOM_GRAPHS").map_or(120 / share(8) as u64, |count| {
         count.parse().expect("OUTERCORE_RANDOM_GRAPHS is a number")
     });
     let ways = every_way();

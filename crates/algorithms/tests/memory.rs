@@ -126,6 +126,8 @@ fn keeps(directed: bool) {
             if !long {
                 over.extend(case.keeps((smallest + whole) / 2, "auto"));
                 over.extend(case.keeps(whole, "in-memory"));
+            }
+            if !long && thorough() {
                 over.extend(case.keeps(whole, "semi-external"));
             }
             over.extend(case.keeps(whole + (64 << 20), "auto"));

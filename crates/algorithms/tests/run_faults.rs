@@ -53,7 +53,7 @@ impl Scene {
         let external = config.model == Some(MemoryModel::FullyExternal);
         for name in NAMES.iter().filter(|name| !external || EXTERNAL.contains(name)) {
             let often = ["bfs", "sssp", "components", "pagerank"].contains(name);
-            let step = share(3) * if often { step } else { 3 * step };
+            let step = share(5) * if often { step } else { 3 * step };
             let question = Asked { scene: self, name, config };
             let counted = Arc::new(FaultPlan::count_only());
             let expected = question.answer(&Disk::with_faults(counted.clone())).unwrap();

@@ -100,7 +100,7 @@ fn disturb(scene: &Scene) {
     let (mut built, mut failed) = (0, 0);
     // Builds that replace another, or are striped, take long.
     let long = scene.replaces || !scene.options.stripes.is_empty();
-    let step = share(if long { 7 } else { 3 });
+    let step = share(if long { 13 } else { 5 });
     for n in (0..operations).step_by(step) {
         for fault in FAULTS {
             let what = format!("operation {n} of {operations}, {fault:?}");
