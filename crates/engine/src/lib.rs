@@ -7,7 +7,6 @@
 //! - `plan`: [`Plan`], what a run will do, and why, and what it needs for that.
 //! - `program`: what an author writes; `monoid`: what messages are.
 //! - `execute`: runs of one program; `iterate`: the loop; `exchange`: what vertices send.
-//! - `frontier`: [`Frontier`], a set of vertices.
 //! - `edges`: edges on their way from storage to the workers.
 //! - `session`: [`Session`], everything that lasts as long as a run, its threads among them.
 //! - `outcome`: [`Outcome`], what a run gives back; `report`: [`RunReport`], what it did.
@@ -17,7 +16,6 @@ mod config;
 mod edges;
 mod exchange;
 mod execute;
-mod frontier;
 mod iterate;
 mod job;
 mod monoid;
@@ -32,14 +30,13 @@ mod state;
 mod switches;
 
 pub use outercore_storage::{
-    Block, Bytes, Choice, HugePages, HugeVec, Named, Pod, Resources, Settings, Size,
-    backend::IoBackend, human_bytes, memory::prefetch, named, settings,
+    Bitmap as Frontier, Block, Bytes, Choice, HugePages, HugeVec, Named, PerWorker, Pod, Resources,
+    Settings, Size, backend::IoBackend, human_bytes, memory::prefetch, named, settings, totals,
 };
 
 pub use config::RunConfig;
 pub use edges::list::List;
 pub use execute::{Finished, execute, execute_monotone};
-pub use frontier::Frontier;
 pub use iterate::Iterations;
 pub use job::Job;
 pub use monoid::{Idempotent, Lanes, Min, Monoid, Or, Sum, Sums};
@@ -53,7 +50,7 @@ pub use program::{
 pub use progress::{RunProgress, Silent};
 pub use report::{Figure, IoReport, IterationReport, RunReport, TopRow};
 pub use run_settings::RunSettings;
-pub use session::{PerWorker, Session, totals};
+pub use session::Session;
 pub use state::{
     Appender, Cell, Column, Isolated, Meaning, Number, NumberKind, Scratch, Values, VertexArray,
 };

@@ -2,6 +2,7 @@
 //! and nothing of graphs.
 //!
 //! - [`arena`]: [`Arena`], one huge-page mapping, and [`Buffer`], an exclusive slice of one.
+//! - [`bitmap`]: [`Bitmap`], a set of numbers.
 //! - [`disk`]: [`Disk`] and [`DiskFile`], every synchronous file operation, counted, and failing on
 //!   purpose when asked.
 //! - [`hidden`]: names of what is being written. What a crash leaves of it can be told and removed.
@@ -25,13 +26,15 @@
 //! - [`settings`]: structs of switches, of which the faces make options.
 //! - [`size`]: sizes as text, `512M` or `25%`.
 //! - [`resources`]: [`Resources`], what a process may use.
-//! - [`threads`]: starting them, where the system may refuse.
+//! - [`threads`]: starting them, where the system may refuse; `workers`: [`Workers`], those that
+//!   share the steps of a run.
 //! - `exact_sum`: [`ExactSum`], the same in whatever order it is made.
 //! - `monitor`: [`Monitor`], what threads share and wait for.
 //! - [`error`]: what can go wrong, as [`StorageError`].
 
 pub mod arena;
 pub mod backend;
+pub mod bitmap;
 pub mod checksum;
 pub mod device;
 pub mod disk;
@@ -53,12 +56,14 @@ pub mod spill;
 mod stopwatch;
 pub mod stripe;
 pub mod threads;
+mod workers;
 pub mod writer;
 
 pub use arena::{Arena, Buffer, HugePages, HugeVec, Pod, bytes_of, items_of};
 pub use backend::{
     Completion, IoBackend, Queue, QueueOptions, ReadRequest, open_queue, probe_uring,
 };
+pub use bitmap::Bitmap;
 pub use checksum::{PageSums, page_sum};
 pub use device::{DeviceProfile, Limits};
 pub use disk::{Change, DirLock, Disk, DiskFile, Entry, FileKind, IoCounters, Observer};
@@ -76,6 +81,7 @@ pub use size::{Bytes, Size, human_bytes};
 pub use spill::{Extent, Spill, SpillReader};
 pub use stopwatch::Stopwatch;
 pub use stripe::{StripeLayout, StripedFile};
+pub use workers::{PerWorker, Workers, totals};
 pub use writer::{SectionSummary, SectionWriter};
 
 /// The unit of direct access and of checksums, in bytes.

@@ -1,7 +1,7 @@
 //! [`Heads`]: the first neighbor of each vertex, in memory or read along. Lists are sorted and
 //! vertices ordered by degree, so it is the largest hub among the neighbors.
 
-use outercore_graph::{Graph, Result, format::INDEX_GROUP};
+use outercore_graph::{Graph, Result, error, format::INDEX_GROUP};
 use outercore_storage::{HugeVec, PAGE};
 
 use super::{
@@ -83,7 +83,7 @@ impl Heads {
                 Ok(())
             },
         );
-        Ok(states?.into_iter().map(|(_, state)| state).collect())
+        Ok(error::all(states)?.into_iter().map(|(_, state)| state).collect())
     }
 }
 

@@ -5,7 +5,7 @@ use std::{
     sync::{Mutex, atomic::Ordering::Relaxed},
 };
 
-use outercore_graph::{GraphError, Result};
+use outercore_graph::{GraphError, Result, error};
 use outercore_storage::{HugeVec, PAGE, Pod, lock};
 
 use crate::session::{OpenSection, Session};
@@ -24,10 +24,10 @@ pub(crate) fn load_range<T: Pod + bytemuck::Pod + Send>(
     }
     let mut table: HugeVec<T> = session.zeroed(range.end - range.start)?;
     let parts: Vec<_> = cut(session, range.start, &mut table).map(Mutex::new).collect();
-    session.workers.try_over(parts.len() as u64, 1, Ok, |worker, at| {
+    error::all(session.workers.try_over(parts.len() as u64, 1, Ok, |worker, at| {
         let mut part = lock(&parts[at.start as usize]);
         load_here(session, *worker, section, part.0, part.1)
-    })?;
+    }))?;
     Ok(table)
 }
 

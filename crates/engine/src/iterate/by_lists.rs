@@ -16,9 +16,9 @@ use outercore_storage::lock;
 
 use super::{Run, Step, Workspace, cross_iteration::sciu::RetainedLists, signals::Signals};
 use crate::{
+    Frontier,
     edges::{degrees::Degrees, io_iterator::IoIterator, rows::Rows},
     exchange::Exchange,
-    frontier::Frontier,
     monoid::Monoid,
     program::VertexProgram,
     session::{OpenSection, Session},

@@ -16,6 +16,7 @@ use super::{
     edge_path::EdgePath,
 };
 use crate::{
+    Frontier,
     config::{Precompute, Preset, ReadPolicy, RunConfig},
     edges::{
         cache::sub_block_buffer::SubBlockBuffer,
@@ -23,7 +24,6 @@ use crate::{
         grid::index::{GridIndex, Side},
         rows::Rows,
     },
-    frontier::Frontier,
     job::Job,
     plan::{Passes, PlanItem, Planner},
     program::{Activity, VertexProgram},

@@ -8,9 +8,9 @@ use super::{
     interval_memory::IntervalMemory,
 };
 use crate::{
+    Frontier,
     config::Precompute,
     edges::rows::Rows,
-    frontier::Frontier,
     job::Job,
     plan::Planner,
     program::{Activity, Ended, IterationEnd, Monotone, Next, VertexProgram, Wake},

@@ -43,13 +43,13 @@ use self::{
     signals::{Parts, Signals},
 };
 use crate::{
+    Frontier,
     config::Precompute,
     edges::{
         cache::sub_block_buffer::SubBlockBuffer,
         grid::{Grid, index::GridIndex},
         rows::Rows,
     },
-    frontier::Frontier,
     monoid::Monoid,
     program::{Context, VertexProgram},
     report::Costs,

@@ -17,7 +17,7 @@ use std::ops::Range;
 use outercore_storage::lock;
 
 use super::{Run, by_lists::OnDemand};
-use crate::{config::Precompute, frontier::Frontier, program::VertexProgram};
+use crate::{Frontier, config::Precompute, program::VertexProgram};
 use outercore_graph::Result;
 
 /// Vertices this near an active one are computed with it.

@@ -14,8 +14,8 @@ use outercore_storage::Pod;
 
 use super::lists::{Along, Lists};
 use crate::{
+    Frontier,
     exchange::{Exchange, Record},
-    frontier::Frontier,
     plan::{Planner, Resource},
     session::Session,
     state::{VertexArray, Window},

@@ -14,11 +14,11 @@ use outercore_graph::{Direction, Graph, Result, error::refuse, format::INDEX_GRO
 use outercore_storage::lock;
 
 use crate::{
+    Frontier,
     edges::{
         degrees::Degrees, heads::Heads, io_iterator::IoIterator, list::List, row_index::RowIndex,
         rows::Rows,
     },
-    frontier::Frontier,
     plan::{Planner, Resource},
     session::Session,
 };

@@ -15,9 +15,10 @@ use outercore_storage::HugeVec;
 
 use super::lists::{Along, Lists, OpenLists};
 use crate::{
+    PerWorker,
     edges::rows::Rows,
     plan::{Planner, Resource},
-    session::{PerWorker, Session},
+    session::Session,
 };
 
 /// Entries of a batch for each vertex that it may have: batches of vertices with few edges are

@@ -18,15 +18,16 @@ use std::{
     sync::atomic::{AtomicU64, Ordering::Relaxed},
 };
 
-use outercore_graph::{Direction, Result};
+use outercore_graph::{Direction, Result, error};
 use outercore_storage::{ExactSum, HugeVec, memory::prefetch};
 
 use super::lists::{Along, Lists, OpenLists};
 use crate::{
     edges::list::List,
     plan::{Planner, Resource},
-    session::{Session, totals},
+    session::Session,
     state::{AtomicItem, VertexArray},
+    totals,
 };
 
 /// Parts of the vertices, with about equally many edges, for each worker.
@@ -346,7 +347,7 @@ impl<'s, W: AtomicItem, const L: usize> Search<'s, W, L> {
         let count = self.parts.len() as u64 - 1;
         let ends = self.session.workers.try_over(count, 1, |worker| Ok((worker, [0; 2])), part);
         self.session.check()?;
-        Ok(totals(ends?.into_iter().map(|(_, total)| total)))
+        Ok(totals(error::all(ends)?.into_iter().map(|(_, total)| total)))
     }
 
     #[inline(always)]

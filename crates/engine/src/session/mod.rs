@@ -3,14 +3,13 @@
 //!
 //! - `buffers`: the workers' buffers, and what budget has room for them.
 //! - `section`: sections whose pages are verified as they are read.
-//! - `workers`: the threads. `counters`: what is counted beside the disk's own counts.
+//! - `counters`: what is counted beside the disk's own counts.
 
 pub(crate) mod buffers;
 mod counters;
 mod section;
 #[cfg(test)]
 mod testing;
-mod workers;
 
 use std::{
     path::PathBuf,
@@ -26,7 +25,7 @@ use std::{
 
 use outercore_graph::{Graph, GraphError, Result, error::refuse};
 use outercore_storage::{
-    Arena, Disk, DiskFile, HugeVec, Limits, PAGE, Pod, Reader,
+    Arena, Bitmap as Frontier, Disk, DiskFile, HugeVec, Limits, PAGE, Pod, Reader, Workers,
     backend::{QueueOptions, open_queue},
     device::Asked,
     lock, memory,
@@ -34,14 +33,9 @@ use outercore_storage::{
 };
 
 pub(crate) use self::buffers::{DEPTH, QUEUE_DEPTH, buffers_bytes, smallest_budget};
-pub use self::{
-    counters::Counters,
-    section::OpenSection,
-    workers::{PerWorker, Workers, totals},
-};
+pub use self::{counters::Counters, section::OpenSection};
 use crate::{
     config::RunConfig,
-    frontier::Frontier,
     job::Job,
     plan::{Decided, Decision, Plan},
     progress::RunProgress,
@@ -155,7 +149,7 @@ impl<'a> Session<'a> {
 
     /// An empty set of vertices.
     pub fn no_vertices(&self) -> Result<Frontier> {
-        Frontier::new(self.graph.connected(), self.config.huge_pages)
+        Ok(Frontier::new(self.graph.connected(), self.config.huge_pages)?)
     }
 
     /// Notes that everything is loaded that the first program of the run needs.

@@ -18,7 +18,7 @@ use crate::{
     plan::{Planner, Resource},
     session::Session,
 };
-use outercore_graph::Result;
+use outercore_graph::{Result, error};
 
 /// Neither level nor parent.
 const UNREACHED: u32 = u32::MAX;
@@ -146,7 +146,7 @@ impl OpenLevels {
         };
         let bounds = &session.graph.grid()?.intervals;
         let count = bounds.len().saturating_sub(1) as u64;
-        session.workers.try_over(
+        error::all(session.workers.try_over(
             count,
             1,
             |_| state(),
@@ -156,7 +156,7 @@ impl OpenLevels {
                 let parents = parents.get(place.clone()).unwrap_or_default();
                 visit(state, at, &levels[place], parents)
             },
-        )
+        ))
     }
 
     /// Levels and parents.

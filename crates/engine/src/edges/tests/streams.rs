@@ -4,9 +4,8 @@ use std::path::Path;
 use std::sync::{Mutex, atomic::Ordering::Relaxed};
 
 use crate::{
-    IoReport, RunConfig, Silent,
+    Frontier, IoReport, RunConfig, Silent,
     edges::{io_iterator::IoIterator, rows::Rows},
-    frontier::Frontier,
     session::Session,
 };
 use outercore_graph::{Graph, Result};

@@ -31,13 +31,13 @@ use std::{marker::PhantomData, ops::Range, ptr::NonNull};
 use outercore_storage::{HugePages, HugeVec, Pod, memory::prefetch};
 
 use crate::{
+    Frontier,
     config::CrossIteration,
     edges::grid::{
         EdgeBlock,
         combine::{Lookup, combine_both},
         index::{Chunk, GridIndex, Side},
     },
-    frontier::Frontier,
     iterate::{Run, Workspace},
     monoid::Monoid,
     program::VertexProgram,

@@ -8,12 +8,12 @@ use outercore_graph::{Result, format::INDEX_GROUP};
 use outercore_storage::{HugePages, lock};
 
 use crate::{
+    Frontier,
     edges::{
         cache::ListCache,
         list::List,
         row_index::{Group, RowIndex},
     },
-    frontier::Frontier,
     session::Counters,
 };
 

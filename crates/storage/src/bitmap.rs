@@ -1,34 +1,35 @@
-//! [`Frontier`]: a set of vertices as a bitmap with relaxed atomic bits; iterated in ascending
-//! order, a word at a time.
+//! [`Bitmap`]: a set of numbers, with relaxed atomic bits; iterated in ascending order, a word at a
+//! time.
 
 use std::{
     ops::Range,
     sync::atomic::{AtomicU64, Ordering::Relaxed},
 };
 
-use outercore_storage::{HugePages, HugeVec};
+use crate::{
+    arena::{HugePages, HugeVec},
+    error::Result,
+    workers::Workers,
+};
 
-use crate::session::Workers;
-use outercore_graph::Result;
-
-/// A set of vertices.
-pub struct Frontier {
+/// A set of numbers below a length.
+pub struct Bitmap {
     words: HugeVec<AtomicU64>,
     len: u64,
 }
 
-impl Frontier {
-    /// An empty set of vertices below `len`.
+impl Bitmap {
+    /// An empty set of numbers below `len`.
     pub fn new(len: u64, huge: HugePages) -> Result<Self> {
         Ok(Self { words: HugeVec::zeroed(len.div_ceil(64).max(1) as usize, huge)?, len })
     }
 
-    /// Bytes for `len` vertices.
+    /// Bytes for numbers below `len`.
     pub fn bytes(len: u64) -> u64 {
         len.div_ceil(64) * 8
     }
 
-    /// Vertices below this may be members.
+    /// Numbers below this may be members.
     pub fn len(&self) -> u64 {
         self.len
     }
@@ -38,27 +39,27 @@ impl Frontier {
         self.words.iter().all(|word| word.load(Relaxed) == 0)
     }
 
-    /// Whether `vertex` is a member.
+    /// Whether `number` is a member.
     #[inline(always)]
-    pub fn contains(&self, vertex: u64) -> bool {
-        self.words[(vertex / 64) as usize].load(Relaxed) >> (vertex % 64) & 1 == 1
+    pub fn contains(&self, number: u64) -> bool {
+        self.words[(number / 64) as usize].load(Relaxed) >> (number % 64) & 1 == 1
     }
 
-    /// Adds `vertex`; `true` if it is new.
+    /// Adds `number`; `true` if it is new.
     #[inline(always)]
-    pub fn insert(&self, vertex: u64) -> bool {
-        let (word, bit) = (&self.words[(vertex / 64) as usize], 1 << (vertex % 64));
+    pub fn insert(&self, number: u64) -> bool {
+        let (word, bit) = (&self.words[(number / 64) as usize], 1 << (number % 64));
         // Most inserts repeat: a plain load spares the exclusive access.
         word.load(Relaxed) & bit == 0 && word.fetch_or(bit, Relaxed) & bit == 0
     }
 
-    /// Removes `vertex`.
-    pub fn remove(&self, vertex: u64) {
-        self.words[(vertex / 64) as usize].fetch_and(!(1 << (vertex % 64)), Relaxed);
+    /// Removes `number`.
+    pub fn remove(&self, number: u64) {
+        self.words[(number / 64) as usize].fetch_and(!(1 << (number % 64)), Relaxed);
     }
 
     /// Removes the members of another set of the same length.
-    pub(crate) fn remove_all(&mut self, others: &Frontier) {
+    pub fn remove_all(&mut self, others: &Bitmap) {
         for (word, other) in self.words.iter_mut().zip(others.words.iter()) {
             *word.get_mut() &= !other.load(Relaxed);
         }
@@ -69,7 +70,7 @@ impl Frontier {
         self.words.iter_mut().for_each(|word| *word.get_mut() = 0);
     }
 
-    /// Adds all vertices.
+    /// Adds all numbers below the length.
     pub fn fill(&mut self) {
         let len = self.len;
         for (index, word) in self.words.iter_mut().enumerate() {
@@ -83,18 +84,18 @@ impl Frontier {
         self.words.iter().map(|word| u64::from(word.load(Relaxed).count_ones())).sum()
     }
 
-    /// Whether a vertex of `first..=last` is a member.
+    /// Whether a number of `first..=last` is a member.
     pub fn any(&self, first: u64, last: u64) -> bool {
         self.masks(first, last).any(|(index, mask)| self.word(index) & mask != 0)
     }
 
-    /// Whether every vertex of `first..=last` is a member.
-    pub(crate) fn all(&self, first: u64, last: u64) -> bool {
+    /// Whether every number of `first..=last` is a member.
+    pub fn all(&self, first: u64, last: u64) -> bool {
         self.masks(first, last).all(|(index, mask)| !self.word(index) & mask == 0)
     }
 
     /// The words with `first..=last`, and their bits in these.
-    pub(crate) fn masks(&self, first: u64, last: u64) -> impl Iterator<Item = (u64, u64)> {
+    pub fn masks(&self, first: u64, last: u64) -> impl Iterator<Item = (u64, u64)> {
         let last = last.min(self.len - 1);
         let (low, high) = (first / 64, last / 64);
         let (from, to) = (u64::MAX << (first % 64), u64::MAX >> (63 - last % 64));
@@ -114,12 +115,12 @@ impl Frontier {
     }
 
     /// Adds members among the 64 from `index * 64` on.
-    pub(crate) fn add(&self, index: u64, bits: u64) {
+    pub fn add(&self, index: u64, bits: u64) {
         self.words[index as usize].fetch_or(bits, Relaxed);
     }
 
     /// Removes members among the 64 from `index * 64` on.
-    pub(crate) fn take(&self, index: u64, bits: u64) {
+    pub fn take(&self, index: u64, bits: u64) {
         self.words[index as usize].fetch_and(!bits, Relaxed);
     }
 
@@ -128,32 +129,32 @@ impl Frontier {
     pub fn replace(&self, range: Range<u64>, mut is_member: impl FnMut(u64) -> bool) -> u64 {
         self.replace_words(range, |part| {
             part.enumerate()
-                .fold(0, |bits, (bit, vertex)| bits | u64::from(is_member(vertex)) << bit)
+                .fold(0, |bits, (bit, number)| bits | u64::from(is_member(number)) << bit)
         })
     }
 
     /// Keeps the members for which `keep` says so. All workers look at them.
     pub fn retain(&self, workers: &Workers, keep: impl Fn(u64) -> bool + Sync) {
         workers.each(self.len, 1 << 16, |range| {
-            self.replace(range, |vertex| self.contains(vertex) && keep(vertex));
+            self.replace(range, |number| self.contains(number) && keep(number));
         });
     }
 
-    /// The same as [`Frontier::replace`], up to 64 members at a time: `members` gets some of the
+    /// The same as [`Bitmap::replace`], up to 64 members at a time: `members` gets some of the
     /// range, and returns a bit for each, the lowest for the first.
-    pub(crate) fn replace_words(
+    pub fn replace_words(
         &self,
         range: Range<u64>,
         mut members: impl FnMut(Range<u64>) -> u64,
     ) -> u64 {
         let mut count = 0;
-        let mut vertex = range.start;
-        while vertex < range.end {
-            let end = (vertex / 64 * 64 + 64).min(range.end);
-            let mask = u64::MAX >> (64 - (end - vertex)) << (vertex % 64);
-            let bits = members(vertex..end) << (vertex % 64);
+        let mut number = range.start;
+        while number < range.end {
+            let end = (number / 64 * 64 + 64).min(range.end);
+            let mask = u64::MAX >> (64 - (end - number)) << (number % 64);
+            let bits = members(number..end) << (number % 64);
             debug_assert_eq!(bits & !mask, 0, "members of the range");
-            let word = &self.words[(vertex / 64) as usize];
+            let word = &self.words[(number / 64) as usize];
             if mask == u64::MAX {
                 word.store(bits, Relaxed);
             } else {
@@ -161,7 +162,7 @@ impl Frontier {
                 word.fetch_or(bits, Relaxed);
             }
             count += u64::from(bits.count_ones());
-            vertex = end;
+            number = end;
         }
         count
     }
@@ -170,7 +171,7 @@ impl Frontier {
     /// others in the range; returns how many.
     pub fn move_to(
         &self,
-        other: &Frontier,
+        other: &Bitmap,
         range: Range<u64>,
         mut moves: impl FnMut(u64) -> bool,
     ) -> u64 {
@@ -179,7 +180,7 @@ impl Frontier {
             let all = u64::MAX >> (64 - (part.end - part.start));
             let some = members(group, self.word(group) & all << shift);
             let moved = some
-                .fold(0, |moved, vertex| moved | u64::from(moves(vertex)) << (vertex - part.start));
+                .fold(0, |moved, number| moved | u64::from(moves(number)) << (number - part.start));
             if moved != 0 {
                 self.take(group, moved << shift);
             }
@@ -198,9 +199,9 @@ impl Frontier {
     }
 }
 
-/// The vertices of a group of 64 that these bits stand for, ascending.
+/// The numbers of a group of 64 that these bits stand for, ascending.
 #[inline(always)]
-pub(crate) fn members(group: u64, mut bits: u64) -> impl Iterator<Item = u64> {
+pub fn members(group: u64, mut bits: u64) -> impl Iterator<Item = u64> {
     std::iter::from_fn(move || {
         (bits != 0).then(|| {
             let bit = u64::from(bits.trailing_zeros());
@@ -225,59 +226,59 @@ mod tests {
             from in 0u64..500,
             len in 0u64..500,
         ) {
-            let frontier = Frontier::new(500, HugePages::Auto).unwrap();
+            let bitmap = Bitmap::new(500, HugePages::Auto).unwrap();
             for &member in &members {
-                prop_assert!(frontier.insert(member));
-                prop_assert!(!frontier.insert(member));
+                prop_assert!(bitmap.insert(member));
+                prop_assert!(!bitmap.insert(member));
             }
             let range = from..(from + len).min(500);
             let inside = members.iter().copied().filter(|member| range.contains(member));
             let expected: BTreeSet<u64> = inside.collect();
-            prop_assert_eq!(frontier.iter(range).collect::<BTreeSet<_>>(), expected);
-            prop_assert_eq!(frontier.count(), members.len() as u64);
+            prop_assert_eq!(bitmap.iter(range).collect::<BTreeSet<_>>(), expected);
+            prop_assert_eq!(bitmap.count(), members.len() as u64);
             let last = (from + len).min(499);
             let any = members.iter().any(|&member| (from..=last).contains(&member));
-            prop_assert_eq!(frontier.any(from, last), any);
-            let all = (from..=last).all(|vertex| members.contains(&vertex));
-            prop_assert_eq!(frontier.all(from, last), all);
-            (from..=last).for_each(|vertex| _ = frontier.insert(vertex));
-            prop_assert!(frontier.all(from, last));
+            prop_assert_eq!(bitmap.any(from, last), any);
+            let all = (from..=last).all(|number| members.contains(&number));
+            prop_assert_eq!(bitmap.all(from, last), all);
+            (from..=last).for_each(|number| _ = bitmap.insert(number));
+            prop_assert!(bitmap.all(from, last));
         }
     }
 
     #[test]
     fn a_range_is_replaced_and_nothing_else() {
-        let mut frontier = Frontier::new(300, HugePages::Off).unwrap();
-        frontier.fill();
-        assert_eq!(frontier.replace(70..203, |vertex| vertex % 3 == 0), 44);
+        let mut bitmap = Bitmap::new(300, HugePages::Off).unwrap();
+        bitmap.fill();
+        assert_eq!(bitmap.replace(70..203, |number| number % 3 == 0), 44);
         assert!(
-            (0..300).all(|vertex| frontier.contains(vertex)
-                == (!(70..203).contains(&vertex) || vertex % 3 == 0))
+            (0..300).all(|number| bitmap.contains(number)
+                == (!(70..203).contains(&number) || number % 3 == 0))
         );
     }
 
     #[test]
     fn members_of_a_range_move_and_no_others() {
-        let (from, to) = (frontier_of(0..300), frontier_of(150..160));
-        assert_eq!(from.move_to(&to, 70..203, |vertex| vertex % 3 == 0), 44);
-        for vertex in 0..300 {
-            let moved = (70..203).contains(&vertex) && vertex % 3 == 0;
-            assert_eq!((from.contains(vertex), to.contains(vertex)), (!moved, moved), "{vertex}");
+        let (from, to) = (bitmap_of(0..300), bitmap_of(150..160));
+        assert_eq!(from.move_to(&to, 70..203, |number| number % 3 == 0), 44);
+        for number in 0..300 {
+            let moved = (70..203).contains(&number) && number % 3 == 0;
+            assert_eq!((from.contains(number), to.contains(number)), (!moved, moved), "{number}");
         }
     }
 
-    fn frontier_of(members: Range<u64>) -> Frontier {
-        let frontier = Frontier::new(300, HugePages::Off).unwrap();
-        members.for_each(|member| _ = frontier.insert(member));
-        frontier
+    fn bitmap_of(members: Range<u64>) -> Bitmap {
+        let bitmap = Bitmap::new(300, HugePages::Off).unwrap();
+        members.for_each(|member| _ = bitmap.insert(member));
+        bitmap
     }
 
     #[test]
     fn fills_to_its_length_and_no_further() {
-        let mut frontier = Frontier::new(70, HugePages::Auto).unwrap();
-        frontier.fill();
-        assert_eq!(frontier.count(), 70);
-        frontier.clear();
-        assert!(frontier.is_empty());
+        let mut bitmap = Bitmap::new(70, HugePages::Auto).unwrap();
+        bitmap.fill();
+        assert_eq!(bitmap.count(), 70);
+        bitmap.clear();
+        assert!(bitmap.is_empty());
     }
 }

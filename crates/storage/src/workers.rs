@@ -1,7 +1,6 @@
 //! [`Workers`]: the threads of a run, started once. Every parallel step of every iteration runs on
 //! them.
 
-use outercore_graph::{Result, error};
 use std::{
     ops::Range,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
@@ -12,9 +11,13 @@ use std::{
     thread::JoinHandle,
 };
 
-use outercore_storage::{StorageError, lock, memory::thread_time};
-
 use crossbeam_channel::{Receiver, Sender, unbounded};
+
+use crate::{
+    error::{Result, StorageError},
+    memory::thread_time,
+    monitor::lock,
+};
 
 /// A step as the threads see it: called with the worker's number.
 type Step = &'static (dyn Fn(usize) + Sync);
@@ -40,20 +43,20 @@ struct Helper {
 
 impl Workers {
     /// Starts `count` workers, the calling thread among them.
-    pub(crate) fn new(count: usize) -> Result<Self> {
+    pub fn new(count: usize) -> Result<Self> {
         let busy: Arc<[AtomicU64]> = (0..count.max(1)).map(|_| AtomicU64::new(0)).collect();
         let helpers = (1..count.max(1)).map(|index| Helper::start(index, busy.clone()));
         Ok(Self { helpers: helpers.collect::<Result<_>>()?, busy })
     }
 
     /// How many there are.
-    pub(crate) fn count(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.helpers.len() + 1
     }
 
     /// The processor time that each worker spent so far in steps that all of them share, in
     /// seconds.
-    pub(crate) fn busy_seconds(&self) -> Vec<f64> {
+    pub fn busy_seconds(&self) -> Vec<f64> {
         self.busy.iter().map(|nanos| nanos.load(Relaxed) as f64 / 1e9).collect()
     }
 
@@ -81,7 +84,7 @@ impl Workers {
     }
 
     /// Runs `step` on every worker and collects the results, in the order of the workers.
-    pub(crate) fn map<T: Send>(&self, step: impl Fn(usize) -> T + Sync) -> Vec<T> {
+    pub fn map<T: Send>(&self, step: impl Fn(usize) -> T + Sync) -> Vec<T> {
         let slots: Vec<Mutex<Option<T>>> = (0..self.count()).map(|_| Mutex::new(None)).collect();
         self.run(&|index| {
             let result = step(index);
@@ -119,25 +122,26 @@ impl Workers {
     }
 
     /// The same without states.
-    pub(crate) fn each(&self, len: u64, grain: u64, work: impl Fn(Range<u64>) + Sync) {
+    pub fn each(&self, len: u64, grain: u64, work: impl Fn(Range<u64>) + Sync) {
         self.over(len, grain, |_| (), |(), part| work(part));
     }
 
-    /// The same with work that may fail; a worker that has failed does no more.
-    pub(crate) fn try_over<S: Send>(
+    /// The same with work that may fail; a worker that has failed does no more. Returns each one's
+    /// state or error.
+    pub fn try_over<S: Send, E: Send>(
         &self,
         len: u64,
         grain: u64,
-        state: impl Fn(usize) -> Result<S> + Sync,
-        work: impl Fn(&mut S, Range<u64>) -> Result<()> + Sync,
-    ) -> Result<Vec<S>> {
-        error::all(self.over(len, grain, state, |state, range| {
+        state: impl Fn(usize) -> std::result::Result<S, E> + Sync,
+        work: impl Fn(&mut S, Range<u64>) -> std::result::Result<(), E> + Sync,
+    ) -> Vec<std::result::Result<S, E>> {
+        self.over(len, grain, state, |state, range| {
             if let Ok(made) = state
                 && let Err(error) = work(made, range)
             {
                 *state = Err(error);
             }
-        }))
+        })
     }
 }
 
@@ -156,7 +160,7 @@ impl<S> PerWorker<S> {
     }
 
     /// That of a worker, for the length of a step.
-    pub(crate) fn of(&self, worker: usize) -> MutexGuard<'_, S> {
+    pub fn of(&self, worker: usize) -> MutexGuard<'_, S> {
         lock(&self.0[worker].0)
     }
 
