@@ -20,7 +20,7 @@ use crate::{
     config::ReadPolicy,
     edges::grid::{
         EdgeBlock,
-        chunk_stream::{ChunkCache, ChunkStream},
+        chunk_stream::ChunkStream,
         combine::combine_all,
         index::{Chunk, GridIndex, Side},
     },
@@ -59,8 +59,7 @@ impl<P: VertexProgram> Run<'_, P> {
         let (progress, all_send) = (Progress::new(self.states.len()), self.all_send());
         let order = self.pass.order(&grid.index, self.session.workers.count());
         let order = Mutex::new(order.into_iter());
-        let hits = &self.session.counters.sub_block_hits;
-        let cache = grid.sub_blocks.as_ref().map(|chunks| (chunks as &dyn ChunkCache, hits));
+        let cache = grid.cache.as_deref();
         self.each_worker(|workspace| {
             let mut reader = self.session.reader(workspace.worker);
             let mut worker = Worker {

@@ -19,13 +19,16 @@ use crate::{
     Frontier,
     config::{Precompute, Preset, ReadPolicy, RunConfig},
     edges::{
-        cache::sub_block_buffer::SubBlockBuffer,
+        cache::{pinned_chunks::PinnedChunks, sub_block_buffer::SubBlockBuffer},
         degrees::Degrees,
-        grid::index::{GridIndex, Side},
+        grid::{
+            chunk_stream::ChunkCache,
+            index::{Chunk, GridIndex, Side},
+        },
         rows::Rows,
     },
     job::Job,
-    plan::{Passes, PlanItem, Planner},
+    plan::{PassEdges, Passes, PlanItem, Planner},
     program::{Activity, VertexProgram},
     session::{OpenSection, Session},
     state::{DegreesByInterval, VertexArray, cut},
@@ -96,7 +99,7 @@ impl IntervalMemory {
                      two iterations",
             kept: more.iter().map(|item| item.bytes).sum(),
             arrays: [least.clone(), more].concat(),
-            share,
+            edges: pass_edges,
         }));
         planner.in_turn_external(Some(least));
         planner.external_method(Some(match &self.lists {
@@ -216,7 +219,7 @@ impl IntervalMemory {
             let directory = Arc::clone(&self.directory);
             let index = GridIndex::new(directory, session.graph.connected(), division.hubs);
             let words = session.section("grid.words");
-            Edges::Grid(GridByInterval { index, words, sub_blocks: None })
+            Edges::Grid(GridByInterval { index, words, cache: None })
         } else {
             let sections = session.sections(&self.path.list_sections());
             Edges::Lists(Box::new(Rows::load_narrow(session, sections, 0)?))
@@ -225,17 +228,32 @@ impl IntervalMemory {
         let streams = config.preset == Preset::Streaming;
         let mut chunks = if streams { std::mem::take(&mut division.near) } else { 0 };
         let mut run = Run::open(program, session, (edges, lists), left, &mut division)?;
-        // Copies of chunks are blocks of the heap, with what goes with that.
-        chunks = (chunks + division.near) / 4 * 3;
+        chunks += division.near;
         if let Edges::Grid(grid) = &mut run.edges
             && config.sub_blocks
-            && chunks >= 2 * CHUNK_BYTES
+            && chunks >= 3 * CHUNK_BYTES
         {
-            grid.sub_blocks = Some(SubBlockBuffer::new(chunks));
+            grid.cache = if session.decision.in_passes {
+                let side = |near| {
+                    let wanted = move |chunk: &Chunk| (chunk.side == Side::Near) == near;
+                    let chunks = (0..grid.index.intervals())
+                        .flat_map(|interval| grid.index.chunks(interval, wanted));
+                    chunks.map(|chunk| (chunk.number, chunk.padded() as u64)).collect()
+                };
+                let huge = config.huge_pages.for_streams();
+                PinnedChunks::choose(&[side(true), side(false)], chunks, huge)?.map(boxed)
+            } else {
+                // Copies of chunks are blocks of the heap, with what goes with that.
+                Some(boxed(SubBlockBuffer::new(chunks / 4 * 3)))
+            };
         }
         run.precompute = self.precompute;
         Ok(run)
     }
+}
+
+fn boxed(cache: impl ChunkCache + 'static) -> Box<dyn ChunkCache> {
+    Box::new(cache)
 }
 
 fn item(name: &'static str, bytes: u64) -> PlanItem {
@@ -258,14 +276,13 @@ fn windows(bounds: &[u64], most: u64) -> Vec<Range<u64>> {
     cuts.windows(2).map(|pair| pair[0]..pair[1]).collect()
 }
 
-/// The share of the grid's bytes that a pass reads where every pass serves two iterations and all
-/// signals are in memory.
-fn share(graph: &Graph) -> Result<f64> {
+/// What passes read where each serves two iterations and all signals are in memory.
+fn pass_edges(graph: &Graph) -> Result<PassEdges> {
     let grid = GridIndex::new(graph.grid()?, graph.connected(), graph.connected());
-    let (mut near, mut all) = (0, 0);
+    let mut edges = PassEdges::default();
     for chunk in (0..grid.intervals()).flat_map(|interval| grid.chunks(interval, |_| true)) {
-        near += if chunk.side == Side::Near { chunk.padded() } else { 0 };
-        all += chunk.padded();
+        let part = if chunk.side == Side::Near { &mut edges.near } else { &mut edges.far };
+        *part += chunk.padded() as u64;
     }
-    Ok((near + all) as f64 / (2 * all).max(1) as f64)
+    Ok(edges)
 }

@@ -46,8 +46,7 @@ use crate::{
     Frontier,
     config::Precompute,
     edges::{
-        cache::sub_block_buffer::SubBlockBuffer,
-        grid::{Grid, index::GridIndex},
+        grid::{Grid, chunk_stream::ChunkCache, index::GridIndex},
         rows::Rows,
     },
     monoid::Monoid,
@@ -103,7 +102,7 @@ struct GridByInterval {
     index: GridIndex,
     words: OpenSection,
     /// Chunks that stay, where there is room.
-    sub_blocks: Option<SubBlockBuffer>,
+    cache: Option<Box<dyn ChunkCache>>,
 }
 
 impl<M: Monoid> Edges<M> {

@@ -66,8 +66,25 @@ pub struct Passes {
     pub arrays: Vec<PlanItem>,
     /// The part of `arrays` that the run itself decides to keep, in bytes.
     pub kept: u64,
-    /// The share of the edges that a pass reads.
-    pub share: fn(&Graph) -> Result<f64>,
+    /// The edges that they read.
+    pub edges: fn(&Graph) -> Result<PassEdges>,
+}
+
+/// Edges as passes read them of which each serves two iterations, in bytes.
+#[derive(Default)]
+pub struct PassEdges {
+    /// Those that every pass reads.
+    pub near: u64,
+    /// Those of which every pass reads one half.
+    pub far: u64,
+}
+
+impl PassEdges {
+    /// Bytes that a pass reads of the device, if so many stay in memory, the near ones first.
+    fn read(&self, kept: u64) -> u64 {
+        let far = self.far.saturating_sub(kept.saturating_sub(self.near));
+        self.near.saturating_sub(kept) + far / 2
+    }
 }
 
 /// What every run has in memory beside its buffers.
@@ -92,28 +109,36 @@ fn base(graph: &Graph, config: &RunConfig, edge_pages: u64, process: u64) -> Vec
 }
 
 impl Passes {
-    /// Changes a semi-external plan to passes if that leaves less to be read. `room` is what the
-    /// plan has left; returns what is left then.
+    /// Changes a plan of scans to passes if these leave less to be done; `whole` is the bytes of
+    /// all edges. Returns the bytes that are left then.
     fn over(
         self,
         plan: &mut Plan,
-        room: u64,
+        whole: u64,
         graph: &Graph,
         config: &RunConfig,
     ) -> Result<Option<u64>> {
-        let whole = plan.bytes_per_scan + room;
+        let asked = config.model;
         let edge_pages = whole / (PAGE + 1);
         let mut memory = base(graph, config, edge_pages, EXTERNAL_PROCESS);
         memory.extend(self.arrays);
         let used = memory.iter().map(|item| item.bytes).sum::<u64>() + MARGIN;
-        let left = config.memory.saturating_sub(used).min(whole / 2);
-        // Chunks take three quarters of what is left (the heap has its part), and half of those
-        // are read by one pass, half by the next.
-        let bytes_per_pass =
-            ((whole as f64 * (self.share)(graph)?) as u64).saturating_sub(left / 8 * 3);
-        if used > config.memory || bytes_per_pass >= plan.bytes_per_scan {
+        let most = if asked == Some(MemoryModel::SemiExternal) { whole / 2 } else { whole };
+        let left = if config.sub_blocks { most } else { 0 };
+        let left = config.memory.saturating_sub(used).min(left);
+        let edges = (self.edges)(graph)?;
+        let bytes_per_pass = edges.read(left);
+        // Work on an edge takes about as long as reading it.
+        let pass = bytes_per_pass + edges.read(0);
+        let is_partial = left < whole && asked == Some(MemoryModel::InMemory);
+        if used > config.memory || is_partial || pass >= plan.bytes_per_scan + whole {
             return Ok(None);
         }
+        if left < whole && plan.memory_model == MemoryModel::InMemory {
+            plan.memory_model = MemoryModel::SemiExternal;
+            plan.reason = "passes do less than scans of what fits the budget".to_owned();
+        }
+        plan.in_memory_budget_bytes = plan.in_memory_budget_bytes.max(used + whole);
         memory.push(PlanItem { name: "edges", bytes: left });
         plan.memory = memory;
         plan.bytes_per_scan = bytes_per_pass;
@@ -153,8 +178,8 @@ impl Needs {
                 plan.disk_bytes = disk_bytes;
                 plan.method = external_method.unwrap_or(plan.method);
             }
-            (MemoryModel::SemiExternal, Some(passes)) => {
-                if let Some(left) = passes.over(&mut plan, room, graph, config)? {
+            (_, Some(passes)) => {
+                if let Some(left) = passes.over(&mut plan, whole, graph, config)? {
                     room = left;
                     let expected = |scans: u64| whole + plan.bytes_per_scan * (scans.max(1) - 1);
                     plan.expected_bytes_read = scans.map(expected);

@@ -1,11 +1,14 @@
 //! [`PinnedChunks`]: chunks of the grid that stay in memory after their first reading. They are
 //! spread evenly over a scan, so that reading and computing overlap all along.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, atomic::AtomicU64};
 
 use outercore_storage::{Arena, Buffer, HugePages, PAGE};
 
-use crate::edges::grid::chunk_stream::{ChunkCache, Held};
+use crate::{
+    edges::grid::chunk_stream::{ChunkCache, Held},
+    session::Counters,
+};
 use outercore_graph::Result;
 
 /// Chunks in memory, each from its first reading on.
@@ -16,25 +19,27 @@ pub struct PinnedChunks {
 }
 
 impl PinnedChunks {
-    /// Chooses what stays of `count` chunks, at most `bytes`: an even share of every stretch of a
-    /// scan. `sizes` gives number and padded bytes of each chunk in the order of the scan. `None`:
-    /// nothing stays.
+    /// Chooses what stays of all chunks, at most `bytes`: of one group after the other an even
+    /// share of every stretch of a scan. A group gives number and padded bytes of each of its
+    /// chunks in the order of the scan. `None`: nothing stays.
     pub(crate) fn choose(
-        sizes: impl Iterator<Item = (usize, u64)> + Clone,
-        count: usize,
+        groups: &[Vec<(usize, u64)>],
         bytes: u64,
         huge: HugePages,
     ) -> Result<Option<Self>> {
-        let total: u64 = sizes.clone().map(|(_, len)| len).sum();
-        let share = (bytes as f64 / total as f64).min(1.0);
-        let (mut seen, mut used) = (0, 0);
-        let mut chunks: Vec<_> = (0..count).map(|_| None).collect();
-        for (chunk, len) in sizes {
-            seen += len;
-            if used + len <= bytes && (used + len) as f64 <= seen as f64 * share + len as f64 * 0.5
-            {
-                chunks[chunk] = Some((used, OnceLock::new()));
-                used += len;
+        let mut chunks: Vec<_> = groups.iter().flatten().map(|_| None).collect();
+        let mut used = 0;
+        for group in groups {
+            let (before, mut seen) = (used, 0);
+            let total: u64 = group.iter().map(|&(_, len)| len).sum();
+            let share = ((bytes - used) as f64 / total as f64).min(1.0);
+            for &(chunk, len) in group {
+                seen += len;
+                let most = before as f64 + seen as f64 * share + len as f64 * 0.5;
+                if used + len <= bytes && (used + len) as f64 <= most {
+                    chunks[chunk] = Some((used, OnceLock::new()));
+                    used += len;
+                }
             }
         }
         if used == 0 {
@@ -50,6 +55,10 @@ impl PinnedChunks {
 }
 
 impl ChunkCache for PinnedChunks {
+    fn hits<'c>(&self, counters: &'c Counters) -> &'c AtomicU64 {
+        &counters.pinned_hits
+    }
+
     fn get(&self, chunk: usize) -> Option<Held> {
         let (_, buffer) = self.chunks[chunk].as_ref()?;
         buffer.get().map(|buffer| buffer.clone() as Held)

@@ -6,12 +6,15 @@
 
 use std::{
     collections::{BTreeSet, HashMap},
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, atomic::AtomicU64},
 };
 
 use outercore_storage::lock;
 
-use crate::edges::grid::chunk_stream::{ChunkCache, Held};
+use crate::{
+    edges::grid::chunk_stream::{ChunkCache, Held},
+    session::Counters,
+};
 
 /// Chunks in memory.
 pub struct SubBlockBuffer(Mutex<State>);
@@ -36,6 +39,10 @@ impl SubBlockBuffer {
 }
 
 impl ChunkCache for SubBlockBuffer {
+    fn hits<'c>(&self, counters: &'c Counters) -> &'c AtomicU64 {
+        &counters.sub_block_hits
+    }
+
     fn get(&self, chunk: usize) -> Option<Held> {
         let state = lock(&self.0);
         state.held.get(&chunk).map(|(_, words)| words.clone())

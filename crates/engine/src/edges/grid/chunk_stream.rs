@@ -13,11 +13,13 @@ use std::{
 use outercore_storage::{Buffer, Reader};
 
 use super::index::Chunk;
-use crate::session::{DEPTH, OpenSection, Session};
+use crate::session::{Counters, DEPTH, OpenSection, Session};
 use outercore_graph::{GraphError, Result};
 
 /// Chunks in memory, before the device.
-pub trait ChunkCache: Sync {
+pub trait ChunkCache: Send + Sync {
+    /// Where its hits are counted.
+    fn hits<'c>(&self, counters: &'c Counters) -> &'c AtomicU64;
     /// The words of a chunk, if they are here. They may be followed by others.
     fn get(&self, chunk: usize) -> Option<Held>;
     /// Offers the words of a chunk that was just shown; `priority` is what it is worth to have it
@@ -33,8 +35,8 @@ pub struct ChunkStream<'s> {
     session: &'s Session<'s>,
     words: &'s OpenSection,
     reader: &'s mut Reader,
-    /// What need not be read, and where its hits are counted.
-    cache: Option<(&'s dyn ChunkCache, &'s AtomicU64)>,
+    /// What need not be read.
+    cache: Option<&'s dyn ChunkCache>,
     planned: VecDeque<Chunk>,
     window: VecDeque<Slot>,
     /// Chunks that were requested before those of the window: its first one's tag.
@@ -59,7 +61,7 @@ impl<'s> ChunkStream<'s> {
         session: &'s Session<'s>,
         words: &'s OpenSection,
         reader: &'s mut Reader,
-        cache: Option<(&'s dyn ChunkCache, &'s AtomicU64)>,
+        cache: Option<&'s dyn ChunkCache>,
     ) -> Self {
         let (planned, window) = (VecDeque::new(), VecDeque::new());
         Self { session, words, reader, cache, planned, window, shown: 0 }
@@ -96,9 +98,9 @@ impl<'s> ChunkStream<'s> {
     pub(crate) fn request(&mut self) -> Result<bool> {
         while self.window.len() < 2 * DEPTH && !self.reader.free.is_empty() {
             let Some(chunk) = self.planned.pop_front() else { return Ok(true) };
-            let held = self.cache.and_then(|(cache, hits)| Some((hits, cache.get(chunk.number)?)));
-            let words = if let Some((hits, held)) = held {
-                hits.fetch_add(1, Relaxed);
+            let held = self.cache.and_then(|cache| Some((cache, cache.get(chunk.number)?)));
+            let words = if let Some((cache, held)) = held {
+                cache.hits(&self.session.counters).fetch_add(1, Relaxed);
                 Words::Held(held)
             } else {
                 let buffer = self.reader.free.pop_front().expect("checked above");
@@ -144,7 +146,7 @@ impl<'s> ChunkStream<'s> {
         };
         let words = &words[..chunk.len];
         let priority = show(chunk, words)?;
-        if let Some((cache, _)) = self.cache {
+        if let Some(cache) = self.cache {
             cache.offer(chunk.number, priority, words);
         }
         Ok(())

@@ -72,8 +72,7 @@ impl Grid {
         if cache > 0 {
             let (index, huge) = (&grid.index, session.config.huge_pages.for_streams());
             let sizes = grid.order().iter().flat_map(|&tile| index.sizes(tile as usize));
-            let count = index.directory.chunks.len();
-            grid.pinned = PinnedChunks::choose(sizes, count, cache, huge)?;
+            grid.pinned = PinnedChunks::choose(&[sizes.collect()], cache, huge)?;
         }
         let is_pinned = |chunk| grid.pinned.as_ref().is_some_and(|pinned| pinned.has(chunk));
         for (_, len) in grid.index.all_sizes().filter(|&(chunk, _)| !is_pinned(chunk)) {
@@ -162,8 +161,7 @@ impl Grid {
         state: impl Fn(usize) -> S + Sync,
         work: impl Fn(&mut ChunkStream, &mut S) -> Result<()> + Sync,
     ) -> Result<Vec<S>> {
-        let hits = &session.counters.pinned_hits;
-        let cache = self.pinned.as_ref().map(|pinned| (pinned as &dyn ChunkCache, hits));
+        let cache = self.pinned.as_ref().map(|pinned| pinned as &dyn ChunkCache);
         let results = session.workers.map(|index| {
             let (mut state, mut reader) = (state(index), session.reader(index));
             let mut stream = ChunkStream::new(session, &self.words, &mut reader, cache);
