@@ -101,7 +101,11 @@ fn mix(value: u64) -> u64 {
 }
 
 /// Random numbers of one edge.
+#[derive(Clone, Copy)]
 struct Draws(u64);
+
+/// Edges that are made side by side: a processor does the same to all of them at once.
+const LANES: usize = 8;
 
 impl Draws {
     #[inline(always)]
@@ -224,35 +228,65 @@ fn permute(id: u64, bits: u32, keys: &[u64; 4]) -> u64 {
 }
 
 impl Shape {
-    #[inline(always)]
-    fn edge(&self, draws: &mut Draws) -> [u64; 2] {
+    /// One edge of each sequence of random numbers.
+    fn edges(&self, draws: &mut [Draws; LANES]) -> [[u64; 2]; LANES] {
         match self {
-            Shape::Uniform { vertices } => std::array::from_fn(|_| {
-                ((u128::from(draws.next()) * u128::from(*vertices)) >> 64) as u64
+            Shape::Uniform { vertices } => draws.each_mut().map(|draws| {
+                let scaled = |draw| ((u128::from(draw) * u128::from(*vertices)) >> 64) as u64;
+                [scaled(draws.next()), scaled(draws.next())]
             }),
-            Shape::Rmat { scale, thresholds: [a, b, c], keys } => {
-                let (mut source, mut target) = (0u64, 0u64);
-                let (mut left, mut bits) = (0, 0u64);
-                for _ in 0..*scale {
-                    if left == 0 {
-                        (bits, left) = (draws.next(), 2);
-                    }
-                    let draw = bits as u32;
-                    (bits, left) = (bits >> 32, left - 1);
-                    // Quadrants in the order a b c d: the thresholds passed are the quadrant's
-                    // number.
-                    let quadrant =
-                        u64::from(draw >= *a) + u64::from(draw >= *b) + u64::from(draw >= *c);
-                    source = source << 1 | quadrant >> 1;
-                    target = target << 1 | quadrant & 1;
+            Shape::Rmat { scale, thresholds, keys } => {
+                #[cfg(target_arch = "x86_64")]
+                if is_x86_feature_detected!("avx2") {
+                    // SAFETY: the processor has it.
+                    return unsafe { rmat_by_avx2(*scale, thresholds, keys.as_ref(), draws) };
                 }
-                match keys {
-                    Some(keys) => [permute(source, *scale, keys), permute(target, *scale, keys)],
-                    None => [source, target],
-                }
+                rmat(*scale, thresholds, keys.as_ref(), draws)
             }
         }
     }
+}
+
+/// [`rmat`] for processors with AVX2, whatever the program is compiled for.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn rmat_by_avx2(
+    scale: u32,
+    thresholds: &[u32; 3],
+    keys: Option<&[u64; 4]>,
+    draws: &mut [Draws; LANES],
+) -> [[u64; 2]; LANES] {
+    rmat(scale, thresholds, keys, draws)
+}
+
+/// Edges of a recursive matrix: a bit of both ends from each half of a random number.
+#[inline(always)]
+fn rmat(
+    scale: u32,
+    thresholds: &[u32; 3],
+    keys: Option<&[u64; 4]>,
+    draws: &mut [Draws; LANES],
+) -> [[u64; 2]; LANES] {
+    let [a, b, c] = thresholds.map(u64::from);
+    let (mut sources, mut targets, mut bits) = ([0u64; LANES], [0u64; LANES], [0u64; LANES]);
+    for level in 0..scale {
+        for lane in 0..LANES {
+            bits[lane] = if level % 2 == 0 { draws[lane].next() } else { bits[lane] >> 32 };
+            let draw = bits[lane] & 0xffff_ffff;
+            // Quadrants in the order a b c d: beyond `b` the source's bit is 1, beyond `a` and not
+            // `b`, and beyond `c`, the target's.
+            let [beyond_a, beyond_b, beyond_c] = [a, b, c].map(|bound| u64::from(draw >= bound));
+            sources[lane] = sources[lane] << 1 | beyond_b;
+            targets[lane] = targets[lane] << 1 | (beyond_a ^ beyond_b ^ beyond_c);
+        }
+    }
+    if let Some(keys) = keys {
+        for lane in 0..LANES {
+            sources[lane] = permute(sources[lane], scale, keys);
+            targets[lane] = permute(targets[lane], scale, keys);
+        }
+    }
+    std::array::from_fn(|lane| [sources[lane], targets[lane]])
 }
 
 impl GeneratedWeights {
@@ -279,6 +313,11 @@ impl EdgeSource for Generated {
         &self.info
     }
 
+    // Making edges anew takes less time than writing and reading them.
+    fn reads_again(&self) -> bool {
+        true
+    }
+
     fn read(
         &self,
         threads: usize,
@@ -300,11 +339,16 @@ impl EdgeSource for Generated {
                 let end = (first + BATCH).min(self.edges);
                 let mut pairs = Vec::with_capacity((end - first) as usize);
                 let mut weights = Vec::new();
-                for number in first..end {
-                    let mut draws = Draws(mix(self.seed ^ mix(number)));
-                    pairs.push(self.shape.edge(&mut draws));
+                for number in (first..end).step_by(LANES) {
+                    let mut draws = std::array::from_fn(|lane| {
+                        Draws(mix(self.seed ^ mix(number + lane as u64)))
+                    });
+                    let edges = self.shape.edges(&mut draws);
+                    let count = ((end - number) as usize).min(LANES);
+                    pairs.extend_from_slice(&edges[..count]);
                     if self.weights != GeneratedWeights::None {
-                        weights.push(self.weights.draw(&mut draws));
+                        let drawn = draws[..count].iter_mut().map(|draws| self.weights.draw(draws));
+                        weights.extend(drawn);
                     }
                 }
                 let weights = (self.weights != GeneratedWeights::None).then_some(weights);

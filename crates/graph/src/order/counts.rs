@@ -36,6 +36,11 @@ impl DegreeCounts {
         self.descending().map(|(_, count)| count).sum()
     }
 
+    /// The sum of all degrees: twice the edges.
+    pub(crate) fn sum(&self) -> u64 {
+        self.descending().map(|(degree, count)| degree * count).sum()
+    }
+
     /// Degrees above zero with their counts, descending.
     pub(super) fn descending(&self) -> impl Iterator<Item = (u64, u64)> {
         let large = self.large.iter().rev().map(|(&degree, &count)| (degree, count));

@@ -30,6 +30,12 @@ use crate::{
     types::bytes_for,
 };
 
+/// Edges that are sorted together even if there is memory for more: larger arrays take longer, for
+/// each edge, to touch and to sort.
+const CACHED: u64 = 1 << 22;
+/// Buckets into which the edges of a very large graph go; where memory is short, more.
+const MOST_BUCKETS: u64 = 512;
+
 /// Edges whose ends have, or are about to get, internal ids.
 pub struct Numbered {
     /// All vertices.
@@ -101,7 +107,7 @@ impl Builder<'_> {
         store.for_each(|degree| counts.add(degree))?;
         let (vertices, connected) = (counts.vertices(), counts.connected());
         let order = self.options.order;
-        let mut cut = self.bucket_cut(connected, weighted);
+        let mut cut = self.bucket_cut((connected, counts.sum()), weighted);
         order.each_degree(&counts, &store, |degree| cut.push(degree))?;
         let buckets = cut.finish();
         let mut numbering = Numbering::new(order, &counts);
@@ -118,15 +124,17 @@ impl Builder<'_> {
         Ok(Numbered { vertices, connected, spool, map, buckets, ids, id_bytes, sections })
     }
 
-    /// The most edges that one worker sorts at a time.
-    fn capacity(&self, connected: u64, weighted: bool) -> u64 {
+    /// The most edges that one worker sorts at a time: as many as it has memory for, and no more
+    /// than it sorts in a processor's cache, unless that makes too many buckets.
+    fn capacity(&self, (connected, degrees): (u64, u64), weighted: bool) -> u64 {
         let record = if weighted { 16 } else { 8 };
         let encoded = ENCODED_BYTES + bytes_for(connected) as u64 + if weighted { 16 } else { 0 };
-        (self.memory / self.options.threads as u64 / (2 * record + encoded)).max(1 << 12)
+        let room = self.memory / self.options.threads as u64 / (2 * record + encoded);
+        room.min(CACHED.max(degrees / MOST_BUCKETS)).max(1 << 12)
     }
 
-    fn bucket_cut(&self, connected: u64, weighted: bool) -> BucketCut {
-        let capacity = self.capacity(connected, weighted);
+    fn bucket_cut(&self, (connected, degrees): (u64, u64), weighted: bool) -> BucketCut {
+        let capacity = self.capacity((connected, degrees), weighted);
         let id_bits = 64 - connected.leading_zeros();
         let most_vertices = (capacity / 4).max(1).min(1 << (63 - id_bits).min(40));
         BucketCut::new(capacity, most_vertices)
