@@ -64,12 +64,16 @@ attack: build ## The command from outside: hostile input, damage, budgets, signa
 
 SANITIZED := RUSTC_BOOTSTRAP=1 RUSTFLAGS='-Zsanitizer=address --cfg outercore_asan' $(CARGO) test --locked --profile sanitized \
 	--target $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p') --target-dir $(TARGET)/sanitized
-sanitize: ## Planted faults of memory, and the unit tests of storage and of graphs, under the address sanitizer; the faults under valgrind too
+sanitize: export OUTERCORE_TEST_CASES ?= 300
+sanitize: ## Planted faults of memory, unit tests of storage and graphs, and whole commands on sound and on damaged graphs, under the address sanitizer; faults and commands under valgrind too
 	$(SANITIZED) -p outercore-testing --test watched
 	$(SANITIZED) -p outercore-graph --lib
 	$(SANITIZED) -p outercore-storage --lib -- --skip this_process_has_memory
+	$(SANITIZED) -p outercore-cli --test tampered -- --nocapture
 	@if ! valgrind --version >/dev/null 2>&1; then echo 'SKIPPED: valgrind is not installed'; \
-	else OUTERCORE_TEST_WRAPPER='valgrind --quiet --error-exitcode=99' $(CARGO) test --locked --profile $(PROFILE) -p outercore-testing --test watched planted; fi
+	else export OUTERCORE_TEST_WRAPPER='valgrind --quiet --error-exitcode=99' && \
+	$(CARGO) test --locked --profile $(PROFILE) -p outercore-testing --test watched planted && \
+	$(CARGO) test --locked --profile $(PROFILE) -p outercore-cli --test tampered -- --nocapture; fi
 
 fuzz: export RUSTC_BOOTSTRAP = 1
 fuzz: ## Every fuzz target under libFuzzer for SECONDS=30 each, with what it found kept in target/fuzz (SANITIZER=address; needs cargo-fuzz)

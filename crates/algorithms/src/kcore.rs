@@ -161,11 +161,12 @@ impl<'p> Peel<'p> {
         first
     }
 
-    /// The vertices near that have no more than `level` neighbors left become the frontier.
+    /// The vertices near that have `level` neighbors left become the frontier. Those with fewer
+    /// have departed: a worker may bring a vertex near after another has had it depart.
     fn select(&self, level: u32) -> Departing {
         let select = |[vertices, edges]: &mut Departing, range| {
             *vertices += self.near.move_to(&self.current, range, |vertex| {
-                let departs = self.left[vertex as usize].load(Relaxed) <= level;
+                let departs = self.left[vertex as usize].load(Relaxed) == level;
                 if departs {
                     *edges += self.lists.degree(vertex);
                 }

@@ -8,16 +8,17 @@ mod decode;
 mod forge;
 
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-use outercore_algorithms::{NAMES, Source};
+use outercore_algorithms::{Algorithm, NAMES, Source};
 use outercore_engine::{
-    CrossIteration, IterationReport, MemoryModel, ReadPolicy, RunConfig, RunProgress,
-    Silent as Unwatched,
+    CrossIteration, IterationReport, Job, MemoryModel, Prepared, ReadPolicy, RunConfig,
+    RunProgress, Silent as Unwatched,
 };
-use outercore_graph::{BuildOptions, Fault, GraphError, Silent};
+use outercore_graph::{BuildOptions, Fault, Graph, GraphError, Silent};
 use outercore_storage::{Disk, StorageError};
 use outercore_testing::{
     Ids, Random, Watchdog, build_file, contents, folder, options, random_text, request, run_opened,
@@ -89,7 +90,7 @@ impl Scene {
     /// Every algorithm is right or says that the graph is damaged.
     fn assert_never_wrong(&self, what: &str) {
         for (name, expected) in &self.answers {
-            let result = std::panic::catch_unwind(|| answer(&self.graph(), name, self.ids));
+            let result = catch_unwind(|| answer(&self.graph(), name, self.ids));
             match result.unwrap_or_else(|_| panic!("{what}: {name} panics")) {
                 Ok(answer) => assert!(answer == *expected, "{what}: {name} gives a wrong answer"),
                 Err(
@@ -311,23 +312,47 @@ fn missing_files() {
 fn lies_that_a_run_stumbles_over() {
     let scene = Scene::new(Ids::Zero, options());
     let sound = decode::Decoded::open(&scene.graph());
+    let mut stumbled = 0;
     let lies = ["out.index", "out.degrees", "out.adjacency", "in.index", "grid.words"];
     for (section, byte) in lies.iter().flat_map(|name| [(name, 0xff), (name, 0x01)]) {
         forge::forge(&sound, &scene.graph(), section, vec![byte; sound.section(section).len()]);
         scene.assert_found(&format!("{section} of {byte}"));
         for &name in NAMES {
             let run = || answer(&scene.graph(), name, scene.ids);
-            let end = std::panic::catch_unwind(run).unwrap_or_else(|_| {
+            let end = catch_unwind(run).unwrap_or_else(|_| {
                 panic!("{name} panics over {section} of {byte}");
             });
             let told = matches!(end, Ok(_) | Err(GraphError::Corrupt { .. }));
+            stumbled += u32::from(end.is_err());
             assert!(told, "{name}, {section} of {byte}: {:?}", end.err());
         }
+        // An algorithm of the user's own, which trips over nothing but itself.
+        let graph = Graph::open(&Disk::new(), &scene.graph()).unwrap();
+        let end = Panics.run(&graph, &config(), &Unwatched).map(drop);
+        assert!(matches!(end, Err(GraphError::Corrupt { .. })), "{section} of {byte}: {end:?}");
         for file in [section.to_string(), format!("{section}.crc"), "manifest.json".to_owned()] {
             std::fs::write(scene.graph().join(&file), &scene.files[Path::new(&file)]).unwrap();
         }
     }
+    assert!(stumbled > 0, "no run minds any of this");
     assert!(scene.check().unwrap().is_empty());
+    // On a graph that is sound the panic is whose it is.
+    let graph = Graph::open(&Disk::new(), &scene.graph()).unwrap();
+    let run = AssertUnwindSafe(|| Panics.run(&graph, &config(), &Unwatched).map(drop));
+    assert_eq!(catch_unwind(run).unwrap_err().downcast_ref::<&str>(), Some(&"out of bounds"));
+}
+
+/// An algorithm that finds what it cannot go on with.
+struct Panics;
+
+impl Algorithm for Panics {
+    fn name(&self) -> &'static str {
+        "panics"
+    }
+
+    fn prepare<'a>(&'a self, _: Job<'a>) -> Result<Prepared<'a>, GraphError> {
+        panic!("out of bounds")
+    }
 }
 
 /// A graph that is replaced while it is open stays the old one for whoever has opened it.

@@ -18,7 +18,9 @@ pub fn report(error: &GraphError) -> i32 {
     }
     // Standard error may be gone too; then there is nobody to tell.
     let _ = match code {
-        130 | 143 => writeln!(std::io::stderr(), "outercore: interrupted; nothing is left behind"),
+        129 | 130 | 143 => {
+            writeln!(std::io::stderr(), "outercore: interrupted; nothing is left behind")
+        }
         _ => writeln!(std::io::stderr(), "outercore: {}", output::one_line(&error.to_string())),
     };
     code

@@ -8,11 +8,11 @@ mod scene;
 use std::{
     fs, io,
     os::unix::process::CommandExt,
-    path::{Path, PathBuf},
+    path::Path,
     process::{Command, Output},
 };
 
-use place::command;
+use place::{command, library};
 use scene::{End, Scene, VERBS, words};
 
 /// Refused by the system, or a budget that is too small. Without memory a process cannot go on, so
@@ -22,16 +22,6 @@ const END: End = End::Sudden(&[5, 7]);
 /// Numbers of requests that are met in each command.
 fn most() -> u64 {
     if std::env::var_os("OUTERCORE_TEST_ALL").is_some() { 80 } else { 8 }
-}
-
-/// What is loaded before the C library. It is compiled here: the command must not contain it.
-fn refuser(folder: &Path) -> PathBuf {
-    let library = folder.join("refuser.so");
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/place/malloc.rs");
-    let mut compiler = Command::new(std::env::var_os("RUSTC").unwrap_or("rustc".into()));
-    compiler.args(["--edition", "2024", "--crate-type", "cdylib", "-O", "-o"]);
-    assert!(compiler.arg(&library).arg(source).status().unwrap().success());
-    library
 }
 
 /// Runs a command whose request for memory of this number (or from that on) is refused.
@@ -46,7 +36,7 @@ fn refused(scene: &Scene, library: &Path, verb: &str, which: &str) -> Output {
 #[test]
 fn requests_for_memory_that_are_refused() {
     let folder = tempfile::tempdir().unwrap();
-    let library = refuser(folder.path());
+    let library = library(folder.path(), "malloc.rs");
     let scene = Scene::new();
     let (mut cases, mut ended) = (0, 0);
     for verb in VERBS {

@@ -8,13 +8,13 @@ use std::{
     fs::{self, File, OpenOptions, Permissions},
     io::Write,
     os::unix::fs::{FileExt, PermissionsExt},
-    path::Path,
-    process::{Child, Output, Stdio},
+    path::{Path, PathBuf},
+    process::{Child, Command, Output, Stdio},
     time::{Duration, Instant, SystemTime},
 };
 
 use outercore_testing::Random;
-use place::{Place, command};
+use place::{Place, outercore};
 
 /// What happens to a file.
 #[derive(Clone, Copy, Debug)]
@@ -84,15 +84,20 @@ impl Kept {
     }
 }
 
-fn start(place: &Place, words: &str) -> Child {
-    let mut command = command();
+fn start(place: &Place, program: &Path, words: &str) -> Child {
+    let mut command = Command::new(program);
     command.args(words.split(' ')).current_dir(place.path("")).env_remove("RUST_BACKTRACE");
     command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
 /// Runs a command, and does something while it is stopped after this time.
-fn interrupted(place: &Place, words: &str, after: Duration, act: impl FnOnce()) -> Output {
-    let child = start(place, words);
+fn interrupted(
+    place: &Place,
+    (program, words): (&Path, &str),
+    after: Duration,
+    act: impl FnOnce(),
+) -> Output {
+    let child = start(place, program, words);
     std::thread::sleep(after);
     // SAFETY: the child has not been waited for, so its number is its own.
     let signal = |signal| unsafe { libc::kill(child.id() as libc::pid_t, signal) };
@@ -110,7 +115,7 @@ fn said(output: &Output) -> (Option<i32>, String) {
 /// How long a command takes.
 fn time(place: &Place, words: &str) -> Duration {
     let begun = Instant::now();
-    assert!(start(place, words).wait_with_output().unwrap().status.success());
+    assert!(start(place, outercore(), words).wait_with_output().unwrap().status.success());
     begun.elapsed()
 }
 
@@ -136,6 +141,57 @@ fn edges(place: &Place, graph: &str) -> Vec<String> {
     lines
 }
 
+/// An input, what it becomes, and the edges of the graphs of both.
+struct Inputs<'p> {
+    place: &'p Place,
+    name: &'static str,
+    other: Vec<u8>,
+    kept: Kept,
+    /// How the graph is built, and how long that takes.
+    words: String,
+    whole: Duration,
+    right: [Vec<String>; 2],
+}
+
+impl<'p> Inputs<'p> {
+    fn new(place: &'p Place, name: &'static str, one: Vec<u8>, other: Vec<u8>) -> Self {
+        let path = place.file(name, &other);
+        place.ends(0, &["build", name, "-o", "other.oc", "--force"]);
+        let theirs = edges(place, "other.oc");
+        fs::write(&path, one).unwrap();
+        let kept = Kept::of(&path);
+        let words = format!("build {name} -o g.oc --threads 2 --memory 64M");
+        fs::remove_dir_all(place.path("g.oc")).unwrap_or_default();
+        let whole = time(place, &words);
+        let ours = edges(place, "g.oc");
+        assert!(ours != theirs);
+        Self { place, name, other, kept, words, whole, right: [ours, theirs] }
+    }
+
+    /// Changes the input while `program` reads it: whether that says so, or what is wrong.
+    fn changed(&self, program: &Path, change: Change, part: f64) -> Result<bool, String> {
+        let Self { place, name, words, .. } = self;
+        let path = place.path(name);
+        fs::remove_dir_all(place.path("g.oc")).unwrap_or_default();
+        let after = self.whole.mul_f64(part);
+        let change_it = || change.make(&path, &self.other);
+        let (code, said) = said(&interrupted(place, (program, words), after, change_it));
+        self.kept.put_back(&path);
+        let fail = |what: &str| {
+            Err(format!("{name} {change:?} after {after:?}: {what} (exit code {code:?}): {said}"))
+        };
+        let there = place.path("g.oc").exists();
+        match code {
+            Some(0) if !self.right.contains(&edges(place, "g.oc")) => fail("a mixture"),
+            Some(0) => Ok(false),
+            Some(3 | 5) if there => fail("a graph all the same"),
+            Some(3 | 5) if !said.contains(name) => fail("no reason"),
+            Some(3 | 5) => Ok(true),
+            _ => fail("another end"),
+        }
+    }
+}
+
 #[test]
 fn inputs_that_change() {
     let place = Place::new();
@@ -144,36 +200,12 @@ fn inputs_that_change() {
     for (name, one, other) in
         [("e.txt", one.clone(), other.clone()), ("e.txt.gz", gzip(&one), gzip(&other))]
     {
-        let path = place.file(name, &other);
-        place.ends(0, &["build", name, "-o", "other.oc", "--force"]);
-        let theirs = edges(&place, "other.oc");
-        fs::write(&path, &one).unwrap();
-        let kept = Kept::of(&path);
-        let words = format!("build {name} -o g.oc --threads 2 --memory 64M");
-        fs::remove_dir_all(place.path("g.oc")).unwrap_or_default();
-        let whole = time(&place, &words);
-        let ours = edges(&place, "g.oc");
-        assert!(ours != theirs);
+        let inputs = Inputs::new(&place, name, one, other);
         let mut random = Random::new(18);
         for change in (0..rounds()).flat_map(|_| CHANGES) {
-            fs::remove_dir_all(place.path("g.oc")).unwrap_or_default();
-            let after = whole.mul_f64(f64::from(random.below(900u32)) / 1000.0);
-            let output = interrupted(&place, &words, after, || change.make(&path, &other));
-            let (code, said) = said(&output);
-            kept.put_back(&path);
+            let part = f64::from(random.below(900u32)) / 1000.0;
+            refused += u32::from(inputs.changed(outercore(), change, part).unwrap());
             cases += 1;
-            let what = format!("{name} {change:?} after {after:?}: {code:?} {said}");
-            match code {
-                Some(0) => {
-                    let found = edges(&place, "g.oc");
-                    assert!(found == ours || found == theirs, "{what}");
-                }
-                Some(3 | 5) => {
-                    refused += 1;
-                    assert!(!place.path("g.oc").exists() && said.contains(name), "{what}");
-                }
-                _ => panic!("{what}"),
-            }
         }
     }
     eprintln!("{cases} inputs changed while they were read, {refused} of them refused");
@@ -196,46 +228,68 @@ const READERS: [(&str, [&str; 5]); 3] = [
     ),
 ];
 
-/// Changes a part of the graph while a command reads it; whether the command says so. If not, its
-/// answer is the right one.
-fn is_refused(place: &Place, words: &str, after: Duration, part: &str, change: Change) -> bool {
-    let path = place.path("g.oc").join(part);
-    let (kept, other) = (Kept::of(&path), fs::read(place.path("other.oc").join(part)).unwrap());
-    let result = place.path("r.csv");
-    let _ = fs::remove_file(&result);
-    let output = interrupted(place, words, after, || change.make(&path, &other));
-    kept.put_back(&path);
-    let (code, said) = said(&output);
-    let what = format!("{words}, {part} {change:?} after {after:?}: {code:?} {said}");
-    let right = place.path(words.split(' ').nth(1).unwrap()).with_extension("right");
-    match code {
-        Some(0) => assert!(fs::read(result).unwrap() == fs::read(right).unwrap(), "{what}"),
-        Some(4 | 5) => assert!(!result.exists() && said.contains("g.oc"), "{what}"),
-        _ => panic!("{what}"),
-    }
-    code != Some(0)
-}
-
-#[test]
-fn graphs_that_change() {
+/// The graph `g.oc`, and another one.
+fn graphs() -> Place {
     let place = Place::new();
     place.file("e.txt", text(1));
     place.file("o.txt", text(2));
     place.ends(0, &["build", "e.txt", "-o", "g.oc"]);
     place.ends(0, &["build", "o.txt", "-o", "other.oc"]);
+    place
+}
+
+/// The file that keeps the right answer to a command.
+fn right(place: &Place, words: &str) -> PathBuf {
+    place.path(words.split(' ').nth(1).unwrap()).with_extension("right")
+}
+
+/// Changes a part of the graph while `program` reads it: whether that says so, or what is wrong.
+fn changed(
+    place: &Place,
+    (program, words): (&Path, &str),
+    after: Duration,
+    part: &str,
+    change: Change,
+) -> Result<bool, String> {
+    let path = place.path("g.oc").join(part);
+    let (kept, other) = (Kept::of(&path), fs::read(place.path("other.oc").join(part)).unwrap());
+    let result = place.path("r.csv");
+    let _ = fs::remove_file(&result);
+    let change_it = || change.make(&path, &other);
+    let (code, said) = said(&interrupted(place, (program, words), after, change_it));
+    kept.put_back(&path);
+    let fail = |what: &str| {
+        let when = format!("{words}, {part} {change:?} after {after:?}");
+        Err(format!("{when}: {what} (exit code {code:?}): {said}"))
+    };
+    match code {
+        Some(0) if fs::read(&result).ok() != fs::read(right(place, words)).ok() => {
+            fail("another answer")
+        }
+        Some(0) => Ok(false),
+        Some(4 | 5) if result.exists() => fail("a result all the same"),
+        Some(4 | 5) if !said.contains("g.oc") => fail("no reason"),
+        Some(4 | 5) => Ok(true),
+        _ => fail("another end"),
+    }
+}
+
+#[test]
+fn graphs_that_change() {
+    let place = graphs();
     let (mut refused, mut cases) = (0, 0);
     let mut random = Random::new(18);
     for (words, parts) in READERS {
         let whole = time(&place, words);
-        let right = place.path(words.split(' ').nth(1).unwrap()).with_extension("right");
-        fs::rename(place.path("r.csv"), right).unwrap();
+        fs::rename(place.path("r.csv"), right(&place, words)).unwrap();
         for change in (0..rounds()).flat_map(|_| CHANGES) {
             for part in parts {
                 if rounds() == 1 && random.below(3u32) > 0 {
                     continue;
                 }
                 let after = whole.mul_f64(f64::from(random.below(900u32)) / 1000.0);
-                refused += u32::from(is_refused(&place, words, after, part, change));
+                let found = changed(&place, (outercore(), words), after, part, change);
+                refused += u32::from(found.unwrap());
                 cases += 1;
             }
         }
@@ -245,19 +299,53 @@ fn graphs_that_change() {
     assert!(refused > 0);
 }
 
-/// An input that is another one in its second half, with its size and its time: whoever trusted
-/// those would build a mixture, and what is compared above would tell.
+/// Reads the first half of what the input was, and the second half of what it becomes.
+const TRUSTING: &str = "while cmp -s e.txt kept; do sleep 0.01; done
+{ head -c $(($(wc -c <kept) / 2)) kept; tail -c +$(($(wc -c <kept) / 2 + 1)) e.txt; } >own.txt
+$oc build own.txt -o g.oc --memory 64M";
+
+/// Programs that do what the command must not do with an input: take two halves for a whole, begin
+/// to write the graph before the input is at its end.
 #[test]
-fn a_planted_mixture_is_found() {
+fn planted_readers_of_inputs_are_found() {
     let place = Place::new();
-    let (one, other) = (text(1), text(2));
-    let mixed = [&one[..one.len() / 2], &other[one.len() / 2..]].concat();
-    assert_eq!((one.len(), mixed.len()), (other.len(), one.len()));
-    let built = |name: &str, text: &[u8]| {
-        place.file("e.txt", text);
-        place.ends(0, &["build", "e.txt", "-o", name]);
-        edges(&place, name)
-    };
-    let (ours, theirs, found) = (built("a.oc", &one), built("b.oc", &other), built("c.oc", &mixed));
-    assert!(found != ours && found != theirs);
+    place.file("kept", text(1));
+    let inputs = Inputs::new(&place, "e.txt", text(1), text(2));
+    for change in [Change::Replaced, Change::Overwritten] {
+        let found = inputs.changed(&place.stand_in(TRUSTING), change, 0.3);
+        assert!(found.as_ref().is_err_and(|what| what.contains("a mixture")), "{found:?}");
+    }
+    for (script, why) in [
+        ("$oc build kept -o g.oc; echo e.txt has changed >&2; exit 3", "a graph all the same"),
+        ("echo the input has changed >&2; exit 3", "no reason"),
+        ("echo e.txt has changed >&2; kill -ABRT $$", "another end"),
+    ] {
+        let found = inputs.changed(&place.stand_in(script), Change::Cut, 0.3);
+        assert!(found.as_ref().is_err_and(|what| what.contains(why)), "{script}: {found:?}");
+    }
+}
+
+/// Waits until the part has changed.
+const CHANGED: &str = "while cmp -s g.oc/out.adjacency kept; do sleep 0.01; done";
+
+/// Programs that do what the command must not do with a graph: answer for the one that took its
+/// place, or for a part of it, and leave a result although they refuse.
+#[test]
+fn planted_readers_of_graphs_are_found() {
+    let (place, words) = (graphs(), READERS[1].0);
+    time(&place, words);
+    fs::rename(place.path("r.csv"), right(&place, words)).unwrap();
+    fs::copy(place.path("g.oc/out.adjacency"), place.path("kept")).unwrap();
+    for (script, why) in [
+        ("$oc run components other.oc -o r.csv", "another answer"),
+        ("$oc \"$@\" || head -n 99 components.right >r.csv", "another answer"),
+        ("$oc \"$@\" || { code=$?; cp components.right r.csv; exit $code; }", "a result all"),
+        ("$oc \"$@\" 2>/dev/null", "no reason"),
+        ("$oc \"$@\" || exit 101", "another end"),
+    ] {
+        let program = place.stand_in(&format!("{CHANGED}\n{script}"));
+        let after = Duration::from_millis(20);
+        let found = changed(&place, (&program, words), after, "out.adjacency", Change::Cut);
+        assert!(found.as_ref().is_err_and(|what| what.contains(why)), "{script}: {found:?}");
+    }
 }

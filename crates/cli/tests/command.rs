@@ -308,6 +308,7 @@ fn signals_end_a_build_whose_input_is_idle() {
             let output = child.wait_with_output().unwrap();
             let said = String::from_utf8_lossy(&output.stderr);
             assert_eq!(output.status.code(), Some(code), "{input}: {said}");
+            assert!(said.ends_with("nothing is left behind\n"), "{input}: {said}");
             assert!(begin.elapsed() < Duration::from_secs(1), "{:?}", begin.elapsed());
             assert_eq!(place.names(), ["pipe"]);
         }

@@ -209,6 +209,36 @@ fn a_message_is_one_line_and_has_no_colours() {
 }
 
 #[test]
+fn nothing_is_put_into_a_graph() {
+    let place = Place::new();
+    graph(&place);
+    std::os::unix::fs::symlink("g.oc", place.path("link")).unwrap();
+    for words in [
+        "run components g.oc -o g.oc/x.csv",
+        "run components g.oc -o link/x.parquet",
+        "export g.oc -o g.oc/x.mtx",
+        "build e.txt -o g.oc/u.oc",
+        "build e.txt -o g.oc/sub/u.oc",
+        "build e.txt -o u.oc --stripe g.oc/sub",
+        "generate rmat --scale 3 -o g.oc/u.oc",
+    ] {
+        let words: Vec<_> = words.split(' ').collect();
+        let (_, message) = place.ends(2, &words);
+        assert!(message.contains("is a graph, in whose folder"), "{words:?}: {message}");
+    }
+    let mut inside = command();
+    let inside = inside.args(["run", "kcore", ".", "-o", "x.csv"]).current_dir(place.path("g.oc"));
+    let (code, message) = said(&inside.output().unwrap());
+    assert_eq!(code, Some(2), "{message}");
+    assert_eq!(place.names(), ["e.txt", "g.oc", "link"]);
+    place.ends(0, &["check", "g.oc"]);
+    // A manifest that is no graph's is anybody's.
+    fs::create_dir(place.path("mine")).unwrap();
+    place.file("mine/manifest.json", "{}");
+    place.ends(0, &["build", "e.txt", "-o", "mine/u.oc"]);
+}
+
+#[test]
 fn a_link_as_output_is_replaced_and_what_it_leads_to_stays() {
     let place = Place::new();
     place.graph();

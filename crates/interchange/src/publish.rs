@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use outercore_graph::{GraphError, Result, error::refuse};
+use outercore_graph::{GraphError, Result, error::refuse, format::check_outside_of_graphs};
 use outercore_storage::{DirLock, Disk, DiskFile, StorageError, hidden};
 
 /// Bytes gathered before they are written.
@@ -37,7 +37,7 @@ pub(crate) fn check_target(path: &Path) -> Result<()> {
             refuse("it is a device or a pipe; give the name of a file")
         }
         _ if !folder(path).is_dir() => refuse("its folder does not exist"),
-        _ => Ok(()),
+        _ => check_outside_of_graphs(path),
     }
 }
 

@@ -5,15 +5,31 @@
 
 use std::{
     fs,
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{Command, Output},
 };
 
 use serde_json::Value;
 
+/// The command's program.
+pub fn outercore() -> &'static Path {
+    Path::new(env!("CARGO_BIN_EXE_outercore"))
+}
+
 /// The command.
 pub fn command() -> Command {
-    Command::new(env!("CARGO_BIN_EXE_outercore"))
+    Command::new(outercore())
+}
+
+/// A library that is loaded before the C library, by its file in `tests/place`. It is compiled
+/// here: the command must not contain it.
+pub fn library(folder: &Path, source: &str) -> PathBuf {
+    let library = folder.join(source).with_extension("so");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/place").join(source);
+    let mut compiler = Command::new(std::env::var_os("RUSTC").unwrap_or("rustc".into()));
+    compiler.args(["--edition", "2024", "--crate-type", "cdylib", "-O", "-o"]);
+    assert!(compiler.arg(&library).arg(source).status().unwrap().success());
+    library
 }
 
 /// A folder to work in.
@@ -31,6 +47,18 @@ impl Place {
     pub fn file(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
         fs::write(self.path(name), content).unwrap();
         self.path(name)
+    }
+
+    /// A program that stands for the command: a script, which calls the true one `$oc`.
+    pub fn stand_in(&self, script: &str) -> PathBuf {
+        let head = format!("#!/bin/sh\noc='{}'\n", outercore().display());
+        let script = self.file("stand-in.sh", format!("{head}{script}\n"));
+        // Another process writes it: one that a thread forks at this moment would keep a file that
+        // this one writes open, and what is open to be written cannot be run.
+        let path = self.path("stand-in");
+        let mut install = Command::new("install");
+        assert!(install.args(["-m", "755"]).args([&script, &path]).status().unwrap().success());
+        path
     }
 
     pub fn run(&self, arguments: &[&str]) -> Output {

@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     error::{GraphError, Result, refuse},
-    format::{MANIFEST, MOST_STRIPES},
+    format::{MANIFEST, MOST_STRIPES, check_outside_of_graphs},
 };
 
 /// How often a builder tries again when others build the same graph.
@@ -72,6 +72,7 @@ impl Staging {
             let output = output.display();
             return refuse(format!("{output} cannot be the name of a graph"));
         }
+        check_outside_of_graphs(output)?;
         let parent = parent(output);
         disk.create_dir_all(&parent)?;
         remove_leftovers(disk, output)?;
@@ -123,6 +124,7 @@ impl Staging {
                 ));
             }
             let folder = Path::new(&path).join(format!("{STRIPE_PREFIX}{uuid}"));
+            check_outside_of_graphs(&folder)?;
             if folders.contains(&folder) {
                 return refuse(format!("--stripe {path} is given twice"));
             }

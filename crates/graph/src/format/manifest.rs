@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Cells, Hybrid, MANIFEST, VERSION};
 use crate::{
-    error::{GraphError, Result, of_part},
+    error::{GraphError, Result, of_part, refuse},
     order::Order,
     types::{Layout, WeightKind},
 };
@@ -135,6 +135,20 @@ pub(crate) fn no_graph<T>(disk: &Disk, path: &Path) -> Result<T> {
     let there = disk.exists(path)?;
     let why = if there { "it has no manifest.json" } else { "there is no such folder" };
     Err(GraphError::NotAGraph { path: path.to_owned(), why: why.to_owned() })
+}
+
+/// Says no to a place inside of a graph's folder: what is there and not the graph's is damage.
+pub fn check_outside_of_graphs(path: &Path) -> Result<()> {
+    let (disk, absolute) = (Disk::new(), std::path::absolute(path));
+    let absolute = absolute.as_deref().unwrap_or(path);
+    match absolute.ancestors().skip(1).find(|folder| Manifest::read(&disk, folder).is_ok()) {
+        Some(graph) => refuse(format!(
+            "{} cannot be written: {} is a graph, in whose folder nothing else may be",
+            path.display(),
+            graph.display()
+        )),
+        None => Ok(()),
+    }
 }
 
 impl Manifest {
