@@ -32,8 +32,8 @@ mod state;
 mod switches;
 
 pub use outercore_storage::{
-    Block, Bytes, Choice, HugePages, HugeVec, Named, Pod, Resources, Settings, Size,
-    backend::IoBackend, human_bytes, memory::prefetch, named, settings,
+    Block, Bytes, Choice, CompactCounters, HugePages, HugeVec, Named, Pod, Remaining, Resources,
+    Settings, Size, Widths, backend::IoBackend, human_bytes, memory::prefetch, named, settings,
 };
 
 pub use config::RunConfig;

@@ -26,6 +26,7 @@
 //! - [`size`]: sizes as text, `512M` or `25%`.
 //! - [`resources`]: [`Resources`], what a process may use.
 //! - [`threads`]: starting them, where the system may refuse.
+//! - `compact`: [`CompactCounters`] and [`Remaining`], counts in as few bytes as most of them take.
 //! - `exact_sum`: [`ExactSum`], the same in whatever order it is made.
 //! - `monitor`: [`Monitor`], what threads share and wait for.
 //! - [`error`]: what can go wrong, as [`StorageError`].
@@ -33,6 +34,7 @@
 pub mod arena;
 pub mod backend;
 pub mod checksum;
+mod compact;
 pub mod device;
 pub mod disk;
 pub mod error;
@@ -60,6 +62,7 @@ pub use backend::{
     Completion, IoBackend, Queue, QueueOptions, ReadRequest, open_queue, probe_uring,
 };
 pub use checksum::{PageSums, page_sum};
+pub use compact::{CompactCounters, Remaining, Widths};
 pub use device::{DeviceProfile, Limits};
 pub use disk::{Change, DirLock, Disk, DiskFile, Entry, FileKind, IoCounters, Observer};
 pub use error::{Result, Shown, StorageError};

@@ -17,7 +17,7 @@ pub mod words;
 pub use cells::{Cells, Hybrid, Ranges};
 pub(crate) use files::{section_files, sums_file};
 pub(crate) use manifest::no_graph;
-pub use manifest::{IdTable, MOST_STRIPES, Manifest, SectionEntry, Shares};
+pub use manifest::{Extra, IdTable, MOST_STRIPES, Manifest, SectionEntry, Shares};
 pub use tiles::{Chunk, GridDirectory, Tile};
 pub use words::{WordCode, WordKind};
 

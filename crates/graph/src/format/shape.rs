@@ -73,6 +73,13 @@ impl Manifest {
                     && self.stripe_unit <= MOST,
             ),
             ("more stripes than a graph has", self.stripes.len() <= MOST_STRIPES),
+            (
+                "duplicates and self-loops that its edges do not have",
+                self.extra.is_none_or(|extra| {
+                    let sum = extra.duplicates.checked_add(extra.self_loops);
+                    sum.is_some_and(|sum| sum <= if self.simple { 0 } else { self.edges })
+                }),
+            ),
             ("incoming rows in an undirected graph", self.directed || !self.transpose),
             (
                 "a vertex of the largest degree that there is not",
