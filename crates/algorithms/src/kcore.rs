@@ -119,8 +119,9 @@ impl<'p> Peel<'p> {
     fn run(&mut self, levels: Range<u64>) -> Result<u64> {
         let (mut level, mut steps, mut remaining) = (levels.start as u32, 0, self.near.len());
         while remaining > 0 && u64::from(level) < levels.end {
-            while level >= self.horizon {
+            if level >= self.horizon {
                 level = self.gather(level);
+                continue;
             }
             let mut mark = self.session.mark();
             let mut departing = self.select(level);

@@ -8,16 +8,17 @@
 //! built again. The folder may be removed at any time.
 
 use std::{
+    io::ErrorKind,
     path::{Path, PathBuf},
     sync::Mutex,
 };
 
-use outercore_storage::StorageError;
+use outercore_storage::{StorageError, hidden::random_name};
 
 use crate::{
     build::{BuildOptions, BuildProgress, SMALLEST_BUDGET, build, removal},
     error::{GraphError, Result},
-    format::MANIFEST,
+    format::{MANIFEST, Manifest},
     graph::Graph,
     input::{
         DeclaredVertices, EdgeBatch, EdgeSource, Ends, IdKind, Item, Progress, Sink, SourceInfo,
@@ -71,16 +72,18 @@ pub fn with<T>(
         let found = disk.exists(&path)?;
         if let Some(view) = kept(graph)? {
             match work(&view) {
-                Err(GraphError::Corrupt { path: file, what })
-                    if !damaged && file.starts_with(&path) =>
-                {
-                    tracing::warn!("{} is damaged ({what}), and is made again", path.display());
+                Err(error) if !damaged && is_damage(&error, &path) => {
+                    tracing::warn!(%error, "the simple view is damaged, and is made again");
                     damaged = true;
+                    let uuid = view.manifest().uuid.clone();
+                    drop(view);
+                    set_aside(graph, &path, &uuid)?;
+                    continue;
                 }
                 done => {
                     drop(view);
                     // Of a graph that was replaced. The next run or build tries again.
-                    if !graph.is_in_place()? {
+                    if let Ok(false) = graph.is_in_place() {
                         let _ = removal::remove_unused(disk, &path, &mut true);
                     }
                     return done;
@@ -93,6 +96,33 @@ pub fn with<T>(
         make(graph, &path, (memory, threads), progress)?;
     }
     Err(StorageError::Locked { path }.into())
+}
+
+/// Whether something was found wrong with a file of the graph at `path`.
+fn is_damage(error: &GraphError, path: &Path) -> bool {
+    let (GraphError::Corrupt { path: file, .. }
+    | GraphError::Storage(
+        StorageError::Checksum { path: file, .. } | StorageError::Truncated { path: file, .. },
+    )) = error
+    else {
+        return false;
+    };
+    file.starts_with(path)
+}
+
+/// Makes room for another view than this one, which is damaged. Others that use it keep it, and
+/// the last of them to find it damaged removes it.
+fn set_aside(graph: &Graph, path: &Path, uuid: &str) -> Result<()> {
+    let (disk, real) = (graph.disk(), real(graph));
+    // Another process may have made room already.
+    let is_this = Manifest::read(disk, path).map_or(true, |manifest| manifest.uuid == uuid);
+    if let Some(aside) = removal::view_of(&real, &random_name()?).filter(|_| is_this) {
+        match disk.rename_noreplace(path, &aside) {
+            Err(error) if error.kind() == Some(ErrorKind::NotFound) => {}
+            done => done?,
+        }
+    }
+    removal::remove_leftovers(disk, &real, Some(path))
 }
 
 /// Where the view of a graph lies.
@@ -136,7 +166,7 @@ fn make(
         ..BuildOptions::default()
     };
     match build(graph.disk(), &Edges::of(graph), path, &options, progress) {
-        Err(GraphError::Exists { .. }) => Ok(()),
+        Err(GraphError::Exists { .. } | GraphError::Storage(StorageError::Locked { .. })) => Ok(()),
         done => done.map(drop),
     }
 }

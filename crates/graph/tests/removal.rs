@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use outercore_graph::{BuildOptions, Graph, GraphError, Silent, check};
+use outercore_graph::{BuildOptions, GraphError, Silent, check};
 use outercore_storage::{Disk, checksum::crc32c};
 use outercore_testing::{Ids, build_file, folder, names, options, random_text};
 

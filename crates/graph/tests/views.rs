@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use outercore_graph::{BuildOptions, Graph, GraphError, GraphInfo, Silent, check, view};
-use outercore_storage::Disk;
+use outercore_storage::{Disk, StorageError};
 use outercore_testing::{Ids, build_file, folder, names, options, random_text};
 
 /// A directed graph of which there are views.
@@ -210,7 +210,7 @@ fn damaged_views_are_made_again() {
         flip(&own.join("out.adjacency"));
         view.for_each_edge(100, &mut |_| Ok(()))
     });
-    assert!(matches!(ended, Err(GraphError::Corrupt { .. })), "{ended:?}");
+    assert!(matches!(ended, Err(GraphError::Storage(StorageError::Checksum { .. }))), "{ended:?}");
     assert_eq!(runs, 2);
 }
 
