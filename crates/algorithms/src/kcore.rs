@@ -3,8 +3,8 @@
 //!
 //! Vertices are peeled off level by level (Matula and Beck, 1983). At level k the vertices with at
 //! most k neighbors left depart, and each takes one from every neighbor with more than k; one that
-//! comes down to k departs next, at the same level. The k-core for one k is what level k - 1 leaves,
-//! if it is the first and only one.
+//! comes down to k departs next, at the same level. The k-core for one k is what level k - 1
+//! leaves, if it is the first and only one.
 //!
 //! `peeling` has what is left of each vertex's neighbors in memory, and reads every list once, when
 //! its vertex departs. A count never falls below the level at which its vertex departs: in the end
@@ -306,19 +306,17 @@ impl KCore {
                 }
             };
             let results = session.results(iterations).on(graph);
-            let column = or_zero("core", cores);
             Ok(match self.k {
-                None => results.column(column).figure("degeneracy", u64::from(degeneracy)),
+                None => results
+                    .column(or_zero("core", cores))
+                    .figure("degeneracy", u64::from(degeneracy)),
                 Some(k) => {
-                    let (isolated, column) = match k {
-                        0 => (graph.isolated(), column),
-                        _ => (0, column.isolated(Isolated::Null)),
+                    let (column, isolated) = match k {
+                        0 => (or_zero("core", cores), graph.isolated()),
+                        _ => (Column::new("core", cores), 0),
                     };
-                    results
-                        .column(column)
-                        .figure("k", k)
-                        .figure("vertices", members + isolated)
-                        .figure("edges", ends / 2)
+                    let results = results.column(column).figure("k", k);
+                    results.figure("vertices", members + isolated).figure("edges", ends / 2)
                 }
             }
             .outcome())

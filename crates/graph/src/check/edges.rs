@@ -19,6 +19,7 @@ const BATCH: u64 = 1 << 18;
 const STEP: u64 = 1 << 20;
 
 /// What one of the ways in which edges are stored holds.
+#[derive(Default)]
 struct Found {
     all: Digest,
     /// Of those, the edges that belong to row format.
@@ -154,13 +155,7 @@ fn check_lists(
     } else {
         None
     };
-    let mut found = Found {
-        all: Digest::default(),
-        in_rows: Digest::default(),
-        extras: Extras::default(),
-        faults: Vec::new(),
-        heads: None,
-    };
+    let mut found = Found::default();
     let mut heads = Heads::open(graph, prefix)?;
     let (mut problem, mut last, mut seen) = (None, (u64::MAX, 0), 0);
     lists.for_each(&mut |vertex, neighbors, weights| {
