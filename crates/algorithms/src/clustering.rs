@@ -28,7 +28,7 @@ impl Algorithm for Clustering {
             for vertex in 0..graph.connected() {
                 let degree = match &mut found.degrees {
                     Some(degrees) => degrees.get(vertex),
-                    None => lists.degree(session, vertex)?,
+                    None => lists.lists.degree(session, vertex)?,
                 } as f64;
                 let edges = found.counts.get(vertex) as f64;
                 let all = degree * (degree - 1.0) / ordered;

@@ -13,10 +13,9 @@ use std::{
     },
 };
 
-use crate::{
-    compact_counters::CompactCounters,
-    sets::{Block, Set, SetWindow},
-};
+use outercore_engine::CompactCounters;
+
+use crate::sets::{Block, Set, SetWindow};
 
 /// Words of the bitmap over which a set is spread; sets beyond it are searched.
 const SPREAD: usize = 1 << 16;

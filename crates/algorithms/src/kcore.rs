@@ -3,29 +3,34 @@
 //!
 //! Vertices are peeled off level by level (Matula and Beck, 1983). At level k the vertices with at
 //! most k neighbors left depart, and each takes one from every neighbor with more than k; one that
-//! comes down to k departs next, at the same level.
+//! comes down to k departs next, at the same level. The k-core for one k is what level k - 1
+//! leaves, if it is the first and only one.
 //!
 //! `peeling` has what is left of each vertex's neighbors in memory, and reads every list once, when
 //! its vertex departs. A count never falls below the level at which its vertex departs: in the end
 //! the counts are the core numbers. The vertices that may depart in the next [`SPAN`] levels are
 //! kept as a set, so that a level does not look at all vertices (buckets as in Julienne, SPAA 2017,
-//! one at a time). Memory for each vertex: 4 bytes and half a byte of sets, beside the lists.
+//! one at a time). Memory for each vertex: about one byte (four for hubs) and three bits, beside
+//! the lists and the result.
 //!
 //! `messages` is a program in phases, for less memory than that: the smallest remaining degree k
 //! opens a phase. A value is what is left of a vertex's neighbors, or, once the vertex has
 //! departed, [`GONE`] plus its core number.
 
+use std::ops::Range;
+
 use outercore_engine::{
-    Along, Decided, HugeVec, Lists, MemoryModel, Plan, Preset, RunConfig, Values, totals,
+    Along, Appender, Decided, Lists, MemoryModel, Plan, Preset, Remaining, RunConfig, Widths,
+    totals,
 };
-use outercore_graph::GraphError;
+use outercore_graph::{GraphError, view};
 
 use crate::common::*;
 
 /// Core numbers of all vertices, or the k-core for one k.
 #[derive(Clone, Debug, Default)]
 pub struct KCore {
-    /// Only the k-core for this k.
+    /// Only the k-core for this k: its vertices have k as their value, others none.
     pub k: Option<u64>,
     /// How it goes about it; `None`: the plan decides.
     pub method: Option<Method>,
@@ -48,8 +53,8 @@ const PART: u64 = 1 << 14;
 /// What a value is above of once its vertex has departed.
 const GONE: u64 = 1 << 32;
 
-/// Peeling by messages.
-struct Program;
+/// Peeling by messages, at these levels.
+struct Program(Range<u64>);
 
 impl VertexProgram for Program {
     type Value = u64;
@@ -85,7 +90,7 @@ impl VertexProgram for Program {
     }
 
     fn phase_key(&self, value: &u64) -> u64 {
-        if *value >= GONE { u64::MAX } else { *value }
+        if *value >= self.0.end { u64::MAX } else { self.0.start.max(*value) }
     }
 }
 
@@ -93,7 +98,7 @@ impl VertexProgram for Program {
 struct Peel<'p> {
     session: &'p Session<'p>,
     lists: Along<'p>,
-    left: HugeVec<AtomicU32>,
+    left: Remaining,
     /// The vertices that may depart before `horizon`.
     near: Frontier,
     horizon: u32,
@@ -105,25 +110,23 @@ struct Peel<'p> {
 type Departing = [u64; 2];
 
 impl<'p> Peel<'p> {
-    fn new(session: &'p Session<'p>, lists: Along<'p>) -> Result<Self> {
-        let (len, huge) = (session.graph.connected() as usize, session.config.huge_pages);
-        let left: HugeVec<AtomicU32> = HugeVec::zeroed(len, huge)?;
-        for (count, vertex) in left.iter().zip(0..) {
-            count.store(lists.degree(vertex) as u32, Relaxed);
-        }
+    fn new(session: &'p Session<'p>, lists: Along<'p>, left: Remaining) -> Result<Self> {
         let (near, current) = (session.no_vertices()?, session.no_vertices()?);
         Ok(Self { session, lists, left, near, horizon: 0, current, next: session.no_vertices()? })
     }
 
-    /// Peels everything off; returns the number of steps.
-    fn run(&mut self) -> Result<u64> {
-        let (mut level, mut steps, mut remaining) = (0, 0, self.left.len() as u64);
-        while remaining > 0 {
+    /// Peels off what departs at these levels; returns the number of steps.
+    fn run(&mut self, levels: Range<u64>) -> Result<u64> {
+        let (mut level, mut steps, mut remaining) = (levels.start as u32, 0, self.near.len());
+        while remaining > 0 && u64::from(level) < levels.end {
             if level >= self.horizon {
                 level = self.gather(level);
+                continue;
             }
             let mut mark = self.session.mark();
-            let mut departing = self.select(level);
+            // After the first level, what has fewer neighbors left than its level has departed.
+            let floor = if u64::from(level) == levels.start { 0 } else { level };
+            let mut departing = self.select(floor, level);
             while departing[0] > 0 {
                 let [vertices, edges] = departing;
                 (steps, remaining) = (steps + 1, remaining - vertices);
@@ -138,35 +141,34 @@ impl<'p> Peel<'p> {
         Ok(steps)
     }
 
-    /// Gathers the vertices that may depart in the next levels; returns the first level at which
-    /// one does.
+    /// Gathers the vertices that may depart at this level and the next ones; returns the first
+    /// level at which one does.
     fn gather(&mut self, level: u32) -> u32 {
-        let (left, workers) = (&self.left, &self.session.workers);
-        let smallest = workers.over(
-            left.len() as u64,
+        // Those that have departed have less left than the last horizon.
+        let departed = std::mem::replace(&mut self.horizon, level.saturating_add(SPAN));
+        let smallest = self.session.workers.over(
+            self.near.len(),
             PART,
             |_| u32::MAX,
             |smallest, range| {
-                let counts = left[range.start as usize..range.end as usize].iter();
-                let counts = counts.map(|count| count.load(Relaxed));
-                // Below the level are the vertices that have departed.
-                *smallest = counts.filter(|&count| count >= level).fold(*smallest, u32::min);
+                self.near.replace(range, |vertex| {
+                    let count = self.left.get(vertex);
+                    if count >= departed {
+                        *smallest = count.min(*smallest);
+                    }
+                    (departed..self.horizon).contains(&count)
+                });
             },
         );
-        let first = smallest.into_iter().min().unwrap_or(level);
-        self.horizon = first.saturating_add(SPAN);
-        let span = first..self.horizon;
-        self.near.fill();
-        self.near.retain(workers, |vertex| span.contains(&left[vertex as usize].load(Relaxed)));
-        first
+        smallest.into_iter().min().unwrap_or(level).max(level)
     }
 
-    /// The vertices near that have `level` neighbors left become the frontier. Those with fewer
-    /// have departed: a worker may bring a vertex near after another has had it depart.
-    fn select(&self, level: u32) -> Departing {
+    /// The vertices near that have `floor` to `level` neighbors left become the frontier. What has
+    /// fewer has departed: a worker may bring a vertex near after another has had it depart.
+    fn select(&self, floor: u32, level: u32) -> Departing {
         let select = |[vertices, edges]: &mut Departing, range| {
             *vertices += self.near.move_to(&self.current, range, |vertex| {
-                let departs = self.left[vertex as usize].load(Relaxed) == level;
+                let departs = (floor..=level).contains(&self.left.get(vertex));
                 if departs {
                     *edges += self.lists.degree(vertex);
                 }
@@ -184,15 +186,13 @@ impl<'p> Peel<'p> {
             |_| [0; 2],
             |[vertices, edges], _, list| {
                 for neighbor in list.neighbors() {
-                    let count = &self.left[neighbor as usize];
-                    let taken = count
-                        .fetch_update(Relaxed, Relaxed, |count| (count > level).then(|| count - 1));
-                    if taken == Ok(level + 1) {
+                    let before = self.left.take(neighbor, level);
+                    if before == level + 1 {
                         self.next.insert(neighbor);
                         self.near.remove(neighbor);
                         *vertices += 1;
                         *edges += self.lists.degree(neighbor);
-                    } else if taken == Ok(self.horizon) {
+                    } else if before == self.horizon {
                         self.near.insert(neighbor);
                     }
                 }
@@ -204,7 +204,7 @@ impl<'p> Peel<'p> {
 
 /// What a method needs.
 enum Chosen {
-    Peeling(Lists),
+    Peeling(Lists, Widths),
     Messages(Iterations<Program>),
 }
 
@@ -212,100 +212,130 @@ enum Chosen {
 type Planned<'a> = (Decided<'a>, Chosen);
 
 impl KCore {
+    /// The levels at which vertices are peeled off.
+    fn levels(&self) -> Range<u64> {
+        // No vertex has as many neighbors as the largest number.
+        self.k.map_or(0..GONE, |k| k.clamp(1, GONE - 1) - 1..k.min(GONE - 1))
+    }
+
     /// Plans a run on a graph that is undirected and simple, or stands for one.
     fn choose<'a>(&self, job: Job<'a>) -> Result<Planned<'a>> {
         let RunConfig { model, preset, .. } = *job.config;
         let fully = model == Some(MemoryModel::FullyExternal);
-        if let Some(method) = self.method {
-            return plan(job, method, "as asked");
-        }
-        if fully && preset != Preset::Best {
-            return plan(job, Method::Messages, "as the preset does");
-        }
+        let given = match self.method {
+            None if fully && preset != Preset::Best => {
+                Some((Method::Messages, "as the preset does"))
+            }
+            method => method.map(|method| (method, "as asked")),
+        };
         let ways = [
-            (Method::Peeling, "counts of neighbors fit"),
-            (Method::Messages, "counts of neighbors do not fit"),
+            (Method::Peeling, false, "counts of neighbors fit"),
+            (Method::Peeling, true, "counts of neighbors fit, an index of their lists does not"),
+            (Method::Messages, false, "counts of neighbors do not fit"),
         ];
-        let ways = &ways[..if fully || model.is_none() { 2 } else { 1 }];
-        let plans = ways.iter().map(|&(method, why)| plan(job, method, why));
+        let wanted = |&(method, ..): &(Method, bool, &str)| match given {
+            Some((given, _)) => method == given,
+            None => method == Method::Peeling || fully || model.is_none(),
+        };
+        let plans = ways.into_iter().filter(wanted).map(|(method, slides, why)| {
+            self.plan(job, (method, slides), given.map_or(why, |(_, why)| why))
+        });
         Plan::first(plans, |(decided, _)| &mut decided.plan)
+    }
+
+    /// Plans a run by a method; while values are on storage, the index of the lists may slide.
+    fn plan<'a>(
+        &self,
+        job: Job<'a>,
+        (method, slides): (Method, bool),
+        why: &'static str,
+    ) -> Result<Planned<'a>> {
+        let mut planner = Planner::new("kcore", job);
+        planner.runs(method.name(), why);
+        let chosen = match method {
+            Method::Peeling => {
+                let vertices = job.graph.connected();
+                let widths = job.graph.widths(Remaining::SMALL)?;
+                planner.method("level by level, each list read once");
+                planner.memory("neighbors left", [widths.bytes(); 2]);
+                planner.memory("frontiers", [3 * Frontier::bytes(vertices); 2]);
+                planner.memory("result", [vertices * 4, Appender::<u32>::bytes(vertices)]);
+                planner.scratch(Appender::<u32>::disk_bytes(vertices));
+                planner.scans(Some(1));
+                let mut lists = Lists::along(&[Direction::Out]);
+                lists.slides = slides;
+                Chosen::Peeling(planner.declare(lists)?, widths)
+            }
+            Method::Messages => {
+                let program = Program(self.levels());
+                Chosen::Messages(Iterations::declare(&mut planner, &program, None)?)
+            }
+        };
+        Ok((planner.decide()?, chosen))
     }
 
     /// A run on `job`'s graph, which is the view of `graph`.
     fn on_view<'a>(&'a self, graph: &'a Graph, (decided, chosen): Planned<'a>) -> Prepared<'a> {
         decided.prepared(move |session| {
-            let members = session.no_vertices()?;
-            let (mut degeneracy, mut vertex) = (0, 0);
-            // Gets the core numbers in the order of the vertices.
-            let mut core = |core: u32| {
-                degeneracy = core.max(degeneracy);
-                if self.k.is_some_and(|k| u64::from(core) >= k) {
-                    members.insert(vertex);
+            let (mut degeneracy, mut members, mut ends) = (0, 0, 0);
+            // Of what a vertex had left in the end, departed or not.
+            let mut core = |left: u32| match self.k {
+                None => {
+                    degeneracy = left.max(degeneracy);
+                    left
                 }
-                vertex += 1;
-                core
+                Some(k) if u64::from(left) >= k => {
+                    (members, ends) = (members + 1, ends + u64::from(left));
+                    k as u32
+                }
+                Some(_) => u32::MAX,
             };
-            let (iterations, column): (u64, Values) = match chosen {
-                Chosen::Peeling(lists) => {
-                    let lists = lists.open(session)?;
-                    let mut peel = Peel::new(session, lists.along(session, Direction::Out))?;
+            let (iterations, cores) = match chosen {
+                Chosen::Peeling(lists, widths) => {
+                    let (mut lists, mut cores) = (lists.open(session)?, Appender::of(session)?);
+                    let degree = |vertex| lists.degree(session, vertex);
+                    let left = Remaining::new(widths, session.config.huge_pages, degree)?;
+                    let along = lists.along(session, Direction::Out);
+                    let mut peel = Peel::new(session, along, left)?;
                     session.loaded();
-                    let steps = peel.run()?;
-                    let left = peel.left.into_plain();
-                    left.iter().for_each(|&left| _ = core(left));
-                    (steps, left.into())
+                    let steps = peel.run(self.levels())?;
+                    let mut left = (0..session.graph.connected()).map(|at| peel.left.get(at));
+                    left.try_for_each(|left| cores.push(core(left)))?;
+                    (steps, cores.array)
                 }
                 Chosen::Messages(iterations) => {
-                    let ended = iterations.run(session, &mut Program, None)?;
-                    let cores = ended.values.map(|&value| core((value - GONE) as u32))?;
-                    (ended.iterations, cores.into())
+                    let ended = iterations.run(session, &mut Program(self.levels()), None)?;
+                    (ended.iterations, ended.values.map(|&value| core(value as u32))?)
                 }
             };
-            let mut results = session
-                .results(iterations)
-                .on(graph)
-                .column(or_zero("core", column))
-                .figure("degeneracy", u64::from(degeneracy));
-            if let Some(k) = self.k {
-                let (mut edges, isolated) = (0, if k == 0 { graph.isolated() } else { 0 });
-                session.graph.for_each_edge(1 << 16, &mut |rows| {
-                    let pairs = rows.sources.iter().zip(&rows.targets);
-                    let inner = |&(&a, &b): &_| members.contains(a) && members.contains(b);
-                    edges += pairs.filter(inner).count() as u64;
-                    Ok(())
-                })?;
-                results = results
-                    .figure("k", k)
-                    .figure("vertices", members.count() + isolated)
-                    .figure("edges", edges);
+            let results = session.results(iterations).on(graph);
+            Ok(match self.k {
+                None => results
+                    .column(or_zero("core", cores))
+                    .figure("degeneracy", u64::from(degeneracy)),
+                Some(k) => {
+                    let (column, isolated) = match k {
+                        0 => (or_zero("core", cores), graph.isolated()),
+                        _ => (Column::new("core", cores), 0),
+                    };
+                    let results = results.column(column).figure("k", k);
+                    results.figure("vertices", members + isolated).figure("edges", ends / 2)
+                }
             }
-            Ok(results.outcome())
+            .outcome())
         })
     }
 }
 
-/// Plans a run by a method.
-fn plan<'a>(job: Job<'a>, method: Method, why: &'static str) -> Result<Planned<'a>> {
-    let mut planner = Planner::new("kcore", job);
-    planner.runs(method.name(), why);
-    let chosen = match method {
-        Method::Peeling => {
-            let vertices = job.graph.connected();
-            planner.method("level by level, each list read once");
-            planner.memory("neighbors left", [vertices * 4; 2]);
-            planner.memory("frontiers, members", [4 * Frontier::bytes(vertices); 2]);
-            planner.scans(Some(1));
-            Chosen::Peeling(planner.declare(Lists::along(&[Direction::Out]))?)
-        }
-        Method::Messages => Chosen::Messages(Iterations::declare(&mut planner, &Program, None)?),
-    };
-    Ok((planner.decide()?, chosen))
-}
-
-/// A plan of a run that builds a view first. The error of a budget that is too small names one that
-/// is enough for both.
+/// A plan of a run on a view. The error of a budget that is too small names one that is enough for
+/// making the view, too.
 fn plan_with_view(asked: &KCore, job: Job) -> Result<Plan> {
     let (graph, config) = (job.graph, job.config);
+    if let Some(view) = view::kept(graph)? {
+        let plan = asked.choose(Job { graph: &view, ..job })?.0.plan;
+        let method = format!("on the undirected simple view, which is kept; {}", plan.method);
+        return Ok(Plan { method, ..plan });
+    }
     let mut plan = match asked.choose(job) {
         Err(GraphError::Memory { needed, .. }) => {
             let ample = RunConfig { memory: needed, ..config.clone() };
@@ -313,12 +343,9 @@ fn plan_with_view(asked: &KCore, job: Job) -> Result<Plan> {
         }
         chosen => chosen?.0.plan,
     };
-    // The view's intervals may be wider than the graph's, and its edges are more.
-    plan.method = format!("on the undirected simple view, built on scratch first; {}", plan.method);
-    plan.disk_bytes += graph.manifest().arcs * 40;
-    let building = config.threads as u64 * (2 << 20) + 2 * graph.grid()?.bytes();
-    let needed = plan.smallest_budget_bytes + building;
-    let needed = needed.max(outercore_graph::build::SMALLEST_BUDGET);
+    plan.method = format!("on the undirected simple view, made first; {}", plan.method);
+    plan.disk_bytes += view::disk_bytes(graph);
+    let needed = view::smallest_budget(graph, config.threads, plan.smallest_budget_bytes)?;
     if config.memory < needed {
         return too_small(needed, config.memory, "kcore on the undirected simple view");
     }
@@ -333,18 +360,18 @@ impl Algorithm for KCore {
     }
 
     fn prepare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
-        if !job.graph.directed() && job.graph.manifest().simple {
+        if !job.graph.directed() && job.graph.manifest().is_simple() {
             return Ok(self.on_view(job.graph, self.choose(job)?));
         }
         let plan = plan_with_view(self, job)?;
         Ok(Prepared::new(plan.clone(), move || {
             let begun = std::time::Instant::now();
-            let view = job.simple_view()?;
-            let (mut decided, chosen) =
-                self.choose(Job { graph: view.derived().unwrap_or(job.graph), ..job })?;
-            decided.plan = Plan { memory_model: decided.plan.memory_model, ..plan };
-            decided.begun = Some(begun);
-            self.on_view(job.graph, (decided, chosen)).run()
+            job.with_simple_view(|graph| {
+                let (mut decided, chosen) = self.choose(Job { graph, ..job })?;
+                decided.plan = Plan { memory_model: decided.plan.memory_model, ..plan.clone() };
+                decided.begun = Some(begun);
+                self.on_view(job.graph, (decided, chosen)).run()
+            })
         }))
     }
 }

@@ -7,8 +7,7 @@
 //!   [`betweenness`], [`multi_source`], [`spmv`], [`triangles`], [`clustering`],
 //!   [`label_propagation`], [`diameter`]: the problems.
 //!
-//! Beneath them: `common`, what they share; `intersect`, intersections of `sets` of neighbors;
-//! `compact_counters`, a count for each vertex.
+//! Beneath them: `common`, what they share; `intersect`, intersections of `sets` of neighbors.
 
 pub mod algorithm;
 pub mod betweenness;
@@ -16,7 +15,6 @@ pub mod bfs;
 pub mod catalog;
 pub mod clustering;
 mod common;
-mod compact_counters;
 pub mod components;
 pub mod diameter;
 mod intersect;

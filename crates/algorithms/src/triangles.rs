@@ -11,11 +11,12 @@
 //! Memory: the window; a batch of lists; the row index, which slides while values are on storage;
 //! and for counts by vertex 1 byte each, 4 at the front.
 
-use outercore_engine::{Appender, Block, Decision, Neighborhoods, OpenNeighborhoods, PerWorker};
+use outercore_engine::{
+    Appender, Block, CompactCounters, Decision, Neighborhoods, OpenNeighborhoods, PerWorker, Widths,
+};
 
 use crate::{
     common::*,
-    compact_counters::{CompactCounters, Widths},
     intersect::{Counter, Counting},
     sets::SetWindow,
 };
@@ -40,12 +41,12 @@ pub struct Found {
 /// Of the counts, and of the numbers of neighbors: these are counted where an edge may not be a
 /// neighbor of its own.
 fn widths(graph: &Graph, counting: Counting) -> Result<[Widths; 2]> {
-    let of = |edges| Widths::of(graph, edges);
+    let of = |edges| graph.widths(edges);
     Ok(match counting {
         Counting::Total => [Widths::NONE; 2],
         // With k neighbors there are at most k (k - 1) / 2 edges between them, or k (k - 1)
         // directed ones.
-        Counting::Each if graph.manifest().simple => [of(23)?, Widths::NONE],
+        Counting::Each if graph.manifest().is_simple() => [of(23)?, Widths::NONE],
         Counting::Each => [of(23)?, of(255)?],
         Counting::Arcs => [of(16)?, of(255)?],
     })

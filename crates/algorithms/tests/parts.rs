@@ -8,7 +8,5 @@ mod algorithm {
 }
 #[path = "../src/common.rs"]
 mod common;
-#[path = "../src/compact_counters.rs"]
-mod compact_counters;
 #[path = "../src/label_propagation.rs"]
 mod label_propagation;

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use outercore_graph::{BuildProgress, Graph, Result, view::SimpleView};
+use outercore_graph::{BuildProgress, Graph, Result, view};
 
 use crate::{config::RunConfig, progress::RunProgress};
 
@@ -24,11 +24,10 @@ impl<'a> Job<'a> {
         Self { graph, config, progress }
     }
 
-    /// The graph's undirected simple view, built within the budget where the graph is not one.
-    pub fn simple_view(&self) -> Result<SimpleView> {
-        let (graph, config) = (self.graph, self.config);
+    /// Does something with the graph's undirected simple view; see [`view::with`].
+    pub fn with_simple_view<T>(&self, work: impl FnMut(&Graph) -> Result<T>) -> Result<T> {
         let building = Building { run: self.progress, stopped: AtomicBool::new(false) };
-        SimpleView::of(graph, config.memory, config.threads, &building)
+        view::with(self.graph, (self.config.memory, self.config.threads), &building, work)
     }
 }
 

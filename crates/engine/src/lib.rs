@@ -30,8 +30,9 @@ mod state;
 mod switches;
 
 pub use outercore_storage::{
-    Bitmap as Frontier, Block, Bytes, Choice, HugePages, HugeVec, Named, PerWorker, Pod, Resources,
-    Settings, Size, backend::IoBackend, human_bytes, memory::prefetch, named, settings, totals,
+    Bitmap as Frontier, Block, Bytes, Choice, CompactCounters, HugePages, HugeVec, Named,
+    PerWorker, Pod, Remaining, Resources, Settings, Size, Widths, backend::IoBackend, human_bytes,
+    memory::prefetch, named, settings, totals,
 };
 
 pub use config::RunConfig;

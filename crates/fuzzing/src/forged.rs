@@ -88,6 +88,7 @@ impl Forged {
             directed: true,
             transpose: false,
             simple: false,
+            extra: None,
             weights: WeightKind::None,
             weight_bytes: 0,
             negative_weights: false,

@@ -6,7 +6,8 @@ use serde::Serialize;
 
 use crate::{
     Graph, Layout, Order, Result, WeightKind,
-    format::{IdTable, Shares},
+    format::{Extra, IdTable, Shares},
+    view,
 };
 
 /// Sizes, degrees, order, ids and sections of a graph.
@@ -32,6 +33,8 @@ pub struct GraphInfo {
     pub transpose: bool,
     /// Whether duplicates and self-loops were dropped.
     pub simple: bool,
+    /// How many there are, if it is known.
+    pub extra: Option<Extra>,
     /// The weights' type.
     pub weights: WeightKind,
     /// Whether some weight is below zero.
@@ -56,6 +59,17 @@ pub struct GraphInfo {
     pub stripes: Vec<PathBuf>,
     /// The sections.
     pub sections: Vec<SectionInfo>,
+    /// The undirected simple view, if a run has left one.
+    pub view: Option<ViewInfo>,
+}
+
+/// The view of a graph that a run has left beside it.
+#[derive(Clone, Debug, Serialize)]
+pub struct ViewInfo {
+    /// Its folder, which may be removed at any time.
+    pub path: PathBuf,
+    /// Bytes of its sections.
+    pub bytes: u64,
 }
 
 /// A section of a graph.
@@ -80,6 +94,7 @@ impl GraphInfo {
             bytes: section.bytes,
             striped: section.striped,
         });
+        let bytes = |graph: &Graph| graph.manifest().sections.iter().map(|part| part.bytes).sum();
         Ok(Self {
             schema: 1,
             graph: graph.path().display().to_string(),
@@ -91,6 +106,7 @@ impl GraphInfo {
             directed: manifest.directed,
             transpose: manifest.transpose,
             simple: manifest.simple,
+            extra: manifest.extra,
             weights: manifest.weights,
             negative_weights: manifest.negative_weights,
             order: manifest.order,
@@ -99,11 +115,13 @@ impl GraphInfo {
             max_out_degree_vertex: hub.map(|hub| hub.to_string()),
             max_in_degree: (!manifest.directed || manifest.transpose)
                 .then_some(manifest.max_in_degree),
-            bytes: manifest.sections.iter().map(|section| section.bytes).sum(),
+            bytes: bytes(graph),
             layout: manifest.layout,
             shares: manifest.shares(),
             stripes: manifest.stripes.clone(),
             sections: sections.collect(),
+            view: view::kept(graph)?
+                .map(|view| ViewInfo { path: view.path().to_owned(), bytes: bytes(&view) }),
         })
     }
 }

@@ -1,5 +1,7 @@
 //! What a look at a few pages of a graph tells of all of it.
 
+use outercore_storage::Widths;
+
 use crate::{
     error::Result,
     graph::{Graph, numbers},
@@ -33,6 +35,13 @@ impl Graph {
             if total >= degree { low = middle + 1 } else { high = middle }
         }
         Ok(Some(low))
+    }
+
+    /// How wide the counts of the connected vertices are that fit a byte where a vertex has at most
+    /// `edges` edges.
+    pub fn widths(&self, edges: u64) -> Result<Widths> {
+        let vertices = self.connected();
+        Ok(Widths::new(self.front(edges + 1)?.unwrap_or(vertices), vertices))
     }
 
     /// The mean of the first weights of the rows: they belong to the hubs, and stand for all.

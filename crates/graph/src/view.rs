@@ -1,17 +1,24 @@
 //! The undirected simple view of a graph: every pair of neighbors once, no self-loops. For
 //! algorithms that are defined on it.
 //!
-//! It is built on scratch, under the same budget, by the same builder, with the same internal ids.
-//! Every run has one of its own, which goes with the run. What a killed run left is removed by the
-//! next run or build of the graph.
+//! It is built under the same budget, by the same builder, with the same internal ids, and is kept
+//! beside the graph for later runs: in a hidden folder that is named by the graph's uuid. So the
+//! view of a graph that was replaced is not taken for that of its successor, and the next run or
+//! build of the name removes it. Who uses a view has a lock of it. One that is found damaged is
+//! built again. The folder may be removed at any time.
 
-use std::{path::PathBuf, sync::Mutex};
+use std::{
+    io::ErrorKind,
+    path::{Path, PathBuf},
+    sync::Mutex,
+};
 
-use outercore_storage::{Disk, StorageError, hidden::random_name};
+use outercore_storage::{StorageError, hidden::random_name};
 
 use crate::{
-    build::{BuildOptions, BuildProgress, build, removal},
+    build::{BuildOptions, BuildProgress, SMALLEST_BUDGET, build, removal},
     error::{GraphError, Result},
+    format::{MANIFEST, Manifest},
     graph::Graph,
     input::{
         DeclaredVertices, EdgeBatch, EdgeSource, Ends, IdKind, Item, Progress, Sink, SourceInfo,
@@ -19,80 +26,148 @@ use crate::{
     order::Order,
 };
 
-/// How often a view is built again when another process takes it for one that is not in use.
+/// How often a view is made again that others remove, or that is damaged.
 const ATTEMPTS: usize = 4;
 
-/// A graph in its undirected simple view: itself, or a derived one.
-pub struct SimpleView {
-    graph: Option<Graph>,
-    scratch: Option<(Disk, PathBuf)>,
+/// The view of `graph` that an earlier run has left; `None`: there is none that can be used.
+pub fn kept(graph: &Graph) -> Result<Option<Graph>> {
+    match Graph::open(graph.disk(), &place(graph)?) {
+        Ok(view) => Ok(Some(view).filter(|view| is_of(view, graph))),
+        Err(
+            GraphError::Corrupt { .. }
+            | GraphError::NotAGraph { .. }
+            | GraphError::Newer { .. }
+            | GraphError::Storage(StorageError::Locked { .. }),
+        ) => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
-impl SimpleView {
-    /// The view of `graph`; `None` inside when the graph is undirected and simple already.
-    /// Otherwise it is built beside the graph, within `options.memory`.
-    pub fn of(
-        graph: &Graph,
-        memory: u64,
-        threads: usize,
-        progress: &dyn BuildProgress,
-    ) -> Result<Self> {
-        let manifest = graph.manifest();
-        if !manifest.directed && manifest.simple {
-            return Ok(Self { graph: None, scratch: None });
-        }
-        let place = std::fs::canonicalize(graph.path()).unwrap_or(graph.path().to_owned());
-        removal::remove_leftovers(graph.disk(), &place)?;
-        let options = BuildOptions {
-            memory,
-            threads,
-            directed: Some(false),
-            simple: true,
-            order: Order::Original,
-            // A vertex whose only edges were loops must keep its number.
-            isolated_apart: false,
-            force: true,
-            ..BuildOptions::default()
-        };
-        let disk = graph.disk().clone();
-        for _ in 0..ATTEMPTS {
-            let path = removal::view_of(&place, &random_name()?);
-            build(&disk, &Edges::of(graph), &path, &options, progress)?;
-            let mut view = Self { graph: None, scratch: Some((disk.clone(), path)) };
-            match view.open() {
-                Ok(()) => return Ok(view),
-                // It was not in use for a moment, and another process cleaned up.
-                Err(_) if !view.is_there()? => {}
-                Err(error) => return Err(error),
+/// The smallest budget of a run that takes `run` bytes once the view is there. The view's intervals
+/// may be wider than the graph's, and its edges are more.
+pub fn smallest_budget(graph: &Graph, threads: usize, run: u64) -> Result<u64> {
+    let wider = threads as u64 * (2 << 20) + 2 * graph.grid()?.bytes();
+    Ok((run + wider).max(SMALLEST_BUDGET))
+}
+
+/// The most bytes that making a view takes on disk.
+pub fn disk_bytes(graph: &Graph) -> u64 {
+    graph.manifest().arcs * 40
+}
+
+/// Does something with the view of `graph`: the graph itself where it is undirected and simple, the
+/// view that an earlier run has left, or a new one, which is made within `memory` bytes. Does it
+/// once more where the view turns out to be damaged.
+pub fn with<T>(
+    graph: &Graph,
+    (memory, threads): (u64, usize),
+    progress: &dyn BuildProgress,
+    mut work: impl FnMut(&Graph) -> Result<T>,
+) -> Result<T> {
+    if !graph.directed() && graph.manifest().is_simple() {
+        return work(graph);
+    }
+    let (disk, path, mut damaged) = (graph.disk(), place(graph)?, false);
+    for _ in 0..ATTEMPTS {
+        let found = disk.exists(&path)?;
+        if let Some(view) = kept(graph)? {
+            match work(&view) {
+                Err(error) if !damaged && is_damage(&error, &path) => {
+                    tracing::warn!(%error, "the simple view is damaged, and is made again");
+                    damaged = true;
+                    let uuid = view.manifest().uuid.clone();
+                    drop(view);
+                    set_aside(graph, &path, &uuid)?;
+                    continue;
+                }
+                done => {
+                    drop(view);
+                    // Of a graph that was replaced. The next run or build tries again.
+                    if let Ok(false) = graph.is_in_place() {
+                        let _ = removal::remove_unused(disk, &path, &mut true);
+                    }
+                    return done;
+                }
             }
         }
-        Err(StorageError::Locked { path: place }.into())
-    }
-
-    fn open(&mut self) -> Result<()> {
-        if let Some((disk, path)) = &self.scratch {
-            self.graph = Some(Graph::open(disk, path)?);
+        if found {
+            removal::remove_unused(disk, &path, &mut true)?;
         }
-        Ok(())
+        make(graph, &path, (memory, threads), progress)?;
     }
-
-    fn is_there(&self) -> Result<bool> {
-        self.scratch.as_ref().map_or(Ok(true), |(disk, path)| Ok(disk.exists(path)?))
-    }
-
-    /// The derived graph, if one was needed.
-    pub fn derived(&self) -> Option<&Graph> {
-        self.graph.as_ref()
-    }
+    Err(StorageError::Locked { path }.into())
 }
 
-impl Drop for SimpleView {
-    fn drop(&mut self) {
-        self.graph = None;
-        if let Some((disk, path)) = self.scratch.take() {
-            // It is scratch: the next run of this graph removes what could not be removed.
-            let _ = disk.remove_dir_all(&path);
+/// Whether something was found wrong with a file of the graph at `path`.
+fn is_damage(error: &GraphError, path: &Path) -> bool {
+    let (GraphError::Corrupt { path: file, .. }
+    | GraphError::Storage(
+        StorageError::Checksum { path: file, .. } | StorageError::Truncated { path: file, .. },
+    )) = error
+    else {
+        return false;
+    };
+    file.starts_with(path)
+}
+
+/// Makes room for another view than this one, which is damaged. Others that use it keep it, and
+/// the last of them to find it damaged removes it.
+fn set_aside(graph: &Graph, path: &Path, uuid: &str) -> Result<()> {
+    let (disk, real) = (graph.disk(), real(graph));
+    // Another process may have made room already.
+    let is_this = Manifest::read(disk, path).map_or(true, |manifest| manifest.uuid == uuid);
+    if let Some(aside) = removal::view_of(&real, &random_name()?).filter(|_| is_this) {
+        match disk.rename_noreplace(path, &aside) {
+            Err(error) if error.kind() == Some(ErrorKind::NotFound) => {}
+            done => done?,
         }
+    }
+    removal::remove_leftovers(disk, &real, Some(path))
+}
+
+/// Where the view of a graph lies.
+fn place(graph: &Graph) -> Result<PathBuf> {
+    removal::view_of(&real(graph), &graph.manifest().uuid).ok_or_else(|| GraphError::Corrupt {
+        path: graph.path().join(MANIFEST),
+        what: "its uuid is none".to_owned(),
+    })
+}
+
+/// Where the graph lies, and not only a link to it.
+fn real(graph: &Graph) -> PathBuf {
+    std::fs::canonicalize(graph.path()).unwrap_or(graph.path().to_owned())
+}
+
+/// Whether a graph can be the view of another.
+fn is_of(view: &Graph, graph: &Graph) -> bool {
+    let manifest = view.manifest();
+    !view.directed()
+        && manifest.is_simple()
+        && manifest.order == Order::Original
+        && [view.vertices(), view.connected()] == [graph.connected(); 2]
+}
+
+/// Makes the view of a graph, unless another process was faster.
+fn make(
+    graph: &Graph,
+    path: &Path,
+    (memory, threads): (u64, usize),
+    progress: &dyn BuildProgress,
+) -> Result<()> {
+    removal::remove_leftovers(graph.disk(), &real(graph), Some(path))?;
+    let options = BuildOptions {
+        memory,
+        threads,
+        directed: Some(false),
+        simple: true,
+        order: Order::Original,
+        // A vertex whose only edges were loops must keep its number.
+        isolated_apart: false,
+        ..BuildOptions::default()
+    };
+    match build(graph.disk(), &Edges::of(graph), path, &options, progress) {
+        Err(GraphError::Exists { .. } | GraphError::Storage(StorageError::Locked { .. })) => Ok(()),
+        done => done.map(drop),
     }
 }
 

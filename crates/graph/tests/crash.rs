@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use outercore_graph::{BuildOptions, Graph, GraphError, Silent, check, format::Manifest};
-use outercore_graph::{format::MANIFEST, view::SimpleView};
+use outercore_graph::{format::MANIFEST, view};
 use outercore_storage::{Change, Disk};
 use outercore_testing::{
     Exchange, Ids, Recorder, Recording, Watchdog, Wiles, build_file, essence, folder, names,
@@ -234,21 +234,31 @@ fn crashes_of_recoveries() {
     Scene::new(1, true, FIXED).crash_twice(states(8, 100), 6, 6);
 }
 
-/// The view that k-core makes: whatever is left of it, the graph is as it was, and the next view
-/// removes it.
+/// The view that k-core makes and leaves: whatever there is of it, the graph is as it was, and the
+/// next run has a whole view, and leaves nothing else.
 #[test]
 fn views() {
     let scene = Scene::new(1, true, Wiles::default());
     let (recorder, disk) = Recorder::begin(scene.place.path(), scene.wiles);
     let make = |disk: &Disk| {
         let graph = Graph::open(disk, &scene.graph()).unwrap();
-        SimpleView::of(&graph, 64 << 20, 1, &Silent).map(drop).map_err(|error| error.to_string())
+        let read = |view: &Graph| {
+            view.for_each_edge(100, &mut |_| Ok(()))?;
+            Ok(view.path().to_owned())
+        };
+        view::with(&graph, (64 << 20, 1), &Silent, read).map_err(|error| error.to_string())
     };
     make(&disk).unwrap();
     let old = scene.old.clone().unwrap();
     let (wrong, why) = recorder.recording().crash((0, states(40, 600)), 23, |_, _| {
         let there = essence(&scene.graph());
-        make(&Disk::new())?;
+        let view = make(&Disk::new())?;
+        let faults =
+            check(&Disk::new(), &scene.graph(), &Silent).map_err(|error| error.to_string())?;
+        if !faults.is_empty() {
+            return Err(format!("{faults:?}"));
+        }
+        std::fs::remove_dir_all(view).map_err(|error| error.to_string())?;
         let same = there == old && essence(&scene.graph()) == old;
         if same { scene.is_tidy() } else { Err("the graph is another".into()) }
     });

@@ -329,6 +329,8 @@ fn the_builder_writes_the_same_bytes() {
         let manifests = [&kept, &path].map(|folder| {
             let mut manifest = Decoded::open(folder).manifest;
             manifest["uuid"] = Value::Null;
+            // Newer than the graphs that were kept.
+            manifest.as_object_mut().unwrap().remove("extra");
             manifest
         });
         assert_eq!(manifests[0], manifests[1], "{name}");

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use outercore_graph::{BuildOptions, Graph, GraphError, Silent, check, view::SimpleView};
+use outercore_graph::{BuildOptions, GraphError, Silent, check};
 use outercore_storage::{Disk, checksum::crc32c};
 use outercore_testing::{Ids, build_file, folder, names, options, random_text};
 
@@ -153,56 +153,4 @@ fn stripes_that_cannot_be() {
         assert_eq!(graph.striped(), [1, 1]);
     }
     assert!(!names(graph.folder.path()).iter().any(|name| name.contains("building")));
-}
-
-/// A view of the graph, as a run of k-core makes one.
-fn view(graph: &Graph) -> SimpleView {
-    SimpleView::of(graph, 64 << 20, 1, &Silent).unwrap()
-}
-
-#[test]
-fn views_that_dead_users_left_are_removed_and_block_nothing() {
-    let graph = Striped::new();
-    let uuid = "0123456789abcdef".repeat(2);
-    let left = [
-        format!(".graph.oc.view-{uuid}"),
-        format!("..graph.oc.view-{uuid}.building-{uuid}"),
-        format!(".graph.oc.building-{uuid}"),
-    ];
-    let others = [format!(".other.oc.view-{uuid}"), ".graph.oc.view-mine".to_owned()];
-    let opened = Graph::open(&Disk::new(), &graph.path("graph.oc")).unwrap();
-    for by_a_build in [false, true] {
-        for name in left.iter().chain(&others) {
-            // Killed while it was removed, for instance: no manifest.
-            std::fs::create_dir_all(graph.path(name)).unwrap();
-            std::fs::write(graph.path(name).join("out.index"), "x").unwrap();
-        }
-        if by_a_build {
-            graph.replace("graph.oc");
-        } else {
-            let view = view(&opened);
-            assert!(view.derived().is_some_and(|derived| !derived.directed()));
-        }
-        assert!(left.iter().all(|name| !graph.path(name).exists()), "by a build: {by_a_build}");
-        assert!(others.iter().all(|name| graph.path(name).exists()));
-    }
-}
-
-#[test]
-fn several_views_of_a_graph_at_once() {
-    let graph = Striped::new();
-    let path = graph.path("graph.oc");
-    let expected = view(&Graph::open(&Disk::new(), &path).unwrap()).derived().unwrap().edges();
-    std::thread::scope(|scope| {
-        for _ in 0..4 {
-            scope.spawn(|| {
-                for _ in 0..8 {
-                    let opened = Graph::open(&Disk::new(), &path).unwrap();
-                    assert_eq!(view(&opened).derived().unwrap().edges(), expected);
-                }
-            });
-        }
-    });
-    let hidden = |name: &String| name.starts_with('.');
-    assert!(!names(graph.folder.path()).iter().any(hidden), "views go with their users");
 }

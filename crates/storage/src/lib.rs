@@ -28,6 +28,7 @@
 //! - [`resources`]: [`Resources`], what a process may use.
 //! - [`threads`]: starting them, where the system may refuse; `workers`: [`Workers`], those that
 //!   share the steps of a run.
+//! - `compact`: [`CompactCounters`] and [`Remaining`], counts in as few bytes as most of them take.
 //! - `exact_sum`: [`ExactSum`], the same in whatever order it is made.
 //! - `monitor`: [`Monitor`], what threads share and wait for.
 //! - [`error`]: what can go wrong, as [`StorageError`].
@@ -36,6 +37,7 @@ pub mod arena;
 pub mod backend;
 pub mod bitmap;
 pub mod checksum;
+mod compact;
 pub mod device;
 pub mod disk;
 pub mod error;
@@ -65,6 +67,7 @@ pub use backend::{
 };
 pub use bitmap::Bitmap;
 pub use checksum::{PageSums, page_sum};
+pub use compact::{CompactCounters, Remaining, Widths};
 pub use device::{DeviceProfile, Limits};
 pub use disk::{Change, DirLock, Disk, DiskFile, Entry, FileKind, IoCounters, Observer};
 pub use error::{Result, Shown, StorageError};

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 use outercore::{
-    Disk, Graph, GraphInfo, Layout, Named, Result,
-    format::{IdTable, Manifest},
+    Disk, Graph, GraphInfo, Layout, Named, Result, ViewInfo,
+    format::{Extra, IdTable, Manifest},
     human_bytes,
 };
 
@@ -54,8 +54,7 @@ fn table(manifest: &Manifest, info: &GraphInfo) -> String {
     }
     let incoming = if info.max_in_degree.is_some() { "kept" } else { "not kept" };
     line("incoming edges", incoming.to_owned());
-    let duplicates = if info.simple { "dropped, and self-loops too" } else { "kept" };
-    line("duplicates", duplicates.to_owned());
+    line("duplicates", duplicates(info));
     line("order", format!("{}: {}", info.order, meaning(info.order)));
     line("ids", ids(manifest));
     line("layout", layout(manifest));
@@ -68,7 +67,25 @@ fn table(manifest: &Manifest, info: &GraphInfo) -> String {
     for section in &info.sections {
         line("", format!("{:<18}{:>12}", section.name, human_bytes(section.bytes)));
     }
+    if let Some(ViewInfo { path, bytes }) = &info.view {
+        line(
+            "simple view",
+            format!("{}, {}, which may be removed", shown(path), human_bytes(*bytes)),
+        );
+    }
     lines.join("\n")
+}
+
+/// What became of duplicates and self-loops.
+fn duplicates(info: &GraphInfo) -> String {
+    match info.extra {
+        _ if info.simple => "dropped, and self-loops too".to_owned(),
+        Some(Extra { duplicates: 0, self_loops: 0 }) => "none, and no self-loops".to_owned(),
+        Some(Extra { duplicates, self_loops }) => {
+            format!("{} kept, and {} self-loops", grouped(duplicates), grouped(self_loops))
+        }
+        None => "kept".to_owned(),
+    }
 }
 
 /// What a name means, as the end of a line.

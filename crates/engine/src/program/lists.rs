@@ -34,7 +34,7 @@ pub struct Lists {
     pub(super) weighted: bool,
     /// While values are on storage, a window of the index is in memory that slides along: memory
     /// does not grow with the graph, and degrees are not known.
-    pub(super) slides: bool,
+    pub slides: bool,
     /// With the first incoming neighbor of each vertex.
     pub(super) heads: bool,
     /// Whether what memory is left keeps some of them.
@@ -162,6 +162,12 @@ impl OpenLists {
             }
             Ok(&**rows)
         })
+    }
+
+    /// The edges of a vertex, in all directions: for vertices one after the other.
+    pub fn degree(&mut self, session: &Session, vertex: u64) -> Result<u64> {
+        let indexes = self.indexes_at(session, vertex);
+        indexes.map(|index| Ok(u64::from(index?.degree(vertex)))).sum()
     }
 
     /// The lists of one direction that was declared.

@@ -52,7 +52,7 @@ impl Neighborhoods {
         let manifest = graph.manifest();
         let incoming = if graph.directed() { manifest.max_in_degree } else { 0 };
         let all = manifest.max_out_degree.0 + incoming;
-        let one_list = !graph.directed() && manifest.simple && manifest.order == Order::Degree;
+        let one_list = !graph.directed() && manifest.is_simple() && manifest.order == Order::Degree;
         // A vertex with k neighbors that have no fewer edges than itself makes k lists of at least
         // k edges.
         let few = self == Self::Smaller && one_list;
@@ -127,7 +127,8 @@ impl Resource for Neighborhoods {
 pub struct OpenNeighborhoods {
     /// Only neighbors with smaller ids.
     smaller: bool,
-    lists: OpenLists,
+    /// The lists.
+    pub lists: OpenLists,
     /// The batch that was loaded last: outgoing lists (of an undirected graph, all), then incoming
     /// ones.
     pub batch: Vec<Batch>,
@@ -199,7 +200,7 @@ impl OpenNeighborhoods {
         let index = self.lists.indexes_at(session, first).collect::<Result<Vec<_>>>()?;
         // A list without repetitions has at most as many smaller neighbors as there are smaller
         // vertices.
-        let few = self.smaller && session.graph.manifest().simple;
+        let few = self.smaller && session.graph.manifest().is_simple();
         let end = index[0].window.end.min(first + self.entries / SHARE);
         let (mut count, mut used) = (0, 0);
         for vertex in first..end {
@@ -217,12 +218,6 @@ impl OpenNeighborhoods {
         }
         self.batch.iter_mut().for_each(|batch| batch.first = first);
         Ok(count as u64)
-    }
-
-    /// The edges of a vertex, in both directions: for vertices one after the other.
-    pub fn degree(&mut self, session: &Session, vertex: u64) -> Result<u64> {
-        let indexes = self.lists.indexes_at(session, vertex);
-        indexes.map(|index| Ok(u64::from(index?.degree(vertex)))).sum()
     }
 
     /// Bytes of memory of index and batch.

@@ -7,14 +7,18 @@
 
 use std::{
     path::Path,
-    sync::atomic::{AtomicUsize, Ordering::Relaxed},
+    sync::{
+        Mutex,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
 };
 
-use outercore_storage::{Disk, ending};
+use outercore_storage::{Disk, ending, lock};
 
 use super::{
     BuildProgress,
     buckets::{Bucket, Buckets},
+    extra::Extras,
     grid::{EncodedTiles, GridWriter, TileCode},
     packed::RecordCode,
     parallel,
@@ -48,6 +52,8 @@ pub struct Emission<'a> {
     pub tiles: TileCode<'a>,
     /// Whether to drop duplicates and self-loops.
     pub simple: bool,
+    /// Gets the number of duplicates and self-loops that are written.
+    pub extras: Mutex<Extras>,
     /// Threads.
     pub threads: usize,
     /// Told of each bucket.
@@ -99,7 +105,10 @@ impl Emission<'_> {
                 || queues.stop(),
                 || loop {
                     let turn = next.fetch_add(1, Relaxed);
-                    let Some(bucket) = self.buckets.list().get(turn) else { return Ok(()) };
+                    let Some(bucket) = self.buckets.list().get(turn) else {
+                        lock(&self.extras).add(worker.encoded.extras);
+                        return Ok(());
+                    };
                     let done = worker.bucket(self, turn, bucket, &queues);
                     if done.is_err() || self.progress.cancelled() {
                         return done.and(Err(GraphError::Cancelled));
@@ -131,6 +140,8 @@ struct Worker<R> {
 struct Encoded {
     rows: EncodedRows,
     tiles: EncodedTiles,
+    /// Of all buckets so far.
+    extras: Extras,
 }
 
 impl<R: Record> Worker<R> {
@@ -141,6 +152,7 @@ impl<R: Record> Worker<R> {
         bucket: &Bucket,
         queues: &Queues,
     ) -> Result<()> {
+        self.encoded.extras.begin();
         let count = emission.partition.records(turn);
         if count > emission.buckets.capacity() {
             return self.overfull(emission, turn, bucket, queues);
@@ -230,10 +242,10 @@ impl Encoded {
         if let (Some(row_format), Some(cells)) = (&queues.row_format, tiles.cells) {
             let count = copy_listed(sorted, scratch, bucket, code.other_bits, cells);
             let bare = RowCode { weights: WeightCode::NONE, heads: false, ..*code };
-            self.rows.encode(bucket, &scratch[..count], bare);
+            self.rows.encode(bucket, &scratch[..count], bare, &mut Extras::default());
             row_format.take_part(turn, is_last, |rows| rows.append(bucket, &self.rows))?;
         }
-        self.rows.encode(bucket, sorted, *code);
+        self.rows.encode(bucket, sorted, *code, &mut self.extras);
         queues.rows.take_part(turn, is_last, |rows| match rows {
             Some(rows) => rows.append(bucket, &self.rows),
             None => Ok(()),

@@ -40,6 +40,7 @@ impl Builder<'_> {
         hybrid: Option<Hybrid>,
     ) -> Manifest {
         let Lists { max_out_degree, max_in_degree, arcs } = written.lists();
+        let extra = Some(written.extras.edges(shape.directed));
         let (transpose, grid_words) =
             (shape.directed && written.target.is_some(), written.grid.words);
         sections.extend(written.sections());
@@ -60,6 +61,7 @@ impl Builder<'_> {
             directed: shape.directed,
             transpose,
             simple: self.options.simple,
+            extra,
             weights: shape.weights.kind,
             weight_bytes: shape.weights.bytes as u32,
             negative_weights: shape.negative,

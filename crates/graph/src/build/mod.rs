@@ -18,6 +18,7 @@ mod cells;
 mod dictionary;
 mod distribute;
 mod emit;
+pub(crate) mod extra;
 mod fixed;
 mod grid;
 mod ids;

@@ -101,9 +101,15 @@ pub(super) fn building(output: &Path, uuid: &str) -> PathBuf {
     output.with_file_name(format!(".{}.building-{uuid}", name_of(output)))
 }
 
-/// Where a view of the graph at `output` lies.
-pub(crate) fn view_of(output: &Path, random: &str) -> PathBuf {
-    output.with_file_name(format!(".{}.view-{random}", name_of(output)))
+/// Where the view of the graph with this uuid at `output` lies; `None`: no graph has such a uuid.
+pub(crate) fn view_of(output: &Path, uuid: &str) -> Option<PathBuf> {
+    let name = format!(".{}.view-{uuid}", name_of(output));
+    is_random_name(uuid).then(|| output.with_file_name(name))
+}
+
+/// Where the view of the graph that is at `output` lies, if there is a graph.
+pub(super) fn view_at(disk: &Disk, output: &Path) -> Option<PathBuf> {
+    view_of(output, &Manifest::read(disk, output).ok()?.uuid)
 }
 
 /// The folder that a graph lies in.
@@ -165,27 +171,46 @@ pub(super) fn is_locked(disk: &Disk, folder: &Path) -> Result<bool> {
     }
 }
 
-/// Removes what dead processes left of the graph at `output`: folders of ours that are not locked.
-pub(crate) fn remove_leftovers(disk: &Disk, output: &Path) -> Result<()> {
+/// Removes what dead processes left of the graph at `output`, and views of graphs that were there:
+/// folders of ours that are not locked, but not the view `keep`.
+pub(crate) fn remove_leftovers(disk: &Disk, output: &Path, keep: Option<&Path>) -> Result<()> {
     let mut is_first = true;
     for path in disk.list(&parent(output))? {
-        if is_hidden_part(&name_of(&path), &name_of(output)) && is_folder(disk, &path)? {
-            match disk.lock_exclusive(&path) {
-                Ok(lock) => {
-                    // It may be a graph that was replaced: then the name of its successor must have
-                    // come to stay before it goes.
-                    if std::mem::take(&mut is_first) {
-                        disk.sync_dir(&parent(output))?;
-                    }
-                    remove_locked(disk, &path, lock)?
-                }
-                Err(StorageError::Locked { .. }) => {}
-                Err(error) if is_gone(&error) => {}
-                Err(error) => return Err(error.into()),
-            }
+        let kept = keep.is_some_and(|keep| keep.file_name() == path.file_name());
+        if !kept && is_hidden_part(&name_of(&path), &name_of(output)) {
+            remove_unused(disk, &path, &mut is_first)?;
         }
     }
     Ok(())
+}
+
+/// Removes a folder of ours if it is there and not locked. `is_first`: it is the first of a folder
+/// from which some are removed.
+pub(crate) fn remove_unused(disk: &Disk, path: &Path, is_first: &mut bool) -> Result<()> {
+    if !is_folder(disk, path)? {
+        return Ok(());
+    }
+    match disk.lock_exclusive(path) {
+        Ok(lock) => {
+            // It may be a graph that was replaced: then the name of its successor must have come to
+            // stay before it goes.
+            if std::mem::take(is_first) {
+                disk.sync_dir(&parent(path))?;
+            }
+            remove_locked(disk, path, lock)
+        }
+        Err(StorageError::Locked { .. }) => Ok(()),
+        Err(error) if is_gone(&error) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Removes a graph that was replaced at `output`, and is in this folder now, and its view.
+pub(super) fn remove_replaced(disk: &Disk, folder: &Path, output: &Path) -> Result<()> {
+    let (uuid, _) = named(disk, folder)?;
+    remove_graph(disk, folder)?;
+    let view = view_of(output, &uuid);
+    view.map_or(Ok(()), |view| remove_unused(disk, &view, &mut true))
 }
 
 /// Removes what another builder may be removing, too.

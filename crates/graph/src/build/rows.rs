@@ -3,6 +3,7 @@
 
 use super::{
     buckets::Bucket,
+    extra::Extras,
     radix::Record,
     sections::{Folders, Section},
     weights::WeightCode,
@@ -48,8 +49,14 @@ pub fn push_bytes(bytes: &mut Vec<u8>, value: u64, width: usize) {
 }
 
 impl EncodedRows {
-    /// Encodes a bucket's sorted records.
-    pub fn encode<R: Record>(&mut self, bucket: &Bucket, records: &[R], code: RowCode) {
+    /// Encodes a bucket's sorted records, and counts those that are extra.
+    pub fn encode<R: Record>(
+        &mut self,
+        bucket: &Bucket,
+        records: &[R],
+        code: RowCode,
+        extras: &mut Extras,
+    ) {
         let RowCode { other_bits, neighbor_bytes, weights, heads } = code;
         let mask = (1u64 << other_bits) - 1;
         let vertices = (bucket.end - bucket.first) as usize;
@@ -59,10 +66,15 @@ impl EncodedRows {
         self.adjacency.reserve_exact(records.len() * neighbor_bytes + 8);
         self.weights.clear();
         self.weights.reserve_exact(records.len() * weights.bytes + 8);
+        // In the same loop as the lists: it waits for memory, and so counting costs nothing.
+        let mut counted = *extras;
         for record in records {
-            self.degrees[(record.key() >> other_bits) as usize] += 1;
-            push_bytes(&mut self.adjacency, record.key() & mask, neighbor_bytes);
+            let (row, neighbor) = (record.key() >> other_bits, record.key() & mask);
+            counted.count(record.key(), bucket.first + row == neighbor);
+            self.degrees[row as usize] += 1;
+            push_bytes(&mut self.adjacency, neighbor, neighbor_bytes);
         }
+        *extras = counted;
         if !weights.is_none() {
             for record in records {
                 push_bytes(&mut self.weights, record.payload(), weights.bytes);

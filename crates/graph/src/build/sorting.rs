@@ -1,10 +1,15 @@
 //! Sorting partitioned edges into sections: which lists and tiles a graph gets, and from which of
 //! its two partitions each comes.
 
+use std::sync::Mutex;
+
+use outercore_storage::lock;
+
 use super::{
     Builder, Shape,
     buckets::Buckets,
     emit::{Emission, SectionWriters},
+    extra::Extras,
     grid::{GridSummary, GridWriter, IntervalCut, TileCode},
     packed::RecordCode,
     partition::Partition,
@@ -42,6 +47,8 @@ pub struct Written {
     pub row_format: Option<RowsSummary>,
     /// Tiles.
     pub grid: GridSummary,
+    /// Duplicates and self-loops among them.
+    pub extras: Extras,
 }
 
 impl Sorting<'_> {
@@ -60,17 +67,15 @@ impl Sorting<'_> {
         let row_format = if shape.directed { None } else { self.row_format()? };
         let grid = Some(GridWriter::create(self.builder.folders, shape.weights)?);
         let cut = IntervalCut::new(options.partition, shape.edges, shape.connected);
-        let first = self.emission(&by_target, true, cut).run::<R>(SectionWriters {
-            rows,
-            row_format,
-            grid,
-        })?;
+        let emission = self.emission(&by_target, true, cut);
+        let first = emission.run::<R>(SectionWriters { rows, row_format, grid })?;
+        let extras = *lock(&emission.extras);
         let target = first.rows.map(RowsWriter::finish).transpose()?;
         let row_format = first.row_format.map(RowsWriter::finish).transpose()?;
         let grid = first.grid.expect("the grid was asked for").finish()?;
         drop(by_target);
         let Some(by_source) = &by_source else {
-            return Ok(Written { target, source: None, row_format, grid });
+            return Ok(Written { target, source: None, row_format, grid, extras });
         };
         let writers = SectionWriters {
             rows: Some(self.rows("out", false)?),
@@ -84,6 +89,7 @@ impl Sorting<'_> {
             source,
             row_format: second.row_format.map(RowsWriter::finish).transpose()?,
             grid,
+            extras,
         })
     }
 
@@ -110,6 +116,7 @@ impl Sorting<'_> {
                 cells: self.cells,
             },
             simple: options.simple,
+            extras: Mutex::default(),
             threads: options.threads,
             progress: self.builder.progress,
         }

@@ -14,8 +14,8 @@ use outercore_storage::{DirLock, Disk, Shown, StorageError, hidden::create_locke
 use super::{
     fixed,
     removal::{
-        Owner, STRIPE_PREFIX, STRIPES, building, parent, remove_graph, remove_leftovers,
-        remove_stripe,
+        Owner, STRIPE_PREFIX, STRIPES, building, parent, remove_leftovers, remove_replaced,
+        remove_stripe, view_at,
     },
     swap,
 };
@@ -75,7 +75,7 @@ impl Staging {
         check_outside_of_graphs(output)?;
         let parent = parent(output);
         disk.create_dir_all(&parent)?;
-        remove_leftovers(disk, output)?;
+        remove_leftovers(disk, output, view_at(disk, output).as_deref())?;
         swap::mend(disk, output)?;
         fixed::mend(disk, output)?;
         check_output(disk, output, replace)?;
@@ -189,7 +189,7 @@ impl Staging {
         self.published = true;
         // Readers need not wait until the old graph is removed.
         self.lock = None;
-        if replaces && let Err(error) = remove_graph(&self.disk, &self.folder) {
+        if replaces && let Err(error) = remove_replaced(&self.disk, &self.folder, &self.output) {
             tracing::warn!(
                 %error,
                 "the replaced graph could not be removed; the next build of this graph tries again"

@@ -4,9 +4,9 @@ use super::{Fault, digest::Digest, grid, tables::Heads};
 use outercore_storage::threads::start;
 
 use crate::{
-    build::BuildProgress,
+    build::{BuildProgress, extra::Extras},
     error::{GraphError, Result},
-    format::{Cells, INDEX_GROUP},
+    format::{Cells, INDEX_GROUP, MANIFEST},
     graph::{Graph, numbers},
     scan::RowReader,
     types::{Direction, Layout},
@@ -19,10 +19,13 @@ const BATCH: u64 = 1 << 18;
 const STEP: u64 = 1 << 20;
 
 /// What one of the ways in which edges are stored holds.
+#[derive(Default)]
 struct Found {
     all: Digest,
     /// Of those, the edges that belong to row format.
     in_rows: Digest,
+    /// Duplicates and self-loops.
+    extras: Extras,
     faults: Vec<Fault>,
     /// What is wrong with the first neighbors, which says nothing of the lists.
     heads: Option<Fault>,
@@ -40,6 +43,7 @@ impl Found {
     ) -> Option<String> {
         let mut problem = None;
         for (at, &neighbor) in neighbors.iter().enumerate() {
+            self.extras.count(neighbor, neighbor == vertex);
             if neighbor >= connected || neighbor < previous {
                 problem.get_or_insert(neighbor);
             } else {
@@ -107,6 +111,12 @@ fn compare(
     if !out.faults.is_empty() {
         return Ok(());
     }
+    let manifest = graph.manifest();
+    let said = manifest.extra.or(manifest.simple.then(Default::default));
+    if said.is_some_and(|said| said != out.extras.edges(graph.directed())) {
+        let what = "it counts other duplicates and self-loops than out.adjacency has".to_owned();
+        faults.push(Fault { path: graph.path().join(MANIFEST), what });
+    }
     let mut fault = |section: &str, what: &str| {
         graph.section(section).map(|section| {
             faults.push(Fault { path: section.path().to_owned(), what: what.to_owned() })
@@ -145,16 +155,14 @@ fn check_lists(
     } else {
         None
     };
-    let mut found = Found {
-        all: Digest::default(),
-        in_rows: Digest::default(),
-        faults: Vec::new(),
-        heads: None,
-    };
+    let mut found = Found::default();
     let mut heads = Heads::open(graph, prefix)?;
     let (mut problem, mut last, mut seen) = (None, (u64::MAX, 0), 0);
     lists.for_each(&mut |vertex, neighbors, weights| {
         let begins = last.0 != vertex;
+        if begins {
+            found.extras.begin();
+        }
         if let (Some(heads), Some(&first), true) = (&mut heads, neighbors.first(), begins) {
             heads.list(vertex, first)?;
         }

@@ -10,6 +10,7 @@ use crate::{
     error::{GraphError, Result},
     format::MANIFEST,
     graph::Graph,
+    view,
 };
 
 mod blame;
@@ -51,6 +52,18 @@ pub fn check(disk: &Disk, path: &Path, progress: &dyn BuildProgress) -> Result<V
     if faults.is_empty() {
         edges::check_edges(&graph, progress, &mut faults)?;
         tables::check_ids(&graph, progress, &mut faults)?;
+    }
+    if let Some(view) = view::kept(&graph)? {
+        faults.extend(check_view(disk, view.path(), progress)?);
+    }
+    Ok(faults)
+}
+
+/// The faults of the undirected simple view that a run has left.
+fn check_view(disk: &Disk, path: &Path, progress: &dyn BuildProgress) -> Result<Vec<Fault>> {
+    let mut faults = check(disk, path, progress)?;
+    for Fault { what, .. } in &mut faults {
+        what.push_str(" (this is the simple view of the graph, which may be removed)");
     }
     Ok(faults)
 }

@@ -67,6 +67,9 @@ pub struct Manifest {
     pub transpose: bool,
     /// Whether duplicates and self-loops were dropped.
     pub simple: bool,
+    /// How many there are; `None`: an earlier version did not count them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extra: Option<Extra>,
     /// The weights' type.
     pub weights: WeightKind,
     /// Bytes of a stored weight; 0 without weights.
@@ -99,6 +102,16 @@ pub struct Manifest {
     pub stripes: Vec<PathBuf>,
     /// Every section.
     pub sections: Vec<SectionEntry>,
+}
+
+/// The edges of a graph that a simple one does not have.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
+pub struct Extra {
+    /// Edges beyond the first between the same vertices (in a directed graph: in the same
+    /// direction), self-loops left out.
+    pub duplicates: u64,
+    /// Edges from a vertex to itself.
+    pub self_loops: u64,
 }
 
 /// How much of a graph is in row format, and how much in grid format.
@@ -155,6 +168,11 @@ impl Manifest {
     /// The section of that name.
     pub fn section(&self, name: &str) -> Option<&SectionEntry> {
         self.sections.iter().find(|section| section.name == name)
+    }
+
+    /// Whether there are no duplicates and no self-loops: they were dropped, or there were none.
+    pub fn is_simple(&self) -> bool {
+        self.simple || self.extra == Some(Extra::default())
     }
 
     /// Which edges are in row format; `None`: all are in the grid.

@@ -18,7 +18,7 @@ pub use cells::{Cells, Hybrid, Ranges};
 pub(crate) use files::{section_files, sums_file};
 pub(crate) use manifest::no_graph;
 pub use manifest::{
-    IdTable, MOST_STRIPES, Manifest, SectionEntry, Shares, check_outside_of_graphs,
+    Extra, IdTable, MOST_STRIPES, Manifest, SectionEntry, Shares, check_outside_of_graphs,
 };
 pub use tiles::{Chunk, GridDirectory, Tile};
 pub use words::{WordCode, WordKind};

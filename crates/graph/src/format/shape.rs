@@ -4,7 +4,7 @@
 
 use outercore_storage::PAGE;
 
-use super::{GRID_VERSION, INDEX_GROUP, IdTable, MOST_STRIPES, Manifest, Ranges, Shares};
+use super::{Extra, GRID_VERSION, INDEX_GROUP, IdTable, MOST_STRIPES, Manifest, Ranges, Shares};
 use crate::types::{Layout, WeightKind, bytes_for};
 
 /// Most vertices or edges: lengths of sections stay far below 2^63.
@@ -73,6 +73,10 @@ impl Manifest {
                     && self.stripe_unit <= MOST,
             ),
             ("more stripes than a graph has", self.stripes.len() <= MOST_STRIPES),
+            (
+                "duplicates and self-loops that its edges do not have",
+                self.extra.is_none_or(|extra| self.may_have(extra)),
+            ),
             ("incoming rows in an undirected graph", self.directed || !self.transpose),
             (
                 "a vertex of the largest degree that there is not",
@@ -80,6 +84,12 @@ impl Manifest {
             ),
         ];
         rules.iter().find(|(_, holds)| !holds).map(|(what, _)| format!("it speaks of {what}"))
+    }
+
+    /// Whether so many of its edges can be extra.
+    fn may_have(&self, extra: Extra) -> bool {
+        let sum = extra.duplicates.checked_add(extra.self_loops);
+        sum.is_some_and(|sum| sum <= if self.simple { 0 } else { self.edges })
     }
 
     /// Whether what it says of the layout can be.

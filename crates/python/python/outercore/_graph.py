@@ -225,8 +225,9 @@ class Graph:
     ) -> Result:
         """Core numbers in the undirected simple view: ``cores``.
 
-        With ``k``, the summary has that core's vertices and edges. ``method`` is ``"peeling"`` or
-        ``"messages"`` (default: chosen by the plan).
+        With ``k``, the summary has that core's vertices and edges, and ``cores`` is ``k`` for its
+        vertices and no value for others. ``method`` is ``"peeling"`` or ``"messages"`` (default:
+        chosen by the plan).
         """
         return self.run("kcore", k=k, method=method, **options)
 

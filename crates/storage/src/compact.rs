@@ -1,0 +1,198 @@
+//! Counts of many items in as few bytes as most of them take: [`CompactCounters`], to which workers
+//! add, and [`Remaining`], from which they take.
+//!
+//! Where large counts are at the front, the front has four bytes for each item and the others have
+//! one. Of those, the few that do not fit are kept apart.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicU8, AtomicU32, Ordering::Relaxed},
+    },
+};
+
+use crate::{
+    HugePages, HugeVec,
+    error::{Result, StorageError},
+};
+
+/// How many items have four bytes, and how many one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Widths {
+    wide: u64,
+    narrow: u64,
+}
+
+impl Widths {
+    /// Those for counts of nothing.
+    pub const NONE: Self = Self { wide: 0, narrow: 0 };
+
+    /// Those of `items` items, the first `wide` of which have four bytes.
+    pub fn new(wide: u64, items: u64) -> Self {
+        Self { wide, narrow: items - wide }
+    }
+
+    /// Bytes of memory.
+    pub fn bytes(self) -> u64 {
+        self.wide * 4 + self.narrow
+    }
+
+    fn zeros(self, huge: HugePages) -> Result<(HugeVec<AtomicU32>, HugeVec<AtomicU8>)> {
+        let wide = HugeVec::zeroed(self.wide as usize, huge)?;
+        Ok((wide, HugeVec::zeroed(self.narrow as usize, huge)?))
+    }
+}
+
+/// A count for each item, to which several workers add.
+pub struct CompactCounters {
+    wide: HugeVec<AtomicU32>,
+    narrow: HugeVec<AtomicU8>,
+    /// How often each count has run over.
+    carries: Mutex<HashMap<u64, u64>>,
+}
+
+impl CompactCounters {
+    /// Zeros.
+    pub fn new(widths: Widths, huge: HugePages) -> Result<Self> {
+        let (wide, narrow) = widths.zeros(huge)?;
+        Ok(Self { wide, narrow, carries: Mutex::default() })
+    }
+
+    /// Adds to the count of `item`.
+    #[inline(always)]
+    pub fn add(&self, item: u64, count: u64) {
+        if count == 0 {
+            return;
+        }
+        let carry = match (item as usize).checked_sub(self.wide.len()) {
+            Some(at) => {
+                let before = self.narrow[at].fetch_add(count as u8, Relaxed);
+                (u64::from(before) + count) >> 8
+            }
+            None => {
+                let before = self.wide[item as usize].fetch_add(count as u32, Relaxed);
+                (u64::from(before) + count) >> 32
+            }
+        };
+        if carry > 0 {
+            self.carry(item, carry);
+        }
+    }
+
+    #[cold]
+    fn carry(&self, item: u64, times: u64) {
+        *self.carries.lock().unwrap_or_else(PoisonError::into_inner).entry(item).or_default() +=
+            times;
+    }
+
+    /// The count of an item, between steps.
+    pub fn get(&mut self, item: u64) -> u64 {
+        let (count, bits) = match (item as usize).checked_sub(self.wide.len()) {
+            Some(at) => (u64::from(*self.narrow[at].get_mut()), 8),
+            None => (u64::from(*self.wide[item as usize].get_mut()), 32),
+        };
+        let carries = self.carries.get_mut().unwrap_or_else(PoisonError::into_inner);
+        count + (carries.get(&item).copied().unwrap_or(0) << bits)
+    }
+}
+
+/// Stands for a count that is kept apart.
+const LARGE: u8 = u8::MAX;
+
+/// A count for each item, from which several workers take.
+pub struct Remaining {
+    front: HugeVec<AtomicU32>,
+    others: HugeVec<AtomicU8>,
+    large: HashMap<u64, AtomicU32>,
+}
+
+impl Remaining {
+    /// The most that an item behind the front has, as a rule.
+    pub const SMALL: u64 = LARGE as u64 - 1;
+
+    /// Counts that begin with these, which are asked for in their order.
+    pub fn new<E: From<StorageError>>(
+        widths: Widths,
+        huge: HugePages,
+        mut count: impl FnMut(u64) -> std::result::Result<u64, E>,
+    ) -> std::result::Result<Self, E> {
+        let (mut front, mut others) = widths.zeros(huge)?;
+        let (mut large, wide) = (HashMap::new(), widths.wide);
+        for (place, item) in front.iter_mut().zip(0..) {
+            *place = AtomicU32::new(count(item)? as u32);
+        }
+        for (place, item) in others.iter_mut().zip(wide..) {
+            let count = count(item)?;
+            *place = AtomicU8::new(count.min(LARGE.into()) as u8);
+            if count > Self::SMALL {
+                large.insert(item, AtomicU32::new(count as u32));
+            }
+        }
+        Ok(Self { front, others, large })
+    }
+
+    /// The count of an item.
+    #[inline(always)]
+    pub fn get(&self, item: u64) -> u32 {
+        self.update(item, |_| None)
+    }
+
+    /// Takes one from the count of an item if it is above `floor`; returns what it was.
+    #[inline(always)]
+    pub fn take(&self, item: u64, floor: u32) -> u32 {
+        self.update(item, |count| (count > floor).then(|| count - 1))
+    }
+
+    #[inline(always)]
+    fn update(&self, item: u64, step: impl Fn(u32) -> Option<u32>) -> u32 {
+        let wide = |count: &AtomicU32| match count.fetch_update(Relaxed, Relaxed, &step) {
+            Ok(before) | Err(before) => before,
+        };
+        let Some(at) = (item as usize).checked_sub(self.front.len()) else {
+            return wide(&self.front[item as usize]);
+        };
+        let narrow = |count: u8| (count != LARGE).then(|| step(count.into())).flatten();
+        match self.others[at].fetch_update(Relaxed, Relaxed, |count| Some(narrow(count)? as u8)) {
+            Err(LARGE) => wide(&self.large[&item]),
+            Ok(before) | Err(before) => before.into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_of_any_size_come_back() {
+        let widths = Widths { wide: 3, narrow: 3 };
+        let mut counts = CompactCounters::new(widths, HugePages::Off).unwrap();
+        let added = [0, u64::from(u32::MAX), 1 << 40, 255, 256, 12_345_678_901];
+        for (item, &count) in (0..).zip(&added) {
+            counts.add(item, count / 3);
+            counts.add(item, count - count / 3);
+            counts.add(item, 7);
+        }
+        let seen: Vec<u64> = (0..6).map(|item| counts.get(item)).collect();
+        assert_eq!(seen, added.map(|count| count + 7));
+    }
+
+    #[test]
+    fn taking_ends_at_the_floor() {
+        let counts = [7, 300, 254, 255, 256, 70_000];
+        // Some large counts are where they are few.
+        let count = |item| Ok::<_, StorageError>(counts[item as usize]);
+        let left = Remaining::new(Widths::new(2, 6), HugePages::Off, count).unwrap();
+        for (item, &count) in (0..).zip(&counts) {
+            assert_eq!(left.get(item), count as u32);
+            for floor in [count as u32 - 2, 5, 3] {
+                let before = left.get(item);
+                assert_eq!(left.take(item, floor), before);
+                assert_eq!(left.get(item), if before > floor { before - 1 } else { before });
+            }
+            while left.take(item, 3) > 3 {}
+            assert_eq!(left.get(item), 3);
+        }
+    }
+}
