@@ -2,6 +2,7 @@
 //! files, and so are read without a [`crate::Disk`].
 
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 /// The most memory the process ever had resident, in bytes; 0 if the system does not say.
@@ -19,6 +20,17 @@ pub fn huge_page_bytes() -> u64 {
     read(Path::new("/proc/self/smaps_rollup"))
         .and_then(|text| field(&text, "AnonHugePages"))
         .unwrap_or(0)
+}
+
+/// Bytes that a thread takes beside what it asks for by name: its stack, and its part of the heap.
+/// Where the system gives huge pages unasked, both begin with one.
+pub fn thread_bytes() -> u64 {
+    static BYTES: OnceLock<u64> = OnceLock::new();
+    *BYTES.get_or_init(|| {
+        let enabled = read(Path::new("/sys/kernel/mm/transparent_hugepage/enabled"));
+        let unasked = enabled.is_some_and(|text| text.contains("[always]"));
+        (1 << 20) + if unasked { 4 << 20 } else { 0 }
+    })
 }
 
 /// The processor time of the process so far, its own and the system's for it.
@@ -160,6 +172,13 @@ mod tests {
         assert!(machine_memory() > 1 << 20 && cores() >= 1);
         assert!(free_memory() > 1 << 20 && free_memory() < 1 << 50);
         drop(memory);
+    }
+
+    #[test]
+    fn a_thread_takes_a_mebibyte_or_two_huge_pages_more() {
+        let mode = read(Path::new("/sys/kernel/mm/transparent_hugepage/enabled"));
+        let unasked = mode.is_some_and(|mode| mode.contains("[always]"));
+        assert_eq!(thread_bytes(), if unasked { 5 << 20 } else { 1 << 20 });
     }
 
     #[test]

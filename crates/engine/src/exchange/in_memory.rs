@@ -1,7 +1,7 @@
 //! [`InMemory`]: messages to vertices that are all in memory. Workers gather them by range, and
 //! combine whole batches under the range's lock.
 //!
-//! Memory: up to a batch for each worker and range, of which there are 64 to 128.
+//! Memory: up to a batch for each worker and range, of which there are at most 128.
 
 use std::sync::Mutex;
 
@@ -10,8 +10,8 @@ use outercore_storage::lock;
 use crate::monoid::Monoid;
 use outercore_graph::Result;
 
-/// Messages of a batch.
-const BATCH: usize = 1 << 10;
+/// Bytes of a batch.
+const BATCH: usize = 16 << 10;
 
 /// The inbox cut into ranges, each under a lock.
 pub(crate) struct InMemory<'v, M> {
@@ -26,6 +26,11 @@ pub(crate) struct Sender<M> {
 }
 
 impl<'v, M: Monoid> InMemory<'v, M> {
+    /// Bytes of memory of a worker's batches of messages to so many vertices.
+    pub(crate) fn bytes(vertices: u64) -> u64 {
+        (vertices / 4096 + 1).min(128) * BATCH as u64
+    }
+
     /// An exchange that combines into `inbox`, a message for each vertex.
     pub(crate) fn new(inbox: &'v mut [M]) -> Self {
         let bits = (64 - (inbox.len() as u64 / 64).leading_zeros()).max(12);
@@ -43,7 +48,7 @@ impl<'v, M: Monoid> InMemory<'v, M> {
         let range = (vertex >> self.bits) as usize;
         let batch = &mut sender.batches[range];
         batch.push((vertex, message));
-        if batch.len() == BATCH {
+        if batch.len() == BATCH / size_of::<(u64, M)>() {
             self.combine(range, batch);
         }
     }

@@ -11,6 +11,7 @@ use crate::{
     Frontier,
     config::Precompute,
     edges::rows::Rows,
+    exchange::InMemory,
     job::Job,
     plan::Planner,
     program::{Activity, Ended, IterationEnd, Monotone, Next, VertexProgram, Wake},
@@ -57,14 +58,15 @@ impl<P: VertexProgram> Iterations<P> {
     ) -> Result<Self> {
         let Job { graph, config, .. } = planner.job;
         let (vertices, paths) = (graph.connected(), EdgePath::pushed(program, graph, config)?);
-        let workspace = Workspace::<P>::bytes(INTERVAL as usize);
+        let workspace =
+            Workspace::<P>::bytes(INTERVAL as usize) + InMemory::<P::Message>::bytes(vertices);
         let indexes = paths.iter().filter(|path| path.lists.is_some()).count();
         for (name, bytes) in [
             ("values", vertices * size_of::<P::Value>() as u64),
             ("signals", vertices * size_of::<P::Signal>() as u64),
             ("messages", vertices * size_of::<P::Message>() as u64),
             ("frontiers", 2 * Frontier::bytes(vertices)),
-            ("intervals at hand", config.threads as u64 * workspace),
+            ("intervals at hand, batches", config.threads as u64 * workspace),
             ("row index", indexes as u64 * Rows::index_bytes(graph.connected())),
             ("degrees", (paths.len() - indexes) as u64 * vertices * 4),
         ] {

@@ -7,17 +7,16 @@ use outercore_graph::{
     error::{refuse, too_small},
 };
 
+use outercore_storage::memory::thread_bytes;
+
 use crate::{
     config::{MemoryModel, Precompute, RunConfig},
     plan::{Plan, PlanItem},
     session::{OpenSection, buffers_bytes, smallest_budget},
 };
 
-/// The program's own code, heap and stacks, and what rounding to huge pages adds.
-const PROCESS: u64 = 26 << 20;
-
-/// The same in a fully-external run, whose arrays are many and small.
-const EXTERNAL_PROCESS: u64 = 10 << 20;
+/// The program's own code and heap.
+const PROCESS: u64 = 10 << 20;
 
 /// What stays free beside everything that is counted.
 const MARGIN: u64 = 4 << 20;
@@ -88,9 +87,9 @@ impl PassEdges {
 }
 
 /// What every run has in memory beside its buffers.
-fn always(graph: &Graph, config: &RunConfig, edge_pages: u64, process: u64) -> [PlanItem; 2] {
+fn always(graph: &Graph, config: &RunConfig, edge_pages: u64) -> [PlanItem; 2] {
     [
-        PlanItem { name: "program", bytes: process + config.threads as u64 * (1 << 20) },
+        PlanItem { name: "program", bytes: PROCESS + config.threads as u64 * thread_bytes() },
         PlanItem {
             name: "checksums",
             bytes: OpenSection::sums_bytes(edge_pages) + graph.connected() / 400,
@@ -99,8 +98,8 @@ fn always(graph: &Graph, config: &RunConfig, edge_pages: u64, process: u64) -> [
 }
 
 /// What every run has in memory.
-fn base(graph: &Graph, config: &RunConfig, edge_pages: u64, process: u64) -> Vec<PlanItem> {
-    let [program, checksums] = always(graph, config, edge_pages, process);
+fn base(graph: &Graph, config: &RunConfig, edge_pages: u64) -> Vec<PlanItem> {
+    let [program, checksums] = always(graph, config, edge_pages);
     vec![
         program,
         PlanItem { name: "I/O buffers", bytes: buffers_bytes(config.threads, config.memory) },
@@ -120,7 +119,7 @@ impl Passes {
     ) -> Result<Option<u64>> {
         let asked = config.model;
         let edge_pages = whole / (PAGE + 1);
-        let mut memory = base(graph, config, edge_pages, EXTERNAL_PROCESS);
+        let mut memory = base(graph, config, edge_pages);
         memory.extend(self.arrays);
         let used = memory.iter().map(|item| item.bytes).sum::<u64>() + MARGIN;
         let most = if asked == Some(MemoryModel::SemiExternal) { whole / 2 } else { whole };
@@ -235,8 +234,7 @@ impl Needs {
         let budgets = self.budgets(graph, config, (edge_pages, edge_bytes));
         let (model, reason) = self.model(config.memory, asked, &budgets)?;
         let external = model == MemoryModel::FullyExternal;
-        let process = if external { EXTERNAL_PROCESS } else { PROCESS };
-        let mut memory = base(graph, config, edge_pages, process);
+        let mut memory = base(graph, config, edge_pages);
         memory.extend(if external { self.external.unwrap_or_default() } else { self.resident });
         let used: u64 = memory.iter().map(|item| item.bytes).sum();
         // A semi-external run that was asked for keeps no more than half of the edges, so that it
@@ -286,15 +284,15 @@ impl Needs {
         config: &RunConfig,
         (edge_pages, edge_bytes): (u64, u64),
     ) -> Budgets {
-        let budget = |process, items: &[PlanItem], more: u64| {
-            let always = always(graph, config, edge_pages, process);
+        let budget = |items: &[PlanItem], more: u64| {
+            let always = always(graph, config, edge_pages);
             let items = always.iter().chain(items).map(|item| item.bytes).sum::<u64>();
             smallest_budget(config.threads, items + more)
         };
         Budgets {
-            resident: budget(PROCESS, &self.resident, 0),
-            whole: budget(PROCESS, &self.resident, edge_bytes + MARGIN),
-            external: self.external.as_deref().map(|items| budget(EXTERNAL_PROCESS, items, 0)),
+            resident: budget(&self.resident, 0),
+            whole: budget(&self.resident, edge_bytes + MARGIN),
+            external: self.external.as_deref().map(|items| budget(items, 0)),
         }
     }
 
