@@ -34,7 +34,8 @@ pub fn by_name(name: &str, request: &Request) -> Result<Box<dyn Algorithm>> {
         "components" => Box::new(Components { method: given.method()? }),
         "pagerank" => Box::new(pagerank(&mut given, PageRank::default())?),
         "pagerank-delta" => {
-            Box::new(PageRankDelta(pagerank(&mut given, PageRankDelta::default().0)?))
+            let pagerank = pagerank(&mut given, PageRankDelta::default().pagerank)?;
+            Box::new(PageRankDelta { pagerank, method: given.method()? })
         }
         "kcore" => Box::new(KCore { k: given.left.k.take(), method: given.method()? }),
         "betweenness" => Box::new(Betweenness {

@@ -132,8 +132,16 @@ impl Algorithm for PageRank {
     }
 
     fn prepare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
-        let (most, vertices) = (self.iterations, job.graph.vertices() as f64);
-        let isolated = job.graph.isolated() as f64;
+        self.iterate(Planner::new(self.name(), job))
+    }
+}
+
+impl PageRank {
+    /// Plans whole iterations.
+    pub(crate) fn iterate<'a>(&'a self, mut planner: Planner<'a>) -> Result<Prepared<'a>> {
+        let graph = planner.job.graph;
+        let (most, vertices) = (self.iterations, graph.vertices() as f64);
+        let isolated = graph.isolated() as f64;
         let mut program = Program {
             asked: self.clone(),
             vertices,
@@ -142,7 +150,6 @@ impl Algorithm for PageRank {
             residual: f64::MAX,
             base: 0.0,
         };
-        let mut planner = Planner::new(self.name(), job);
         let scans = self.tolerance.is_none().then_some(most);
         let mut iterations = Iterations::declare(&mut planner, &program, scans)?;
         // A rank comes from messages alone; the last two are compared, once.

@@ -120,8 +120,9 @@ fn reports_say_what_the_kernel_counts() {
     let mut wrong = Vec::new();
     for name in NAMES {
         let usual = request(name, &[Source::MaxDegree]);
-        let tolerance = (*name == "pagerank-delta").then_some(1e-2);
-        let request = Request { tolerance, ..usual };
+        let delta = *name == "pagerank-delta";
+        let (tolerance, method) = (delta.then_some(1e-2), delta.then(|| "differences".to_owned()));
+        let request = Request { tolerance, method, ..usual };
         for model in MODELS {
             let ample = RunConfig { model: Some(model), ..config() };
             let memory = match model {

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use outercore_algorithms::{Request, Source};
+use outercore_algorithms::{Request, Source, by_name};
 use outercore_engine::{
     CrossIteration, Figure, MemoryModel, Preset, ReadPolicy, RunConfig, RunReport,
 };
@@ -185,6 +185,33 @@ fn lists_of_few_active_vertices_instead_of_the_grid() {
     let read = (on_demand.report.bytes_read, without.report.bytes_read);
     assert!(read.0 < read.1, "lists that stay save nothing: {read:?}");
     assert_eq!(on_demand.report.edges_processed, without.report.edges_processed);
+}
+
+/// Whole iterations reach a residual in less time than differences, down to their rounding.
+#[test]
+fn differences_are_for_what_rounding_would_hide() {
+    let folder = tempfile::tempdir().unwrap();
+    let graph = graph(folder.path(), 16);
+    let request = |tolerance, method: Option<&str>| Request {
+        tolerance: Some(tolerance),
+        method: method.map(str::to_owned),
+        ..Request::default()
+    };
+    let plan = |tolerance, method| {
+        let algorithm = by_name("pagerank-delta", &request(tolerance, method)).unwrap();
+        algorithm.plan(&graph, &config()).unwrap().method
+    };
+    assert!(plan(1e-6, None).starts_with("iterations"));
+    assert!(plan(1e-8, None).starts_with("differences"));
+    assert!(plan(1e-6, Some("differences")).starts_with("differences (as asked)"));
+    let ran = |method| run(&graph, "pagerank-delta", &request(1e-6, method), &config());
+    let (usual, asked) = (ran(None), ran(Some("differences")));
+    for outcome in [&usual, &asked] {
+        let residual = &outcome.report.summary["residual"];
+        assert!(matches!(residual, Figure::Float(residual) if *residual < 1e-6), "{residual:?}");
+    }
+    assert!(distance(&values(&usual)[0], &values(&asked)[0]) < 1e-5);
+    assert_eq!(usual.report.algorithm, "pagerank-delta");
 }
 
 /// Of the differences nearly all are passed on until the end: there lists hardly pay.

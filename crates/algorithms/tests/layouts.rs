@@ -48,8 +48,9 @@ fn request(name: &str) -> Request {
         "bfs" | "sssp" => vec![Source::MaxDegree],
         _ => [1, 2, 3].map(|number| Source::Key(Key::Number(number))).to_vec(),
     };
-    let tolerance = (name == "pagerank-delta").then_some(1e-6);
-    Request { tolerance, ..outercore_testing::request(name, &sources) }
+    let delta = name == "pagerank-delta";
+    let (tolerance, method) = (delta.then_some(1e-6), delta.then(|| "differences".to_owned()));
+    Request { tolerance, method, ..outercore_testing::request(name, &sources) }
 }
 
 /// Sums of floating-point numbers may be grouped otherwise where edges are read otherwise.

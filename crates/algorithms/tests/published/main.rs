@@ -37,7 +37,8 @@ fn differences(graph: &Published) {
         let Figure::Float(residual) = all.summary["residual"] else {
             panic!("a residual is a number")
         };
-        let request = Request { tolerance: Some(residual), ..Request::default() };
+        let method = Some("differences".to_owned());
+        let request = Request { tolerance: Some(residual), method, ..Request::default() };
         let some = run(&graph.graph, "pagerank-delta", &request, &config).report;
         assert!(matches!(some.summary["residual"], Figure::Float(reached) if reached <= residual));
         let share = some.edges_processed as f64 / all.edges_processed as f64;
