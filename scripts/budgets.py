@@ -63,7 +63,8 @@ def shapes(scale):
     yield "rmat", ["rmat", "--scale", scale, "--edge-factor", 8, "--seed", 3, "--weights", "uniform:1:100", "--simple"]
     yield "duplicates", ("17 4 1\n" * (4 * size), None)
     yield "isolated", isolated(size >> 4)
-    yield "huge id", (text(itertools.chain(((at, at * at % 7919 * 16 % size) for at in range(size)), [(1, (1 << 64) - 2)])), None)
+    scattered = ((at, (at * 2654435761 * turn >> 9) % size) for at in range(size) for turn in (1, 3))
+    yield "huge id", (text(itertools.chain(scattered, [(1, (1 << 64) - 2)])), None)
 
 
 class Group:
