@@ -203,6 +203,7 @@ class Graph:
         tolerance: float | None = None,
         damping: float | None = None,
         top: int | None = None,
+        method: str | None = None,
         **options: Unpack[Options],
     ) -> Result:
         """PageRank by differences: ``scores``, which sum to 1.
@@ -210,6 +211,8 @@ class Graph:
         A vertex passes on what its rank has gained or lost, and only when that is worth reading its
         edges, until the residual falls below ``tolerance`` (default 1e-6) or after ``iterations``
         (default 1000); ``damping`` is 0.85 by default. ``top`` is how many rows the summary holds.
+        ``method`` is ``"differences"`` or ``"iterations"``, which is PageRank to the same residual
+        (default: chosen by the plan).
         """
         return self.run(
             "pagerank-delta",
@@ -217,6 +220,7 @@ class Graph:
             tolerance=tolerance,
             damping=damping,
             top=top,
+            method=method,
             **options,
         )
 
