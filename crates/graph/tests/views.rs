@@ -183,7 +183,8 @@ fn damaged_views_are_made_again() {
     let scene = Scene::new();
     let graph = scene.open();
     let right = expected(&graph);
-    let damages: [(&str, fn(&Path)); 6] = [
+    type Damage = (&'static str, fn(&Path));
+    let damages: [Damage; 6] = [
         ("a neighbor", |view| flip(&view.join("out.adjacency"))),
         ("a checksum", |view| flip(&view.join("out.adjacency.crc"))),
         ("the manifest", |view| flip(&view.join("manifest.json"))),
