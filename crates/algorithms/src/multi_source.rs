@@ -1,9 +1,9 @@
 //! Breadth-first search from up to 128 vertices at once: a bit for each source, so that one reading
 //! of a list serves all of them (Then et al., VLDB 2015).
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, marker::PhantomData};
 
-use outercore_engine::{Lanes, Monoid};
+use outercore_engine::{Lanes, Monoid, Or};
 
 use crate::common::*;
 
@@ -17,59 +17,94 @@ pub struct MultiSource {
 /// Most sources.
 pub const MOST: usize = 128;
 
+/// A set of sources, in as few bits as hold all of them: numbers of 32 or 64 bits.
+trait Sources: Monoid {
+    /// With source `lane` too.
+    fn with(self, lane: usize) -> Self;
+    /// Without those of another set.
+    fn without(self, other: Self) -> Self;
+    /// How many there are.
+    fn count(self) -> u32;
+}
+
+macro_rules! sources {
+    ($($bits:ty),*) => {
+        $(impl Sources for Or<$bits> {
+            fn with(self, lane: usize) -> Self {
+                Or(self.0 | 1 << lane)
+            }
+            fn without(self, other: Self) -> Self {
+                Or(self.0 & !other.0)
+            }
+            fn count(self) -> u32 {
+                self.0.count_ones()
+            }
+        })*
+    };
+}
+
+sources!(u32, u64);
+
+impl Sources for Lanes {
+    fn with(mut self, lane: usize) -> Self {
+        self.0[lane / 64] |= 1 << (lane % 64);
+        self
+    }
+    fn without(self, other: Self) -> Self {
+        Lanes([self.0[0] & !other.0[0], self.0[1] & !other.0[1]])
+    }
+    fn count(self) -> u32 {
+        self.0[0].count_ones() + self.0[1].count_ones()
+    }
+}
+
 /// What a vertex keeps.
 #[repr(C)]
 #[derive(Clone, Copy)]
-struct Reached {
+struct Reached<S> {
     /// The sources that have reached it.
-    seen: Lanes,
+    seen: S,
     /// Those that did in the last iteration.
-    fresh: Lanes,
+    fresh: S,
     /// The sum of its distances from them.
     distances: u64,
 }
 
-// SAFETY: five 64-bit numbers without padding; every bit pattern valid, nothing to drop.
-unsafe impl Pod for Reached {}
+// SAFETY: two sets, each one or two numbers of 32 or 64 bits, and one of 64: no padding; every bit
+// pattern valid, nothing to drop.
+unsafe impl<S: Sources> Pod for Reached<S> {}
 
 /// A search from these vertices, by lane.
-struct Program(Vec<u64>);
+struct Program<S>(Vec<u64>, PhantomData<fn() -> S>);
 
-/// How many sources there are.
-fn count(lanes: Lanes) -> u32 {
-    lanes.0[0].count_ones() + lanes.0[1].count_ones()
-}
-
-impl VertexProgram for Program {
-    type Value = Reached;
-    type Signal = Lanes;
-    type Message = Lanes;
+impl<S: Sources> VertexProgram for Program<S> {
+    type Value = Reached<S>;
+    type Signal = S;
+    type Message = S;
 
     fn start(&self) -> Start {
         Start::Vertices(self.0.clone())
     }
 
-    fn init(&self, vertex: u64, _: u32) -> Reached {
-        let mut lanes = Lanes::IDENTITY;
-        for (lane, _) in self.0.iter().enumerate().filter(|&(_, &source)| source == vertex) {
-            lanes.0[lane / 64] |= 1 << (lane % 64);
-        }
-        Reached { seen: lanes, fresh: lanes, distances: 0 }
+    fn init(&self, vertex: u64, _: u32) -> Reached<S> {
+        let own = self.0.iter().enumerate().filter(|&(_, &source)| source == vertex);
+        let seen = own.fold(S::IDENTITY, |seen, (lane, _)| seen.with(lane));
+        Reached { seen, fresh: seen, distances: 0 }
     }
 
-    fn scatter(&self, _: u64, value: &Reached, _: u32) -> Option<Lanes> {
+    fn scatter(&self, _: u64, value: &Reached<S>, _: u32) -> Option<S> {
         Some(value.fresh)
     }
 
     #[inline(always)]
-    fn carry(&self, signal: Lanes, _: f64) -> Lanes {
+    fn carry(&self, signal: S, _: f64) -> S {
         signal
     }
 
-    fn apply(&self, context: &Context, _: u64, value: &mut Reached, message: Lanes) -> bool {
-        value.fresh = Lanes([message.0[0] & !value.seen.0[0], message.0[1] & !value.seen.0[1]]);
+    fn apply(&self, context: &Context, _: u64, value: &mut Reached<S>, message: S) -> bool {
+        value.fresh = message.without(value.seen);
         value.seen.combine(value.fresh);
-        let count = u64::from(count(value.fresh));
+        let count = u64::from(value.fresh.count());
         value.distances += count * (context.iteration + 1);
         count > 0
     }
@@ -81,18 +116,26 @@ impl Algorithm for MultiSource {
     }
 
     fn prepare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
-        let (graph, sources) = (job.graph, self.sources.len());
-        if !(1..=MOST).contains(&sources) {
-            return refuse(format!("multi-source takes 1 to {MOST} sources, not {sources}"));
+        match self.sources.len() {
+            1..=32 => self.search::<Or<u32>>(job),
+            33..=64 => self.search::<Or<u64>>(job),
+            65..=MOST => self.search::<Lanes>(job),
+            many => refuse(format!("multi-source takes 1 to {MOST} sources, not {many}")),
         }
-        let mut program = Program(locate_all(graph, &self.sources)?);
+    }
+}
+
+impl MultiSource {
+    fn search<'a, S: Sources + 'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
+        let (graph, sources) = (job.graph, self.sources.len());
+        let mut program = Program::<S>(locate_all(graph, &self.sources)?, PhantomData);
         let mut planner = Planner::new(self.name(), job);
         let iterations = Iterations::declare(&mut planner, &program, None)?;
         Ok(planner.decide()?.prepared(move |session| {
             let ended = iterations.run(session, &mut program, None)?;
             let (mut pairs, mut distance_sum) = (0, 0);
             let reached = ended.values.map(|value| {
-                let reached = count(value.seen);
+                let reached = value.seen.count();
                 pairs += u64::from(reached);
                 reached
             })?;

@@ -163,3 +163,24 @@ fn more_paths_than_a_number_holds_are_refused() {
         }
     }
 }
+
+/// Sets of sources have 32, 64 or 128 bits, whichever hold all of them.
+#[test]
+fn sources_count_the_same_together_and_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    let graph = graph(folder.path());
+    let sources: Vec<Source> = (0..128).map(|number| Source::Random(number * 7919)).collect();
+    for model in MODELS {
+        let config = RunConfig { model, ..config() };
+        let columns = |sources: &[Source]| {
+            let outcome = run(&graph, "multi-source", &request("multi-source", sources), &config);
+            let numbers = values(&outcome).into_iter().flatten();
+            numbers.map(|value| value.number().expect("a count")).collect::<Vec<_>>()
+        };
+        for (first, all) in [(20, 32), (32, 33), (1, 64), (64, 65), (33, 128)] {
+            let apart = [columns(&sources[..first]), columns(&sources[first..all])];
+            let sums = apart[0].iter().zip(&apart[1]).map(|(one, other)| one + other);
+            assert!(sums.eq(columns(&sources[..all])), "{first} and the rest of {all}, {model:?}");
+        }
+    }
+}

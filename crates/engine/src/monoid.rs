@@ -54,10 +54,12 @@ monoid!(Sum<u32>, 0, true, u32::wrapping_add);
 monoid!(Sum<u64>, 0, true, u64::wrapping_add);
 monoid!(Min<u32>, u32::MAX, true, Ord::min);
 monoid!(Min<u64>, u64::MAX, true, Ord::min);
+monoid!(Or<u32>, 0, true, std::ops::BitOr::bitor);
 monoid!(Or<u64>, 0, true, std::ops::BitOr::bitor);
 
 impl Idempotent for Min<u32> {}
 impl Idempotent for Min<u64> {}
+impl Idempotent for Or<u32> {}
 impl Idempotent for Or<u64> {}
 
 /// Several sums side by side, one for each of some sources.
