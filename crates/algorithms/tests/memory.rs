@@ -16,6 +16,17 @@ use outercore_testing::{build_file, generate, in_a_child, options, request, thor
 /// What a child runs: `NAME THREADS BYTES MODEL GRAPH`.
 const TASK: &str = "OUTERCORE_TEST_RUN_MEMORY";
 
+/// Bytes of code and constants of the command that are resident in a run.
+const COMMAND: u64 = 9 << 20;
+
+/// Bytes of files that are mapped and resident: this program, and the libraries that it uses.
+fn resident_file_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("RssFile:"));
+    let kib = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());
+    kib.expect("the kernel says how much") << 10
+}
+
 /// Not a test: the process that is measured. Its last line is what came of it.
 #[test]
 fn child() {
@@ -43,7 +54,9 @@ fn child() {
                 })
                 .unwrap();
             assert_eq!(values, graph.vertices());
-            println!("\nran {} {}", peak_rss_bytes(), outcome.report.bytes_read);
+            // What this program's code takes beyond the command's is not the run's.
+            let code = resident_file_bytes().saturating_sub(COMMAND);
+            println!("\nran {} {}", peak_rss_bytes() - code, outcome.report.bytes_read);
         }
         Err(GraphError::Memory { needed, .. }) => {
             println!("\nrefused {} {needed}", peak_rss_bytes())
@@ -118,8 +131,9 @@ fn keeps(directed: bool) {
         for threads in if long || !thorough() { 2..=2 } else { 1..=2 } {
             let generous = RunConfig { memory: 1 << 30, threads, ..RunConfig::default() };
             let request = request(name, &[Source::MaxDegree]);
-            let plan = by_name(name, &request).unwrap().plan(&graph, &generous).unwrap();
-            let (smallest, whole) = (plan.smallest_budget_bytes, plan.in_memory_budget_bytes);
+            let plan = || by_name(name, &request).unwrap().plan(&graph, &generous).unwrap();
+            let first = plan();
+            let (smallest, whole) = (first.smallest_budget_bytes, first.in_memory_budget_bytes);
             let what = format!("{name}, directed: {directed}, {threads} threads");
             let case = Case { name, graph: &path, threads, what };
             over.extend(case.keeps(smallest, "auto"));
@@ -131,7 +145,12 @@ fn keeps(directed: bool) {
                 over.extend(case.keeps(whole, "semi-external"));
             }
             over.extend(case.keeps(whole + (64 << 20), "auto"));
-            case.refuses(smallest);
+            // A view that the first run has kept need not be built again.
+            let now = plan().smallest_budget_bytes;
+            if now < smallest {
+                over.extend(case.keeps(now, "auto"));
+            }
+            case.refuses(now);
         }
     }
     assert!(over.is_empty(), "over the budget:\n{}", over.join("\n"));

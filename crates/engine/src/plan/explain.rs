@@ -47,23 +47,30 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The first of some ways that fits the budget, each with its plan. Where none does, the last
-    /// one says what is needed.
+    /// The first of some ways that fits the budget, each with its plan. Its smallest budget, or
+    /// what is needed where none fits, is that of the way that takes least.
     pub fn first<W>(
-        mut ways: impl DoubleEndedIterator<Item = Result<W>>,
+        ways: impl Iterator<Item = Result<W>>,
         plan: impl Fn(&mut W) -> &mut Plan,
     ) -> Result<W> {
-        let mut last = ways.next_back().expect("a way");
-        let least = match &mut last {
-            Ok(last) => plan(last).smallest_budget_bytes,
-            Err(GraphError::Memory { needed, .. }) => *needed,
-            Err(_) => return last,
-        };
-        let fits = |way: &Result<_>| !matches!(way, Err(GraphError::Memory { .. }));
-        let mut way = ways.find(fits).unwrap_or(last)?;
-        let own = &mut plan(&mut way).smallest_budget_bytes;
-        *own = least.min(*own);
-        Ok(way)
+        let (mut found, mut least) = (None, u64::MAX);
+        for mut way in ways {
+            match &mut way {
+                Ok(way) => least = least.min(plan(way).smallest_budget_bytes),
+                Err(GraphError::Memory { needed, .. }) => least = least.min(*needed),
+                Err(_) => {}
+            }
+            if matches!(found, None | Some(Err(GraphError::Memory { .. }))) {
+                found = Some(way);
+            }
+        }
+        let mut found = found.expect("a way");
+        match &mut found {
+            Ok(way) => plan(way).smallest_budget_bytes = least,
+            Err(GraphError::Memory { needed, .. }) => *needed = least,
+            Err(_) => {}
+        }
+        found
     }
 }
 
