@@ -9,7 +9,7 @@ PROFILE := checked
 VENV    := $(TARGET)/venv
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-rust test-python deny bench bench-graphene bench-external bench-algorithms model fault attack sanitize fuzz soak golden python clean
+.PHONY: help build demo test test-rust test-python deny bench bench-graphene bench-external bench-algorithms model fault attack sanitize fuzz soak budgets golden python clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | while IFS='	' read -r name text; do printf '  make %-12s %s\n' "$$name" "$$text"; done
@@ -90,6 +90,9 @@ soak: build ## Random graphs through every model and option against references a
 	OUTERCORE_RANDOM_GRAPHS=2000 $(CARGO) test --locked --profile $(PROFILE) -p outercore-algorithms --test matrix random_graphs
 	OUTERCORE_KRONECKER=12 $(CARGO) test --locked --release -p outercore-algorithms --test kronecker
 	$(PYTHON) scripts/soak.py --binary $(TARGET)/release/outercore --minutes $(or $(MINUTES),10) $(if $(SEED),--seed $(SEED))
+
+budgets: build ## Every algorithm, model and shape of graph in ten budgets each: none may be exceeded, and more memory may not be slower (twenty minutes; SCALE=18 SHARE=1/4 ONLY=bfs ALL=1)
+	$(PYTHON) scripts/budgets.py --binary $(TARGET)/release/outercore --folder $(or $(OUTERCORE_BENCH_DIR),$(TARGET)/bench)/budgets $(if $(SCALE),--scale $(SCALE)) $(if $(SHARE),--share $(SHARE)) $(if $(ONLY),--only $(ONLY)) $(if $(ALL),--all)
 
 golden: build ## The golden graphs of a new version of the format, for the tests to hold on to; VERSION=2
 	scripts/golden.sh $(VERSION)

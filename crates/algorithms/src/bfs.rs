@@ -110,11 +110,16 @@ impl Algorithm for Bfs {
         if method == Method::DirectionOptimizing {
             let search = planner.declare(Search::along_edges(job))?;
             return Ok(planner.decide()?.prepared(move |session| {
-                let (mut search, mut reach) = (search.open(session)?, Reach::default());
-                if source < session.graph.connected() {
-                    search.run(session, source, |level, vertices, _| reach.add(level, vertices))?;
-                }
-                let arrays = search.levels.into_arrays(session)?;
+                let mut reach = Reach::default();
+                // The rest of the search is closed before its levels are read.
+                let levels = {
+                    let mut search = search.open(session)?;
+                    if source < session.graph.connected() {
+                        search.run(session, source, |level, found, _| reach.add(level, found))?;
+                    }
+                    search.levels
+                };
+                let arrays = levels.into_arrays(session)?;
                 outcome(session, (source, reach.last + 1), reach, arrays)
             }));
         }

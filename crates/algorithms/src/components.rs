@@ -41,7 +41,7 @@ named! {
 }
 
 /// Bytes of the smallest window of parents, the widest interval, and of what waits for others.
-const LEAST: u64 = (4 << 17) + (2 << 20);
+const LEAST: u64 = (4 << 17) + (3 << 20);
 
 impl Components {
     /// The method, and why.

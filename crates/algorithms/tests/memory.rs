@@ -9,9 +9,9 @@ use std::path::Path;
 use outercore_algorithms::{NAMES, Source, by_name};
 use outercore_engine::{MemoryModel, RunConfig, Silent};
 use outercore_graph::generate::{GeneratedWeights, Rmat};
-use outercore_graph::{BuildOptions, Graph, GraphError};
+use outercore_graph::{BuildOptions, Graph, GraphError, Layout};
 use outercore_storage::{Disk, memory::peak_rss_bytes};
-use outercore_testing::{generate, in_a_child, request, thorough};
+use outercore_testing::{build_file, generate, in_a_child, options, request, thorough};
 
 /// What a child runs: `NAME THREADS BYTES MODEL GRAPH`.
 const TASK: &str = "OUTERCORE_TEST_RUN_MEMORY";
@@ -145,6 +145,56 @@ fn directed_with_weights() {
 #[test]
 fn undirected_and_simple() {
     keeps(false);
+}
+
+/// Where the grid lacks edges, and with more threads than there are processors: each of these has
+/// buffers of its own.
+#[test]
+fn other_layouts_and_many_threads() {
+    let folder = tempfile::tempdir().unwrap();
+    let weights = GeneratedWeights::Uniform { low: 0, high: 1 << 20 };
+    let mut over = Vec::new();
+    for layout in [Layout::Row, Layout::Hybrid] {
+        let options = BuildOptions {
+            memory: 256 << 20,
+            threads: 2,
+            directed: Some(false),
+            simple: true,
+            layout,
+            ..BuildOptions::default()
+        };
+        let path = folder.path().join(format!("{layout:?}.oc"));
+        let graph = generate(path.clone(), Rmat { weights, ..Rmat::new(15, 2) }, options);
+        for name in NAMES {
+            for threads in [1, 8] {
+                let generous = RunConfig { memory: 1 << 30, threads, ..RunConfig::default() };
+                let request = request(name, &[Source::MaxDegree]);
+                let plan = by_name(name, &request).unwrap().plan(&graph, &generous).unwrap();
+                let what = format!("{name}, {layout:?}, {threads} threads");
+                let case = Case { name, graph: &path, threads, what };
+                over.extend(case.keeps(plan.smallest_budget_bytes, "auto"));
+            }
+        }
+    }
+    assert!(over.is_empty(), "over the budget:\n{}", over.join("\n"));
+}
+
+/// A search has as many levels as a path has vertices: what is kept of each is not counted.
+#[test]
+fn a_search_along_a_path() {
+    let folder = tempfile::tempdir().unwrap();
+    let (input, path) = (folder.path().join("edges.txt"), folder.path().join("graph.oc"));
+    let line = |at: u64| format!("{at} {}\n", at + 1);
+    std::fs::write(&input, (0..60_000).map(line).collect::<String>()).unwrap();
+    let options = BuildOptions { directed: Some(false), ..options() };
+    build_file(&Disk::new(), &input, &path, &options).unwrap();
+    let graph = Graph::open(&Disk::new(), &path).unwrap();
+    let request = request("bfs", &[Source::MaxDegree]);
+    let generous = RunConfig { memory: 1 << 30, threads: 2, ..RunConfig::default() };
+    let plan = by_name("bfs", &request).unwrap().plan(&graph, &generous).unwrap();
+    let case = Case { name: "bfs", graph: &path, threads: 2, what: "bfs along a path".to_owned() };
+    assert_eq!(case.keeps(plan.smallest_budget_bytes, "auto"), None);
+    assert_eq!(case.keeps(plan.in_memory_budget_bytes, "in-memory"), None);
 }
 
 /// What a refusal names is enough, however little was given: also where a view is built first.

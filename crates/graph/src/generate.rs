@@ -282,22 +282,23 @@ impl EdgeSource for Generated {
     fn read(
         &self,
         threads: usize,
-        _memory: usize,
+        memory: usize,
         progress: &dyn Progress,
         sink: Sink<'_>,
     ) -> Result<()> {
-        const BATCH: u64 = 1 << 16;
+        // An edge with its weight takes 24 bytes, and about as much on its way to scratch.
+        let batch = (memory as u64 / 48 / threads.max(1) as u64).clamp(1 << 10, 1 << 16);
         let next = AtomicU64::new(0);
         crate::build::parallel(threads, |_| {
             loop {
-                let first = next.fetch_add(BATCH, Relaxed);
+                let first = next.fetch_add(batch, Relaxed);
                 if first >= self.edges {
                     return Ok(());
                 }
                 if progress.cancelled() {
                     return Err(GraphError::Cancelled);
                 }
-                let end = (first + BATCH).min(self.edges);
+                let end = (first + batch).min(self.edges);
                 let mut pairs = Vec::with_capacity((end - first) as usize);
                 let mut weights = Vec::new();
                 for number in first..end {

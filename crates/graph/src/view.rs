@@ -126,12 +126,14 @@ impl EdgeSource for Edges {
     fn read(
         &self,
         _threads: usize,
-        _memory: usize,
+        memory: usize,
         progress: &dyn Progress,
         sink: Sink<'_>,
     ) -> Result<()> {
         let _alone = self.once.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        self.graph.for_each_edge(1 << 16, &mut |rows| {
+        // An edge's two ends are here twice, and on their way to scratch.
+        let batch = (memory / 48).clamp(1 << 10, 1 << 16);
+        self.graph.for_each_edge(batch, &mut |rows| {
             if progress.cancelled() {
                 return Err(GraphError::Cancelled);
             }

@@ -5,6 +5,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use outercore_graph::build::SMALLEST_BUDGET;
 use outercore_graph::format::Manifest;
 use outercore_graph::input::{self, IdKind, Input, InputOptions};
 use outercore_graph::{BuildOptions, BuildProgress, Graph, GraphError, Silent, WeightKind, check};
@@ -53,7 +54,7 @@ fn weighted(kind: WeightKind) -> InputOptions {
 fn budgets_that_are_too_small() {
     for ids in [Ids::Zero, Ids::Sparse, Ids::Names] {
         let content = random_text(ids, 200, 1000, 1);
-        for memory in [0, 1, 1 << 20, (64 << 20) - 1] {
+        for memory in [0, 1, 1 << 20, SMALLEST_BUDGET - 1] {
             let result = attempt(
                 content.as_bytes(),
                 &InputOptions::default(),

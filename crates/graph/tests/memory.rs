@@ -5,6 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
+use outercore_graph::build::SMALLEST_BUDGET;
 use outercore_graph::generate::{GeneratedWeights, Rmat, Uniform};
 use outercore_graph::input::{self, EdgeSource, Input, InputOptions};
 use outercore_graph::{BuildOptions, BuildProgress, GraphError, Layout, Order};
@@ -147,8 +148,34 @@ fn generated_graphs() {
     let folder = folder();
     let threads = [2, 1];
     let threads = &threads[..threads.len() / share(2)];
-    keeps(&["rmat", "weighted"], threads, &[64, 80, 128], folder.path());
-    keeps(&["uniform", "simple", "original", "striped", "hybrid"], &[2], &[64, 96], folder.path());
+    keeps(&["rmat", "weighted"], threads, &[32, 64, 80, 128], folder.path());
+    keeps(
+        &["uniform", "simple", "original", "striped", "hybrid"],
+        &[2],
+        &[40, 64, 96],
+        folder.path(),
+    );
+}
+
+/// The smallest budget is enough for a few edges, whatever the ids are and however many threads
+/// there are; a byte less is refused.
+#[test]
+fn a_few_edges_in_the_smallest_budget() {
+    let folder = folder();
+    let smallest = SMALLEST_BUDGET >> 20;
+    for (name, text) in [
+        ("dense.txt", "0 1\n1 2\n2 0\n"),
+        ("numbers.txt", "0 18446744073709551615\n7 9\n9 0\n"),
+        ("names.txt", "a b\nb c\nc a\n"),
+    ] {
+        std::fs::write(folder.path().join(name), text).unwrap();
+        for kind in [name.to_owned(), format!("hybrid:{name}"), format!("simple:{name}")] {
+            keeps(&[&kind], &[1, 8], &[smallest, smallest + 10], folder.path());
+        }
+        let (what, [peak, needed, _]) = run(name, 2, smallest - 1, folder.path());
+        assert_eq!((what.as_str(), needed), ("refused", SMALLEST_BUDGET));
+        assert!(peak < SMALLEST_BUDGET, "{peak}");
+    }
 }
 
 /// Many more edges than the budget has bytes: in the smallest budgets ids go through the dictionary
@@ -186,7 +213,7 @@ fn ids_that_are_not_dense() {
     });
     let threads = [2, 1];
     let threads = &threads[..threads.len() / share(2)];
-    keeps(&["numbers.txt", "names.txt"], threads, &[64, 128], folder.path());
+    keeps(&["numbers.txt", "names.txt"], threads, &[40, 64, 128], folder.path());
 }
 
 #[test]
@@ -194,7 +221,7 @@ fn a_star_and_a_million_copies() {
     let folder = folder();
     write(&folder.path().join("star.txt"), |random| format!("0 {}\n", random.below(1_000_000u64)));
     write(&folder.path().join("copies.txt"), |_| "17 4\n".to_owned());
-    keeps(&["star.txt", "copies.txt"], &[2, 4], &[64, 96], folder.path());
+    keeps(&["star.txt", "copies.txt"], &[2, 4], &[32, 64, 96], folder.path());
 }
 
 /// More copies of an edge than a worker can sort, and a vertex with most edges beside: no range of

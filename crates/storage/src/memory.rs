@@ -120,9 +120,9 @@ fn ancestors(path: &str) -> impl Iterator<Item = PathBuf> {
     Path::new(inside).ancestors().map(Path::to_owned).collect::<Vec<_>>().into_iter()
 }
 
-/// Has large blocks go back to the system as soon as they are freed, in this process from now on.
-/// Left alone, the C library keeps blocks of up to 32 MiB once such a block was freed, and a budget
-/// would have to hold them twice.
+/// Gives what was freed back to the system, and has large blocks go back as soon as they are freed,
+/// in this process from now on. Left alone, the C library keeps blocks of up to 32 MiB once such a
+/// block was freed, and small ones for good: a budget would have to hold them twice.
 pub fn give_back_freed_memory() {
     #[cfg(target_env = "gnu")]
     {
@@ -131,6 +131,8 @@ pub fn give_back_freed_memory() {
         ONCE.call_once(|| unsafe {
             libc::mallopt(libc::M_MMAP_THRESHOLD, 128 << 10);
         });
+        // SAFETY: looks for pages that no block is in; any thread may at any time.
+        unsafe { libc::malloc_trim(0) };
     }
 }
 

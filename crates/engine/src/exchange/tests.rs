@@ -167,29 +167,28 @@ fn merging_and_remembering_write_less() {
         send(&scratch);
         scratch.written()
     };
-    // Each of ten vertices gets every tenth of 4,000 records, of which blocks hold 100.
+    // Each of ten vertices gets every tenth of 4,000 records, of which blocks hold five.
     let sent = || (0..4000u64).map(|number| (number % 10, number));
     let plain = written(&|scratch| {
-        let exchange = scratch.exchange::<Plain>(100).unwrap();
+        let exchange = scratch.exchange::<Plain>(5).unwrap();
         let mut sender = exchange.sender();
         sent().for_each(|(at, n)| exchange.send(&mut sender, at, Plain(n as u32)));
         exchange.collect([sender]).unwrap();
     });
     let merged = written(&|scratch| {
-        let mut exchange = scratch.exchange::<Min<u32>>(100).unwrap();
+        let exchange = scratch.exchange::<Min<u32>>(5).unwrap();
         let mut sender = exchange.sender();
         sent().for_each(|(at, n)| exchange.send(&mut sender, at, Min(n as u32)));
         exchange.collect([sender]).unwrap();
-        exchange.end_epoch().unwrap();
     });
     let remembered = written(&|scratch| {
-        let exchange = scratch.exchange::<Distance>(100).unwrap();
+        let exchange = scratch.exchange::<Distance>(5).unwrap();
         let mut sender = exchange.sender();
         sent().for_each(|(at, n)| exchange.send(&mut sender, at, Distance(n)));
         exchange.collect([sender]).unwrap();
     });
-    assert_eq!(plain, 40 * PAGE as u64);
-    assert_eq!((merged, remembered), (PAGE as u64, PAGE as u64));
+    assert_eq!(plain, 800 * PAGE as u64);
+    assert_eq!((merged, remembered), (2 * PAGE as u64, 2 * PAGE as u64));
 }
 
 #[test]
@@ -211,38 +210,35 @@ fn worse_distances_are_dropped_and_the_smallest_is_known() {
 }
 
 #[test]
-fn epochs_are_replayed_as_often_as_wanted() {
+fn what_waits_is_replayed_as_often_as_wanted() {
     let scratch = Scratch::new();
-    let mut plain = scratch.exchange::<Plain>(3).unwrap();
-    let mut merging = scratch.exchange::<Sum<u64>>(3).unwrap();
+    let exchange = scratch.exchange::<Plain>(3).unwrap();
     let levels = [10, 0, 300, 1].map(|count| vertices(count).collect::<Vec<_>>());
     for (level, found) in levels.iter().enumerate() {
-        send_all(&plain, found.iter().map(|&at| (at, Plain(level as u32))));
-        send_all(&merging, found.iter().map(|&at| (at, Sum(1))));
-        plain.end_epoch().unwrap();
-        merging.end_epoch().unwrap();
+        send_all(&exchange, found.iter().map(|&at| (at, Plain(level as u32))));
     }
     for _ in 0..2 {
         let mut counts = vec![[0; 4]; BOUNDS[3] as usize];
-        let mut sums = counts.clone();
         for interval in 0..3 {
-            let count = |epoch: usize, at: u64, level: Plain| {
-                assert_eq!(epoch, level.0 as usize);
-                counts[at as usize][epoch] += 1;
-            };
-            plain.replay(interval, count).unwrap();
-            let sum = |epoch: usize, at: u64, count: Sum<u64>| {
-                sums[at as usize][epoch] += count.0;
-            };
-            merging.replay(interval, sum).unwrap();
+            let count = |at: u64, level: Plain| counts[at as usize][level.0 as usize] += 1;
+            exchange.replay(interval, count).unwrap();
         }
-        assert_eq!(counts, sums);
         for (level, found) in levels.iter().enumerate() {
             let count: u64 = counts.iter().map(|levels| levels[level]).sum();
             assert_eq!(count, found.len() as u64);
             assert!(found.iter().all(|&at| counts[at as usize][level] > 0));
         }
     }
+}
+
+/// Steps that send few records leave no blocks behind that are not full.
+#[test]
+fn many_small_steps_take_no_more_room_than_a_large_one() {
+    let scratch = Scratch::new();
+    let exchange = scratch.exchange::<Plain>(PAGE / 8).unwrap();
+    (0..PAGE as u64).for_each(|n| send_all(&exchange, [(n % 100, Plain(1))].into_iter()));
+    assert_eq!(scratch.written(), 8 * PAGE as u64);
+    assert_eq!(drained(&exchange, 0).len(), PAGE);
 }
 
 #[test]
@@ -274,15 +270,14 @@ fn room_of_what_was_drained_is_used_again() {
 
 /// What an exchange does, and how many records it brings.
 fn work<R: Record>(scratch: &Scratch, record: fn(u64) -> R) -> Result<u64> {
-    let mut exchange = scratch.exchange::<R>(5)?;
+    let exchange = scratch.exchange::<R>(5)?;
     for _ in 0..2 {
         let mut sender = exchange.sender();
         vertices(60).for_each(|at| exchange.send(&mut sender, at, record(at)));
         exchange.collect([sender])?;
-        exchange.end_epoch()?;
     }
     let mut count = 0;
-    exchange.replay(1, |_, _, _| count += 1)?;
+    exchange.replay(1, |_, _| count += 1)?;
     (0..3).try_fold(count, |sum, interval| Ok(sum + exchange.drain(interval, |_, _| ())?))
 }
 
@@ -309,16 +304,15 @@ fn every_error_of_the_disk_reaches_the_caller() {
 fn a_log_that_comes_back_otherwise_is_an_error() {
     for at in [0, 4, 11] {
         let scratch = Scratch::new();
-        let mut exchange = scratch.exchange::<Plain>(2).unwrap();
+        let exchange = scratch.exchange::<Plain>(2).unwrap();
         send_all(&exchange, [(7, Plain(1)), (9, Plain(2)), (8, Plain(3))].into_iter());
-        exchange.end_epoch().unwrap();
-        exchange.replay(0, |_, _, _| ()).unwrap();
+        exchange.replay(0, |_, _| ()).unwrap();
         let file = scratch_file(scratch.folder.path());
         let file = OpenOptions::new().read(true).write(true).open(file).unwrap();
         let mut byte = [0];
         file.read_exact_at(&mut byte, at).unwrap();
         file.write_all_at(&[byte[0] ^ 1], at).unwrap();
-        assert!(exchange.replay(0, |_, _, _| ()).is_err(), "byte {at}");
+        assert!(exchange.replay(0, |_, _| ()).is_err(), "byte {at}");
         assert!(exchange.drain(0, |_, _| ()).is_err(), "byte {at}");
     }
 }

@@ -7,15 +7,18 @@
 //!   one batch, sorted, merged  -> a buffer for each interval -> log of the interval
 //! other records:
 //!   a batch for each interval, less what is remembered       -> log of the interval
+//!   what is left of batches    -> a buffer for each interval -> log of the interval
 //! ```
 //!
-//! A buffer or batch that is full goes to the log. Records to one vertex arrive in the order in
-//! which one sender sent them; between senders there is no order.
+//! A buffer or batch that is full goes to the log, and nothing else does: a log has whole blocks,
+//! however few records a step sends. Records to one vertex arrive in the order in which one sender
+//! sent them; between senders there is no order.
 //!
-//! Intervals here are those of the grid or windows of several of them. What is logged for one is
+//! Intervals here are those of the grid or windows of several of them. What waits for one is
 //! either drained or replayed.
 //!
-//! Memory: that of a [`Spill`], and 8 bytes for each interval and epoch.
+//! Memory: that of a [`Spill`], the buffers, and the batches of every sender: the more there are,
+//! the smaller each is.
 
 use std::{
     marker::PhantomData,
@@ -37,18 +40,15 @@ use crate::{
 };
 use outercore_graph::{GraphError, Result};
 
-/// Bytes of the buffers of all intervals together, unless there are so many that each has
-/// [`SMALLEST`].
-const BUFFERS: usize = 4 << 20;
-/// Bytes of the buffer of an interval, at most and at least.
+/// Bytes of all buffers and batches together, unless there are so many that each has [`SMALLEST`].
+const BLOCKS: usize = 2 << 20;
+/// Bytes of a buffer or batch, at most and at least.
 const LARGEST: usize = 64 << 10;
 const SMALLEST: usize = 4 << 10;
+/// Bytes of memory beside them: blocks on their way, and where blocks are.
+const BESIDE: u64 = 1 << 20;
 /// Records that merge: how many a sender gathers before it sorts them.
 const GATHERED: usize = 1 << 14;
-/// Other records: how many a sender gathers for an interval before they go to its log.
-const BATCH: usize = 1 << 12;
-/// Intervals to which most records of a step go.
-const FEW: usize = 8;
 
 /// Records on their way to vertices, by interval.
 pub struct Exchange<R: Record> {
@@ -57,13 +57,11 @@ pub struct Exchange<R: Record> {
     /// The logs: blocks of records.
     spill: Spill,
     counters: Arc<Counters>,
-    /// How many blocks each interval had at the end of each epoch.
-    epochs: Vec<Vec<usize>>,
     /// The first error of an append.
     failed: Mutex<Option<GraphError>>,
     /// Bytes of a full buffer or batch: whole records.
     block: usize,
-    /// The buffers of records that merge; those of others stay empty.
+    /// The buffer of each interval.
     buffers: Vec<Mutex<Vec<u8>>>,
     /// The smallest key that waits for each interval.
     smallest: Vec<AtomicU64>,
@@ -83,40 +81,41 @@ pub struct Sender<R> {
     remembered: Vec<(u64, R)>,
 }
 
-/// Bytes of the buffer of an interval where there are so many.
-fn buffer_bytes(intervals: usize) -> usize {
-    (BUFFERS / intervals.max(1)).clamp(SMALLEST, LARGEST) / SMALLEST * SMALLEST
+/// Bytes of a buffer or batch where there are so many.
+fn block_bytes(blocks: usize) -> usize {
+    (BLOCKS / blocks).clamp(SMALLEST, LARGEST) / SMALLEST * SMALLEST
 }
 
 impl<R: Record> Exchange<R> {
-    /// Bytes of memory of the buffers, and of a sender for each of some threads that has sent to so
-    /// many intervals.
-    pub(crate) fn bytes(threads: usize, intervals: usize) -> u64 {
-        let item = size_of::<(u64, R)>();
-        let (buffers, sender) = if R::MERGES {
-            // Sorting takes half as much again.
-            (intervals * buffer_bytes(intervals) * 5 / 4, GATHERED * item * 2)
-        } else {
-            (0, R::REMEMBERED * item + intervals * BATCH * R::BYTES)
-        };
-        (buffers + threads * sender) as u64
+    /// Buffers and batches of so many intervals.
+    fn blocks(threads: usize, intervals: usize) -> usize {
+        intervals * if R::MERGES { 1 } else { threads + 1 }
     }
 
-    /// States what an exchange takes that carries at most one record along each edge, while values
-    /// are on storage; for records that do not merge. A sender has batches for a few intervals at a
-    /// time.
-    pub(crate) fn declare(planner: &mut Planner) {
+    /// Bytes of memory of an exchange between so many intervals, and of a sender for each of some
+    /// threads.
+    pub(crate) fn bytes(threads: usize, intervals: usize) -> u64 {
+        let (item, blocks) = (size_of::<(u64, R)>(), Self::blocks(threads, intervals));
+        // Sorting takes half as much again.
+        let sender = item * if R::MERGES { GATHERED * 2 } else { R::REMEMBERED };
+        (blocks * block_bytes(blocks) + threads * sender) as u64 + BESIDE
+    }
+
+    /// States what an exchange takes between intervals of the grid or at most so many windows of
+    /// them, while values are on storage.
+    pub(crate) fn declare(planner: &mut Planner, most: usize, records: u64) -> Result<()> {
         let Job { graph, config, .. } = planner.job;
-        planner.memory("logs", [0, Self::bytes(config.threads, FEW) + BUFFERS as u64]);
-        planner.scratch(graph.manifest().arcs * R::BYTES as u64);
+        let intervals = graph.grid()?.intervals.len().min(most);
+        planner.memory("logs", [0, Self::bytes(config.threads, intervals)]);
+        planner.scratch(records * R::BYTES as u64);
+        Ok(())
     }
 
     /// An exchange between the intervals with these bounds; its log is in the graph's scratch
     /// folder.
     pub(crate) fn new(session: &Session, bounds: &[u64]) -> Result<Self> {
-        let buffered = buffer_bytes(bounds.len().saturating_sub(1)) / R::BYTES;
-        let records = if R::MERGES { buffered } else { BATCH };
-        Self::create(&Scratch::of(session), bounds, records)
+        let blocks = Self::blocks(session.workers.count(), bounds.len());
+        Self::create(&Scratch::of(session), bounds, block_bytes(blocks) / R::BYTES)
     }
 
     /// The same with blocks of so many records.
@@ -126,7 +125,6 @@ impl<R: Record> Exchange<R> {
             bounds: bounds.to_vec(),
             spill: Spill::create(&scratch.disk, &scratch.folder, intervals, records * R::BYTES)?,
             counters: Arc::clone(&scratch.counters),
-            epochs: Vec::new(),
             failed: Mutex::default(),
             block: records * R::BYTES,
             buffers: (0..intervals).map(|_| Mutex::default()).collect(),
@@ -137,7 +135,7 @@ impl<R: Record> Exchange<R> {
 
     /// Bytes and blocks that go to the logs, at most, when so many records are sent.
     pub(crate) fn logged(&self, records: u64) -> (u64, f64) {
-        let bytes = (records * R::BYTES as u64).saturating_sub(BUFFERS as u64);
+        let bytes = (records * R::BYTES as u64).saturating_sub(BLOCKS as u64);
         (bytes, bytes as f64 / self.block as f64)
     }
 
@@ -184,6 +182,9 @@ impl<R: Record> Exchange<R> {
     #[inline(always)]
     fn put(&self, interval: usize, block: &mut Vec<u8>, vertex: u64, record: R) {
         let at = (vertex - self.bounds[interval]) as u32;
+        if block.capacity() == 0 {
+            block.reserve_exact(self.block);
+        }
         block.extend_from_slice(&at.to_le_bytes());
         block.extend_from_slice(bytes_of(from_ref(&record)));
         if block.len() == self.block {
@@ -197,7 +198,10 @@ impl<R: Record> Exchange<R> {
         for mut sender in senders {
             self.merge(&mut sender);
             for (interval, batch) in sender.batches.iter().enumerate() {
-                self.append(interval, batch);
+                let mut buffer = self.buffer(interval);
+                for_each(batch, self.bounds[interval], |vertex, record| {
+                    self.put(interval, &mut buffer, vertex, record);
+                });
             }
             for (known, key) in self.smallest.iter().zip(sender.smallest) {
                 known.fetch_min(key, Relaxed);
@@ -223,7 +227,7 @@ impl<R: Record> Exchange<R> {
         self.smallest[interval].store(u64::MAX, Relaxed);
         let (first, mut bytes) = (self.bounds[interval], 0);
         let blocks = self.spill.take(interval);
-        self.read(&blocks, |_, block| {
+        self.read(&blocks, |block| {
             bytes += block.len();
             for_each(block, first, &mut take);
         })?;
@@ -235,43 +239,23 @@ impl<R: Record> Exchange<R> {
         Ok((bytes / R::BYTES) as u64)
     }
 
-    /// Shows the records of an interval, which stay: epoch, vertex and record. Of records that
-    /// merge, those of epochs that have ended.
-    pub(crate) fn replay(
-        &self,
-        interval: usize,
-        mut show: impl FnMut(usize, u64, R),
-    ) -> Result<()> {
-        let mut epoch = 0;
-        self.read(&self.spill.extents(interval), |number, block| {
-            while self.epochs.get(epoch).is_some_and(|ends| ends[interval] <= number) {
-                epoch += 1;
-            }
-            for_each(block, self.bounds[interval], |vertex, record| show(epoch, vertex, record));
-        })
-    }
-
-    /// Shows blocks, of which every byte is useful, with their numbers.
-    fn read(&self, blocks: &[Extent], mut show: impl FnMut(usize, &[u8])) -> Result<()> {
-        let mut reader = self.spill.reader();
-        for (number, &block) in blocks.iter().enumerate() {
-            let block = reader.read(block)?;
-            self.counters.useful_bytes.fetch_add(block.len() as u64, Relaxed);
-            show(number, block);
-        }
+    /// Shows the records of an interval, which stay: vertex and record.
+    pub(crate) fn replay(&self, interval: usize, mut show: impl FnMut(u64, R)) -> Result<()> {
+        let first = self.bounds[interval];
+        self.read(&self.spill.extents(interval), |block| for_each(block, first, &mut show))?;
+        for_each(&self.buffer(interval), first, show);
         Ok(())
     }
 
-    /// Ends an epoch, of which all senders were collected.
-    pub(crate) fn end_epoch(&mut self) -> Result<()> {
-        for interval in 0..self.buffers.len() {
-            let mut buffer = self.buffer(interval);
-            self.append(interval, &buffer);
-            buffer.clear();
+    /// Shows blocks, of which every byte is useful.
+    fn read(&self, blocks: &[Extent], mut show: impl FnMut(&[u8])) -> Result<()> {
+        let mut reader = self.spill.reader();
+        for &block in blocks {
+            let block = reader.read(block)?;
+            self.counters.useful_bytes.fetch_add(block.len() as u64, Relaxed);
+            show(block);
         }
-        let ends = (0..self.spill.partitions()).map(|at| self.spill.extents(at).len());
-        self.epochs.push(ends.collect());
-        self.check()
+        Ok(())
     }
 
     /// Appends a block to the log of an interval. The first error is kept.
@@ -313,9 +297,6 @@ impl<R: Record> Exchange<R> {
             let end = self.bounds[interval + 1];
             let (own, after) = rest.split_at(rest.partition_point(|&(vertex, _)| vertex < end));
             let mut buffer = self.buffer(interval);
-            if buffer.capacity() == 0 {
-                buffer.reserve_exact(self.block);
-            }
             own.iter().for_each(|&(at, record)| self.put(interval, &mut buffer, at, record));
             rest = after;
         }

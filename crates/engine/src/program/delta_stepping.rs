@@ -44,11 +44,12 @@ impl DeltaStepping {
         planner.external_method(Some(
             "windows of distance (delta-stepping), a window of vertices at a time",
         ));
-        let frontiers = 2 * Frontier::bytes(planner.job.graph.connected());
+        let graph = planner.job.graph;
+        let frontiers = 2 * Frontier::bytes(graph.connected());
         planner.memory("frontiers", [frontiers; 2]);
         VertexArray::<u64>::declare(planner, "distances")?;
         Window::<u64>::declare(planner);
-        Exchange::<Shorter>::declare(planner);
+        Exchange::<Shorter>::declare(planner, usize::MAX, graph.manifest().arcs)?;
         let lists = Lists { weighted: true, ..Lists::along(&[Direction::Out]) };
         Ok(Self(planner.declare(lists)?))
     }

@@ -48,6 +48,9 @@ use crate::{
     report::{CacheReport, Costs, IoReport, IterationReport, Throughput},
 };
 
+/// Reports of iterations that are kept, beside the last one: there may be as many as vertices.
+const KEPT: usize = 4095;
+
 /// A run under way.
 pub struct Session<'a> {
     /// The graph.
@@ -209,7 +212,7 @@ impl<'a> Session<'a> {
     ) {
         let mut iterations = lock(&self.iterations);
         let report = IterationReport {
-            iteration: iterations.len() as u64,
+            iteration: iterations.last().map_or(0, |last| last.iteration + 1),
             active,
             read_mode,
             seconds: mark.begun.elapsed().as_secs_f64(),
@@ -218,6 +221,7 @@ impl<'a> Session<'a> {
             predicted,
         };
         self.progress.iteration(&report);
+        iterations.truncate(KEPT);
         iterations.push(report);
         if iterations.len() == 1 {
             self.note_huge_pages();

@@ -1,6 +1,5 @@
 //! [`Levels`]: what a search finds, the level of each vertex and perhaps its parent. In memory, or,
-//! while values are on storage, in a log for each window of vertices, level after level. There the
-//! number of an epoch is the level, and a record is the parent.
+//! while values are on storage, in a log for each window of vertices.
 //!
 //! Memory: 4 bytes for each vertex, 8 with parents; on storage nothing for each vertex.
 
@@ -22,22 +21,21 @@ use outercore_graph::Result;
 
 /// Neither level nor parent.
 const UNREACHED: u32 = u32::MAX;
-/// Bytes of memory of logs, beside the windows: batches of every worker, and of each level the
-/// lengths of the logs.
-const LOGS: u64 = 3 << 20;
+/// Windows of logs that are read when the rest is closed, at the least: their levels and parents
+/// take the place of its index.
+const WINDOWS: u64 = 8;
 
-/// Bytes of scratch that levels leave unused, at the ends of pages of every worker's logs, where
-/// there are not many levels.
-const UNUSED: u64 = 1 << 20;
-
-/// A vertex was found on the level of the epoch, and this may be its parent.
+/// A vertex was found on this level, and this may be its parent.
 #[derive(Clone, Copy)]
-#[repr(transparent)]
-pub struct Parent(u32);
+#[repr(C)]
+pub struct FoundBy {
+    level: u32,
+    parent: u32,
+}
 
-// SAFETY: a number.
-unsafe impl Pod for Parent {}
-impl Record for Parent {}
+// SAFETY: two numbers of 32 bits.
+unsafe impl Pod for FoundBy {}
+impl Record for FoundBy {}
 
 /// What a search finds, as a resource of a plan.
 #[derive(Clone, Copy, Debug)]
@@ -63,17 +61,21 @@ impl Resource for Levels {
             ("levels", vertices * 4, 0)
         };
         planner.memory(name, [bytes, 0]);
-        planner.memory("logs", [0, LOGS]);
         planner.caches([0, self.weight]);
-        planner.scratch(self.records * 8 + written + UNUSED);
-        Ok(())
+        planner.scratch(written);
+        // A window ends before it is full.
+        let windows = if self.weight == 0 { 2 * WINDOWS as usize + 1 } else { usize::MAX };
+        Exchange::<FoundBy>::declare(planner, windows, self.records)
     }
 
     fn open(&self, session: &Session) -> Result<OpenLevels> {
         let (graph, decision) = (session.graph, session.decision);
         if decision.is_external() {
-            let room = if self.weight == 0 { decision.room } else { decision.share(self.weight) };
-            let windows = cut(&graph.grid()?.intervals, room / 16);
+            let most = match self.weight {
+                0 => (decision.room / 16).max(graph.connected() / WINDOWS),
+                weight => decision.share(weight) / 16,
+            };
+            let windows = cut(&graph.grid()?.intervals, most);
             return Ok(OpenLevels::Logs(Box::new(Exchange::new(session, &windows)?)));
         }
         let levels = session.zeroed(graph.connected())?;
@@ -89,11 +91,11 @@ pub enum OpenLevels {
     /// In memory; without parents there are none of those.
     Memory { levels: HugeVec<AtomicU32>, parents: HugeVec<AtomicU32> },
     /// Logs for windows, whose bounds are some of the intervals'.
-    Logs(Box<Exchange<Parent>>),
+    Logs(Box<Exchange<FoundBy>>),
 }
 
 /// What a worker has found on a level, where that goes to logs; made when it is needed.
-pub(crate) type Found = Option<Sender<Parent>>;
+pub(crate) type Found = Option<Sender<FoundBy>>;
 
 impl OpenLevels {
     /// No vertex is on any level.
@@ -120,7 +122,7 @@ impl OpenLevels {
             }
             Self::Logs(logs) => {
                 let sender = found.get_or_insert_with(|| logs.sender());
-                logs.send(sender, vertex, Parent(parent as u32));
+                logs.send(sender, vertex, FoundBy { level, parent: parent as u32 });
             }
         }
     }
@@ -128,8 +130,7 @@ impl OpenLevels {
     /// Ends a level with what the workers have found.
     pub(crate) fn end_level(&mut self, found: impl IntoIterator<Item = Found>) -> Result<()> {
         let Self::Logs(logs) = self else { return Ok(()) };
-        logs.collect(found.into_iter().flatten())?;
-        logs.end_epoch()
+        logs.collect(found.into_iter().flatten())
     }
 
     /// Shows the levels and the parents of each interval of the grid, with its number. What is in
@@ -183,7 +184,7 @@ impl OpenLevels {
 
 /// Reads the logs window by window, and shows every interval.
 fn replay<S>(
-    logs: &Exchange<Parent>,
+    logs: &Exchange<FoundBy>,
     session: &Session,
     mut state: S,
     visit: impl Fn(&mut S, usize, &[AtomicU32], &[AtomicU32]) -> Result<()>,
@@ -195,9 +196,9 @@ fn replay<S>(
     for (window, pair) in logs.bounds.windows(2).enumerate() {
         fill(session, &levels, UNREACHED);
         fill(session, &parents, UNREACHED);
-        logs.replay(window, |level, vertex, Parent(parent)| {
+        logs.replay(window, |vertex, FoundBy { level, parent }| {
             let at = (vertex - pair[0]) as usize;
-            levels[at].store(level as u32, Relaxed);
+            levels[at].store(level, Relaxed);
             let cell = &parents[at];
             cell.store(parent.min(cell.load(Relaxed)), Relaxed);
         })?;

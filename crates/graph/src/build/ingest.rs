@@ -12,14 +12,8 @@ use std::sync::{
 use outercore_storage::{Disk, HugePages, HugeVec};
 
 use super::{
-    BuildProgress,
-    access::SourceAccess,
-    dictionary::NumberHints,
-    names::NameSpool,
-    numbering::Domain,
-    sample::Sample,
-    spool::{BLOCK_EDGES, Spool},
-    weights::WeightSurvey,
+    BuildProgress, access::SourceAccess, dictionary::NumberHints, names::NameSpool,
+    numbering::Domain, sample::Sample, smallest::Division, spool::Spool, weights::WeightSurvey,
 };
 use crate::{
     error::{GraphError, Result, refuse},
@@ -83,12 +77,11 @@ struct Intake<'a> {
     progress: &'a dyn BuildProgress,
 }
 
-/// Reads the source to the end. `memory` bounds the arrays.
+/// Reads the source to the end. `memory` bounds the arrays, within the budget.
 pub fn ingest(
-    disk: &Disk,
-    scratch: &std::path::Path,
+    (disk, scratch): (&Disk, &std::path::Path),
     access: &SourceAccess,
-    memory: u64,
+    (budget, memory): (Division, u64),
     weighted: bool,
 ) -> Result<Ingested> {
     let SourceAccess { source, threads, parse, progress } = *access;
@@ -98,7 +91,7 @@ pub fn ingest(
     let limit =
         if names { 0 } else { (memory / if lists { 5 } else { 4 }).min(u64::from(u32::MAX) - 1) };
     let again = source.reads_again() && !lists;
-    let spool = || Spool::create(disk, scratch);
+    let spool = || Spool::create(disk, scratch, budget);
     let mut intake = Intake {
         spool: if again { None } else { Some(spool()?) },
         names: if names { Some(NameSpool::create(disk, scratch)?) } else { None },
@@ -289,9 +282,9 @@ impl Intake<'_> {
 
 /// Appends a batch of any length.
 fn append(spool: &Spool, pairs: &[[u64; 2]], weights: &[f64]) -> Result<()> {
-    let mut bytes = Vec::with_capacity(16 + pairs.len().min(BLOCK_EDGES) * 8);
-    for (at, part) in pairs.chunks(BLOCK_EDGES).enumerate() {
-        let first = at * BLOCK_EDGES;
+    let mut bytes = Vec::with_capacity(16 + pairs.len().min(spool.block) * 8);
+    for (at, part) in pairs.chunks(spool.block).enumerate() {
+        let first = at * spool.block;
         let weights =
             if weights.is_empty() { weights } else { &weights[first..first + part.len()] };
         spool.append(part, weights, &mut bytes)?;

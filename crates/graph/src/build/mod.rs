@@ -59,13 +59,13 @@ use self::{
     packed::RecordCode,
     partition::{Partition, block_bytes},
     radix::Weighted,
-    sections::Folders,
-    smallest::budget_for,
+    sections::{BULK, Folders},
+    smallest::{Division, budget_for},
     sorting::Sorting,
     staging::Staging,
     weights::WeightCode,
 };
-pub use self::{options::BuildOptions, settings::BuildSettings};
+pub use self::{options::BuildOptions, settings::BuildSettings, smallest::SMALLEST_BUDGET};
 use crate::{
     error::{self, GraphError, Result, refuse, too_small},
     format::{Cells, Hybrid, Manifest},
@@ -99,15 +99,6 @@ impl BuildProgress for Silent {
     }
 }
 
-/// Bytes of the budget that the program itself, the parsers and the sections' write buffers take.
-const BASE: u64 = 44 << 20;
-/// The share of what is beyond that for a source that comes in pages, in tenths...
-const PAGED_TENTHS: u64 = 4;
-/// ...and what it has in any case: in the smallest budgets other readers' part of [`BASE`].
-const LEAST_PAGED: u64 = 24 << 20;
-/// The smallest budget of a build.
-pub const SMALLEST_BUDGET: u64 = 64 << 20;
-
 /// Runs `work` on `threads` threads; the first error that is not a mere consequence of another is
 /// returned.
 pub(crate) fn parallel(threads: usize, work: impl Fn(usize) -> Result<()> + Sync) -> Result<()> {
@@ -133,6 +124,7 @@ pub fn build(
         folder: staging.folder().to_owned(),
         stripes: staging.stripes().to_owned(),
         unit: outercore_storage::stripe::DEFAULT_UNIT,
+        bulk: Division(options.memory).buffer(BULK),
     };
     let manifest = Builder {
         disk,
@@ -140,7 +132,7 @@ pub fn build(
         scratch: staging.scratch(),
         options,
         progress,
-        memory: options.memory - BASE,
+        memory: Division(options.memory).work(),
         uuid,
     }
     .run(source)?;
@@ -156,7 +148,7 @@ struct Builder<'a> {
     scratch: &'a Path,
     options: &'a BuildOptions,
     progress: &'a dyn BuildProgress,
-    /// The budget less [`BASE`].
+    /// What the budget has for the work.
     memory: u64,
     uuid: String,
 }
@@ -183,10 +175,11 @@ impl Builder<'_> {
         let weighted = has != WeightKind::None && wanted != Some(WeightKind::None);
         self.progress.stage("reading edges", info.bytes);
         let share = self.memory * if source.is_paged() { 5 } else { 6 } / 10;
-        let parse = self.reading_memory(source);
+        let budget = Division(self.options.memory);
+        let parse = budget.reading(source.is_paged());
         let access =
             SourceAccess { source, threads: self.options.threads, parse, progress: self.progress };
-        let ingested = ingest(self.disk, self.scratch, &access, share, weighted)
+        let ingested = ingest((self.disk, self.scratch), &access, (budget, share), weighted)
             .map_err(|error| self.in_terms_of_the_budget(source, error))?;
         let kind = wanted.or(match has {
             WeightKind::F32 => Some(WeightKind::F32),
@@ -210,23 +203,14 @@ impl Builder<'_> {
         }
     }
 
-    /// Bytes of memory that reading the source may take.
-    fn reading_memory(&self, source: &dyn EdgeSource) -> usize {
-        if source.is_paged() {
-            (self.memory * PAGED_TENTHS / 10).max(LEAST_PAGED) as usize
-        } else {
-            (self.memory / 8).clamp(4 << 20, 64 << 20) as usize
-        }
-    }
-
     /// A paged source knows only its own share of the budget.
     fn in_terms_of_the_budget(&self, source: &dyn EdgeSource, error: GraphError) -> GraphError {
         match error {
-            GraphError::Memory { needed, what, .. } if source.is_paged() => GraphError::Memory {
-                needed: BASE + (needed / PAGED_TENTHS + 1) * 10,
-                budget: self.options.memory,
-                what,
-            },
+            GraphError::Memory { needed, what, .. } if source.is_paged() => {
+                budget_for(self.options.memory, what, |division| {
+                    division.reading(true) as u64 >= needed
+                })
+            }
             other => other,
         }
     }
@@ -323,7 +307,7 @@ impl Builder<'_> {
         };
         let block = block_of(self.memory).ok_or_else(|| {
             let what = format!("partitioning {} edges", shape.edges);
-            budget_for(self.options.memory, what, |memory| block_of(memory).is_some())
+            budget_for(self.options.memory, what, |division| block_of(division.work()).is_some())
         })?;
         self.check_disk(shape, code)?;
         let create = |name: &str| -> Result<Partition> {

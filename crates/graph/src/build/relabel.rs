@@ -16,7 +16,7 @@ use super::{
     bins::{BinWriter, Bins, block_of, field},
     parallel,
     rankfile::RankFile,
-    smallest::{budget_for, of_ranking},
+    smallest::{Division, budget_for, of_ranking},
     spool::{Spool, SpoolWriter},
 };
 use crate::error::Result;
@@ -77,7 +77,7 @@ impl Relabel<'_> {
             |writer: &mut RangeWriter, pair: [u64; 2], weight| writer.push(pair[1], pair, weight);
         by_source.drain(self, 0, || Ok(by_target.writer()), again, RangeWriter::finish)?;
         drop(by_source);
-        let renumbered = Spool::create(self.disk, self.scratch)?;
+        let renumbered = Spool::create(self.disk, self.scratch, Division(self.budget))?;
         let gather = |writer: &mut SpoolWriter, pair: [u64; 2], weight| writer.push(pair, weight);
         by_target.drain(
             self,
@@ -98,7 +98,8 @@ impl Relabel<'_> {
         };
         let (width, count, block) = ranges(self.memory).ok_or_else(|| {
             let what = format!("renumbering {vertices} vertices");
-            budget_for(self.budget, what, |memory| ranges(of_ranking(memory)).is_some())
+            let fits = |division: Division| ranges(of_ranking(division.work())).is_some();
+            budget_for(self.budget, what, fits)
         })?;
         let bins = Bins::create(self.disk, self.scratch, count, block, 0)?;
         Ok(Ranges { bins, width, weighted: self.weighted })

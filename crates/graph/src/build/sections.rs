@@ -21,9 +21,11 @@ pub struct Folders {
     pub stripes: Vec<PathBuf>,
     /// Bytes of a stripe unit.
     pub unit: u64,
+    /// Bytes of each of the two write-behind buffers of a section that is written in bulk.
+    pub bulk: usize,
 }
 
-/// Bytes of each of the two write-behind buffers of a section that is written in bulk.
+/// What these have in ample budgets.
 pub const BULK: usize = 1 << 20;
 /// The same for small sections.
 pub const SMALL: usize = 64 << 10;
@@ -45,7 +47,7 @@ impl Folders {
             &files,
             self.unit,
             &self.folder.join(sums_file(name)),
-            if bulk { BULK } else { SMALL },
+            if bulk { self.bulk } else { SMALL.min(self.bulk) },
         )?;
         Ok(Section { name: name.to_owned(), striped, writer })
     }

@@ -11,15 +11,18 @@ use std::{
 
 use outercore_storage::{Disk, Spill};
 
+use super::smallest::Division;
 use crate::error::Result;
 
-/// Most edges in a block.
-pub const BLOCK_EDGES: usize = 1 << 16;
+/// Most edges in a block, in ample budgets.
+const BLOCK_EDGES: usize = 1 << 16;
 const HEADER: usize = 16;
 
 /// Edges on scratch.
 pub struct Spool {
     spill: Spill,
+    /// Most edges in a block.
+    pub block: usize,
     edges: AtomicU64,
 }
 
@@ -40,10 +43,11 @@ pub struct SpoolWriter<'a> {
 }
 
 impl Spool {
-    /// An empty spool in the folder `scratch`.
-    pub fn create(disk: &Disk, scratch: &Path) -> Result<Self> {
-        let spill = Spill::create(disk, scratch, 1, HEADER + BLOCK_EDGES * 24)?;
-        Ok(Self { spill, edges: AtomicU64::new(0) })
+    /// An empty spool in the folder `scratch`, for a build with this budget.
+    pub fn create(disk: &Disk, scratch: &Path, budget: Division) -> Result<Self> {
+        let block = budget.buffer(BLOCK_EDGES);
+        let spill = Spill::create(disk, scratch, 1, HEADER + block * 24)?;
+        Ok(Self { spill, block, edges: AtomicU64::new(0) })
     }
 
     /// How many edges it holds.
@@ -51,7 +55,7 @@ impl Spool {
         self.edges.load(Relaxed)
     }
 
-    /// Appends at most [`BLOCK_EDGES`] edges; `scratch` is working memory.
+    /// Appends at most a block of edges; `scratch` is working memory.
     pub fn append(&self, pairs: &[[u64; 2]], weights: &[f64], scratch: &mut Vec<u8>) -> Result<()> {
         if pairs.is_empty() {
             return Ok(());
@@ -106,7 +110,7 @@ impl SpoolWriter<'_> {
     pub fn push(&mut self, pair: [u64; 2], weight: Option<f64>) -> Result<()> {
         self.block.pairs.push(pair);
         self.block.weights.extend(weight);
-        if self.block.pairs.len() == BLOCK_EDGES { self.flush() } else { Ok(()) }
+        if self.block.pairs.len() == self.spool.block { self.flush() } else { Ok(()) }
     }
 
     /// Hands over what is gathered.

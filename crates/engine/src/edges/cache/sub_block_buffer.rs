@@ -51,14 +51,15 @@ impl ChunkCache for SubBlockBuffer {
             state.order.insert((priority, chunk));
             return;
         }
-        // Nothing is given up unless that makes room enough.
+        // Nothing is given up unless that makes room enough, nor what others look at: they would
+        // still have it.
         let (mut spare, mut out) = (state.spare, Vec::new());
         for &(other, number) in state.order.iter().take_while(|&&(other, _)| other < priority) {
-            if spare >= needed {
-                break;
+            let words = &state.held[&number].1;
+            if spare < needed && Arc::strong_count(words) == 1 {
+                spare += words.len() as u64 + ENTRY;
+                out.push((other, number));
             }
-            spare += state.held[&number].1.len() as u64 + ENTRY;
-            out.push((other, number));
         }
         if spare < needed || priority == 0 {
             return;
@@ -97,6 +98,10 @@ mod tests {
         assert_eq!(held(), [3, 4, 5], "what does not fit at all drives nothing out");
         blocks.offer(7, 0, &[]);
         assert_eq!(held(), [3, 4, 5], "no vertex is active in it");
+        let looked_at = blocks.get(5);
+        blocks.offer(6, 1000, &words);
+        assert_eq!(held(), [3, 5, 6], "what somebody looks at stays, whatever it is worth");
+        drop(looked_at);
         assert_eq!(**blocks.get(5).unwrap(), words[..]);
     }
 }

@@ -35,7 +35,7 @@ use super::{
     rankfile::{RankFile, RankFileWriter},
     sample::{KEY_COST, Sample},
     sections::{Folders, Section},
-    smallest::{budget_for, of_ranking},
+    smallest::{Division, budget_for, of_ranking},
     spool::{EdgeBlock, Spool},
     turns::Turns,
 };
@@ -205,8 +205,8 @@ impl Dictionary<'_> {
         };
         // Where it would fit, the sample has missed most of a range's keys.
         let missed = fits(self.memory);
-        budget_for(self.budget, format!("the ids of {edges} edges"), |memory| {
-            let memory = of_ranking(memory);
+        budget_for(self.budget, format!("the ids of {edges} edges"), |division| {
+            let memory = of_ranking(division.work());
             fits(memory) && (!missed || memory >= 2 * self.memory)
         })
     }
@@ -231,7 +231,7 @@ impl Dictionary<'_> {
             )
         })?;
         let keys = turns.into_writer();
-        let spool = Spool::create(self.disk, self.scratch)?;
+        let spool = Spool::create(self.disk, self.scratch, Division(self.budget))?;
         windows.drain(self.threads, &keys.bases, &spool, self.progress)?;
         let mut sections = vec![keys.keys.finish()?];
         if let Some(ends) = keys.ends {
