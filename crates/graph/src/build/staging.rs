@@ -249,6 +249,8 @@ impl Drop for Staging {
                 let _ = remove_stripe(&self.disk, stripe);
                 let _ = self.disk.sync_dir(&parent(stripe));
             }
+            // Its file may be the last one that may be open. Whoever cleans up, too, does no harm.
+            self.lock = None;
             let _ = self.disk.remove_dir_all(&self.folder);
         }
     }
