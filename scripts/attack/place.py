@@ -1,5 +1,6 @@
 """A folder in which commands run. What holds for every command is judged here: its end, its time, its memory."""
 
+import concurrent.futures
 import csv
 import json
 import os
@@ -60,20 +61,19 @@ class Place:
 
     def run(self, *words, limits=(), stdin=None, codes=CODES, seconds=SECONDS):
         """Runs a command to its end, which must be one of `codes`, in time, and within its budget."""
-        number = len(self.commands)
-        with open(self.path(f".out-{number}"), "w+b") as out, open(self.path(f".err-{number}"), "w+b") as err:
-            process = self.start(*words, limits=limits, stdin=stdin, out=out, err=err)
-            late = threading.Event()
-            timer = threading.Timer(seconds, lambda: (late.set(), process.kill()))
-            timer.start()
+        process = self.start(*words, limits=limits, stdin=stdin, out=subprocess.PIPE, err=subprocess.PIPE)
+        late = threading.Event()
+        timer = threading.Timer(seconds, lambda: (late.set(), process.kill()))
+        timer.start()
+        # Pipes, and no files: a limit of files is not meant for what a command says.
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            said = [pool.submit(pipe.read) for pipe in (process.stdout, process.stderr)]
             _, status, usage = os.wait4(process.pid, 0)
             timer.cancel()
             process.returncode = os.waitstatus_to_exitcode(status)
-            texts = []
-            for file in (out, err):
-                file.seek(0)
-                texts.append(file.read().decode(errors="replace"))
-                os.unlink(file.name)
+            texts = [text.result().decode(errors="replace") for text in said]
+        process.stdout.close()
+        process.stderr.close()
         done = Done(process.returncode, *texts, usage.ru_maxrss * 1024)
         if late.is_set():
             raise Miss(f"not at an end after {seconds} s")
@@ -100,7 +100,9 @@ class Place:
             rows = sorted(list(csv.reader(file))[1:])
         self.reads += 1
         if self.lie == "answer" and rows and self.reads % 2:
-            rows[len(rows) // 2][-1] += "1"
+            # In front: behind the last digit of a score it would be lost in rounding.
+            row = rows[len(rows) // 2]
+            row[-1] = f"1{row[-1]}"
         return rows
 
     def remove(self, *names):

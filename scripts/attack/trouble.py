@@ -76,7 +76,7 @@ def foreign(rng, place):
     uuid = "".join(rng.choice("0123456789abcdef") for _ in range(32))
     shutil.copytree(place.path("orig.oc"), place.path("copy.oc"))
     place.path("link.oc").symlink_to("orig.oc")
-    planted = [".g.oc.building-x", f".g.oc.building-{uuid}", f".g.oc.replaced-{uuid}", f".g.oc.view-{uuid}", ".r.csv.1-0.tmp", ".outercore-scratch-1-0", "outercore-thesis", f"devices/outercore-{uuid}", f"devices/outercore-{uuid}-0", "devices/letter.txt"]
+    planted = [".g.oc.building-x", f".g.oc.building-{uuid}", f".g.oc.replaced-{uuid}", f".g.oc.replacing-{uuid}", f".g.oc.view-{uuid}", ".r.csv.1-0.tmp", ".outercore-scratch-1-0", "outercore-thesis", f"devices/outercore-{uuid}", f"devices/outercore-{uuid}-0", "devices/letter.txt"]
     planted = rng.sample(planted, rng.randint(1, len(planted)))
     for name in planted:
         path = place.path(name)

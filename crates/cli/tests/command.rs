@@ -187,6 +187,32 @@ fn damage_is_4() {
     assert_eq!((output.status.code(), report["faults"].as_array().unwrap().len()), (Some(4), 1));
 }
 
+/// The rows on the terminal need a table that a result file does not: where it is damaged, there is
+/// no file either.
+#[test]
+fn an_error_leaves_no_result() {
+    let place = Place::new();
+    place.file("g.txt", "10 20\n20 30\n30 10\n40 50\n");
+    place.ends(0, &["build", "g.txt", "-o", "g.oc"]);
+    for file in ["ids.rank", "ids.rank.crc"] {
+        let path = place.path("g.oc").join(file);
+        let whole = fs::read(&path).unwrap();
+        let mut damaged = whole.clone();
+        damaged[0] ^= 1;
+        fs::write(&path, damaged).unwrap();
+        for old in [None, Some("old")] {
+            old.map(|old| place.file("x.csv", old));
+            let (out, err) = place.ends(4, &["run", "clustering", "g.oc", "-o", "x.csv"]);
+            assert!(out.is_empty() && !err.contains("wrote"), "{file}: {out}{err}");
+            let left = fs::read_to_string(place.path("x.csv")).ok();
+            assert_eq!(left.as_deref(), old, "{file}");
+        }
+        fs::remove_file(place.path("x.csv")).unwrap();
+        fs::write(&path, whole).unwrap();
+    }
+    place.ends(0, &["run", "clustering", "g.oc", "-o", "x.csv"]);
+}
+
 #[test]
 fn a_budget_that_is_too_small_is_7_and_says_which_works() {
     let place = Place::new();

@@ -113,6 +113,11 @@ fn limits_of_files_are_6_and_of_open_files_5() {
         assert_eq!(code, Some(5), "{verb:?}: {message}");
         assert!(message.contains("ulimit -n"), "{verb:?}: {message}");
     }
+    // As many files as it takes to remove what was begun.
+    let before = place.names();
+    let output = limited(&place, VERBS[4], set_limit::<{ libc::RLIMIT_NOFILE }, 5>);
+    assert_eq!(said(&output).0, Some(5), "{output:?}");
+    assert_eq!(place.names(), before);
 }
 
 #[test]

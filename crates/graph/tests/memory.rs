@@ -248,6 +248,17 @@ fn copies_beyond_what_memory_holds() {
     }
 }
 
+/// Names that agree in all that a sample keeps of them are one range, and so are listed vertices of
+/// a few edges: they are ranked piece by piece.
+#[test]
+fn ids_that_no_sample_cuts() {
+    let folder = folder();
+    let alike = "n".repeat(60_000);
+    let names: String = (0..600).map(|at| format!("{alike}{} {alike}\n", at * 7 % 600)).collect();
+    std::fs::write(folder.path().join("alike.txt"), names).unwrap();
+    keeps(&["alike.txt"], &[1, 4], &[32, 64], folder.path());
+}
+
 /// Blocks for sixteen threads do not fit the smallest budget. The one that a refusal names is
 /// enough, and kept.
 #[test]

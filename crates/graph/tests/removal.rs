@@ -141,6 +141,75 @@ fn names_that_only_look_like_ours_are_left_and_block_nothing() {
     assert!(graph.path(".graph.oc.building-old").exists());
 }
 
+/// A whole name of ours is not enough: what builders do not write is not theirs.
+#[test]
+fn folders_with_a_stranger_are_left_and_block_nothing() {
+    let graph = Striped::new();
+    let uuid = "a".repeat(32);
+    let planted = ["building", "view", "replaced", "replacing"]
+        .map(|what| format!(".new.oc.{what}-{uuid}"))
+        .to_vec();
+    for name in &planted {
+        std::fs::create_dir(graph.path(name)).unwrap();
+        std::fs::write(graph.path(name).join("letter.txt"), "mine").unwrap();
+        std::fs::write(graph.path(name).join("out.index"), "perhaps mine").unwrap();
+    }
+    for force in [false, true] {
+        graph.build("new.oc", &BuildOptions { force, ..options() }).unwrap();
+        graph.assert_whole("new.oc");
+        for name in &planted {
+            assert_eq!(names(&graph.path(name)), ["letter.txt", "out.index"], "{name}");
+        }
+    }
+}
+
+/// Every file of every kind of graph is known as ours: what a dead builder left is removed.
+#[test]
+fn leftovers_of_every_kind_of_graph_are_removed() {
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let graph = Striped::new();
+    let mut kinds = 0;
+    for version in ["v1", "v2", "v3", "v4"] {
+        for kind in names(&golden.join(version)) {
+            let kind = golden.join(version).join(kind);
+            if !kind.join("manifest.json").exists() {
+                continue;
+            }
+            for what in ["building", "replaced"] {
+                let left = graph.path(&format!(".new.oc.{what}-{}", "b".repeat(32)));
+                copy(&kind, &left);
+                std::fs::create_dir(left.join("scratch")).unwrap();
+                std::fs::write(left.join("stripes.txt"), "").unwrap();
+                std::fs::write(left.join("replaces.txt"), "").unwrap();
+                graph.replace("new.oc");
+                assert!(!left.exists(), "{what}: {}", kind.display());
+                kinds += 1;
+            }
+        }
+    }
+    assert!(kinds >= 20, "{kinds}");
+}
+
+/// Many things have a manifest.json, and people put letters into folders.
+#[test]
+fn what_is_not_a_graph_alone_is_not_replaced() {
+    let graph = Striped::new();
+    std::fs::create_dir(graph.path("extension")).unwrap();
+    std::fs::write(graph.path("extension/manifest.json"), "{}").unwrap();
+    std::fs::write(graph.path("graph.oc/letter.txt"), "mine").unwrap();
+    std::fs::write(graph.path("extension/popup.js"), "mine").unwrap();
+    for (name, stranger) in [("graph.oc", "letter.txt"), ("extension", "popup.js")] {
+        let before = names(&graph.path(name));
+        let refused = graph.build(name, &BuildOptions { force: true, ..options() }).unwrap_err();
+        assert!(matches!(refused, GraphError::Usage(_)), "{refused}");
+        assert!(refused.to_string().contains(stranger), "{refused}");
+        assert_eq!(names(&graph.path(name)), before);
+        std::fs::remove_file(graph.path(name).join(stranger)).unwrap();
+        graph.replace(name);
+        graph.assert_whole(name);
+    }
+}
+
 #[test]
 fn stripes_that_cannot_be() {
     let graph = Striped::new();

@@ -137,27 +137,42 @@ impl Run {
         asked.check_disk(&graph, &prepared.plan)?;
         let mut outcome = prepared.run()?;
         meter.finish();
+        // All that can fail comes before the result has its name: an error says that there is none.
+        let rows = match asked.face.json {
+            true => Vec::new(),
+            false => best(&graph, &outcome, asked.request.0.top.unwrap_or(10))?,
+        };
         if let Some(path) = &asked.output {
-            let begin = Instant::now();
-            meter.start("writing the result", Some(graph.vertices()));
-            let memory = config.memory.saturating_sub(memory::current_rss_bytes() + WRITING);
-            let options = WriteOptions {
-                memory,
-                advance: &|rows| meter.add(rows),
-                cancelled: &signals::stopped,
-            };
-            write_result_with(path, &graph, &outcome.columns, &options)?;
-            meter.finish();
-            note(&format!("wrote {} in {:.2} s", path.display(), begin.elapsed().as_secs_f64()));
+            write(path, &graph, &outcome, &config, &meter)?;
             outcome.report.peak_rss_bytes =
                 outcome.report.peak_rss_bytes.max(memory::peak_rss_bytes());
         }
         if asked.face.json {
             return print_json(&outcome.report);
         }
-        let rows = best(&graph, &outcome, asked.request.0.top.unwrap_or(10))?;
         output::print(&printable(&table(&outcome, &rows)))
     }
+}
+
+/// Writes the result, and says so.
+fn write(
+    path: &Path,
+    graph: &Graph,
+    outcome: &Outcome,
+    config: &RunConfig,
+    meter: &Meter,
+) -> Result<()> {
+    let begin = Instant::now();
+    meter.start("writing the result", Some(graph.vertices()));
+    let options = WriteOptions {
+        memory: config.memory.saturating_sub(memory::current_rss_bytes() + WRITING),
+        advance: &|rows| meter.add(rows),
+        cancelled: &signals::stopped,
+    };
+    write_result_with(path, graph, &outcome.columns, &options)?;
+    meter.finish();
+    note(&format!("wrote {} in {:.2} s", path.display(), begin.elapsed().as_secs_f64()));
+    Ok(())
 }
 
 /// The rows to show: those of the summary, or the best of a result where a rank makes sense.

@@ -231,7 +231,6 @@ impl IntervalMemory {
         chunks += division.near;
         if let Edges::Grid(grid) = &mut run.edges
             && config.sub_blocks
-            && chunks >= 3 * CHUNK_BYTES
         {
             grid.cache = if session.decision.in_passes {
                 let side = |near| {
@@ -244,7 +243,8 @@ impl IntervalMemory {
                 PinnedChunks::choose(&[side(true), side(false)], chunks, huge)?.map(boxed)
             } else {
                 // Copies of chunks are blocks of the heap, with what goes with that.
-                Some(boxed(SubBlockBuffer::new(chunks / 4 * 3)))
+                let room = chunks / 4 * 3;
+                (room >= 2 * CHUNK_BYTES).then(|| boxed(SubBlockBuffer::new(room)))
             };
         }
         run.precompute = self.precompute;

@@ -10,16 +10,14 @@ use std::{
 use outercore_storage::{Disk, StorageError, hidden::is_random_name};
 
 use super::removal::{
-    hidden_parts, is_folder, is_locked, name_of, parent, remove_graph, remove_stripes,
-    remove_with_last,
+    REPLACES, has_manifest, hidden_parts, is_folder, is_locked, name_of, parent, remove_ours,
+    remove_stripes, remove_with_last,
 };
 use crate::{
     error::{GraphError, Result},
     format::{MANIFEST, Manifest},
 };
 
-/// The file of a successor that says which graph it replaces, by its uuid.
-const REPLACES: &str = "replaces.txt";
 /// Comes between a graph's name and its successor's uuid.
 const SUCCESSOR: &str = ".replacing-";
 
@@ -80,13 +78,23 @@ pub(super) fn mend(disk: &Disk, output: &Path) -> Result<()> {
         if !is_random_name(&rest) || is_locked(disk, &path)? {
             continue;
         }
-        match take_place(disk, &path, output) {
-            Err(GraphError::Exists { .. }) => remove_graph(disk, &path)?,
+        match mend_one(disk, &path, output) {
             Err(GraphError::Storage(error)) if is_elsewhere(&error) => {}
             done => done?,
         }
     }
     Ok(())
+}
+
+fn mend_one(disk: &Disk, successor: &Path, output: &Path) -> Result<()> {
+    // Without a manifest it was on its way to be removed, or is none of ours.
+    if !has_manifest(disk, successor)? {
+        return remove_ours(disk, successor);
+    }
+    match take_place(disk, successor, output) {
+        Err(GraphError::Exists { .. }) => remove_ours(disk, successor),
+        done => done,
+    }
 }
 
 /// Whether another builder does the same.

@@ -172,6 +172,7 @@ impl Intake<'_> {
             }
             Item::Vertices(VertexBatch::Numbers(ids)) => {
                 ids.iter().for_each(|&id| self.list(id));
+                self.sample_ids(ids.len(), |index| ids[index]);
                 let pairs: Vec<[u64; 2]> = ids.iter().map(|&id| [id, id]).collect();
                 self.listed.as_ref().map_or(Ok(()), |spool| append(spool, &pairs, &[]))
             }
@@ -195,12 +196,13 @@ impl Intake<'_> {
         if !self.beyond.load(Relaxed) {
             pairs.chunks(COUNTED).for_each(|part| self.count(part));
         }
-        self.sample
-            .lock()
-            .expect("no holder panics")
-            .see(pairs.len() * 2, |index| (pairs[index / 2][index % 2], 1));
+        self.sample_ids(pairs.len() * 2, |index| pairs[index / 2][index % 2]);
         self.edges.fetch_add(pairs.len() as u64, Relaxed);
         self.spool.as_ref().map_or(Ok(()), |spool| append(spool, pairs, weights))
+    }
+
+    fn sample_ids(&self, len: usize, id: impl Fn(usize) -> u64) {
+        self.sample.lock().expect("no holder panics").see(len, |index| (id(index), 1));
     }
 
     /// Counts degrees. An atomic addition waits for its cache line alone; plain loads before it

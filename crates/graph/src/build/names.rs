@@ -35,6 +35,7 @@ const SAMPLED: usize = 4 << 10;
 pub struct NameSpool {
     spill: Spill,
     edges: AtomicU64,
+    names: AtomicU64,
     bytes: AtomicU64,
     sample: Mutex<Sample<Vec<u8>>>,
 }
@@ -55,6 +56,7 @@ impl NameSpool {
         Ok(Self {
             spill: Spill::create(disk, scratch, 1, BLOCK + MOST)?,
             edges: AtomicU64::new(0),
+            names: AtomicU64::new(0),
             bytes: AtomicU64::new(0),
             sample: Mutex::default(),
         })
@@ -63,6 +65,11 @@ impl NameSpool {
     /// How many edges it holds.
     pub fn edges(&self) -> u64 {
         self.edges.load(Relaxed)
+    }
+
+    /// How many names it holds, repeats included.
+    pub fn names(&self) -> u64 {
+        self.names.load(Relaxed)
     }
 
     /// Bytes of all names, repeats included.
@@ -92,6 +99,7 @@ impl NameSpool {
             let start = if index == 0 { 0 } else { names.ends[index - 1] as usize };
             &names.bytes[start..names.ends[index] as usize]
         };
+        self.names.fetch_add(names.ends.len() as u64, Relaxed);
         self.bytes.fetch_add(names.bytes.len() as u64, Relaxed);
         self.sample.lock().expect("no holder panics").see(names.ends.len(), |index| {
             let name = name(index);

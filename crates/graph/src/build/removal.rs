@@ -4,6 +4,9 @@
 //! because it is named there. A stripe folder has a record of the graph that made it: its uuid, and
 //! the inode of its folder, which renaming keeps and copying does not. Only a folder whose record
 //! is this graph's is removed.
+//!
+//! Nor is a hidden folder removed because of its name alone: with anything in it that no builder
+//! writes, it is not ours.
 
 use std::{
     borrow::Cow,
@@ -11,16 +14,20 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use outercore_storage::{DirLock, Disk, FileKind, StorageError, hidden::is_random_name};
+use outercore_storage::{DirLock, Disk, FileKind, Shown, StorageError, hidden::is_random_name};
 
 use crate::{
     error::{GraphError, Result},
-    format::Manifest,
+    format::{MANIFEST, Manifest, is_a_graphs},
 };
 
 /// The file that names the stripe folders of a graph under construction, so that a later build can
 /// remove them.
 pub(super) const STRIPES: &str = "stripes.txt";
+/// The folder of scratch files of a graph under construction.
+pub(super) const SCRATCH: &str = "scratch";
+/// The file of a graph that takes the place of another which says of which one, by its uuid.
+pub(super) const REPLACES: &str = "replaces.txt";
 /// How the name of a graph's folder in a stripe directory begins.
 pub(super) const STRIPE_PREFIX: &str = "outercore-";
 /// The file of a stripe folder that says whose it is.
@@ -215,9 +222,42 @@ pub(super) fn remove_replaced(disk: &Disk, folder: &Path, output: &Path) -> Resu
 
 /// Removes what another builder may be removing, too.
 fn remove_locked(disk: &Disk, path: &Path, _lock: DirLock) -> Result<()> {
-    match remove_graph(disk, path) {
+    match remove_ours(disk, path) {
         Err(GraphError::Storage(error)) if is_gone(&error) => Ok(()),
         done => done,
+    }
+}
+
+/// Something in a folder that no builder writes there.
+pub(super) fn stranger(disk: &Disk, folder: &Path) -> Result<Option<PathBuf>> {
+    let is_ours = |path: &Path| {
+        let name = name_of(path);
+        is_a_graphs(&name) || [STRIPES, SCRATCH, REPLACES].contains(&&*name)
+    };
+    match disk.list(folder) {
+        // Another builder has taken it away.
+        Err(error) if is_gone(&error) => Ok(None),
+        found => Ok(found?.into_iter().find(|path| !is_ours(path))),
+    }
+}
+
+/// Whether there is a graph in a folder, whatever state it is in.
+pub(super) fn has_manifest(disk: &Disk, folder: &Path) -> Result<bool> {
+    Ok(disk.exists(&folder.join(MANIFEST))?)
+}
+
+/// Removes a graph in a folder with a name of ours, unless there is anything else in it.
+pub(super) fn remove_ours(disk: &Disk, folder: &Path) -> Result<()> {
+    match stranger(disk, folder)? {
+        None => remove_graph(disk, folder),
+        Some(path) => {
+            tracing::warn!(
+                "{} is left: no build has written {}; if nobody needs it, remove it by hand",
+                Shown(folder),
+                Shown(&path)
+            );
+            Ok(())
+        }
     }
 }
 

@@ -14,14 +14,14 @@ use outercore_storage::{DirLock, Disk, Shown, StorageError, hidden::create_locke
 use super::{
     fixed,
     removal::{
-        Owner, STRIPE_PREFIX, STRIPES, building, parent, remove_leftovers, remove_replaced,
-        remove_stripe, view_at,
+        Owner, SCRATCH, STRIPE_PREFIX, STRIPES, building, has_manifest, is_folder, parent,
+        remove_leftovers, remove_replaced, remove_stripe, stranger, view_at,
     },
     swap,
 };
 use crate::{
     error::{GraphError, Result, refuse},
-    format::{MANIFEST, MOST_STRIPES, check_outside_of_graphs},
+    format::{MOST_STRIPES, check_outside_of_graphs},
 };
 
 /// How often a builder tries again when others build the same graph.
@@ -48,11 +48,21 @@ fn check_output(disk: &Disk, output: &Path, replace: bool) -> Result<()> {
     if !replace {
         return Err(GraphError::Exists { path: output.to_owned() });
     }
-    // Only a graph is replaced: anything else of this name is not ours to remove.
-    if !disk.exists(&output.join(MANIFEST))? {
+    // Only a graph is replaced: anything else of this name is not ours to remove. Many things have
+    // a manifest.json.
+    if !has_manifest(disk, output)? {
         return refuse(format!(
             "{} is not a graph, and so it is not replaced; give another name",
             output.display()
+        ));
+    }
+    if is_folder(disk, output)?
+        && let Some(stranger) = stranger(disk, output)?
+    {
+        return refuse(format!(
+            "{} is not replaced: {} is no part of a graph; move it away, or give another name",
+            output.display(),
+            stranger.display()
         ));
     }
     Ok(())
@@ -87,7 +97,7 @@ impl Staging {
         let mut staging = Self {
             disk: disk.clone(),
             output: output.to_owned(),
-            scratch: folder.join("scratch"),
+            scratch: folder.join(SCRATCH),
             folder,
             stripes: Vec::new(),
             lock: Some(lock),
@@ -239,6 +249,8 @@ impl Drop for Staging {
                 let _ = remove_stripe(&self.disk, stripe);
                 let _ = self.disk.sync_dir(&parent(stripe));
             }
+            // Its file may be the last one that may be open. Whoever cleans up, too, does no harm.
+            self.lock = None;
             let _ = self.disk.remove_dir_all(&self.folder);
         }
     }

@@ -9,7 +9,9 @@ use std::{
 
 use outercore_storage::{Disk, hidden::is_random_name};
 
-use super::removal::{building, hidden_parts, is_locked, name_of, parent, remove_graph};
+use super::removal::{
+    building, has_manifest, hidden_parts, is_locked, name_of, parent, remove_ours,
+};
 use crate::error::{GraphError, Result};
 
 /// Comes between a graph's name and a uuid: what the graph was, on its way to be removed.
@@ -67,12 +69,12 @@ pub(super) fn mend(disk: &Disk, output: &Path) -> Result<()> {
         if is_locked(disk, &building(output, &uuid))? || is_locked(disk, output)? {
             continue;
         }
-        let mended = if disk.exists(output)? {
+        let mended = if !disk.exists(output)? && has_manifest(disk, &path)? {
+            disk.rename_noreplace(&path, output).map_err(GraphError::from)
+        } else {
             // The name must have come to stay before what had it goes.
             disk.sync_dir(&parent(output))?;
-            remove_graph(disk, &path)
-        } else {
-            disk.rename_noreplace(&path, output).map_err(GraphError::from)
+            remove_ours(disk, &path)
         };
         match mended {
             // Another builder does the same.

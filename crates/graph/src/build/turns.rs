@@ -13,12 +13,8 @@ impl<T> Turns<T> {
         Self(Monitor::new((0, writer)))
     }
 
-    /// Waits for turn number `turn`, then runs `write` alone.
-    pub fn take(&self, turn: usize, write: impl FnOnce(&mut T) -> Result<()>) -> Result<()> {
-        self.take_part(turn, true, write)
-    }
-
-    /// The same, for a turn that is taken in several parts: it ends with the last one.
+    /// Waits for turn number `turn`, then runs `write` alone. A turn may be taken in several parts:
+    /// it ends with the last one.
     pub fn take_part(
         &self,
         turn: usize,

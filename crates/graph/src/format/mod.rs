@@ -15,7 +15,7 @@ pub mod tiles;
 pub mod words;
 
 pub use cells::{Cells, Hybrid, Ranges};
-pub(crate) use files::{section_files, sums_file};
+pub(crate) use files::{is_a_graphs, section_files, sums_file};
 pub(crate) use manifest::no_graph;
 pub use manifest::{
     Extra, IdTable, MOST_STRIPES, Manifest, SectionEntry, Shares, check_outside_of_graphs,

@@ -20,7 +20,7 @@ fn write(turns: &'static [&'static [usize]]) -> Vec<usize> {
                 if turn == 0 {
                     writer.take_part(0, false, put).unwrap();
                 }
-                writer.take(turn, put).unwrap();
+                writer.take_part(turn, true, put).unwrap();
             }
         })
     };
@@ -41,9 +41,9 @@ fn nobody_waits_for_a_turn_that_failed() {
         let writer = Arc::new(Turns::new(()));
         let waits = {
             let writer = Arc::clone(&writer);
-            thread::spawn(move || writer.take(1, |()| Ok(())).is_err())
+            thread::spawn(move || writer.take_part(1, true, |()| Ok(())).is_err())
         };
-        assert!(writer.take(0, |()| Err(GraphError::Cancelled)).is_err());
+        assert!(writer.take_part(0, true, |()| Err(GraphError::Cancelled)).is_err());
         assert!(waits.join().unwrap());
         writer.stop();
     });

@@ -4,26 +4,26 @@
 //! 1. Every end of every edge becomes a record (key, position) in the partition of its key;
 //!    partitions are ranges of keys, so ranks follow their order.
 //! 2. Each partition's distinct keys are gathered in a hash table, counted, sorted and written; its
-//!    records become (position, rank) in the window of their position.
+//!    records become (position, rank) in the window of their position. If a partition has more keys
+//!    than fit, because the sample did not see them, that is done piece by piece (`distinct`).
 //! 3. Each window of positions is filled in memory and leaves as edges between ranks.
 //!
 //! Cost: each end is written and read twice, whatever the number of vertices. Memory: the distinct
 //! keys of one partition for each worker.
 
+mod distinct;
 mod records;
 mod windows;
 
 use std::{
-    collections::HashMap,
-    hash::BuildHasherDefault,
     path::Path,
     sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
 };
 
 use outercore_storage::{Disk, ending};
-use xxhash_rust::xxh3::Xxh3Default;
 
 use self::{
+    distinct::{Distinct, Entry},
     records::{RecordWriter, Records},
     windows::{WindowWriter, Windows},
 };
@@ -62,7 +62,8 @@ pub struct Ranked {
 /// The position of a vertex that is no edge's end.
 const SINGLE: u64 = u64::MAX;
 
-type Table = HashMap<Box<[u8]>, (u64, u64), BuildHasherDefault<Xxh3Default>>;
+/// Most pieces of a partition: its records are read twice for each.
+const MOST_PIECES: u64 = 64;
 
 /// What the steps share.
 pub struct Dictionary<'a> {
@@ -93,9 +94,6 @@ pub struct NumberHints {
     /// The sample.
     pub sample: Sample<u64>,
 }
-
-/// A key with its rank in the partition and its degree.
-type Entry<'t> = (&'t [u8], &'t mut (u64, u64));
 
 /// Where keys and their degrees are written, in order.
 struct KeyWriter {
@@ -154,7 +152,7 @@ impl Dictionary<'_> {
     /// Ranks names.
     pub fn rank_names(&self, spool: NameSpool) -> Result<Ranked> {
         let edges = spool.edges();
-        let bytes = edges * 2 * KEY_COST + spool.bytes();
+        let bytes = spool.names() * KEY_COST + spool.bytes();
         let bounds = spool.take_sample().bounds(self.partitions(bytes));
         let records = Records::create(self, bounds, bytes, LONGEST_NAME)?;
         let next = AtomicU64::new(0);
@@ -180,41 +178,35 @@ impl Dictionary<'_> {
         memory / 2 / self.threads as u64
     }
 
+    /// Bytes that the table of one partition may take, or of a piece of it.
+    fn most_of_table(&self, memory: u64) -> u64 {
+        self.table_share(memory) * 3 / 2
+    }
+
     /// So many partitions that the distinct keys of one, `bytes` in all at the worst, fit a
-    /// worker's share of the memory; and how many there may be for their blocks to fit, too.
-    fn cut(&self, memory: u64, bytes: u64) -> [u64; 2] {
-        let blocks = self.table_share(memory) / (2 * LEAST_BLOCK as u64);
-        let wanted = (bytes * 4 / 3).div_ceil(self.table_share(memory).max(1));
-        [wanted.max(1), blocks.clamp(1, 4096)]
-    }
-
-    /// Partitions of keys. (Where blocks do not fit, keys had better repeat, as they nearly always
-    /// do: [`Dictionary::partition`] watches.)
+    /// worker's share of the memory. (Where so many blocks do not fit, keys had better repeat, as
+    /// they nearly always do.)
     fn partitions(&self, bytes: u64) -> usize {
-        let [wanted, most] = self.cut(self.memory, bytes);
-        wanted.min(most) as usize
+        let share = self.table_share(self.memory).max(1);
+        let most = (share / (2 * LEAST_BLOCK as u64)).clamp(1, 4096);
+        (bytes * 4 / 3).div_ceil(share).clamp(1, most) as usize
     }
 
-    /// The error of a budget that is too small for so many edges, or for tables of keys that take
-    /// `bytes` in all. How many keys differ is not known: the one that it names is enough if all
-    /// do.
+    /// The error of a budget that is too small for so many edges. It names one in which their
+    /// windows fit, and in which no partition has too many pieces if all keys together take `bytes`
+    /// at the worst.
     fn too_small(&self, edges: u64, bytes: u64) -> GraphError {
-        let fits = |memory| {
-            let [wanted, most] = self.cut(memory, bytes);
-            wanted <= most && Windows::fit(self, memory, edges)
-        };
-        // Where it would fit, the sample has missed most of a range's keys.
-        let missed = fits(self.memory);
         budget_for(self.budget, format!("the ids of {edges} edges"), |division| {
             let memory = of_ranking(division.work());
-            fits(memory) && (!missed || memory >= 2 * self.memory)
+            let piece = Distinct::least(self.most_of_table(memory), LONGEST_NAME);
+            Windows::fit(self, memory, edges) && bytes <= MOST_PIECES * piece
         })
     }
 
     /// Steps 2 and 3.
     fn rank(&self, records: &Records, edges: u64, ids: IdTable) -> Result<Ranked> {
-        let windows = Windows::create(self, edges)?
-            .ok_or_else(|| self.too_small(edges, records.key_bytes()))?;
+        // How keys are cut is seen later, and nearly always well.
+        let windows = Windows::create(self, edges)?.ok_or_else(|| self.too_small(edges, 0))?;
         let turns = Turns::new(KeyWriter::create(self, &ids)?);
         let next = AtomicUsize::new(0);
         parallel(self.threads, |_| {
@@ -255,37 +247,45 @@ impl Dictionary<'_> {
         turns: &Turns<KeyWriter>,
         writer: &mut WindowWriter,
     ) -> Result<()> {
-        let mut table = Table::default();
-        let most = self.table_share(self.memory) * 3 / 2;
-        let mut bytes = 0;
-        records.read(partition, |key, position, _| {
-            let ends = u64::from(position != SINGLE);
-            match table.get_mut(key) {
-                Some(entry) => entry.1 += ends,
-                None => {
-                    bytes += KEY_COST + key.len() as u64;
-                    if bytes > most {
-                        return Err(self.too_small(edges, records.key_bytes()));
-                    }
-                    table.insert(key.into(), (0, ends));
-                }
+        let (mut next, mut first) = (Some(Box::from([])), 0);
+        let mut pieces = 0;
+        while let Some(begin) = next {
+            let mut keys = Distinct::new(begin, self.most_of_table(self.memory));
+            records.read(partition, |key, position, _| {
+                keys.see(key, u64::from(position != SINGLE));
+                Ok(())
+            })?;
+            pieces += 1;
+            if pieces == MOST_PIECES && !keys.is_last() {
+                return Err(self.too_small(edges, records.key_bytes()));
             }
-            Ok(())
-        })?;
-        let mut sorted: Vec<Entry> = table.iter_mut().map(|(key, entry)| (&**key, entry)).collect();
-        sorted.sort_unstable_by_key(|entry| entry.0);
-        for (rank, entry) in sorted.iter_mut().enumerate() {
-            entry.1.0 = rank as u64;
+            let is_last = keys.is_last();
+            let ranked = keys.rank(first);
+            first += ranked.len() as u64;
+            turns.take_part(partition, is_last, |to| to.append(&ranked, is_last))?;
+            drop(ranked);
+            self.forward(partition, records, &keys, writer)?;
+            next = keys.into_end();
         }
-        turns.take(partition, |keys| keys.append(&sorted))?;
-        drop(sorted);
+        Ok(())
+    }
+
+    /// Hands a partition's records on, with the ranks of their keys.
+    fn forward(
+        &self,
+        partition: usize,
+        records: &Records,
+        keys: &Distinct,
+        writer: &mut WindowWriter,
+    ) -> Result<()> {
         let mut seen = 0;
         records.read(partition, |key, position, weight| {
+            let Some(rank) = keys.rank_of(key) else { return Ok(()) };
             seen += 1;
             if position == SINGLE {
                 Ok(())
             } else {
-                writer.push(position, (partition as u64) << 40 | table[key].0, weight)
+                writer.push(position, (partition as u64) << 40 | rank, weight)
             }
         })?;
         self.progress.advance(seen / 2);
@@ -310,7 +310,8 @@ impl KeyWriter {
         })
     }
 
-    fn append(&mut self, sorted: &[Entry]) -> Result<()> {
+    /// Appends keys; the last ones of a partition, or not.
+    fn append(&mut self, sorted: &[Entry], are_last: bool) -> Result<()> {
         for (key, entry) in sorted {
             match &mut self.ends {
                 Some(ends) => {
@@ -326,7 +327,9 @@ impl KeyWriter {
             self.degrees.push(entry.1)?;
         }
         self.vertices += sorted.len() as u64;
-        self.bases.push(self.vertices);
+        if are_last {
+            self.bases.push(self.vertices);
+        }
         Ok(())
     }
 }
