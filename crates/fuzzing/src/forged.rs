@@ -80,7 +80,7 @@ impl Forged {
         Manifest {
             outercore: "graph".to_owned(),
             version: VERSION,
-            uuid: "00000000-0000-4000-8000-000000000000".to_owned(),
+            uuid: "00000000000040008000000000000000".to_owned(),
             vertices: self.vertices,
             connected: self.vertices,
             edges: self.arcs,
