@@ -87,8 +87,12 @@ impl<S: Sources> VertexProgram for Program<S> {
     }
 
     fn init(&self, vertex: u64, _: u32) -> Reached<S> {
-        let own = self.0.iter().enumerate().filter(|&(_, &source)| source == vertex);
-        let seen = own.fold(S::IDENTITY, |seen, (lane, _)| seen.with(lane));
+        let mut seen = S::IDENTITY;
+        // Few vertices are sources: one comparison of all of them is the usual end.
+        if self.0.contains(&vertex) {
+            let own = self.0.iter().enumerate().filter(|&(_, &source)| source == vertex);
+            seen = own.fold(seen, |seen, (lane, _)| seen.with(lane));
+        }
         Reached { seen, fresh: seen, distances: 0 }
     }
 

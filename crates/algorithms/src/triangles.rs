@@ -82,6 +82,8 @@ pub fn count<'a>(
     let sets = planner.declare(Neighborhoods::Smaller)?;
     let window = sets.entries(graph, true, 0) * SetWindow::block_bytes(counting.reciprocal());
     planner.memory("window of sets", [window + 4; 2]);
+    // The lists stream past once for each window.
+    planner.wants_room();
     let counter = Counter::bytes(counting, vertices, sets.longest(graph));
     planner.memory("tallies", [counter * config.threads as u64; 2]);
     if counting.by_vertex() {

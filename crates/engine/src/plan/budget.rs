@@ -50,6 +50,8 @@ pub struct Needs {
     pub disk_bytes: u64,
     /// The most that one of several programs takes beside that.
     pub disk_bytes_in_turn: u64,
+    /// Whether a run is as fast as it has memory beside its vertex state.
+    pub wants_room: bool,
     /// Whether vertices are computed early, which fully-external runs do.
     pub early: bool,
     /// What a semi-external run may do instead of scanning.
@@ -278,6 +280,13 @@ impl Needs {
         (all, most.unwrap_or(all) * (PAGE + 1))
     }
 
+    /// What a run must have beside vertex state in memory, or it is better off without that: three
+    /// times what is saved by vertex state on storage, where room is all that counts.
+    fn room(&self, budgets: &Budgets) -> u64 {
+        let saved = budgets.resident.saturating_sub(budgets.external.unwrap_or(u64::MAX));
+        if self.wants_room { 3 * saved } else { 0 }
+    }
+
     fn budgets(
         &self,
         graph: &Graph,
@@ -315,8 +324,11 @@ impl Needs {
             }
             Some(model) => (model, "as asked"),
             None if memory >= budgets.whole => (InMemory, "vertices and edges fit the budget"),
-            None if memory >= budgets.resident => {
+            None if memory >= budgets.resident + self.room(budgets) => {
                 (SemiExternal, "vertex state fits the budget, edges do not")
+            }
+            None if budgets.external.is_some() && memory >= budgets.resident => {
+                (FullyExternal, "vertex state in memory would leave little room")
             }
             None if budgets.external.is_some() => {
                 (FullyExternal, "not even vertex state fits the budget")

@@ -140,6 +140,11 @@ impl<'a> Planner<'a> {
         self.shares = [self.shares[0] + resident, self.shares[1] + external];
     }
 
+    /// The run is as fast as it has memory beside its vertex state.
+    pub fn wants_room(&mut self) {
+        self.needs.wants_room = true;
+    }
+
     /// The number of full scans, where it is known.
     pub fn scans(&mut self, scans: Option<u64>) {
         self.needs.scans = scans;
