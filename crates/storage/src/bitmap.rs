@@ -12,7 +12,8 @@ use crate::{
     workers::Workers,
 };
 
-/// A set of numbers below a length.
+/// A set of numbers below a length. What is short is inlined into the crates that use it: loops over
+/// vertices and edges ask for each of them.
 pub struct Bitmap {
     words: HugeVec<AtomicU64>,
     len: u64,
@@ -30,6 +31,7 @@ impl Bitmap {
     }
 
     /// Numbers below this may be members.
+    #[inline]
     pub fn len(&self) -> u64 {
         self.len
     }
@@ -54,6 +56,7 @@ impl Bitmap {
     }
 
     /// Removes `number`.
+    #[inline]
     pub fn remove(&self, number: u64) {
         self.words[(number / 64) as usize].fetch_and(!(1 << (number % 64)), Relaxed);
     }
@@ -85,16 +88,19 @@ impl Bitmap {
     }
 
     /// Whether a number of `first..=last` is a member.
+    #[inline]
     pub fn any(&self, first: u64, last: u64) -> bool {
         self.masks(first, last).any(|(index, mask)| self.word(index) & mask != 0)
     }
 
     /// Whether every number of `first..=last` is a member.
+    #[inline]
     pub fn all(&self, first: u64, last: u64) -> bool {
         self.masks(first, last).all(|(index, mask)| !self.word(index) & mask == 0)
     }
 
     /// The words with `first..=last`, and their bits in these.
+    #[inline]
     pub fn masks(&self, first: u64, last: u64) -> impl Iterator<Item = (u64, u64)> {
         let last = last.min(self.len - 1);
         let (low, high) = (first / 64, last / 64);
@@ -115,11 +121,13 @@ impl Bitmap {
     }
 
     /// Adds members among the 64 from `index * 64` on.
+    #[inline]
     pub fn add(&self, index: u64, bits: u64) {
         self.words[index as usize].fetch_or(bits, Relaxed);
     }
 
     /// Removes members among the 64 from `index * 64` on.
+    #[inline]
     pub fn take(&self, index: u64, bits: u64) {
         self.words[index as usize].fetch_and(!bits, Relaxed);
     }
