@@ -12,8 +12,8 @@ use crate::{
     workers::Workers,
 };
 
-/// A set of numbers below a length. What is short is inlined into the crates that use it: loops over
-/// vertices and edges ask for each of them.
+/// A set of numbers below a length. What is short is inlined into the crates that use it: their
+/// loops ask for one number after the other.
 pub struct Bitmap {
     words: HugeVec<AtomicU64>,
     len: u64,
