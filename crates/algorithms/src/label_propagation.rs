@@ -59,16 +59,22 @@ impl Tally {
 
     /// The most frequent of `labels`, of equally frequent ones the smallest; there is at least one.
     fn winner(&mut self) -> u32 {
-        // Only this one may be that of more than half (Boyer and Moore, 1981).
-        let (mut candidate, mut lead) = (self.labels[0], 0u32);
+        let (first, len) = (self.labels[0], self.labels.len());
+        let is_most =
+            |wanted| 2 * self.labels.iter().filter(|&&label| label == wanted).count() > len;
+        // That of the first neighbor, a hub, is often that of more than half.
+        if is_most(first) {
+            return first;
+        }
+        // Only this one may be, else (Boyer and Moore, 1981).
+        let (mut candidate, mut lead) = (first, 0u32);
         for &label in &self.labels {
             if lead == 0 {
                 candidate = label;
             }
             lead = if label == candidate { lead + 1 } else { lead - 1 };
         }
-        let len = self.labels.len();
-        if 2 * self.labels.iter().filter(|&&label| label == candidate).count() > len {
+        if is_most(candidate) {
             candidate
         } else if len <= SHORT || len > TABLE / 2 {
             self.by_sorting()
@@ -134,11 +140,11 @@ impl<'s> Rounds<'s> {
             while let Some(vertices) = self.lists.load(self.session, first)? {
                 let (old, new) = (&*self.labels, &*self.batch);
                 self.lists.each(self.session, &tallies, |tally, vertex| {
-                    let batch = self.lists.batch.iter();
-                    let neighbors = batch.flat_map(|lists| lists.neighbors(vertex));
-                    let labels = neighbors.map(|neighbor| old[neighbor as usize].load(Relaxed));
                     tally.labels.clear();
-                    tally.labels.extend(labels);
+                    for lists in &self.lists.batch {
+                        let label = |neighbor: u32| old[neighbor as usize].load(Relaxed);
+                        tally.labels.extend(lists.neighbors(vertex).map(label));
+                    }
                     let before = old[vertex as usize].load(Relaxed);
                     // Without loops, which may have been all its edges, a vertex may have no
                     // neighbors.

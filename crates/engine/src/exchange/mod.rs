@@ -18,4 +18,5 @@ mod tests;
 
 pub(crate) use in_memory::InMemory;
 pub use record::Record;
+pub(crate) use record::STEP;
 pub use vertex_passing::{Exchange, Sender};

@@ -4,6 +4,9 @@ use outercore_storage::{Pod, items_of};
 
 use crate::monoid::Monoid;
 
+/// Where a record stands that names a step: a place that no interval has.
+pub(crate) const STEP: u64 = u32::MAX as u64;
+
 /// What is sent to a vertex.
 ///
 /// There are two ways to write less. Records that merge are gathered for all intervals together,
@@ -17,6 +20,12 @@ pub trait Record: Pod + Copy + Send + Sync {
     const BYTES: usize = size_of::<u32>() + size_of::<Self>();
     /// How many records a sender remembers: a power of two, or 0.
     const REMEMBERED: usize = 0;
+
+    /// What stands in a block before the records of a step, as a record to [`STEP`]; `None`: no one
+    /// asks for steps. Not for records that merge.
+    fn of_step(_number: u32) -> Option<Self> {
+        None
+    }
 
     /// Merges a record that was sent later to the same vertex into this one.
     #[inline(always)]

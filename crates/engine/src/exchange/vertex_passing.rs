@@ -31,7 +31,7 @@ use std::{
 
 use outercore_storage::{Extent, Spill, bytes_of, lock};
 
-use super::record::{Record, for_each};
+use super::record::{Record, STEP, for_each};
 use crate::{
     job::Job,
     plan::Planner,
@@ -54,6 +54,8 @@ const GATHERED: usize = 1 << 14;
 pub struct Exchange<R: Record> {
     /// Bounds of the intervals.
     pub(crate) bounds: Vec<u64>,
+    /// The number of the step that is under way, for records that are of one.
+    pub(crate) step: u32,
     /// The logs: blocks of records.
     spill: Spill,
     counters: Arc<Counters>,
@@ -123,6 +125,7 @@ impl<R: Record> Exchange<R> {
         let intervals = bounds.len().max(2) - 1;
         Ok(Self {
             bounds: bounds.to_vec(),
+            step: 0,
             spill: Spill::create(&scratch.disk, &scratch.folder, intervals, records * R::BYTES)?,
             counters: Arc::clone(&scratch.counters),
             failed: Mutex::default(),
@@ -181,10 +184,14 @@ impl<R: Record> Exchange<R> {
     /// Puts a record into the buffer or a batch of its interval.
     #[inline(always)]
     fn put(&self, interval: usize, block: &mut Vec<u8>, vertex: u64, record: R) {
-        let at = (vertex - self.bounds[interval]) as u32;
-        if block.capacity() == 0 {
+        if block.is_empty() {
             block.reserve_exact(self.block);
+            if let Some(step) = R::of_step(self.step) {
+                block.extend_from_slice(&(STEP as u32).to_le_bytes());
+                block.extend_from_slice(bytes_of(from_ref(&step)));
+            }
         }
+        let at = (vertex - self.bounds[interval]) as u32;
         block.extend_from_slice(&at.to_le_bytes());
         block.extend_from_slice(bytes_of(from_ref(&record)));
         if block.len() == self.block {

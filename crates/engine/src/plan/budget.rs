@@ -179,7 +179,8 @@ impl Needs {
                 plan.disk_bytes = disk_bytes;
                 plan.method = external_method.unwrap_or(plan.method);
             }
-            (_, Some(passes)) => {
+            // The first one reads all edges.
+            (_, Some(passes)) if scans != Some(1) => {
                 if let Some(left) = passes.over(&mut plan, whole, graph, config)? {
                     room = left;
                     let expected = |scans: u64| whole + plan.bytes_per_scan * (scans.max(1) - 1);

@@ -13,7 +13,7 @@ use super::{
     window::{cut, fill},
 };
 use crate::{
-    exchange::{Exchange, Record, Sender},
+    exchange::{Exchange, Record, STEP, Sender},
     plan::{Planner, Resource},
     session::Session,
 };
@@ -25,17 +25,19 @@ const UNREACHED: u32 = u32::MAX;
 /// take the place of its index.
 const WINDOWS: u64 = 8;
 
-/// A vertex was found on this level, and this may be its parent.
+/// A vertex was found on the level that is the step, and this may be its parent.
 #[derive(Clone, Copy)]
-#[repr(C)]
-pub struct FoundBy {
-    level: u32,
-    parent: u32,
-}
+#[repr(transparent)]
+pub struct FoundBy(u32);
 
-// SAFETY: two numbers of 32 bits.
+// SAFETY: a number of 32 bits.
 unsafe impl Pod for FoundBy {}
-impl Record for FoundBy {}
+
+impl Record for FoundBy {
+    fn of_step(level: u32) -> Option<Self> {
+        Some(Self(level))
+    }
+}
 
 /// What a search finds, as a resource of a plan.
 #[derive(Clone, Copy, Debug)]
@@ -122,7 +124,7 @@ impl OpenLevels {
             }
             Self::Logs(logs) => {
                 let sender = found.get_or_insert_with(|| logs.sender());
-                logs.send(sender, vertex, FoundBy { level, parent: parent as u32 });
+                logs.send(sender, vertex, FoundBy(parent as u32));
             }
         }
     }
@@ -130,7 +132,9 @@ impl OpenLevels {
     /// Ends a level with what the workers have found.
     pub(crate) fn end_level(&mut self, found: impl IntoIterator<Item = Found>) -> Result<()> {
         let Self::Logs(logs) = self else { return Ok(()) };
-        logs.collect(found.into_iter().flatten())
+        logs.collect(found.into_iter().flatten())?;
+        logs.step += 1;
+        Ok(())
     }
 
     /// Shows the levels and the parents of each interval of the grid, with its number. What is in
@@ -196,10 +200,15 @@ fn replay<S>(
     for (window, pair) in logs.bounds.windows(2).enumerate() {
         fill(session, &levels, UNREACHED);
         fill(session, &parents, UNREACHED);
-        logs.replay(window, |vertex, FoundBy { level, parent }| {
-            let at = (vertex - pair[0]) as usize;
-            levels[at].store(level, Relaxed);
-            let cell = &parents[at];
+        let mut level = 0;
+        logs.replay(window, |vertex, FoundBy(parent)| {
+            let at = vertex - pair[0];
+            if at == STEP {
+                level = parent;
+                return;
+            }
+            levels[at as usize].store(level, Relaxed);
+            let cell = &parents[at as usize];
             cell.store(parent.min(cell.load(Relaxed)), Relaxed);
         })?;
         let inside = |ends: &&[u64]| (pair[0]..pair[1]).contains(&ends[0]);
