@@ -8,6 +8,8 @@ use crate::{
     types::Direction,
 };
 
+/// Degrees on a page.
+const PAGE: u64 = outercore_storage::PAGE as u64 / 4;
 /// Bytes of the weights that are looked at.
 const WEIGHTS: u64 = 1 << 16;
 
@@ -26,13 +28,22 @@ impl Graph {
             tables.push(self.table(&second)?);
         }
         let (mut low, mut high) = (0, self.connected());
+        // A look at a page tells of all that are on it.
         while low < high {
-            let middle = low.midpoint(high);
-            let mut total = 0;
+            let page = low.midpoint(high) / PAGE * PAGE;
+            let (first, end) = (page.max(low), (page + PAGE).min(high));
+            let mut totals = vec![0; (end - first) as usize];
             for table in &tables {
-                total += numbers(&table.read(middle * 4, 4)?, 4)[0];
+                let degrees = table.read(first * 4, totals.len() * 4)?;
+                totals.iter_mut().zip(numbers(&degrees, 4)).for_each(|(total, own)| *total += own);
             }
-            if total >= degree { low = middle + 1 } else { high = middle }
+            let at = first + totals.partition_point(|&total| total >= degree) as u64;
+            if at > first {
+                low = at;
+            }
+            if at < end {
+                high = at;
+            }
         }
         Ok(Some(low))
     }

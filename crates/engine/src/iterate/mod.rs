@@ -290,7 +290,10 @@ impl<'r, P: VertexProgram> Run<'r, P> {
             .transpose()?;
         let values = match left {
             Some(left) => left,
-            None if resident => VertexArray::in_memory(Arc::clone(&bounds), huge)?,
+            None if resident => {
+                // Read and written in a row.
+                VertexArray::in_memory(Arc::clone(&bounds), huge.for_streams())?
+            }
             None => VertexArray::create(&scratch, Arc::clone(&bounds), near)?,
         };
         let workspace =
