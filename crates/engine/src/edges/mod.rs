@@ -7,7 +7,8 @@
 //! - [`io_iterator`]: [`io_iterator::IoIterator`], the lists of active vertices in the order in
 //!   which storage delivers them. `bitmap_io` (or `pluglist`) makes requests of vertices,
 //!   `list_reader` keeps them in flight, `work_stealing` divides the work.
-//! - `table`: sections of numbers, read into memory.
+//! - `piece_stream`: pieces of a section on their way to one worker, and the cache before the device;
+//!   `table`: sections of numbers, read into memory.
 //! - [`list`]: [`list::List`], a vertex's neighbors.
 //! - `cache`: what was read and stays in memory.
 
@@ -19,6 +20,7 @@ pub mod heads;
 pub mod io_iterator;
 pub mod list;
 mod list_reader;
+pub(crate) mod piece_stream;
 mod pluglist;
 pub mod row_index;
 pub mod rows;

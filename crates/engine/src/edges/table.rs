@@ -1,13 +1,16 @@
 //! Sections of numbers, read into memory as a whole or in part.
 
 use std::{
+    cell::RefCell,
+    collections::VecDeque,
     ops::Range,
     sync::{Mutex, atomic::Ordering::Relaxed},
 };
 
-use outercore_graph::{GraphError, Result, error};
+use outercore_graph::{GraphError, Result};
 use outercore_storage::{HugeVec, PAGE, Pod, lock};
 
+use super::piece_stream::{Piece, on_workers};
 use crate::session::{OpenSection, Session};
 
 /// Reads entries `range` of a section of little-endian numbers into memory, in parallel and
@@ -23,12 +26,47 @@ pub(crate) fn load_range<T: Pod + bytemuck::Pod + Send>(
         return Err(GraphError::Corrupt { path: section.path().to_owned(), what });
     }
     let mut table: HugeVec<T> = session.zeroed(range.end - range.start)?;
-    let parts: Vec<_> = cut(session, range.start, &mut table).map(Mutex::new).collect();
-    error::all(session.workers.try_over(parts.len() as u64, 1, Ok, |worker, at| {
-        let mut part = lock(&parts[at.start as usize]);
-        load_here(session, *worker, section, part.0, part.1)
-    }))?;
+    let parts = Mutex::new(cut(session, range.start, &mut table));
+    on_workers(
+        session,
+        section,
+        None,
+        |_| (),
+        |stream, ()| {
+            let taken = RefCell::new(VecDeque::new());
+            let more = |_| {
+                let (first, part) = lock(&parts).next()?;
+                let start = first * size;
+                let (lead, len) = ((start % PAGE as u64) as usize, size_of_val(part));
+                taken.borrow_mut().push_back(part);
+                Some([Part { offset: start - lead as u64, lead, len: lead + len }])
+            };
+            let show = |part: &Part, bytes: &[u8]| {
+                let into = taken.borrow_mut().pop_front().expect("parts are shown in their order");
+                bytemuck::cast_slice_mut(into).copy_from_slice(&bytes[part.lead..]);
+            };
+            stream.run(more, show)
+        },
+    )?;
+    drop(parts);
     Ok(table)
+}
+
+/// A part of a table: pages, and where in the first one it begins.
+struct Part {
+    offset: u64,
+    lead: usize,
+    len: usize,
+}
+
+impl Piece for Part {
+    fn number(&self) -> usize {
+        0
+    }
+
+    fn place(&self) -> (u64, usize) {
+        (self.offset, self.len)
+    }
 }
 
 /// Reads entries of a section of little-endian numbers from `first` on, verified, on this worker.

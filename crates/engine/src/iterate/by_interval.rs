@@ -9,7 +9,12 @@
 use std::ops::Range;
 
 use super::{Delivered, Edges, Run, by_lists::Role, io_scheduling::Scan};
-use crate::{config::ReadPolicy, edges::grid::index::Chunk, program::VertexProgram, report::Costs};
+use crate::{
+    config::ReadPolicy,
+    edges::{grid::index::Chunk, piece_stream::Piece},
+    program::VertexProgram,
+    report::Costs,
+};
 use outercore_graph::Result;
 
 /// Seconds of a processor for each message that is passed: measured, on a processor of 2023.

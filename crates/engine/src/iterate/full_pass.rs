@@ -18,11 +18,13 @@ use super::{
 };
 use crate::{
     config::ReadPolicy,
-    edges::grid::{
-        EdgeBlock,
-        chunk_stream::ChunkStream,
-        combine::combine_all,
-        index::{Chunk, GridIndex, Side},
+    edges::{
+        grid::{
+            EdgeBlock,
+            combine::combine_all,
+            index::{Chunk, GridIndex, Side},
+        },
+        piece_stream::PieceStream,
     },
     monoid::Monoid,
     program::VertexProgram,
@@ -47,7 +49,7 @@ struct Worker<'w, 'r, 's, P: VertexProgram> {
     /// Whether all vertices send.
     all_send: bool,
     workspace: &'w mut Workspace<P>,
-    stream: ChunkStream<'w>,
+    stream: PieceStream<'w, Chunk>,
     /// Batches that this worker has taken, the one at hand left out.
     batches: VecDeque<Batch>,
     edges: u64,
@@ -70,7 +72,7 @@ impl<P: VertexProgram> Run<'_, P> {
                 order: &order,
                 all_send,
                 workspace,
-                stream: ChunkStream::new(self.session, &grid.words, &mut reader, cache),
+                stream: PieceStream::new(self.session, &grid.words, &mut reader, cache),
                 batches: VecDeque::new(),
                 edges: 0,
             };

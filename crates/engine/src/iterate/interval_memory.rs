@@ -21,10 +21,8 @@ use crate::{
     edges::{
         cache::{pinned_chunks::PinnedChunks, sub_block_buffer::SubBlockBuffer},
         degrees::Degrees,
-        grid::{
-            chunk_stream::ChunkCache,
-            index::{Chunk, GridIndex, Side},
-        },
+        grid::index::{Chunk, GridIndex, Side},
+        piece_stream::{ChunkCache, Piece},
         rows::Rows,
     },
     job::Job,

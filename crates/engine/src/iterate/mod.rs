@@ -46,7 +46,8 @@ use crate::{
     Frontier,
     config::Precompute,
     edges::{
-        grid::{Grid, chunk_stream::ChunkCache, index::GridIndex},
+        grid::{Grid, index::GridIndex},
+        piece_stream::ChunkCache,
         rows::Rows,
     },
     monoid::Monoid,

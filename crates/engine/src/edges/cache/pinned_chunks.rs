@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock, atomic::AtomicU64};
 use outercore_storage::{Arena, Buffer, HugePages, PAGE};
 
 use crate::{
-    edges::grid::chunk_stream::{ChunkCache, Held},
+    edges::piece_stream::{ChunkCache, Held},
     session::Counters,
 };
 use outercore_graph::Result;

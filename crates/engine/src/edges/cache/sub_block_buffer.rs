@@ -12,7 +12,7 @@ use std::{
 use outercore_storage::lock;
 
 use crate::{
-    edges::grid::chunk_stream::{ChunkCache, Held},
+    edges::piece_stream::{ChunkCache, Held},
     session::Counters,
 };
 

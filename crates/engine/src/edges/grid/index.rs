@@ -12,6 +12,7 @@ use outercore_graph::format::{CHUNK_BYTES, GridDirectory, SEGMENT_BITS, Tile, Wo
 use outercore_storage::PAGE;
 
 use super::edge_block::EdgeBlock;
+use crate::edges::piece_stream::Piece;
 
 /// Where a chunk's sources lie, seen from its interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -45,12 +46,17 @@ pub struct Chunk {
     pub side: Side,
 }
 
-impl Chunk {
-    /// Bytes that are read for it: whole pages.
-    pub(crate) fn padded(&self) -> usize {
-        self.len.next_multiple_of(PAGE)
+impl Piece for Chunk {
+    fn number(&self) -> usize {
+        self.number
     }
 
+    fn place(&self) -> (u64, usize) {
+        (self.offset, self.len)
+    }
+}
+
+impl Chunk {
     /// Words, skips included.
     pub(crate) fn words(&self) -> u64 {
         self.code.words(self.len as u64)

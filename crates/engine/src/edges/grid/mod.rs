@@ -1,11 +1,9 @@
 //! The grid: edges by segments of sources and intervals of targets, in chunks.
 //!
 //! - `index`: which chunks there are, by interval, and what each may serve.
-//! - `chunk_stream`: chunks on their way to one worker, and the cache before the device.
 //! - `scan`: [`Grid`], full scans: by segment with an inbox for every interval, or every edge once.
 //! - `edge_block`: [`EdgeBlock`], the edges of a chunk; `combine`: their messages.
 
-pub(crate) mod chunk_stream;
 pub(crate) mod combine;
 mod edge_block;
 pub(crate) mod index;

@@ -18,16 +18,18 @@ use std::{
 use outercore_storage::Monitor;
 
 use super::{
-    chunk_stream::{ChunkCache, ChunkStream},
     edge_block::EdgeBlock,
     index::{Chunk, GridIndex},
 };
 use crate::{
-    edges::cache::pinned_chunks::PinnedChunks,
+    edges::{
+        cache::pinned_chunks::PinnedChunks,
+        piece_stream::{ChunkCache, PieceStream, on_workers},
+    },
     iterate::io_scheduling::Scan,
     session::{OpenSection, Session},
 };
-use outercore_graph::{Result, error};
+use outercore_graph::Result;
 
 /// The grid of a graph, ready to be scanned.
 pub struct Grid {
@@ -159,20 +161,10 @@ impl Grid {
         &self,
         session: &Session,
         state: impl Fn(usize) -> S + Sync,
-        work: impl Fn(&mut ChunkStream, &mut S) -> Result<()> + Sync,
+        work: impl Fn(&mut PieceStream<Chunk>, &mut S) -> Result<()> + Sync,
     ) -> Result<Vec<S>> {
         let cache = self.pinned.as_ref().map(|pinned| pinned as &dyn ChunkCache);
-        let results = session.workers.map(|index| {
-            let (mut state, mut reader) = (state(index), session.reader(index));
-            let mut stream = ChunkStream::new(session, &self.words, &mut reader, cache);
-            let result = work(&mut stream, &mut state);
-            if result.is_err() {
-                stream.abandon();
-            }
-            result.map(|()| state)
-        });
-        session.check()?;
-        error::all(results)
+        on_workers(session, &self.words, cache, state, work)
     }
 }
 

@@ -1,0 +1,202 @@
+//! [`PieceStream`]: pieces of a section, such as chunks of the grid, on their way to one worker, in
+//! the order in which it wants them. What a [`ChunkCache`] holds is not read.
+
+use std::{
+    collections::VecDeque,
+    ops::Deref,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+};
+
+use outercore_storage::{Buffer, PAGE, Reader};
+
+use crate::session::{Counters, DEPTH, OpenSection, Session};
+use outercore_graph::{GraphError, Result, error};
+
+/// Chunks in memory, before the device.
+pub trait ChunkCache: Send + Sync {
+    /// Where its hits are counted.
+    fn hits<'c>(&self, counters: &'c Counters) -> &'c AtomicU64;
+    /// The words of a chunk, if they are here. They may be followed by others.
+    fn get(&self, chunk: usize) -> Option<Held>;
+    /// Offers the words of a chunk that was just shown; `priority` is what it is worth to have it
+    /// in memory in the next pass.
+    fn offer(&self, chunk: usize, priority: u64, words: &[u8]);
+}
+
+/// Words in memory, which are freed with the last handle.
+pub type Held = Arc<dyn Deref<Target = [u8]> + Send + Sync>;
+
+/// A piece of a section, at most a buffer.
+pub(crate) trait Piece {
+    /// Its number, by which a cache knows it.
+    fn number(&self) -> usize;
+
+    /// Its first byte in the section, which begins a page, and how many there are.
+    fn place(&self) -> (u64, usize);
+
+    /// Bytes that are read for it: whole pages.
+    fn padded(&self) -> usize {
+        self.place().1.next_multiple_of(PAGE)
+    }
+}
+
+/// Pieces that are planned, and those that were requested.
+pub struct PieceStream<'s, P> {
+    session: &'s Session<'s>,
+    section: &'s OpenSection,
+    reader: &'s mut Reader,
+    /// What need not be read.
+    cache: Option<&'s dyn ChunkCache>,
+    planned: VecDeque<P>,
+    window: VecDeque<Slot<P>>,
+    /// Pieces that were requested before those of the window: its first one's tag.
+    shown: u64,
+}
+
+/// A piece that was requested.
+struct Slot<P> {
+    piece: P,
+    bytes: Bytes,
+}
+
+enum Bytes {
+    OnTheirWay,
+    Read(Buffer),
+    Held(Held),
+}
+
+impl<'s, P: Piece> PieceStream<'s, P> {
+    /// Nothing planned yet.
+    pub(crate) fn new(
+        session: &'s Session<'s>,
+        section: &'s OpenSection,
+        reader: &'s mut Reader,
+        cache: Option<&'s dyn ChunkCache>,
+    ) -> Self {
+        let (planned, window) = (VecDeque::new(), VecDeque::new());
+        Self { session, section, reader, cache, planned, window, shown: 0 }
+    }
+
+    /// Plans pieces that come after all others.
+    pub(crate) fn plan(&mut self, pieces: impl IntoIterator<Item = P>) {
+        self.planned.extend(pieces);
+    }
+
+    /// Shows all pieces that `more` plans. It is told whether nothing else is on its way, and
+    /// `None` means that there is nothing, now or any more.
+    pub(crate) fn run<C: IntoIterator<Item = P>>(
+        &mut self,
+        mut more: impl FnMut(bool) -> Option<C>,
+        mut show: impl FnMut(&P, &[u8]),
+    ) -> Result<()> {
+        loop {
+            while self.request()? {
+                let Some(pieces) = more(self.window.is_empty()) else { break };
+                self.plan(pieces);
+            }
+            let shown = self.next(|piece, bytes| {
+                show(piece, bytes);
+                Ok(0)
+            })?;
+            if !shown {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Requests what is planned while there is room; `true`: there is room for more.
+    pub(crate) fn request(&mut self) -> Result<bool> {
+        while self.window.len() < 2 * DEPTH && !self.reader.free.is_empty() {
+            let Some(piece) = self.planned.pop_front() else { return Ok(true) };
+            let held = self.cache.and_then(|cache| Some((cache, cache.get(piece.number())?)));
+            let bytes = if let Some((cache, held)) = held {
+                cache.hits(&self.session.counters).fetch_add(1, Relaxed);
+                Bytes::Held(held)
+            } else {
+                let buffer = self.reader.free.pop_front().expect("checked above");
+                let (offset, len) = piece.place();
+                let tag = self.shown + self.window.len() as u64;
+                self.reader.submit(self.section.queued(), offset, piece.padded(), buffer, tag);
+                self.session.counters.useful_bytes.fetch_add(len as u64, Relaxed);
+                Bytes::OnTheirWay
+            };
+            self.window.push_back(Slot { piece, bytes });
+        }
+        Ok(false)
+    }
+
+    /// Waits for the next piece, verifies it and shows its bytes; `false`: none was requested.
+    /// `show` returns the piece's priority for the cache.
+    pub(crate) fn next(&mut self, show: impl FnOnce(&P, &[u8]) -> Result<u64>) -> Result<bool> {
+        while matches!(self.window.front(), Some(Slot { bytes: Bytes::OnTheirWay, .. })) {
+            let (window, shown) = (&mut self.window, self.shown);
+            self.reader.reap(false, |tag, buffer, _| {
+                window[(tag - shown) as usize].bytes = Bytes::Read(buffer);
+            })?;
+        }
+        let Some(slot) = self.window.pop_front() else { return Ok(false) };
+        self.shown += 1;
+        let shown = self.show(&slot, show);
+        if let Bytes::Read(buffer) = slot.bytes {
+            self.reader.free.push_back(buffer);
+        }
+        shown?;
+        if self.session.stopped() { Err(GraphError::Cancelled) } else { Ok(true) }
+    }
+
+    fn show(&self, slot: &Slot<P>, show: impl FnOnce(&P, &[u8]) -> Result<u64>) -> Result<()> {
+        let (piece, (offset, len)) = (&slot.piece, slot.piece.place());
+        let bytes: &[u8] = match &slot.bytes {
+            Bytes::OnTheirWay => unreachable!("it has arrived"),
+            Bytes::Held(bytes) => bytes,
+            Bytes::Read(buffer) => {
+                self.section.verify(offset, &buffer[..piece.padded()])?;
+                buffer
+            }
+        };
+        let bytes = &bytes[..len];
+        let priority = show(piece, bytes)?;
+        if let Some(cache) = self.cache {
+            cache.offer(piece.number(), priority, bytes);
+        }
+        Ok(())
+    }
+
+    /// After an error: takes back every buffer that the kernel may still write to, and has the
+    /// others stop.
+    pub(crate) fn abandon(&mut self) {
+        self.session.stop.store(true, Relaxed);
+        let mut back = Vec::new();
+        self.reader.drain(|buffer| back.push(buffer));
+        self.reader.free.extend(back);
+        for slot in self.window.drain(..) {
+            if let Bytes::Read(buffer) = slot.bytes {
+                self.reader.free.push_back(buffer);
+            }
+        }
+    }
+}
+
+/// Has every worker do its part of the reading of a section, each with a state.
+pub(crate) fn on_workers<P: Piece, S: Send>(
+    session: &Session,
+    section: &OpenSection,
+    cache: Option<&dyn ChunkCache>,
+    state: impl Fn(usize) -> S + Sync,
+    work: impl Fn(&mut PieceStream<P>, &mut S) -> Result<()> + Sync,
+) -> Result<Vec<S>> {
+    let results = session.workers.map(|index| {
+        let (mut state, mut reader) = (state(index), session.reader(index));
+        let mut stream = PieceStream::new(session, section, &mut reader, cache);
+        let result = work(&mut stream, &mut state);
+        if result.is_err() {
+            stream.abandon();
+        }
+        result.map(|()| state)
+    });
+    session.check()?;
+    error::all(results)
+}
