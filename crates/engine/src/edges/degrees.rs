@@ -1,18 +1,18 @@
 //! [`Degrees`]: how many edges each vertex has in one direction; four bytes for each, or about one.
 
-use std::ops::Range;
+use std::{
+    ops::Range,
+    sync::{Mutex, PoisonError},
+};
 
 use outercore_graph::{Graph, Result};
-use outercore_storage::HugeVec;
+use outercore_storage::{HugeVec, lock};
 
-use super::table::load_range;
+use super::table::{for_each_part, load_range};
 use crate::session::{OpenSection, Session};
 
 /// Stands for a degree that is kept elsewhere.
 const LARGE: u8 = u8::MAX;
-
-/// Vertices whose degrees are read together on the way to narrow ones.
-const STEP: u64 = 1 << 17;
 
 /// The degrees of one direction.
 pub enum Degrees {
@@ -37,17 +37,17 @@ impl Degrees {
         let mut small: HugeVec<u8> = session.zeroed(vertices)?;
         // Where the order tells, every vertex that may have a large degree is in the front.
         let known = session.graph.front(LARGE.into())?;
-        let mut large = Vec::new();
-        for first in (0..vertices).step_by(STEP as usize) {
-            let degrees: HugeVec<u32> =
-                load_range(session, section, first..(first + STEP).min(vertices))?;
-            for (&degree, vertex) in degrees.iter().zip(first..) {
-                small[vertex as usize] = degree.min(u32::from(LARGE)) as u8;
+        let large = Mutex::new(Vec::new());
+        for_each_part(session, section, 0, &mut small, |first, small, degrees: &[u32]| {
+            for ((small, &degree), vertex) in small.iter_mut().zip(degrees).zip(first..) {
+                *small = degree.min(u32::from(LARGE)) as u8;
                 if degree >= u32::from(LARGE) && known.is_none_or(|front| vertex >= front) {
-                    large.push((vertex, degree));
+                    lock(&large).push((vertex, degree));
                 }
             }
-        }
+        })?;
+        let mut large = large.into_inner().unwrap_or_else(PoisonError::into_inner);
+        large.sort_unstable();
         if let Some(front) = known {
             let front = load_range(session, section, 0..front)?.to_vec();
             return Ok(Degrees::Narrow { small, front, large });
@@ -71,7 +71,7 @@ impl Degrees {
             // the front.
             None => (arcs / u64::from(LARGE)).min(vertices) * 40,
         };
-        Ok(vertices + STEP.min(vertices) * 4 + large)
+        Ok(vertices + large)
     }
 
     /// The degrees as a slice, where they are wide.

@@ -20,13 +20,30 @@ pub(crate) fn load_range<T: Pod + bytemuck::Pod + Send>(
     section: &OpenSection,
     range: Range<u64>,
 ) -> Result<HugeVec<T>> {
+    let mut table: HugeVec<T> = session.zeroed(range.end - range.start)?;
+    for_each_part(session, section, range.start, &mut table, |_, into, part| {
+        into.copy_from_slice(part);
+    })?;
+    Ok(table)
+}
+
+/// Shows entries of a section of little-endian numbers from `first` on, verified, to the workers:
+/// the number of the first one of a part, the items of `into` that are to be made of the part, one
+/// for each entry, and the part.
+pub(crate) fn for_each_part<T: bytemuck::Pod, U: Send>(
+    session: &Session,
+    section: &OpenSection,
+    first: u64,
+    into: &mut [U],
+    show: impl Fn(u64, &mut [U], &[T]) + Sync,
+) -> Result<()> {
     let size = size_of::<T>() as u64;
-    if section.bytes < range.end * size {
-        let what = format!("it has {} bytes where {} are needed", section.bytes, range.end * size);
+    let needed = (first + into.len() as u64) * size;
+    if section.bytes < needed {
+        let what = format!("it has {} bytes where {needed} are needed", section.bytes);
         return Err(GraphError::Corrupt { path: section.path().to_owned(), what });
     }
-    let mut table: HugeVec<T> = session.zeroed(range.end - range.start)?;
-    let parts = Mutex::new(cut(session, range.start, &mut table));
+    let parts = Mutex::new(cut::<T, U>(session, first, into));
     on_workers(
         session,
         section,
@@ -37,19 +54,19 @@ pub(crate) fn load_range<T: Pod + bytemuck::Pod + Send>(
             let more = |_| {
                 let (first, part) = lock(&parts).next()?;
                 let start = first * size;
-                let (lead, len) = ((start % PAGE as u64) as usize, size_of_val(part));
-                taken.borrow_mut().push_back(part);
+                let (lead, len) = ((start % PAGE as u64) as usize, part.len() * size as usize);
+                taken.borrow_mut().push_back((first, part));
                 Some([Part { offset: start - lead as u64, lead, len: lead + len }])
             };
-            let show = |part: &Part, bytes: &[u8]| {
-                let into = taken.borrow_mut().pop_front().expect("parts are shown in their order");
-                bytemuck::cast_slice_mut(into).copy_from_slice(&bytes[part.lead..]);
+            let each = |part: &Part, bytes: &[u8]| {
+                let next = taken.borrow_mut().pop_front();
+                let (first, into) = next.expect("parts are shown in their order");
+                show(first, into, bytemuck::cast_slice(&bytes[part.lead..]));
             };
-            stream.run(more, show)
+            stream.run(more, each)
         },
     )?;
-    drop(parts);
-    Ok(table)
+    Ok(())
 }
 
 /// A part of a table: pages, and where in the first one it begins.
@@ -77,7 +94,7 @@ pub(crate) fn load_here<T: Pod + bytemuck::Pod>(
     first: u64,
     into: &mut [T],
 ) -> Result<()> {
-    cut(session, first, into).try_for_each(|(first, part)| {
+    cut::<T, T>(session, first, into).try_for_each(|(first, part)| {
         session.check()?;
         let (start, bytes) = (first * size_of::<T>() as u64, bytemuck::cast_slice_mut(part));
         let range = start..start + bytes.len() as u64;
@@ -85,13 +102,13 @@ pub(crate) fn load_here<T: Pod + bytemuck::Pod>(
     })
 }
 
-/// Cuts a table's entries from `first` on into parts, each of which is at most a buffer of whole
-/// pages; all but the first begin a page.
-fn cut<'t, T>(
+/// Cuts items, one for each of a table's entries from `first` on, into parts, whose entries are at
+/// most a buffer of whole pages; those of all but the first begin a page.
+fn cut<'t, T, U>(
     session: &Session,
     mut first: u64,
-    mut entries: &'t mut [T],
-) -> impl Iterator<Item = (u64, &'t mut [T])> {
+    mut entries: &'t mut [U],
+) -> impl Iterator<Item = (u64, &'t mut [U])> {
     let (page, most) = (PAGE / size_of::<T>(), session.buffer_bytes / PAGE);
     std::iter::from_fn(move || {
         let len = (page * most - first as usize % page).min(entries.len());
