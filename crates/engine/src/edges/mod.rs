@@ -7,8 +7,8 @@
 //! - [`io_iterator`]: [`io_iterator::IoIterator`], the lists of active vertices in the order in
 //!   which storage delivers them. `bitmap_io` (or `pluglist`) makes requests of vertices,
 //!   `list_reader` keeps them in flight, `work_stealing` divides the work.
-//! - `piece_stream`: pieces of a section on their way to one worker, and the cache before the device;
-//!   `table`: sections of numbers, read into memory.
+//! - `piece_stream`: pieces of a section on their way to one worker, and the cache before the
+//!   device; `table`: sections of numbers, read into memory.
 //! - [`list`]: [`list::List`], a vertex's neighbors.
 //! - `cache`: what was read and stays in memory.
 
