@@ -283,8 +283,7 @@ impl<'r, P: VertexProgram> Run<'r, P> {
         let (hubs, windows) = (division.hubs, std::mem::take(&mut division.windows));
         let (bounds, near) = (Arc::clone(&division.bounds), &mut division.near);
         let signals = windows.iter().map(|window| window.end - window.start).max().unwrap_or(0);
-        // Values are read and written in a row.
-        let (resident, streams) = (edges.resident().is_some(), huge.for_streams());
+        let resident = edges.resident().is_some();
         // What moves most bytes for each of its own stays in memory first: what is written and
         // read again in an iteration, then what is read.
         let partial = (hubs > 0 || windows.len() > 1)
@@ -292,7 +291,7 @@ impl<'r, P: VertexProgram> Run<'r, P> {
             .transpose()?;
         let values = match left {
             Some(left) => left,
-            None if resident => VertexArray::in_memory(Arc::clone(&bounds), streams)?,
+            None if resident => VertexArray::in_memory(Arc::clone(&bounds), huge.for_streams())?,
             None => VertexArray::create(&scratch, Arc::clone(&bounds), near)?,
         };
         let workspace =
