@@ -223,7 +223,7 @@ impl<'a> Session<'a> {
     }
 
     /// What a run keeps is there after its first iteration, and may be gone before its report.
-    /// Asking the kernel takes milliseconds, so not every iteration does.
+    /// Asking the kernel takes milliseconds for each hundred megabytes, so it is done once.
     fn note_huge_pages(&self) {
         self.counters.huge_page_bytes.fetch_max(memory::huge_page_bytes(), Relaxed);
     }
@@ -261,7 +261,9 @@ impl<'a> Session<'a> {
     /// How the run read, beside the totals.
     pub(crate) fn io_report(&self) -> IoReport {
         let counters = &self.counters;
-        self.note_huge_pages();
+        if counters.huge_page_bytes.load(Relaxed) == 0 {
+            self.note_huge_pages();
+        }
         let meters: Vec<_> = (0..self.readers.len())
             .map(|index| lock(&self.readers[index]).meter().clone())
             .collect();
