@@ -315,9 +315,8 @@ impl Algorithm for Betweenness {
             0 => job.graph.connected() as usize,
             some => some,
         };
-        let suits = |way: &Way| {
-            wanted > way.few && self.method.is_none_or(|method| method == way.method)
-        };
+        let suits =
+            |way: &Way| wanted > way.few && self.method.is_none_or(|method| method == way.method);
         let ways = (0..WAYS.len()).filter(|&at| suits(&WAYS[at]));
         let prepared = ways.map(|at| self.by(job, &WAYS[at..], sources.clone()));
         Plan::first(prepared, |prepared| &mut prepared.plan)
