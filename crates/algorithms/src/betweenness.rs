@@ -279,6 +279,8 @@ impl Betweenness {
             }
             let wanted = sources.len() as u64;
             sources.retain(|&source| source < connected);
+            // By degree: those side by side come to the hubs on about the same level.
+            sources.sort_unstable();
             let (mut left, mut found, mut iterations) = (&sources[..], None, 0);
             for (at, (way, search)) in (1..).zip(ways.iter().zip(&searches)) {
                 let rest = left.len() % way.lanes;
