@@ -408,8 +408,8 @@ fn betweenness_on_storage_reads_lists_for_all_sources_at_hand() {
         let plan = algorithm.plan(&graph, &with(external, *memory)).unwrap();
         plan.method.contains(": 8 sources side by side") && plan.method.contains("on storage")
     };
-    let budgets = (least("lists", external)..).step_by(1 << 16);
-    let budget = { budgets }.find(at_once).unwrap();
+    let mut budgets = (least("lists", external)..).step_by(1 << 16);
+    let budget = budgets.find(at_once).unwrap();
     let reads = [1, 8].map(|count| moved(&asked(count, "lists"), &with(external, budget)).1);
     assert!(reads[1] < 3 * reads[0], "{reads:?}");
 }
