@@ -24,7 +24,7 @@ MODELS = ["in-memory", "semi-external", "fully-external"]
 LAYOUTS = ["grid", "row", "hybrid"]
 THREADS = [1, 2, 8]
 SOURCES = ",".join(f"random:{seed}" for seed in range(1, 18))
-#: Name of the row, algorithm, parameters. Seventeen sources are a whole batch and one that is left.
+#: Name of the row, algorithm, parameters. Seventeen sources are whole batches and one that is left.
 ALGORITHMS = [
     ("bfs", "bfs", ["--source", "max-degree"]),
     ("bfs, random source", "bfs", ["--source", "random:3"]),

@@ -6,18 +6,20 @@
 //! (1 + dependency) / paths to its predecessors, whose dependencies these are. Scores are sums of
 //! dependencies. There are two methods:
 //!
+//! - `lists`: [`PathCounts`] of the engine. What the sources at hand need of a vertex is in memory;
+//!   scores may be on storage. One reading of a list serves all sources at hand.
 //! - `batches`: a program forwards and one backwards, which goes on from the values of the first.
-//!   One scan of the edges serves all sources of a batch. Runs in every memory model.
-//! - `lists`: [`PathCounts`] of the engine, with what a vertex keeps in memory. For few sources.
+//!   One scan of the edges serves all sources of a batch. For budgets in which not even what lists
+//!   keep of one source fits.
 //!
-//! Memory of `batches`: for each vertex a score, and for each lane of a batch two numbers of 64
-//! bits and one of 32. Of `lists`: a sum of 16 bytes, and for each of 8, 4 or 1 sources 9 bytes, at
-//! least 12.
+//! Memory of `lists`: for each of 8, 4, 2 or 1 sources 9 bytes, at least 12, and a sum of 16 bytes,
+//! which may be on storage. Of `batches`: for each vertex a score, and for each lane of a batch two
+//! numbers of 64 bits and one of 32, all of which may be on storage.
 //!
 //! Scores are not normalised. In an undirected graph they are halved: each path is found from both
 //! ends. Parallel edges are paths of their own.
 
-use outercore_engine::{MemoryModel, PathCounts, Plan, Sums};
+use outercore_engine::{PathCounts, Plan, Sums};
 
 use crate::common::*;
 
@@ -224,8 +226,6 @@ fn lists(planner: &mut Planner, lanes: usize) -> Result<Search> {
 /// A way to search.
 struct Way {
     method: Method,
-    /// Whether what a vertex keeps is on storage.
-    stored: bool,
     /// Sources side by side.
     lanes: usize,
     /// So many sources are too few.
@@ -233,25 +233,22 @@ struct Way {
     declare: fn(&mut Planner, usize) -> Result<Search>,
 }
 
-/// Sources of a batch with values in memory.
-const WIDE: usize = 16;
-
 /// Batches of `L` sources, of which `few` are too few.
 const fn in_batches<const L: usize, const MARKS: usize>(few: usize) -> Way {
-    Way { method: Batches, stored: L < WIDE, lanes: L, few, declare: batches::<L, MARKS> }
+    Way { method: Batches, lanes: L, few, declare: batches::<L, MARKS> }
 }
 
 /// Searches on the lists, likewise.
 const fn on_lists(lanes: usize, few: usize) -> Way {
-    Way { method: Lists, stored: false, lanes, few, declare: lists }
+    Way { method: Lists, lanes, few, declare: lists }
 }
 
-/// All ways, in the order in which they are tried. Batches on storage are followed by narrower
-/// ones, for the sources that are left.
+/// All ways, in the order in which they are tried. Batches are followed by narrower ones, for the
+/// sources that are left.
 const WAYS: [Way; 7] = [
-    in_batches::<WIDE, 18>(8),
     on_lists(8, 4),
-    on_lists(4, 1),
+    on_lists(4, 2),
+    on_lists(2, 1),
     on_lists(1, 0),
     in_batches::<15, 16>(5),
     in_batches::<3, 4>(1),
@@ -267,19 +264,14 @@ impl Betweenness {
         mut sources: Vec<u64>,
     ) -> Result<Prepared<'a>> {
         let (first, mut planner) = (&ways[0], Planner::new(self.name(), job));
-        let ways = if first.stored { ways } else { &ways[..1] };
-        let why = match first.method {
-            Batches if first.stored => "values are on storage",
-            Batches => "there are many sources",
-            Lists => "takes least memory for each source",
+        let (ways, why) = match first.method {
+            Batches => (ways, "values of one source do not fit"),
+            Lists => (&ways[..1], "as many sources at once as there is memory for"),
         };
         let (method, why) = method(self.method, (first.method, why));
         let searches = ways.iter().map(|way| (way.declare)(&mut planner, way.lanes));
         let searches = searches.collect::<Result<Vec<_>>>()?;
         planner.runs(method.name(), why);
-        if !first.stored {
-            planner.external_method(None);
-        }
         Ok(planner.decide()?.prepared(move |session| {
             let connected = session.graph.connected();
             if sources.is_empty() {
@@ -287,6 +279,8 @@ impl Betweenness {
             }
             let wanted = sources.len() as u64;
             sources.retain(|&source| source < connected);
+            // By degree: those side by side come to the hubs on about the same level.
+            sources.sort_unstable();
             let (mut left, mut found, mut iterations) = (&sources[..], None, 0);
             for (at, (way, search)) in (1..).zip(ways.iter().zip(&searches)) {
                 let rest = left.len() % way.lanes;
@@ -323,13 +317,8 @@ impl Algorithm for Betweenness {
             0 => job.graph.connected() as usize,
             some => some,
         };
-        let external = job.config.model.map(|model| model == MemoryModel::FullyExternal);
-        let suits = |way: &Way| {
-            let enough = wanted > way.few || way.lanes == WIDE && self.method.is_some();
-            let asked = self.method.is_none_or(|method| method == way.method);
-            let lists = self.method == Some(Lists);
-            enough && asked && (lists || external.is_none_or(|external| external == way.stored))
-        };
+        let suits =
+            |way: &Way| wanted > way.few && self.method.is_none_or(|method| method == way.method);
         let ways = (0..WAYS.len()).filter(|&at| suits(&WAYS[at]));
         let prepared = ways.map(|at| self.by(job, &WAYS[at..], sources.clone()));
         Plan::first(prepared, |prepared| &mut prepared.plan)

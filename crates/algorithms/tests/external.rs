@@ -367,3 +367,49 @@ fn searches_and_components() {
         assert!(best * times < streaming, "{name} reads {best} bytes, plain streaming {streaming}");
     }
 }
+
+/// Lists are read for all sources at hand, and nothing but sums goes to scratch. So a run with
+/// values on storage moves a fraction of what batches move in the same budget, and eight sources
+/// read less than three times what one reads.
+#[test]
+fn betweenness_on_storage_reads_lists_for_all_sources_at_hand() {
+    let folder = tempfile::tempdir().unwrap();
+    let (memory, directed) = (128 << 20, Some(false));
+    let options = BuildOptions { memory, threads: 2, directed, simple: true, ..Default::default() };
+    let graph = generate(folder.path().join("graph.oc"), Rmat::new(16, 5), options);
+    let asked = |count, method: &str| {
+        let sources: Vec<Source> = (0..count).map(Source::Random).collect();
+        Request { method: Some(method.to_owned()), ..request("betweenness", &sources) }
+    };
+    let with = |model, memory| RunConfig { model: Some(model), memory, ..config() };
+    let (external, resident) = (MemoryModel::FullyExternal, MemoryModel::SemiExternal);
+    let moved = |request: &Request, config: &RunConfig| {
+        let outcome = run(&graph, "betweenness", request, config);
+        (values(&outcome), outcome.report.bytes_read, outcome.report.bytes_written)
+    };
+    let least =
+        |method, model| smallest(&graph, "betweenness", &asked(8, method), &with(model, 1 << 30));
+    // Where both find what they need at the least.
+    let both = least("batches", external).max(least("lists", external));
+    let (_, read, written) = moved(&asked(8, "batches"), &with(external, both));
+    let lists = asked(8, "lists");
+    let (scores, lists_read, lists_written) = moved(&lists, &with(external, both));
+    assert!(lists_read + lists_written < (read + written) / 5, "{lists_read} {lists_written}");
+    // In the smallest budgets, from one source at a time.
+    let [outside, inside] = [external, resident].map(|model| {
+        let (found, read, written) = moved(&lists, &with(model, least("lists", model)));
+        assert!(found == scores, "{model:?}");
+        read + written
+    });
+    assert!(outside < 4 * inside, "{outside} {inside}");
+    // What there is memory for decides how many are searched at once.
+    let algorithm = by_name("betweenness", &lists).unwrap();
+    let at_once = |memory: &u64| {
+        let plan = algorithm.plan(&graph, &with(external, *memory)).unwrap();
+        plan.method.contains(": 8 sources side by side") && plan.method.contains("on storage")
+    };
+    let mut budgets = (least("lists", external)..).step_by(1 << 16);
+    let budget = budgets.find(at_once).unwrap();
+    let reads = [1, 8].map(|count| moved(&asked(count, "lists"), &with(external, budget)).1);
+    assert!(reads[1] < 3 * reads[0], "{reads:?}");
+}

@@ -14,7 +14,7 @@ use std::io;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64};
 use std::sync::{Arc, Mutex, OnceLock};
 
 /// The size and alignment of a huge page.
@@ -349,7 +349,8 @@ macro_rules! pod {
 }
 // SAFETY: items in a row, each plain, with nothing between them.
 unsafe impl<T: Pod, const N: usize> Pod for [T; N] {}
-pod!(u8, u16, u32, u64, usize, i8, i16, i32, i64, f32, f64, AtomicU8, AtomicU32, AtomicU64);
+pod!(u8, u16, u32, u64, usize, i8, i16, i32, i64, f32, f64);
+pod!(AtomicU8, AtomicU16, AtomicU32, AtomicU64);
 
 /// The bytes of plain items, as they are in memory.
 pub fn bytes_of<T: Pod + Copy>(items: &[T]) -> &[u8] {
@@ -414,33 +415,26 @@ impl<T: Pod> HugeVec<T> {
     }
 }
 
-impl HugeVec<AtomicU32> {
-    /// The same numbers, no longer shared.
-    pub fn into_plain(self) -> HugeVec<u32> {
-        self.cast()
-    }
-}
+macro_rules! shared {
+    ($($plain:ty, $shared:ty);*) => { $(
+        impl HugeVec<$shared> {
+            /// The same numbers, no longer shared.
+            pub fn into_plain(self) -> HugeVec<$plain> {
+                self.cast()
+            }
+        }
 
-impl HugeVec<AtomicU64> {
-    /// The same numbers, no longer shared.
-    pub fn into_plain(self) -> HugeVec<u64> {
-        self.cast()
-    }
+        impl HugeVec<$plain> {
+            /// The same numbers, to be shared.
+            pub fn into_shared(self) -> HugeVec<$shared> {
+                self.cast()
+            }
+        }
+    )* };
 }
-
-impl HugeVec<u32> {
-    /// The same numbers, to be shared.
-    pub fn into_shared(self) -> HugeVec<AtomicU32> {
-        self.cast()
-    }
-}
+shared!(u8, AtomicU8; u16, AtomicU16; u32, AtomicU32; u64, AtomicU64);
 
 impl HugeVec<u64> {
-    /// The same numbers, to be shared.
-    pub fn into_shared(self) -> HugeVec<AtomicU64> {
-        self.cast()
-    }
-
     /// The numbers whose bits these are.
     pub fn into_floats(self) -> HugeVec<f64> {
         self.cast()

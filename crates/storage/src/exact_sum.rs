@@ -1,38 +1,29 @@
 //! [`ExactSum`]: a sum that is the same in whatever order it is made.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-
 use crate::arena::Pod;
 
 /// One, in units of a sum.
 const ONE: f64 = (1u64 << 60) as f64;
 
 /// A sum of numbers of at least 0, in units of 2^-60, up to 2^68. Each number is rounded down to
-/// units, and the sum of these is exact. One thread at a time adds to it.
+/// units, and the sum of these is exact.
+#[derive(Clone, Copy, Default)]
 #[repr(transparent)]
-pub struct ExactSum([AtomicU64; 2]);
+pub struct ExactSum(u128);
 
-// SAFETY: a transparent wrapper of numbers.
+// SAFETY: a transparent wrapper of a number.
 unsafe impl Pod for ExactSum {}
 
 impl ExactSum {
-    fn units(&self) -> u128 {
-        let [low, high] = &self.0;
-        u128::from(high.load(Relaxed)) << 64 | u128::from(low.load(Relaxed))
-    }
-
     /// Adds a number. Infinity, and what is no number, make the sum none.
-    pub fn add(&self, number: f64) {
+    pub fn add(&mut self, number: f64) {
         let units = if number.is_finite() { (number * ONE) as u128 } else { u128::MAX };
-        let sum = self.units().saturating_add(units);
-        self.0[0].store(sum as u64, Relaxed);
-        self.0[1].store((sum >> 64) as u64, Relaxed);
+        self.0 = self.0.saturating_add(units);
     }
 
     /// The sum; [`f64::NAN`] if it is none.
     pub fn total(&self) -> f64 {
-        let sum = Some(self.units()).filter(|&units| units < u128::MAX);
-        sum.map_or(f64::NAN, |units| units as f64 / ONE)
+        if self.0 == u128::MAX { f64::NAN } else { self.0 as f64 / ONE }
     }
 }
 
@@ -43,7 +34,7 @@ mod tests {
     use super::*;
 
     fn sum(numbers: impl IntoIterator<Item = f64>) -> f64 {
-        let sum = ExactSum([AtomicU64::new(0), AtomicU64::new(0)]);
+        let mut sum = ExactSum::default();
         numbers.into_iter().for_each(|number| sum.add(number));
         sum.total()
     }

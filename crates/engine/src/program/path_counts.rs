@@ -8,7 +8,9 @@
 //! before gathers takes the place of its count.
 //!
 //! Memory for each vertex and lane: a count, and a level of a byte. Sources with deeper levels are
-//! searched one by one, with levels of 32 bits.
+//! searched one by one, with levels of 32 bits. Counts and levels are met at random. What is added
+//! up for a vertex is met in order, part by part, so it may be on scratch: then a vertex takes half
+//! of the memory with one source, and a sum costs what it takes to read and write its part.
 //!
 //! Sums of a lane are made in the order of the lists, whatever worker makes them, gathered or sent.
 //! Those of all sources are exact ([`ExactSum`]), so the number of lanes leaves no trace.
@@ -19,14 +21,14 @@ use std::{
 };
 
 use outercore_graph::{Direction, Result, error};
-use outercore_storage::{ExactSum, HugeVec, memory::prefetch};
+use outercore_storage::{Block, ExactSum, HugeVec, memory::prefetch};
 
 use super::lists::{Along, Lists, OpenLists};
 use crate::{
     edges::list::List,
     plan::{Planner, Resource},
     session::Session,
-    state::{AtomicItem, VertexArray},
+    state::{AtomicItem, Scratch, VertexArray},
     totals,
 };
 
@@ -36,6 +38,8 @@ const PARTS: u64 = 8;
 const SENDING: u64 = 16;
 /// How many neighbors ahead what is kept of one is asked for.
 const AHEAD: usize = 12;
+/// The most vertices of a part whose sums are on scratch.
+const STORED: u64 = 1 << 14;
 /// Vertices of a part of a step without lists.
 const STEP: u64 = 1 << 14;
 
@@ -46,24 +50,29 @@ pub struct PathCounts {
 }
 
 impl PathCounts {
-    /// Declares what counts from so many sources side by side need: 8, 4 or 1.
+    /// Declares what counts from so many sources side by side need: 8, 4, 2 or 1.
     pub fn declare(planner: &mut Planner, lanes: usize) -> Result<Self> {
         let (vertices, each) = (planner.job.graph.connected(), lanes as u64);
-        planner.memory("paths", [vertices * 8 * each, 0]);
-        planner.memory("levels", [vertices * each.max(4), 0]);
-        planner.memory("sums", [vertices * 16, 0]);
-        planner.external_method(None);
-        planner.method(format!(
-            "{lanes} sources side by side: lists are read for all of them, level by level"
-        ));
+        let threads = planner.job.config.threads as u64;
+        let parts = vertices / STORED + PARTS * threads + 2;
+        let stored = VertexArray::<ExactSum>::memory(vertices, parts)
+            + (threads + 1) * Block::<ExactSum>::bytes(STORED.min(vertices) as usize);
+        planner.memory("paths", [vertices * 8 * each; 2]);
+        planner.memory("levels", [vertices * each.max(4); 2]);
+        planner.memory("sums", [vertices * 16, stored]);
+        planner.scratch(vertices * 24);
+        let how =
+            format!("{lanes} sources side by side: lists are read for all of them, level by level");
+        planner.external_method(Some(&format!("{how}; sums are on storage")));
+        planner.method(how);
         let lists = planner.declare(Lists::along(&[Direction::Out, Direction::In]))?;
         Ok(Self { lanes, lists })
     }
 
     /// Counts from all `sources`, which have edges. Backwards, `turn` gets the count of a vertex
-    /// and the sum of what the level after it has. It returns what is added up for the vertex, and
-    /// what the level before gathers. Returns what was added up, source by source, and the number
-    /// of levels.
+    /// and the sum of what the level after it has. It returns what is added up for the vertex, if
+    /// a level comes after it, and what the level before gathers. Returns what was added up, source
+    /// by source, and the number of levels.
     pub fn run(
         &self,
         session: &Session,
@@ -71,26 +80,39 @@ impl PathCounts {
         turn: impl Fn(f64, f64) -> [f64; 2] + Sync,
     ) -> Result<(VertexArray<f64>, u64)> {
         let lists = self.lists.open(session)?;
-        let sums: HugeVec<ExactSum> = session.zeroed(session.graph.connected())?;
+        let sums = &sums(session, &lists)?;
         session.loaded();
-        let turn = |vertex: u64, count: f64, sum: f64| {
-            let [own, gathered] = turn(count, sum);
-            sums[vertex as usize].add(own);
-            gathered
-        };
         let (mut levels, of) = (0, &turn);
         let done = match self.lanes {
-            8 => Search::<u64, 8>::over(&lists, session, sources, of, &mut levels)?,
-            4 => Search::<u32, 4>::over(&lists, session, sources, of, &mut levels)?,
-            _ => 0,
+            8 => Search::<u64, 8>::over(&lists, session, sources, sums, of, &mut levels)?,
+            4 => Search::<u32, 4>::over(&lists, session, sources, sums, of, &mut levels)?,
+            2 => Search::<u16, 2>::over(&lists, session, sources, sums, of, &mut levels)?,
+            _ => Search::<u8, 1>::over(&lists, session, sources, sums, of, &mut levels)?,
         };
         if done < sources.len() {
-            Search::<u32, 1>::over(&lists, session, &sources[done..], of, &mut levels)?;
+            let left = &sources[done..];
+            Search::<u32, 1>::over(&lists, session, left, sums, of, &mut levels)?;
         }
-        let mut found: HugeVec<f64> = session.zeroed(session.graph.connected())?;
-        found.iter_mut().zip(&*sums).for_each(|(found, sum)| *found = sum.total());
-        Ok((found.into(), levels))
+        Ok((sums.map(ExactSum::total)?, levels))
     }
+}
+
+/// Sums of nothing, by parts with about equally many edges.
+fn sums(session: &Session, lists: &OpenLists) -> Result<VertexArray<ExactSum>> {
+    let outgoing = lists.along(session, Direction::Out);
+    let mut bounds = outgoing.parts(PARTS * session.workers.count() as u64);
+    if !session.decision.is_external() {
+        return VertexArray::in_memory(bounds.into(), session.config.huge_pages);
+    }
+    bounds.extend((0..session.graph.connected()).step_by(STORED as usize));
+    bounds.sort_unstable();
+    bounds.dedup();
+    let sums = VertexArray::create(&Scratch::of(session), bounds, &mut 0)?;
+    let mut block = sums.block()?;
+    for part in 0..sums.intervals() {
+        sums.write(part, &mut block, |sums| sums.fill(ExactSum::default()))?;
+    }
+    Ok(sums)
 }
 
 /// Vertices that a step reached, and their outgoing edges.
@@ -102,8 +124,8 @@ struct Search<'s, W: AtomicItem, const L: usize> {
     session: &'s Session<'s>,
     outgoing: Along<'s>,
     incoming: Along<'s>,
-    /// The bounds of parts of the vertices.
-    parts: Vec<u64>,
+    /// By parts, which are handed to workers.
+    sums: &'s VertexArray<ExactSum>,
     levels: HugeVec<W::Cell>,
     /// The bits of counts; backwards, of vertices that are done, of what is gathered.
     counts: HugeVec<AtomicU64>,
@@ -125,15 +147,15 @@ impl<'s, W: AtomicItem, const L: usize> Search<'s, W, L> {
         lists: &'s OpenLists,
         session: &'s Session<'s>,
         sources: &[u64],
-        turn: impl Fn(u64, f64, f64) -> f64 + Sync,
+        sums: &'s VertexArray<ExactSum>,
+        turn: impl Fn(f64, f64) -> [f64; 2] + Sync,
         levels: &mut u64,
     ) -> Result<usize> {
         let vertices = session.graph.connected();
-        let outgoing = lists.along(session, Direction::Out);
         let search = Self {
             session,
-            parts: outgoing.parts(PARTS * session.workers.count() as u64),
-            outgoing,
+            sums,
+            outgoing: lists.along(session, Direction::Out),
             incoming: lists.along(session, Direction::In),
             levels: session.zeroed(vertices)?,
             counts: session.zeroed(vertices * L as u64)?,
@@ -272,23 +294,27 @@ impl<'s, W: AtomicItem, const L: usize> Search<'s, W, L> {
 
     /// Vertices that are not reached yet gather the counts of level `sender`.
     fn receive(&self, sender: u64) -> Result<Reached> {
-        self.gather(&self.incoming, (0, sender), |vertex, sums| {
-            let before = self.levels(vertex);
-            let mut levels = before;
-            let is_reached = |&lane: &usize| Self::level(before, lane) == 0 && sums[lane] > 0.0;
-            for lane in (0..L).filter(is_reached) {
-                self.set_count(vertex, lane, sums[lane]);
-                levels |= Self::at(sender + 1, lane);
-            }
-            self.set_levels(vertex, levels);
-            if levels == before { [0; 2] } else { self.reached(vertex) }
+        self.each_part(0, |worker, _, part| {
+            self.gather(worker, part, &self.incoming, (0, sender), |vertex, sums| {
+                let before = self.levels(vertex);
+                let mut levels = before;
+                let is_reached = |&lane: &usize| Self::level(before, lane) == 0 && sums[lane] > 0.0;
+                for lane in (0..L).filter(is_reached) {
+                    self.set_count(vertex, lane, sums[lane]);
+                    levels |= Self::at(sender + 1, lane);
+                }
+                self.set_levels(vertex, levels);
+                if levels == before { [0; 2] } else { self.reached(vertex) }
+            })
         })
     }
 
     /// Gathers from the level before the last one to that after the sources.
-    fn backward(&self, last: u64, turn: impl Fn(u64, f64, f64) -> f64 + Sync) -> Result<()> {
+    fn backward(&self, last: u64, turn: impl Fn(f64, f64) -> [f64; 2] + Sync) -> Result<()> {
         let turn = |vertex: u64, lane: usize, sum: f64| {
-            self.set_count(vertex, lane, turn(vertex, self.count(vertex, lane), sum));
+            let [own, gathered] = turn(self.count(vertex, lane), sum);
+            self.set_count(vertex, lane, gathered);
+            own
         };
         // Nothing comes after the end of every path.
         self.each(|vertex| {
@@ -301,53 +327,75 @@ impl<'s, W: AtomicItem, const L: usize> Search<'s, W, L> {
             }
         });
         for receiver in (2..last).rev() {
-            let mark = self.session.mark();
-            let [active, _] =
-                self.gather(&self.outgoing, (receiver, receiver + 1), |vertex, sums| {
-                    let levels = self.levels(vertex);
-                    let lanes = (0..L).filter(|&lane| Self::level(levels, lane) == receiver);
-                    lanes.for_each(|lane| turn(vertex, lane, sums[lane]));
-                    [1, 0]
-                })?;
+            let (mark, between) = (self.session.mark(), (receiver, receiver + 1));
+            let [active, _] = self.each_part(receiver, |worker, block, part| {
+                let first = self.sums.bounds()[part];
+                self.sums.update(part, block, |all| {
+                    self.gather(worker, part, &self.outgoing, between, |vertex, sums| {
+                        let (levels, at) = (self.levels(vertex), (vertex - first) as usize);
+                        let lanes = (0..L).filter(|&lane| Self::level(levels, lane) == receiver);
+                        lanes.for_each(|lane| all[at].add(turn(vertex, lane, sums[lane])));
+                        [1, 0]
+                    })
+                })?
+            })?;
             self.session.end_iteration(&mark, active, "on-demand");
         }
         Ok(())
     }
 
-    /// Every vertex with a lane at level `to` adds up what its neighbors at level `from` have, lane
-    /// by lane; `end` gets the sums, and what it returns is added up.
-    fn gather(
+    /// Hands every part with a vertex that has a lane at `level` to `work`, on all workers, with
+    /// the worker's number and a block for sums. What it returns is added up.
+    fn each_part(
         &self,
-        lists: &Along,
-        (to, from): (u64, u64),
-        end: impl Fn(u64, &[f64; L]) -> Reached + Sync,
+        level: u64,
+        work: impl Fn(usize, &mut Block<ExactSum>, usize) -> Result<Reached> + Sync,
     ) -> Result<Reached> {
-        let part = |(worker, total): &mut (usize, Reached), part: Range<u64>| {
-            let mut open: Option<(u64, [f64; L])> = None;
-            let vertices = self.parts[part.start as usize]..self.parts[part.end as usize];
-            Along { vertices, ..lists.clone() }.for_each_here(
-                *worker,
-                |group| self.members(group, to),
-                |vertex, list| {
-                    // A long list comes in pieces, one after the other.
-                    if open.is_none_or(|(last, _)| last != vertex)
-                        && let Some((last, sums)) = open.replace((vertex, [0.0; L]))
-                    {
-                        *total = totals([*total, end(last, &sums)]);
-                    }
-                    if let Some((_, sums)) = &mut open {
-                        self.add_up(list, from, sums);
-                    }
-                },
-            )?;
-            let last = open.map(|(last, sums)| end(last, &sums));
-            *total = totals([*total].into_iter().chain(last));
+        type State = (usize, Block<ExactSum>, Reached);
+        let visit = |(worker, block, total): &mut State, part: Range<u64>| {
+            let part = part.start as usize;
+            let ends = &self.sums.bounds()[part..];
+            let mut groups = ends[0] / 64..ends[1].div_ceil(64);
+            if groups.any(|group| self.members(group, level) != 0) {
+                *total = totals([*total, work(*worker, block, part)?]);
+            }
             Ok(())
         };
-        let count = self.parts.len() as u64 - 1;
-        let ends = self.session.workers.try_over(count, 1, |worker| Ok((worker, [0; 2])), part);
+        let state = |worker| Ok((worker, self.sums.block()?, [0; 2]));
+        let ends = self.session.workers.try_over(self.sums.intervals() as u64, 1, state, visit);
         self.session.check()?;
-        Ok(totals(error::all(ends)?.into_iter().map(|(_, total)| total)))
+        Ok(totals(error::all(ends)?.into_iter().map(|(_, _, total)| total)))
+    }
+
+    /// Every vertex of a part with a lane at level `to` adds up what its neighbors at level `from`
+    /// have, lane by lane; `end` gets the sums, and what it returns is added up.
+    fn gather(
+        &self,
+        worker: usize,
+        part: usize,
+        lists: &Along,
+        (to, from): (u64, u64),
+        mut end: impl FnMut(u64, &[f64; L]) -> Reached,
+    ) -> Result<Reached> {
+        let (mut open, mut total): (Option<(u64, [f64; L])>, _) = (None, [0; 2]);
+        let vertices = self.sums.bounds()[part]..self.sums.bounds()[part + 1];
+        Along { vertices, ..lists.clone() }.for_each_here(
+            worker,
+            |group| self.members(group, to),
+            |vertex, list| {
+                // A long list comes in pieces, one after the other.
+                if open.is_none_or(|(last, _)| last != vertex)
+                    && let Some((last, sums)) = open.replace((vertex, [0.0; L]))
+                {
+                    total = totals([total, end(last, &sums)]);
+                }
+                if let Some((_, sums)) = &mut open {
+                    self.add_up(list, from, sums);
+                }
+            },
+        )?;
+        let last = open.map(|(last, sums)| end(last, &sums));
+        Ok(totals([total].into_iter().chain(last)))
     }
 
     #[inline(always)]
@@ -359,11 +407,13 @@ impl<'s, W: AtomicItem, const L: usize> Search<'s, W, L> {
                 prefetch(&raw const self.levels[next as usize]);
                 prefetch(&raw const self.counts[next as usize * L]);
             }
+            // Loads without branches, which would be guessed wrong, for the sums of all lanes.
             let levels = self.levels(neighbor);
-            if Self::has(levels, from) {
-                for (lane, sum) in sums.iter_mut().enumerate() {
-                    let is_at = Self::level(levels, lane) == from;
-                    *sum += if is_at { self.count(neighbor, lane) } else { 0.0 };
+            if L == 1 || Self::has(levels, from) {
+                let counts = &self.counts[neighbor as usize * L..][..L];
+                for (lane, (sum, count)) in sums.iter_mut().zip(counts).enumerate() {
+                    let at = u64::from(Self::level(levels, lane) == from).wrapping_neg();
+                    *sum += f64::from_bits(count.load(Relaxed) & at);
                 }
             }
         }

@@ -6,7 +6,7 @@ use std::{
     ops::Range,
     sync::{
         Arc,
-        atomic::{AtomicU32, AtomicU64, Ordering::Relaxed},
+        atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed},
     },
 };
 
@@ -85,6 +85,8 @@ macro_rules! atomic_item {
         }
     };
 }
+atomic_item!(u8, AtomicU8);
+atomic_item!(u16, AtomicU16);
 atomic_item!(u32, AtomicU32);
 atomic_item!(u64, AtomicU64);
 
