@@ -319,7 +319,7 @@ fn windows(bounds: &[u64], most: u64) -> Vec<Range<u64>> {
 /// What passes read where each serves two iterations and all signals are in memory.
 fn pass_edges(graph: &Graph) -> Result<PassEdges> {
     let all = graph.connected();
-    Ok(edges_of(graph.grid()?, (all, all), &[0..all]))
+    Ok(edges_of(graph.grid()?, (all, all), &windows(&[0, all], all)))
 }
 
 /// Edges of so many vertices with so many hubs: those that all windows read, one after the other.

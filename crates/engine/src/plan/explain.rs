@@ -90,9 +90,8 @@ impl std::fmt::Display for Plan {
         writeln!(f, "  smallest budget    {}", human_bytes(self.smallest_budget_bytes))?;
         writeln!(f, "  all in memory from {}", human_bytes(self.in_memory_budget_bytes))?;
         writeln!(f, "  read for each scan {}", human_bytes(self.bytes_per_scan))?;
-        let scans = self.estimated_scans.map(|scans| format!(", if that is {scans} scans' worth"));
-        let read = human_bytes(self.expected_bytes_read);
-        writeln!(f, "  read in all        {read}{}", scans.unwrap_or_default())?;
+        let about = self.estimated_scans.map_or("", |_| ", about: the course of the run decides");
+        writeln!(f, "  read in all        {}{about}", human_bytes(self.expected_bytes_read))?;
         writeln!(f, "  written in all     {}", human_bytes(self.expected_bytes_written))?;
         write!(f, "  scratch on disk    {}", human_bytes(self.disk_bytes))
     }
