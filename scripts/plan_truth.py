@@ -14,7 +14,7 @@ from budgets import ALGORITHMS, MIB, MODELS, Bench, Starter, median, shapes, tex
 FIGURES = ["peak memory", "bytes read", "bytes written", "peak scratch"]
 
 
-def disconnected(1 << 16):
+def disconnected(size):
     """Many small trees, and cycles of some hundred vertices."""
     trees = ((at, at - at % 16 + (at % 16 - 1) // 2) for at in range(size // 2) if at % 16)
     cycles = ((at, at + 1 if at % 100 != 99 else at - 99) for at in range(size // 2, size // 2 + size // 800 * 100))
