@@ -9,7 +9,7 @@ PROFILE := checked
 VENV    := $(TARGET)/venv
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-rust test-python deny bench bench-graphene bench-external bench-algorithms model fault attack sanitize fuzz soak budgets golden python clean
+.PHONY: help build demo test test-rust test-python deny bench bench-graphene bench-external bench-algorithms model fault attack sanitize fuzz soak budgets plan-truth golden python clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | while IFS='	' read -r name text; do printf '  make %-12s %s\n' "$$name" "$$text"; done
@@ -93,6 +93,9 @@ soak: build ## Random graphs through every model and option against references a
 
 budgets: build ## Every algorithm, model and shape of graph in ten budgets each: none may be exceeded, and more memory may not be slower (twenty minutes; SCALE=18 SHARE=1/4 ONLY=bfs ALL=1)
 	$(PYTHON) scripts/budgets.py --binary $(TARGET)/release/outercore --folder $(or $(OUTERCORE_BENCH_DIR),$(TARGET)/bench)/budgets $(if $(SCALE),--scale $(SCALE)) $(if $(SHARE),--share $(SHARE)) $(if $(ONLY),--only $(ONLY)) $(if $(ALL),--all)
+
+plan-truth: build ## How often memory, bytes and scratch are within a fifth of what plans say: every algorithm and model on graphs of many shapes (half an hour; SCALE=18 DATA=FOLDER of real graphs ONLY=bfs)
+	$(PYTHON) scripts/plan_truth.py --binary $(TARGET)/release/outercore --folder $(or $(OUTERCORE_BENCH_DIR),$(TARGET)/bench)/plans $(if $(SCALE),--scale $(SCALE)) $(if $(DATA),--data $(DATA)) $(if $(ONLY),--only $(ONLY)) --worst 10
 
 golden: build ## The golden graphs of a new version of the format, for the tests to hold on to; VERSION=2
 	scripts/golden.sh $(VERSION)

@@ -233,6 +233,17 @@ struct Way {
     declare: fn(&mut Planner, usize) -> Result<Search>,
 }
 
+impl Way {
+    /// What searches from so many sources are expected to be; none: from all vertices.
+    fn estimate(&self, planner: &mut Planner, sources: usize) {
+        let graph = planner.job.graph;
+        let all = if sources > 0 { sources as u64 } else { graph.connected() };
+        // Lists are read about once forwards and once back, scans level by level.
+        let levels = if self.method == Lists { 2 } else { graph.steps() };
+        planner.guess(levels * all.div_ceil(self.lanes as u64));
+    }
+}
+
 /// Batches of `L` sources, of which `few` are too few.
 const fn in_batches<const L: usize, const MARKS: usize>(few: usize) -> Way {
     Way { method: Batches, lanes: L, few, declare: batches::<L, MARKS> }
@@ -272,6 +283,7 @@ impl Betweenness {
         let searches = ways.iter().map(|way| (way.declare)(&mut planner, way.lanes));
         let searches = searches.collect::<Result<Vec<_>>>()?;
         planner.runs(method.name(), why);
+        first.estimate(&mut planner, sources.len());
         Ok(planner.decide()?.prepared(move |session| {
             let connected = session.graph.connected();
             if sources.is_empty() {

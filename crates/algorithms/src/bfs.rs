@@ -109,6 +109,9 @@ impl Algorithm for Bfs {
         planner.runs(method.name(), why);
         if method == Method::DirectionOptimizing {
             let search = planner.declare(Search::along_edges(job))?;
+            // A vertex is logged as found, and then written as level and parent.
+            let found = job.graph.connected() * 12;
+            planner.traffic_external([found, found / 12 * 20]);
             return Ok(planner.decide()?.prepared(move |session| {
                 let mut reach = Reach::default();
                 // The rest of the search is closed before its levels are read.

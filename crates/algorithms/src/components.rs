@@ -14,7 +14,7 @@
 //! Memory: 8 bytes for each vertex, or a window of parents while values are on storage.
 
 use outercore_engine::{
-    EdgeScan, Min, Monotone, Precompute, Preset, ReadPolicy, SomeEdges,
+    Decision, EdgeScan, Min, Monotone, Precompute, Preset, ReadPolicy, SomeEdges,
     forest::{self, Sets, Trees},
     spread,
 };
@@ -149,15 +149,28 @@ fn by_labels(mut planner: Planner) -> Result<Prepared> {
     }))
 }
 
+/// The most bytes of edges that wait for other windows of parents, where there are several.
+fn waiting(graph: &Graph, decision: &Decision) -> u64 {
+    let one = decision.room >= 4 * graph.connected();
+    if one || !decision.is_external() { 0 } else { 8 * graph.edges() }
+}
+
 /// States what sets of vertices take. With `streams`, labels spread while values are on storage.
-fn declare_sets(planner: &mut Planner, streams: bool) -> Result<()> {
+fn declare_sets(planner: &mut Planner, streams: bool, some: Option<SomeEdges>) -> Result<()> {
+    let graph = planner.job.graph;
     VertexArray::<u32>::declare(planner, "labels")?;
-    planner.memory("sizes", [planner.job.graph.connected() * 4, 0]);
+    planner.memory("sizes", [graph.connected() * 4, 0]);
     planner.memory("smallest window, logs", [0, LEAST]);
     if streams {
         spread::declare(planner)?;
     }
-    planner.scans(Some(1).filter(|_| !streams));
+    planner.scans(Some(0).filter(|_| !streams));
+    planner.traffic(move |decision, _| {
+        // Lists of vertices outside of the largest component take less than half of a scan.
+        let few = some.is_some_and(|some| some.fits(graph, decision));
+        let (all, waiting) = (graph.scan_bytes(), waiting(graph, decision) / 2);
+        Ok([if few { all / 4 } else { all + waiting }, waiting])
+    });
     planner.method("union-find");
     planner.external_method(Some(if streams {
         "labels that spread in scan after scan of all edges"
@@ -183,8 +196,9 @@ impl Algorithm for Components {
         let edges = planner.declare(EdgeScan::Always)?;
         let some = (method == Method::Sampled).then(|| SomeEdges::declare(&mut planner));
         let streams = config.preset == Preset::Streaming && self.method.is_none();
-        declare_sets(&mut planner, streams)?;
+        declare_sets(&mut planner, streams, some)?;
         let mut decided = planner.decide()?;
+        decided.plan.disk_bytes += waiting(graph, &decided.decision);
         let some = some.filter(|some| some.fits(graph, &decided.decision));
         if some.is_none() && method == Method::Sampled {
             if self.method.is_some() {
@@ -193,17 +207,13 @@ impl Algorithm for Components {
             (method, why) = (Method::Scan, "no first neighbors, or no room for lists");
         }
         decided.plan.method = format!("{} ({why}): {}", method.name(), decided.plan.method);
-        if some.is_some() {
-            // One scan at the most.
-            decided.plan.expected_bytes_read = None;
-        }
         let asked = self.method.is_some() || config.read == ReadPolicy::OnDemand;
         Ok(decided.prepared(move |session| {
             let edges = edges.open(session)?;
             let labels = VertexArray::of(session)?;
             session.loaded();
             // Lists that are not asked for must take less than half of a scan.
-            let most = if asked { u64::MAX } else { edges.bytes(graph) / 2 };
+            let most = if asked { u64::MAX } else { graph.scan_bytes() / 2 };
             let (mark, room, mut sampled) = (session.mark(), session.decision.room, false);
             if streams && session.decision.is_external() {
                 let (labels, scans) = spread::labels(session, &edges, labels, room)?;

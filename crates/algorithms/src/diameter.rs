@@ -224,6 +224,10 @@ impl Algorithm for Diameter {
         planner.memory("members", [Frontier::bytes(vertices); 2]);
         planner.memory("intervals at hand, labels", [0, external]);
         planner.scratch(vertices * 4);
+        // Four searches, each of which finds most vertices by half of the edges.
+        planner.guess(2);
+        // A vertex is logged as found, and has two bounds.
+        planner.traffic_external([4 * vertices * (12 + 8); 2]);
         planner.method(if self.exact {
             "breadth-first searches until the bounds of all eccentricities meet"
         } else {

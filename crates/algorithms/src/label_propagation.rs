@@ -215,8 +215,12 @@ impl Algorithm for LabelPropagation {
         let lists = planner.declare(Neighborhoods::All)?;
         let tallies = Tally::bytes(lists.longest(graph)) * config.threads as u64;
         planner.memory("tallies", [tallies; 2]);
-        planner.scratch(Appender::<u32>::disk_bytes(vertices));
+        let round = Appender::<u32>::disk_bytes(vertices);
+        planner.scratch(round);
         planner.scans(Some(self.iterations));
+        planner.traffic_external([round * self.iterations; 2]);
+        // Original ids give labels their order, and their names in the end.
+        planner.reads(2 * vertices * u64::from(graph.manifest().neighbor_bytes));
         planner.method("synchronous rounds over all lists");
         Ok(planner.decide()?.prepared(move |session| {
             let mut rounds = Rounds::new(session)?;

@@ -92,17 +92,26 @@ pub fn count<'a>(
         // On scratch by way of what the window leaves.
         planner.memory("result", [vertices * 8 + Block::<f64>::bytes(1 << 16), 0]);
         planner.scratch(Appender::<f64>::disk_bytes(vertices));
+        planner.traffic_external([0, Appender::<f64>::disk_bytes(vertices)]);
     }
     planner.method(
         "sets of smaller neighbors of a window of vertices in memory, those of all others stream \
          past",
     );
-    let mut decided = planner.decide()?;
     // The vertices of the windows are read once, those that stream past once for each window, from
     // that window on.
-    let (bytes, blocks) = (sets.edge_bytes(graph), blocks(graph, counting, &decided.decision));
-    let windows = most_blocks(graph).div_ceil(blocks).max(1);
-    decided.plan.expected_bytes_read = Some(bytes + bytes * (windows + 1) / 2);
+    planner.scans(Some(0));
+    planner.traffic(move |decision, _| {
+        let blocks = blocks(graph, counting, decision);
+        // Where most neighbors are hubs, two of them or more share a block.
+        let all = most_blocks(graph) / if graph.has_hubs() { 2 } else { 1 };
+        let windows = (all as f64 / blocks as f64).max(1.0);
+        let whole = windows.ceil();
+        let streams = whole - whole * (whole - 1.0) / (2.0 * windows);
+        Ok([(sets.edge_bytes(graph) as f64 * (1.0 + streams)) as u64, 0])
+    });
+    let decided = planner.decide()?;
+    let blocks = blocks(graph, counting, &decided.decision);
     Ok(decided.prepared(move |session| {
         let mut lists = sets.open(session)?;
         session.loaded();

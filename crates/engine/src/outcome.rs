@@ -98,6 +98,7 @@ impl<'s> Results<'s> {
             iterations,
             bytes_read: read,
             bytes_written: moved.bytes_written.load(Relaxed),
+            peak_disk_bytes: moved.peak_scratch_bytes.load(Relaxed),
             useful_bytes_read: useful,
             io_utility: if read == 0 { 1.0 } else { useful as f64 / read as f64 },
             requests: moved.read_requests.load(Relaxed),

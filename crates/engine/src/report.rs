@@ -156,6 +156,8 @@ pub struct RunReport {
     pub bytes_read: u64,
     /// Bytes written to scratch.
     pub bytes_written: u64,
+    /// The most bytes of scratch that there were at a time.
+    pub peak_disk_bytes: u64,
     /// Bytes of what was read that were wanted.
     pub useful_bytes_read: u64,
     /// Useful bytes over bytes read; 1 when nothing was read.
@@ -181,12 +183,14 @@ pub struct RunReport {
 pub struct Planned {
     /// Bytes of memory, against `peak_rss_bytes`.
     pub memory_bytes: u64,
-    /// Bytes of scratch.
+    /// Bytes of scratch at a time, against `peak_disk_bytes`.
     pub disk_bytes: u64,
     /// Bytes that one pass over the edges reads.
     pub bytes_per_scan: u64,
-    /// Bytes read in all, against `bytes_read`; `None`: it depends on the graph's shape.
+    /// Bytes read in all, against `bytes_read`.
     pub bytes_read: Option<u64>,
+    /// Bytes written in all, against `bytes_written`.
+    pub bytes_written: u64,
 }
 
 impl Planned {
@@ -196,7 +200,8 @@ impl Planned {
             memory_bytes: plan.memory.iter().map(|item| item.bytes).sum(),
             disk_bytes: plan.disk_bytes,
             bytes_per_scan: plan.bytes_per_scan,
-            bytes_read: plan.expected_bytes_read,
+            bytes_read: Some(plan.expected_bytes_read),
+            bytes_written: plan.expected_bytes_written,
         }
     }
 }

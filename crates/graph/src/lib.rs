@@ -17,6 +17,7 @@
 pub mod build;
 pub mod check;
 pub mod error;
+mod estimate;
 pub mod format;
 pub mod generate;
 pub mod graph;

@@ -39,6 +39,10 @@ pub struct IoCounters {
     pub bytes_wanted: AtomicU64,
     /// Bytes that went to files.
     pub bytes_written: AtomicU64,
+    /// Bytes of the files without names that there are, up to the last byte that was written.
+    pub scratch_bytes: AtomicU64,
+    /// The most that these came to.
+    pub peak_scratch_bytes: AtomicU64,
     /// Read requests, each part of a continued one counted.
     pub read_requests: AtomicU64,
     /// Write requests, each part of a continued one counted.
@@ -61,6 +65,12 @@ impl IoCounters {
     pub fn count_write(&self, bytes: usize) {
         self.write_requests.fetch_add(1, Ordering::Relaxed);
         self.bytes_written.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    /// Counts `bytes` that a file without a name has grown by.
+    fn count_scratch(&self, bytes: u64) {
+        let all = self.scratch_bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        self.peak_scratch_bytes.fetch_max(all, Ordering::Relaxed);
     }
 }
 
@@ -217,7 +227,7 @@ impl Disk {
             let direct = file::set_direct(&file, true)?;
             Ok((file, direct))
         })?;
-        Ok(DiskFile::new(self.clone(), file, &path, direct))
+        Ok(DiskFile::new(self.clone(), file, &path, direct).unnamed())
     }
 
     /// Creates a file that must not exist, for reading and writing through the page cache.

@@ -21,7 +21,7 @@ use crate::{
     exchange::Exchange,
     monoid::Monoid,
     program::VertexProgram,
-    session::{OpenSection, Session},
+    session::Session,
 };
 
 /// What lists of active vertices are for.
@@ -54,13 +54,13 @@ impl Role {
     pub(crate) fn bytes<M: Monoid>(self, graph: &Graph, threads: usize) -> Result<u64> {
         let intervals = graph.grid()?.intervals.len();
         // Beside those of the degrees.
-        let sums = self.sections().into_iter().skip(1);
+        let sums = graph.sums_bytes(&self.sections()[1..]);
         Ok(Degrees::narrow_bytes(graph)?
             // The vertices of retained lists.
             + Frontier::bytes(graph.connected())
             + graph.connected() / 8
             + 16
-            + sums.map(|name| OpenSection::sums_bytes_of(graph, &name)).sum::<u64>()
+            + sums
             + Exchange::<M>::bytes(threads, intervals)
             + (1 << 20))
     }

@@ -28,7 +28,7 @@ use crate::{
     job::Job,
     plan::{PassEdges, Passes, PlanItem, Planner},
     program::{Activity, VertexProgram},
-    session::{OpenSection, Session},
+    session::Session,
     state::{DegreesByInterval, VertexArray, cut},
 };
 
@@ -112,7 +112,48 @@ impl IntervalMemory {
         }));
         let bytes: usize = sizes::<P>().iter().sum();
         planner.scratch_in_turn(graph.connected() * bytes as u64);
+        let memory = self.clone();
+        planner.traffic(move |decision, scans| match decision.is_external() {
+            true => memory.traffic::<P>((graph, config), decision.room, scans),
+            false => Ok([0; 2]),
+        });
         Ok(())
+    }
+
+    /// Bytes that so many iterations over all vertices read and write, with so much room.
+    fn traffic<P: VertexProgram>(
+        &self,
+        (graph, config): (&Graph, &RunConfig),
+        room: u64,
+        scans: u64,
+    ) -> Result<[u64; 2]> {
+        let division = self.divide::<P>(self.lists(config, room)?, room).1;
+        let Division { windows, hubs, mut near, .. } = division;
+        let (vertices, more) = (graph.connected(), windows.len() as u64 - 1);
+        let mut stored = |bytes: u64| {
+            let kept = bytes.min(near);
+            near -= kept;
+            bytes - kept
+        };
+        let [value, _, signal, message] = sizes::<P>().map(|size| size as u64);
+        // As often as sums wait, for another window or for the next iteration.
+        let waits = more.max(hubs.min(1));
+        let sums = stored(vertices * message * waits.min(1)) * waits;
+        let (values, degrees) = (stored(vertices * value), stored(vertices));
+        let passing = scans * (sums + signal * (vertices - hubs));
+        let edges = if self.path.grid {
+            edges_of(Arc::clone(&self.directory), (vertices, hubs), &windows)
+        } else {
+            let near = graph.pages(self.path.edges()) * PAGE as u64 * (more + 1);
+            PassEdges { near, far: 0 }
+        };
+        // Values that come from messages alone are looked at in the last iteration.
+        let changes = if P::ACTIVITY == Activity::AllSend { 1 } else { scans };
+        let again = edges.read(near / 4 * 3) * scans.saturating_sub(1);
+        Ok([
+            edges.near + edges.far + again + scans * degrees + passing + (changes + 1) * values,
+            values + degrees + more.min(1) * vertices * signal + passing + changes * values,
+        ])
     }
 
     /// The least that must be resident.
@@ -130,8 +171,7 @@ impl IntervalMemory {
             item("directory, checksums", directory.bytes() + sums.iter().sum::<u64>()),
         ];
         if !self.path.grid {
-            let names = self.path.list_sections();
-            let sums = names.iter().map(|name| OpenSection::sums_bytes_of(graph, name)).sum();
+            let sums = graph.sums_bytes(self.path.list_sections());
             needs.push(item("row index", Degrees::narrow_bytes(graph)? + vertices / 8 + 16));
             needs.push(item("lists' checksums", sums));
         }
@@ -276,11 +316,23 @@ fn windows(bounds: &[u64], most: u64) -> Vec<Range<u64>> {
 
 /// What passes read where each serves two iterations and all signals are in memory.
 fn pass_edges(graph: &Graph) -> Result<PassEdges> {
-    let grid = GridIndex::new(graph.grid()?, graph.connected(), graph.connected());
+    let all = graph.connected();
+    Ok(edges_of(graph.grid()?, (all, all), &windows(&[0, all], all)))
+}
+
+/// Edges of so many vertices with so many hubs: those that all windows read, one after the other.
+fn edges_of(
+    directory: Arc<GridDirectory>,
+    (vertices, hubs): (u64, u64),
+    windows: &[Range<u64>],
+) -> PassEdges {
+    let grid = GridIndex::new(directory, vertices, hubs);
     let mut edges = PassEdges::default();
     for chunk in (0..grid.intervals()).flat_map(|interval| grid.chunks(interval, |_| true)) {
+        let (first, last) = chunk.sources;
+        let reads = windows.iter().filter(|all| first < all.end && all.start <= last).count();
         let part = if chunk.side == Side::Near { &mut edges.near } else { &mut edges.far };
-        *part += chunk.padded() as u64;
+        *part += (chunk.padded() * reads) as u64;
     }
-    Ok(edges)
+    edges
 }

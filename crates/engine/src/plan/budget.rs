@@ -12,11 +12,14 @@ use outercore_storage::memory::thread_bytes;
 use crate::{
     config::{MemoryModel, Precompute, RunConfig},
     plan::{Plan, PlanItem},
-    session::{OpenSection, buffers_bytes, smallest_budget},
+    session::{buffers_bytes, smallest_budget},
 };
 
 /// The program's own code and heap.
 const PROCESS: u64 = 10 << 20;
+
+/// What these usually are.
+pub(super) const USUAL: u64 = 8 << 20;
 
 /// What stays free beside everything that is counted.
 const MARGIN: u64 = 4 << 20;
@@ -43,9 +46,13 @@ pub struct Needs {
     pub edges: Vec<String>,
     /// Those of each of several programs that run one after the other, and keep them in turn.
     pub in_turn: Vec<Vec<String>>,
-    /// Whether every scan reads all of `edges`, and how many scans there will be; `None`: it
-    /// depends.
+    /// How many scans there will be, each of which reads all of `edges`; `None`: as many as a
+    /// frontier takes.
     pub scans: Option<u64>,
+    /// About how many that will be, if that is known.
+    pub guess: Option<u64>,
+    /// Weights of caches when vertex state is in memory, and fully externally.
+    pub shares: [u64; 2],
     /// Bytes of scratch of a fully-external run.
     pub disk_bytes: u64,
     /// The most that one of several programs takes beside that.
@@ -82,7 +89,7 @@ pub struct PassEdges {
 
 impl PassEdges {
     /// Bytes that a pass reads of the device, if so many stay in memory, the near ones first.
-    fn read(&self, kept: u64) -> u64 {
+    pub fn read(&self, kept: u64) -> u64 {
         let far = self.far.saturating_sub(kept.saturating_sub(self.near));
         self.near.saturating_sub(kept) + far / 2
     }
@@ -92,10 +99,7 @@ impl PassEdges {
 fn always(graph: &Graph, config: &RunConfig, edge_pages: u64) -> [PlanItem; 2] {
     [
         PlanItem { name: "program", bytes: PROCESS + config.threads as u64 * thread_bytes() },
-        PlanItem {
-            name: "checksums",
-            bytes: OpenSection::sums_bytes(edge_pages) + graph.connected() / 400,
-        },
+        PlanItem { name: "checksums", bytes: edge_pages * 4 + graph.connected() / 400 },
     ]
 }
 
@@ -170,21 +174,19 @@ impl Needs {
     ) -> Result<(Plan, u64, bool)> {
         let asked = self.asked(config)?;
         let (passes, external_method) = (self.passes.take(), self.external_method.take());
-        let (scans, runs) = (self.scans, self.runs);
-        let disk_bytes = self.disk_bytes + self.disk_bytes_in_turn;
+        let (scans, runs) = (self.scans(graph), self.runs);
         let (mut plan, mut room) = self.decide(graph, config, asked)?;
         let whole = plan.bytes_per_scan + room;
         match (plan.memory_model, passes) {
             (MemoryModel::FullyExternal, _) => {
-                plan.disk_bytes = disk_bytes;
                 plan.method = external_method.unwrap_or(plan.method);
             }
             // The first one reads all edges.
             (_, Some(passes)) if scans != Some(1) => {
                 if let Some(left) = passes.over(&mut plan, whole, graph, config)? {
                     room = left;
-                    let expected = |scans: u64| whole + plan.bytes_per_scan * (scans.max(1) - 1);
-                    plan.expected_bytes_read = scans.map(expected);
+                    let more = plan.bytes_per_scan * (scans.max(1) - 1);
+                    plan.expected_bytes_read = whole + more;
                 }
             }
             _ => {}
@@ -233,11 +235,15 @@ impl Needs {
         config: &RunConfig,
         asked: Option<MemoryModel>,
     ) -> Result<(Plan, u64)> {
-        let (edge_pages, edge_bytes) = self.edges(graph);
+        let ((edge_pages, edge_bytes), scans) = (self.edges(graph), self.scans(graph));
+        let (estimated, shares) = (self.scans.xor(Some(scans)), self.shares[1]);
+        let stored = self.disk_bytes + self.disk_bytes_in_turn;
         let budgets = self.budgets(graph, config, (edge_pages, edge_bytes));
         let (model, reason) = self.model(config.memory, asked, &budgets)?;
         let external = model == MemoryModel::FullyExternal;
         let mut memory = base(graph, config, edge_pages);
+        // Programs know themselves what passes by interval read.
+        let scans = if external && !self.in_turn.is_empty() { 0 } else { scans };
         memory.extend(if external { self.external.unwrap_or_default() } else { self.resident });
         let used: u64 = memory.iter().map(|item| item.bytes).sum();
         // A semi-external run that was asked for keeps no more than half of the edges, so that it
@@ -249,9 +255,10 @@ impl Needs {
         };
         let room = most.min((config.memory - used).saturating_sub(MARGIN));
         let name = if external { "windows, edges" } else { "edges" };
-        memory.push(PlanItem { name, bytes: room });
-        let bytes_per_scan = if external { edge_bytes } else { edge_bytes - room };
-        let expected = |scans: u64| edge_bytes + bytes_per_scan * scans.saturating_sub(1);
+        memory.push(PlanItem { name, bytes: room.min(edge_bytes + stored) });
+        let kept = if external { room.checked_div(shares).unwrap_or(0) } else { room };
+        let bytes_per_scan = edge_bytes.saturating_sub(kept);
+        let expected = edge_bytes * scans.min(1) + bytes_per_scan * scans.saturating_sub(1);
         let plan = Plan {
             algorithm: self.algorithm,
             memory_model: model,
@@ -262,19 +269,25 @@ impl Needs {
             smallest_budget_bytes: budgets.smallest(asked),
             in_memory_budget_bytes: budgets.whole,
             bytes_per_scan,
-            expected_bytes_read: self.scans.map(expected),
-            disk_bytes: 0,
+            expected_bytes_read: expected,
+            expected_bytes_written: 0,
+            estimated_scans: estimated,
+            disk_bytes: if external { stored } else { 0 },
             in_passes: false,
         };
         Ok((plan, room))
+    }
+
+    /// How many scans there will be.
+    pub(super) fn scans(&self, graph: &Graph) -> u64 {
+        self.scans.or(self.guess).unwrap_or_else(|| graph.steps())
     }
 
     /// Pages of all edges, and the bytes of those that are read, and may be kept, at a time.
     fn edges(&self, graph: &Graph) -> (u64, u64) {
         let pages = |programs: &[Vec<String>]| -> u64 {
             let names: BTreeSet<_> = self.edges.iter().chain(programs.iter().flatten()).collect();
-            let sections = names.into_iter().filter_map(|name| graph.manifest().section(name));
-            sections.map(|section| section.bytes.div_ceil(PAGE)).sum()
+            graph.pages(names)
         };
         let all = pages(&self.in_turn);
         let most = self.in_turn.chunks(1).map(pages).max();

@@ -36,9 +36,14 @@ pub struct Plan {
     pub in_memory_budget_bytes: u64,
     /// Bytes that one full pass over the edges reads from disk, after caches.
     pub bytes_per_scan: u64,
-    /// Expected bytes read in all; `None` where it depends on the graph's shape.
-    pub expected_bytes_read: Option<u64>,
-    /// Bytes of scratch on disk.
+    /// Expected bytes read in all.
+    pub expected_bytes_read: u64,
+    /// Expected bytes written in all.
+    pub expected_bytes_written: u64,
+    /// With how many scans these are reckoned, where the course of the run decides; `None`: it is
+    /// known.
+    pub estimated_scans: Option<u64>,
+    /// The most bytes of scratch on disk at a time.
     pub disk_bytes: u64,
     /// Whether a semi-external run passes over the grid as fully-external ones do, so that a
     /// reading serves two iterations.
@@ -85,10 +90,9 @@ impl std::fmt::Display for Plan {
         writeln!(f, "  smallest budget    {}", human_bytes(self.smallest_budget_bytes))?;
         writeln!(f, "  all in memory from {}", human_bytes(self.in_memory_budget_bytes))?;
         writeln!(f, "  read for each scan {}", human_bytes(self.bytes_per_scan))?;
-        match self.expected_bytes_read {
-            Some(bytes) => writeln!(f, "  read in all        {}", human_bytes(bytes))?,
-            None => writeln!(f, "  read in all        depends on how the frontier grows")?,
-        }
+        let about = self.estimated_scans.map_or("", |_| ", about: the course of the run decides");
+        writeln!(f, "  read in all        {}{about}", human_bytes(self.expected_bytes_read))?;
+        writeln!(f, "  written in all     {}", human_bytes(self.expected_bytes_written))?;
         write!(f, "  scratch on disk    {}", human_bytes(self.disk_bytes))
     }
 }

@@ -8,9 +8,15 @@ use std::time::Instant;
 
 use super::{
     Plan, PlanItem,
-    budget::{Needs, Passes},
+    budget::{Needs, Passes, USUAL},
 };
-use crate::{config::MemoryModel, job::Job, outcome::Outcome, session::Session};
+use crate::{
+    config::MemoryModel,
+    job::Job,
+    outcome::Outcome,
+    session::{Session, buffer_bytes, depth},
+    totals,
+};
 use outercore_graph::Result;
 
 /// Something that a run needs.
@@ -58,21 +64,23 @@ impl Decision {
 /// Names of sections, which may depend on what was decided.
 type SectionsOf<'a> = Box<dyn Fn(&Decision) -> Result<Vec<String>> + 'a>;
 
+/// Bytes that so many scans read and write.
+type TrafficOf<'a> = Box<dyn Fn(&Decision, u64) -> Result<[u64; 2]> + 'a>;
+
 /// Collects what a run needs.
 pub struct Planner<'a> {
     /// What the run is given.
     pub job: Job<'a>,
     needs: Needs,
     sections: Vec<SectionsOf<'a>>,
-    /// Weights of caches when vertex state is in memory, and fully externally.
-    shares: [u64; 2],
+    traffic: Vec<TrafficOf<'a>>,
 }
 
 impl<'a> Planner<'a> {
     /// A plan of this algorithm.
     pub fn new(algorithm: &'static str, job: Job<'a>) -> Self {
         let needs = Needs { algorithm, external: Some(Vec::new()), ..Needs::default() };
-        Self { job, needs, sections: Vec::new(), shares: [0; 2] }
+        Self { job, needs, sections: Vec::new(), traffic: Vec::new() }
     }
 
     /// What is planned.
@@ -127,6 +135,21 @@ impl<'a> Planner<'a> {
         self.sections.push(Box::new(names));
     }
 
+    /// So many scans read and write these bytes, beside what is read of edges and tables.
+    pub fn traffic(&mut self, bytes: impl Fn(&Decision, u64) -> Result<[u64; 2]> + 'a) {
+        self.traffic.push(Box::new(bytes));
+    }
+
+    /// These bytes are read, whatever the model and however many scans there are.
+    pub fn reads(&mut self, bytes: u64) {
+        self.traffic(move |_, _| Ok([bytes, 0]));
+    }
+
+    /// The same while values are on storage, however many scans there are.
+    pub fn traffic_external(&mut self, bytes: [u64; 2]) {
+        self.traffic(move |decision, _| Ok(bytes.map(|all| all * decision.is_external() as u64)));
+    }
+
     /// Every full scan reads this section, and what is left of the budget may keep it.
     pub(crate) fn edges(&mut self, section: String) {
         if !self.needs.edges.contains(&section) {
@@ -137,7 +160,7 @@ impl<'a> Planner<'a> {
     /// Takes part in sharing out what is left, with this weight while the values of the vertices
     /// are in memory, and while they are on storage.
     pub(crate) fn caches(&mut self, [resident, external]: [u64; 2]) {
-        self.shares = [self.shares[0] + resident, self.shares[1] + external];
+        self.needs.shares = totals([self.needs.shares, [resident, external]]);
     }
 
     /// The run is as fast as it has memory beside its vertex state.
@@ -148,6 +171,11 @@ impl<'a> Planner<'a> {
     /// The number of full scans, where it is known.
     pub fn scans(&mut self, scans: Option<u64>) {
         self.needs.scans = scans;
+    }
+
+    /// About so many full scans' worth of edges are read: the course of the run decides.
+    pub fn guess(&mut self, scans: u64) {
+        self.needs.guess = Some(scans);
     }
 
     /// A fully-external run takes these bytes of scratch.
@@ -185,9 +213,11 @@ impl<'a> Planner<'a> {
 
     /// Decides the memory model, or says how much memory would be enough.
     pub fn decide(self) -> Result<Decided<'a>> {
-        let (plan, room, in_passes) = self.needs.decided(self.job.graph, self.job.config)?;
+        let Job { graph, config, .. } = self.job;
+        let (scans, shares) = (self.needs.scans(graph), self.needs.shares);
+        let (mut plan, room, in_passes) = self.needs.decided(graph, config)?;
         let external = plan.memory_model == MemoryModel::FullyExternal;
-        let shares = self.shares[usize::from(external)];
+        let shares = shares[usize::from(external)];
         let decision = Decision { model: plan.memory_model, room, in_passes, shares };
         let mut sections: Vec<String> = Vec::new();
         for names in &self.sections {
@@ -197,6 +227,15 @@ impl<'a> Planner<'a> {
                 }
             }
         }
+        let traffic = self.traffic.iter().map(|of| of(&decision, scans));
+        let [read, written] = totals(traffic.collect::<Result<Vec<_>>>()?);
+        let (opening, largest) = graph.opening(&sections);
+        plan.expected_bytes_read += read + opening;
+        plan.expected_bytes_written = written;
+        // What is always there is set aside first, for the worst case.
+        plan.memory[0].bytes = USUAL;
+        let used = config.threads * depth(config) * buffer_bytes(largest);
+        plan.memory[1].bytes = plan.memory[1].bytes.min(used as u64);
         Ok(Decided { job: self.job, plan, decision, sections, begun: None })
     }
 }

@@ -14,7 +14,7 @@ use crate::{
         rows::Rows,
     },
     plan::{Decision, Planner, Resource},
-    session::{OpenSection, Session},
+    session::Session,
 };
 
 /// Every edge once, as a resource.
@@ -50,7 +50,7 @@ impl Resource for EdgeScan {
         match self {
             EdgeScan::Always => planner.edges(edges),
             EdgeScan::Perhaps => {
-                let sums = OpenSection::sums_bytes_of(graph, &edges);
+                let sums = graph.sums_bytes([edges]);
                 planner.memory("checksums of all edges", [sums; 2]);
             }
         }
@@ -68,14 +68,6 @@ impl Resource for EdgeScan {
 }
 
 impl Edges {
-    /// Bytes that are read for all of them.
-    pub fn bytes(&self, graph: &Graph) -> u64 {
-        match self {
-            Self::Grid(grid) => grid.a_scan.bytes,
-            Self::Lists(_) => graph.manifest().arcs * u64::from(graph.manifest().neighbor_bytes),
-        }
-    }
-
     /// Shows every edge.
     pub(crate) fn for_each(
         &self,
@@ -141,8 +133,7 @@ impl SomeEdges {
 
     /// Whether a run has them.
     pub fn fits(self, graph: &Graph, decision: &Decision) -> bool {
-        let names = Self::sections(graph);
-        let sums: u64 = names.iter().map(|name| OpenSection::sums_bytes_of(graph, name)).sum();
+        let sums = graph.sums_bytes(Self::sections(graph));
         graph.rows(Direction::In).is_some() && !decision.is_external() && sums <= decision.room
     }
 

@@ -88,8 +88,7 @@ impl Neighborhoods {
 
     /// Bytes of all lists.
     pub fn edge_bytes(self, graph: &Graph) -> u64 {
-        let manifest = graph.manifest();
-        manifest.arcs * u64::from(manifest.neighbor_bytes) * directions(graph)
+        graph.list_bytes() * directions(graph)
     }
 }
 

@@ -73,12 +73,19 @@ impl Resource for Search {
     type Opened = OpenSearch;
 
     fn declare(&self, planner: &mut Planner) -> Result<()> {
-        let frontiers = 3 * Frontier::bytes(planner.job.graph.connected());
+        let graph = planner.job.graph;
+        let frontiers = 3 * Frontier::bytes(graph.connected());
         self.levels.declare(planner)?;
         planner.memory("frontiers", [frontiers, frontiers]);
         self.lists.declare(planner)?;
         if self.scans {
             planner.sections(|_| Ok(vec!["grid.words".to_owned()]));
+        }
+        if !self.undirected && !self.scans {
+            // Frontiers of more are pulled, where the first neighbors are hubs that answer.
+            let pulls = self.pulls && graph.has_hubs();
+            planner.guess(0);
+            planner.reads(graph.list_bytes() / if pulls { ALPHA / 2 } else { 1 });
         }
         planner.method(if self.pulls {
             "pushes small frontiers, pulls large ones"

@@ -1,6 +1,6 @@
 //! Buffers of the workers: how many, how large, and what budget has room for them.
 
-use crate::{config::RunConfig, session::section::OpenSection};
+use crate::config::RunConfig;
 
 /// Bytes of a buffer: the largest request.
 pub const BUFFER_BYTES: usize = outercore_graph::format::CHUNK_BYTES as usize;
@@ -37,11 +37,10 @@ pub(crate) fn depth(config: &RunConfig) -> usize {
         as usize
 }
 
-/// The largest request is no longer than the largest section: a small graph has small buffers,
-/// which are made in no time.
-pub(crate) fn buffer_bytes(sections: &[OpenSection]) -> usize {
-    let largest = sections.iter().map(|section| section.pages()).max().unwrap_or(0) as usize;
-    (largest * outercore_storage::PAGE).clamp(SMALLEST_BUFFER, BUFFER_BYTES)
+/// The largest request is no longer than the largest section, which has so many pages: a small
+/// graph has small buffers, which are made in no time.
+pub(crate) fn buffer_bytes(largest: u64) -> usize {
+    (largest as usize * outercore_storage::PAGE).clamp(SMALLEST_BUFFER, BUFFER_BYTES)
 }
 
 #[cfg(test)]

@@ -32,7 +32,9 @@ use outercore_storage::{
     reader::Timeline,
 };
 
-pub(crate) use self::buffers::{DEPTH, QUEUE_DEPTH, buffers_bytes, smallest_budget};
+pub(crate) use self::buffers::{
+    DEPTH, QUEUE_DEPTH, buffer_bytes, buffers_bytes, depth, smallest_budget,
+};
 pub use self::{counters::Counters, section::OpenSection};
 use crate::{
     config::RunConfig,
@@ -99,7 +101,8 @@ impl<'a> Session<'a> {
             sections.push(OpenSection::open(graph, name, &mut files)?);
         }
         let (workers, disk) = (Workers::new(config.threads.max(1))?, graph.disk().clone());
-        let buffer_bytes = buffers::buffer_bytes(&sections);
+        let pages = sections.iter().map(|section| section.pages());
+        let buffer_bytes = buffers::buffer_bytes(pages.max().unwrap_or(0));
         let arena = arena(config, &workers, buffer_bytes)?;
         let readers = readers(config, &disk, &files, (&arena, buffer_bytes), begun)?;
         let backend = readers.first().map_or("none", Reader::backend);

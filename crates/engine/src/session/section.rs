@@ -77,16 +77,4 @@ impl OpenSection {
         self.verify(first, &bytes[(first - offset) as usize..(last - offset) as usize])?;
         Ok(first - offset + end - last)
     }
-
-    /// Bytes of memory that the checksums of a graph's section take.
-    pub(crate) fn sums_bytes_of(graph: &Graph, name: &str) -> u64 {
-        Self::sums_bytes(
-            graph.manifest().section(name).map_or(0, |section| section.bytes.div_ceil(PAGE)),
-        )
-    }
-
-    /// Bytes of memory that its checksums take.
-    pub(crate) fn sums_bytes(pages: u64) -> u64 {
-        pages * 4
-    }
 }

@@ -75,6 +75,7 @@ impl<T: Pod> VertexArray<T> {
         let bytes = graph.connected() * size_of::<T>() as u64;
         planner.memory(name, [bytes, Self::memory_of(graph)?]);
         planner.scratch(bytes);
+        planner.traffic_external([bytes; 2]);
         Ok(())
     }
 

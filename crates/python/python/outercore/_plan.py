@@ -11,7 +11,8 @@ class Plan:
 
     Fields are attributes too: ``algorithm``, ``memory_model``, ``reason``, ``method``, ``memory_budget_bytes``, ``memory``
     (what each part takes), ``smallest_budget_bytes``, ``in_memory_budget_bytes``, ``bytes_per_scan``,
-    ``expected_bytes_read`` (``None`` where it depends on the graph), ``disk_bytes``.
+    ``expected_bytes_read``, ``expected_bytes_written``, ``estimated_scans`` (with how many scans of the edges these are
+    reckoned, where the course of the run decides; else ``None``), ``disk_bytes`` (the most scratch at a time).
     """
 
     algorithm: str
@@ -23,7 +24,9 @@ class Plan:
     smallest_budget_bytes: int
     in_memory_budget_bytes: int
     bytes_per_scan: int
-    expected_bytes_read: int | None
+    expected_bytes_read: int
+    expected_bytes_written: int
+    estimated_scans: int | None
     disk_bytes: int
 
     def __init__(self, fields: str, text: str) -> None:

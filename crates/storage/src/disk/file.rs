@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 use std::sync::{
     Arc,
-    atomic::{AtomicBool, Ordering},
+    atomic::{AtomicBool, AtomicU64, Ordering},
 };
 
 /// The largest scratch of an unaligned read.
@@ -49,12 +49,39 @@ struct OpenFile {
     file: File,
     path: PathBuf,
     direct: AtomicBool,
+    /// Of a file without a name: who counts its bytes, and how many were counted.
+    scratch: Option<(Disk, AtomicU64)>,
+}
+
+impl OpenFile {
+    /// Counts the bytes of a file without a name, of which one was written just before `end`.
+    fn grow(&self, end: u64) {
+        let Some((disk, counted)) = &self.scratch else { return };
+        let before = counted.fetch_max(end, Ordering::Relaxed);
+        disk.counters().count_scratch(end.saturating_sub(before));
+    }
+}
+
+impl Drop for OpenFile {
+    fn drop(&mut self) {
+        if let Some((disk, counted)) = &self.scratch {
+            let counted = counted.load(Ordering::Relaxed);
+            disk.counters().scratch_bytes.fetch_sub(counted, Ordering::Relaxed);
+        }
+    }
 }
 
 impl DiskFile {
     pub(super) fn new(disk: Disk, file: File, path: &Path, direct: bool) -> Self {
-        let open = OpenFile { file, path: path.to_owned(), direct: AtomicBool::new(direct) };
-        Self { disk, open: Arc::new(open) }
+        let (path, direct) = (path.to_owned(), AtomicBool::new(direct));
+        Self { disk, open: Arc::new(OpenFile { file, path, direct, scratch: None }) }
+    }
+
+    /// The same file, which has no name; nothing else has it yet.
+    pub(super) fn unnamed(mut self) -> Self {
+        let scratch = Some((self.disk.clone(), AtomicU64::new(0)));
+        Arc::get_mut(&mut self.open).expect("nothing else has it").scratch = scratch;
+        self
     }
 
     /// The same open file, whose reads and writes `disk` counts.
@@ -227,6 +254,7 @@ impl DiskFile {
                 self.disk.change(change, || self.open.file.write_at(&rest[..len], at))
             })?;
             self.disk.counters().count_write(wrote);
+            self.open.grow(at + wrote as u64);
             // What ends inside of a page is written again from the start of that page, but not
             // forever.
             let progress = wrote / granule * granule;

@@ -307,3 +307,27 @@ fn names_of_new_folders_are_durable() {
     let failed = Disk::with_faults(plan).create_dir_all(&dir.path().join("x/y/z"));
     assert!(matches!(failed, Err(StorageError::Io { operation: "sync", .. })), "{failed:?}");
 }
+
+#[test]
+fn scratch_counts_as_long_as_it_is_there() {
+    let dir = tempdir().unwrap();
+    let disk = Disk::new();
+    let scratch = || {
+        let counters = disk.counters();
+        let [now, peak] = [&counters.scratch_bytes, &counters.peak_scratch_bytes];
+        [now, peak].map(|bytes| bytes.load(Ordering::Relaxed) / PAGE as u64)
+    };
+    let memory = Arena::new(2 * PAGE, HugePages::Off).unwrap().buffer(0, 2 * PAGE);
+    let first = disk.create_unnamed(dir.path(), "scratch").unwrap();
+    first.write_at(&memory, 3 * PAGE as u64).unwrap();
+    first.write_at(&memory, 0).unwrap();
+    let second = disk.create_unnamed(dir.path(), "scratch").unwrap();
+    second.write_at(&memory, 0).unwrap();
+    assert_eq!(scratch(), [7, 7], "up to the last byte, however often what lies before is written");
+    drop(first);
+    assert_eq!(scratch(), [2, 7]);
+    // What has a name is no scratch.
+    disk.create(&dir.path().join("named")).unwrap().write_at(&memory, 0).unwrap();
+    second.counted_by(&Disk::new()).write_at(&memory, 2 * PAGE as u64).unwrap();
+    assert_eq!(scratch(), [4, 7]);
+}
