@@ -70,8 +70,8 @@ const EACH_ONCE: &str = "each vertex departs once, at its level";
 /// Neighbors of each vertex, and their core numbers.
 struct Case(&'static [&'static [u64]], &'static [u32]);
 
-/// Of the first vertex's three neighbors two depart at level 1, and it follows: with three levels to
-/// a bucket, the one worker takes it across the horizon, and the other has it depart.
+/// Of the first vertex's three neighbors two depart at level 1, and it follows. With three levels
+/// to a bucket, the one worker takes it across the horizon, and the other has it depart.
 const TAIL: Case =
     Case(&[&[1, 2, 3], &[0], &[0], &[0, 4, 5], &[3, 5], &[3, 4]], &[1, 1, 1, 2, 2, 2]);
 
