@@ -51,7 +51,7 @@ fault: export OUTERCORE_TEST_ALL = 1
 fault: model ## Errors and delays at every operation and system call, power losses, refused memory, kills, damage, failing disks (root for some), mutated inputs
 	$(CARGO) test --locked --profile $(PROFILE) -p outercore-graph --test build_faults --test killed --test hostile --test crash
 	$(CARGO) test --locked --profile $(PROFILE) -p outercore-interchange --test crash
-	$(CARGO) test --locked --profile $(PROFILE) -p outercore-algorithms --test run_faults --test damage
+	$(CARGO) test --locked --profile $(PROFILE) -p outercore-algorithms --test run_faults --test damage --test bits
 	$(CARGO) test --locked --profile $(PROFILE) -p outercore-cli --test syscalls --test allocations --test changes --test tampered -- --nocapture
 	$(CARGO) test --locked --profile $(PROFILE) -p outercore-fuzzing
 	$(CARGO) test --locked --profile $(PROFILE) -p outercore-cli --test concurrent

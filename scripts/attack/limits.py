@@ -69,7 +69,9 @@ def refused(rng, place):
     place.run(*verb, "-o", name, codes=(0,))
     contents = lambda: place.run("info", name, "--json", codes=(0,)).json() if build else place.rows(name)
     before, here = contents(), sorted(os.listdir(place.folder))
-    kind, limit = rng.choice([(resource.RLIMIT_FSIZE, rng.choice([0, 1, 100, 1024, 4096, 65_536])), (resource.RLIMIT_NOFILE, rng.randint(4, 40)), (resource.RLIMIT_AS, rng.randint(20, 400) * MIB)])
+    # The system cannot even load a program that is larger.
+    space = max(rng.randint(20, 400) * MIB, os.path.getsize(place.binary))
+    kind, limit = rng.choice([(resource.RLIMIT_FSIZE, rng.choice([0, 1, 100, 1024, 4096, 65_536])), (resource.RLIMIT_NOFILE, rng.randint(4, 40)), (resource.RLIMIT_AS, space)])
     done = place.run(*verb, "-o", name, limits=[(kind, limit)], codes=(0, 5, 6, 7, 127, -6) if kind == resource.RLIMIT_AS else (0, 5, 6))
     place.commands[-1] += f" (with limit {kind} of {limit})"
     if place.lie == "removal":

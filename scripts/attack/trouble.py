@@ -138,6 +138,8 @@ def together(rng, place):
     for name in {name for name, _ in running if name}:
         if place.rows(name) not in answers:
             raise Miss(f"{name} is the answer for neither graph")
+    # A view that was in use when its graph was replaced goes with the next build.
+    place.run("build", sources[0], "-o", "g.oc", "--force", codes=(0,))
     hidden = [name for name in os.listdir(place.folder) if name.startswith(".")]
     if hidden:
         raise Miss(f"left: {hidden}")

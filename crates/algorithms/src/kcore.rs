@@ -17,6 +17,8 @@
 //! opens a phase. A value is what is left of a vertex's neighbors, or, once the vertex has
 //! departed, [`GONE`] plus its core number.
 
+mod bucket;
+
 use std::ops::Range;
 
 use outercore_engine::{
@@ -25,6 +27,7 @@ use outercore_engine::{
 };
 use outercore_graph::{GraphError, view};
 
+use self::bucket::Bucket;
 use crate::common::*;
 
 /// Core numbers of all vertices, or the k-core for one k.
@@ -98,12 +101,7 @@ impl VertexProgram for Program {
 struct Peel<'p> {
     session: &'p Session<'p>,
     lists: Along<'p>,
-    left: Remaining,
-    /// The vertices that may depart before `horizon`.
-    near: Frontier,
-    horizon: u32,
-    current: Frontier,
-    next: Frontier,
+    bucket: Bucket,
 }
 
 /// How many vertices depart, and how many edges they have.
@@ -111,30 +109,32 @@ type Departing = [u64; 2];
 
 impl<'p> Peel<'p> {
     fn new(session: &'p Session<'p>, lists: Along<'p>, left: Remaining) -> Result<Self> {
-        let (near, current) = (session.no_vertices()?, session.no_vertices()?);
-        Ok(Self { session, lists, left, near, horizon: 0, current, next: session.no_vertices()? })
+        let set = || session.no_vertices();
+        let (near, current, next) = (set()?, set()?, set()?);
+        let bucket = Bucket { left, near, horizon: 0, first: 0, current, next };
+        Ok(Self { session, lists, bucket })
     }
 
     /// Peels off what departs at these levels; returns the number of steps.
     fn run(&mut self, levels: Range<u64>) -> Result<u64> {
-        let (mut level, mut steps, mut remaining) = (levels.start as u32, 0, self.near.len());
+        let (mut level, mut steps) = (levels.start as u32, 0);
+        let mut remaining = self.bucket.near.len();
+        self.bucket.first = level;
         while remaining > 0 && u64::from(level) < levels.end {
-            if level >= self.horizon {
+            if level >= self.bucket.horizon {
                 level = self.gather(level);
                 continue;
             }
             let mut mark = self.session.mark();
-            // After the first level, what has fewer neighbors left than its level has departed.
-            let floor = if u64::from(level) == levels.start { 0 } else { level };
-            let mut departing = self.select(floor, level);
+            let mut departing = self.select(level);
             while departing[0] > 0 {
                 let [vertices, edges] = departing;
                 (steps, remaining) = (steps + 1, remaining - vertices);
                 departing = self.depart(level, edges)?;
                 self.session.end_iteration(&mark, vertices, "on-demand");
                 mark = self.session.mark();
-                std::mem::swap(&mut self.current, &mut self.next);
-                self.next.clear();
+                std::mem::swap(&mut self.bucket.current, &mut self.bucket.next);
+                self.bucket.next.clear();
             }
             level += 1;
         }
@@ -144,56 +144,34 @@ impl<'p> Peel<'p> {
     /// Gathers the vertices that may depart at this level and the next ones; returns the first
     /// level at which one does.
     fn gather(&mut self, level: u32) -> u32 {
-        // Those that have departed have less left than the last horizon.
-        let departed = std::mem::replace(&mut self.horizon, level.saturating_add(SPAN));
-        let smallest = self.session.workers.over(
-            self.near.len(),
-            PART,
-            |_| u32::MAX,
-            |smallest, range| {
-                self.near.replace(range, |vertex| {
-                    let count = self.left.get(vertex);
-                    if count >= departed {
-                        *smallest = count.min(*smallest);
-                    }
-                    (departed..self.horizon).contains(&count)
-                });
-            },
-        );
+        let last = std::mem::replace(&mut self.bucket.horizon, level.saturating_add(SPAN));
+        let bucket = &self.bucket;
+        let gather = |smallest: &mut u32, range| bucket.gather(last, smallest, range);
+        let workers = &self.session.workers;
+        let smallest = workers.over(bucket.near.len(), PART, |_| u32::MAX, gather);
         smallest.into_iter().min().unwrap_or(level).max(level)
     }
 
-    /// The vertices near that have `floor` to `level` neighbors left become the frontier. What has
-    /// fewer has departed: a worker may bring a vertex near after another has had it depart.
-    fn select(&self, floor: u32, level: u32) -> Departing {
+    /// What departs at this level becomes the frontier.
+    fn select(&self, level: u32) -> Departing {
         let select = |[vertices, edges]: &mut Departing, range| {
-            *vertices += self.near.move_to(&self.current, range, |vertex| {
-                let departs = (floor..=level).contains(&self.left.get(vertex));
-                if departs {
-                    *edges += self.lists.degree(vertex);
-                }
-                departs
-            });
+            let departs = |vertex| *edges += self.lists.degree(vertex);
+            *vertices += self.bucket.select(level, range, departs);
         };
-        totals(self.session.workers.over(self.near.len(), PART, |_| [0; 2], select))
+        totals(self.session.workers.over(self.bucket.near.len(), PART, |_| [0; 2], select))
     }
 
     /// The frontier departs: returns what follows at the same level.
     fn depart(&self, level: u32, edges: u64) -> Result<Departing> {
         let parts = self.lists.for_each(
             edges,
-            |group| self.current.word(group),
+            |group| self.bucket.current.word(group),
             |_| [0; 2],
             |[vertices, edges], _, list| {
                 for neighbor in list.neighbors() {
-                    let before = self.left.take(neighbor, level);
-                    if before == level + 1 {
-                        self.next.insert(neighbor);
-                        self.near.remove(neighbor);
+                    if self.bucket.take(neighbor, level) {
                         *vertices += 1;
                         *edges += self.lists.degree(neighbor);
-                    } else if before == self.horizon {
-                        self.near.insert(neighbor);
                     }
                 }
             },
@@ -301,8 +279,8 @@ impl KCore {
                     let along = lists.along(session, Direction::Out);
                     let mut peel = Peel::new(session, along, left)?;
                     session.loaded();
-                    let steps = peel.run(self.levels())?;
-                    let mut left = (0..session.graph.connected()).map(|at| peel.left.get(at));
+                    let (steps, left) = (peel.run(self.levels())?, &peel.bucket.left);
+                    let mut left = (0..session.graph.connected()).map(|at| left.get(at));
                     left.try_for_each(|left| cores.push(core(left)))?;
                     (steps, cores.array)
                 }

@@ -125,8 +125,8 @@ fn set_aside(graph: &Graph, path: &Path, uuid: &str) -> Result<()> {
     removal::remove_leftovers(disk, &real, Some(path))
 }
 
-/// Where the view of a graph lies.
-fn place(graph: &Graph) -> Result<PathBuf> {
+/// Where the view of a graph lies, if it has one.
+pub(crate) fn place(graph: &Graph) -> Result<PathBuf> {
     removal::view_of(&real(graph), &graph.manifest().uuid).ok_or_else(|| GraphError::Corrupt {
         path: graph.path().join(MANIFEST),
         what: "its uuid is none".to_owned(),

@@ -249,8 +249,10 @@ impl Drop for Staging {
                 let _ = remove_stripe(&self.disk, stripe);
                 let _ = self.disk.sync_dir(&parent(stripe));
             }
-            // Its file may be the last one that may be open. Whoever cleans up, too, does no harm.
+            // Its file may be the last one that may be open, and a folder in a folder takes another
+            // one. Whoever cleans up, too, does no harm.
             self.lock = None;
+            let _ = self.disk.remove_dir_all(&self.scratch);
             let _ = self.disk.remove_dir_all(&self.folder);
         }
     }

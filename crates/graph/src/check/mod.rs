@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use outercore_storage::Disk;
+use outercore_storage::{Disk, StorageError};
 
 use crate::{
     build::BuildProgress,
@@ -53,15 +53,29 @@ pub fn check(disk: &Disk, path: &Path, progress: &dyn BuildProgress) -> Result<V
         edges::check_edges(&graph, progress, &mut faults)?;
         tables::check_ids(&graph, progress, &mut faults)?;
     }
-    if let Some(view) = view::kept(&graph)? {
-        faults.extend(check_view(disk, view.path(), progress)?);
+    // Also one that cannot be opened, and that a run would make again.
+    let view = view::place(&graph)?;
+    if disk.exists(&view)? {
+        faults.extend(check_view(disk, &view, progress)?);
     }
     Ok(faults)
 }
 
 /// The faults of the undirected simple view that a run has left.
 fn check_view(disk: &Disk, path: &Path, progress: &dyn BuildProgress) -> Result<Vec<Fault>> {
-    let mut faults = check(disk, path, progress)?;
+    let mut faults = match check(disk, path, progress) {
+        Err(GraphError::NotAGraph { path, why }) if disk.exists(&path)? => {
+            vec![Fault { path, what: why }]
+        }
+        Err(error @ GraphError::Newer { .. }) => {
+            vec![Fault { path: path.to_owned(), what: error.to_string() }]
+        }
+        // It is removed just now.
+        Err(GraphError::NotAGraph { .. } | GraphError::Storage(StorageError::Locked { .. })) => {
+            Vec::new()
+        }
+        faults => faults?,
+    };
     for Fault { what, .. } in &mut faults {
         what.push_str(" (this is the simple view of the graph, which may be removed)");
     }

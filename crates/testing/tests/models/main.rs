@@ -18,6 +18,7 @@ mod work_stealing;
 mod intervals;
 mod memory;
 mod monitor;
+mod peeling;
 mod shares;
 mod writers;
 

@@ -1,0 +1,60 @@
+//! [`Bucket`]: what is left of each vertex's neighbors, and the vertices that may depart soon. Many
+//! may take from it at once; the model checker has every order in which a few do (`make model`).
+
+use std::ops::Range;
+
+use super::{Frontier, Remaining};
+
+/// Who departs, now and soon.
+pub struct Bucket {
+    pub left: Remaining,
+    /// The vertices that may depart before `horizon`.
+    pub near: Frontier,
+    pub horizon: u32,
+    /// The first level of the run.
+    pub first: u32,
+    pub current: Frontier,
+    pub next: Frontier,
+}
+
+impl Bucket {
+    /// Brings near those of a range that may depart before the horizon; `smallest` becomes the
+    /// least that one of the range has left. What has departed has less than the last horizon.
+    pub fn gather(&self, last: u32, smallest: &mut u32, range: Range<u64>) {
+        self.near.replace(range, |vertex| {
+            let count = self.left.get(vertex);
+            if count >= last {
+                *smallest = count.min(*smallest);
+            }
+            (last..self.horizon).contains(&count)
+        });
+    }
+
+    /// The vertices near, in a range, that have `level` neighbors left become the frontier; at the
+    /// first level those with fewer, too. Returns how many. Later, what has fewer has departed: a
+    /// worker may bring a vertex near after another has had it depart.
+    pub fn select(&self, level: u32, range: Range<u64>, mut departs: impl FnMut(u64)) -> u64 {
+        let floor = if level == self.first { 0 } else { level };
+        self.near.move_to(&self.current, range, |vertex| {
+            let is_due = (floor..=level).contains(&self.left.get(vertex));
+            if is_due {
+                departs(vertex);
+            }
+            is_due
+        })
+    }
+
+    /// A neighbor of the vertex departs at this level; returns whether the vertex does so next.
+    #[inline(always)]
+    pub fn take(&self, vertex: u64, level: u32) -> bool {
+        let before = self.left.take(vertex, level);
+        let departs = before == level + 1;
+        if departs {
+            self.next.insert(vertex);
+            self.near.remove(vertex);
+        } else if before == self.horizon {
+            self.near.insert(vertex);
+        }
+        departs
+    }
+}
