@@ -110,8 +110,8 @@ impl Algorithm for Bfs {
         if method == Method::DirectionOptimizing {
             let search = planner.declare(Search::along_edges(job))?;
             // A vertex is logged as found, and then written as level and parent.
-            let found = job.graph.connected() * 12;
-            planner.traffic_external([found, found / 12 * 20]);
+            let found = job.graph.connected() * 8;
+            planner.traffic_external([found, found * 2]);
             return Ok(planner.decide()?.prepared(move |session| {
                 let mut reach = Reach::default();
                 // The rest of the search is closed before its levels are read.

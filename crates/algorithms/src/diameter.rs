@@ -227,7 +227,7 @@ impl Algorithm for Diameter {
         // Four searches, each of which finds most vertices by half of the edges.
         planner.guess(2);
         // A vertex is logged as found, and has two bounds.
-        planner.traffic_external([4 * vertices * (12 + 8); 2]);
+        planner.traffic_external([4 * vertices * (8 + 8); 2]);
         planner.method(if self.exact {
             "breadth-first searches until the bounds of all eccentricities meet"
         } else {

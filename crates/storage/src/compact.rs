@@ -1,11 +1,12 @@
 //! Counts of many items in as few bytes as most of them take: [`CompactCounters`], to which workers
-//! add, and [`Remaining`], from which they take.
+//! add, [`Remaining`], from which they take, and [`CompactNumbers`], which stay as they are.
 //!
 //! Where large counts are at the front, the front has four bytes for each item and the others have
 //! one. Of those, the few that do not fit are kept apart.
 
 use std::{
     collections::HashMap,
+    ops::Range,
     sync::{
         Mutex, PoisonError,
         atomic::{AtomicU8, AtomicU32, Ordering::Relaxed},
@@ -160,6 +161,59 @@ impl Remaining {
     }
 }
 
+/// A number for each item. Large ones are at the front where items are ordered by them, so the
+/// front is kept in full; those behind it are looked up.
+pub struct CompactNumbers {
+    /// Those that fit.
+    small: HugeVec<u8>,
+    /// Those of the first items.
+    front: Vec<u32>,
+    /// Large ones behind the front, with their items.
+    large: Vec<(u64, u32)>,
+}
+
+impl CompactNumbers {
+    /// The smallest number that is not small.
+    pub const LARGE: u32 = LARGE as u32;
+
+    /// Numbers of which these are small, the others [`CompactNumbers::LARGE`] there: those of the
+    /// first items, if it is known how many, and all others with their items.
+    pub fn new(small: HugeVec<u8>, front: Option<Vec<u32>>, mut large: Vec<(u64, u32)>) -> Self {
+        large.sort_unstable();
+        if let Some(front) = front {
+            return Self { small, front, large };
+        }
+        let front = &small[..small.len().min(2 * large.len())];
+        let mut front: Vec<u32> = front.iter().map(|&number| u32::from(number)).collect();
+        let inside = large.partition_point(|&(item, _)| (item as usize) < front.len());
+        large.drain(..inside).for_each(|(item, number)| front[item as usize] = number);
+        large.shrink_to_fit();
+        Self { small, front, large }
+    }
+
+    /// The number of an item.
+    #[inline(always)]
+    pub fn get(&self, item: u64) -> u32 {
+        if let Some(&number) = self.front.get(item as usize) {
+            return number;
+        }
+        match self.small[item as usize] {
+            LARGE => self.large[self.large.partition_point(|&(other, _)| other < item)].1,
+            small => u32::from(small),
+        }
+    }
+
+    /// The sum of some items' numbers.
+    #[inline(always)]
+    pub fn sum(&self, items: Range<u64>) -> u64 {
+        let small = &self.small[items.start as usize..items.end as usize];
+        if items.start >= self.front.len() as u64 && !small.contains(&LARGE) {
+            return small.iter().map(|&number| u64::from(number)).sum();
+        }
+        items.map(|item| u64::from(self.get(item))).sum()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -193,6 +247,28 @@ mod tests {
             }
             while left.take(item, 3) > 3 {}
             assert_eq!(left.get(item), 3);
+        }
+    }
+
+    #[test]
+    fn numbers_that_stay_are_the_same_with_any_front() {
+        let numbers = [300u32, 254, 70_000, 255, 3, 256, 0, 9];
+        for known in [None, Some(0), Some(4), Some(8)] {
+            let mut small: HugeVec<u8> = HugeVec::zeroed(numbers.len(), HugePages::Off).unwrap();
+            let mut large = Vec::new();
+            for (item, &number) in numbers.iter().enumerate() {
+                small[item] = number.min(CompactNumbers::LARGE) as u8;
+                if number >= CompactNumbers::LARGE && known.is_none_or(|front| item >= front) {
+                    large.insert(0, (item as u64, number));
+                }
+            }
+            let front = known.map(|front| numbers[..front].to_vec());
+            let compact = CompactNumbers::new(small, front, large);
+            for first in 0..8 {
+                assert_eq!(compact.get(first), numbers[first as usize]);
+                let sum: u64 = numbers[first as usize..].iter().map(|&n| u64::from(n)).sum();
+                assert_eq!(compact.sum(first..8), sum, "{known:?}");
+            }
         }
     }
 }

@@ -28,7 +28,8 @@
 //! - [`resources`]: [`Resources`], what a process may use.
 //! - [`threads`]: starting them, where the system may refuse; `workers`: [`Workers`], those that
 //!   share the steps of a run.
-//! - `compact`: [`CompactCounters`] and [`Remaining`], counts in as few bytes as most of them take.
+//! - `compact`: [`CompactCounters`], [`Remaining`] and [`CompactNumbers`], in as few bytes as most
+//!   of them take; `packing`: [`packing()`], all in as many as the largest takes.
 //! - `exact_sum`: [`ExactSum`], the same in whatever order it is made.
 //! - `monitor`: [`Monitor`], what threads share and wait for.
 //! - [`error`]: what can go wrong, as [`StorageError`].
@@ -48,6 +49,7 @@ pub mod hidden;
 pub mod memory;
 mod monitor;
 pub mod named;
+mod packing;
 pub mod pages;
 mod parts;
 pub mod reader;
@@ -67,7 +69,7 @@ pub use backend::{
 };
 pub use bitmap::Bitmap;
 pub use checksum::{PageSums, page_sum};
-pub use compact::{CompactCounters, Remaining, Widths};
+pub use compact::{CompactCounters, CompactNumbers, Remaining, Widths};
 pub use device::{DeviceProfile, Limits};
 pub use disk::{Change, DirLock, Disk, DiskFile, Entry, FileKind, IoCounters, Observer};
 pub use error::{Result, Shown, StorageError};
@@ -75,6 +77,7 @@ pub use exact_sum::ExactSum;
 pub use fault::{Fault, FaultPlan};
 pub use monitor::{Monitor, atomic, ending, lock};
 pub use named::{Choice, Named};
+pub use packing::packing;
 pub use pages::{MergePolicy, PageRun, PageSet};
 pub use parts::{Block, Resident, ScratchFile};
 pub use reader::Reader;

@@ -6,28 +6,20 @@ use std::{
 };
 
 use outercore_graph::{Graph, Result};
-use outercore_storage::{HugeVec, lock};
+use outercore_storage::{CompactNumbers, HugeVec, lock};
 
 use super::table::{for_each_part, load_range};
 use crate::session::{OpenSection, Session};
 
-/// Stands for a degree that is kept elsewhere.
-const LARGE: u8 = u8::MAX;
+/// Stands for a degree that does not fit a byte.
+const LARGE: u32 = CompactNumbers::LARGE;
 
 /// The degrees of one direction.
 pub enum Degrees {
     /// Four bytes for each vertex from this one on.
     Wide(u64, HugeVec<u32>),
-    /// One byte for each, and the few that do not fit it apart. Large ones are at the front where
-    /// vertices are ordered by degree, so the front is kept in full; those behind it are looked up.
-    Narrow {
-        /// Those that fit.
-        small: HugeVec<u8>,
-        /// Those of the first vertices.
-        front: Vec<u32>,
-        /// Large ones behind the front, with their vertices.
-        large: Vec<(u64, u32)>,
-    },
+    /// About one byte for each.
+    Narrow(CompactNumbers),
 }
 
 impl Degrees {
@@ -40,24 +32,16 @@ impl Degrees {
         let large = Mutex::new(Vec::new());
         for_each_part(session, section, 0, &mut small, |first, small, degrees: &[u32]| {
             for ((small, &degree), vertex) in small.iter_mut().zip(degrees).zip(first..) {
-                *small = degree.min(u32::from(LARGE)) as u8;
-                if degree >= u32::from(LARGE) && known.is_none_or(|front| vertex >= front) {
+                *small = degree.min(LARGE) as u8;
+                if degree >= LARGE && known.is_none_or(|front| vertex >= front) {
                     lock(&large).push((vertex, degree));
                 }
             }
         })?;
-        let mut large = large.into_inner().unwrap_or_else(PoisonError::into_inner);
-        large.sort_unstable();
-        if let Some(front) = known {
-            let front = load_range(session, section, 0..front)?.to_vec();
-            return Ok(Degrees::Narrow { small, front, large });
-        }
-        let front = &small[..small.len().min(2 * large.len())];
-        let mut front: Vec<u32> = front.iter().map(|&degree| u32::from(degree)).collect();
-        let inside = large.partition_point(|&(vertex, _)| (vertex as usize) < front.len());
-        large.drain(..inside).for_each(|(vertex, degree)| front[vertex as usize] = degree);
-        large.shrink_to_fit();
-        Ok(Degrees::Narrow { small, front, large })
+        let large = large.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let front = known.map(|front| load_range(session, section, 0..front)).transpose()?;
+        let front = front.map(|front| front.to_vec());
+        Ok(Degrees::Narrow(CompactNumbers::new(small, front, large)))
     }
 
     /// Most bytes that the narrow degrees of a graph take. In a graph ordered by degree a look at a
@@ -78,7 +62,7 @@ impl Degrees {
     pub(crate) fn as_slice(&self) -> Option<&[u32]> {
         match self {
             Degrees::Wide(_, degrees) => Some(degrees),
-            Degrees::Narrow { .. } => None,
+            Degrees::Narrow(_) => None,
         }
     }
 
@@ -87,15 +71,7 @@ impl Degrees {
     pub(crate) fn get(&self, vertex: u64) -> u32 {
         match self {
             Degrees::Wide(first, degrees) => degrees[(vertex - first) as usize],
-            Degrees::Narrow { small, front, large } => {
-                if let Some(&degree) = front.get(vertex as usize) {
-                    return degree;
-                }
-                match small[vertex as usize] {
-                    LARGE => large[large.partition_point(|&(other, _)| other < vertex)].1,
-                    small => u32::from(small),
-                }
-            }
+            Degrees::Narrow(degrees) => degrees.get(vertex),
         }
     }
 
@@ -108,13 +84,7 @@ impl Degrees {
                 .iter()
                 .map(|&degree| u64::from(degree))
                 .sum(),
-            Degrees::Narrow { small, front, .. } => {
-                let small = &small[range.start as usize..range.end as usize];
-                if range.start >= front.len() as u64 && !small.contains(&LARGE) {
-                    return small.iter().map(|&degree| u64::from(degree)).sum();
-                }
-                range.map(|vertex| u64::from(self.get(vertex))).sum()
-            }
+            Degrees::Narrow(degrees) => degrees.sum(range),
         }
     }
 }

@@ -1,13 +1,13 @@
 //! [`Heads`]: the first neighbor of each vertex, in memory or read along. Lists are sorted and
 //! vertices ordered by degree, so it is the largest hub among the neighbors.
 
-use outercore_graph::{Graph, Result, error, format::INDEX_GROUP};
+use outercore_graph::{
+    Graph, Result, error,
+    format::{INDEX_GROUP, number},
+};
 use outercore_storage::{HugeVec, PAGE};
 
-use super::{
-    list::number,
-    table::{fetch, load_range},
-};
+use super::table::{fetch, load_range};
 use crate::session::{OpenSection, Session};
 
 /// The first neighbors.

@@ -1,5 +1,7 @@
 //! [`List`]: the neighbors of a vertex as they are stored, or some of them.
 
+use outercore_graph::format::number;
+
 /// A vertex's list, or a piece of it.
 #[derive(Clone, Copy)]
 pub struct List<'a> {
@@ -57,21 +59,5 @@ impl<'a> List<'a> {
         self.neighbors().all(|neighbor| {
             std::mem::replace(&mut before, neighbor) <= neighbor && neighbor < connected
         })
-    }
-}
-
-/// A little-endian number of up to eight bytes.
-#[inline(always)]
-pub(super) fn number(bytes: &[u8]) -> u64 {
-    match *bytes {
-        [a, b, c] => u64::from(a) | u64::from(b) << 8 | u64::from(c) << 16,
-        [a, b] => u64::from(a) | u64::from(b) << 8,
-        [a] => u64::from(a),
-        [a, b, c, d] => u64::from(u32::from_le_bytes([a, b, c, d])),
-        _ => {
-            let mut number = [0; 8];
-            number[..bytes.len()].copy_from_slice(bytes);
-            u64::from_le_bytes(number)
-        }
     }
 }

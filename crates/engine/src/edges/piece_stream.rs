@@ -31,8 +31,10 @@ pub type Held = Arc<dyn Deref<Target = [u8]> + Send + Sync>;
 
 /// A piece of a section, at most a buffer.
 pub(crate) trait Piece {
-    /// Its number, by which a cache knows it.
-    fn number(&self) -> usize;
+    /// Its number, by which a cache knows it, if there is one.
+    fn number(&self) -> usize {
+        0
+    }
 
     /// Its first byte in the section, which begins a page, and how many there are.
     fn place(&self) -> (u64, usize);
@@ -90,7 +92,7 @@ impl<'s, P: Piece> PieceStream<'s, P> {
     pub(crate) fn run<C: IntoIterator<Item = P>>(
         &mut self,
         mut more: impl FnMut(bool) -> Option<C>,
-        mut show: impl FnMut(&P, &[u8]),
+        mut show: impl FnMut(P, &[u8]),
     ) -> Result<()> {
         loop {
             while self.request()? {
@@ -130,7 +132,7 @@ impl<'s, P: Piece> PieceStream<'s, P> {
 
     /// Waits for the next piece, verifies it and shows its bytes; `false`: none was requested.
     /// `show` returns the piece's priority for the cache.
-    pub(crate) fn next(&mut self, show: impl FnOnce(&P, &[u8]) -> Result<u64>) -> Result<bool> {
+    pub(crate) fn next(&mut self, show: impl FnOnce(P, &[u8]) -> Result<u64>) -> Result<bool> {
         while matches!(self.window.front(), Some(Slot { bytes: Bytes::OnTheirWay, .. })) {
             let (window, shown) = (&mut self.window, self.shown);
             self.reader.reap(false, |tag, buffer, _| {
@@ -139,7 +141,7 @@ impl<'s, P: Piece> PieceStream<'s, P> {
         }
         let Some(slot) = self.window.pop_front() else { return Ok(false) };
         self.shown += 1;
-        let shown = self.show(&slot, show);
+        let shown = self.show(slot.piece, &slot.bytes, show);
         if let Bytes::Read(buffer) = slot.bytes {
             self.reader.free.push_back(buffer);
         }
@@ -147,9 +149,14 @@ impl<'s, P: Piece> PieceStream<'s, P> {
         if self.session.stopped() { Err(GraphError::Cancelled) } else { Ok(true) }
     }
 
-    fn show(&self, slot: &Slot<P>, show: impl FnOnce(&P, &[u8]) -> Result<u64>) -> Result<()> {
-        let (piece, (offset, len)) = (&slot.piece, slot.piece.place());
-        let bytes: &[u8] = match &slot.bytes {
+    fn show(
+        &self,
+        piece: P,
+        bytes: &Bytes,
+        show: impl FnOnce(P, &[u8]) -> Result<u64>,
+    ) -> Result<()> {
+        let (number, (offset, len)) = (piece.number(), piece.place());
+        let bytes: &[u8] = match bytes {
             Bytes::OnTheirWay => unreachable!("it has arrived"),
             Bytes::Held(bytes) => bytes,
             Bytes::Read(buffer) => {
@@ -160,7 +167,7 @@ impl<'s, P: Piece> PieceStream<'s, P> {
         let bytes = &bytes[..len];
         let priority = show(piece, bytes)?;
         if let Some(cache) = self.cache {
-            cache.offer(piece.number(), priority, bytes);
+            cache.offer(number, priority, bytes);
         }
         Ok(())
     }

@@ -1,8 +1,6 @@
 //! Sections of numbers, read into memory as a whole or in part.
 
 use std::{
-    cell::RefCell,
-    collections::VecDeque,
     ops::Range,
     sync::{Mutex, atomic::Ordering::Relaxed},
 };
@@ -50,18 +48,14 @@ pub(crate) fn for_each_part<T: bytemuck::Pod, U: Send>(
         None,
         |_| (),
         |stream, ()| {
-            let taken = RefCell::new(VecDeque::new());
             let more = |_| {
-                let (first, part) = lock(&parts).next()?;
-                let start = first * size;
-                let (lead, len) = ((start % PAGE as u64) as usize, part.len() * size as usize);
-                taken.borrow_mut().push_back((first, part));
-                Some([Part { offset: start - lead as u64, lead, len: lead + len }])
+                let (first, into) = lock(&parts).next()?;
+                let lead = (first * size) % PAGE as u64;
+                let place = (first * size - lead, (lead + into.len() as u64 * size) as usize);
+                Some([Part { first, into, lead: lead as usize, place }])
             };
-            let each = |part: &Part, bytes: &[u8]| {
-                let next = taken.borrow_mut().pop_front();
-                let (first, into) = next.expect("parts are shown in their order");
-                show(first, into, bytemuck::cast_slice(&bytes[part.lead..]));
+            let each = |Part { first, into, lead, .. }: Part<U>, bytes: &[u8]| {
+                show(first, into, bytemuck::cast_slice(&bytes[lead..]));
             };
             stream.run(more, each)
         },
@@ -69,20 +63,19 @@ pub(crate) fn for_each_part<T: bytemuck::Pod, U: Send>(
     Ok(())
 }
 
-/// A part of a table: pages, and where in the first one it begins.
-struct Part {
-    offset: u64,
+/// A part of a table, and what is made of it.
+struct Part<'t, U> {
+    /// Its first entry.
+    first: u64,
+    into: &'t mut [U],
+    /// Where that begins in the first page.
     lead: usize,
-    len: usize,
+    place: (u64, usize),
 }
 
-impl Piece for Part {
-    fn number(&self) -> usize {
-        0
-    }
-
+impl<U> Piece for Part<'_, U> {
     fn place(&self) -> (u64, usize) {
-        (self.offset, self.len)
+        self.place
     }
 }
 

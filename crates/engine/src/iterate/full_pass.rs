@@ -227,13 +227,13 @@ impl<P: VertexProgram> Worker<'_, '_, '_, P> {
         let Self { run, step, index, progress, all_send, workspace, stream, edges, .. } = self;
         let mut any = false;
         let shown = stream.next(|chunk, words| {
-            let block = index.block(chunk, words);
+            let block = index.block(&chunk, words);
             let ((first, last), window) = (chunk.sources, step.window);
             *edges += if window.contains(&first) { block.words() } else { 0 };
             let (base, sums) = (workspace.base, &mut workspace.total[workspace.base..]);
             let all_send = || *all_send || run.sending.all(first, last);
             let active = if run.pass.serves_next(chunk.side) {
-                let settled = progress.wait(run.pass.needs(chunk, index))?;
+                let settled = progress.wait(run.pass.needs(&chunk, index))?;
                 // SAFETY: the chunk's sources are hubs, in intervals that are settled, which was
                 // just waited for.
                 let pairs = unsafe { step.signals.hubs.settled(first, last) };

@@ -182,7 +182,7 @@ impl Needs {
                 plan.method = external_method.unwrap_or(plan.method);
             }
             // The first one reads all edges.
-            (_, Some(passes)) if scans != Some(1) => {
+            (_, Some(passes)) if scans > 1 => {
                 if let Some(left) = passes.over(&mut plan, whole, graph, config)? {
                     room = left;
                     let more = plan.bytes_per_scan * (scans.max(1) - 1);

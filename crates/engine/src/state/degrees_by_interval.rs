@@ -7,7 +7,7 @@ use std::sync::{
 };
 
 use outercore_graph::{Graph, Result};
-use outercore_storage::{Block, PAGE};
+use outercore_storage::{Block, PAGE, packing};
 
 use super::{scratch::Scratch, vertex_array::VertexArray};
 use crate::edges::degrees::Degrees;
@@ -57,48 +57,6 @@ impl DegreesByInterval {
         self.array.load_front(interval, (len * width).div_ceil(4), block)?;
         packing(width)[1](block.items(len));
         Ok(())
-    }
-}
-
-/// What packs degrees to `width` bytes each, and what unpacks them.
-fn packing(width: usize) -> [fn(&mut [u32]); 2] {
-    match width {
-        1 => [pack::<1>, unpack::<1>],
-        2 => [pack::<2>, unpack::<2>],
-        _ => [|_| (), |_| ()],
-    }
-}
-
-/// Brings degrees together at the front: what is written lies at or before what is read next.
-fn pack<const WIDTH: usize>(degrees: &mut [u32]) {
-    // In steps of 64, whose copy lets the compiler use vectors.
-    for first in (0..degrees.len()).step_by(64) {
-        let count = (degrees.len() - first).min(64);
-        let mut narrow = [[0; WIDTH]; 64];
-        for (narrow, wide) in narrow.iter_mut().zip(&degrees[first..first + count]) {
-            narrow.copy_from_slice(&wide.to_le_bytes()[..WIDTH]);
-        }
-        let bytes: &mut [u8] = bytemuck::cast_slice_mut(degrees);
-        bytes[WIDTH * first..WIDTH * (first + count)]
-            .copy_from_slice(narrow[..count].as_flattened());
-    }
-}
-
-/// Spreads degrees, which lie at the front, to four bytes each: the last one first.
-fn unpack<const WIDTH: usize>(degrees: &mut [u32]) {
-    let len = degrees.len();
-    let bytes: &mut [u8] = bytemuck::cast_slice_mut(degrees);
-    // In steps of 64, whose copy lets the compiler use vectors.
-    for first in (0..len).step_by(64).rev() {
-        let (end, mut narrow) = ((first + 64).min(len), [[0; WIDTH]; 64]);
-        let count = end - first;
-        narrow[..count].as_flattened_mut().copy_from_slice(&bytes[WIDTH * first..WIDTH * end]);
-        for (wide, narrow) in
-            bytes[4 * first..4 * end].as_chunks_mut::<4>().0.iter_mut().zip(&narrow[..count])
-        {
-            *wide = [0; 4];
-            wide[..WIDTH].copy_from_slice(narrow);
-        }
     }
 }
 

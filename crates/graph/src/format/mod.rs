@@ -41,3 +41,19 @@ pub const CHUNK_WORDS: u64 = 1 << 18;
 pub const CHUNK_BYTES: u64 = WordCode::FIRST.bytes(CHUNK_WORDS);
 /// Vertices that share one entry of a row index.
 pub const INDEX_GROUP: u64 = 64;
+
+/// A little-endian number of up to eight bytes.
+#[inline(always)]
+pub fn number(bytes: &[u8]) -> u64 {
+    match *bytes {
+        [a, b, c] => u64::from(a) | u64::from(b) << 8 | u64::from(c) << 16,
+        [a, b] => u64::from(a) | u64::from(b) << 8,
+        [a] => u64::from(a),
+        [a, b, c, d] => u64::from(u32::from_le_bytes([a, b, c, d])),
+        _ => {
+            let mut number = [0; 8];
+            number[..bytes.len()].copy_from_slice(bytes);
+            u64::from_le_bytes(number)
+        }
+    }
+}

@@ -110,13 +110,13 @@ impl Grid {
                 let tile = schedule.claim(&mut held.borrow_mut(), wait)?;
                 Some(self.index.tile(tile))
             };
-            let show = |chunk: &Chunk, words: &[u8]| {
+            let show = |chunk: Chunk, words: &[u8]| {
                 let mut held = held.borrow_mut();
                 let at = held
                     .iter()
                     .position(|held| held.interval == chunk.interval)
                     .expect("a claimed tile's interval is held");
-                visit(state, held[at].inbox, &self.block(session, chunk, words));
+                visit(state, held[at].inbox, &self.block(session, &chunk, words));
                 held[at].chunks -= 1;
                 if held[at].chunks == 0 {
                     let HeldInterval { interval, inbox, .. } = held.swap_remove(at);
@@ -145,7 +145,7 @@ impl Grid {
                     self.index.chunks(interval, |chunk| wanted(chunk.sources, (start, end - 1)))
                 })
             };
-            stream.run(more, |chunk, words| visit(state, &self.block(session, chunk, words)))
+            stream.run(more, |chunk, words| visit(state, &self.block(session, &chunk, words)))
         })
     }
 
