@@ -1,5 +1,6 @@
 //! What plans say of bytes is what runs move: within a fifth in nine of ten runs whose course is
-//! known, and there is an estimate for every run. `make plan-truth` measures more graphs and budgets.
+//! known, and there is an estimate for every run. `make plan-truth` measures more graphs and
+//! budgets.
 
 use outercore_algorithms::{NAMES, Request, Source};
 use outercore_engine::{MemoryModel, RunConfig};

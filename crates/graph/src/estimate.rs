@@ -12,9 +12,12 @@ impl Graph {
         self.manifest().arcs as f64 / self.connected().max(1) as f64
     }
 
-    /// About how many steps a frontier takes to all vertices: it grows by the mean degree.
+    /// About how many steps a frontier takes to all vertices, of which each has one at the most: it
+    /// grows by the mean degree.
     pub fn steps(&self) -> u64 {
-        2 + ((self.connected().max(2) as f64).ln() / (1.0 + self.mean_degree()).ln()) as u64
+        let vertices = self.connected();
+        let steps = (vertices.max(2) as f64).ln() / (1.0 + self.mean_degree()).ln();
+        2 + (steps as u64).min(vertices)
     }
 
     /// About what a step along all edges leaves of a difference between vertices: the second
