@@ -164,7 +164,10 @@ impl Bitmap {
             debug_assert_eq!(bits & !mask, 0, "members of the range");
             let word = &self.words[(number / 64) as usize];
             if mask == u64::MAX {
-                word.store(bits, Relaxed);
+                // A line that stays clean is no other processor's business.
+                if bits != 0 || word.load(Relaxed) != 0 {
+                    word.store(bits, Relaxed);
+                }
             } else {
                 word.fetch_and(!mask, Relaxed);
                 word.fetch_or(bits, Relaxed);

@@ -139,6 +139,19 @@ impl Remaining {
         self.update(item, |_| None)
     }
 
+    /// Shows the counts of some items, with their places among these.
+    #[inline(always)]
+    pub fn each(&self, items: Range<u64>, mut show: impl FnMut(usize, u32)) {
+        let first = (items.start as usize).checked_sub(self.front.len());
+        let Some(first) = first.filter(|_| self.large.is_empty()) else {
+            return items.enumerate().for_each(|(at, item)| show(at, self.get(item)));
+        };
+        let len = (items.end - items.start) as usize;
+        for (at, count) in self.others[first..first + len].iter().enumerate() {
+            show(at, count.load(Relaxed).into());
+        }
+    }
+
     /// Takes one from the count of an item if it is above `floor`; returns what it was.
     #[inline(always)]
     pub fn take(&self, item: u64, floor: u32) -> u32 {
@@ -240,6 +253,9 @@ mod tests {
         let left = Remaining::new(Widths::new(2, 6), HugePages::Off, count).unwrap();
         for (item, &count) in (0..).zip(&counts) {
             assert_eq!(left.get(item), count as u32);
+            let mut seen = Vec::new();
+            left.each(item..6, |at, count| seen.push((at, count)));
+            assert!(seen.into_iter().eq((item..6).map(|item| left.get(item)).enumerate()));
             for floor in [count as u32 - 2, 5, 3] {
                 let before = left.get(item);
                 assert_eq!(left.take(item, floor), before);

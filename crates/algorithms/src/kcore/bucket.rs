@@ -21,12 +21,15 @@ impl Bucket {
     /// Brings near those of a range that may depart before the horizon; `smallest` becomes the
     /// least that one of the range has left. What has departed has less than the last horizon.
     pub fn gather(&self, last: u32, smallest: &mut u32, range: Range<u64>) {
-        self.near.replace(range, |vertex| {
-            let count = self.left.get(vertex);
-            if count >= last {
-                *smallest = count.min(*smallest);
-            }
-            (last..self.horizon).contains(&count)
+        self.near.replace_words(range, |part| {
+            let mut bits = 0;
+            self.left.each(part, |bit, count| {
+                if count >= last {
+                    *smallest = count.min(*smallest);
+                }
+                bits |= u64::from((last..self.horizon).contains(&count)) << bit;
+            });
+            bits
         });
     }
 

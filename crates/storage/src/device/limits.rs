@@ -53,7 +53,10 @@ pub struct Limits {
 
 /// Without a profile: what a random request costs on a solid-state disk of 3 GB/s and 90,000
 /// requests a second.
-const GAP: u64 = 32 << 10;
+const BREAK_EVEN: u64 = 32 << 10;
+/// Without a profile: half of that. The bytes of a gap are checked as well as read, and other
+/// requests are on their way all the time.
+const GAP: u64 = BREAK_EVEN / 2;
 /// Without a profile: what such a disk streams in a second.
 const STREAM: f64 = 2e9;
 /// Without a profile: streams are near their best rate at this.
@@ -96,7 +99,7 @@ impl Limits {
             max_request_from,
             device_bytes_per_second: profile
                 .map_or(STREAM, |profile| profile.sequential_bytes_per_second.max(1e6)),
-            break_even_bytes: break_even.unwrap_or(GAP),
+            break_even_bytes: break_even.unwrap_or(BREAK_EVEN),
         }
     }
 

@@ -33,9 +33,8 @@ impl Frontier {
         range.filter(move |number| bits >> number & 1 == 1)
     }
 
-    fn replace(&self, range: Range<u64>, mut is_member: impl FnMut(u64) -> bool) {
-        let bit = |number| u64::from(is_member(number)) << number;
-        self.0.store(range.map(bit).sum(), Relaxed);
+    fn replace_words(&self, range: Range<u64>, mut members: impl FnMut(Range<u64>) -> u64) {
+        self.0.store(members(range.clone()) << range.start, Relaxed);
     }
 
     fn move_to(&self, to: &Self, range: Range<u64>, mut moves: impl FnMut(u64) -> bool) -> u64 {
@@ -55,6 +54,10 @@ struct Remaining(Vec<AtomicU32>);
 impl Remaining {
     fn get(&self, item: u64) -> u32 {
         self.0[item as usize].load(Relaxed)
+    }
+
+    fn each(&self, items: Range<u64>, mut show: impl FnMut(usize, u32)) {
+        items.enumerate().for_each(|(at, item)| show(at, self.get(item)));
     }
 
     fn take(&self, item: u64, floor: u32) -> u32 {
