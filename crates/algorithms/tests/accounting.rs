@@ -14,10 +14,7 @@ use outercore_graph::{
     generate::{GeneratedWeights, Rmat},
 };
 use outercore_storage::{Arena, Disk, HugePages};
-use outercore_testing::{config, generate, request, run, smallest};
-
-const MODELS: [MemoryModel; 3] =
-    [MemoryModel::InMemory, MemoryModel::SemiExternal, MemoryModel::FullyExternal];
+use outercore_testing::{MODELS, config, generate, request, run, smallest};
 
 /// How often a run may be repeated. The kernel may have to fetch a page of this program again; a
 /// miscount is there each time.

@@ -1,6 +1,6 @@
 //! Every bit of every file of small graphs, changed before a run and in the middle of one: every
 //! algorithm in every model gives the right answer or says that the graph is damaged, and so does
-//! whoever reads all edges with their ids, as exports do. `check` finds each.
+//! the reading of all edges with their ids, as for exports. `check` finds each.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::FileExt;
@@ -14,11 +14,8 @@ use outercore_engine::{IterationReport, MemoryModel, RunConfig, RunProgress, Sil
 use outercore_graph::{BuildOptions, Graph, GraphError, Layout, Silent, check};
 use outercore_storage::{Disk, StorageError};
 use outercore_testing::{
-    Ids, Watchdog, build_file, contents, folder, options, random_text, request, run_opened, share,
+    Ids, MODELS, Watchdog, contents, options, random_graph, request, run_opened, share,
 };
-
-const MODELS: [MemoryModel; 3] =
-    [MemoryModel::InMemory, MemoryModel::SemiExternal, MemoryModel::FullyExternal];
 
 /// Every value of every vertex, by original id.
 type Answer = BTreeMap<String, Vec<String>>;
@@ -34,10 +31,7 @@ struct Scene {
 
 impl Scene {
     fn new(ids: Ids, build: BuildOptions) -> Self {
-        let folder = folder();
-        let (input, graph) = (folder.path().join("edges.txt"), folder.path().join("graph.oc"));
-        std::fs::write(&input, random_text(ids, 30, 60, 5)).unwrap();
-        build_file(&Disk::new(), &input, &graph, &build).unwrap();
+        let (folder, graph) = random_graph(ids, (30, 60, 5), &build);
         let files = contents(&graph);
         let mut new = Self { folder, ids, files, edges: Vec::new(), runs: Vec::new() };
         new.edges = new.read_edges().unwrap();

@@ -21,8 +21,8 @@ use outercore_engine::{
 use outercore_graph::{BuildOptions, Fault, Graph, GraphError, Silent};
 use outercore_storage::{Disk, StorageError};
 use outercore_testing::{
-    Ids, Random, Watchdog, build_file, contents, folder, options, random_text, request, run_opened,
-    share,
+    Ids, Random, Watchdog, build_file, contents, options, random_graph, random_text, request,
+    run_opened, share,
 };
 
 /// Every value of every vertex, by original id.
@@ -49,10 +49,7 @@ fn answer(graph: &Path, name: &str, ids: Ids) -> Result<Answer, GraphError> {
 
 impl Scene {
     fn new(ids: Ids, build: BuildOptions) -> Self {
-        let folder = folder();
-        let (input, graph) = (folder.path().join("edges.txt"), folder.path().join("graph.oc"));
-        std::fs::write(&input, random_text(ids, 3000, 12_000, 5)).unwrap();
-        build_file(&Disk::new(), &input, &graph, &build).unwrap();
+        let (folder, graph) = random_graph(ids, (3000, 12_000, 5), &build);
         let answers = NAMES.iter().map(|&name| (name, answer(&graph, name, ids).unwrap()));
         Self { ids, files: contents(&graph), answers: answers.collect(), folder }
     }

@@ -6,12 +6,10 @@ use outercore_engine::{MemoryModel, RunConfig, Silent};
 use outercore_graph::{BuildOptions, Graph, GraphError, generate::Rmat, view};
 use outercore_storage::Disk;
 use outercore_testing::{
-    Built, Edges, Recipe, Value, answer, build, config, generate, reference, run, shapes, smallest,
-    values,
+    Built, Edges, MODELS, Recipe, Value, answer, build, config, generate, reference, run, shapes,
+    smallest, values,
 };
 
-const MODELS: [MemoryModel; 3] =
-    [MemoryModel::InMemory, MemoryModel::SemiExternal, MemoryModel::FullyExternal];
 const METHODS: [&str; 2] = ["peeling", "messages"];
 
 fn one_core(k: u64, method: &str) -> Request {

@@ -8,12 +8,9 @@ use outercore_algorithms::{Algorithm, NAMES, Request, Source, by_name};
 use outercore_engine::{IoBackend, MemoryModel, ReadPolicy, RunConfig, Silent};
 use outercore_graph::{Direction, Graph, GraphError, Order, WeightKind};
 use outercore_testing::{
-    Answer, Built, Edges, Ids, Question, Random, Recipe, Shape, answer, build, reference, run,
-    shapes, share,
+    Answer, Built, Edges, Ids, MODELS, Question, Random, Recipe, Shape, answer, build, reference,
+    run, shapes, share,
 };
-
-const MODELS: [MemoryModel; 3] =
-    [MemoryModel::InMemory, MemoryModel::SemiExternal, MemoryModel::FullyExternal];
 
 const POLICIES: [ReadPolicy; 3] = [ReadPolicy::Auto, ReadPolicy::Full, ReadPolicy::OnDemand];
 

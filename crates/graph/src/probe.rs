@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// Degrees on a page.
-const PAGE: u64 = outercore_storage::PAGE as u64 / 4;
+const ON_PAGE: u64 = outercore_storage::PAGE as u64 / 4;
 /// Bytes of the weights that are looked at.
 const WEIGHTS: u64 = 1 << 16;
 
@@ -30,8 +30,8 @@ impl Graph {
         let (mut low, mut high) = (0, self.connected());
         // A look at a page tells of all that are on it.
         while low < high {
-            let page = low.midpoint(high) / PAGE * PAGE;
-            let (first, end) = (page.max(low), (page + PAGE).min(high));
+            let page = low.midpoint(high) / ON_PAGE * ON_PAGE;
+            let (first, end) = (page.max(low), (page + ON_PAGE).min(high));
             let mut totals = vec![0; (end - first) as usize];
             for table in &tables {
                 let degrees = table.read(first * 4, totals.len() * 4)?;

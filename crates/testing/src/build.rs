@@ -152,10 +152,19 @@ pub fn build_file(
 
 /// A small graph, for tests that change it, and `edges.txt` beside it, which it was made of.
 pub fn small_graph() -> (tempfile::TempDir, PathBuf) {
+    random_graph(Ids::Sparse, (300, 2000, 3), &options())
+}
+
+/// The same from so many vertices and lines, with this seed: [`random_text`].
+pub fn random_graph(
+    ids: Ids,
+    (vertices, lines, seed): (u32, usize, u64),
+    options: &BuildOptions,
+) -> (tempfile::TempDir, PathBuf) {
     let folder = folder();
     let (input, graph) = (folder.path().join("edges.txt"), folder.path().join("graph.oc"));
-    std::fs::write(&input, random_text(Ids::Sparse, 300, 2000, 3)).expect("a file is written");
-    build_file(&Disk::new(), &input, &graph, &options()).expect("a graph is built");
+    std::fs::write(&input, random_text(ids, vertices, lines, seed)).expect("a file is written");
+    build_file(&Disk::new(), &input, &graph, options).expect("a graph is built");
     (folder, graph)
 }
 

@@ -29,7 +29,7 @@ mod watchdog;
 
 pub use self::{
     answer::{Answer, Question, Value, assert_close, distance, furthest},
-    build::{Built, Recipe, build, build_file, generate, options, small_graph},
+    build::{Built, Recipe, build, build_file, generate, options, random_graph, small_graph},
     child::{Said, in_a_child},
     crash::{Crash, Exchange, Recorder, Recording, Wiles},
     edges::{Edges, Ids, random_text, text},
@@ -40,4 +40,6 @@ pub use self::{
     watchdog::Watchdog,
 };
 #[cfg(feature = "runs")]
-pub use runs::{answer, config, external, external_as, request, run, run_opened, smallest, values};
+pub use runs::{
+    MODELS, answer, config, external, external_as, request, run, run_opened, smallest, values,
+};

@@ -13,6 +13,10 @@ use outercore_storage::{Disk, HugePages};
 
 use crate::{Answer, Built, Value};
 
+/// Every memory model.
+pub const MODELS: [MemoryModel; 3] =
+    [MemoryModel::InMemory, MemoryModel::SemiExternal, MemoryModel::FullyExternal];
+
 /// A configuration for small graphs: a modest budget, no huge pages (which would cost more than the
 /// runs).
 pub fn config() -> RunConfig {

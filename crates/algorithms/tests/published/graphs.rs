@@ -9,11 +9,7 @@ use outercore_engine::{Figure, Meaning, MemoryModel, Outcome, RunConfig};
 use outercore_graph::input::{self, Input, InputOptions};
 use outercore_graph::{BuildOptions, Graph, Key, Keys};
 use outercore_storage::Disk;
-use outercore_testing::{Value, data, reference, run, thorough, values};
-
-/// Every memory model.
-pub const MODELS: [MemoryModel; 3] =
-    [MemoryModel::SemiExternal, MemoryModel::InMemory, MemoryModel::FullyExternal];
+use outercore_testing::{MODELS, Value, data, reference, run, thorough, values};
 
 /// A graph built from published files.
 pub struct Published {

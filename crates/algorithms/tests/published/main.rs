@@ -8,11 +8,9 @@ use std::path::{Path, PathBuf};
 use outercore_algorithms::Request;
 use outercore_engine::{Figure, MemoryModel, ReadPolicy, RunConfig};
 use outercore_graph::input::{self, InputOptions};
-use outercore_testing::{data, run, smallest, thorough};
+use outercore_testing::{MODELS, data, run, smallest, thorough};
 
-use graphs::{
-    MODELS, Published, from_adjacency, from_files, from_text, options, rounds, shared, source,
-};
+use graphs::{Published, from_adjacency, from_files, from_text, options, rounds, shared, source};
 
 /// Triangles, in one window and in many: with the smallest budget, too.
 fn triangles(graph: &Published, expected: u64) {

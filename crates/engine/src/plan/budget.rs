@@ -174,7 +174,7 @@ impl Needs {
     ) -> Result<(Plan, u64, bool)> {
         let asked = self.asked(config)?;
         let (passes, external_method) = (self.passes.take(), self.external_method.take());
-        let (scans, runs) = (self.scans(graph), self.runs);
+        let (scans, is_one, runs) = (self.scans(graph), self.scans == Some(1), self.runs);
         let (mut plan, mut room) = self.decide(graph, config, asked)?;
         let whole = plan.bytes_per_scan + room;
         match (plan.memory_model, passes) {
@@ -182,7 +182,7 @@ impl Needs {
                 plan.method = external_method.unwrap_or(plan.method);
             }
             // The first one reads all edges.
-            (_, Some(passes)) if scans > 1 => {
+            (_, Some(passes)) if !is_one => {
                 if let Some(left) = passes.over(&mut plan, whole, graph, config)? {
                     room = left;
                     let more = plan.bytes_per_scan * (scans.max(1) - 1);

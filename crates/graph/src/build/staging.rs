@@ -250,7 +250,7 @@ impl Drop for Staging {
                 let _ = self.disk.sync_dir(&parent(stripe));
             }
             // Its file may be the last one that may be open, and a folder in a folder takes another
-            // one. Whoever cleans up, too, does no harm.
+            // one. Removing it twice does no harm.
             self.lock = None;
             let _ = self.disk.remove_dir_all(&self.scratch);
             let _ = self.disk.remove_dir_all(&self.folder);
