@@ -130,7 +130,10 @@ mod tests {
     fn options_win_over_the_profile_and_the_profile_over_constants() {
         let usual = Asked { block: 4096, max_gap: None, max_request: None };
         let none = Limits::new(usual, None, 768 << 10);
-        assert_eq!((none.max_gap_bytes, none.max_gap_from), (BREAK_EVEN / 2, LimitSource::Constant));
+        assert_eq!(
+            (none.max_gap_bytes, none.max_gap_from),
+            (BREAK_EVEN / 2, LimitSource::Constant)
+        );
         assert_eq!(
             (none.max_request_bytes, none.max_request_from),
             (REQUEST, LimitSource::Constant)
