@@ -189,12 +189,17 @@ fn stealing_moves_ranges_and_changes_nothing_else() {
     let active = |vertex: u64| vertex < 64;
     let of =
         |stealing| stream(&graph, &RunConfig { stealing, ..config(2) }, active, PLAIN).unwrap();
-    let (on, off) = (of(true), of(false));
-    assert_eq!(on.edges, expected(LARGE, &edges, false, active));
-    assert_eq!(on.edges, off.edges);
-    assert_eq!(off.io.stolen, 0);
-    assert!(on.io.stolen > 0, "the second worker had nothing to do of its own");
-    assert_eq!(on.io.worker_busy_seconds.len(), 2);
+    let all = expected(LARGE, &edges, false, active);
+    let off = of(false);
+    assert_eq!((&off.edges, off.io.stolen), (&all, 0));
+    // On a busy machine the second worker may begin when the first one has done everything.
+    let steals = |_| {
+        let on = of(true);
+        assert_eq!(on.edges, all);
+        assert_eq!(on.io.worker_busy_seconds.len(), 2);
+        on.io.stolen > 0
+    };
+    assert!((0..20).any(steals), "the second worker had nothing to do of its own");
 }
 
 #[test]
