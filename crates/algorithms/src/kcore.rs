@@ -144,7 +144,8 @@ impl<'p> Peel<'p> {
     /// Gathers the vertices that may depart at this level and the next ones; returns the first
     /// level at which one does.
     fn gather(&mut self, level: u32) -> u32 {
-        let last = std::mem::replace(&mut self.bucket.horizon, level.saturating_add(SPAN));
+        let last =
+            std::mem::replace(&mut self.bucket.horizon, level.saturating_add(SPAN.max(level / 4)));
         let bucket = &self.bucket;
         let gather = |smallest: &mut u32, range| bucket.gather(last, smallest, range);
         let workers = &self.session.workers;

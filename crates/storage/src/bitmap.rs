@@ -12,6 +12,9 @@ use crate::{
     workers::Workers,
 };
 
+/// Numbers that are passed over at once where there are no members.
+const STRIDE: u64 = 512;
+
 /// A set of numbers below a length. What is short is inlined into the crates that use it: their
 /// loops ask for one number after the other.
 pub struct Bitmap {
@@ -186,6 +189,25 @@ impl Bitmap {
         range: Range<u64>,
         mut moves: impl FnMut(u64) -> bool,
     ) -> u64 {
+        let (mut count, mut at) = (0, range.start);
+        while at < range.end {
+            let end = (at / STRIDE * STRIDE + STRIDE).min(range.end);
+            // Most of a large set is empty, as a rule.
+            let mut words = at / 64..end.div_ceil(64);
+            if words.any(|word| self.word(word) | other.word(word) != 0) {
+                count += self.move_some(other, at..end, &mut moves);
+            }
+            at = end;
+        }
+        count
+    }
+
+    fn move_some(
+        &self,
+        other: &Bitmap,
+        range: Range<u64>,
+        mut moves: impl FnMut(u64) -> bool,
+    ) -> u64 {
         other.replace_words(range, |part| {
             let (group, shift) = (part.start / 64, part.start % 64);
             let all = u64::MAX >> (64 - (part.end - part.start));
@@ -270,17 +292,25 @@ mod tests {
 
     #[test]
     fn members_of_a_range_move_and_no_others() {
-        let (from, to) = (bitmap_of(0..300), bitmap_of(150..160));
-        assert_eq!(from.move_to(&to, 70..203, |number| number % 3 == 0), 44);
-        for number in 0..300 {
-            let moved = (70..203).contains(&number) && number % 3 == 0;
-            assert_eq!((from.contains(number), to.contains(number)), (!moved, moved), "{number}");
+        for (first, to) in [(70, 203), (70, 1203), (500, 3000), (1024, 1024 + 512)] {
+            // Nothing in some strides, in one set or in both.
+            let here = |number: u64| number < 900 || number > 2100;
+            let (from, other) = (bitmap_of((0..3000).filter(|&n| here(n))), bitmap_of(1500..1600));
+            let moves = |number: u64| number % 3 == 0 && (first..to).contains(&number);
+            let wanted = (0..3000).filter(|&number| moves(number) && here(number)).count();
+            assert_eq!(from.move_to(&other, first..to, moves), wanted as u64);
+            for number in 0..3000 {
+                let was = (1500..1600).contains(&number) && !(first..to).contains(&number);
+                let moved = here(number) && moves(number);
+                assert_eq!(from.contains(number), here(number) && !moved, "{number}");
+                assert_eq!(other.contains(number), moved || was, "{number}");
+            }
         }
     }
 
-    fn bitmap_of(members: Range<u64>) -> Bitmap {
-        let bitmap = Bitmap::new(300, HugePages::Off).unwrap();
-        members.for_each(|member| _ = bitmap.insert(member));
+    fn bitmap_of(members: impl IntoIterator<Item = u64>) -> Bitmap {
+        let bitmap = Bitmap::new(3000, HugePages::Off).unwrap();
+        members.into_iter().for_each(|member| _ = bitmap.insert(member));
         bitmap
     }
 

@@ -30,6 +30,7 @@
 //!   share the steps of a run.
 //! - `compact`: [`CompactCounters`], [`Remaining`] and [`CompactNumbers`], in as few bytes as most
 //!   of them take; `packing`: [`packing()`], all in as many as the largest takes.
+//! - `lookup`: [`Lookup`], items that are looked up by their place.
 //! - `exact_sum`: [`ExactSum`], the same in whatever order it is made.
 //! - `monitor`: [`Monitor`], what threads share and wait for.
 //! - [`error`]: what can go wrong, as [`StorageError`].
@@ -46,6 +47,7 @@ mod exact_sum;
 pub mod fault;
 mod fence;
 pub mod hidden;
+mod lookup;
 pub mod memory;
 mod monitor;
 pub mod named;
@@ -75,6 +77,7 @@ pub use disk::{Change, DirLock, Disk, DiskFile, Entry, FileKind, IoCounters, Obs
 pub use error::{Result, Shown, StorageError};
 pub use exact_sum::ExactSum;
 pub use fault::{Fault, FaultPlan};
+pub use lookup::{EverySecond, InARow, Lookup};
 pub use monitor::{Monitor, atomic, ending, lock};
 pub use named::{Choice, Named};
 pub use packing::packing;

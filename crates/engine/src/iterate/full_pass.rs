@@ -10,7 +10,7 @@ use std::{
     vec::IntoIter,
 };
 
-use outercore_storage::lock;
+use outercore_storage::{InARow, lock};
 
 use super::{
     GridByInterval, Run, Step, Workspace,
@@ -268,7 +268,9 @@ fn combine_of_all<P: VertexProgram>(
     } else if first >= hubs.len() {
         combine_all(&*run.program, block, step.signals.others(first), sums);
     } else {
-        combine_some(run, step, block, sums);
+        let hubs = hubs.current(first, hubs.len() - 1);
+        let all = InARow(hubs, step.signals.others(step.signals.hubs.len()));
+        combine_all(&*run.program, block, all, sums);
     }
     block.words()
 }

@@ -3,10 +3,9 @@
 
 use std::sync::{Mutex, MutexGuard};
 
-use outercore_storage::{Pod, lock};
+use outercore_storage::{Lookup, Pod, lock};
 
 use super::cross_iteration::fciu::HubSignals;
-use crate::edges::grid::combine::Lookup;
 
 /// A slice cut into parts, each to be borrowed by the one worker that has that part.
 pub(crate) struct Parts<'v, T> {

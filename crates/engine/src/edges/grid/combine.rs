@@ -3,45 +3,10 @@
 //! Functions of their own, not inlined: amid their callers the compiler keeps a loop's variables in
 //! memory, and each edge waits for the one before.
 
-use outercore_storage::memory::prefetch;
+use outercore_storage::Lookup;
 
 use super::edge_block::EdgeBlock;
 use crate::{monoid::Monoid, program::VertexProgram};
-
-/// Signals that are looked up by their place.
-pub trait Lookup<T>: Copy {
-    /// Bytes from one signal to the next.
-    const STRIDE: usize;
-    /// How many there are.
-    fn len(self) -> usize;
-    /// The signal at `index`.
-    ///
-    /// # Safety
-    /// It is below `len`.
-    unsafe fn at(self, index: usize) -> T;
-    /// Brings it near, if there is one.
-    fn prefetch(self, index: usize);
-}
-
-impl<T: Copy> Lookup<T> for &[T] {
-    const STRIDE: usize = size_of::<T>();
-
-    fn len(self) -> usize {
-        self.len()
-    }
-
-    // SAFETY: asks of its caller what the trait says.
-    #[inline(always)]
-    unsafe fn at(self, index: usize) -> T {
-        // SAFETY: in bounds (this function's contract).
-        unsafe { *self.get_unchecked(index) }
-    }
-
-    #[inline(always)]
-    fn prefetch(self, index: usize) {
-        prefetch(self.as_ptr().wrapping_add(index));
-    }
-}
 
 /// Combines the messages of a block all of whose sources send. The first signal is that of the
 /// first vertex of [`EdgeBlock::sources`]; `sums` has one for each vertex of the interval.

@@ -26,16 +26,16 @@
 //!                      + both[now]                              both[1 - now] -> partial sums
 //! ```
 
-use std::{marker::PhantomData, ops::Range, ptr::NonNull};
+use std::{ops::Range, ptr::NonNull};
 
-use outercore_storage::{HugePages, HugeVec, Pod, memory::prefetch};
+use outercore_storage::{EverySecond, HugePages, HugeVec, Pod};
 
 use crate::{
     Frontier,
     config::CrossIteration,
     edges::grid::{
         EdgeBlock,
-        combine::{Lookup, combine_both},
+        combine::combine_both,
         index::{Chunk, GridIndex, Side},
     },
     iterate::{Run, Workspace},
@@ -173,11 +173,14 @@ impl<T: Pod + Copy> HubSignals<T> {
     }
 
     /// This iteration's signals of the hubs `first..=last`.
-    pub(crate) fn current(&self, first: u64, last: u64) -> CurrentSignals<'_, T> {
+    pub(crate) fn current(&self, first: u64, last: u64) -> EverySecond<'_, T> {
         assert!(first <= last && last < self.len, "only hubs' signals are kept");
-        // SAFETY: in bounds by the assertion.
-        let base = unsafe { self.base.add(first as usize).cast::<T>().add(self.now) };
-        CurrentSignals { base, len: (last - first + 1) as usize, kind: PhantomData }
+        // SAFETY: in bounds by the assertion; this iteration's are not written while they are
+        // borrowed.
+        unsafe {
+            let base = self.base.add(first as usize).cast::<T>().add(self.now);
+            EverySecond::new(base, (last - first + 1) as usize)
+        }
     }
 
     /// Both signals of the hubs `first..=last`, and which of a pair is this iteration's.
@@ -195,35 +198,6 @@ impl<T: Pod + Copy> HubSignals<T> {
             NonNull::slice_from_raw_parts(base, (last - first + 1) as usize).as_ref()
         };
         (pairs, self.now)
-    }
-}
-
-/// This iteration's signals of some hubs, every second item in memory: those between may be written
-/// meanwhile.
-#[derive(Clone, Copy)]
-pub(crate) struct CurrentSignals<'s, T> {
-    base: NonNull<T>,
-    len: usize,
-    kind: PhantomData<&'s T>,
-}
-
-impl<T: Copy> Lookup<T> for CurrentSignals<'_, T> {
-    const STRIDE: usize = 2 * size_of::<T>();
-
-    fn len(self) -> usize {
-        self.len
-    }
-
-    #[inline(always)]
-    unsafe fn at(self, index: usize) -> T {
-        // SAFETY: in bounds (this function's contract); this iteration's signals are not written
-        // while they are borrowed.
-        unsafe { self.base.add(2 * index).read() }
-    }
-
-    #[inline(always)]
-    fn prefetch(self, index: usize) {
-        prefetch(self.base.as_ptr().wrapping_add(2 * index));
     }
 }
 
@@ -292,6 +266,8 @@ impl<P: VertexProgram> Run<'_, P> {
 
 #[cfg(test)]
 mod tests {
+    use outercore_storage::Lookup;
+
     use super::{super::settled::Progress, *};
 
     #[test]
