@@ -294,9 +294,9 @@ mod tests {
     fn members_of_a_range_move_and_no_others() {
         for (first, to) in [(70, 203), (70, 1203), (500, 3000), (1024, 1024 + 512)] {
             // Nothing in some strides, in one set or in both.
-            let here = |number: u64| number < 900 || number > 2100;
+            let here = |number: u64| !(900..=2100).contains(&number);
             let (from, other) = (bitmap_of((0..3000).filter(|&n| here(n))), bitmap_of(1500..1600));
-            let moves = |number: u64| number % 3 == 0 && (first..to).contains(&number);
+            let moves = |number: u64| number.is_multiple_of(3) && (first..to).contains(&number);
             let wanted = (0..3000).filter(|&number| moves(number) && here(number)).count();
             assert_eq!(from.move_to(&other, first..to, moves), wanted as u64);
             for number in 0..3000 {
