@@ -237,6 +237,11 @@ impl Shape {
             }),
             Shape::Rmat { scale, thresholds, keys } => {
                 #[cfg(target_arch = "x86_64")]
+                if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512dq") {
+                    // SAFETY: the processor has both.
+                    return unsafe { rmat_by_avx512(*scale, thresholds, keys.as_ref(), draws) };
+                }
+                #[cfg(target_arch = "x86_64")]
                 if is_x86_feature_detected!("avx2") {
                     // SAFETY: the processor has it.
                     return unsafe { rmat_by_avx2(*scale, thresholds, keys.as_ref(), draws) };
@@ -245,6 +250,19 @@ impl Shape {
             }
         }
     }
+}
+
+/// [`rmat`] for processors with AVX-512, whatever the program is compiled for: it has products of
+/// 64 bits, and all lanes fit a register.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512dq")]
+fn rmat_by_avx512(
+    scale: u32,
+    thresholds: &[u32; 3],
+    keys: Option<&[u64; 4]>,
+    draws: &mut [Draws; LANES],
+) -> [[u64; 2]; LANES] {
+    rmat(scale, thresholds, keys, draws)
 }
 
 /// [`rmat`] for processors with AVX2, whatever the program is compiled for.
