@@ -38,6 +38,26 @@ impl<'a> List<'a> {
         self.neighbors.chunks_exact(width).map(number)
     }
 
+    /// The neighbors from number `first` on, as many as there is room for; returns how many. Where
+    /// each is met more than once, this is faster than asking for it again.
+    #[inline(always)]
+    pub(crate) fn copy(&self, first: usize, room: &mut [u64]) -> usize {
+        #[inline(always)]
+        fn fill<const WIDTH: usize>(bytes: &[u8], room: &mut [u64]) -> usize {
+            let copied = room.iter_mut().zip(bytes.chunks_exact(WIDTH));
+            copied.map(|(neighbor, bytes)| *neighbor = number(bytes)).count()
+        }
+        let bytes = &self.neighbors[first * self.width..];
+        match self.width {
+            1 => fill::<1>(bytes, room),
+            2 => fill::<2>(bytes, room),
+            3 => fill::<3>(bytes, room),
+            4 => fill::<4>(bytes, room),
+            5 => fill::<5>(bytes, room),
+            _ => fill::<6>(bytes, room),
+        }
+    }
+
     /// The neighbors with the bits of their weights (0 where weights were not asked for).
     #[inline(always)]
     pub(crate) fn weighted(&self) -> impl Iterator<Item = (u64, u64)> + 'a {

@@ -36,8 +36,8 @@ use crate::{
 const PARTS: u64 = 8;
 /// Sending is for one worker, and at random: it must take so many times fewer edges than there are.
 const SENDING: u64 = 16;
-/// How many neighbors ahead what is kept of one is asked for.
-const AHEAD: usize = 12;
+/// Neighbors that are asked for together.
+const BLOCK: usize = 16;
 /// The most vertices of a part whose sums are on scratch.
 const STORED: u64 = 1 << 14;
 /// Vertices of a part of a step without lists.
@@ -398,23 +398,42 @@ impl<'s, W: AtomicItem, const L: usize> Search<'s, W, L> {
         Ok(totals([total].into_iter().chain(last)))
     }
 
+    /// Adds to `sums` what the neighbors at level `from` have. Neighbors lie anywhere in memory:
+    /// nearly all the time would go into waiting for them, so a block of them is asked for while
+    /// that before it is added.
     #[inline(always)]
     fn add_up(&self, list: List, from: u64, sums: &mut [f64; L]) {
-        let mut ahead = list.neighbors().skip(AHEAD);
-        for neighbor in list.neighbors() {
-            // Neighbors lie anywhere in memory: nearly all the time would go into waiting for them.
-            if let Some(next) = ahead.next() {
-                prefetch(&raw const self.levels[next as usize]);
-                prefetch(&raw const self.counts[next as usize * L]);
-            }
-            // Loads without branches, which would be guessed wrong, for the sums of all lanes.
-            let levels = self.levels(neighbor);
-            if L == 1 || Self::has(levels, from) {
-                let counts = &self.counts[neighbor as usize * L..][..L];
-                for (lane, (sum, count)) in sums.iter_mut().zip(counts).enumerate() {
-                    let at = u64::from(Self::level(levels, lane) == from).wrapping_neg();
-                    *sum += f64::from_bits(count.load(Relaxed) & at);
-                }
+        let (mut now, mut next) = ([0; BLOCK], [0; BLOCK]);
+        let mut len = self.ask(list, 0, &mut now);
+        let mut first = 0;
+        while len > 0 {
+            first += len;
+            let more = self.ask(list, first, &mut next);
+            now[..len].iter().for_each(|&neighbor| self.add(neighbor, from, sums));
+            (len, now) = (more, next);
+        }
+    }
+
+    /// Asks for what is kept of a block of neighbors; returns how many they are.
+    #[inline(always)]
+    fn ask(&self, list: List, first: usize, block: &mut [u64; BLOCK]) -> usize {
+        let len = list.copy(first, block);
+        for &neighbor in &block[..len] {
+            prefetch(&raw const self.levels[neighbor as usize]);
+            prefetch(&raw const self.counts[neighbor as usize * L]);
+        }
+        len
+    }
+
+    #[inline(always)]
+    fn add(&self, neighbor: u64, from: u64, sums: &mut [f64; L]) {
+        // Loads without branches, which would be guessed wrong, for the sums of all lanes.
+        let levels = self.levels(neighbor);
+        if Self::has(levels, from) {
+            let counts = &self.counts[neighbor as usize * L..][..L];
+            for (lane, (sum, count)) in sums.iter_mut().zip(counts).enumerate() {
+                let at = u64::from(Self::level(levels, lane) == from).wrapping_neg();
+                *sum += f64::from_bits(count.load(Relaxed) & at);
             }
         }
     }
