@@ -122,6 +122,7 @@ impl<const L: usize, const MARKS: usize, const BACK: bool> VertexProgram for Swe
 
     /// Backwards, a vertex without successors has no message, and sends all the same.
     const ACTIVITY: Activity = if BACK { Activity::AllApply } else { Activity::Frontier };
+    const SILENCE: Option<Sums<L>> = Some(Sums([0.0; L]));
     const DIRECTIONS: &'static [Direction] =
         if BACK { &[Direction::In] } else { &[Direction::Out] };
 

@@ -47,6 +47,8 @@ impl VertexProgram for Program {
     type Signal = u64;
     type Message = Min<u64>;
 
+    const SILENCE: Option<u64> = Some(NOWHERE);
+
     fn start(&self) -> Start {
         Start::Vertices(vec![self.0])
     }

@@ -108,6 +108,8 @@ impl VertexProgram for Labels {
     type Signal = u32;
     type Message = Min<u32>;
 
+    const SILENCE: Option<u32> = Some(u32::MAX);
+
     fn init(&self, vertex: u64, _: u32) -> u32 {
         vertex as u32
     }

@@ -64,6 +64,8 @@ impl VertexProgram for Program {
     type Signal = u32;
     type Message = Sum<u32>;
 
+    const SILENCE: Option<u32> = Some(0);
+
     fn start(&self) -> Start {
         Start::Vertices(Vec::new())
     }

@@ -82,6 +82,8 @@ impl<S: Sources> VertexProgram for Program<S> {
     type Signal = S;
     type Message = S;
 
+    const SILENCE: Option<S> = Some(S::IDENTITY);
+
     fn start(&self) -> Start {
         Start::Vertices(self.0.clone())
     }

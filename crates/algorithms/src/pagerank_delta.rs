@@ -88,6 +88,7 @@ impl VertexProgram for Program {
     type Message = Sum<u64>;
 
     const ACTIVITY: Activity = Activity::AllApply;
+    const SILENCE: Option<u64> = Some(0);
 
     fn init(&self, _: u64, degree: u32) -> State {
         State { rank: 0.0, difference: 1.0 / self.vertices, degree, active: 1 }

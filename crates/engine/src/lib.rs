@@ -36,12 +36,12 @@ pub use outercore_storage::{
 };
 
 pub use config::RunConfig;
-pub use edges::list::List;
 pub use execute::{Finished, execute, execute_monotone};
 pub use iterate::Iterations;
 pub use job::Job;
 pub use monoid::{Idempotent, Lanes, Min, Monoid, Or, Sum, Sums};
 pub use outcome::{Outcome, Results};
+pub use outercore_graph::format::List;
 pub use plan::{Decided, Decision, Plan, Planner, Prepared, Resource};
 pub use program::{
     Activity, Along, Batch, Context, DeltaStepping, EdgeScan, Ended, IterationEnd, Lengths, Lists,

@@ -102,6 +102,13 @@ impl Bitmap {
         self.masks(first, last).all(|(index, mask)| !self.word(index) & mask == 0)
     }
 
+    /// How many of `first..=last` are members.
+    #[inline]
+    pub fn count_within(&self, first: u64, last: u64) -> u64 {
+        let words = self.masks(first, last).map(|(index, mask)| self.word(index) & mask);
+        words.map(|word| u64::from(word.count_ones())).sum()
+    }
+
     /// The words with `first..=last`, and their bits in these.
     #[inline]
     pub fn masks(&self, first: u64, last: u64) -> impl Iterator<Item = (u64, u64)> {

@@ -19,14 +19,13 @@ use outercore_storage::Stopwatch;
 use super::{
     bitmap_io::BitmapIo,
     cache::ListCache,
-    list::List,
     list_reader::{Lane, ListReader},
     row_index::Group,
     rows::Rows,
     work_stealing::WorkShares,
 };
 use crate::session::Session;
-use outercore_graph::{GraphError, Result, error};
+use outercore_graph::{GraphError, Result, error, format::List};
 
 /// The lists of active vertices.
 pub struct IoIterator<'a> {

@@ -4,12 +4,11 @@
 
 use std::{collections::VecDeque, ops::Range, sync::atomic::Ordering::Relaxed};
 
-use outercore_graph::{GraphError, Result};
+use outercore_graph::{GraphError, Result, format::List};
 use outercore_storage::{Buffer, PAGE, Reader};
 
 use super::{
     cache::{ListCache, prefix::PrefixCache},
-    list::List,
     row_index::Group,
     rows::Rows,
 };

@@ -9,7 +9,6 @@
 //!   `list_reader` keeps them in flight, `work_stealing` divides the work.
 //! - `piece_stream`: pieces of a section on their way to one worker, and the cache before the
 //!   device; `table`: sections of numbers, read into memory.
-//! - [`list`]: [`list::List`], a vertex's neighbors.
 //! - `cache`: what was read and stays in memory.
 
 mod bitmap_io;
@@ -18,7 +17,6 @@ pub mod degrees;
 pub mod grid;
 pub mod heads;
 pub mod io_iterator;
-pub mod list;
 mod list_reader;
 pub(crate) mod piece_stream;
 mod pluglist;

@@ -82,7 +82,8 @@ impl<P: VertexProgram> Run<'_, P> {
             if let Some(lists) = self.beside() {
                 self.send_along(lists, window)?;
             }
-            let signals = self.signals();
+            let mut signals = self.signals();
+            self.silence(window, &mut signals);
             let step = self.step(window, &signals);
             match &self.edges {
                 Edges::Grid(grid) => self.full_pass(&step, grid),

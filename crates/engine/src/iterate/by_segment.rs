@@ -74,7 +74,7 @@ impl<P: VertexProgram> Run<'_, P> {
         resident: &Resident<P::Message>,
         inbox: &mut [P::Message],
     ) -> Result<Delivered> {
-        let (signals, edges) = (self.signals(), self.total(|state| state.edges));
+        let (mut signals, edges) = (self.signals(), self.total(|state| state.edges));
         let mut done = ("memory", None);
         for (rows, grid) in &resident.edges {
             let both = rows.as_ref().zip(grid.as_ref());
@@ -82,6 +82,7 @@ impl<P: VertexProgram> Run<'_, P> {
             let by_lists = self.prefers_lists(predicted, 1.0);
             done = match (rows, grid) {
                 (_, Some(grid)) if !by_lists => {
+                    self.silence(&(0..self.sending.len()), &mut signals);
                     self.scan(grid, &signals, inbox)?;
                     ("full", predicted)
                 }
@@ -96,10 +97,11 @@ impl<P: VertexProgram> Run<'_, P> {
     }
 
     fn scan(&self, grid: &Grid, signals: &[P::Signal], inbox: &mut [P::Message]) -> Result<()> {
-        let (program, sending, all_send) = (&*self.program, &self.sending, self.all_send());
+        let (program, sending) = (&*self.program, &self.sending);
         let visit = |(): &mut (), inbox: &mut [P::Message], block: &EdgeBlock| {
             let base = block.segment as usize;
-            if all_send {
+            let (first, last) = block.sources();
+            if self.asks_none(sending.count_within(first, last), last - first + 1) {
                 combine_all(program, block, &signals[base + block.first()..], inbox);
             } else {
                 block.for_each(|source, target| {

@@ -231,17 +231,19 @@ impl<P: VertexProgram> Worker<'_, '_, '_, P> {
             let ((first, last), window) = (chunk.sources, step.window);
             *edges += if window.contains(&first) { block.words() } else { 0 };
             let (base, sums) = (workspace.base, &mut workspace.total[workspace.base..]);
-            let all_send = || *all_send || run.sending.all(first, last);
+            let sources = last - first + 1;
+            let sent = if *all_send { sources } else { run.sending.count_within(first, last) };
             let active = if run.pass.serves_next(chunk.side) {
                 let settled = progress.wait(run.pass.needs(&chunk, index))?;
                 // SAFETY: the chunk's sources are hubs, in intervals that are settled, which was
                 // just waited for.
                 let pairs = unsafe { step.signals.hubs.settled(first, last) };
-                let all = all_send() && (settled || run.next_sending.all(first, last));
+                let all = sent == sources && (settled || run.next_sending.all(first, last));
                 let sets = (&run.sending, &run.next_sending, all);
                 combine_twice(&*run.program, &block, pairs, &mut workspace.both[base..], sets)
-            } else if window.start <= first && last < window.end && all_send() {
-                combine_of_all(run, step, &block, sums)
+            } else if window.start <= first && last < window.end && run.asks_none(sent, sources) {
+                combine_of_all(run, step, &block, sums);
+                (block.words() * sent).div_ceil(sources)
             } else {
                 combine_some(run, step, &block, sums)
             };
@@ -254,14 +256,14 @@ impl<P: VertexProgram> Worker<'_, '_, '_, P> {
     }
 }
 
-/// Combines the messages of a block all of whose sources send and are in the window. Returns how
-/// many words it has.
+/// Combines the messages of a block all of whose sources send, or are silent, and are in the
+/// window.
 fn combine_of_all<P: VertexProgram>(
     run: &Run<P>,
     step: &Step<P>,
     block: &EdgeBlock,
     sums: &mut [P::Message],
-) -> u64 {
+) {
     let ((first, last), hubs) = (block.sources(), step.signals.hubs);
     if last < hubs.len() {
         combine_all(&*run.program, block, hubs.current(first, last), sums);
@@ -272,7 +274,6 @@ fn combine_of_all<P: VertexProgram>(
         let all = InARow(hubs, step.signals.others(step.signals.hubs.len()));
         combine_all(&*run.program, block, all, sums);
     }
-    block.words()
 }
 
 /// Combines the messages of those of a block's sources that send and are in the window. Returns

@@ -45,7 +45,7 @@ struct Lists {
 }
 
 impl Scan {
-    /// `all_send`: all vertices send.
+    /// `all_send`: all vertices send, or have a signal like none.
     fn seconds(&self, limits: &Limits, workers: usize, all_send: bool) -> f64 {
         limits
             .seconds(self.bytes, self.requests)
@@ -74,7 +74,7 @@ impl<P: VertexProgram> Run<'_, P> {
         let (adjacency, held) = (rows.edges() * width, rows.held_bytes());
         let workers = if P::Message::EXACT { threads } else { 1 };
         let lists = Lists { count, edges, width, adjacency, held, edge_seconds, workers };
-        let full_seconds = scan.seconds(limits, threads, self.all_send());
+        let full_seconds = scan.seconds(limits, threads, self.asks_none(count, self.sending.len()));
         Costs { full_seconds, on_demand_seconds: lists.seconds(limits) }
     }
 }

@@ -63,6 +63,9 @@ pub use self::iterations::Iterations;
 /// whatever the graph's partition is.
 const INTERVAL: u64 = 1 << 14;
 
+/// Sources are not asked where at least one in so many sends.
+const QUIET: u64 = 8;
+
 /// How an iteration read edges, and what was predicted where there was a choice.
 type Delivered = (&'static str, Option<Costs>);
 
@@ -347,6 +350,34 @@ impl<'r, P: VertexProgram> Run<'r, P> {
     /// Whether all vertices send.
     fn all_send(&self) -> bool {
         self.sending.count() == self.sending.len()
+    }
+
+    /// Whether vertices of a window that do not send have signals like none, once it is silenced.
+    fn is_quiet(&self) -> bool {
+        P::SILENCE.is_some() && self.hubs.len() == 0 && self.precompute.is_none()
+    }
+
+    /// Whether edges of sources of which so many send are combined without asking which. Where few
+    /// send, asking is faster: most edges then touch no sum.
+    fn asks_none(&self, sent: u64, sources: u64) -> bool {
+        sent == sources || self.is_quiet() && sent * QUIET >= sources
+    }
+
+    /// Vertices of a window that do not send get signals like none.
+    fn silence(&self, window: &Range<u64>, signals: &mut [P::Signal]) {
+        let Some(nothing) = P::SILENCE.filter(|_| self.is_quiet() && !self.all_send()) else {
+            return;
+        };
+        assert!(self.program.carry(nothing, 1.0) == P::Message::IDENTITY, "SILENCE says something");
+        let parts = self.parts(signals, window);
+        self.session.workers.each(parts.parts.len() as u64, 1, |range| {
+            for at in range {
+                let vertices = self.vertices(parts.first + at as usize);
+                for (vertex, signal) in vertices.zip(lock(&parts.parts[at as usize]).iter_mut()) {
+                    *signal = if self.sending.contains(vertex) { *signal } else { nothing };
+                }
+            }
+        });
     }
 
     /// Whether one of these vertices sends.

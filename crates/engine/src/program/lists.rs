@@ -9,15 +9,18 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use outercore_graph::{Direction, Graph, Result, error::refuse, format::INDEX_GROUP};
+use outercore_graph::{
+    Direction, Graph, Result,
+    error::refuse,
+    format::{INDEX_GROUP, List},
+};
 
 use outercore_storage::lock;
 
 use crate::{
     Frontier,
     edges::{
-        degrees::Degrees, heads::Heads, io_iterator::IoIterator, list::List, row_index::RowIndex,
-        rows::Rows,
+        degrees::Degrees, heads::Heads, io_iterator::IoIterator, row_index::RowIndex, rows::Rows,
     },
     plan::{Planner, Resource},
     session::Session,

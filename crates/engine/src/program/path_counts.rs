@@ -20,12 +20,11 @@ use std::{
     sync::atomic::{AtomicU64, Ordering::Relaxed},
 };
 
-use outercore_graph::{Direction, Result, error};
+use outercore_graph::{Direction, Result, error, format::List};
 use outercore_storage::{Block, ExactSum, HugeVec, memory::prefetch};
 
 use super::lists::{Along, Lists, OpenLists};
 use crate::{
-    edges::list::List,
     plan::{Planner, Resource},
     session::Session,
     state::{AtomicItem, Scratch, VertexArray},

@@ -8,14 +8,14 @@
 //!
 //! Memory for each vertex: three bits, and what [`Lists`] and [`Levels`] take.
 
-use outercore_graph::{Direction, Result};
+use outercore_graph::{Direction, Result, format::List};
 use outercore_storage::bitmap::members;
 
 use super::lists::{Along, Lists, OpenLists};
 use crate::{
     Frontier,
     config::ReadPolicy,
-    edges::{grid::Grid, heads::Heads, list::List},
+    edges::{grid::Grid, heads::Heads},
     job::Job,
     plan::{Planner, Resource},
     session::Session,

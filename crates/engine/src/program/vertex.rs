@@ -81,6 +81,9 @@ pub trait VertexProgram: Sync {
     const DIRECTIONS: &'static [Direction] = &[Direction::Out];
     /// Whether edges' weights are wanted.
     const WEIGHTED: bool = false;
+    /// A signal like none: what `carry` makes of it is the identity. With it, scans need not ask of
+    /// each edge whether its source sends.
+    const SILENCE: Option<Self::Signal> = None;
 
     /// The vertices that are active at first.
     fn start(&self) -> Start {

@@ -2,6 +2,7 @@
 //!
 //! - [`manifest`]: [`Manifest`], the root of a graph, and how it is written and trusted.
 //! - `files`: the names of its files.
+//! - [`List`]: a vertex's neighbors.
 //! - `shape`: whether a manifest agrees with itself.
 //! - [`cells`]: which edges are in row format, and which in grid format.
 //! - [`tiles`]: the directory of the grid: intervals, tiles and chunks; [`words`]: what edges
@@ -9,6 +10,7 @@
 
 pub mod cells;
 mod files;
+mod list;
 pub mod manifest;
 mod shape;
 pub mod tiles;
@@ -16,6 +18,7 @@ pub mod words;
 
 pub use cells::{Cells, Hybrid, Ranges};
 pub(crate) use files::{is_a_graphs, section_files, sums_file};
+pub use list::List;
 pub(crate) use manifest::no_graph;
 pub use manifest::{
     Extra, IdTable, MOST_STRIPES, Manifest, SectionEntry, Shares, check_outside_of_graphs,

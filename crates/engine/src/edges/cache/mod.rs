@@ -5,12 +5,10 @@
 //! - `pinned_chunks`: chunks of the grid that stay from their first reading on; `sub_block_buffer`:
 //!   those with the most active edges, from one pass to the next.
 
+use outercore_graph::format::List;
 use std::sync::atomic::AtomicU64;
 
-use super::{
-    list::List,
-    row_index::{Group, RowIndex},
-};
+use super::row_index::{Group, RowIndex};
 use crate::session::Counters;
 
 pub(crate) mod pinned_chunks;

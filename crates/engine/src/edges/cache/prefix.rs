@@ -13,13 +13,10 @@ use outercore_storage::{HugePages, HugeVec, PAGE};
 
 use super::ListCache;
 use crate::{
-    edges::{
-        list::List,
-        row_index::{Group, RowIndex},
-    },
+    edges::row_index::{Group, RowIndex},
     session::Counters,
 };
-use outercore_graph::Result;
+use outercore_graph::{Result, format::List};
 
 /// Groups whose lists have at most so many pages are looked up as a whole.
 const FEW: u64 = 64;

@@ -16,10 +16,10 @@ use super::{
 };
 use crate::{
     IoBackend, IoScheduling, IterationReport, RunConfig, RunProgress,
-    edges::{io_iterator::IoIterator, list::List, rows::Rows},
+    edges::{io_iterator::IoIterator, rows::Rows},
     session::Session,
 };
-use outercore_graph::{Graph, GraphError};
+use outercore_graph::{Graph, GraphError, format::List};
 use outercore_storage::{Disk, Fault, FaultPlan, StorageError};
 use proptest::prelude::*;
 

@@ -4,14 +4,16 @@
 
 use std::sync::{Mutex, atomic::AtomicU64};
 
-use outercore_graph::{Result, format::INDEX_GROUP};
+use outercore_graph::{
+    Result,
+    format::{INDEX_GROUP, List},
+};
 use outercore_storage::{HugePages, lock};
 
 use crate::{
     Frontier,
     edges::{
         cache::ListCache,
-        list::List,
         row_index::{Group, RowIndex},
     },
     session::Counters,

@@ -1,26 +1,29 @@
 //! [`List`]: the neighbors of a vertex as they are stored, or some of them.
 
-use outercore_graph::format::number;
+use super::number;
 
 /// A vertex's list, or a piece of it.
 #[derive(Clone, Copy)]
 pub struct List<'a> {
     /// The neighbors as they are stored.
     pub neighbors: &'a [u8],
-    pub(super) weights: &'a [u8],
-    pub(super) width: usize,
-    pub(super) weight_width: usize,
+    /// The bits of their weights, as they are stored; none where weights are not asked for.
+    pub weights: &'a [u8],
+    /// Bytes of a neighbor.
+    pub width: usize,
+    /// Bytes of a weight.
+    pub weight_width: usize,
 }
 
 impl<'a> List<'a> {
     /// A list of such bytes, `width` for each neighbor, without weights.
-    pub(crate) fn of(neighbors: &'a [u8], width: usize) -> Self {
+    pub fn of(neighbors: &'a [u8], width: usize) -> Self {
         Self { neighbors, weights: &[], width, weight_width: 0 }
     }
 
     /// `count` of the neighbors, from number `first` on.
     #[inline(always)]
-    pub(crate) fn part(&self, first: u64, count: u64) -> Self {
+    pub fn part(&self, first: u64, count: u64) -> Self {
         let part = |bytes: &'a [u8], width: usize| {
             &bytes[first as usize * width..(first + count) as usize * width]
         };
@@ -41,7 +44,7 @@ impl<'a> List<'a> {
     /// The neighbors from number `first` on, as many as there is room for; returns how many. Where
     /// each is met more than once, this is faster than asking for it again.
     #[inline(always)]
-    pub(crate) fn copy(&self, first: usize, room: &mut [u64]) -> usize {
+    pub fn copy(&self, first: usize, room: &mut [u64]) -> usize {
         #[inline(always)]
         fn fill<const WIDTH: usize>(bytes: &[u8], room: &mut [u64]) -> usize {
             let copied = room.iter_mut().zip(bytes.chunks_exact(WIDTH));
@@ -60,7 +63,7 @@ impl<'a> List<'a> {
 
     /// The neighbors with the bits of their weights (0 where weights were not asked for).
     #[inline(always)]
-    pub(crate) fn weighted(&self) -> impl Iterator<Item = (u64, u64)> + 'a {
+    pub fn weighted(&self) -> impl Iterator<Item = (u64, u64)> + 'a {
         let (weights, weight_width) = (self.weights, self.weight_width);
         self.neighbors().enumerate().map(move |(index, neighbor)| {
             let weight = if weight_width == 0 {
@@ -74,7 +77,7 @@ impl<'a> List<'a> {
 
     /// What every list is, and what a computation may rely on: ascending, and of vertices that
     /// exist.
-    pub(crate) fn is_sound(&self, connected: u64) -> bool {
+    pub fn is_sound(&self, connected: u64) -> bool {
         let mut before = 0;
         self.neighbors().all(|neighbor| {
             std::mem::replace(&mut before, neighbor) <= neighbor && neighbor < connected
