@@ -45,8 +45,7 @@ const LEAST: u64 = (4 << 17) + (3 << 20);
 
 impl Components {
     /// The method, and why.
-    fn choose(&self, job: Job) -> Result<(Method, &'static str)> {
-        let Job { graph, config, .. } = job;
+    fn choose(&self, Job { graph, config, .. }: Job) -> Result<(Method, &'static str)> {
         let early = config.precompute.is_some_and(|precompute| precompute != Precompute::Off);
         if graph.directed() && (early || self.method == Some(Method::Labels)) {
             let switch = if early { "--precompute" } else { "--method labels" };
