@@ -52,7 +52,7 @@ named! {
 /// Levels whose candidates are gathered at once.
 const SPAN: u32 = 16;
 /// Vertices that a worker looks through at a time.
-const PART: u64 = 1 << 14;
+const PART: u64 = 1 << 17;
 /// What a value is above of once its vertex has departed.
 const GONE: u64 = 1 << 32;
 

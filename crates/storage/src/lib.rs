@@ -19,6 +19,7 @@
 //! - [`writer`]: [`SectionWriter`], sequential checksummed writing with direct I/O.
 //! - [`spill`]: [`Spill`], partitions of bytes in one scratch file, for sorting what does not fit
 //!   into memory.
+//! - `cut_slice`: [`CutSlice`], a slice whose parts go to different workers.
 //! - `parts`: [`Resident`] and [`ScratchFile`], arrays cut into parts, in memory and in a file.
 //! - [`memory`]: what the process uses and what the machine allows; `stopwatch`:
 //!   [`Stopwatch`], a thread's processor time.
@@ -40,6 +41,7 @@ pub mod backend;
 pub mod bitmap;
 pub mod checksum;
 mod compact;
+mod cut_slice;
 pub mod device;
 pub mod disk;
 pub mod error;
@@ -72,6 +74,7 @@ pub use backend::{
 pub use bitmap::Bitmap;
 pub use checksum::{PageSums, page_sum};
 pub use compact::{CompactCounters, CompactNumbers, Remaining, Widths};
+pub use cut_slice::CutSlice;
 pub use device::{DeviceProfile, Limits};
 pub use disk::{Change, DirLock, Disk, DiskFile, Entry, FileKind, IoCounters, Observer};
 pub use error::{Result, Shown, StorageError};

@@ -9,9 +9,12 @@ use super::{
     cache::prefix::{Prefix, PrefixCache},
     degrees::Degrees,
     row_index::RowIndex,
-    table::load_range,
+    table::{for_each_part, load_range},
 };
 use crate::session::{OpenSection, Session};
+
+/// Bytes of lists that a device reads in the time of a few requests one after the other.
+const SMALL: u64 = 4 << 20;
 
 /// The rows of one direction.
 pub struct Rows {
@@ -55,6 +58,7 @@ impl Rows {
     pub(crate) fn load(session: &Session, sections: Vec<OpenSection>, cache: u64) -> Result<Self> {
         let mut rows = Self::sliding(session, sections, cache)?;
         rows.slide(session, 0..session.graph.connected())?;
+        rows.keep(session)?;
         Ok(rows)
     }
 
@@ -67,7 +71,22 @@ impl Rows {
         let mut rows = Self::sliding(session, sections, cache)?;
         let degrees = Degrees::narrow(session, &rows.tables[0])?;
         rows.set_index(session, degrees, 0..session.graph.connected())?;
+        rows.keep(session)?;
         Ok(rows)
+    }
+
+    /// Small lists that stay in memory are read at once: to wait for each of their pages would take
+    /// far longer.
+    fn keep(&self, session: &Session) -> Result<()> {
+        for (list, front) in self.lists.iter().zip(&self.prefix.0) {
+            if front.len() == list.pages() && list.bytes <= SMALL {
+                let mut entries = vec![(); list.bytes as usize];
+                for_each_part(session, list, 0, &mut entries, |first, _, part| {
+                    front.put(first / PAGE as u64, part);
+                })?;
+            }
+        }
+        Ok(())
     }
 
     /// Rows whose window is empty, to be slid. `cache` is as in [`Rows::load`].

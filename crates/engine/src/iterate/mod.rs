@@ -35,12 +35,12 @@ use std::{
 };
 
 use outercore_graph::{Graph, Result, error};
-use outercore_storage::{Block, HugePages, HugeVec, lock};
+use outercore_storage::{Block, CutSlice, HugePages, HugeVec, lock};
 
 use self::{
     by_lists::{OnDemand, Role},
     cross_iteration::fciu::{HubSignals, Pass},
-    signals::{Parts, Signals},
+    signals::Signals,
 };
 use crate::{
     Frontier,
@@ -269,7 +269,7 @@ struct Step<'s, P: VertexProgram> {
     /// This iteration's signals, and the hubs' of the next one.
     signals: Signals<'s, P::Signal>,
     /// Memory where next signals take the places of this iteration's, by interval.
-    places: Parts<'s, P::Signal>,
+    places: CutSlice<'s, P::Signal>,
 }
 
 impl<'r, P: VertexProgram> Run<'r, P> {
@@ -421,14 +421,14 @@ impl<'r, P: VertexProgram> Run<'r, P> {
     }
 
     /// Items of these vertices, a part for each of their intervals.
-    fn parts<'v, T>(&self, mut items: &'v mut [T], vertices: &Range<u64>) -> Parts<'v, T> {
+    fn parts<'v, T>(&self, mut items: &'v mut [T], vertices: &Range<u64>) -> CutSlice<'v, T> {
         let intervals = self.values.within(vertices);
         let first = intervals.start;
         let take = |interval| {
             let part = items.split_off_mut(..self.values.items(interval));
             Mutex::new(part.expect("long enough"))
         };
-        Parts { first, parts: intervals.map(take).collect() }
+        CutSlice { first, parts: intervals.map(take).collect() }
     }
 
     /// The vertices beyond the hubs.
@@ -441,12 +441,12 @@ impl<'r, P: VertexProgram> Run<'r, P> {
         Step {
             window,
             signals: Signals::new(&self.hubs, others, window.start),
-            places: Parts::default(),
+            places: CutSlice::default(),
         }
     }
 
     /// A step that reads no signal, where the next ones of some intervals have these places.
-    fn step_in_place<'s>(&'s self, places: Parts<'s, P::Signal>) -> Step<'s, P> {
+    fn step_in_place<'s>(&'s self, places: CutSlice<'s, P::Signal>) -> Step<'s, P> {
         Step { places, ..self.step(&self.windows[0], &[]) }
     }
 
@@ -459,7 +459,7 @@ impl<'r, P: VertexProgram> Run<'r, P> {
         let mut signals = self.signals();
         let step = self.step_in_place(match self.windows.len() {
             1 => self.parts(&mut signals, &self.beyond_hubs()),
-            _ => Parts::default(),
+            _ => CutSlice::default(),
         });
         self.each_interval(|workspace| work(&step, workspace))
     }

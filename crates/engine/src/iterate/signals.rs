@@ -1,31 +1,9 @@
 //! Signals of a run by interval: this iteration's in memory, for all vertices or for a window of
 //! them at a time; the next one's beside them for the hubs, and on scratch for the rest.
 
-use std::sync::{Mutex, MutexGuard};
-
-use outercore_storage::{Lookup, Pod, lock};
+use outercore_storage::{Lookup, Pod};
 
 use super::cross_iteration::fciu::HubSignals;
-
-/// A slice cut into parts, each to be borrowed by the one worker that has that part.
-pub(crate) struct Parts<'v, T> {
-    /// The number of the first part.
-    pub first: usize,
-    pub parts: Vec<Mutex<&'v mut [T]>>,
-}
-
-impl<T> Default for Parts<'_, T> {
-    fn default() -> Self {
-        Self { first: 0, parts: Vec::new() }
-    }
-}
-
-impl<'v, T> Parts<'v, T> {
-    /// A part, if there is one of this number.
-    pub(crate) fn get(&self, number: usize) -> Option<MutexGuard<'_, &'v mut [T]>> {
-        Some(lock(self.parts.get(number.checked_sub(self.first)?)?))
-    }
-}
 
 /// This iteration's signals: the hubs', and those of a window's other vertices.
 #[derive(Clone, Copy)]

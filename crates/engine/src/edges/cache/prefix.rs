@@ -158,9 +158,10 @@ impl PrefixCache {
         Some(&self.get(&pages)?[start..start + len])
     }
 
-    /// Keeps those of the pages that belong to the front and are not there yet.
+    /// Keeps those of the pages that belong to the front and are not there yet. The last one may be
+    /// cut off where its zeros begin.
     pub(crate) fn put(&self, first: u64, bytes: &[u8]) {
-        for (page, content) in (first..self.len()).zip(bytes.chunks_exact(PAGE)) {
+        for (page, content) in (first..self.len()).zip(bytes.chunks(PAGE)) {
             let state = &self.states[page as usize];
             if state.load(Acquire) == ABSENT
                 && state.compare_exchange(ABSENT, FILLING, AcqRel, Acquire).is_ok()
@@ -169,7 +170,7 @@ impl PrefixCache {
                 // one that touches it until PRESENT is stored.
                 unsafe {
                     let target = self.bytes.as_ptr().add(page as usize * PAGE).cast_mut();
-                    std::ptr::copy_nonoverlapping(content.as_ptr(), target, PAGE);
+                    std::ptr::copy_nonoverlapping(content.as_ptr(), target, content.len());
                 }
                 state.store(PRESENT, Release);
             }
