@@ -392,3 +392,19 @@ fn stop(graph: &Graph, io: IoBackend, asked: u64, total: u64) {
     session.stop.store(false, Relaxed);
     assert_eq!(count().unwrap(), total);
 }
+
+#[test]
+fn small_lists_that_stay_in_memory_are_read_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let edges = ends(4000, &[(1, 2), (70, 80), (3000, 9)]);
+    let graph = build_graph(folder.path(), 4000, &edges, true, 0);
+    let active = |vertex: u64| vertex.is_multiple_of(3);
+    let with = |cache| {
+        let way = Way { weights: true, cache, ..PLAIN };
+        stream(&graph, &config(2), active, way).unwrap()
+    };
+    let (all, front) = (with(1 << 20), with(4097));
+    assert_eq!(all.edges, front.edges);
+    assert_eq!((all.requests, all.useful), (0, 0), "they were read when the rows were opened");
+    assert!(front.requests > 0, "those that do not fit are read when they are asked for");
+}
