@@ -5,6 +5,9 @@
 //! after Chakrabarti, Zhan and Faloutsos (2004), ids permuted by a keyed bijection; weights after
 //! Pearce et al. (SC'10, section V-A).
 
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::{
@@ -92,11 +95,16 @@ enum Shape {
     },
 }
 
+/// The factors and the step of SplitMix64.
+const FIRST: u64 = 0xbf58_476d_1ce4_e5b9;
+const SECOND: u64 = 0x94d0_49bb_1331_11eb;
+const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+
 /// A mixing function that is a bijection (SplitMix64's finaliser).
 #[inline(always)]
 fn mix(value: u64) -> u64 {
-    let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    let value = (value ^ (value >> 30)).wrapping_mul(FIRST);
+    let value = (value ^ (value >> 27)).wrapping_mul(SECOND);
     value ^ (value >> 31)
 }
 
@@ -110,7 +118,7 @@ const LANES: usize = 8;
 impl Draws {
     #[inline(always)]
     fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        self.0 = self.0.wrapping_add(STEP);
         mix(self.0)
     }
 }
@@ -237,9 +245,9 @@ impl Shape {
             }),
             Shape::Rmat { scale, thresholds, keys } => {
                 #[cfg(target_arch = "x86_64")]
-                if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512dq") {
-                    // SAFETY: the processor has both.
-                    return unsafe { rmat_by_avx512(*scale, thresholds, keys.as_ref(), draws) };
+                if has_avx512() {
+                    // SAFETY: the processor has it.
+                    return unsafe { avx512::rmat(*scale, thresholds, keys.as_ref(), draws) };
                 }
                 #[cfg(target_arch = "x86_64")]
                 if is_x86_feature_detected!("avx2") {
@@ -252,17 +260,19 @@ impl Shape {
     }
 }
 
-/// [`rmat`] for processors with AVX-512, whatever the program is compiled for: it has products of
-/// 64 bits, and all lanes fit a register.
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512dq")]
-fn rmat_by_avx512(
-    scale: u32,
-    thresholds: &[u32; 3],
-    keys: Option<&[u64; 4]>,
-    draws: &mut [Draws; LANES],
-) -> [[u64; 2]; LANES] {
-    rmat(scale, thresholds, keys, draws)
+fn has_avx512() -> bool {
+    is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512dq")
+}
+
+/// The random numbers of the edges from this one on.
+fn draws_of(seed: u64, number: u64) -> [Draws; LANES] {
+    #[cfg(target_arch = "x86_64")]
+    if has_avx512() {
+        // SAFETY: the processor has it.
+        return unsafe { avx512::draws_of(seed, number) };
+    }
+    std::array::from_fn(|lane| Draws(mix(seed ^ mix(number.wrapping_add(lane as u64)))))
 }
 
 /// [`rmat`] for processors with AVX2, whatever the program is compiled for.
@@ -359,9 +369,7 @@ impl EdgeSource for Generated {
                 let mut pairs = Vec::with_capacity((end - first) as usize);
                 let mut weights = Vec::new();
                 for number in (first..end).step_by(LANES) {
-                    let mut draws = std::array::from_fn(|lane| {
-                        Draws(mix(self.seed ^ mix(number + lane as u64)))
-                    });
+                    let mut draws = draws_of(self.seed, number);
                     let edges = self.shape.edges(&mut draws);
                     let count = ((end - number) as usize).min(LANES);
                     pairs.extend_from_slice(&edges[..count]);
@@ -414,6 +422,27 @@ mod tests {
             && target < 4096
             && (1..=255).contains(&weight)));
         assert_ne!(one, edges(&Rmat { seed: 8, ..rmat }.source().unwrap(), 1));
+    }
+
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn registers_make_the_same_edges() {
+        if !has_avx512() {
+            return;
+        }
+        let keys = std::array::from_fn(|index| mix(index as u64 + 7) | 1);
+        for (scale, keys) in [(1, None), (7, Some(&keys)), (24, Some(&keys)), (61, Some(&keys))] {
+            for number in [0, 8, 1 << 40, u64::MAX - 3] {
+                let one = |lane| Draws(mix(3 ^ mix(u64::wrapping_add(number, lane as u64))));
+                let mut plain: [Draws; LANES] = std::array::from_fn(one);
+                let mut drawn = draws_of(3, number);
+                let thresholds = [0x91eb_851e, 0xc28f_5c28, 0xf333_3333];
+                let edges = rmat(scale, &thresholds, keys, &mut plain);
+                // SAFETY: the processor has it.
+                assert_eq!(edges, unsafe { avx512::rmat(scale, &thresholds, keys, &mut drawn) });
+                assert_eq!(plain.map(|draws| draws.0), drawn.map(|draws| draws.0));
+            }
+        }
     }
 
     #[test]
