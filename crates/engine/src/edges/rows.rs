@@ -58,7 +58,6 @@ impl Rows {
     pub(crate) fn load(session: &Session, sections: Vec<OpenSection>, cache: u64) -> Result<Self> {
         let mut rows = Self::sliding(session, sections, cache)?;
         rows.slide(session, 0..session.graph.connected())?;
-        rows.keep(session)?;
         Ok(rows)
     }
 
@@ -71,13 +70,12 @@ impl Rows {
         let mut rows = Self::sliding(session, sections, cache)?;
         let degrees = Degrees::narrow(session, &rows.tables[0])?;
         rows.set_index(session, degrees, 0..session.graph.connected())?;
-        rows.keep(session)?;
         Ok(rows)
     }
 
-    /// Small lists that stay in memory are read at once: to wait for each of their pages would take
-    /// far longer.
-    fn keep(&self, session: &Session) -> Result<()> {
+    /// Reads small lists that stay in memory at once, for what wants most of them: to wait for each
+    /// page would take far longer.
+    pub(crate) fn keep(&self, session: &Session) -> Result<()> {
         for (list, front) in self.lists.iter().zip(&self.prefix.0) {
             if front.len() == list.pages() && list.bytes <= SMALL {
                 let mut entries = vec![(); list.bytes as usize];

@@ -68,11 +68,19 @@ impl Lists {
         external: bool,
     ) -> Result<Side> {
         let sections = session.sections(&Rows::sections(direction.name(), self.weighted));
-        Ok(match (external, self.slides) {
-            (false, _) => Side::Whole(Rows::load(session, sections, cache)?),
-            (true, false) => Side::Whole(Rows::load_narrow(session, sections, cache)?),
-            (true, true) => Side::Sliding(Mutex::new(Rows::sliding(session, sections, cache)?)),
-        })
+        let rows = match (external, self.slides) {
+            (false, _) => Rows::load(session, sections, cache)?,
+            (true, false) => Rows::load_narrow(session, sections, cache)?,
+            (true, true) => {
+                let rows = Rows::sliding(session, sections, cache)?;
+                return Ok(Side::Sliding(Mutex::new(rows)));
+            }
+        };
+        // What looks at first neighbors wants few lists.
+        if !self.heads {
+            rows.keep(session)?;
+        }
+        Ok(Side::Whole(rows))
     }
 }
 

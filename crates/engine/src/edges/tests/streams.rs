@@ -37,12 +37,14 @@ pub struct Way {
     pub ordered: bool,
     /// Bytes of memory for the front of the lists.
     pub cache: u64,
+    /// Small lists that stay are read before.
+    pub keep: bool,
     /// How often; what is returned is of the last time.
     pub times: usize,
 }
 
 /// Once, without anything.
-pub const PLAIN: Way = Way { weights: false, ordered: false, cache: 0, times: 1 };
+pub const PLAIN: Way = Way { weights: false, ordered: false, cache: 0, keep: false, times: 1 };
 
 /// Streams the lists of the active vertices.
 pub fn stream(
@@ -55,6 +57,9 @@ pub fn stream(
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let (session, sections) = Session::open(graph, config, &Silent, &names)?;
     let rows = Rows::load(&session, sections, way.cache)?;
+    if way.keep {
+        rows.keep(&session)?;
+    }
     let frontier = Frontier::new(graph.connected(), HugePages::Auto)?;
     (0..graph.connected()).filter(|&vertex| active(vertex)).for_each(|vertex| {
         frontier.insert(vertex);
