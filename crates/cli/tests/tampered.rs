@@ -210,6 +210,9 @@ fn judge(folder: &Path, verb: &str, section: &str, output: &Output) -> Result<i3
     }
 }
 
+/// Cases that found something once: a view whose vertices are others than the graph's.
+const KNOWN: [usize; 2] = [775, 836];
+
 /// Each case, as many as are asked for: how it ended.
 fn all_cases(graphs: &[Sound], cases: usize) -> BTreeMap<(String, i32), usize> {
     let places = places(graphs);
@@ -231,8 +234,12 @@ fn all_cases(graphs: &[Sound], cases: usize) -> BTreeMap<(String, i32), usize> {
     };
     let some = |first: usize| {
         let folder = tempfile::tempdir().unwrap();
-        let cases = (first..cases.min(places.len() * VERBS)).step_by(AT_A_TIME);
-        let cases = cases.filter(|number| only.is_none_or(|only| only == *number));
+        let all = cases.min(places.len() * VERBS);
+        let known = KNOWN.into_iter().filter(|known| *known >= all && known % AT_A_TIME == first);
+        let cases = (first..all)
+            .step_by(AT_A_TIME)
+            .chain(known)
+            .filter(|number| only.is_none_or(|only| only == *number));
         cases.map(|number| case(folder.path(), number)).collect::<Vec<_>>()
     };
     let mut ends = BTreeMap::new();

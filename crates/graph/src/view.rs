@@ -94,6 +94,13 @@ pub fn with<T>(
             removal::remove_unused(disk, &path, &mut true)?;
         }
         make(graph, &path, (memory, threads), progress)?;
+        if let Ok(view) = Graph::open(disk, &path)
+            && !is_of(&view, graph)
+        {
+            let (found, wanted) = (view.vertices(), graph.connected());
+            let what = format!("its edges have {found} vertices where {wanted} are expected");
+            return Err(GraphError::Corrupt { path: graph.path().to_owned(), what });
+        }
     }
     Err(StorageError::Locked { path }.into())
 }
