@@ -41,7 +41,7 @@ impl<P: VertexProgram> Run<'_, P> {
                     *value = program.init(vertex, *degree);
                 }
             }
-            let access = (wake.is_some(), !self.discards(0));
+            let access = (wake.is_some(), !self.discards(0), true);
             self.change(step, access, workspace, |vertices, state| {
                 if self.all_at_once() {
                     return self.send_all(vertices, state);
@@ -65,7 +65,7 @@ impl<P: VertexProgram> Run<'_, P> {
                 return Ok(self.leave(workspace));
             }
             self.load_degrees(workspace)?;
-            self.change(step, (true, true), workspace, |vertices, state| {
+            self.change(step, (true, true, true), workspace, |vertices, state| {
                 self.apply_some(vertices, state, |vertex, value, _, _| {
                     program.phase_key(value) == context.phase
                         && program.apply(context, vertex, value, P::Message::IDENTITY)
@@ -102,7 +102,7 @@ impl<P: VertexProgram> Run<'_, P> {
         }
         let (program, context) = (&*self.program, self.context);
         let discards = self.discards(context.iteration);
-        let access = (!discards, !self.discards(context.iteration + 1));
+        let access = (!discards, !self.discards(context.iteration + 1), self.goes_on());
         self.change(step, access, workspace, |vertices, state| {
             if self.all_at_once() {
                 return self.apply_all(vertices, state);
@@ -144,12 +144,12 @@ impl<P: VertexProgram> Run<'_, P> {
 
     /// `change` makes new values and signals of an interval, up to 64 vertices at a time, and
     /// returns a bit for each that sends. Values are loaded before and stored after it, as `access`
-    /// says; if they are not loaded, they are those of the workspace. Returns whether all vertices
-    /// send.
+    /// says; if they are not loaded, they are those of the workspace. Its third part says whether
+    /// signals are kept. Returns whether all vertices send.
     fn change(
         &self,
         step: &Step<P>,
-        (loads, stores): (bool, bool),
+        (loads, stores, keeps): (bool, bool, bool),
         workspace: &mut Workspace<P>,
         mut change: impl FnMut(Vertices<P>, IntervalState) -> (u64, IntervalState),
     ) -> Result<bool> {
@@ -184,7 +184,7 @@ impl<P: VertexProgram> Run<'_, P> {
             }
             sent
         };
-        made.tail = sent > 0 && self.keep(step, workspace)?;
+        made.tail = keeps && sent > 0 && self.keep(step, workspace)?;
         let mut state = self.state(interval);
         *state = IntervalState { summed: state.summed, ..made };
         Ok(sent == len as u64)

@@ -27,8 +27,7 @@ impl<P: VertexProgram> Run<'_, P> {
     /// One iteration.
     pub(crate) fn by_interval(&mut self) -> Result<Delivered> {
         if self.hubs.len() > 0 {
-            let more = self.most.is_none_or(|most| self.context.iteration + 1 < most);
-            self.pass = self.pass.next(self.session.config.cross_iteration, more);
+            self.pass = self.pass.next(self.session.config.cross_iteration, self.goes_on());
         }
         let predicted = self.predict();
         // What a pass does ahead binds the next iteration to the grid.
@@ -44,6 +43,11 @@ impl<P: VertexProgram> Run<'_, P> {
         }
         let listed = by_lists || self.beside().is_some();
         Ok((if listed { "on-demand" } else { "full" }, predicted))
+    }
+
+    /// Whether there may be an iteration after this one.
+    pub(crate) fn goes_on(&self) -> bool {
+        self.most.is_none_or(|most| self.context.iteration + 1 < most)
     }
 
     /// Brings these signals back into memory, where they were made for this iteration.

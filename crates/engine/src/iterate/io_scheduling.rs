@@ -13,6 +13,8 @@ const WORD: f64 = 2e-9;
 /// The same where each word's source must be asked whether it sends: a bit, which the processor
 /// mostly foretells.
 const ASKED: f64 = 3e-9;
+/// Bytes of a signal with which these were measured. One of twice as many takes half as long again.
+const SIGNAL: f64 = 8.0;
 
 /// A scan of the grid, or of the chunks that matter.
 #[derive(Clone, Copy, Debug, Default)]
@@ -45,11 +47,9 @@ struct Lists {
 }
 
 impl Scan {
-    /// `all_send`: all vertices send, or have a signal like none.
-    fn seconds(&self, limits: &Limits, workers: usize, all_send: bool) -> f64 {
-        limits
-            .seconds(self.bytes, self.requests)
-            .max(self.words as f64 * if all_send { WORD } else { ASKED } / workers as f64)
+    /// `word`: seconds for each word, of all processors.
+    fn seconds(&self, limits: &Limits, word: f64) -> f64 {
+        limits.seconds(self.bytes, self.requests).max(self.words as f64 * word)
     }
 }
 
@@ -73,8 +73,11 @@ impl<P: VertexProgram> Run<'_, P> {
         let (count, width) = (self.sending.count(), rows.width as u64);
         let (adjacency, held) = (rows.edges() * width, rows.held_bytes());
         let workers = if P::Message::EXACT { threads } else { 1 };
+        let wide = (1.0 + (size_of::<P::Signal>() as f64 / SIGNAL).max(1.0)) / 2.0;
+        let edge_seconds = edge_seconds * wide;
         let lists = Lists { count, edges, width, adjacency, held, edge_seconds, workers };
-        let full_seconds = scan.seconds(limits, threads, self.asks_none(count, self.sending.len()));
+        let word = if self.asks_none(count, self.sending.len()) { WORD } else { ASKED };
+        let full_seconds = scan.seconds(limits, word * wide / threads as f64);
         Costs { full_seconds, on_demand_seconds: lists.seconds(limits) }
     }
 }
@@ -100,7 +103,7 @@ mod tests {
             workers: 2,
         };
         let costs = |scan: Scan, lists: Lists| Costs {
-            full_seconds: scan.seconds(&limits, 2, true),
+            full_seconds: scan.seconds(&limits, WORD / 2.0),
             on_demand_seconds: lists.seconds(&limits),
         };
         let of = |lists| costs(scan, lists);
