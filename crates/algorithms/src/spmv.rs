@@ -36,10 +36,6 @@ impl VertexProgram for Program {
         *value = message.0;
         true
     }
-
-    fn end_iteration(&mut self, _: &IterationEnd) -> Next {
-        Next::End
-    }
 }
 
 impl Algorithm for Spmv {

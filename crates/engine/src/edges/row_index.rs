@@ -11,6 +11,9 @@ use outercore_storage::{HugePages, HugeVec};
 
 use super::degrees::Degrees;
 
+/// Vertices of a window of an index that slides.
+pub(crate) const WINDOW: u64 = 1 << 18;
+
 /// 64 vertices by their number, and which of them are meant, as bits.
 pub type Group = (u64, u64);
 
@@ -29,6 +32,17 @@ impl RowIndex {
     pub(crate) fn none() -> Result<Self> {
         let degrees = Degrees::Wide(0, HugeVec::zeroed(0, HugePages::Off)?);
         Ok(Self { degrees, offsets: HugeVec::zeroed(1, HugePages::Off)?, window: 0..0 })
+    }
+
+    /// The window where it has `vertex`, else one from there on, of so many vertices in all: what
+    /// is before is seldom wanted.
+    pub(crate) fn window_at(&self, vertex: u64, all: u64) -> Range<u64> {
+        let first = if self.window.contains(&vertex) {
+            self.window.start
+        } else {
+            vertex / INDEX_GROUP * INDEX_GROUP
+        };
+        first..(first + WINDOW).min(all)
     }
 
     /// The degree of a vertex of the window.

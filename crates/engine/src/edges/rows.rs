@@ -116,6 +116,9 @@ impl Rows {
     /// Brings degrees and index of `window` into memory, in the place of those before; it begins a
     /// group of 64.
     pub(crate) fn slide(&mut self, session: &Session, window: Range<u64>) -> Result<()> {
+        if self.window == window {
+            return Ok(());
+        }
         assert_eq!(window.start % INDEX_GROUP, 0, "a window begins a group");
         // What is no longer needed goes first: the old window and the new one are never in memory
         // together.

@@ -47,7 +47,7 @@ impl<P: VertexProgram> Run<'_, P> {
 
     /// Whether there may be an iteration after this one.
     pub(crate) fn goes_on(&self) -> bool {
-        self.most.is_none_or(|most| self.context.iteration + 1 < most)
+        self.most != Some(self.context.iteration + 1)
     }
 
     /// Brings these signals back into memory, where they were made for this iteration.

@@ -13,8 +13,6 @@ const WORD: f64 = 2e-9;
 /// The same where each word's source must be asked whether it sends: a bit, which the processor
 /// mostly foretells.
 const ASKED: f64 = 3e-9;
-/// Bytes of a signal with which these were measured. One of twice as many takes half as long again.
-const SIGNAL: f64 = 8.0;
 
 /// A scan of the grid, or of the chunks that matter.
 #[derive(Clone, Copy, Debug, Default)]
@@ -73,7 +71,8 @@ impl<P: VertexProgram> Run<'_, P> {
         let (count, width) = (self.sending.count(), rows.width as u64);
         let (adjacency, held) = (rows.edges() * width, rows.held_bytes());
         let workers = if P::Message::EXACT { threads } else { 1 };
-        let wide = (1.0 + (size_of::<P::Signal>() as f64 / SIGNAL).max(1.0)) / 2.0;
+        // Measured with signals of 8 bytes. Those of 16 take half as long again.
+        let wide = size_of::<P::Signal>().max(8) as f64 / 16.0 + 0.5;
         let edge_seconds = edge_seconds * wide;
         let lists = Lists { count, edges, width, adjacency, held, edge_seconds, workers };
         let word = if self.asks_none(count, self.sending.len()) { WORD } else { ASKED };

@@ -130,9 +130,11 @@ impl<P: VertexProgram> Iterations<P> {
 fn iterate<P: VertexProgram>(run: &mut Run<P>) -> Result<f64> {
     let (session, mut residual) = (run.session, 0.0);
     let mut active = run.total(|state| state.active);
-    let idle = active == 0 && P::ACTIVITY == Activity::Frontier;
-    let mut next = if idle { Next::Phase } else { Next::Iteration };
-    while next != Next::End {
+    let mut next = match active {
+        0 if P::ACTIVITY == Activity::Frontier => Next::Phase,
+        _ => Next::Iteration,
+    };
+    while next != Next::End && run.most != Some(run.context.iteration) {
         let mark = session.mark();
         if next == Next::Phase {
             let keys = (0..run.states.len()).map(|interval| run.state(interval).key);

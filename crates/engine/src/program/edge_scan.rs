@@ -6,11 +6,12 @@
 
 use outercore_graph::{Direction, Graph, Result, format::INDEX_GROUP};
 
-use super::lists::{OpenLists, WINDOW};
+use super::lists::OpenLists;
 use crate::{
     edges::{
         grid::Grid,
         heads::{Heads, SomeHeads},
+        row_index::WINDOW,
         rows::Rows,
     },
     plan::{Decision, Planner, Resource},

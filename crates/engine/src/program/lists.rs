@@ -20,14 +20,15 @@ use outercore_storage::lock;
 use crate::{
     Frontier,
     edges::{
-        degrees::Degrees, heads::Heads, io_iterator::IoIterator, row_index::RowIndex, rows::Rows,
+        degrees::Degrees,
+        heads::Heads,
+        io_iterator::IoIterator,
+        row_index::{RowIndex, WINDOW},
+        rows::Rows,
     },
     plan::{Planner, Resource},
     session::Session,
 };
-
-/// Vertices of a window of an index that slides.
-pub(super) const WINDOW: u64 = 1 << 18;
 
 /// The adjacency lists of a run.
 #[derive(Clone, Debug)]
@@ -167,9 +168,8 @@ impl OpenLists {
                 Side::Sliding(rows) => rows.get_mut().unwrap_or_else(PoisonError::into_inner),
             };
             let total = session.graph.connected();
-            if vertex < total && !rows.window.contains(&vertex) {
-                let first = vertex / WINDOW * WINDOW;
-                rows.slide(session, first..(first + WINDOW).min(total))?;
+            if vertex < total {
+                rows.slide(session, rows.window_at(vertex, total))?;
             }
             Ok(&**rows)
         })
@@ -322,14 +322,14 @@ impl Side {
             Side::Sliding(rows) => rows,
         };
         let (mut rows, total) = (lock(rows), session.graph.connected());
-        for first in (vertices.start / WINDOW * WINDOW..vertices.end).step_by(WINDOW as usize) {
-            let window = first..(first + WINDOW).min(total);
-            let part = window.start.max(vertices.start)..window.end.min(vertices.end);
+        let mut first = vertices.start;
+        while first < vertices.end {
+            let window = rows.window_at(first, total);
+            let part = first..window.end.min(vertices.end);
+            first = part.end;
             let groups = part.start / INDEX_GROUP..part.end.div_ceil(INDEX_GROUP);
             if groups.into_iter().any(|group| wanted(group) != 0) {
-                if rows.window != window {
-                    rows.slide(session, window)?;
-                }
+                rows.slide(session, window)?;
                 show(&rows, part)?;
             }
         }
