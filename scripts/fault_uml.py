@@ -166,8 +166,13 @@ def main():
     boot = [linux, "rootfstype=hostfs", "rootflags=/", "rw", "mem=1024M", f"init={init}",
             f"ubd0={image}", "con=null", "con0=null", "quiet"]
     try:
-        subprocess.run(boot, stdin=subprocess.DEVNULL, capture_output=True, timeout=MOST_SECONDS,
-                       check=False)
+        ended = subprocess.run(boot, stdin=subprocess.DEVNULL, capture_output=True,
+                               timeout=MOST_SECONDS, check=False)
+        if ended.returncode < 0 and not log.exists():
+            # Its kernel dies before it runs anything: 6.1 does where processors have AMX.
+            print(f"SKIPPED: dm-flakey ({linux} dies at its start: signal {-ended.returncode})")
+            shutil.rmtree(folder, ignore_errors=True)
+            return
         said = log.read_text() if log.exists() else "it did not start\n"
     except subprocess.TimeoutExpired:
         said = log.read_text() + "WRONG: it hangs\n"
