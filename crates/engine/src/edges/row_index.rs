@@ -37,12 +37,11 @@ impl RowIndex {
     /// The window where it has `vertex`, else one from there on, of so many vertices in all: what
     /// is before is seldom wanted.
     pub(crate) fn window_at(&self, vertex: u64, all: u64) -> Range<u64> {
-        let first = if self.window.contains(&vertex) {
-            self.window.start
-        } else {
-            vertex / INDEX_GROUP * INDEX_GROUP
-        };
-        first..(first + WINDOW).min(all)
+        if self.window.contains(&vertex) {
+            return self.window.clone();
+        }
+        let from = vertex / INDEX_GROUP * INDEX_GROUP;
+        from..(from + WINDOW).min(all)
     }
 
     /// The degree of a vertex of the window.
@@ -106,5 +105,20 @@ impl RowIndex {
         }
         let start = self.group_offset(group) + self.degrees.sum(first..first + low);
         Some(start..start + self.degrees.sum(first + low..first + high + 1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An index of all vertices, of which there are more than a window has, stays as it is.
+    #[test]
+    fn a_window_that_has_the_vertex_stays() {
+        let all = WINDOW + 2202;
+        let mut index = RowIndex::none().unwrap();
+        assert_eq!(index.window_at(70, all), 64..64 + WINDOW);
+        index.window = 0..all;
+        assert_eq!(index.window_at(70, all), 0..all);
     }
 }
