@@ -14,7 +14,7 @@
 
 use std::{ops::Range, sync::atomic::Ordering::Relaxed};
 
-use outercore_storage::Stopwatch;
+use outercore_storage::{Stopwatch, WorkShares};
 
 use super::{
     bitmap_io::BitmapIo,
@@ -22,7 +22,6 @@ use super::{
     list_reader::{Lane, ListReader},
     row_index::Group,
     rows::Rows,
-    work_stealing::WorkShares,
 };
 use crate::session::Session;
 use outercore_graph::{GraphError, Result, error, format::List};
