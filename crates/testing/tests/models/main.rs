@@ -6,6 +6,8 @@
 //! so that twin runs in a process of its own.
 #![cfg(outercore_model)]
 
+#[path = "../../../visit/src/mail.rs"]
+mod mail;
 #[path = "../../../interchange/src/edges/room.rs"]
 mod room;
 #[path = "../../../engine/src/iterate/cross_iteration/settled.rs"]
@@ -18,6 +20,7 @@ mod memory;
 mod monitor;
 mod peeling;
 mod shares;
+mod visitors;
 mod writers;
 
 use std::process::Command;
