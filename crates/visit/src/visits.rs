@@ -98,8 +98,8 @@ fn bytes(graph: &Graph, config: &RunConfig) -> u64 {
         + threads * (threads + ROOM as u64) * (BATCH * size_of::<Letter>()) as u64
 }
 
-/// Traverses these lists. After `sample` visitors that read, it goes on only if their priorities are
-/// so many that there must be many small levels; `None`: they are not.
+/// Traverses these lists. After `sample` visitors that read, it goes on only if their priorities
+/// are so many that there must be many small levels; `None`: they are not.
 fn over<'s, V: Visitor>(
     session: &'s Session<'s>,
     visitor: &V,
