@@ -148,11 +148,12 @@ impl Algorithm for Sssp {
         self.suits(job.graph)?;
         let source = locate(job.graph, &self.source)?;
         let distances = Distances(job.graph.weights());
-        // Where no vertex has many neighbors there may be many windows, and each is small.
-        let auto = !job.graph.has_hubs();
+        // Where vertices have few neighbors, as in road networks, windows are many and small.
+        let few = job.graph.manifest().arcs <= 4 * job.graph.connected();
+        let auto = few && !job.graph.has_hubs();
         if self.executing.is_async(job, self.delta.map(|_| "--delta"), auto)? {
             let mut visiting = plan_32_bits(self.name(), job)?;
-            visiting.runs("visitors", "as asked, or no hubs: windows would be many and small");
+            visiting.runs("visitors", "as asked, or few edges, no hubs: windows would be small");
             let visitor = Paths(distances, source);
             let prepared =
                 visit::prepared(visiting, &self.executing, visitor, move |session, found| {
