@@ -2,6 +2,7 @@
 
 use outercore_engine::{Job, Outcome, Plan, Prepared, RunConfig, RunProgress, Silent, settings};
 use outercore_graph::{Graph, Key, Result};
+use outercore_visit::{Executor, Ownership};
 
 /// How a start vertex is named.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,6 +97,15 @@ settings! {
         exact: bool = ("exact", "", ""),
         /// The way to compute it, where the algorithm has several.
         method: Option<String> = ("method", "NAME", "chosen by the plan"),
+        /// Whether a traversal goes in levels or rounds, or by prioritized visitors that wait for
+        /// nobody.
+        executor: Option<Executor> = ("executor", "EXECUTOR", "auto"),
+        /// The most visitors of a thread with reads pending.
+        in_flight: Option<u64> = ("in-flight", "N", "a quarter of those that wait, 256 to 65536"),
+        /// Whether a visitor looks at its vertex before it is sent to another thread.
+        peek: Option<bool> = ("peek", "PEEK", "on"),
+        /// What decides which thread visits a vertex.
+        ownership: Option<Ownership> = ("ownership", "OWNERSHIP", "group"),
         /// Show the K best rows, where rows have a rank.
         top: Option<usize> = ("top", "K", "10"),
     }

@@ -5,15 +5,19 @@
 //! pushes small frontiers and pulls large ones. `messages` is what Seraph (FAST'24) runs: a program
 //! whose messages may come in any order, so that vertices may be computed early.
 //!
+//! With `--executor async` visitors search (Pearce, Gokhale and Amato, SC'10): no level waits for
+//! the one before. That is for graphs with many small levels.
+//!
 //! A vertex's parent is its in-neighbor of the level before with the smallest internal id, with
-//! either method and whatever the threads do.
+//! any method and whatever the threads do.
 //!
 //! Memory for each vertex: 8 bytes for level and parent, and three bits; beside the lists.
 //!
 //! In a message level and parent are one number, the level in the upper half: the smaller one is
 //! the better one.
 
-use outercore_engine::{Min, Monotone, Search};
+use outercore_engine::{MemoryModel, Min, Monotone, OpenSearch, Search};
+use outercore_visit::{self as visit, hops::Hops};
 
 use crate::common::*;
 
@@ -24,6 +28,8 @@ pub struct Bfs {
     pub source: Source,
     /// How it goes about it; `None`: the plan decides.
     pub method: Option<Method>,
+    /// Whether it waits at the end of each level.
+    pub executing: Executing,
 }
 
 named! {
@@ -102,6 +108,16 @@ impl Algorithm for Bfs {
     fn prepare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
         let mut planner = plan_32_bits(self.name(), job)?;
         let source = locate(job.graph, &self.source)?;
+        let other = self.method.map(|_| "--method");
+        if self.executing.is_async(job, other, false)? {
+            planner.memory("levels, parents", [job.graph.connected() * 4, 0]);
+            return visit::prepared(
+                planner,
+                &self.executing,
+                Hops(source),
+                move |session, found| of_values(session, (source, 1), &found),
+            );
+        }
         let usual = if job.config.wants_monotone() {
             (Method::Messages, "vertices may be computed early")
         } else {
@@ -110,40 +126,65 @@ impl Algorithm for Bfs {
         let (method, why) = method(self.method, usual);
         planner.runs(method.name(), why);
         if method == Method::DirectionOptimizing {
-            let search = planner.declare(Search::along_edges(job))?;
-            // A vertex is logged as found, and then written as level and parent.
-            let found = job.graph.connected() * 8;
-            planner.traffic_external([found, found * 2]);
-            return Ok(planner.decide()?.prepared(move |session| {
-                let mut reach = Reach::default();
-                // The rest of the search is closed before its levels are read.
-                let levels = {
-                    let mut search = search.open(session)?;
-                    if source < session.graph.connected() {
-                        search.run(session, source, |level, found, _| reach.add(level, found))?;
-                    }
-                    search.levels
-                };
-                let arrays = levels.into_arrays(session)?;
-                outcome(session, (source, reach.last + 1), reach, arrays)
-            }));
+            // Where no vertex has many neighbors there may be many levels.
+            if !job.graph.has_hubs() && self.executing.is_async(job, other, true)? {
+                let mut sampling = plan_32_bits(self.name(), job)?;
+                visit::declare_sample(&mut sampling);
+                sampling.runs("visitors", "no hubs; if a sample finds many levels, else by levels");
+                if let Ok(prepared) = by_levels(sampling, source, true)
+                    && prepared.plan.memory_model == MemoryModel::InMemory
+                {
+                    return Ok(prepared);
+                }
+            }
+            return by_levels(planner, source, false);
         }
         let mut program = Program(source);
         let iterations = Iterations::declare_monotone(&mut planner, &program)?;
         Ok(planner.decide()?.prepared(move |session| {
             let ended = iterations.run(session, &mut program, None)?;
-            let mut reach = Reach::default();
-            ended.values.for_each(|_, &value| {
-                if value != NOWHERE {
-                    reach.add(value >> 32, 1);
-                }
-            })?;
-            // Of a vertex that is nowhere, both halves are no value.
-            let levels = ended.values.map(|value| (value >> 32) as u32)?;
-            let parents = ended.values.map(|&value| value as u32)?;
-            outcome(session, (source, ended.iterations), reach, [levels, parents])
+            of_values(session, (source, ended.iterations), &ended.values)
         }))
     }
+}
+
+/// A direction-optimizing search. With `samples`, visitors take its place where they find that
+/// there are many levels.
+fn by_levels(mut planner: Planner, source: u64, samples: bool) -> Result<Prepared> {
+    let search = planner.declare(Search::along_edges(planner.job))?;
+    // A vertex is logged as found, and then written as level and parent.
+    let found = planner.job.graph.connected() * 8;
+    planner.traffic_external([found, found * 2]);
+    Ok(planner.decide()?.prepared(move |session| {
+        let (mut reach, mut search) = (Reach::default(), search.open(session)?);
+        if samples {
+            let lists = search.push_lists(session).on_request();
+            if let Some(found) = visit::sample(session, &Hops(source), lists)? {
+                return of_values(session, (source, 1), &found);
+            }
+        }
+        if source < session.graph.connected() {
+            search.run(session, source, |level, found, _| reach.add(level, found))?;
+        }
+        // The rest of the search is closed before its levels are read.
+        let OpenSearch { levels, .. } = search;
+        let arrays = levels.into_arrays(session)?;
+        outcome(session, (source, reach.last + 1), reach, arrays)
+    }))
+}
+
+/// The results of levels and parents in one number.
+fn of_values(session: &Session, of: (u64, u64), values: &VertexArray<u64>) -> Result<Outcome> {
+    let mut reach = Reach::default();
+    values.for_each(|_, &value| {
+        if value != NOWHERE {
+            reach.add(value >> 32, 1);
+        }
+    })?;
+    // Of a vertex that is nowhere, both halves are no value.
+    let levels = values.map(|value| (value >> 32) as u32)?;
+    let parents = values.map(|&value| value as u32)?;
+    outcome(session, of, reach, [levels, parents])
 }
 
 /// The results of a search from a source in so many iterations. An isolated source reaches itself.

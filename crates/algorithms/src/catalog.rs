@@ -6,7 +6,10 @@ use std::mem::take;
 
 use outercore_engine::{Named, Settings};
 
-use crate::{common::refuse, *};
+use crate::{
+    common::{Executing, refuse},
+    *,
+};
 
 /// The algorithms' names.
 pub const NAMES: &[&str] = &[
@@ -29,9 +32,19 @@ pub const NAMES: &[&str] = &[
 pub fn by_name(name: &str, request: &Request) -> Result<Box<dyn Algorithm>> {
     let mut given = Given { name, left: request.clone() };
     let algorithm: Box<dyn Algorithm> = match name {
-        "bfs" => Box::new(Bfs { source: given.source()?, method: given.method()? }),
-        "sssp" => Box::new(Sssp { source: given.source()?, delta: given.left.delta.take() }),
-        "components" => Box::new(Components { method: given.method()? }),
+        "bfs" => Box::new(Bfs {
+            source: given.source()?,
+            method: given.method()?,
+            executing: given.executing(),
+        }),
+        "sssp" => Box::new(Sssp {
+            source: given.source()?,
+            delta: given.left.delta.take(),
+            executing: given.executing(),
+        }),
+        "components" => {
+            Box::new(Components { method: given.method()?, executing: given.executing() })
+        }
         "pagerank" => Box::new(pagerank(&mut given, PageRank::default())?),
         "pagerank-delta" => {
             let pagerank = pagerank(&mut given, PageRankDelta::default().pagerank)?;
@@ -104,6 +117,17 @@ impl Given<'_> {
     /// The number of rows of a summary.
     fn top(&mut self) -> usize {
         self.left.top.take().unwrap_or(10)
+    }
+
+    /// What is asked of the executor.
+    fn executing(&mut self) -> Executing {
+        let Request { executor, in_flight, peek, ownership, .. } = &mut self.left;
+        Executing {
+            executor: executor.take().unwrap_or_default(),
+            in_flight: in_flight.take(),
+            peek: peek.take(),
+            ownership: ownership.take(),
+        }
     }
 
     /// The method, if it is given.

@@ -9,6 +9,8 @@ pub use outercore_engine::{
     Activity, Column, Context, Frontier, Isolated, IterationEnd, Iterations, Job, Next, Outcome,
     Planner, Pod, Prepared, Resource, Session, Start, Sum, VertexArray, VertexProgram, named,
 };
+pub use outercore_visit::Executing;
+
 pub use outercore_graph::{
     Direction, Graph, Result,
     error::{refuse, too_small},

@@ -11,13 +11,19 @@
 //!   plain streaming systems (GridGraph, ATC'15) do. Labels may come early. For undirected graphs:
 //!   they travel along outgoing edges.
 //!
+//! With `--executor async` visitors carry the labels (Pearce, Gokhale and Amato, SC'10), along
+//! edges of both directions, the smallest first: each vertex sends about once.
+//!
 //! Memory: 8 bytes for each vertex, or a window of parents while values are on storage.
+
+mod sampled;
 
 use outercore_engine::{
     Decision, EdgeScan, Min, Monotone, Precompute, Preset, ReadPolicy, SomeEdges,
-    forest::{self, Sets, Trees},
+    forest::{self, Sets},
     spread,
 };
+use outercore_visit::{self as visit, smallest::Smallest};
 
 use crate::common::*;
 
@@ -26,6 +32,8 @@ use crate::common::*;
 pub struct Components {
     /// How; `None`: chosen by the plan.
     pub method: Option<Method>,
+    /// Whether labels, where they spread, wait for each other.
+    pub executing: Executing,
 }
 
 named! {
@@ -63,40 +71,6 @@ impl Components {
         };
         Ok(method(self.method, usual))
     }
-}
-
-/// Links all vertices that have edges with each other, if that reads at most so many bytes of
-/// outgoing lists; `false`: edges are left to be looked at.
-fn sample(session: &Session, some: SomeEdges, trees: Trees<true>, most: u64) -> Result<bool> {
-    let link = |vertex, neighbor| _ = trees.link(vertex as u32, neighbor as u32);
-    some.first_neighbors(session, link)?;
-    // A vertex in this one's component needs no list: the same component for both directions, or an
-    // edge from one that was left out to one that is could be missed.
-    let member = trees.of_the_largest();
-    let mut outside = session.no_vertices()?;
-    outside.fill();
-    let width = u64::from(session.graph.manifest().neighbor_bytes);
-    for direction in [Direction::Out, Direction::In] {
-        let within = trees.root(member);
-        outside.retain(&session.workers, |vertex| trees.root(vertex as u32) != within);
-        // An undirected graph has all edges in one direction.
-        if outside.is_empty() || session.graph.rows(direction) != Some(direction) {
-            break;
-        }
-        let lists = some.lists(session, direction)?;
-        let lists = lists.all(session);
-        let edges = lists.edges_of(&outside);
-        if direction == Direction::Out && edges * width > most {
-            return Ok(false);
-        }
-        lists.for_each(
-            edges,
-            |group| outside.word(group),
-            |_| (),
-            |(), vertex, list| list.neighbors().for_each(|other| link(vertex, other)),
-        )?;
-    }
-    Ok(true)
 }
 
 /// The spreading of labels.
@@ -150,6 +124,13 @@ fn by_labels(mut planner: Planner) -> Result<Prepared> {
     }))
 }
 
+fn by_visitors<'a>(mut planner: Planner<'a>, executing: &Executing) -> Result<Prepared<'a>> {
+    planner.memory("32-bit labels, sizes", [planner.job.graph.connected() * 8, 0]);
+    visit::prepared(planner, executing, Smallest, |session, labels| {
+        results(session, labels.map(|&label| label as u32)?, 1, session.decision.room)
+    })
+}
+
 /// The most bytes of edges that wait for other windows of parents, where there are several.
 fn waiting(graph: &Graph, decision: &Decision) -> u64 {
     let one = decision.room >= 4 * graph.connected();
@@ -189,6 +170,9 @@ impl Algorithm for Components {
     fn prepare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
         let Job { graph, config, .. } = job;
         let mut planner = plan_32_bits(self.name(), job)?;
+        if self.executing.is_async(job, self.method.map(|_| "--method"), false)? {
+            return by_visitors(planner, &self.executing);
+        }
         let (mut method, mut why) = self.choose(job)?;
         if method == Method::Labels {
             planner.runs(method.name(), why);
@@ -222,7 +206,7 @@ impl Algorithm for Components {
             }
             let labels = forest::join(session, &edges, labels, room, |trees| {
                 if let Some(some) = some {
-                    sampled = sample(session, some, trees, most)?;
+                    sampled = sampled::link(session, some, trees, most)?;
                 }
                 Ok(sampled)
             })?;

@@ -1,5 +1,8 @@
 //! Shortest paths from one vertex: windows of distance, by [`DeltaStepping`] of the engine.
 //!
+//! With `--executor async` visitors carry the distances (Pearce, Gokhale and Amato, SC'10), the
+//! smallest first, and no window waits for another.
+//!
 //! A relaxation is one atomic minimum, so distances do not depend on the order of events.
 //!
 //! Memory for each vertex: 8 bytes and two bits, beside the lists; fully externally the bits alone.
@@ -7,8 +10,9 @@
 //! A distance is 64 bits that are ordered like the numbers: whole numbers for whole weights,
 //! non-negative doubles otherwise.
 
-use outercore_engine::{DeltaStepping, Figure, Lengths, Values};
+use outercore_engine::{DeltaStepping, Figure, Lengths, MemoryModel, Values};
 use outercore_graph::{GraphError, WeightKind};
+use outercore_visit::{self as visit, Executor, lengths::Paths};
 
 use crate::common::*;
 
@@ -19,6 +23,8 @@ pub struct Sssp {
     pub source: Source,
     /// The width of a window of distance; `None`: from the mean weight and degree.
     pub delta: Option<f64>,
+    /// Whether it waits at the end of each window.
+    pub executing: Executing,
 }
 
 /// Distances of edges with weights of this kind.
@@ -141,22 +147,50 @@ impl Algorithm for Sssp {
         let mut planner = plan_32_bits(self.name(), job)?;
         self.suits(job.graph)?;
         let source = locate(job.graph, &self.source)?;
+        let distances = Distances(job.graph.weights());
+        // Where vertices have few neighbors, as in road networks, windows are many and small.
+        let few = job.graph.manifest().arcs <= 4 * job.graph.connected();
+        let auto = few && !job.graph.has_hubs();
+        if self.executing.is_async(job, self.delta.map(|_| "--delta"), auto)? {
+            let mut visiting = plan_32_bits(self.name(), job)?;
+            visiting.runs("visitors", "as asked, or few edges, no hubs: windows would be small");
+            let visitor = Paths(distances, source);
+            let prepared =
+                visit::prepared(visiting, &self.executing, visitor, move |session, found| {
+                    outcome(session, (source, 1), found, distances)
+                });
+            // Windows take more of a budget's reads at once.
+            let in_memory = |it: &Prepared| it.plan.memory_model == MemoryModel::InMemory;
+            if self.executing.executor == Executor::Async || prepared.as_ref().is_ok_and(in_memory)
+            {
+                return prepared;
+            }
+        }
         let search = DeltaStepping::declare(&mut planner)?;
         Ok(planner.decide()?.prepared(move |session| {
-            let distances = Distances(session.graph.weights());
             let (found, rounds) = search.run(session, distances, source, self.delta)?;
-            let is_whole = distances.are_whole();
-            let Totals { reached, largest, sum } = totals(&found, distances)?;
-            let values: Values = if is_whole { found.into() } else { found.into_floats().into() };
-            let alone = (source >= session.graph.connected()).then_some((source, 0.0));
-            Ok(session
-                .results(rounds)
-                .figure("reached", 1.max(reached))
-                .figure("max_distance", largest)
-                .figure("distance_sum", sum)
-                .figure("source", session.graph.key_of(source)?)
-                .column(Column::new("distance", values).except(alone))
-                .outcome())
+            outcome(session, (source, rounds), found, distances)
         }))
     }
+}
+
+/// The results of distances from a source that took so many rounds.
+fn outcome(
+    session: &Session,
+    (source, rounds): (u64, u64),
+    found: VertexArray<u64>,
+    distances: Distances,
+) -> Result<Outcome> {
+    let Totals { reached, largest, sum } = totals(&found, distances)?;
+    let is_whole = distances.are_whole();
+    let values: Values = if is_whole { found.into() } else { found.into_floats().into() };
+    let alone = (source >= session.graph.connected()).then_some((source, 0.0));
+    Ok(session
+        .results(rounds)
+        .figure("reached", 1.max(reached))
+        .figure("max_distance", largest)
+        .figure("distance_sum", sum)
+        .figure("source", session.graph.key_of(source)?)
+        .column(Column::new("distance", values).except(alone))
+        .outcome())
 }

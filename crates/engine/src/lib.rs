@@ -36,6 +36,7 @@ pub use outercore_storage::{
 };
 
 pub use config::RunConfig;
+pub use edges::io_iterator::{IoIterator, Requests};
 pub use execute::{Finished, execute, execute_monotone};
 pub use iterate::Iterations;
 pub use job::Job;
@@ -49,11 +50,12 @@ pub use program::{
     Start, VertexProgram, Wake, forest, spread,
 };
 pub use progress::{RunProgress, Silent};
-pub use report::{Figure, IoReport, IterationReport, RunReport, TopRow};
+pub use report::{Figure, IoReport, IterationReport, RunReport, TopRow, VisitReport};
 pub use run_settings::RunSettings;
 pub use session::Session;
 pub use state::{
     Appender, Cell, Column, Isolated, Meaning, Number, NumberKind, Scratch, Values, VertexArray,
+    Window,
 };
 pub use switches::{
     BlockSize, CrossIteration, IoScheduling, MemoryModel, Precompute, Preset, ReadPolicy,

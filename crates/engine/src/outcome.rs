@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, sync::atomic::Ordering::Relaxed};
 
 use outercore_graph::{Graph, Key, Result};
+use outercore_storage::lock;
 
 use crate::{
     report::{Figure, Planned, RunReport, TopRow},
@@ -105,6 +106,7 @@ impl<'s> Results<'s> {
             io: session.io_report(),
             edges_processed: counters.edges.load(Relaxed),
             cache: session.cache(),
+            visitors: lock(&session.visitors).take(),
             summary,
             planned: Planned::of(plan),
             per_iteration: session.take_iterations(),

@@ -112,6 +112,29 @@ pub struct IoReport {
     pub throughput: Throughput,
 }
 
+/// What a traversal by visitors did (Pearce, Gokhale and Amato, SC'10).
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct VisitReport {
+    /// Visitors that came to their vertex.
+    pub visits: u64,
+    /// Those after which the vertex's edges were read.
+    pub reads: u64,
+    /// Those that were dropped before any edge was read.
+    pub stale: u64,
+    /// Those that read edges which had been read before, because a label fell once more.
+    pub corrected: u64,
+    /// Visitors from one worker to a vertex of another.
+    pub sent: u64,
+    /// The most visitors of a worker with reads pending.
+    pub most_in_flight: u64,
+    /// Their mean number, while there were any.
+    pub mean_in_flight: f64,
+    /// The most bytes of all queues.
+    pub queue_bytes: u64,
+    /// Visitors that a full queue dropped; their vertices came back later.
+    pub spilled: u64,
+}
+
 /// Bytes that arrived in each stretch of a run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Throughput {
@@ -170,6 +193,9 @@ pub struct RunReport {
     pub edges_processed: u64,
     /// Cache hits.
     pub cache: CacheReport,
+    /// What visitors did, where they ran.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub visitors: Option<VisitReport>,
     /// The answer's figures.
     pub summary: BTreeMap<&'static str, Figure>,
     /// What the plan said.

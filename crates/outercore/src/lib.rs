@@ -94,6 +94,44 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! A [`program::Visitor`] is a traversal without iterations. It says what a visitor brings along an
+//! edge; the smaller label is the better one.
+//!
+//! ```
+//! use outercore::program::{Start, Visitor, visit};
+//! use outercore::{BuildOptions, Job, Key, RunConfig, Silent, WeightKind};
+//!
+//! /// The widest way from a vertex: its narrowest edge is as wide as can be. Labels are widths
+//! /// with all bits turned: a wider way has a smaller label.
+//! struct WidestPath(u64);
+//!
+//! impl Visitor for WidestPath {
+//!     const WEIGHTED: bool = true;
+//!
+//!     fn start(&self) -> Start { Start::Vertices(vec![self.0]) }
+//!     fn first(&self, _: u64) -> u64 { !u64::from(u32::MAX) }
+//!     fn along(&self, _: u64, label: u64, width: u64) -> u64 { label.max(!width) }
+//! }
+//!
+//! # fn main() -> outercore::Result<()> {
+//! # let folder = tempfile::tempdir().unwrap();
+//! # let (edges, path) = (folder.path().join("edges.txt"), folder.path().join("pipes.oc"));
+//! # std::fs::write(&edges, "well town 3\nwell lake 9\nlake town 7\ntown home 5\n").unwrap();
+//! # let options = BuildOptions { weights: Some(WeightKind::U32), ..BuildOptions::default() };
+//! # let graph = outercore::build(&[&edges], &path, &options)?;
+//! let config = RunConfig::default();
+//! let vertex = |name: &str| graph.find(&Key::Name(name.to_owned())).unwrap().unwrap();
+//! let paths = WidestPath(vertex("well"));
+//! let (labels, report) = visit(&paths, "widest", Job::new(&graph, &config, &Silent))?;
+//! let mut widths = Vec::new();
+//! labels.for_each(|_, &label| widths.push(!label))?;
+//! assert_eq!(widths[vertex("town") as usize], 7);
+//! assert_eq!(widths[vertex("home") as usize], 5);
+//! assert!(report.visitors.is_some_and(|visitors| visitors.reads <= 4));
+//! # Ok(())
+//! # }
+//! ```
 
 use std::path::Path;
 
@@ -105,7 +143,7 @@ pub use outercore_engine::{
     Bytes, Cell, Choice, Column, CrossIteration, Figure, HugePages, IoBackend, IoScheduling,
     Isolated, IterationReport, Job, Meaning, MemoryModel, Named, Outcome, Plan, Precompute, Preset,
     ReadPolicy, Resources, RunConfig, RunProgress, RunReport, RunSettings, Settings, Silent, Size,
-    TopRow, Values, human_bytes, settings,
+    TopRow, Values, VisitReport, human_bytes, settings,
 };
 pub use outercore_graph::{
     BuildOptions, BuildProgress, BuildSettings, Direction, Fault, Graph, GraphError, GraphInfo,
@@ -117,6 +155,7 @@ pub use outercore_interchange::{
     open as open_edges, top_rows, write_result, write_result_with,
 };
 pub use outercore_storage::{Disk, Shown, StorageError, device, memory};
+pub use outercore_visit::{Executing, Executor, Ownership};
 
 /// What programs are made of.
 pub mod program {
@@ -124,6 +163,7 @@ pub mod program {
         Activity, Context, Finished, Idempotent, IterationEnd, Min, Monoid, Monotone, Next, Or,
         Pod, Start, Sum, VertexProgram, execute, execute_monotone,
     };
+    pub use outercore_visit::{Visitor, visit};
 }
 
 /// Opens the graph at `path`.

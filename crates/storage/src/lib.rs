@@ -28,7 +28,7 @@
 //! - [`size`]: sizes as text, `512M` or `25%`.
 //! - [`resources`]: [`Resources`], what a process may use.
 //! - [`threads`]: starting them, where the system may refuse; `workers`: [`Workers`], those that
-//!   share the steps of a run.
+//!   share the steps of a run; `work_stealing`: [`WorkShares`], who does which part of a step.
 //! - `compact`: [`CompactCounters`], [`Remaining`] and [`CompactNumbers`], in as few bytes as most
 //!   of them take; `packing`: [`packing()`], all in as many as the largest takes.
 //! - `lookup`: [`Lookup`], items that are looked up by their place.
@@ -64,6 +64,7 @@ pub mod spill;
 mod stopwatch;
 pub mod stripe;
 pub mod threads;
+mod work_stealing;
 mod workers;
 pub mod writer;
 
@@ -93,6 +94,7 @@ pub use size::{Bytes, Size, human_bytes};
 pub use spill::{Extent, Spill, SpillReader};
 pub use stopwatch::Stopwatch;
 pub use stripe::{StripeLayout, StripedFile};
+pub use work_stealing::WorkShares;
 pub use workers::{PerWorker, Workers, totals};
 pub use writer::{SectionSummary, SectionWriter};
 

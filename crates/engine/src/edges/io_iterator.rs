@@ -14,7 +14,7 @@
 
 use std::{ops::Range, sync::atomic::Ordering::Relaxed};
 
-use outercore_storage::Stopwatch;
+use outercore_storage::{Stopwatch, WorkShares};
 
 use super::{
     bitmap_io::BitmapIo,
@@ -22,7 +22,6 @@ use super::{
     list_reader::{Lane, ListReader},
     row_index::Group,
     rows::Rows,
-    work_stealing::WorkShares,
 };
 use crate::session::Session;
 use outercore_graph::{GraphError, Result, error, format::List};
@@ -127,22 +126,42 @@ impl<'a> IoIterator<'a> {
         is_active: impl Fn(u64) -> u64,
         compute: impl FnMut(u64, List),
     ) -> Result<()> {
+        self.serve(worker, compute, |requests| requests.run((share, shares), is_active))
+    }
+
+    /// Lets `ask` request lists, which are handed to `compute`, on worker `worker`.
+    pub fn serve<'i, C: FnMut(u64, List)>(
+        &'i self,
+        worker: usize,
+        compute: C,
+        ask: impl FnOnce(&mut Requests<'i, '_, C>) -> Result<()>,
+    ) -> Result<()> {
         let mut reader = self.session.pooled_reader(worker);
         let worker = (worker, &mut *reader, compute);
         let reader = ListReader::new(self.session, self.rows, &self.caches, worker, self.ordered);
-        let mut worker = Worker {
+        let mut requests = Requests {
             stream: self,
-            is_active,
             lead: reader.lead(),
             held: Vec::new(),
             blocks: BitmapIo::new(self.session.config.io_scheduling, self.session.limits.merging()),
             reader,
             preparing: Stopwatch::default(),
         };
-        let result = worker.run(share, shares);
-        worker.reader.end(result.is_err());
-        self.session.counters.prepare_nanos.fetch_add(worker.preparing.nanos, Relaxed);
+        let result = ask(&mut requests);
+        requests.reader.end(result.is_err());
+        self.session.counters.prepare_nanos.fetch_add(requests.preparing.nanos, Relaxed);
         result
+    }
+
+    /// Reads what stays in memory, if that is all.
+    pub fn load(&self) -> Result<()> {
+        self.rows.keep(self.session, u64::MAX)
+    }
+
+    /// How many edges a vertex has.
+    #[inline(always)]
+    pub fn degree(&self, vertex: u64) -> u32 {
+        self.rows.degree(vertex)
     }
 }
 
@@ -166,9 +185,9 @@ struct Marked {
     blocks: Range<u64>,
 }
 
-struct Worker<'i, 'r, A, C> {
+/// What a worker wants, has requested and gets.
+pub struct Requests<'i, 'r, C> {
     stream: &'i IoIterator<'i>,
-    is_active: A,
     /// Requests are made in the section whose entries are wider: the other's are no longer.
     lead: Lane<'i>,
     /// Vertices whose lists a cache holds, and its place in the chain.
@@ -178,11 +197,53 @@ struct Worker<'i, 'r, A, C> {
     preparing: Stopwatch,
 }
 
-impl<A: Fn(u64) -> u64, C: FnMut(u64, List)> Worker<'_, '_, A, C> {
-    fn run(&mut self, share: usize, shares: &WorkShares<impl Fn(u64) -> u64>) -> Result<()> {
+impl<'i, C: FnMut(u64, List)> Requests<'i, '_, C> {
+    /// The list of a vertex, if it is in memory, or was read and is kept.
+    #[inline]
+    pub fn list<'l>(&'l self, of: &IoIterator<'l>, vertex: u64) -> Option<List<'l>> {
+        let (rows, mut edges) = (of.rows, 0..0);
+        let only = (vertex / 64, 1 << (vertex % 64));
+        rows.for_lists(only, |_, first, count| edges = first..first + count);
+        rows.prefix.list(&edges).or_else(|| self.reader.kept(rows, &edges))
+    }
+
+    /// Requests the lists of some vertices, ascending, and keeps what is read until its memory is
+    /// needed. Another direction than before waits for all that were requested.
+    pub fn ask(&mut self, of: &'i IoIterator<'i>, vertices: &[u64]) -> Result<()> {
+        if !std::ptr::eq(self.stream, of) {
+            self.reader.turn_to(of.rows, &of.caches)?;
+            (self.stream, self.lead) = (of, self.reader.lead());
+        }
+        self.reader.keeps = true;
+        self.preparing.start();
+        for some in vertices.chunk_by(|a, b| a / 64 == b / 64) {
+            let bits = some.iter().fold(0, |bits, vertex| bits | 1 << (vertex % 64));
+            self.want((some[0] / 64, bits))?;
+        }
+        self.request()?;
+        self.preparing.stop();
+        self.reader.deliver_held(&mut self.held);
+        Ok(())
+    }
+
+    /// Hands over lists that have arrived; with `wait`, waits for some. `false`: there are none.
+    pub fn deliver(&mut self, wait: bool) -> Result<bool> {
+        self.reader.deliver(wait)
+    }
+
+    /// Vertices whose lists have not arrived.
+    pub fn pending(&self) -> usize {
+        self.reader.pending
+    }
+
+    fn run(
+        &mut self,
+        (share, shares): (usize, &WorkShares<impl Fn(u64) -> u64>),
+        is_active: impl Fn(u64) -> u64,
+    ) -> Result<()> {
         while let Some(range) = shares.take(share) {
             for first in range.clone().step_by(ASKED as usize) {
-                self.mark_active(first..(first + ASKED).min(range.end))?;
+                self.mark_active(first..(first + ASKED).min(range.end), &is_active)?;
             }
             self.reader.deliver_held(&mut self.held);
             if self.stream.session.stopped() {
@@ -192,27 +253,30 @@ impl<A: Fn(u64) -> u64, C: FnMut(u64, List)> Worker<'_, '_, A, C> {
         self.preparing.start();
         self.request()?;
         self.preparing.stop();
-        while self.reader.deliver()? {}
+        while self.reader.deliver(true)? {}
         Ok(())
     }
 
     /// Asks for the active vertices of some groups of the range, and then, by the stopwatch, marks
     /// what these want: which are active is the author's to say.
-    fn mark_active(&mut self, groups: Range<u64>) -> Result<()> {
+    fn mark_active(&mut self, groups: Range<u64>, is_active: impl Fn(u64) -> u64) -> Result<()> {
         let first = self.stream.within.start / 64;
         let active: Vec<Group> = (first + groups.start..first + groups.end)
-            .map(|group| (group, (self.is_active)(group) & self.stream.members(group)))
+            .map(|group| (group, is_active(group) & self.stream.members(group)))
             .filter(|&(_, bits)| bits != 0)
             .collect();
         self.preparing.start();
-        for (group, bits) in active {
-            let bits = self.set_held_aside((group, bits));
-            if bits != 0 {
-                self.mark((group, bits))?;
-            }
-        }
+        active.into_iter().try_for_each(|some| self.want(some))?;
         self.preparing.stop();
         Ok(())
+    }
+
+    /// Marks what those of some vertices want whose lists no cache holds.
+    fn want(&mut self, (group, bits): Group) -> Result<()> {
+        match self.set_held_aside((group, bits)) {
+            0 => Ok(()),
+            bits => self.mark((group, bits)),
+        }
     }
 
     /// Notes those of a group's active vertices whose lists a cache holds; returns the others.

@@ -58,7 +58,20 @@ pub struct Lane<'s> {
     block: u64,
 }
 
-impl Lane<'_> {
+impl<'s> Lane<'s> {
+    /// Those of some rows.
+    fn all(session: &Session, rows: &'s Rows) -> Vec<Self> {
+        let block = session.limits.block_bytes;
+        let lane = |(file, front): (_, &'s PrefixCache)| Self {
+            file,
+            front,
+            kept: front.len(),
+            width: front.width,
+            block,
+        };
+        rows.lists.iter().zip(&rows.prefix.0).map(lane).collect()
+    }
+
     /// The bytes that must be read for some edges: whole blocks, and whole pages where they will be
     /// kept.
     #[inline]
@@ -112,8 +125,17 @@ pub struct ListReader<'s, 'r, C> {
     requested: u64,
     /// Groups of all runs in the line.
     held: usize,
+    /// Vertices of them.
+    pub pending: usize,
+    /// Whether what was read can be had again until its memory is needed.
+    pub keeps: bool,
     edges: u64,
     useful: u64,
+}
+
+/// How many vertices are meant.
+fn vertices(groups: &[Group]) -> usize {
+    groups.iter().map(|group| group.1.count_ones() as usize).sum()
 }
 
 impl<'s, 'r, C: FnMut(u64, List)> ListReader<'s, 'r, C> {
@@ -125,19 +147,11 @@ impl<'s, 'r, C: FnMut(u64, List)> ListReader<'s, 'r, C> {
         (worker, reader, compute): (usize, &'r mut Reader, C),
         ordered: bool,
     ) -> Self {
-        let block = session.limits.block_bytes;
-        let lane = |(file, front): (_, &'s PrefixCache)| Lane {
-            file,
-            front,
-            kept: front.len(),
-            width: front.width,
-            block,
-        };
         Self {
             session,
             rows,
             caches,
-            lanes: rows.lists.iter().zip(&rows.prefix.0).map(lane).collect(),
+            lanes: Lane::all(session, rows),
             worker,
             reader,
             compute,
@@ -145,9 +159,34 @@ impl<'s, 'r, C: FnMut(u64, List)> ListReader<'s, 'r, C> {
             line: VecDeque::new(),
             requested: 0,
             held: 0,
+            pending: 0,
+            keeps: false,
             edges: 0,
             useful: 0,
         }
+    }
+
+    /// Lists of other rows are requested from now on. Those of the rows so far are delivered first.
+    pub(crate) fn turn_to(&mut self, rows: &'s Rows, caches: Chain<'s>) -> Result<()> {
+        while self.deliver(true)? {}
+        (self.rows, self.caches, self.lanes) = (rows, caches, Lane::all(self.session, rows));
+        Ok(())
+    }
+
+    /// A list of these rows with these edges, if what is kept has all of it.
+    pub(crate) fn kept(&self, rows: &Rows, edges: &Range<u64>) -> Option<List<'_>> {
+        let find = |at: usize, width: usize| {
+            let file = rows.lists.get(at).map(|list| list.queued().1);
+            let bytes = edges.start * width as u64..edges.end * width as u64;
+            file.map_or(Some(&[][..]), |file| self.reader.pool.find(file, &bytes))
+        };
+        let Rows { width, weight_width, .. } = *rows;
+        Some(List {
+            neighbors: find(0, width)?,
+            weights: find(1, weight_width)?,
+            width,
+            weight_width,
+        })
     }
 
     /// The lane of the section whose entries are wider.
@@ -164,11 +203,12 @@ impl<'s, 'r, C: FnMut(u64, List)> ListReader<'s, 'r, C> {
         groups: impl Iterator<Item = Group>,
     ) -> Result<()> {
         while self.held >= GROUPS || self.line.len() >= 2 * QUEUE_DEPTH {
-            self.deliver()?;
+            self.deliver(true)?;
         }
         let (number, groups, parts) = (self.requested, groups.collect::<Vec<_>>(), <_>::default());
         self.requested += 1;
         self.held += groups.len();
+        self.pending += vertices(&groups);
         self.line.push_back(Run { number, edges, groups, parts, missing: 1 });
         (0..self.lanes.len()).try_for_each(|part| self.start(part))?;
         self.newest().missing -= 1;
@@ -199,7 +239,7 @@ impl<'s, 'r, C: FnMut(u64, List)> ListReader<'s, 'r, C> {
                 .flatten();
             match room {
                 Some(buffer) => break buffer,
-                None => self.deliver()?,
+                None => self.deliver(true)?,
             };
         };
         let run = self.newest();
@@ -210,23 +250,33 @@ impl<'s, 'r, C: FnMut(u64, List)> ListReader<'s, 'r, C> {
         Ok(())
     }
 
-    /// Waits for a run and delivers it; `false`: none was requested.
-    pub(crate) fn deliver(&mut self) -> Result<bool> {
+    /// Delivers a run that has arrived; with `wait`, waits for one. `false`: there is none.
+    pub(crate) fn deliver(&mut self, wait: bool) -> Result<bool> {
+        let mut polled = false;
         loop {
             let next = if self.ordered { 1 } else { self.line.len() };
             let arrived = self.line.iter().take(next).position(|run| run.missing == 0);
             if let Some(run) = arrived.and_then(|at| self.line.remove(at)) {
                 let result = self.compute(&run);
                 self.held -= run.groups.len();
-                let buffers = run.parts.into_iter().filter_map(|part| part.read);
-                buffers.for_each(|buffer| self.reader.pool.give(buffer));
-                return result.map(|()| true);
+                self.pending -= vertices(&run.groups);
+                let keeps = self.keeps && matches!(result, Ok(true));
+                for (lane, Part { start, len, read, .. }) in self.lanes.iter().zip(run.parts) {
+                    match read {
+                        Some(buffer) if keeps => {
+                            self.reader.pool.keep(buffer, len, (lane.file.queued().1, start));
+                        }
+                        buffer => buffer.into_iter().for_each(|it| self.reader.pool.give(it)),
+                    }
+                }
+                return result.map(|_| true);
             }
-            if self.line.is_empty() {
+            if self.line.is_empty() || polled {
                 return Ok(false);
             }
+            polled = !wait;
             let line = &mut self.line;
-            self.reader.reap(false, |tag, buffer, _| {
+            self.reader.reap(polled, |tag, buffer, _| {
                 let run = line.partition_point(|run| run.number < tag / 2);
                 line[run].parts[tag as usize % 2].read = Some(buffer);
                 line[run].missing -= 1;
@@ -234,7 +284,8 @@ impl<'s, 'r, C: FnMut(u64, List)> ListReader<'s, 'r, C> {
         }
     }
 
-    fn compute(&mut self, run: &Run) -> Result<()> {
+    /// Shows the lists of a run. Returns whether all of its bytes are verified.
+    fn compute(&mut self, run: &Run) -> Result<bool> {
         let (mut doubtful, mut bytes_read) = (0, 0);
         for (lane, part) in self.lanes.iter().zip(&run.parts) {
             if let Some(buffer) = &part.read {
@@ -276,7 +327,7 @@ impl<'s, 'r, C: FnMut(u64, List)> ListReader<'s, 'r, C> {
         self.edges += edges;
         self.useful += edges * bytes_read;
         if sound {
-            return Ok(());
+            return Ok(doubtful == 0);
         }
         let what = "a list that was read in part of a page is not ascending, or names a vertex \
                     that does not exist"
@@ -307,6 +358,7 @@ impl<'s, 'r, C: FnMut(u64, List)> ListReader<'s, 'r, C> {
     /// Counts what was done. After an error (`failed`), takes back every buffer that the kernel may
     /// still write to.
     pub(crate) fn end(self, failed: bool) {
+        self.reader.pool.forget();
         let counters = &self.session.counters;
         counters.edges.fetch_add(self.edges, Relaxed);
         counters.useful_bytes.fetch_add(self.useful, Relaxed);

@@ -6,7 +6,7 @@
 //! - [`rows`]: [`rows::Rows`], the lists of one direction; [`row_index`]: where each one lies.
 //! - [`io_iterator`]: [`io_iterator::IoIterator`], the lists of active vertices in the order in
 //!   which storage delivers them. `bitmap_io` (or `pluglist`) makes requests of vertices,
-//!   `list_reader` keeps them in flight, `work_stealing` divides the work.
+//!   `list_reader` keeps them in flight, `WorkShares` of the storage divide the work.
 //! - `piece_stream`: pieces of a section on their way to one worker, and the cache before the
 //!   device; `table`: sections of numbers, read into memory.
 //! - `cache`: what was read and stays in memory.
@@ -25,4 +25,3 @@ pub mod rows;
 pub(crate) mod table;
 #[cfg(test)]
 mod tests;
-mod work_stealing;

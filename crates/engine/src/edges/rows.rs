@@ -14,7 +14,7 @@ use super::{
 use crate::session::{OpenSection, Session};
 
 /// Bytes of lists that a device reads in the time of a few requests one after the other.
-const SMALL: u64 = 4 << 20;
+pub const SMALL: u64 = 4 << 20;
 
 /// The rows of one direction.
 pub struct Rows {
@@ -73,11 +73,11 @@ impl Rows {
         Ok(rows)
     }
 
-    /// Reads small lists that stay in memory at once, for what wants most of them: to wait for each
-    /// page would take far longer.
-    pub(crate) fn keep(&self, session: &Session) -> Result<()> {
+    /// Reads lists of at most so many bytes that stay in memory at once, for what wants most of
+    /// them: to wait for each page would take far longer.
+    pub(crate) fn keep(&self, session: &Session, most: u64) -> Result<()> {
         for (list, front) in self.lists.iter().zip(&self.prefix.0) {
-            if front.len() == list.pages() && list.bytes <= SMALL {
+            if front.len() == list.pages() && list.bytes <= most {
                 let mut entries = vec![(); list.bytes as usize];
                 for_each_part(session, list, 0, &mut entries, |first, _, part| {
                     front.put(first / PAGE as u64, part);

@@ -20,7 +20,6 @@ use crate::{
     config::ReadPolicy,
     edges::{
         grid::{
-            EdgeBlock,
             combine::combine_all,
             index::{Chunk, GridIndex, Side},
         },
@@ -29,7 +28,7 @@ use crate::{
     monoid::Monoid,
     program::VertexProgram,
 };
-use outercore_graph::{GraphError, Result};
+use outercore_graph::{GraphError, Result, format::EdgeBlock};
 
 /// Intervals that a worker has, and their chunks in the order in which they are combined.
 struct Batch {

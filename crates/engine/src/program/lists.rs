@@ -24,7 +24,7 @@ use crate::{
         heads::Heads,
         io_iterator::IoIterator,
         row_index::{RowIndex, WINDOW},
-        rows::Rows,
+        rows::{Rows, SMALL},
     },
     plan::{Planner, Resource},
     session::Session,
@@ -35,7 +35,7 @@ use crate::{
 pub struct Lists {
     pub(super) directions: &'static [Direction],
     /// With the weights of the edges.
-    pub(super) weighted: bool,
+    pub weighted: bool,
     /// While values are on storage, a window of the index is in memory that slides along: memory
     /// does not grow with the graph, and degrees are not known.
     pub slides: bool,
@@ -79,7 +79,7 @@ impl Lists {
         };
         // What looks at first neighbors wants few lists.
         if !self.heads {
-            rows.keep(session)?;
+            rows.keep(session, SMALL)?;
         }
         Ok(Side::Whole(rows))
     }
@@ -212,6 +212,15 @@ pub struct Along<'l> {
 impl<'l> Along<'l> {
     fn of(session: &'l Session<'l>, sides: &'l [(Direction, Side)]) -> Self {
         Self { session, sides, vertices: 0..session.graph.connected(), ordered: false }
+    }
+
+    /// The lists of each direction, to be requested one by one. An index that slides has none.
+    pub fn on_request(&self) -> Vec<IoIterator<'l>> {
+        let whole = |(_, side): &'l (_, Side)| match side {
+            Side::Whole(rows) => Some(IoIterator::new(self.session, rows)),
+            Side::Sliding(_) => None,
+        };
+        self.sides.iter().filter_map(whole).collect()
     }
 
     /// Edges of all vertices.

@@ -191,7 +191,8 @@ impl OpenSearch {
         Ok((vertices, edges))
     }
 
-    fn push_lists<'l>(&'l self, session: &'l Session<'l>) -> Along<'l> {
+    /// The lists along which it searches.
+    pub fn push_lists<'l>(&'l self, session: &'l Session<'l>) -> Along<'l> {
         if self.undirected {
             self.lists.all(session)
         } else {

@@ -41,7 +41,7 @@ use crate::{
     job::Job,
     plan::{Decided, Decision, Plan},
     progress::RunProgress,
-    report::{CacheReport, Costs, IoReport, IterationReport, Throughput},
+    report::{CacheReport, Costs, IoReport, IterationReport, Throughput, VisitReport},
 };
 
 /// Reports of iterations that are kept, beside the last one: there may be as many as vertices.
@@ -81,6 +81,8 @@ pub struct Session<'a> {
     loading: AtomicU64,
     cpu_begun: Duration,
     iterations: Mutex<Vec<IterationReport>>,
+    /// What visitors did, once they have.
+    pub visitors: Mutex<Option<VisitReport>>,
 }
 
 impl<'a> Session<'a> {
@@ -126,6 +128,7 @@ impl<'a> Session<'a> {
             loading: AtomicU64::new(0),
             cpu_begun,
             iterations: Mutex::default(),
+            visitors: Mutex::default(),
         })
     }
 
@@ -190,7 +193,7 @@ impl<'a> Session<'a> {
     }
 
     /// Whether some worker failed or the user wants to stop.
-    pub(crate) fn stopped(&self) -> bool {
+    pub fn stopped(&self) -> bool {
         self.stop.load(Relaxed) || self.progress.cancelled()
     }
 

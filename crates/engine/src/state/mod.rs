@@ -27,4 +27,5 @@ pub(crate) use levels::Found;
 pub use levels::{Levels, OpenLevels};
 pub use scratch::Scratch;
 pub use vertex_array::VertexArray;
-pub(crate) use window::{AtomicItem, Window, cut};
+pub use window::Window;
+pub(crate) use window::{AtomicItem, cut};

@@ -116,7 +116,7 @@ impl<T: AtomicItem> Window<T> {
 
     /// A window of an array every item of which is `item` at first, in a run whose plan declared
     /// it. Of an array in memory it has all vertices.
-    pub(crate) fn open(session: &Session, array: VertexArray<T>, item: T) -> Result<Self> {
+    pub fn open(session: &Session, array: VertexArray<T>, item: T) -> Result<Self> {
         let most = (Self::SMALLEST + session.decision.share(1)) / size_of::<T>() as u64;
         let mut window = Self::of(array, most, session.config.huge_pages)?;
         match &window.stored {
@@ -155,7 +155,7 @@ impl<T: AtomicItem> Window<T> {
 
     /// The cells of its vertices, in order.
     #[inline(always)]
-    pub(crate) fn cells(&self) -> &[T::Cell] {
+    pub fn cells(&self) -> &[T::Cell] {
         &self.cells[..(self.vertices.end - self.vertices.start) as usize]
     }
 
@@ -230,7 +230,7 @@ impl<T: AtomicItem> Window<T> {
     }
 
     /// The array, with what the window has.
-    pub(crate) fn give_back(mut self) -> Result<VertexArray<T>> {
+    pub fn give_back(mut self) -> Result<VertexArray<T>> {
         self.put_away()?;
         let Some((array, mut block)) = self.stored else {
             let count = self.intervals.len().saturating_sub(1);

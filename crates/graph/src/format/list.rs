@@ -34,6 +34,12 @@ impl<'a> List<'a> {
         }
     }
 
+    /// How many neighbors there are.
+    #[inline(always)]
+    pub fn count(&self) -> u64 {
+        (self.neighbors.len() / self.width) as u64
+    }
+
     /// The neighbors, ascending.
     #[inline(always)]
     pub fn neighbors(&self) -> impl Iterator<Item = u64> + 'a {

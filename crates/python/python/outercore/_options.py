@@ -35,6 +35,10 @@ class Options(TypedDict, total=False):
     preset: str | None
     io_scheduling: str | None
     stealing: bool | None
+    executor: str | None
+    in_flight: int | None
+    peek: bool | None
+    ownership: str | None
     progress: Progress
 
 

@@ -6,20 +6,21 @@
 //! so that twin runs in a process of its own.
 #![cfg(outercore_model)]
 
+#[path = "../../../visit/src/mail.rs"]
+mod mail;
 #[path = "../../../interchange/src/edges/room.rs"]
 mod room;
 #[path = "../../../engine/src/iterate/cross_iteration/settled.rs"]
 mod settled;
 #[path = "../../../graph/src/build/turns.rs"]
 mod turns;
-#[path = "../../../engine/src/edges/work_stealing.rs"]
-mod work_stealing;
 
 mod intervals;
 mod memory;
 mod monitor;
 mod peeling;
 mod shares;
+mod visitors;
 mod writers;
 
 use std::process::Command;

@@ -27,7 +27,7 @@ pub struct Prefix(pub(in crate::edges) Vec<PrefixCache>);
 impl Prefix {
     /// Some edges, if all of their pages are here.
     #[inline]
-    fn list(&self, edges: &Range<u64>) -> Option<List<'_>> {
+    pub(in crate::edges) fn list(&self, edges: &Range<u64>) -> Option<List<'_>> {
         let (weights, weight_width) = match self.0.get(1) {
             Some(cache) => (cache.entries(edges)?, cache.width as usize),
             None => (&[][..], 0),

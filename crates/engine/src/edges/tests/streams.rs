@@ -58,7 +58,7 @@ pub fn stream(
     let (session, sections) = Session::open(graph, config, &Silent, &names)?;
     let rows = Rows::load(&session, sections, way.cache)?;
     if way.keep {
-        rows.keep(&session)?;
+        rows.keep(&session, u64::MAX)?;
     }
     let frontier = Frontier::new(graph.connected(), HugePages::Auto)?;
     (0..graph.connected()).filter(|&vertex| active(vertex)).for_each(|vertex| {

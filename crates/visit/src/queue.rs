@@ -1,0 +1,218 @@
+//! [`Queue`]: the visitors of one worker, those with the smallest priority first: a radix heap
+//! (Ahuja, Mehlhorn, Orlin and Tarjan, 1990).
+//!
+//! A visitor lies in the bucket of the highest bit in which its priority differs from the last
+//! one that was taken. A bucket is spread over those below it when its turn comes, so a visitor
+//! moves seldom, and always to the end of a list. Visitors that come with a smaller priority than
+//! the last one have a binary heap: there are few, and their order matters all the more.
+//!
+//! A queue that became too long drops the largest priorities. Then it takes no larger ones than the
+//! smallest that it dropped, so that none of those is passed over.
+
+use std::{cmp::Reverse, collections::BinaryHeap, mem::take};
+
+/// Priority and vertex.
+pub type Waiting = (u64, u64);
+
+/// Visitors for which an emptied bucket keeps its memory.
+const KEPT: usize = 1 << 10;
+
+/// The visitors of one worker.
+pub struct Queue {
+    /// Bucket 0 has those with the last priority.
+    buckets: Vec<Vec<Waiting>>,
+    /// Of the others, those that are not empty, as bits.
+    filled: u64,
+    early: BinaryHeap<Reverse<Waiting>>,
+    /// The largest priority that was taken, while the queue is not empty.
+    pub last: u64,
+    /// How many there are.
+    pub len: usize,
+    /// The largest priority that it takes.
+    pub horizon: u64,
+    /// Visitors that it dropped.
+    pub dropped: u64,
+    /// Whether those of one priority come in ascending order of their vertices.
+    by_vertex: bool,
+}
+
+/// The bit that says of a bucket that it is filled; bucket 0 has none.
+#[inline(always)]
+fn bit(bucket: usize) -> u64 {
+    ((1u128 << bucket) >> 1) as u64
+}
+
+impl Queue {
+    /// An empty one.
+    pub(crate) fn new(by_vertex: bool) -> Self {
+        let (buckets, early) = ((0..=64).map(|_| Vec::new()).collect(), BinaryHeap::new());
+        Self {
+            buckets,
+            filled: 0,
+            early,
+            last: 0,
+            len: 0,
+            horizon: u64::MAX,
+            dropped: 0,
+            by_vertex,
+        }
+    }
+
+    /// Puts a visitor in.
+    #[inline(always)]
+    pub(crate) fn push(&mut self, waiting: Waiting) {
+        if waiting.0 > self.horizon {
+            self.dropped += 1;
+            return;
+        }
+        self.len += 1;
+        if waiting.0 < self.last {
+            self.early.push(Reverse(waiting));
+        } else {
+            self.put(waiting);
+        }
+    }
+
+    #[inline(always)]
+    fn put(&mut self, waiting: Waiting) {
+        let bucket = 64 - (waiting.0 ^ self.last).leading_zeros() as usize;
+        self.filled |= bit(bucket);
+        self.buckets[bucket].push(waiting);
+    }
+
+    /// Takes out a visitor with the smallest priority; returns its vertex.
+    #[inline]
+    pub(crate) fn pop(&mut self) -> Option<u64> {
+        if let Some(Reverse(waiting)) = self.early.pop() {
+            self.len -= 1;
+            return Some(waiting.1);
+        }
+        if self.buckets[0].is_empty() {
+            self.turn()?;
+        }
+        self.len -= 1;
+        self.buckets[0].pop().map(|waiting| waiting.1)
+    }
+
+    /// Spreads the first bucket that has visitors.
+    fn turn(&mut self) -> Option<()> {
+        if self.filled == 0 {
+            // Empty: what comes next may have any priority.
+            self.last = 0;
+            return None;
+        }
+        let bucket = self.filled.trailing_zeros() as usize + 1;
+        self.filled &= self.filled - 1;
+        let mut moved = take(&mut self.buckets[bucket]);
+        let ends = |(low, high): Waiting, &(priority, _): &Waiting| {
+            (priority.min(low), priority.max(high))
+        };
+        let (low, high) = moved.iter().fold((u64::MAX, 0), ends);
+        self.last = low;
+        if low == high {
+            std::mem::swap(&mut moved, &mut self.buckets[0]);
+        } else {
+            moved.drain(..).for_each(|waiting| self.put(waiting));
+        }
+        if moved.capacity() <= KEPT {
+            self.buckets[bucket] = moved;
+        }
+        if self.by_vertex {
+            self.buckets[0].sort_unstable_by_key(|&(_, vertex)| Reverse(vertex));
+        }
+        Some(())
+    }
+
+    /// Drops visitors with the largest priorities until at most `most` are left.
+    pub(crate) fn shed(&mut self, most: usize) {
+        let before = self.len;
+        for (number, bucket) in self.buckets.iter_mut().enumerate().rev() {
+            let goes = self.len.saturating_sub(most).min(bucket.len());
+            self.len -= goes;
+            let gone = bucket.drain(bucket.len() - goes..).map(|waiting| waiting.0);
+            self.horizon = gone.fold(self.horizon, u64::min);
+            bucket.shrink_to_fit();
+            if bucket.is_empty() {
+                self.filled &= !bit(number);
+            }
+        }
+        if self.len > most {
+            let gone = take(&mut self.early).into_iter().map(|Reverse(waiting)| waiting.0);
+            (self.horizon, self.len) = (gone.fold(self.horizon, u64::min), 0);
+        }
+        self.dropped += (before - self.len) as u64;
+    }
+
+    /// Takes out all.
+    pub(crate) fn drain(&mut self) -> Vec<Waiting> {
+        (self.filled, self.len, self.last) = (0, 0, 0);
+        let early = take(&mut self.early).into_iter().map(|Reverse(waiting)| waiting);
+        early.chain(self.buckets.iter_mut().flat_map(take)).collect()
+    }
+
+    /// Bytes of memory.
+    pub(crate) fn bytes(&self) -> u64 {
+        let items = self.buckets.iter().map(Vec::capacity).sum::<usize>() + self.early.capacity();
+        (items * size_of::<Waiting>()) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Of what is in it the smallest comes first, also where smaller ones come late.
+        #[test]
+        fn the_smallest_comes_first(
+            steps in prop::collection::vec(
+                (prop::option::weighted(0.7, any::<u64>()), 0u32..64), 1..400,
+            ),
+            by_vertex: bool,
+        ) {
+            let (mut queue, mut model) = (Queue::new(by_vertex), Vec::new());
+            for (vertex, (pushed, shift)) in steps.into_iter().enumerate() {
+                match pushed {
+                    Some(priority) => {
+                        queue.push((priority >> shift, vertex as u64));
+                        model.push((priority >> shift, vertex as u64));
+                    }
+                    None => {
+                        let smallest = model.iter().map(|waiting| waiting.0).min();
+                        let popped = queue.pop();
+                        prop_assert_eq!(popped.is_some(), smallest.is_some());
+                        let Some(popped) = popped else { continue };
+                        let at = model.iter().position(|waiting| waiting.1 == popped).unwrap();
+                        prop_assert_eq!(Some(model.swap_remove(at).0), smallest);
+                    }
+                }
+                prop_assert_eq!(queue.len, model.len());
+            }
+            // Half of them go. What is dropped, and what comes later, is not below the horizon.
+            let most = model.len() / 2;
+            queue.shed(most);
+            let gone = queue.dropped as usize;
+            prop_assert!(queue.len <= most && queue.len + gone == model.len());
+            let below = model.iter().filter(|waiting| waiting.0 < queue.horizon).count();
+            prop_assert!(below <= queue.len);
+            if queue.horizon < u64::MAX {
+                queue.push((queue.horizon + 1, u64::MAX));
+                prop_assert_eq!(queue.dropped as usize, gone + 1);
+            }
+            let left = queue.drain();
+            prop_assert!(left.iter().all(|waiting| model.contains(waiting)));
+            prop_assert_eq!((left.len() + gone, queue.len, queue.pop()), (model.len(), 0, None));
+        }
+    }
+
+    #[test]
+    fn visitors_of_one_priority_come_in_the_order_of_their_vertices() {
+        let mut queue = Queue::new(true);
+        [5, 1, 9, 3].into_iter().for_each(|vertex| queue.push((7, vertex)));
+        queue.push((8, 0));
+        let order: Vec<u64> = std::iter::from_fn(|| queue.pop()).collect();
+        assert_eq!(order, [1, 3, 5, 9, 0]);
+    }
+}
