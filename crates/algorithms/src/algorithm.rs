@@ -98,7 +98,7 @@ settings! {
         /// The way to compute it, where the algorithm has several.
         method: Option<String> = ("method", "NAME", "chosen by the plan"),
         /// Whether a traversal goes in levels or rounds, or by prioritized visitors that wait for
-        /// nobody.
+        /// neither.
         executor: Option<Executor> = ("executor", "EXECUTOR", "auto"),
         /// The most visitors of a thread with reads pending.
         in_flight: Option<u64> = ("in-flight", "N", "a quarter of those that wait, 256 to 65536"),

@@ -413,3 +413,18 @@ fn buckets_of_every_size() {
         ask("spmv", 0);
     }
 }
+
+/// An index that slides has windows of 2^18 vertices; this graph has more: triangles that share a
+/// vertex. Whatever holds the index, all of it or a window, has the lists of all.
+#[test]
+fn more_vertices_than_a_window_of_an_index_has() {
+    let leaves = (1 << 18) + 5000;
+    let mut pairs = shapes::star_out(leaves + 1);
+    pairs.extend((1..=leaves).step_by(2).map(|leaf| (leaf, leaf + 1)));
+    let edges = pairs.into_iter().map(|(source, target)| (source, target, 1.0)).collect();
+    let graph = Edges { n: leaves as usize + 1, directed: false, edges };
+    let shape = Shape { name: "triangles that share a vertex".to_owned(), graph };
+    let recipe = Recipe { simple: true, ..Recipe::default() };
+    let ways = MODELS.map(|model| way(model, ReadPolicy::Auto, IoBackend::Uring, 2));
+    Case::new(&shape, &recipe).run(&ways);
+}

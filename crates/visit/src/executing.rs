@@ -13,7 +13,7 @@ named! {
         Auto = "auto",
         /// In levels or rounds.
         Sync = "sync",
-        /// By prioritized visitors that wait for nobody.
+        /// By prioritized visitors that wait for no level.
         Async = "async",
     }
 }

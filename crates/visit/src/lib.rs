@@ -2,7 +2,7 @@
 //!
 //! A visitor brings a label to a vertex. If it is better than the vertex's own, the vertex takes
 //! it, and once its turn comes it sends visitors along all its edges. The best labels come first,
-//! but nobody waits for them: a vertex whose label falls again sends again (label-correcting). A
+//! but no worker waits for them: a vertex whose label falls again sends again (label-correcting). A
 //! visitor that comes too late is dropped before any edge is read.
 //!
 //! Every vertex belongs to one worker, which alone changes it. All labels are minima, so they do

@@ -2,10 +2,10 @@
 //!
 //! Batches lie in the box of their worker. A worker that has nothing left to do rests, and mail
 //! wakes it. All is done when every worker rests and no box has mail. Both are known under one
-//! lock, so there is no moment in which a batch is in nobody's hand.
+//! lock, so a batch is always in a box or with a worker.
 //!
-//! A box holds so many batches. Who finds it full waits for room there or for mail of its own, and
-//! takes that meanwhile: workers that wait for each other's room empty each other's boxes.
+//! A box holds so many batches. A worker that finds it full waits for room there or for mail of its
+//! own, and takes that meanwhile: workers that wait for each other's room empty each other's boxes.
 
 use std::mem::take;
 
@@ -49,7 +49,7 @@ impl<T> Mail<T> {
     /// Sends a batch. It comes back if the box is full: see [`Mail::wait_for_room`].
     pub(crate) fn send(&self, to: usize, batch: Vec<T>) -> Result<(), Vec<T>> {
         let sent = self.state.change(|state| {
-            // Who has left off empties no box.
+            // A worker that has left off empties no box.
             if state.boxes[to].len() >= self.room && !state.done {
                 return Err(batch);
             }
@@ -76,7 +76,7 @@ impl<T> Mail<T> {
             return Vec::new();
         }
         self.arrived[worker].store(false, Relaxed);
-        // Who waits for room is woken.
+        // Workers that wait for room are woken.
         self.state.change(|state| take(&mut state.boxes[worker]))
     }
 
@@ -114,7 +114,7 @@ impl<T> Mail<T> {
         self.state.attend(work)
     }
 
-    /// What nobody took, once all workers have left off.
+    /// What no worker took, once all workers have left off.
     pub(crate) fn left(self) -> impl Iterator<Item = T> {
         self.state.into_inner().boxes.into_iter().flatten().flatten()
     }

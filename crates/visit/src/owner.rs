@@ -205,7 +205,7 @@ impl<'t, V: Visitor> Owner<'t, V> {
         let Some(mail) = self.mail.clone().filter(|_| !batch.is_empty()) else { return };
         loop {
             let Err(back) = mail.send(to, batch) else { return };
-            // Another worker has failed: nobody reads this.
+            // Another worker has failed: no worker reads this.
             let Some(letters) = mail.wait_for_room(self.index, to) else { return };
             self.receive(letters);
             batch = back;

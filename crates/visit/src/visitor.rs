@@ -17,7 +17,7 @@ pub trait Visitor: Sync {
     fn start(&self) -> Start;
     /// What the first visitor of a vertex brings.
     fn first(&self, vertex: u64) -> u64;
-    /// The label of a vertex that nobody visits; no visitor brings a larger one.
+    /// The label of a vertex that is not visited; no visitor brings a larger one.
     fn unreached(&self) -> u64 {
         u64::MAX
     }
