@@ -3,13 +3,10 @@
 use std::collections::BTreeMap;
 
 use outercore_graph::Key;
-use outercore_storage::Limits;
+use outercore_storage::{IoScheduling, Limits};
 use serde::Serialize;
 
-use crate::{
-    config::{IoScheduling, MemoryModel},
-    plan::Plan,
-};
+use crate::{config::MemoryModel, plan::Plan, techniques::TechniqueReport};
 
 /// A figure of a summary.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -170,6 +167,8 @@ pub struct RunReport {
     pub edges_processed: u64,
     /// Cache hits.
     pub cache: CacheReport,
+    /// What became of the papers' techniques.
+    pub techniques: Vec<TechniqueReport>,
     /// The answer's figures.
     pub summary: BTreeMap<&'static str, Figure>,
     /// What the plan said.

@@ -14,6 +14,8 @@
 //! - [`stripe`]: [`StripedFile`], the only place that knows which directory and offset hold a
 //!   logical byte.
 //! - [`pages`]: [`PageSet`], a bitmap of wanted pages, merged into runs.
+//! - `wanted`: [`WantedBlocks`], what is read next, and the requests that are made of it;
+//!   `prefix_cache`: [`PrefixCache`], the front of a file in memory.
 //! - [`checksum`]: CRC-32C of pages, written at build, verified at read.
 //! - [`device`]: [`DeviceProfile`], what a device measured.
 //! - [`writer`]: [`SectionWriter`], sequential checksummed writing with direct I/O.
@@ -28,7 +30,7 @@
 //! - [`size`]: sizes as text, `512M` or `25%`.
 //! - [`resources`]: [`Resources`], what a process may use.
 //! - [`threads`]: starting them, where the system may refuse; `workers`: [`Workers`], those that
-//!   share the steps of a run.
+//!   share the steps of a run; `work_stealing`: [`WorkShares`], who of them does what.
 //! - `compact`: [`CompactCounters`], [`Remaining`] and [`CompactNumbers`], in as few bytes as most
 //!   of them take; `packing`: [`packing()`], all in as many as the largest takes.
 //! - `lookup`: [`Lookup`], items that are looked up by their place.
@@ -56,6 +58,7 @@ pub mod named;
 mod packing;
 pub mod pages;
 mod parts;
+mod prefix_cache;
 pub mod reader;
 pub mod resources;
 pub mod settings;
@@ -64,6 +67,8 @@ pub mod spill;
 mod stopwatch;
 pub mod stripe;
 pub mod threads;
+mod wanted;
+mod work_stealing;
 mod workers;
 pub mod writer;
 
@@ -86,6 +91,7 @@ pub use named::{Choice, Named};
 pub use packing::packing;
 pub use pages::{MergePolicy, PageRun, PageSet};
 pub use parts::{Block, Resident, ScratchFile};
+pub use prefix_cache::PrefixCache;
 pub use reader::Reader;
 pub use resources::Resources;
 pub use settings::Settings;
@@ -93,6 +99,8 @@ pub use size::{Bytes, Size, human_bytes};
 pub use spill::{Extent, Spill, SpillReader};
 pub use stopwatch::Stopwatch;
 pub use stripe::{StripeLayout, StripedFile};
+pub use wanted::{BlockSize, IoScheduling, WantedBlocks};
+pub use work_stealing::WorkShares;
 pub use workers::{PerWorker, Workers, totals};
 pub use writer::{SectionSummary, SectionWriter};
 

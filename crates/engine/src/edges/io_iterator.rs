@@ -14,7 +14,7 @@
 
 use std::{ops::Range, sync::atomic::Ordering::Relaxed};
 
-use outercore_storage::Stopwatch;
+use outercore_storage::{Stopwatch, WantedBlocks, WorkShares};
 
 use super::{
     bitmap_io::BitmapIo,
@@ -22,9 +22,8 @@ use super::{
     list_reader::{Lane, ListReader},
     row_index::Group,
     rows::Rows,
-    work_stealing::WorkShares,
 };
-use crate::session::Session;
+use crate::{session::Session, techniques::Technique};
 use outercore_graph::{GraphError, Result, error, format::List};
 
 /// The lists of active vertices.
@@ -40,7 +39,7 @@ pub struct IoIterator<'a> {
 impl<'a> IoIterator<'a> {
     /// Lists of `rows`.
     pub(crate) fn new(session: &'a Session<'a>, rows: &'a Rows) -> Self {
-        let any = rows.prefix.0.iter().any(|front| front.len() > 0);
+        let any = rows.prefix.0.iter().any(|front| front.size() > 0);
         let caches = any.then_some(&rows.prefix as &dyn ListCache).into_iter().collect();
         Self { session, rows, caches, ordered: false, within: rows.window.clone() }
     }
@@ -83,7 +82,8 @@ impl<'a> IoIterator<'a> {
             Ok(state)
         };
         let results = if alone { vec![body(0)] } else { self.session.workers.map(body) };
-        self.session.counters.stolen.fetch_add(shares.stolen.load(Relaxed), Relaxed);
+        let stolen = shares.stolen.load(Relaxed);
+        self.session.counters.note(Technique::WorkStealing, [stolen, 0]);
         self.session.check()?;
         error::all(results)
     }
@@ -135,13 +135,18 @@ impl<'a> IoIterator<'a> {
             is_active,
             lead: reader.lead(),
             held: Vec::new(),
-            blocks: BitmapIo::new(self.session.config.io_scheduling, self.session.limits.merging()),
+            blocks: BitmapIo::new(WantedBlocks::new(
+                self.session.config.io_scheduling,
+                self.session.limits.merging(),
+            )),
             reader,
             preparing: Stopwatch::default(),
         };
         let result = worker.run(share, shares);
         worker.reader.end(result.is_err());
-        self.session.counters.prepare_nanos.fetch_add(worker.preparing.nanos, Relaxed);
+        let counters = &self.session.counters;
+        counters.note(Technique::BitmapIo, [worker.blocks.marks, 0]);
+        counters.prepare_nanos.fetch_add(worker.preparing.nanos, Relaxed);
         result
     }
 }
@@ -248,8 +253,7 @@ impl<A: Fn(u64) -> u64, C: FnMut(u64, List)> Worker<'_, '_, A, C> {
         if whole.is_empty() {
             return Ok(());
         }
-        // The pluglist takes every list as a request of its own.
-        if self.blocks.pluglist.is_some() || self.reader.may_be_kept(&whole) {
+        if self.blocks.wanted.takes_ranges() || self.reader.may_be_kept(&whole) {
             return self.mark_lists((group, bits), false);
         }
         let all = self.wanted((group, bits), whole);
@@ -258,7 +262,7 @@ impl<A: Fn(u64) -> u64, C: FnMut(u64, List)> Worker<'_, '_, A, C> {
         }
         // So many blocks in a row are read together if the first and the last one are, whatever
         // else is wanted of them.
-        if all.blocks.end - all.blocks.start > self.blocks.policy.max_gap + 2 {
+        if all.blocks.end - all.blocks.start > self.blocks.wanted.policy.max_gap + 2 {
             return self.mark_lists((group, bits), true);
         }
         match rows.extent((group, bits)) {
@@ -297,7 +301,7 @@ impl<A: Fn(u64) -> u64, C: FnMut(u64, List)> Worker<'_, '_, A, C> {
             return Ok(());
         }
         self.request()?;
-        if !self.blocks.is_too_long(&blocks) {
+        if !self.blocks.wanted.is_too_long(&blocks) {
             let room = self.blocks.add(some, &blocks);
             debug_assert!(room, "what is empty has room");
             return Ok(());
@@ -317,6 +321,7 @@ impl<A: Fn(u64) -> u64, C: FnMut(u64, List)> Worker<'_, '_, A, C> {
     /// Makes requests of everything that is wanted. The stopwatch runs before and after, and stands
     /// still while requests are submitted and lists computed.
     fn request(&mut self) -> Result<()> {
+        self.blocks.wanted.sort();
         let requests = self.plan();
         self.preparing.stop();
         for (edges, groups) in requests {
@@ -333,12 +338,12 @@ impl<A: Fn(u64) -> u64, C: FnMut(u64, List)> Worker<'_, '_, A, C> {
         let (rows, groups) = (self.stream.rows, &self.blocks.groups);
         let (block, width) = (self.stream.session.limits.block_bytes, self.lead.width);
         let (mut requests, mut from, mut done, mut at) = (Vec::new(), 0, 0, 0);
-        while let Some(run) = self.blocks.next(from) {
+        while let Some(run) = self.blocks.wanted.next(from) {
             let first = done.max((run.start * block).div_ceil(width));
             let end = (run.end * block / width).min(rows.edges());
             // An entry on the boundary of two requests belongs to the second, which begins with the
             // block where the entry does.
-            let cut = self.blocks.has(run.end) && end < rows.edges();
+            let cut = self.blocks.wanted.has(run.end) && end < rows.edges();
             from = if cut { end * width / block } else { run.end };
             done = end;
             at += groups[at..].partition_point(|&(group, _)| rows.group_offset(group + 1) <= first);

@@ -5,14 +5,13 @@
 use std::{collections::VecDeque, ops::Range, sync::atomic::Ordering::Relaxed};
 
 use outercore_graph::{GraphError, Result, format::List};
-use outercore_storage::{Buffer, PAGE, Reader};
+use outercore_storage::{Buffer, PAGE, PrefixCache, Reader};
 
-use super::{
-    cache::{ListCache, prefix::PrefixCache},
-    row_index::Group,
-    rows::Rows,
+use super::{cache::ListCache, row_index::Group, rows::Rows};
+use crate::{
+    session::{OpenSection, Session},
+    techniques::{LISTS, Technique},
 };
-use crate::session::{OpenSection, QUEUE_DEPTH, Session};
 
 const PAGE_BYTES: u64 = PAGE as u64;
 
@@ -114,6 +113,9 @@ pub struct ListReader<'s, 'r, C> {
     held: usize,
     edges: u64,
     useful: u64,
+    /// Requests of the device, and how many were in flight at most.
+    submitted: u64,
+    deepest: usize,
 }
 
 impl<'s, 'r, C: FnMut(u64, List)> ListReader<'s, 'r, C> {
@@ -129,7 +131,7 @@ impl<'s, 'r, C: FnMut(u64, List)> ListReader<'s, 'r, C> {
         let lane = |(file, front): (_, &'s PrefixCache)| Lane {
             file,
             front,
-            kept: front.len(),
+            kept: front.size(),
             width: front.width,
             block,
         };
@@ -147,6 +149,8 @@ impl<'s, 'r, C: FnMut(u64, List)> ListReader<'s, 'r, C> {
             held: 0,
             edges: 0,
             useful: 0,
+            submitted: 0,
+            deepest: 0,
         }
     }
 
@@ -163,7 +167,7 @@ impl<'s, 'r, C: FnMut(u64, List)> ListReader<'s, 'r, C> {
         edges: Range<u64>,
         groups: impl Iterator<Item = Group>,
     ) -> Result<()> {
-        while self.held >= GROUPS || self.line.len() >= 2 * QUEUE_DEPTH {
+        while self.held >= GROUPS || self.line.len() >= 2 * self.session.config.queue_depth {
             self.deliver()?;
         }
         let (number, groups, parts) = (self.requested, groups.collect::<Vec<_>>(), <_>::default());
@@ -185,7 +189,8 @@ impl<'s, 'r, C: FnMut(u64, List)> ListReader<'s, 'r, C> {
         let (lane, edges) = (self.lanes[part], self.newest().edges.clone());
         let pages = lane.front.pages(&edges);
         if let Some(cached) = lane.front.get(&pages) {
-            self.session.counters.page_hits.fetch_add(pages.end - pages.start, Relaxed);
+            let hits = pages.end - pages.start;
+            self.session.counters.note(Technique::ListCache, [hits, hits * PAGE_BYTES]);
             let start = pages.start * PAGE_BYTES;
             self.newest().parts[part] = Part { start, cached, ..Part::default() };
             return Ok(());
@@ -194,7 +199,8 @@ impl<'s, 'r, C: FnMut(u64, List)> ListReader<'s, 'r, C> {
         let len = (end - start) as usize;
         // Memory of whole pages: any device takes it.
         let buffer = loop {
-            let room = (self.reader.pending() < QUEUE_DEPTH)
+            // The run's other part may be all that is in flight: it is not delivered alone.
+            let room = (self.reader.pending() < self.session.config.queue_depth + part)
                 .then(|| self.reader.pool.take(len.next_multiple_of(PAGE)))
                 .flatten();
             match room {
@@ -206,7 +212,9 @@ impl<'s, 'r, C: FnMut(u64, List)> ListReader<'s, 'r, C> {
         run.parts[part] = Part { start, len, ..Part::default() };
         run.missing += 1;
         let tag = run.number * 2 + part as u64;
+        self.submitted += 1;
         self.reader.submit(lane.file.queued(), start, len, buffer, tag);
+        self.deepest = self.deepest.max(self.reader.pending());
         Ok(())
     }
 
@@ -286,16 +294,15 @@ impl<'s, 'r, C: FnMut(u64, List)> ListReader<'s, 'r, C> {
 
     /// Delivers lists that caches of the chain hold: the caches' places in it, and the vertices.
     pub(crate) fn deliver_held(&mut self, held: &mut Vec<(usize, Group)>) {
-        let mut bytes = 0;
         for (cache, group) in held.drain(..) {
-            let cache = self.caches[cache];
+            let (cache, mut bytes) = (self.caches[cache], 0);
             let hits = cache.show(self.rows, group, self.worker, &mut |vertex, list| {
                 bytes += list.neighbors.len() as u64;
                 (self.compute)(vertex, list);
             });
-            cache.hits(&self.session.counters).fetch_add(hits, Relaxed);
+            self.session.counters.note(cache.technique(), [hits, bytes]);
+            self.edges += bytes / self.lanes[0].width;
         }
-        self.edges += bytes / self.lanes[0].width;
     }
 
     /// Whether the front wants some of the pages that these edges lie in.
@@ -310,6 +317,9 @@ impl<'s, 'r, C: FnMut(u64, List)> ListReader<'s, 'r, C> {
         let counters = &self.session.counters;
         counters.edges.fetch_add(self.edges, Relaxed);
         counters.useful_bytes.fetch_add(self.useful, Relaxed);
+        counters.note_most(Technique::QueueDepth, self.deepest as u64);
+        // The limits of requests.
+        LISTS[5..8].iter().for_each(|&limit| counters.note(limit, [self.submitted, 0]));
         if failed {
             self.session.stop.store(true, Relaxed);
             let parts = self.line.into_iter().flat_map(|run| run.parts);

@@ -5,8 +5,8 @@
 //! - [`heads`]: [`heads::Heads`], the first neighbor of each vertex.
 //! - [`rows`]: [`rows::Rows`], the lists of one direction; [`row_index`]: where each one lies.
 //! - [`io_iterator`]: [`io_iterator::IoIterator`], the lists of active vertices in the order in
-//!   which storage delivers them. `bitmap_io` (or `pluglist`) makes requests of vertices,
-//!   `list_reader` keeps them in flight, `work_stealing` divides the work.
+//!   which storage delivers them. `bitmap_io` makes requests of vertices, `list_reader` keeps
+//!   them in flight.
 //! - `piece_stream`: pieces of a section on their way to one worker, and the cache before the
 //!   device; `table`: sections of numbers, read into memory.
 //! - `cache`: what was read and stays in memory.
@@ -19,10 +19,8 @@ pub mod heads;
 pub mod io_iterator;
 mod list_reader;
 pub(crate) mod piece_stream;
-mod pluglist;
 pub mod row_index;
 pub mod rows;
 pub(crate) mod table;
 #[cfg(test)]
 mod tests;
-mod work_stealing;

@@ -3,10 +3,10 @@
 use std::ops::{Deref, Range};
 
 use outercore_graph::{Result, format::INDEX_GROUP};
-use outercore_storage::PAGE;
+use outercore_storage::{PAGE, PrefixCache};
 
 use super::{
-    cache::prefix::{Prefix, PrefixCache},
+    cache::prefix::Prefix,
     degrees::Degrees,
     row_index::RowIndex,
     table::{for_each_part, load_range},
@@ -77,7 +77,7 @@ impl Rows {
     /// page would take far longer.
     pub(crate) fn keep(&self, session: &Session) -> Result<()> {
         for (list, front) in self.lists.iter().zip(&self.prefix.0) {
-            if front.len() == list.pages() && list.bytes <= SMALL {
+            if front.size() == list.pages() && list.bytes <= SMALL {
                 let mut entries = vec![(); list.bytes as usize];
                 for_each_part(session, list, 0, &mut entries, |first, _, part| {
                     front.put(first / PAGE as u64, part);
@@ -97,11 +97,12 @@ impl Rows {
         let manifest = session.graph.manifest();
         let widths = [manifest.neighbor_bytes, manifest.weight_bytes];
         let total: u64 = lists.iter().map(|list| list.bytes).sum();
-        let front = |(list, width): (&OpenSection, _)| {
+        let front = |(list, width): (&OpenSection, _)| -> Result<PrefixCache> {
             let bytes =
                 (u128::from(cache) * u128::from(list.bytes) / u128::from(total.max(1))) as u64;
             let pages = (bytes / PrefixCache::PAGE_COST).min(list.pages());
-            PrefixCache::new(pages, u64::from(width), session.config.huge_pages.for_streams())
+            let huge = session.config.huge_pages.for_streams();
+            Ok(PrefixCache::new(pages, u64::from(width), huge)?)
         };
         Ok(Self {
             index: RowIndex::none()?,
@@ -137,6 +138,6 @@ impl Rows {
 
     /// Bytes of the lists that stay in memory once they have been read.
     pub(crate) fn held_bytes(&self) -> u64 {
-        self.prefix.0[0].len() * PAGE as u64
+        self.prefix.0[0].size() * PAGE as u64
     }
 }

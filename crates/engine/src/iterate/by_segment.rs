@@ -12,7 +12,7 @@ use outercore_storage::lock;
 use super::{Delivered, INTERVAL, Resident, Run, edge_path::EdgePath};
 use crate::{
     edges::{
-        grid::{EdgeBlock, Grid, combine::combine_all},
+        grid::{Grid, combine::combine_all},
         io_iterator::IoIterator,
         rows::Rows,
     },
@@ -21,7 +21,7 @@ use crate::{
     program::VertexProgram,
     session::Session,
 };
-use outercore_graph::Result;
+use outercore_graph::{Result, format::EdgeBlock};
 
 /// Seconds of a processor for each edge of a list whose message is gathered and combined under a
 /// range's lock: about four times what an interval's owner pays.

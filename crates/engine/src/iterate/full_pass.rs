@@ -20,16 +20,16 @@ use crate::{
     config::ReadPolicy,
     edges::{
         grid::{
-            EdgeBlock,
             combine::combine_all,
             index::{Chunk, GridIndex, Side},
         },
-        piece_stream::PieceStream,
+        piece_stream::{Piece, PieceStream},
     },
     monoid::Monoid,
     program::VertexProgram,
+    techniques::Technique,
 };
-use outercore_graph::{GraphError, Result};
+use outercore_graph::{GraphError, Result, format::EdgeBlock};
 
 /// Intervals that a worker has, and their chunks in the order in which they are combined.
 struct Batch {
@@ -157,9 +157,14 @@ impl<P: VertexProgram> Worker<'_, '_, '_, P> {
         let wanted = |chunk: &Chunk| {
             let first = chunk.sources.0.max(window.start);
             let last = chunk.sources.1.min(window.end - 1);
-            pass.reads(chunk.side)
-                && first <= last
-                && (all || pass.serves_next(chunk.side) || run.sending.any(first, last))
+            let wanted = first <= last
+                && (all || pass.serves_next(chunk.side) || run.sending.any(first, last));
+            let reads = pass.reads(chunk.side);
+            if wanted && !reads {
+                let saved = [1, chunk.padded() as u64];
+                run.session.counters.note(Technique::Fciu, saved);
+            }
+            wanted && reads
         };
         let position = |interval| pass.position(interval, grid.intervals());
         let begun = position(intervals.start).min(position(intervals.end - 1));

@@ -16,6 +16,7 @@ use crate::{
     },
     plan::{Decision, Planner, Resource},
     session::Session,
+    techniques::{LISTS, Technique},
 };
 
 /// Every edge once, as a resource.
@@ -49,7 +50,14 @@ impl Resource for EdgeScan {
         };
         let edges = names[names.len() - 1].clone();
         match self {
-            EdgeScan::Always => planner.edges(edges),
+            EdgeScan::Always => {
+                planner.edges(edges);
+                let of = if graph.has_whole_grid() { 1 } else { 7 };
+                planner.can(move |decision| {
+                    let passes = decision.is_external().then_some(Technique::VertexPassing);
+                    Ok(LISTS[..of].iter().copied().chain(passes).collect())
+                });
+            }
             EdgeScan::Perhaps => {
                 let sums = graph.sums_bytes([edges]);
                 planner.memory("checksums of all edges", [sums; 2]);
@@ -122,6 +130,9 @@ impl SomeEdges {
         let graph = planner.job.graph;
         planner.sections(move |decision| {
             Ok(if SomeEdges.fits(graph, decision) { Self::sections(graph) } else { Vec::new() })
+        });
+        planner.can(move |decision| {
+            Ok(if SomeEdges.fits(graph, decision) { LISTS[1..].to_vec() } else { Vec::new() })
         });
         Self
     }

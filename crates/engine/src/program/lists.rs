@@ -28,6 +28,7 @@ use crate::{
     },
     plan::{Planner, Resource},
     session::Session,
+    techniques::{LISTS, Technique},
 };
 
 /// The adjacency lists of a run.
@@ -43,12 +44,15 @@ pub struct Lists {
     pub(super) heads: bool,
     /// Whether what memory is left keeps some of them.
     pub cached: bool,
+    /// The techniques that reading them may use.
+    pub(super) can: &'static [Technique],
 }
 
 impl Lists {
     /// Lists along edges of these directions. In an undirected graph all directions are one.
     pub fn along(directions: &'static [Direction]) -> Self {
-        Self { directions, weighted: false, slides: false, heads: false, cached: true }
+        let can = &LISTS[1..];
+        Self { directions, weighted: false, slides: false, heads: false, cached: true, can }
     }
 
     /// The directions that the graph has lists of; `None`: one is missing.
@@ -115,6 +119,8 @@ impl Resource for Lists {
             planner.memory("first neighbors", [Heads::bytes(graph), 0]);
             names.push(Heads::section(graph));
         }
+        let can = self.can;
+        planner.can(move |_| Ok(can.to_vec()));
         planner.caches([self.cached.into(); 2]);
         planner.sections(move |_| Ok(names.clone()));
         Ok(())

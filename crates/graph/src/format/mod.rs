@@ -6,9 +6,10 @@
 //! - `shape`: whether a manifest agrees with itself.
 //! - [`cells`]: which edges are in row format, and which in grid format.
 //! - [`tiles`]: the directory of the grid: intervals, tiles and chunks; [`words`]: what edges
-//!   become in it.
+//!   become in it, and [`edge_block`] what they are made of again.
 
 pub mod cells;
+pub mod edge_block;
 mod files;
 mod list;
 pub mod manifest;
@@ -17,6 +18,7 @@ pub mod tiles;
 pub mod words;
 
 pub use cells::{Cells, Hybrid, Ranges};
+pub use edge_block::EdgeBlock;
 pub(crate) use files::{is_a_graphs, section_files, sums_file};
 pub use list::List;
 pub(crate) use manifest::no_graph;

@@ -35,6 +35,9 @@ class Options(TypedDict, total=False):
     preset: str | None
     io_scheduling: str | None
     stealing: bool | None
+    queue_depth: int | None
+    direction: str | None
+    cost: str | None
     progress: Progress
 
 

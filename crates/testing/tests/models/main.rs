@@ -12,8 +12,6 @@ mod room;
 mod settled;
 #[path = "../../../graph/src/build/turns.rs"]
 mod turns;
-#[path = "../../../engine/src/edges/work_stealing.rs"]
-mod work_stealing;
 
 mod intervals;
 mod memory;

@@ -10,7 +10,7 @@ use loom::{
     thread,
 };
 
-use crate::work_stealing::WorkShares;
+use outercore_storage::WorkShares;
 
 /// What three threads take of `all`, which are as many things.
 fn taken(

@@ -6,14 +6,14 @@
 
 use std::{
     collections::{BTreeSet, HashMap},
-    sync::{Arc, Mutex, atomic::AtomicU64},
+    sync::{Arc, Mutex},
 };
 
 use outercore_storage::lock;
 
 use crate::{
     edges::piece_stream::{ChunkCache, Held},
-    session::Counters,
+    techniques::Technique,
 };
 
 /// Chunks in memory.
@@ -39,8 +39,8 @@ impl SubBlockBuffer {
 }
 
 impl ChunkCache for SubBlockBuffer {
-    fn hits<'c>(&self, counters: &'c Counters) -> &'c AtomicU64 {
-        &counters.sub_block_hits
+    fn technique(&self) -> Technique {
+        Technique::SubBlocks
     }
 
     fn get(&self, chunk: usize) -> Option<Held> {

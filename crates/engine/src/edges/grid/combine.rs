@@ -3,9 +3,9 @@
 //! Functions of their own, not inlined: amid their callers the compiler keeps a loop's variables in
 //! memory, and each edge waits for the one before.
 
+use outercore_graph::format::EdgeBlock;
 use outercore_storage::Lookup;
 
-use super::edge_block::EdgeBlock;
 use crate::{monoid::Monoid, program::VertexProgram};
 
 /// Combines the messages of a block all of whose sources send. The first signal is that of the

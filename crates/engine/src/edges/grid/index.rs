@@ -8,10 +8,11 @@
 
 use std::{collections::VecDeque, ops::Range, sync::Arc};
 
-use outercore_graph::format::{CHUNK_BYTES, GridDirectory, SEGMENT_BITS, Tile, WordCode};
+use outercore_graph::format::{
+    CHUNK_BYTES, EdgeBlock, GridDirectory, SEGMENT_BITS, Tile, WordCode,
+};
 use outercore_storage::PAGE;
 
-use super::edge_block::EdgeBlock;
 use crate::edges::piece_stream::Piece;
 
 /// Where a chunk's sources lie, seen from its interval.

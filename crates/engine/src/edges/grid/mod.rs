@@ -2,12 +2,10 @@
 //!
 //! - `index`: which chunks there are, by interval, and what each may serve.
 //! - `scan`: [`Grid`], full scans: by segment with an inbox for every interval, or every edge once.
-//! - `edge_block`: [`EdgeBlock`], the edges of a chunk; `combine`: their messages.
+//! - `combine`: the messages of a chunk's edges.
 
 pub(crate) mod combine;
-mod edge_block;
 pub(crate) mod index;
 mod scan;
 
-pub use edge_block::EdgeBlock;
 pub use scan::Grid;

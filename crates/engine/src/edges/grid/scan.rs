@@ -17,10 +17,7 @@ use std::{
 
 use outercore_storage::Monitor;
 
-use super::{
-    edge_block::EdgeBlock,
-    index::{Chunk, GridIndex},
-};
+use super::index::{Chunk, GridIndex};
 use crate::{
     edges::{
         cache::pinned_chunks::PinnedChunks,
@@ -29,7 +26,7 @@ use crate::{
     iterate::io_scheduling::Scan,
     session::{OpenSection, Session},
 };
-use outercore_graph::Result;
+use outercore_graph::{Result, format::EdgeBlock};
 
 /// The grid of a graph, ready to be scanned.
 pub struct Grid {

@@ -34,7 +34,6 @@ use crate::{
     Frontier,
     config::CrossIteration,
     edges::grid::{
-        EdgeBlock,
         combine::combine_both,
         index::{Chunk, GridIndex, Side},
     },
@@ -42,7 +41,7 @@ use crate::{
     monoid::Monoid,
     program::VertexProgram,
 };
-use outercore_graph::Result;
+use outercore_graph::{Result, format::EdgeBlock};
 
 /// Most intervals of a batch.
 const MOST_TOGETHER: usize = 8;

@@ -2,7 +2,7 @@
 //! iteration has read stay for the next one, as far as memory goes. A vertex that is active again
 //! needs no read then.
 
-use std::sync::{Mutex, atomic::AtomicU64};
+use std::sync::Mutex;
 
 use outercore_graph::{
     Result,
@@ -16,7 +16,7 @@ use crate::{
         cache::ListCache,
         row_index::{Group, RowIndex},
     },
-    session::Counters,
+    techniques::Technique,
 };
 
 /// Lists in memory, between two iterations: those of the one before serve this one, and its own are
@@ -99,8 +99,8 @@ impl ListCache for RetainedLists {
         hits
     }
 
-    fn hits<'c>(&self, counters: &'c Counters) -> &'c AtomicU64 {
-        &counters.retained_hits
+    fn technique(&self) -> Technique {
+        Technique::Sciu
     }
 
     fn takes_lists(&self) -> bool {

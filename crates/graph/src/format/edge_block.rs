@@ -1,6 +1,6 @@
 //! [`EdgeBlock`]: the edges of a chunk, decoded from its words.
 
-use outercore_graph::format::{WordCode, WordKind};
+use super::words::{WordCode, WordKind};
 
 /// How far ahead of the edge at hand signals are brought near, in bytes: far enough for main
 /// memory, within the next page.
@@ -23,7 +23,8 @@ pub struct EdgeBlock<'a> {
 impl<'a> EdgeBlock<'a> {
     /// The block with these words. Its segment and its interval begin at the first two vertices;
     /// its sources are in `sources`, within the segment.
-    pub(crate) fn new(
+    #[inline]
+    pub fn new(
         (segment, interval): (u64, u64),
         sources: (u64, u64),
         code: WordCode,
@@ -33,28 +34,32 @@ impl<'a> EdgeBlock<'a> {
     }
 
     /// The first source that there may be, within the segment.
-    pub(crate) fn first(&self) -> usize {
+    #[inline]
+    pub fn first(&self) -> usize {
         self.source as usize
     }
 
     /// The vertices among which its sources are.
-    pub(crate) fn sources(&self) -> (u64, u64) {
+    #[inline]
+    pub fn sources(&self) -> (u64, u64) {
         (self.segment + self.source, self.segment + self.last)
     }
 
     /// Words, skips included: about the edges.
-    pub(crate) fn words(&self) -> u64 {
+    #[inline]
+    pub fn words(&self) -> u64 {
         self.code.words(self.bytes.len() as u64)
     }
 
     /// Destinations are below this.
-    pub(crate) fn targets(&self) -> usize {
+    #[inline]
+    pub fn targets(&self) -> usize {
         1 << self.code.low_bits
     }
 
     /// Hands every edge to `visit`: source and destination.
     #[inline(always)]
-    pub(crate) fn edges(&self, mut visit: impl FnMut(u64, u64)) {
+    pub fn edges(&self, mut visit: impl FnMut(u64, u64)) {
         let (segment, interval) = (self.segment, self.interval);
         self.for_each(|source, target| visit(segment + source as u64, interval + target as u64));
     }
@@ -62,7 +67,7 @@ impl<'a> EdgeBlock<'a> {
     /// Hands every edge to `visit`: the source within the segment, and the destination within the
     /// interval.
     #[inline(always)]
-    pub(crate) fn for_each(&self, visit: impl FnMut(usize, usize)) {
+    pub fn for_each(&self, visit: impl FnMut(usize, usize)) {
         self.decode_from(self.first(), usize::MAX, |_| {}, visit);
     }
 
@@ -71,7 +76,7 @@ impl<'a> EdgeBlock<'a> {
     /// some places where sources will be soon; `stride` is the bytes between what is looked up for
     /// neighboring sources.
     #[inline(always)]
-    pub(crate) fn for_each_near(
+    pub fn for_each_near(
         &self,
         len: usize,
         stride: usize,

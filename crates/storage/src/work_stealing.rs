@@ -1,11 +1,11 @@
-//! [`WorkShares`]: which worker reads the lists of which vertices. They are cut into ranges of
-//! about the same cost, which go to the workers by turns: each has a part of every region, of hubs
-//! and of others. With stealing, a worker that is done takes ranges of the share of which most is
-//! left (Graphene, FAST'17, section 4.2).
+//! [`WorkShares`]: which worker has which of many things in a row. They are cut into ranges of
+//! about the same cost, which go to the workers by turns: each has a part of every region, of what
+//! costs much and of the rest. With stealing, a worker that is done takes ranges of the share of
+//! which most is left (Graphene, FAST'17, section 4.2).
 
 use std::ops::Range;
 
-use outercore_storage::atomic::{AtomicU64, Ordering::Relaxed};
+use crate::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// The ranges of all workers: `cost` tells what the things before one of them cost together.
 pub struct WorkShares<C> {
@@ -21,7 +21,7 @@ pub struct WorkShares<C> {
 
 impl<C: Fn(u64) -> u64> WorkShares<C> {
     /// `len` things in a row for so many workers, in so many ranges; some may be empty.
-    pub(crate) fn new(len: u64, workers: u64, ranges: u64, stealing: bool, cost: C) -> Self {
+    pub fn new(len: u64, workers: u64, ranges: u64, stealing: bool, cost: C) -> Self {
         let taken = (0..workers).map(|_| AtomicU64::new(0)).collect();
         Self {
             taken,
@@ -34,7 +34,7 @@ impl<C: Fn(u64) -> u64> WorkShares<C> {
     }
 
     /// The next range for a worker; `None` when there is none for it any more.
-    pub(crate) fn take(&self, worker: usize) -> Option<Range<u64>> {
+    pub fn take(&self, worker: usize) -> Option<Range<u64>> {
         if let Some(range) = self.from(worker) {
             return Some(range);
         }

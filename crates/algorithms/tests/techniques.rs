@@ -1,0 +1,390 @@
+//! No switch is silent: for every algorithm, memory model and switch, a run does what was asked, to
+//! be seen in what it reports, or it is refused, and the refusal says what the switch is for. The
+//! table of docs/papers.md says where each acts.
+
+use std::{collections::BTreeMap, fmt::Write, path::Path};
+
+use outercore_algorithms::{NAMES, Request, Source, by_name};
+use outercore_engine::{
+    Figure, MemoryModel, Named, Plan, Resources, RunConfig, RunReport, RunSettings, Settings,
+    Technique, TechniqueReport, TechniqueState,
+};
+use outercore_graph::{
+    BuildOptions, Graph, GraphError, Layout,
+    generate::{GeneratedWeights, Rmat},
+};
+use outercore_testing::{MODELS, generate, request, run};
+
+/// Algorithms, each with its usual method and with others.
+const ROWS: [(&str, Option<&str>); 18] = [
+    ("bfs", None),
+    ("bfs", Some("messages")),
+    ("sssp", None),
+    ("components", None),
+    ("components", Some("labels")),
+    ("pagerank", None),
+    ("pagerank-delta", None),
+    ("pagerank-delta", Some("differences")),
+    ("kcore", None),
+    ("kcore", Some("messages")),
+    ("betweenness", None),
+    ("betweenness", Some("batches")),
+    ("multi-source", None),
+    ("spmv", None),
+    ("triangles", None),
+    ("clustering", None),
+    ("label-propagation", None),
+    ("diameter", None),
+];
+
+/// A switch with a value that is not the usual one, and the techniques that it asks for; none: it
+/// turns something off, or sets how.
+type Asked = (&'static str, &'static str, &'static [Technique]);
+
+const SWITCHES: [Asked; 19] = [
+    ("read", "full", &[Technique::FullPasses]),
+    ("read", "on-demand", &[Technique::OnDemand]),
+    ("cross-iteration", "fciu", &[Technique::Fciu]),
+    ("cross-iteration", "sciu", &[Technique::Sciu]),
+    ("cross-iteration", "off", &[]),
+    ("sub-blocks", "off", &[]),
+    ("precompute", "gap", &[Technique::Precompute]),
+    ("cost", "paper", &[Technique::StateAware]),
+    ("direction", "push", &[]),
+    ("direction", "pull", &[Technique::Direction]),
+    ("io-scheduling", "list", &[]),
+    ("io-scheduling", "pluglist", &[]),
+    ("max-request", "16K", &[]),
+    ("block", "512", &[]),
+    ("queue-depth", "1", &[]),
+    ("max-gap", "0", &[]),
+    ("stealing", "off", &[]),
+    ("io", "blocking", &[]),
+    ("huge-pages", "off", &[]),
+];
+
+/// Graphs for the rows: with weights where these are needed.
+struct Graphs {
+    plain: Graph,
+    weighted: Graph,
+}
+
+impl Graphs {
+    fn new(folder: &Path, scale: u32) -> Self {
+        let graph = |name, weights| {
+            let options = BuildOptions {
+                memory: 256 << 20,
+                threads: 2,
+                directed: Some(false),
+                simple: true,
+                layout: Layout::Grid,
+                ..BuildOptions::default()
+            };
+            generate(folder.join(name), Rmat { weights, ..Rmat::new(scale, 5) }, options)
+        };
+        let weights = GeneratedWeights::Uniform { low: 1, high: 100 };
+        Self { plain: graph("plain", GeneratedWeights::None), weighted: graph("weighted", weights) }
+    }
+
+    fn of(&self, name: &str) -> &Graph {
+        if name == "sssp" { &self.weighted } else { &self.plain }
+    }
+}
+
+fn asked((name, method): (&str, Option<&str>)) -> Request {
+    let usual = request(name, &[Source::MaxDegree]);
+    Request { method: method.map(str::to_owned), ..usual }
+}
+
+/// A run with these switches.
+fn config(model: MemoryModel, switches: &[(&str, &str)]) -> RunConfig {
+    let mut settings = RunSettings { model: Some(model), ..RunSettings::default() };
+    for (switch, value) in switches {
+        assert_eq!(settings.set(switch, value), Some(Ok(())), "{switch}");
+    }
+    RunConfig { memory: 96 << 20, threads: 1, ..settings.config(&Resources::default()) }
+}
+
+fn plan(graph: &Graph, row: (&str, Option<&str>), config: &RunConfig) -> Result<Plan, GraphError> {
+    by_name(row.0, &asked(row)).unwrap().plan(graph, config)
+}
+
+fn report(graph: &Graph, row: (&str, Option<&str>), config: &RunConfig) -> RunReport {
+    run(graph, row.0, &asked(row), config).report
+}
+
+fn of(report: &RunReport, technique: Technique) -> &TechniqueReport {
+    report.techniques.iter().find(|report| report.name == technique).expect("all are there")
+}
+
+/// What a report says that does not depend on time.
+fn figures(report: &RunReport) -> BTreeMap<String, String> {
+    let modes: Vec<_> = report.per_iteration.iter().map(|report| report.read_mode).collect();
+    let mut figures = BTreeMap::from([
+        ("read modes".to_owned(), format!("{modes:?}")),
+        ("bytes".to_owned(), format!("{} {}", report.bytes_read, report.bytes_written)),
+        ("requests".to_owned(), report.requests.to_string()),
+        ("edges".to_owned(), report.edges_processed.to_string()),
+        ("iterations".to_owned(), report.iterations.to_string()),
+        ("cache".to_owned(), format!("{:?}", report.cache)),
+        ("backend".to_owned(), report.io_backend.to_owned()),
+        ("huge pages".to_owned(), report.huge_pages.to_string()),
+    ]);
+    let timed = [Technique::WorkStealing, Technique::Huge];
+    for TechniqueReport { name, effect, saved_bytes, .. } in &report.techniques {
+        if !timed.contains(name) {
+            figures.insert(name.name().to_owned(), format!("{effect} {saved_bytes}"));
+        }
+    }
+    figures
+}
+
+/// The whole numbers of the answer.
+fn answer(report: &RunReport) -> Vec<(&str, u64)> {
+    let whole = |(&name, figure): (&&'static str, &Figure)| match figure {
+        Figure::Integer(number) => Some((name, *number)),
+        _ => None,
+    };
+    report.summary.iter().filter_map(whole).collect()
+}
+
+/// What an algorithm does without switches: twice, to know which figures are always the same.
+struct Usual {
+    first: RunReport,
+    stable: BTreeMap<String, String>,
+}
+
+impl Usual {
+    fn new(graph: &Graph, row: (&str, Option<&str>), model: MemoryModel) -> Self {
+        let ran = || report(graph, row, &config(model, &[]));
+        let (first, second) = (ran(), figures(&ran()));
+        let stable = figures(&first);
+        let stable = stable.into_iter().filter(|(name, value)| second[name] == *value).collect();
+        Self { first, stable }
+    }
+
+    /// Whether a run with a switch does anything else, or does what the switch asks for.
+    fn differs(&self, report: &RunReport, wanted: &[Technique]) -> bool {
+        let figures = figures(report);
+        let acted = |&technique: &Technique| {
+            let TechniqueReport { state, effect, .. } = of(report, technique);
+            (*state == TechniqueState::Used) == (*effect > 0) && *effect > 0
+        };
+        wanted.iter().any(acted) || self.stable.iter().any(|(name, value)| figures[name] != *value)
+    }
+}
+
+/// Whether two workers steal from each other with `--stealing on`, and do not with `off`. Nobody
+/// has to steal: now and then somebody does.
+fn stealing_acts(graph: &Graph, row: (&str, Option<&str>), model: MemoryModel) -> bool {
+    let stolen = |value| {
+        let config = RunConfig { threads: 2, ..config(model, &[("stealing", value)]) };
+        let report = report(graph, row, &config);
+        assert_eq!(report.io.stolen, of(&report, Technique::WorkStealing).effect);
+        report.io.stolen
+    };
+    stolen("off") == 0 && (0..5).any(|_| stolen("on") > 0)
+}
+
+/// A cell of a small graph may have nothing to do: then the report says so, and does not say that
+/// the switch is for others. Every switch acts somewhere.
+#[test]
+fn every_switch_is_refused_or_in_the_report() {
+    let folder = tempfile::tempdir().unwrap();
+    let graphs = Graphs::new(folder.path(), 13);
+    let (mut acted, mut taken, mut refused) = (BTreeMap::new(), 0, 0);
+    assert!(NAMES.iter().all(|name| ROWS.iter().any(|row| row.0 == *name)), "all have a row");
+    for row in ROWS {
+        let graph = graphs.of(row.0);
+        for model in MODELS {
+            let usual = Usual::new(graph, row, model);
+            for (switch, value, wanted) in SWITCHES {
+                let what = format!("{row:?} {} --{switch} {value}", model.name());
+                let threads = if switch == "stealing" { 2 } else { 1 };
+                let config = RunConfig { threads, ..config(model, &[(switch, value)]) };
+                match plan(graph, row, &config) {
+                    Err(GraphError::Usage(error)) => {
+                        let said = error.contains(&format!("--{switch}")) && error.contains(row.0);
+                        assert!(said && error.contains("it is for"), "{what}: {error}");
+                        refused += 1;
+                        continue;
+                    }
+                    plan => drop(plan.unwrap_or_else(|error| panic!("{what}: {error}"))),
+                }
+                let report = report(graph, row, &config);
+                assert_eq!(answer(&report), answer(&usual.first), "{what}");
+                let mut own = report.techniques.iter().filter(|report| report.switch == switch);
+                let is_for = own.any(|report| report.state != TechniqueState::NotApplicable);
+                assert!(is_for, "{what}: taken, and not applicable");
+                taken += 1;
+                let acts = acted.entry((switch, value)).or_insert(false);
+                *acts = *acts
+                    || if switch == "stealing" {
+                        stealing_acts(graph, row, model)
+                    } else {
+                        usual.differs(&report, wanted)
+                    };
+            }
+        }
+    }
+    assert!(taken > 300 && refused > 200, "{taken} are taken, {refused} refused");
+    // What serves two iterations takes a larger graph: `external.rs` has one. Huge pages are the
+    // system's to grant.
+    for elsewhere in [("cross-iteration", "fciu"), ("huge-pages", "off")] {
+        acted.remove(&elsewhere);
+    }
+    let idle: Vec<_> = acted.iter().filter(|(_, acts)| !**acts).collect();
+    assert!(acted.len() == SWITCHES.len() - 2 && idle.is_empty(), "{idle:?}");
+}
+
+/// What is usual is never refused, nor is what a preset asks for.
+#[test]
+fn usual_values_and_presets_are_for_all() {
+    let folder = tempfile::tempdir().unwrap();
+    let graphs = Graphs::new(folder.path(), 12);
+    for row in ROWS {
+        for model in MODELS {
+            for (switch, value) in [
+                ("read", "auto"),
+                ("cross-iteration", "on"),
+                ("sub-blocks", "on"),
+                ("precompute", "off"),
+                ("cost", "measured"),
+                ("direction", "auto"),
+                ("io-scheduling", "bitmap"),
+                ("block", "4096"),
+                ("queue-depth", "64"),
+                ("stealing", "on"),
+                ("preset", "best"),
+                ("preset", "streaming"),
+                ("preset", "graphene"),
+                ("preset", "graphsd"),
+                ("preset", "seraph"),
+            ] {
+                let planned = plan(graphs.of(row.0), row, &config(model, &[(switch, value)]));
+                let plan = planned.unwrap_or_else(|error| panic!("{row:?} {switch}: {error}"));
+                assert_eq!(plan.techniques.len(), Technique::ALL.len(), "{row:?} {switch} {value}");
+                let text = plan.to_string();
+                let shown = text.lines().filter(|line| line.starts_with(&format!("  {value} ")));
+                let is_preset = switch == "preset" && value != "best";
+                assert_eq!(shown.count() > 0, is_preset, "{text}");
+            }
+        }
+    }
+}
+
+/// What is known of a preset's techniques, as plans say it.
+#[test]
+fn plans_say_which_techniques_of_a_preset_apply() {
+    let folder = tempfile::tempdir().unwrap();
+    let graphs = Graphs::new(folder.path(), 12);
+    let states = |row: (&str, Option<&str>), preset| {
+        let config = config(MemoryModel::FullyExternal, &[("preset", preset)]);
+        let plan = plan(graphs.of(row.0), row, &config).unwrap();
+        let state = |report: &TechniqueReport| {
+            assert_eq!(report.state == TechniqueState::Used, report.reason.is_empty());
+            (report.name, report.state)
+        };
+        plan.techniques.iter().map(state).collect::<Vec<_>>()
+    };
+    use TechniqueState::{NotApplicable, Used};
+    for (row, preset, technique, state) in [
+        (("pagerank", None), "graphsd", Technique::Fciu, Used),
+        (("pagerank", None), "graphsd", Technique::Sciu, NotApplicable),
+        (("multi-source", None), "graphsd", Technique::Sciu, Used),
+        (("sssp", None), "graphsd", Technique::Fciu, NotApplicable),
+        (("bfs", None), "seraph", Technique::Precompute, Used),
+        (("pagerank", None), "seraph", Technique::Precompute, NotApplicable),
+        (("bfs", None), "streaming", Technique::FullPasses, Used),
+        (("sssp", None), "graphene", Technique::BitmapIo, Used),
+    ] {
+        assert!(states(row, preset).contains(&(technique, state)), "{row:?} {preset}");
+    }
+}
+
+/// A search that turns from one side to the other looks at fewer edges than from either side alone.
+#[test]
+fn searches_from_one_side_look_at_more_edges() {
+    let folder = tempfile::tempdir().unwrap();
+    let graphs = Graphs::new(folder.path(), 14);
+    for name in ["bfs", "diameter"] {
+        let of = |direction| {
+            let config = config(MemoryModel::SemiExternal, &[("direction", direction)]);
+            report(graphs.of(name), (name, None), &config)
+        };
+        let [auto, push, pull] = ["auto", "push", "pull"].map(of);
+        assert_eq!((answer(&push), answer(&pull)), (answer(&auto), answer(&auto)));
+        let edges = [&auto, &push, &pull].map(|report| report.edges_processed);
+        assert!(edges[0] < edges[1] && edges[0] < edges[2], "{name}: {edges:?}");
+        let pulled = [&auto, &push, &pull].map(|report| of_levels(report));
+        assert!(pulled[1] == 0 && 0 < pulled[0] && pulled[0] < pulled[2], "{name}: {pulled:?}");
+    }
+}
+
+/// Levels that were pulled.
+fn of_levels(report: &RunReport) -> u64 {
+    of(report, Technique::Direction).effect
+}
+
+/// The first letters of the models for which something holds.
+fn letters(holds: impl Fn(MemoryModel) -> bool) -> String {
+    let models = MODELS.into_iter().filter(|&model| holds(model));
+    let all: String = models.map(|model| &model.name()[..1]).collect();
+    if all.is_empty() { "-".to_owned() } else { all }
+}
+
+/// The table of docs/papers.md.
+fn table(graphs: &Graphs) -> String {
+    let columns: Vec<(&str, &str)> = SWITCHES
+        .iter()
+        .map(|&(switch, value, _)| (switch, value))
+        .filter(|(switch, _)| !["io", "huge-pages"].contains(switch))
+        .collect();
+    let mut text = "| algorithm |".to_owned();
+    for (switch, value) in &columns {
+        let _ = write!(text, " `--{switch} {value}` |");
+    }
+    let _ = write!(text, " vertex passing |\n|---|{}", "---|".repeat(columns.len() + 1));
+    for row in ROWS {
+        let graph = graphs.of(row.0);
+        let method = row.1.map_or(String::new(), |method| format!(" `--method {method}`"));
+        let _ = write!(text, "\n| `{}`{method} |", row.0);
+        for &asked in &columns {
+            let takes = |model| {
+                let config = RunConfig { threads: 2, ..config(model, &[asked]) };
+                plan(graph, row, &config).is_ok()
+            };
+            let _ = write!(text, " {} |", letters(takes));
+        }
+        let passes = |model| {
+            let plan = plan(graph, row, &config(model, &[])).unwrap();
+            let passing = |report: &&TechniqueReport| report.name == Technique::VertexPassing;
+            plan.techniques.iter().find(passing).unwrap().state == TechniqueState::Used
+        };
+        let _ = write!(text, " {} |", letters(passes));
+    }
+    text
+}
+
+const BEGIN: &str = "<!-- made by `cargo test -p outercore-algorithms --test techniques` -->\n";
+const END: &str = "\n<!-- end of what was made -->";
+
+/// With `OUTERCORE_WRITE_DOCS=1` the table is written instead.
+#[test]
+fn the_table_of_the_documents_is_what_plans_say() {
+    let folder = tempfile::tempdir().unwrap();
+    let table = table(&Graphs::new(folder.path(), 13));
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/papers.md");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let (before, rest) = text.split_once(BEGIN).expect("the table's place");
+    let (there, after) = rest.split_once(END).expect("the table's end");
+    if std::env::var_os("OUTERCORE_WRITE_DOCS").is_some() {
+        std::fs::write(&path, format!("{before}{BEGIN}{table}{END}{after}")).unwrap();
+        return;
+    }
+    assert_eq!(
+        there, table,
+        "docs/papers.md is behind: OUTERCORE_WRITE_DOCS=1 cargo test -p outercore-algorithms \
+         --test techniques"
+    );
+}
