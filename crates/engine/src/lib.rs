@@ -31,7 +31,6 @@ mod state;
 mod switches;
 mod techniques;
 
-pub use outercore_graph::format::List;
 pub use outercore_storage::{
     Bitmap as Frontier, Block, BlockSize, Bytes, Choice, CompactCounters, HugePages, HugeVec,
     IoScheduling, Named, PerWorker, Pod, Remaining, Resources, Settings, Size, Widths,

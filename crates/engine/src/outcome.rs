@@ -105,6 +105,7 @@ impl<'s> Results<'s> {
             io: session.io_report(),
             edges_processed: counters.edges.load(Relaxed),
             cache: session.cache(),
+            method: plan.method.clone(),
             techniques: session.techniques(plan),
             summary,
             planned: Planned::of(plan),

@@ -167,6 +167,8 @@ pub struct RunReport {
     pub edges_processed: u64,
     /// Cache hits.
     pub cache: CacheReport,
+    /// How the algorithm went about it.
+    pub method: String,
     /// What became of the papers' techniques.
     pub techniques: Vec<TechniqueReport>,
     /// The answer's figures.

@@ -49,6 +49,8 @@ named! {
         WorkStealing = "work-stealing",
         /// Scans of the grid with all vertices in memory.
         GridCache = "grid-cache",
+        /// Breadth-first searches over lists, and programs that read the lists of active vertices.
+        Push = "push",
         /// Breadth-first searches over lists of both directions.
         Direction = "direction-optimizing",
         /// All runs.
@@ -73,8 +75,8 @@ named! {
 
 /// Of each technique, in their order: its switch, if it has one, and what is counted of it.
 const FACTS: [(&str, &str); Technique::ALL.len()] = [
-    ("read", "iterations"),
-    ("read", "iterations"),
+    ("read", "full iterations"),
+    ("read", "iterations on demand"),
     ("cost", "iterations with a choice"),
     ("cross-iteration", "chunks served before"),
     ("cross-iteration", "lists kept"),
@@ -82,15 +84,16 @@ const FACTS: [(&str, &str); Technique::ALL.len()] = [
     ("", "messages"),
     ("precompute", "vertices computed early"),
     ("io-scheduling", "marks"),
-    ("max-gap", "requests"),
-    ("max-request", "requests"),
-    ("block", "requests"),
-    ("queue-depth", "requests in flight at most"),
+    ("max-gap", "blocks read along"),
+    ("max-request", "requests cut short"),
+    ("block", "requests of parts of pages"),
+    ("queue-depth", "requests in flight"),
     ("memory", "pages kept"),
     ("stealing", "ranges stolen"),
     ("memory", "chunks kept"),
+    ("direction", "levels or iterations pushed"),
     ("direction", "levels pulled"),
-    ("huge-pages", "bytes"),
+    ("huge-pages", "bytes in huge pages"),
     ("io", "requests"),
 ];
 
@@ -171,12 +174,13 @@ pub(crate) fn planned(
 impl TechniqueReport {
     /// What became of what was planned.
     pub(crate) fn done(&self, [effect, saved_bytes]: [u64; 2]) -> Self {
+        let counted = FACTS[self.name as usize].1;
         let (state, reason) = match self.state {
-            State::Used if effect == 0 => (State::Idle, "it found nothing to do".to_owned()),
-            State::Used => (State::Used, format!("{effect} {}", FACTS[self.name as usize].1)),
-            state => (state, self.reason.clone()),
+            State::Used if effect == 0 => (State::Idle, format!("no {counted}")),
+            State::Used => (State::Used, format!("{effect} {counted}")),
+            _ => return self.clone(),
         };
-        Self { state, reason, effect, saved_bytes, ..self.clone() }
+        Self { state, reason, effect, saved_bytes, ..*self }
     }
 }
 
@@ -195,6 +199,8 @@ impl Technique {
             StateAware => config.read == ReadPolicy::Auto,
             Fciu => config.cross_iteration.in_passes(),
             Sciu => config.cross_iteration.in_lists(),
+            GapMerging => config.max_gap != Some(0),
+            Push => config.direction != SearchDirection::Pull,
             Direction => config.direction != SearchDirection::Push,
             SubBlocks => config.sub_blocks,
             WorkStealing => config.stealing,
@@ -215,6 +221,7 @@ impl RunConfig {
         let (way, cross, how) = (self.direction, self.cross_iteration, self.io_scheduling);
         let (fine, early) = (self.preset == Preset::Graphene, self.precompute.unwrap_or(Off));
         let reads: &[_] = if self.read == ReadPolicy::Full { &[FullPasses] } else { &[OnDemand] };
+        let ways: &[_] = if way == SearchDirection::Push { &[Push] } else { &[Direction] };
         let crosses: &[_] = match cross {
             CrossIteration::Sciu => &[Sciu],
             CrossIteration::Fciu => &[Fciu],
@@ -237,7 +244,7 @@ impl RunConfig {
             (self.max_request.is_some(), "max-request", "", &[RequestBound]),
             (self.queue_depth != 64, "queue-depth", "", &[QueueDepth]),
             (self.cost == CostFormula::Paper, "cost", "paper", &[StateAware]),
-            (way != SearchDirection::Auto, "direction", way.name(), &[Direction]),
+            (way != SearchDirection::Auto, "direction", way.name(), ways),
             (!self.stealing, "stealing", "off", &[WorkStealing]),
         ]
     }

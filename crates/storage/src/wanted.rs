@@ -166,6 +166,18 @@ impl WantedBlocks {
         Some(start..end)
     }
 
+    /// How many blocks of a request nobody wants.
+    pub fn unwanted(&self, request: &Range<u64>) -> u64 {
+        let wanted = if self.takes_ranges() {
+            let at = self.ranges.partition_point(|range| range.end <= request.start);
+            let within = self.ranges[at..].iter().take_while(|range| range.start < request.end);
+            within.map(|range| range.end.min(request.end) - range.start.max(request.start)).sum()
+        } else {
+            self.set.count_in(request.start - self.base..request.end - self.base)
+        };
+        request.end - request.start - wanted
+    }
+
     /// Whether a block is wanted.
     pub fn has(&self, block: u64) -> bool {
         if self.takes_ranges() {
@@ -235,6 +247,8 @@ mod tests {
                 };
                 prop_assert!(covered.difference(&marked).all(in_gap));
                 prop_assert!(marked.iter().all(|&block| wanted.has(block)));
+                let along: u64 = found.iter().map(|run| wanted.unwanted(run)).sum();
+                prop_assert_eq!(along, (covered.len() - marked.len()) as u64);
                 all.push(found);
             }
             prop_assert!(all.windows(2).all(|pair| pair[0] == pair[1]));

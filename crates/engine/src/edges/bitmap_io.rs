@@ -6,9 +6,8 @@
 
 use std::ops::Range;
 
+use outercore_graph::format::Group;
 use outercore_storage::WantedBlocks;
-
-use super::row_index::Group;
 
 /// Groups of vertices before requests are made, whatever room the blocks have left.
 const GROUPS: usize = 1 << 13;
@@ -21,12 +20,16 @@ pub struct BitmapIo {
     pub groups: Vec<Group>,
     /// How often blocks were marked.
     pub marks: u64,
+    /// Blocks in requests that nobody wants.
+    pub along: u64,
+    /// Requests that end before a block that is wanted, too.
+    pub cut: u64,
 }
 
 impl BitmapIo {
     /// Nothing wanted yet.
     pub(crate) fn new(wanted: WantedBlocks) -> Self {
-        Self { wanted, groups: Vec::new(), marks: 0 }
+        Self { wanted, groups: Vec::new(), marks: 0, along: 0, cut: 0 }
     }
 
     /// Forgets everything that is wanted.

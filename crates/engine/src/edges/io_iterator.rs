@@ -20,11 +20,13 @@ use super::{
     bitmap_io::BitmapIo,
     cache::ListCache,
     list_reader::{Lane, ListReader},
-    row_index::Group,
     rows::Rows,
 };
 use crate::{session::Session, techniques::Technique};
-use outercore_graph::{GraphError, Result, error, format::List};
+use outercore_graph::{
+    GraphError, Result, error,
+    format::{Group, List},
+};
 
 /// The lists of active vertices.
 pub struct IoIterator<'a> {
@@ -145,7 +147,10 @@ impl<'a> IoIterator<'a> {
         let result = worker.run(share, shares);
         worker.reader.end(result.is_err());
         let counters = &self.session.counters;
-        counters.note(Technique::BitmapIo, [worker.blocks.marks, 0]);
+        let BitmapIo { marks, along, cut, .. } = worker.blocks;
+        counters.note(Technique::BitmapIo, [marks, 0]);
+        counters.note(Technique::GapMerging, [along, 0]);
+        counters.note(Technique::RequestBound, [cut, 0]);
         counters.prepare_nanos.fetch_add(worker.preparing.nanos, Relaxed);
         result
     }
@@ -312,6 +317,7 @@ impl<A: Fn(u64) -> u64, C: FnMut(u64, List)> Worker<'_, '_, A, C> {
         self.preparing.stop();
         for first in edges.clone().step_by(step as usize) {
             let part = first..(first + step).min(edges.end);
+            self.blocks.cut += 1;
             self.reader.request(part, std::iter::once(some))?;
         }
         self.preparing.start();
@@ -334,16 +340,19 @@ impl<A: Fn(u64) -> u64, C: FnMut(u64, List)> Worker<'_, '_, A, C> {
 
     /// Turns what is wanted into requests: the edges of each, and which of the groups that want
     /// something want them.
-    fn plan(&self) -> Vec<(Range<u64>, Range<usize>)> {
-        let (rows, groups) = (self.stream.rows, &self.blocks.groups);
+    fn plan(&mut self) -> Vec<(Range<u64>, Range<usize>)> {
+        let blocks = &mut self.blocks;
+        let (rows, groups) = (self.stream.rows, &blocks.groups);
         let (block, width) = (self.stream.session.limits.block_bytes, self.lead.width);
         let (mut requests, mut from, mut done, mut at) = (Vec::new(), 0, 0, 0);
-        while let Some(run) = self.blocks.wanted.next(from) {
+        while let Some(run) = blocks.wanted.next(from) {
+            blocks.along += blocks.wanted.unwanted(&run);
             let first = done.max((run.start * block).div_ceil(width));
             let end = (run.end * block / width).min(rows.edges());
             // An entry on the boundary of two requests belongs to the second, which begins with the
             // block where the entry does.
-            let cut = self.blocks.wanted.has(run.end) && end < rows.edges();
+            let cut = blocks.wanted.has(run.end) && end < rows.edges();
+            blocks.cut += u64::from(cut);
             from = if cut { end * width / block } else { run.end };
             done = end;
             at += groups[at..].partition_point(|&(group, _)| rows.group_offset(group + 1) <= first);

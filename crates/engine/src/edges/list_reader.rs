@@ -4,13 +4,16 @@
 
 use std::{collections::VecDeque, ops::Range, sync::atomic::Ordering::Relaxed};
 
-use outercore_graph::{GraphError, Result, format::List};
+use outercore_graph::{
+    GraphError, Result,
+    format::{Group, List},
+};
 use outercore_storage::{Buffer, PAGE, PrefixCache, Reader};
 
-use super::{cache::ListCache, row_index::Group, rows::Rows};
+use super::{cache::ListCache, rows::Rows};
 use crate::{
     session::{OpenSection, Session},
-    techniques::{LISTS, Technique},
+    techniques::Technique,
 };
 
 const PAGE_BYTES: u64 = PAGE as u64;
@@ -113,9 +116,11 @@ pub struct ListReader<'s, 'r, C> {
     held: usize,
     edges: u64,
     useful: u64,
-    /// Requests of the device, and how many were in flight at most.
-    submitted: u64,
+    /// Requests that begin or end within a page, and how many were in flight at most.
+    small: u64,
     deepest: usize,
+    /// Of each cache: hits, and bytes that need not be read because of it.
+    hits: Vec<[u64; 2]>,
 }
 
 impl<'s, 'r, C: FnMut(u64, List)> ListReader<'s, 'r, C> {
@@ -149,8 +154,9 @@ impl<'s, 'r, C: FnMut(u64, List)> ListReader<'s, 'r, C> {
             held: 0,
             edges: 0,
             useful: 0,
-            submitted: 0,
+            small: 0,
             deepest: 0,
+            hits: vec![[0; 2]; caches.len()],
         }
     }
 
@@ -212,7 +218,7 @@ impl<'s, 'r, C: FnMut(u64, List)> ListReader<'s, 'r, C> {
         run.parts[part] = Part { start, len, ..Part::default() };
         run.missing += 1;
         let tag = run.number * 2 + part as u64;
-        self.submitted += 1;
+        self.small += u64::from((start | len as u64) % PAGE_BYTES != 0);
         self.reader.submit(lane.file.queued(), start, len, buffer, tag);
         self.deepest = self.deepest.max(self.reader.pending());
         Ok(())
@@ -294,14 +300,12 @@ impl<'s, 'r, C: FnMut(u64, List)> ListReader<'s, 'r, C> {
 
     /// Delivers lists that caches of the chain hold: the caches' places in it, and the vertices.
     pub(crate) fn deliver_held(&mut self, held: &mut Vec<(usize, Group)>) {
-        for (cache, group) in held.drain(..) {
-            let (cache, mut bytes) = (self.caches[cache], 0);
-            let hits = cache.show(self.rows, group, self.worker, &mut |vertex, list| {
-                bytes += list.neighbors.len() as u64;
+        for (at, group) in held.drain(..) {
+            let [hits, bytes] = &mut self.hits[at];
+            *hits += self.caches[at].show(self.rows, group, self.worker, &mut |vertex, list| {
+                *bytes += list.neighbors.len() as u64;
                 (self.compute)(vertex, list);
             });
-            self.session.counters.note(cache.technique(), [hits, bytes]);
-            self.edges += bytes / self.lanes[0].width;
         }
     }
 
@@ -313,13 +317,16 @@ impl<'s, 'r, C: FnMut(u64, List)> ListReader<'s, 'r, C> {
 
     /// Counts what was done. After an error (`failed`), takes back every buffer that the kernel may
     /// still write to.
-    pub(crate) fn end(self, failed: bool) {
+    pub(crate) fn end(mut self, failed: bool) {
         let counters = &self.session.counters;
+        for (cache, hits) in self.caches.iter().zip(self.hits) {
+            counters.note(cache.technique(), hits);
+            self.edges += hits[1] / self.lanes[0].width;
+        }
         counters.edges.fetch_add(self.edges, Relaxed);
         counters.useful_bytes.fetch_add(self.useful, Relaxed);
         counters.note_most(Technique::QueueDepth, self.deepest as u64);
-        // The limits of requests.
-        LISTS[5..8].iter().for_each(|&limit| counters.note(limit, [self.submitted, 0]));
+        counters.note(Technique::SmallBlocks, [self.small, 0]);
         if failed {
             self.session.stop.store(true, Relaxed);
             let parts = self.line.into_iter().flat_map(|run| run.parts);

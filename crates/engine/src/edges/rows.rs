@@ -2,13 +2,15 @@
 
 use std::ops::{Deref, Range};
 
-use outercore_graph::{Result, format::INDEX_GROUP};
+use outercore_graph::{
+    Result,
+    format::{Degrees, INDEX_GROUP, RowIndex},
+};
 use outercore_storage::{PAGE, PrefixCache};
 
 use super::{
     cache::prefix::Prefix,
-    degrees::Degrees,
-    row_index::RowIndex,
+    degrees,
     table::{for_each_part, load_range},
 };
 use crate::session::{OpenSection, Session};
@@ -68,7 +70,7 @@ impl Rows {
         cache: u64,
     ) -> Result<Self> {
         let mut rows = Self::sliding(session, sections, cache)?;
-        let degrees = Degrees::narrow(session, &rows.tables[0])?;
+        let degrees = degrees::narrow(session, &rows.tables[0])?;
         rows.set_index(session, degrees, 0..session.graph.connected())?;
         Ok(rows)
     }

@@ -6,7 +6,7 @@ use std::{ops::Range, sync::Arc};
 use outercore_graph::{
     Graph, Result,
     error::too_small,
-    format::{CHUNK_BYTES, GridDirectory},
+    format::{CHUNK_BYTES, Degrees, GridDirectory},
 };
 use outercore_storage::PAGE;
 
@@ -20,7 +20,6 @@ use crate::{
     config::{Precompute, Preset, ReadPolicy, RunConfig},
     edges::{
         cache::{pinned_chunks::PinnedChunks, sub_block_buffer::SubBlockBuffer},
-        degrees::Degrees,
         grid::index::{Chunk, GridIndex, Side},
         piece_stream::{ChunkCache, Piece},
         rows::Rows,

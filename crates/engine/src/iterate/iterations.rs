@@ -139,7 +139,7 @@ fn can<P: VertexProgram>(
     decision: &Decision,
     (paths, memory): (&[EdgePath], &Option<IntervalMemory>),
 ) -> Result<Vec<Technique>> {
-    use Technique::{Fciu, SubBlocks};
+    use Technique::{Fciu, OnDemand, Push, SubBlocks};
     let mut can = match memory {
         Some(memory) if decision.is_by_interval() => memory.can::<P>(config, decision.room)?,
         memory => {
@@ -151,6 +151,7 @@ fn can<P: VertexProgram>(
             EdgePath::can(paths, P::Message::EXACT).into_iter().chain(off).collect()
         }
     };
+    can.extend(can.contains(&OnDemand).then_some(Push));
     // Nothing serves another iteration where there is one.
     can.retain(|can| scans != Some(1) || ![Fciu, SubBlocks].contains(can));
     Ok(can)
@@ -184,6 +185,7 @@ fn iterate<P: VertexProgram>(run: &mut Run<P>) -> Result<f64> {
             Some(edges) => run.by_segment(edges)?,
             None => run.by_interval()?,
         };
+        session.counters.note(Technique::Push, [1, 0]);
         run.turn();
         residual = run.total(|state| state.residual);
         session.end_predicted(&mark, active, mode, predicted);

@@ -12,20 +12,14 @@ use std::{
 use outercore_graph::{
     Direction, Graph, Result,
     error::refuse,
-    format::{INDEX_GROUP, List},
+    format::{Degrees, INDEX_GROUP, List, RowIndex},
 };
 
 use outercore_storage::lock;
 
 use crate::{
     Frontier,
-    edges::{
-        degrees::Degrees,
-        heads::Heads,
-        io_iterator::IoIterator,
-        row_index::{RowIndex, WINDOW},
-        rows::Rows,
-    },
+    edges::{heads::Heads, io_iterator::IoIterator, rows::Rows},
     plan::{Planner, Resource},
     session::Session,
     techniques::{LISTS, Technique},

@@ -84,10 +84,15 @@ impl Resource for Search {
         self.levels.declare(planner)?;
         planner.memory("frontiers", [frontiers, frontiers]);
         self.lists.declare(planner)?;
-        let turns = !self.scans && graph.rows(Direction::In).is_some();
+        let pushes = !self.scans;
+        let turns = pushes && graph.rows(Direction::In).is_some();
         let scans = !self.undirected && graph.has_whole_grid();
         planner.can(move |_| {
-            let can = [(scans, Technique::FullPasses), (turns, Technique::Direction)];
+            let can = [
+                (scans, Technique::FullPasses),
+                (pushes, Technique::Push),
+                (turns, Technique::Direction),
+            ];
             Ok(can.into_iter().filter_map(|(can, technique)| can.then_some(technique)).collect())
         });
         if self.scans {
@@ -172,7 +177,10 @@ impl OpenSearch {
                     session.counters.note(Technique::Direction, [1, 0]);
                     level.pull(unexplored)?
                 }
-                None => level.push(leaving)?,
+                None => {
+                    session.counters.note(Technique::Push, [1, 0]);
+                    level.push(leaving)?
+                }
             };
             let before = vertices;
             (vertices, leaving) = self.end_level(parts)?;

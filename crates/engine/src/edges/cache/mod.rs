@@ -5,9 +5,8 @@
 //! - `pinned_chunks`: chunks of the grid that stay from their first reading on; `sub_block_buffer`:
 //!   those with the most active edges, from one pass to the next.
 
-use outercore_graph::format::List;
+use outercore_graph::format::{Group, List, RowIndex};
 
-use super::row_index::{Group, RowIndex};
 use crate::techniques::Technique;
 
 pub(crate) mod pinned_chunks;

@@ -3,14 +3,11 @@
 
 use std::ops::Range;
 
-use outercore_graph::format::List;
+use outercore_graph::format::{Group, List, RowIndex};
 use outercore_storage::PrefixCache;
 
 use super::ListCache;
-use crate::{
-    edges::row_index::{Group, RowIndex},
-    techniques::Technique,
-};
+use crate::techniques::Technique;
 
 /// Groups whose lists have at most so many pages are looked up as a whole.
 const FEW: u64 = 64;

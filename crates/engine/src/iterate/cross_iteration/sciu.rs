@@ -6,16 +6,13 @@ use std::sync::Mutex;
 
 use outercore_graph::{
     Result,
-    format::{INDEX_GROUP, List},
+    format::{Group, INDEX_GROUP, List, RowIndex},
 };
 use outercore_storage::{HugePages, lock};
 
 use crate::{
     Frontier,
-    edges::{
-        cache::ListCache,
-        row_index::{Group, RowIndex},
-    },
+    edges::cache::ListCache,
     techniques::Technique,
 };
 
@@ -127,7 +124,7 @@ mod tests {
     use outercore_storage::HugeVec;
 
     use super::*;
-    use crate::edges::degrees::Degrees;
+    use outercore_graph::format::Degrees;
 
     /// 128 vertices with as many neighbors as their last two bits say.
     fn index() -> RowIndex {
