@@ -15,7 +15,8 @@
 //!   logical byte.
 //! - [`pages`]: [`PageSet`], a bitmap of wanted pages, merged into runs.
 //! - `wanted`: [`WantedBlocks`], what is read next, and the requests that are made of it;
-//!   `prefix_cache`: [`PrefixCache`], the front of a file in memory.
+//!   `prefix_cache`: [`PrefixCache`], the front of a file in memory; `priority_buffer`:
+//!   [`PriorityBuffer`], the parts of one that are worth most.
 //! - [`checksum`]: CRC-32C of pages, written at build, verified at read.
 //! - [`device`]: [`DeviceProfile`], what a device measured.
 //! - [`writer`]: [`SectionWriter`], sequential checksummed writing with direct I/O.
@@ -59,6 +60,7 @@ mod packing;
 pub mod pages;
 mod parts;
 mod prefix_cache;
+mod priority_buffer;
 pub mod reader;
 pub mod resources;
 pub mod settings;
@@ -92,6 +94,7 @@ pub use packing::packing;
 pub use pages::{MergePolicy, PageRun, PageSet};
 pub use parts::{Block, Resident, ScratchFile};
 pub use prefix_cache::PrefixCache;
+pub use priority_buffer::PriorityBuffer;
 pub use reader::Reader;
 pub use resources::Resources;
 pub use settings::Settings;

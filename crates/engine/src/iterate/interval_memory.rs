@@ -8,7 +8,7 @@ use outercore_graph::{
     error::too_small,
     format::{CHUNK_BYTES, Degrees, GridDirectory},
 };
-use outercore_storage::PAGE;
+use outercore_storage::{PAGE, PriorityBuffer};
 
 use super::{
     Division, Edges, GridByInterval, Run, Workspace,
@@ -324,7 +324,7 @@ impl IntervalMemory {
             } else {
                 // Copies of chunks are blocks of the heap, with what goes with that.
                 let room = chunks / 4 * 3;
-                (room >= 2 * CHUNK_BYTES).then(|| boxed(SubBlockBuffer::new(room)))
+                (room >= 2 * CHUNK_BYTES).then(|| boxed(SubBlockBuffer(PriorityBuffer::new(room))))
             };
         }
         run.precompute = self.precompute;

@@ -35,7 +35,7 @@ use outercore_storage::{
 pub(crate) use self::buffers::{DEPTH, buffer_bytes, buffers_bytes, depth, smallest_budget};
 pub use self::{counters::Counters, section::OpenSection};
 use crate::{
-    config::RunConfig,
+    config::{Preset, RunConfig},
     job::Job,
     plan::{Decided, Decision, Plan},
     progress::RunProgress,
@@ -364,9 +364,14 @@ fn limits(
     buffer_bytes: usize,
     sections: &[OpenSection],
 ) -> Result<Limits> {
+    let &RunConfig { mut block, max_gap, max_request, .. } = config;
     let files = || sections.iter().flat_map(|section| section.file.files());
     for file in files().filter(|_| config.block < PAGE as u64) {
         if !file.takes(config.block as usize)? {
+            if config.preset == Preset::Graphene {
+                block = PAGE as u64;
+                break;
+            }
             let place = file.path().display();
             return refuse(format!(
                 "--block {}: the device of {place} reads larger blocks only; give --block 4096",
@@ -376,7 +381,6 @@ fn limits(
     }
     // The lists are where the stripes are.
     let place = graph.manifest().stripes.first().map_or(graph.path(), PathBuf::as_path);
-    let &RunConfig { block, max_gap, max_request, .. } = config;
     let asked = Asked { block, max_gap, max_request };
     Ok(Limits::of_folder(graph.disk(), place, asked, buffer_bytes as u64))
 }
