@@ -173,14 +173,8 @@ impl OpenSearch {
             let level = OneLevel { search, session, pushed, number: number as u32 + 1 };
             let parts = match &self.grid {
                 Some(grid) => level.scan(grid)?,
-                None if pulling => {
-                    session.counters.note(Technique::Direction, [1, 0]);
-                    level.pull(unexplored)?
-                }
-                None => {
-                    session.counters.note(Technique::Push, [1, 0]);
-                    level.push(leaving)?
-                }
+                None if pulling => level.pull(unexplored)?,
+                None => level.push(leaving)?,
             };
             let before = vertices;
             (vertices, leaving) = self.end_level(parts)?;
@@ -292,6 +286,7 @@ impl OneLevel<'_> {
     /// The frontier's lists.
     fn push(&self, edges: u64) -> Result<Vec<Part>> {
         let search = self.search;
+        self.session.counters.note(Technique::Push, [1, 0]);
         self.pushed.for_each(
             edges,
             |group| search.current.word(group),
@@ -310,6 +305,7 @@ impl OneLevel<'_> {
     /// for which it does not answer.
     fn pull(&self, unexplored: u64) -> Result<Vec<Part>> {
         let search = self.search;
+        self.session.counters.note(Technique::Direction, [1, 0]);
         let (mut parts, mut edges, mut lists) =
             (Vec::new(), unexplored, search.lists.all(self.session));
         if let Some(heads) = &search.lists.heads {
