@@ -10,11 +10,7 @@ use outercore_graph::{
 };
 use outercore_storage::{HugePages, lock};
 
-use crate::{
-    Frontier,
-    edges::cache::ListCache,
-    techniques::Technique,
-};
+use crate::{Frontier, edges::cache::ListCache, techniques::Technique};
 
 /// Lists in memory, between two iterations: those of the one before serve this one, and its own are
 /// kept.
