@@ -4,14 +4,16 @@
 //!
 //! [`SomeEdges`]: first neighbors and the lists of some vertices, where those may do instead.
 
-use outercore_graph::{Direction, Graph, Result, format::INDEX_GROUP};
+use outercore_graph::{
+    Direction, Graph, Result,
+    format::{INDEX_GROUP, RowIndex},
+};
 
 use super::lists::OpenLists;
 use crate::{
     edges::{
         grid::Grid,
         heads::{Heads, SomeHeads},
-        row_index::WINDOW,
         rows::Rows,
     },
     plan::{Decision, Planner, Resource},
@@ -44,7 +46,7 @@ impl Resource for EdgeScan {
         let names = if graph.has_whole_grid() {
             vec!["grid.words".to_owned()]
         } else {
-            let window = Rows::index_bytes(WINDOW.min(graph.connected()));
+            let window = Rows::index_bytes(RowIndex::WINDOW.min(graph.connected()));
             planner.memory("lists of all edges", [0, window]);
             Rows::sections("out", false)
         };

@@ -90,7 +90,7 @@ impl Resource for Lists {
         let graph = planner.job.graph;
         let (vertices, whole) = (graph.connected(), Rows::index_bytes(graph.connected()));
         let external = if self.slides {
-            Rows::index_bytes(WINDOW).min(whole)
+            Rows::index_bytes(RowIndex::WINDOW).min(whole)
         } else {
             Degrees::narrow_bytes(graph)? + vertices / INDEX_GROUP * 8 + 16
         };

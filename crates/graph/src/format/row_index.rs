@@ -69,9 +69,6 @@ impl Degrees {
     }
 }
 
-/// Vertices of a window of an index that slides.
-pub(crate) const WINDOW: u64 = 1 << 18;
-
 /// 64 vertices by their number, and which of them are meant, as bits.
 pub type Group = (u64, u64);
 
@@ -86,6 +83,9 @@ pub struct RowIndex {
 }
 
 impl RowIndex {
+    /// Vertices of a window that slides.
+    pub const WINDOW: u64 = 1 << 18;
+
     /// That of no vertex.
     #[inline]
     pub fn none() -> Result<Self> {
@@ -95,13 +95,13 @@ impl RowIndex {
 
     /// The window where it has `vertex`, else one from there on, of so many vertices in all: what
     /// is before is seldom wanted.
-    pub(crate) fn window_at(&self, vertex: u64, all: u64) -> Range<u64> {
+    pub fn window_at(&self, vertex: u64, all: u64) -> Range<u64> {
         let first = if self.window.contains(&vertex) {
             self.window.start
         } else {
             vertex / INDEX_GROUP * INDEX_GROUP
         };
-        first..(first + WINDOW).min(all)
+        first..(first + Self::WINDOW).min(all)
     }
 
     /// The degree of a vertex of the window.
