@@ -96,11 +96,10 @@ impl RowIndex {
     /// The window where it has `vertex`, else one from there on, of so many vertices in all: what
     /// is before is seldom wanted.
     pub fn window_at(&self, vertex: u64, all: u64) -> Range<u64> {
-        let first = if self.window.contains(&vertex) {
-            self.window.start
-        } else {
-            vertex / INDEX_GROUP * INDEX_GROUP
-        };
+        if self.window.contains(&vertex) {
+            return self.window.clone();
+        }
+        let first = vertex / INDEX_GROUP * INDEX_GROUP;
         first..(first + Self::WINDOW).min(all)
     }
 
@@ -168,5 +167,20 @@ impl RowIndex {
         }
         let start = self.group_offset(group) + self.degrees.sum(first..first + low);
         Some(start..start + self.degrees.sum(first + low..first + high + 1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An index of all vertices, of which there are more than a window has, stays as it is.
+    #[test]
+    fn a_window_that_has_the_vertex_stays() {
+        let all = RowIndex::WINDOW + 2202;
+        let mut index = RowIndex::none().unwrap();
+        assert_eq!(index.window_at(70, all), 64..64 + RowIndex::WINDOW);
+        index.window = 0..all;
+        assert_eq!(index.window_at(70, all), 0..all);
     }
 }
