@@ -218,7 +218,7 @@ impl<'s, 'r, C: FnMut(u64, List)> ListReader<'s, 'r, C> {
         run.parts[part] = Part { start, len, ..Part::default() };
         run.missing += 1;
         let tag = run.number * 2 + part as u64;
-        self.small += u64::from((start | len as u64) % PAGE_BYTES != 0);
+        self.small += u64::from(!(start | len as u64).is_multiple_of(PAGE_BYTES));
         self.reader.submit(lane.file.queued(), start, len, buffer, tag);
         self.deepest = self.deepest.max(self.reader.pending());
         Ok(())
