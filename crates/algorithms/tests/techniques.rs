@@ -350,7 +350,7 @@ fn searches_from_one_side_look_at_more_edges() {
         assert_eq!((answer(&push), answer(&pull)), (answer(&auto), answer(&auto)));
         let edges = [&auto, &push, &pull].map(|report| report.edges_processed);
         assert!(edges[0] < edges[1] && edges[0] < edges[2], "{name}: {edges:?}");
-        let pulled = [&auto, &push, &pull].map(|report| of_levels(report));
+        let pulled = [&auto, &push, &pull].map(of_levels);
         assert!(pulled[1] == 0 && 0 < pulled[0] && pulled[0] < pulled[2], "{name}: {pulled:?}");
     }
 }
