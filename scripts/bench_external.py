@@ -20,9 +20,11 @@ from devices import MIB, Loops, Throttle, drop_caches
 
 
 def run(binary, *arguments, enter=None):
-    """One cold run: its report."""
+    """One cold run: its report; none where a switch cannot act in such a run, and is refused."""
     drop_caches()
     done = subprocess.run([binary, "run", *map(str, arguments), "--json"], capture_output=True, text=True, preexec_fn=enter)
+    if done.returncode == 2 and " cannot act " in done.stderr:
+        return None
     if done.returncode:
         sys.exit(f"{' '.join(map(str, arguments))}: {done.stderr.strip()}")
     return json.loads(done.stdout)
@@ -37,6 +39,9 @@ def table(title, binary, repeats, arguments, ways):
     print(f"\n### {title}\n\n| way | seconds | ratio | read, MB | ratio | written, MB | iterations | peak, MiB |\n|---|---|---|---|---|---|---|---|")
     first = None
     for name, runs in reports.items():
+        if runs[0] is None:
+            print(f"| {name} | cannot act | | | | | | |", flush=True)
+            continue
         middle = {key: statistics.median(run[key] for run in runs) for key in ("seconds", "bytes_read", "bytes_written", "peak_rss_bytes")}
         first = first or (middle, runs[0]["summary"])
         if {key: value for key, value in runs[0]["summary"].items() if key not in ("top", "sum", "residual")} != {

@@ -16,7 +16,7 @@
 //! In a message level and parent are one number, the level in the upper half: the smaller one is
 //! the better one.
 
-use outercore_engine::{MemoryModel, Min, Monotone, OpenSearch, Search};
+use outercore_engine::{MemoryModel, Min, Monotone, OpenSearch, Search, SearchDirection};
 use outercore_visit::{self as visit, hops::Hops};
 
 use crate::common::*;
@@ -108,7 +108,8 @@ impl Algorithm for Bfs {
     fn prepare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
         let mut planner = plan_32_bits(self.name(), job)?;
         let source = locate(job.graph, &self.source)?;
-        let other = self.method.map(|_| "--method");
+        let is_one_way = job.config.direction != SearchDirection::Auto;
+        let other = self.method.map(|_| "--method").or(is_one_way.then_some("--direction"));
         if self.executing.is_async(job, other, false)? {
             planner.memory("levels, parents", [job.graph.connected() * 4, 0]);
             return visit::prepared(

@@ -19,7 +19,7 @@
 mod sampled;
 
 use outercore_engine::{
-    Decision, EdgeScan, Min, Monotone, Precompute, Preset, ReadPolicy, SomeEdges,
+    Decision, EdgeScan, Min, Monotone, Preset, ReadPolicy, SomeEdges,
     forest::{self, Sets},
     spread,
 };
@@ -54,12 +54,8 @@ const LEAST: u64 = (4 << 17) + (3 << 20);
 impl Components {
     /// The method, and why.
     fn choose(&self, Job { graph, config, .. }: Job) -> Result<(Method, &'static str)> {
-        let early = config.precompute.is_some_and(|precompute| precompute != Precompute::Off);
-        if graph.directed() && (early || self.method == Some(Method::Labels)) {
-            let switch = if early { "--precompute" } else { "--method labels" };
-            return refuse(format!(
-                "{switch}: labels do not spread against the edges of a directed graph; leave it out"
-            ));
+        if graph.directed() && self.method == Some(Method::Labels) {
+            return refuse("--method labels is for undirected graphs; leave it out");
         }
         let spreads = config.wants_monotone() || config.preset == Preset::Streaming;
         let usual = if spreads && !graph.directed() {

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-use outercore_algorithms::{Algorithm, NAMES, Source};
+use outercore_algorithms::{Algorithm, NAMES, Source, by_name};
 use outercore_engine::{
     CrossIteration, IterationReport, Job, MemoryModel, Prepared, ReadPolicy, RunConfig,
     RunProgress, Silent as Unwatched,
@@ -21,8 +21,8 @@ use outercore_engine::{
 use outercore_graph::{BuildOptions, Fault, Graph, GraphError, Silent};
 use outercore_storage::{Disk, StorageError};
 use outercore_testing::{
-    Ids, Random, Watchdog, build_file, contents, options, random_graph, random_text, request,
-    run_opened, share,
+    Ids, Random, Watchdog, acting, build_file, contents, options, random_graph, random_text,
+    request, run_opened, share,
 };
 
 /// Every value of every vertex, by original id.
@@ -240,6 +240,9 @@ fn bits_that_change_during_a_run() {
                 let flips = Flips { file: &path, content, bit, done };
                 let sources = [Source::Key(scene.ids.key(0))];
                 let request = request(name, &sources);
+                let graph = Graph::open(&Disk::new(), &scene.graph()).unwrap();
+                let algorithm = by_name(name, &request).unwrap();
+                let config = acting(algorithm.as_ref(), &graph, &config);
                 let run = |progress: &dyn RunProgress| {
                     run_opened(&Disk::new(), &scene.graph(), name, &request, (&config, progress))
                 };

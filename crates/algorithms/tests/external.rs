@@ -5,7 +5,7 @@ use std::path::Path;
 
 use outercore_algorithms::{Request, Source, by_name};
 use outercore_engine::{
-    CrossIteration, Figure, MemoryModel, Preset, ReadPolicy, RunConfig, RunReport,
+    CostFormula, CrossIteration, Figure, MemoryModel, Preset, ReadPolicy, RunConfig, RunReport,
 };
 use outercore_graph::{
     BuildOptions, Graph, Key,
@@ -185,6 +185,26 @@ fn lists_of_few_active_vertices_instead_of_the_grid() {
     let read = (on_demand.report.bytes_read, without.report.bytes_read);
     assert!(read.0 < read.1, "lists that stay save nothing: {read:?}");
     assert_eq!(on_demand.report.edges_processed, without.report.edges_processed);
+}
+
+/// GraphSD's own formula knows bytes alone: it takes lists as long as their bytes are few, whatever
+/// a message costs a processor.
+#[test]
+fn the_papers_formula_chooses_by_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    let graph = graph(folder.path(), 24);
+    let request = request("multi-source", &sources());
+    let [measured, paper] = [CostFormula::Measured, CostFormula::Paper]
+        .map(|cost| run(&graph, "multi-source", &request, &RunConfig { cost, ..external() }));
+    assert!(values(&measured) == values(&paper));
+    for iteration in &paper.report.per_iteration {
+        let costs = iteration.predicted.expect("a choice has reasons");
+        let cheaper = costs.on_demand_seconds < costs.full_seconds;
+        assert_eq!(iteration.read_mode == "on-demand", cheaper, "{costs:?}");
+    }
+    let read = [&measured, &paper].map(|outcome| outcome.report.bytes_read);
+    let lists = [&measured, &paper].map(|outcome| modes(&outcome.report, "on-demand"));
+    assert!(read[0] != read[1] && lists[0] > 0 && lists[1] > 0, "{read:?} bytes, {lists:?} lists");
 }
 
 /// Whole iterations reach a residual in less time than differences, down to their rounding.

@@ -3,13 +3,13 @@
 
 use std::path::Path;
 
-use outercore_algorithms::{NAMES, Request, Source};
+use outercore_algorithms::{NAMES, Request, Source, by_name};
 use outercore_engine::{Figure, MemoryModel, Outcome, Preset, ReadPolicy, RunConfig};
 use outercore_graph::{
     BuildOptions, Graph, Key, Layout,
     generate::{GeneratedWeights, Rmat},
 };
-use outercore_testing::{Value, config, external_as, generate, run, values};
+use outercore_testing::{Value, acting, config, external_as, generate, values};
 
 const LAYOUTS: [Layout; 3] = [Layout::Grid, Layout::Row, Layout::Hybrid];
 
@@ -51,6 +51,13 @@ fn request(name: &str) -> Request {
     let delta = name == "pagerank-delta";
     let (tolerance, method) = (delta.then_some(1e-6), delta.then(|| "differences".to_owned()));
     Request { tolerance, method, ..outercore_testing::request(name, &sources) }
+}
+
+/// A run, less the switches that cannot act on such a graph.
+fn run(graph: &Graph, name: &str, request: &Request, config: &RunConfig) -> Outcome {
+    let algorithm = by_name(name, request).unwrap();
+    let config = acting(algorithm.as_ref(), graph, config);
+    outercore_testing::run(graph, name, request, &config)
 }
 
 /// Sums of floating-point numbers may be grouped otherwise where edges are read otherwise.

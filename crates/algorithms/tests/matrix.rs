@@ -8,8 +8,8 @@ use outercore_algorithms::{Algorithm, NAMES, Request, Source, by_name};
 use outercore_engine::{IoBackend, MemoryModel, ReadPolicy, RunConfig, Silent};
 use outercore_graph::{Direction, Graph, GraphError, Order, WeightKind};
 use outercore_testing::{
-    Answer, Built, Edges, Ids, MODELS, Question, Random, Recipe, Shape, answer, build, reference,
-    run, shapes, share,
+    Answer, Built, Edges, Ids, MODELS, Question, Random, Recipe, Shape, acting, answer, build,
+    reference, run, shapes, share,
 };
 
 const POLICIES: [ReadPolicy; 3] = [ReadPolicy::Auto, ReadPolicy::Full, ReadPolicy::OnDemand];
@@ -141,6 +141,7 @@ impl<'a> Case<'a> {
     fn ask(&self, question: &Question, algorithm: &dyn Algorithm, ways: &[RunConfig]) {
         let mut first: BTreeMap<&str, Vec<Vec<u64>>> = BTreeMap::new();
         for config in ways.iter().step_by(self.step(algorithm.name(), ways.len())) {
+            let config = &acting(algorithm, &self.built.graph, config);
             let (name, model) = (algorithm.name(), config.model.unwrap());
             let _context = Context(format!(
                 "{name} on {}: {:?}\n{model:?} {:?} {:?} {} threads",

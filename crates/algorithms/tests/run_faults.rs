@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use outercore_algorithms::{NAMES, Source};
+use outercore_algorithms::{NAMES, Request, Source, by_name};
 use outercore_engine::{
     Activity, Context, IoBackend, IterationEnd, Job, MemoryModel, Next, ReadPolicy, RunConfig,
     RunProgress, Silent, Sum, VertexProgram, execute,
@@ -14,7 +14,8 @@ use outercore_engine::{
 use outercore_graph::{BuildOptions, Graph, GraphError};
 use outercore_storage::{Disk, Fault, FaultPlan, StorageError};
 use outercore_testing::{
-    Ids, Watchdog, build_file, folder, names, options, random_text, request, run_opened, share,
+    Ids, Watchdog, acting, build_file, folder, names, options, random_text, request, run_opened,
+    share,
 };
 
 /// A graph to run on.
@@ -40,6 +41,10 @@ impl Scene {
         self.folder.path().join("place/graph.oc")
     }
 
+    fn request(&self, name: &str) -> Request {
+        request(name, &[0, 1, 2].map(|vertex| Source::Key(self.ids.key(vertex))))
+    }
+
     /// Disturbs the operations of every algorithm, in steps of `step` and in each way of `faults`;
     /// those of algorithms that read like others in longer steps.
     fn disturb(
@@ -54,6 +59,9 @@ impl Scene {
         for name in NAMES.iter().filter(|name| !external || EXTERNAL.contains(name)) {
             let often = ["bfs", "sssp", "components", "pagerank"].contains(name);
             let step = share(5) * if often { step } else { 3 * step };
+            let algorithm = by_name(name, &self.request(name)).unwrap();
+            let graph = Graph::open(&Disk::new(), &self.graph()).unwrap();
+            let config = &acting(algorithm.as_ref(), &graph, config);
             let question = Asked { scene: self, name, config };
             let counted = Arc::new(FaultPlan::count_only());
             let expected = question.answer(&Disk::with_faults(counted.clone())).unwrap();
@@ -95,8 +103,7 @@ type Answer = std::collections::BTreeMap<String, Vec<String>>;
 
 impl Asked<'_> {
     fn answer(&self, disk: &Disk) -> Result<Answer, GraphError> {
-        let sources = [0, 1, 2].map(|vertex| Source::Key(self.scene.ids.key(vertex)));
-        let request = request(self.name, &sources);
+        let request = self.scene.request(self.name);
         let watched = (self.config, &Silent as &dyn RunProgress);
         run_opened(disk, &self.scene.graph(), self.name, &request, watched)
     }

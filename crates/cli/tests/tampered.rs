@@ -192,6 +192,17 @@ fn outercore(folder: &Path, verb: &str, library: Option<&Path>) -> Output {
     timed.args(words(verb)).current_dir(folder).env_remove("RUST_BACKTRACE").output().unwrap()
 }
 
+/// A command less the switch that is not for such a run, and how it ended.
+fn ends(folder: &Path, mut verb: String, library: Option<&Path>) -> (String, Output) {
+    let mut output = outercore(folder, &verb, library);
+    if String::from_utf8_lossy(&output.stderr).contains(" cannot act ") {
+        let way = WAYS[1..].iter().find(|way| verb.contains(**way)).unwrap();
+        verb = verb.replace(way, "");
+        output = outercore(folder, &verb, library);
+    }
+    (verb, output)
+}
+
 /// What is wrong with how a command ended; else its exit code.
 fn judge(folder: &Path, verb: &str, section: &str, output: &Output) -> Result<i32, String> {
     let said = String::from_utf8_lossy(&output.stderr);
@@ -224,7 +235,7 @@ fn all_cases(graphs: &[Sound], cases: usize) -> BTreeMap<(String, i32), usize> {
         // Every place once, then every place with another command.
         let verb = verb((at * 7 + case / places.len()) % VERBS, random);
         graphs[*graph].tamper(&folder.join("g.oc"), section, random);
-        let output = outercore(folder, &verb, None);
+        let (verb, output) = ends(folder, verb, None);
         let code = judge(folder, &verb, section, &output);
         let code = code.unwrap_or_else(|what| panic!("{case}: {section}: {verb}: {what}"));
         for name in ["result.csv", "result.parquet", "result.mtx"] {
@@ -278,7 +289,7 @@ fn on_sound_graphs(graphs: &[Sound], numbers: &[usize], library: Option<&Path>) 
             let verb = verb(number, &mut Random::new(number as u64));
             graphs[number % graphs.len()].put(&folder.path().join("g.oc"));
             let _ = fs::remove_file(folder.path().join("result.csv"));
-            let output = outercore(folder.path(), &verb, library);
+            let (verb, output) = ends(folder.path(), verb, library);
             Some(format!("{verb}: {}", judge(folder.path(), &verb, SOUND, &output).err()?))
         };
         numbers.iter().skip(first).step_by(AT_A_TIME).filter_map(end).collect::<Vec<_>>()

@@ -1,9 +1,9 @@
 //! What a run is told, whatever the algorithm.
 
-use outercore_storage::{HugePages, backend::IoBackend};
+use outercore_storage::{HugePages, IoScheduling, backend::IoBackend};
 
 pub use crate::switches::{
-    CrossIteration, IoScheduling, MemoryModel, Precompute, Preset, ReadPolicy,
+    CostFormula, CrossIteration, MemoryModel, Precompute, Preset, ReadPolicy, SearchDirection,
 };
 
 /// What every run has.
@@ -41,14 +41,19 @@ pub struct RunConfig {
     pub stealing: bool,
     /// Which vertices are computed early; `None`: what the preset says.
     pub precompute: Option<Precompute>,
+    /// Requests for lists that each worker keeps in flight: a device answers small random reads at
+    /// its full rate only when many are asked for.
+    pub queue_depth: usize,
+    /// From which side breadth-first searches follow edges.
+    pub direction: SearchDirection,
+    /// By which formula the grid or lists are chosen.
+    pub cost: CostFormula,
 }
 
 impl RunConfig {
     /// Which vertices are computed early by programs that allow it; `None`: none.
     pub(crate) fn early(&self) -> Option<Precompute> {
-        let of_preset =
-            if self.preset == Preset::Seraph { Precompute::Gap } else { Precompute::Off };
-        Some(self.precompute.unwrap_or(of_preset))
+        Some(self.precompute.unwrap_or(self.preset.settings().3))
             .filter(|&precompute| precompute != Precompute::Off)
     }
 

@@ -2,7 +2,8 @@
 //! meet.
 //!
 //! - `config`: [`RunConfig`], what a run is told; `switches`: what each switch can be;
-//!   `run_settings`: [`RunSettings`], what can be asked for by name, as both faces do.
+//!   `run_settings`: [`RunSettings`], what can be asked for by name, as both faces do;
+//!   `techniques`: [`Technique`], which of the papers' techniques a run can use, and did.
 //! - `job`: [`Job`], what a run is given; `progress`: [`RunProgress`], who is told how far it is.
 //! - `plan`: [`Plan`], what a run will do, and why, and what it needs for that.
 //! - `program`: what an author writes; `monoid`: what messages are.
@@ -28,11 +29,12 @@ mod run_settings;
 mod session;
 mod state;
 mod switches;
+mod techniques;
 
 pub use outercore_storage::{
-    Bitmap as Frontier, Block, Bytes, Choice, CompactCounters, HugePages, HugeVec, Named,
-    PerWorker, Pod, Remaining, Resources, Settings, Size, Widths, backend::IoBackend, human_bytes,
-    memory::prefetch, named, settings, totals,
+    Bitmap as Frontier, Block, BlockSize, Bytes, Choice, CompactCounters, HugePages, HugeVec,
+    IoScheduling, Named, PerWorker, Pod, Remaining, Resources, Settings, Size, Widths,
+    backend::IoBackend, human_bytes, memory::prefetch, named, settings, totals,
 };
 
 pub use config::RunConfig;
@@ -58,5 +60,6 @@ pub use state::{
     Window,
 };
 pub use switches::{
-    BlockSize, CrossIteration, IoScheduling, MemoryModel, Precompute, Preset, ReadPolicy,
+    CostFormula, CrossIteration, MemoryModel, Precompute, Preset, ReadPolicy, SearchDirection,
 };
+pub use techniques::{OF_VISITORS, State as TechniqueState, Technique, TechniqueReport};

@@ -107,6 +107,8 @@ impl<'s> Results<'s> {
             edges_processed: counters.edges.load(Relaxed),
             cache: session.cache(),
             visitors: lock(&session.visitors).take(),
+            method: plan.method.clone(),
+            techniques: session.techniques(plan),
             summary,
             planned: Planned::of(plan),
             per_iteration: session.take_iterations(),

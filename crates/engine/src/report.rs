@@ -3,13 +3,10 @@
 use std::collections::BTreeMap;
 
 use outercore_graph::Key;
-use outercore_storage::Limits;
+use outercore_storage::{IoScheduling, Limits};
 use serde::Serialize;
 
-use crate::{
-    config::{IoScheduling, MemoryModel},
-    plan::Plan,
-};
+use crate::{config::MemoryModel, plan::Plan, techniques::TechniqueReport};
 
 /// A figure of a summary.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -196,6 +193,10 @@ pub struct RunReport {
     /// What visitors did, where they ran.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub visitors: Option<VisitReport>,
+    /// How the algorithm went about it.
+    pub method: String,
+    /// What became of the papers' techniques.
+    pub techniques: Vec<TechniqueReport>,
     /// The answer's figures.
     pub summary: BTreeMap<&'static str, Figure>,
     /// What the plan said.

@@ -1,11 +1,14 @@
 //! What can be asked of a run by name.
 
-use outercore_storage::{Bytes, HugePages, Resources, backend::IoBackend, settings};
+use outercore_storage::{
+    BlockSize, Bytes, HugePages, IoScheduling, Resources, backend::IoBackend, settings,
+    settings::Depth,
+};
 
 use crate::{
     config::RunConfig,
     switches::{
-        BlockSize, CrossIteration, IoScheduling, MemoryModel, Precompute, Preset, ReadPolicy,
+        CostFormula, CrossIteration, MemoryModel, Precompute, Preset, ReadPolicy, SearchDirection,
     },
 };
 
@@ -41,6 +44,12 @@ settings! {
         io_scheduling: Option<IoScheduling> = ("io-scheduling", "HOW", "bitmap"),
         /// Whether a thread that has read its share of the lists takes from the others'.
         stealing: Option<bool> = ("stealing", "STEALING", "on"),
+        /// By which formula iterations choose between the grid and lists.
+        cost: Option<CostFormula> = ("cost", "FORMULA", "measured"),
+        /// From which side of a level searches follow edges.
+        direction: Option<SearchDirection> = ("direction", "DIRECTION", "auto"),
+        /// Requests for lists that each thread keeps in flight.
+        queue_depth: Option<Depth> = ("queue-depth", "N", "64"),
     }
 }
 
@@ -49,12 +58,9 @@ impl RunSettings {
     /// preset, and that before what is usual.
     pub fn config(&self, using: &Resources) -> RunConfig {
         let preset = self.preset.unwrap_or_default();
-        let (read, cross_iteration, sub_blocks) = match preset {
-            Preset::Best => (ReadPolicy::Auto, CrossIteration::On, true),
-            Preset::Graphsd => (ReadPolicy::Auto, CrossIteration::Graphsd, true),
-            Preset::Streaming => (ReadPolicy::Full, CrossIteration::Off, false),
-            Preset::Seraph => (ReadPolicy::Auto, CrossIteration::Off, false),
-        };
+        let (read, cross_iteration, sub_blocks, _) = preset.settings();
+        let fine = (preset == Preset::Graphene).then_some((BlockSize::Sector, 16 * 512));
+        let (block, gap) = fine.unzip();
         RunConfig {
             memory: using.memory(),
             threads: using.threads(),
@@ -62,14 +68,17 @@ impl RunSettings {
             read: self.read.unwrap_or(read),
             io: self.io.unwrap_or_default(),
             huge_pages: self.huge_pages.unwrap_or_default(),
-            block: self.block.unwrap_or_default().bytes(),
-            max_gap: self.max_gap.map(|bytes| bytes.0),
+            block: self.block.or(block).unwrap_or_default().bytes(),
+            max_gap: self.max_gap.map(|bytes| bytes.0).or(gap),
             max_request: self.max_request.map(|bytes| bytes.0),
             cross_iteration: self.cross_iteration.unwrap_or(cross_iteration),
             preset,
             io_scheduling: self.io_scheduling.unwrap_or_default(),
             sub_blocks: self.sub_blocks.unwrap_or(sub_blocks),
             stealing: self.stealing.unwrap_or(true),
+            cost: self.cost.unwrap_or_default(),
+            direction: self.direction.unwrap_or_default(),
+            queue_depth: self.queue_depth.map_or(64, |depth| depth.0),
             precompute: self.precompute,
         }
     }

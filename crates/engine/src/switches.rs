@@ -29,6 +29,32 @@ named! {
 }
 
 named! {
+    /// From which side of a level a breadth-first search follows edges.
+    #[derive(Default)]
+    pub enum SearchDirection: "direction of a search" {
+        /// Whichever side has fewer edges to look at (Beamer, Asanovic and Patterson, SC'12).
+        #[default]
+        Auto = "auto",
+        /// From the frontier: its lists are read.
+        Push = "push",
+        /// From the vertices that are not reached yet: theirs are.
+        Pull = "pull",
+    }
+}
+
+named! {
+    /// By which formula an iteration is predicted to take longer by the grid or by lists.
+    #[derive(Default)]
+    pub enum CostFormula: "formula of costs" {
+        /// Bytes, requests and the processor's time, as they were measured here.
+        #[default]
+        Measured = "measured",
+        /// That of GraphSD (ICPP'22, section 4.1).
+        Paper = "paper",
+    }
+}
+
+named! {
     /// Settings that make the engine behave like a published system.
     #[derive(Default)]
     pub enum Preset: "preset" {
@@ -37,6 +63,8 @@ named! {
         Best = "best",
         /// A plain grid-streaming system: all edges in every iteration, for it alone.
         Streaming = "streaming",
+        /// Graphene (FAST'17): lists on demand, in blocks of 512 bytes, over gaps of 8 KiB.
+        Graphene = "graphene",
         /// GraphSD (ICPP'22): every second full pass serves two iterations.
         Graphsd = "graphsd",
         /// Seraph (FAST'24): lists of active vertices, messages passed through logs, future
@@ -80,6 +108,21 @@ named! {
     }
 }
 
+impl Preset {
+    /// What it sets: how edges are read, what serves more than one iteration, whether chunks of the
+    /// grid stay, and which vertices are computed early.
+    pub(crate) fn settings(self) -> (ReadPolicy, CrossIteration, bool, Precompute) {
+        use CrossIteration::{Graphsd, Off, On};
+        match self {
+            Preset::Best => (ReadPolicy::Auto, On, true, Precompute::Off),
+            Preset::Streaming => (ReadPolicy::Full, Off, false, Precompute::Off),
+            Preset::Graphene => (ReadPolicy::OnDemand, Off, false, Precompute::Off),
+            Preset::Graphsd => (ReadPolicy::Auto, Graphsd, true, Precompute::Off),
+            Preset::Seraph => (ReadPolicy::Auto, Off, false, Precompute::Gap),
+        }
+    }
+}
+
 impl CrossIteration {
     /// Whether full passes serve two iterations.
     pub(crate) fn in_passes(self) -> bool {
@@ -89,44 +132,5 @@ impl CrossIteration {
     /// Whether lists serve two iterations.
     pub(crate) fn in_lists(self) -> bool {
         !matches!(self, CrossIteration::Off | CrossIteration::Fciu)
-    }
-}
-
-named! {
-    /// How the requests of on-demand reading are made of the lists that are wanted (Graphene,
-    /// FAST'17, section 3).
-    #[derive(Default)]
-    pub enum IoScheduling: "way to make requests" {
-        /// Wanted blocks are marked in a bitmap, which sorts them and drops duplicates, and merged
-        /// over the whole of it.
-        #[default]
-        Bitmap = "bitmap",
-        /// Fixed small batches of lists, sorted and merged within each: what the bitmap replaces.
-        Pluglist = "pluglist",
-    }
-}
-
-named! {
-    /// Bytes of a block of on-demand reading.
-    #[derive(Default)]
-    pub enum BlockSize: "size of blocks" {
-        /// A sector.
-        Sector = "512",
-        /// A page.
-        #[default]
-        Page = "4096",
-        /// Two pages.
-        TwoPages = "8192",
-    }
-}
-
-impl BlockSize {
-    /// In bytes.
-    pub(crate) fn bytes(self) -> u64 {
-        match self {
-            BlockSize::Sector => 512,
-            BlockSize::Page => 4096,
-            BlockSize::TwoPages => 8192,
-        }
     }
 }

@@ -1,12 +1,12 @@
 //! What a graph is, in figures, as the faces show it.
 
-use std::path::PathBuf;
+use std::{collections::BTreeMap, path::PathBuf};
 
 use serde::Serialize;
 
 use crate::{
     Graph, Layout, Order, Result, WeightKind,
-    format::{Extra, IdTable, Shares},
+    format::{Extra, IdTable, SEGMENT_BITS, Shares},
     view,
 };
 
@@ -55,12 +55,45 @@ pub struct GraphInfo {
     pub layout: Layout,
     /// How many edges are in row format, and how many in grid format.
     pub shares: Shares,
+    /// How evenly edges are spread over the tiles of the grid, where it has some.
+    pub tiles: Option<TileEdges>,
     /// The directories over which the graph is spread.
     pub stripes: Vec<PathBuf>,
     /// The sections.
     pub sections: Vec<SectionInfo>,
     /// The undirected simple view, if a run has left one.
     pub view: Option<ViewInfo>,
+}
+
+/// How edges are spread over the tiles of the grid: a tile for each segment of sources and interval
+/// of targets (Graphene, FAST'17, section 4.1).
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct TileEdges {
+    /// Tiles, those without edges among them.
+    pub tiles: u64,
+    /// Edges of the largest one.
+    pub largest: u64,
+    /// Edges of a tile on average.
+    pub mean: f64,
+}
+
+impl TileEdges {
+    /// Those of a graph; `None`: its grid has no edges.
+    fn of(graph: &Graph) -> Result<Option<Self>> {
+        let (grid, all) = (graph.grid()?, graph.manifest().shares().grid_arcs);
+        let Some(behind) = grid.tiles.get(1..) else { return Ok(None) };
+        // Tiles of one place may be several on disk: of different density, or on different sides.
+        let mut edges: BTreeMap<(u32, u32), u64> = BTreeMap::new();
+        let ends = behind.iter().map(|tile| tile.first_edge).chain([all]);
+        for (tile, end) in grid.tiles.iter().zip(ends) {
+            let place = edges.entry((tile.segment, tile.interval)).or_default();
+            *place += end.saturating_sub(tile.first_edge);
+        }
+        let segments = graph.connected().div_ceil(1 << SEGMENT_BITS);
+        let tiles = segments * (grid.intervals.len() as u64 - 1);
+        let largest = edges.into_values().max().unwrap_or(0);
+        Ok(Some(Self { tiles, largest, mean: all as f64 / tiles as f64 }))
+    }
 }
 
 /// The view of a graph that a run has left beside it.
@@ -118,6 +151,7 @@ impl GraphInfo {
             bytes: bytes(graph),
             layout: manifest.layout,
             shares: manifest.shares(),
+            tiles: TileEdges::of(graph)?,
             stripes: manifest.stripes.clone(),
             sections: sections.collect(),
             view: view::kept(graph)?

@@ -33,7 +33,7 @@ pub use build::{BuildOptions, BuildProgress, BuildSettings, Silent, build};
 pub use check::{Fault, check};
 pub use error::{GraphError, InputError, Result};
 pub use graph::{Graph, SectionFile, Table};
-pub use info::{GraphInfo, SectionInfo, ViewInfo};
+pub use info::{GraphInfo, SectionInfo, TileEdges, ViewInfo};
 pub use order::Order;
 pub use scan::EdgeRows;
 pub use types::{Direction, GridPartition, Key, Keys, Layout, WeightKind};

@@ -140,14 +140,15 @@ pub use outercore_algorithms::{
     MultiSource, NAMES, PageRank, PageRankDelta, Request, Source, Spmv, Sssp, Triangles, by_name,
 };
 pub use outercore_engine::{
-    Bytes, Cell, Choice, Column, CrossIteration, Figure, HugePages, IoBackend, IoScheduling,
-    Isolated, IterationReport, Job, Meaning, MemoryModel, Named, Outcome, Plan, Precompute, Preset,
-    ReadPolicy, Resources, RunConfig, RunProgress, RunReport, RunSettings, Settings, Silent, Size,
-    TopRow, Values, VisitReport, human_bytes, settings,
+    BlockSize, Bytes, Cell, Choice, Column, CostFormula, CrossIteration, Figure, HugePages,
+    IoBackend, IoScheduling, Isolated, IterationReport, Job, Meaning, MemoryModel, Named, Outcome,
+    Plan, Precompute, Preset, ReadPolicy, Resources, RunConfig, RunProgress, RunReport,
+    RunSettings, SearchDirection, Settings, Silent, Size, Technique, TechniqueReport,
+    TechniqueState, TopRow, Values, VisitReport, human_bytes, settings,
 };
 pub use outercore_graph::{
     BuildOptions, BuildProgress, BuildSettings, Direction, Fault, Graph, GraphError, GraphInfo,
-    GridPartition, InputError, Key, Layout, Order, Result, ViewInfo, WeightKind,
+    GridPartition, InputError, Key, Layout, Order, Result, TileEdges, ViewInfo, WeightKind,
     build as build_from, check, format, generate, input,
 };
 pub use outercore_interchange::{

@@ -173,13 +173,21 @@ def test_every_option_is_documented():
         assert f"``{name}``" in oc.Graph.__doc__
 
 
-def test_options_are_those_of_the_command_line(graph):
-    report = graph.pagerank(
-        iterations=2, memory="256M", model="semi-external", read="full", io="blocking", huge_pages="off", block=8192,
+def test_options_are_those_of_the_command_line(graph, edges):
+    report = graph.bfs(
+        edges[0][0], memory="256M", model="semi-external", read="on-demand", io="blocking", huge_pages="off", block=8192,
         max_gap="32K", max_request=1 << 20, io_scheduling="pluglist", stealing=False, cross_iteration="off", sub_blocks=False,
-        precompute="off", preset="streaming", threads=1, disk="50%",
+        precompute="off", preset="streaming", threads=2, disk="50%", queue_depth=8, direction="push", cost="measured",
     ).report
-    assert (report["memory_model"], report["io_backend"], report["threads"]) == ("semi-external", "blocking", 1)
+    assert (report["memory_model"], report["io_backend"], report["threads"]) == ("semi-external", "blocking", 2)
+    assert {technique["name"]: technique["state"] for technique in report["techniques"]}["fciu"] == "not-applicable"
+
+
+def test_options_that_cannot_act_are_refused(graph, edges):
+    with pytest.raises(oc.UsageError, match="cannot act in this run of bfs: it is for"):
+        graph.bfs(edges[0][0], cross_iteration="fciu")
+    with pytest.raises(oc.UsageError, match="cannot act"):
+        graph.plan("pagerank", direction="push")
 
 
 def test_results_do_not_depend_on_threads(graph):

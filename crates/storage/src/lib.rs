@@ -14,6 +14,9 @@
 //! - [`stripe`]: [`StripedFile`], the only place that knows which directory and offset hold a
 //!   logical byte.
 //! - [`pages`]: [`PageSet`], a bitmap of wanted pages, merged into runs.
+//! - `wanted`: [`WantedBlocks`], what is read next, and the requests that are made of it;
+//!   `prefix_cache`: [`PrefixCache`], the front of a file in memory; `priority_buffer`:
+//!   [`PriorityBuffer`], the parts of one that are worth most.
 //! - [`checksum`]: CRC-32C of pages, written at build, verified at read.
 //! - [`device`]: [`DeviceProfile`], what a device measured.
 //! - [`writer`]: [`SectionWriter`], sequential checksummed writing with direct I/O.
@@ -56,6 +59,8 @@ pub mod named;
 mod packing;
 pub mod pages;
 mod parts;
+mod prefix_cache;
+mod priority_buffer;
 pub mod reader;
 pub mod resources;
 pub mod settings;
@@ -64,6 +69,7 @@ pub mod spill;
 mod stopwatch;
 pub mod stripe;
 pub mod threads;
+mod wanted;
 mod work_stealing;
 mod workers;
 pub mod writer;
@@ -87,6 +93,8 @@ pub use named::{Choice, Named};
 pub use packing::packing;
 pub use pages::{MergePolicy, PageRun, PageSet};
 pub use parts::{Block, Resident, ScratchFile};
+pub use prefix_cache::PrefixCache;
+pub use priority_buffer::PriorityBuffer;
 pub use reader::Reader;
 pub use resources::Resources;
 pub use settings::Settings;
@@ -94,6 +102,7 @@ pub use size::{Bytes, Size, human_bytes};
 pub use spill::{Extent, Spill, SpillReader};
 pub use stopwatch::Stopwatch;
 pub use stripe::{StripeLayout, StripedFile};
+pub use wanted::{BlockSize, IoScheduling, WantedBlocks};
 pub use work_stealing::WorkShares;
 pub use workers::{PerWorker, Workers, totals};
 pub use writer::{SectionSummary, SectionWriter};

@@ -96,6 +96,17 @@ impl PageSet {
         self.words.iter().map(|word| u64::from(word.load(Ordering::Relaxed).count_ones())).sum()
     }
 
+    /// The number of blocks of a range that are in the set.
+    pub fn count_in(&self, range: Range<u64>) -> u64 {
+        let words = range.start / BITS..range.end.min(self.blocks).div_ceil(BITS);
+        let within = |word: u64| {
+            let (first, end) = (word * BITS, (word + 1) * BITS);
+            let (low, high) = (range.start.max(first) - first, end - range.end.min(end));
+            self.word(word) & (!0 << low) & (!0 >> high)
+        };
+        words.map(|word| u64::from(within(word).count_ones())).sum()
+    }
+
     /// The requests that fetch the set, in ascending order.
     pub fn runs(&self, policy: &MergePolicy) -> impl Iterator<Item = PageRun> + '_ {
         self.runs_in(0..self.blocks, policy)
@@ -193,6 +204,9 @@ mod tests {
             let (whole, part): (Vec<_>, Vec<_>) =
                 (set.runs(&policy).collect(), set.runs_in(start..end, &policy).collect());
             prop_assert_eq!(whole, plain_runs(&plain, 0..blocks, policy));
+            if start <= end {
+                prop_assert_eq!(set.count_in(start..end), plain.range(start..end).count() as u64);
+            }
             prop_assert_eq!(part, plain_runs(&plain, start..end, policy));
             let agrees = |block| set.contains(block) == plain.contains(&block);
             prop_assert!((0..blocks + 70).all(agrees));

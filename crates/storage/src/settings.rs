@@ -143,6 +143,19 @@ impl Value for Threads {
     }
 }
 
+/// Requests in flight: 1 to 4096.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Depth(pub usize);
+
+impl Value for Depth {
+    const KIND: Kind = Kind::Number;
+
+    fn parse(switch: &str, text: &str) -> Result<Self, String> {
+        let number = text.parse().ok().filter(|number| (1..=4096).contains(number));
+        number.map(Depth).ok_or_else(|| format!("{switch} cannot be {text}; it is 1 to 4096"))
+    }
+}
+
 /// A setting: a value that may or may not be asked for.
 pub trait Setting: Default {
     /// What its value looks like.

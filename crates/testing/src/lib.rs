@@ -41,5 +41,6 @@ pub use self::{
 };
 #[cfg(feature = "runs")]
 pub use runs::{
-    MODELS, answer, config, external, external_as, request, run, run_opened, smallest, values,
+    MODELS, acting, answer, config, external, external_as, request, run, run_opened, smallest,
+    values,
 };

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use outercore_algorithms::{Request, Source, by_name};
+use outercore_algorithms::{Algorithm, Request, Source, by_name};
 use outercore_engine::{
     Cell, Column, Figure, Meaning, MemoryModel, Outcome, Preset, Resources, RunConfig, RunProgress,
     RunSettings, Silent,
@@ -44,6 +44,23 @@ pub fn request(name: &str, sources: &[Source]) -> Request {
         "pagerank" | "label-propagation" => Request { iterations: Some(5), ..default },
         _ => default,
     }
+}
+
+/// The same less the switches that cannot act in such a run, which would be refused.
+pub fn acting(algorithm: &dyn Algorithm, graph: &Graph, config: &RunConfig) -> RunConfig {
+    let (mut config, usual) = (config.clone(), RunConfig::default());
+    while let Err(GraphError::Usage(error)) = algorithm.plan(graph, &config) {
+        let Some((switch, _)) = error.split_once(" cannot act") else { break };
+        match switch.split(' ').next() {
+            Some("--read") => config.read = usual.read,
+            Some("--cross-iteration") => config.cross_iteration = usual.cross_iteration,
+            Some("--sub-blocks") => config.sub_blocks = usual.sub_blocks,
+            Some("--max-gap") => config.max_gap = None,
+            Some("--max-request") => config.max_request = None,
+            _ => break,
+        }
+    }
+    config
 }
 
 /// Runs an algorithm by its name.

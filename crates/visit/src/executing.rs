@@ -51,13 +51,13 @@ impl Executing {
         let other = match instead {
             Some(switch) => Some(switch),
             None if config.preset != Preset::Best => Some("--preset"),
-            None if config.wants_monotone() => Some("--precompute"),
-            None if config.read == ReadPolicy::Full => Some("--read full"),
             None if config.model == Some(MemoryModel::FullyExternal) => {
                 Some("--model fully-external")
             }
             None => None,
         };
+        // Visitors that were asked for say themselves that they cannot do this.
+        let auto = auto && !config.wants_monotone() && config.read != ReadPolicy::Full;
         match (self.executor, other) {
             (Executor::Async, Some(switch)) => {
                 return refuse(format!(

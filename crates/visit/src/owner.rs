@@ -13,7 +13,7 @@ use std::{
     },
 };
 
-use outercore_engine::{Frontier, IoIterator, List, Requests, Session, VisitReport};
+use outercore_engine::{Frontier, IoIterator, List, Requests, Session, Technique, VisitReport};
 use outercore_graph::{GraphError, Result};
 use outercore_storage::PAGE;
 
@@ -302,7 +302,8 @@ impl<'t, V: Visitor> Owner<'t, V> {
     fn end(&mut self) {
         let (counters, counts) = (&self.all.session.counters, &mut self.counts);
         counters.edges.fetch_add(take(&mut counts.edges), Relaxed);
-        counters.page_hits.fetch_add(take(&mut counts.pages), Relaxed);
+        let pages = take(&mut counts.pages);
+        counters.note(Technique::ListCache, [pages, pages * PAGE as u64]);
         counts.queue_bytes = counts.queue_bytes.max(self.queue.bytes());
         counts.spilled = self.queue.dropped;
     }

@@ -5,8 +5,8 @@
 use std::sync::atomic::AtomicU64;
 
 use outercore_engine::{
-    Finished, Frontier, IoIterator, Job, Lists, MemoryModel, Outcome, Planner, Prepared, Resource,
-    RunConfig, Session, Start, VertexArray, Window,
+    Finished, Frontier, IoIterator, Job, Lists, MemoryModel, OF_VISITORS, Outcome, Planner,
+    Prepared, Resource, RunConfig, Session, Start, Technique, VertexArray, Window,
 };
 use outercore_graph::{Graph, Result};
 use outercore_storage::lock;
@@ -56,7 +56,7 @@ impl Visits {
     fn declare<V: Visitor>(planner: &mut Planner, asked: &Executing) -> Result<Self> {
         declare_sample(planner);
         let mut lists = Lists::along(V::DIRECTIONS);
-        lists.weighted = V::WEIGHTED;
+        (lists.weighted, lists.can) = (V::WEIGHTED, &OF_VISITORS);
         let lists = planner.declare(lists)?;
         planner.guess(1);
         planner.method("prioritized visitors, no iterations");
@@ -77,6 +77,7 @@ impl Visits {
 pub fn declare_sample(planner: &mut Planner) {
     let Job { graph, config, .. } = planner.job;
     planner.memory("labels, visitors", [bytes(graph, config), 0]);
+    planner.can(|_| Ok(vec![Technique::Visitors]));
 }
 
 /// Traverses these lists if a sample of visitors finds many small levels: to wait for the end of
@@ -132,6 +133,7 @@ fn over<'s, V: Visitor>(
         sample: AtomicU64::new(sample),
     };
     let Some(report) = Course::new(&all).run(start)? else { return Ok(None) };
+    session.counters.note(Technique::Visitors, [report.visits, 0]);
     *lock(&session.visitors) = Some(report);
     labels.give_back().map(Some)
 }

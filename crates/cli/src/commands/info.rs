@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use outercore::{
-    Disk, Graph, GraphInfo, Layout, Named, Result, ViewInfo,
+    Disk, Graph, GraphInfo, Layout, Named, Result, TileEdges, ViewInfo,
     format::{Extra, IdTable, Manifest},
     human_bytes,
 };
@@ -58,6 +58,11 @@ fn table(manifest: &Manifest, info: &GraphInfo) -> String {
     line("order", format!("{}: {}", info.order, meaning(info.order)));
     line("ids", ids(manifest));
     line("layout", layout(manifest));
+    if let Some(TileEdges { tiles, largest, mean }) = info.tiles {
+        let (tiles, most) = (grouped(tiles), grouped(largest));
+        let times = largest as f64 / mean;
+        line("tiles", format!("{tiles}, {mean:.0} edges on average, {most} at most ({times:.2}x)"));
+    }
     let sums = "a CRC-32C for each 4 KiB page; `outercore check` verifies them";
     line("format", format!("version {}, {sums}", info.format_version));
     for stripe in &info.stripes {

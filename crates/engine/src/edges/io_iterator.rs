@@ -14,17 +14,19 @@
 
 use std::{ops::Range, sync::atomic::Ordering::Relaxed};
 
-use outercore_storage::{Stopwatch, WorkShares};
+use outercore_storage::{Stopwatch, WantedBlocks, WorkShares};
 
 use super::{
     bitmap_io::BitmapIo,
     cache::ListCache,
     list_reader::{Lane, ListReader},
-    row_index::Group,
     rows::Rows,
 };
-use crate::session::Session;
-use outercore_graph::{GraphError, Result, error, format::List};
+use crate::{session::Session, techniques::Technique};
+use outercore_graph::{
+    GraphError, Result, error,
+    format::{Group, List},
+};
 
 /// The lists of active vertices.
 pub struct IoIterator<'a> {
@@ -39,7 +41,7 @@ pub struct IoIterator<'a> {
 impl<'a> IoIterator<'a> {
     /// Lists of `rows`.
     pub(crate) fn new(session: &'a Session<'a>, rows: &'a Rows) -> Self {
-        let any = rows.prefix.0.iter().any(|front| front.len() > 0);
+        let any = rows.prefix.0.iter().any(|front| front.size() > 0);
         let caches = any.then_some(&rows.prefix as &dyn ListCache).into_iter().collect();
         Self { session, rows, caches, ordered: false, within: rows.window.clone() }
     }
@@ -82,7 +84,8 @@ impl<'a> IoIterator<'a> {
             Ok(state)
         };
         let results = if alone { vec![body(0)] } else { self.session.workers.map(body) };
-        self.session.counters.stolen.fetch_add(shares.stolen.load(Relaxed), Relaxed);
+        let stolen = shares.stolen.load(Relaxed);
+        self.session.counters.note(Technique::WorkStealing, [stolen, 0]);
         self.session.check()?;
         error::all(results)
     }
@@ -143,13 +146,21 @@ impl<'a> IoIterator<'a> {
             stream: self,
             lead: reader.lead(),
             held: Vec::new(),
-            blocks: BitmapIo::new(self.session.config.io_scheduling, self.session.limits.merging()),
+            blocks: BitmapIo::new(WantedBlocks::new(
+                self.session.config.io_scheduling,
+                self.session.limits.merging(),
+            )),
             reader,
             preparing: Stopwatch::default(),
         };
         let result = ask(&mut requests);
         requests.reader.end(result.is_err());
-        self.session.counters.prepare_nanos.fetch_add(requests.preparing.nanos, Relaxed);
+        let counters = &self.session.counters;
+        let BitmapIo { marks, along, cut, .. } = requests.blocks;
+        counters.note(Technique::BitmapIo, [marks, 0]);
+        counters.note(Technique::GapMerging, [along, 0]);
+        counters.note(Technique::RequestBound, [cut, 0]);
+        counters.prepare_nanos.fetch_add(requests.preparing.nanos, Relaxed);
         result
     }
 
@@ -312,8 +323,7 @@ impl<'i, C: FnMut(u64, List)> Requests<'i, '_, C> {
         if whole.is_empty() {
             return Ok(());
         }
-        // The pluglist takes every list as a request of its own.
-        if self.blocks.pluglist.is_some() || self.reader.may_be_kept(&whole) {
+        if self.blocks.wanted.takes_ranges() || self.reader.may_be_kept(&whole) {
             return self.mark_lists((group, bits), false);
         }
         let all = self.wanted((group, bits), whole);
@@ -322,7 +332,7 @@ impl<'i, C: FnMut(u64, List)> Requests<'i, '_, C> {
         }
         // So many blocks in a row are read together if the first and the last one are, whatever
         // else is wanted of them.
-        if all.blocks.end - all.blocks.start > self.blocks.policy.max_gap + 2 {
+        if all.blocks.end - all.blocks.start > self.blocks.wanted.policy.max_gap + 2 {
             return self.mark_lists((group, bits), true);
         }
         match rows.extent((group, bits)) {
@@ -361,7 +371,7 @@ impl<'i, C: FnMut(u64, List)> Requests<'i, '_, C> {
             return Ok(());
         }
         self.request()?;
-        if !self.blocks.is_too_long(&blocks) {
+        if !self.blocks.wanted.is_too_long(&blocks) {
             let room = self.blocks.add(some, &blocks);
             debug_assert!(room, "what is empty has room");
             return Ok(());
@@ -372,6 +382,7 @@ impl<'i, C: FnMut(u64, List)> Requests<'i, '_, C> {
         self.preparing.stop();
         for first in edges.clone().step_by(step as usize) {
             let part = first..(first + step).min(edges.end);
+            self.blocks.cut += 1;
             self.reader.request(part, std::iter::once(some))?;
         }
         self.preparing.start();
@@ -381,6 +392,7 @@ impl<'i, C: FnMut(u64, List)> Requests<'i, '_, C> {
     /// Makes requests of everything that is wanted. The stopwatch runs before and after, and stands
     /// still while requests are submitted and lists computed.
     fn request(&mut self) -> Result<()> {
+        self.blocks.wanted.sort();
         let requests = self.plan();
         self.preparing.stop();
         for (edges, groups) in requests {
@@ -393,16 +405,19 @@ impl<'i, C: FnMut(u64, List)> Requests<'i, '_, C> {
 
     /// Turns what is wanted into requests: the edges of each, and which of the groups that want
     /// something want them.
-    fn plan(&self) -> Vec<(Range<u64>, Range<usize>)> {
-        let (rows, groups) = (self.stream.rows, &self.blocks.groups);
+    fn plan(&mut self) -> Vec<(Range<u64>, Range<usize>)> {
+        let blocks = &mut self.blocks;
+        let (rows, groups) = (self.stream.rows, &blocks.groups);
         let (block, width) = (self.stream.session.limits.block_bytes, self.lead.width);
         let (mut requests, mut from, mut done, mut at) = (Vec::new(), 0, 0, 0);
-        while let Some(run) = self.blocks.next(from) {
+        while let Some(run) = blocks.wanted.next(from) {
+            blocks.along += blocks.wanted.unwanted(&run);
             let first = done.max((run.start * block).div_ceil(width));
             let end = (run.end * block / width).min(rows.edges());
             // An entry on the boundary of two requests belongs to the second, which begins with the
             // block where the entry does.
-            let cut = self.blocks.has(run.end) && end < rows.edges();
+            let cut = blocks.wanted.has(run.end) && end < rows.edges();
+            blocks.cut += u64::from(cut);
             from = if cut { end * width / block } else { run.end };
             done = end;
             at += groups[at..].partition_point(|&(group, _)| rows.group_offset(group + 1) <= first);

@@ -4,15 +4,17 @@
 
 use std::{collections::VecDeque, ops::Range, sync::atomic::Ordering::Relaxed};
 
-use outercore_graph::{GraphError, Result, format::List};
-use outercore_storage::{Buffer, PAGE, Reader};
-
-use super::{
-    cache::{ListCache, prefix::PrefixCache},
-    row_index::Group,
-    rows::Rows,
+use outercore_graph::{
+    GraphError, Result,
+    format::{Group, List},
 };
-use crate::session::{OpenSection, QUEUE_DEPTH, Session};
+use outercore_storage::{Buffer, PAGE, PrefixCache, Reader};
+
+use super::{cache::ListCache, rows::Rows};
+use crate::{
+    session::{OpenSection, Session},
+    techniques::Technique,
+};
 
 const PAGE_BYTES: u64 = PAGE as u64;
 
@@ -65,7 +67,7 @@ impl<'s> Lane<'s> {
         let lane = |(file, front): (_, &'s PrefixCache)| Self {
             file,
             front,
-            kept: front.len(),
+            kept: front.size(),
             width: front.width,
             block,
         };
@@ -131,6 +133,11 @@ pub struct ListReader<'s, 'r, C> {
     pub keeps: bool,
     edges: u64,
     useful: u64,
+    /// Requests that begin or end within a page, and how many were in flight at most.
+    small: u64,
+    deepest: usize,
+    /// Of each cache: hits, and bytes that need not be read because of it.
+    hits: Vec<[u64; 2]>,
 }
 
 /// How many vertices are meant.
@@ -163,6 +170,9 @@ impl<'s, 'r, C: FnMut(u64, List)> ListReader<'s, 'r, C> {
             keeps: false,
             edges: 0,
             useful: 0,
+            small: 0,
+            deepest: 0,
+            hits: vec![[0; 2]; caches.len()],
         }
     }
 
@@ -202,7 +212,7 @@ impl<'s, 'r, C: FnMut(u64, List)> ListReader<'s, 'r, C> {
         edges: Range<u64>,
         groups: impl Iterator<Item = Group>,
     ) -> Result<()> {
-        while self.held >= GROUPS || self.line.len() >= 2 * QUEUE_DEPTH {
+        while self.held >= GROUPS || self.line.len() >= 2 * self.session.config.queue_depth {
             self.deliver(true)?;
         }
         let (number, groups, parts) = (self.requested, groups.collect::<Vec<_>>(), <_>::default());
@@ -225,7 +235,8 @@ impl<'s, 'r, C: FnMut(u64, List)> ListReader<'s, 'r, C> {
         let (lane, edges) = (self.lanes[part], self.newest().edges.clone());
         let pages = lane.front.pages(&edges);
         if let Some(cached) = lane.front.get(&pages) {
-            self.session.counters.page_hits.fetch_add(pages.end - pages.start, Relaxed);
+            let hits = pages.end - pages.start;
+            self.session.counters.note(Technique::ListCache, [hits, hits * PAGE_BYTES]);
             let start = pages.start * PAGE_BYTES;
             self.newest().parts[part] = Part { start, cached, ..Part::default() };
             return Ok(());
@@ -234,7 +245,8 @@ impl<'s, 'r, C: FnMut(u64, List)> ListReader<'s, 'r, C> {
         let len = (end - start) as usize;
         // Memory of whole pages: any device takes it.
         let buffer = loop {
-            let room = (self.reader.pending() < QUEUE_DEPTH)
+            // The run's other part may be all that is in flight: it is not delivered alone.
+            let room = (self.reader.pending() < self.session.config.queue_depth + part)
                 .then(|| self.reader.pool.take(len.next_multiple_of(PAGE)))
                 .flatten();
             match room {
@@ -246,7 +258,9 @@ impl<'s, 'r, C: FnMut(u64, List)> ListReader<'s, 'r, C> {
         run.parts[part] = Part { start, len, ..Part::default() };
         run.missing += 1;
         let tag = run.number * 2 + part as u64;
+        self.small += u64::from(!(start | len as u64).is_multiple_of(PAGE_BYTES));
         self.reader.submit(lane.file.queued(), start, len, buffer, tag);
+        self.deepest = self.deepest.max(self.reader.pending());
         Ok(())
     }
 
@@ -337,16 +351,13 @@ impl<'s, 'r, C: FnMut(u64, List)> ListReader<'s, 'r, C> {
 
     /// Delivers lists that caches of the chain hold: the caches' places in it, and the vertices.
     pub(crate) fn deliver_held(&mut self, held: &mut Vec<(usize, Group)>) {
-        let mut bytes = 0;
-        for (cache, group) in held.drain(..) {
-            let cache = self.caches[cache];
-            let hits = cache.show(self.rows, group, self.worker, &mut |vertex, list| {
-                bytes += list.neighbors.len() as u64;
+        for (at, group) in held.drain(..) {
+            let [hits, bytes] = &mut self.hits[at];
+            *hits += self.caches[at].show(self.rows, group, self.worker, &mut |vertex, list| {
+                *bytes += list.neighbors.len() as u64;
                 (self.compute)(vertex, list);
             });
-            cache.hits(&self.session.counters).fetch_add(hits, Relaxed);
         }
-        self.edges += bytes / self.lanes[0].width;
     }
 
     /// Whether the front wants some of the pages that these edges lie in.
@@ -357,11 +368,17 @@ impl<'s, 'r, C: FnMut(u64, List)> ListReader<'s, 'r, C> {
 
     /// Counts what was done. After an error (`failed`), takes back every buffer that the kernel may
     /// still write to.
-    pub(crate) fn end(self, failed: bool) {
+    pub(crate) fn end(mut self, failed: bool) {
         self.reader.pool.forget();
         let counters = &self.session.counters;
+        for (cache, hits) in self.caches.iter().zip(self.hits) {
+            counters.note(cache.technique(), hits);
+            self.edges += hits[1] / self.lanes[0].width;
+        }
         counters.edges.fetch_add(self.edges, Relaxed);
         counters.useful_bytes.fetch_add(self.useful, Relaxed);
+        counters.note_most(Technique::QueueDepth, self.deepest as u64);
+        counters.note(Technique::SmallBlocks, [self.small, 0]);
         if failed {
             self.session.stop.store(true, Relaxed);
             let parts = self.line.into_iter().flat_map(|run| run.parts);

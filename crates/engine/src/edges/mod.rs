@@ -1,26 +1,24 @@
 //! Edges on their way from storage to the workers.
 //!
 //! - [`grid`]: [`grid::Grid`], full scans, destination by destination.
-//! - [`degrees`]: [`degrees::Degrees`], how many edges each vertex has.
+//! - `degrees`: how many edges each vertex has, read into little memory.
 //! - [`heads`]: [`heads::Heads`], the first neighbor of each vertex.
-//! - [`rows`]: [`rows::Rows`], the lists of one direction; [`row_index`]: where each one lies.
+//! - [`rows`]: [`rows::Rows`], the lists of one direction, and where each one lies.
 //! - [`io_iterator`]: [`io_iterator::IoIterator`], the lists of active vertices in the order in
-//!   which storage delivers them. `bitmap_io` (or `pluglist`) makes requests of vertices,
-//!   `list_reader` keeps them in flight, `WorkShares` of the storage divide the work.
+//!   which storage delivers them. `bitmap_io` makes requests of vertices, `list_reader` keeps
+//!   them in flight, `WorkShares` of the storage divide the work.
 //! - `piece_stream`: pieces of a section on their way to one worker, and the cache before the
 //!   device; `table`: sections of numbers, read into memory.
 //! - `cache`: what was read and stays in memory.
 
 mod bitmap_io;
 pub(crate) mod cache;
-pub mod degrees;
+mod degrees;
 pub mod grid;
 pub mod heads;
 pub mod io_iterator;
 mod list_reader;
 pub(crate) mod piece_stream;
-mod pluglist;
-pub mod row_index;
 pub mod rows;
 pub(crate) mod table;
 #[cfg(test)]

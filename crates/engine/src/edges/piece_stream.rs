@@ -4,21 +4,21 @@
 use std::{
     collections::VecDeque,
     ops::Deref,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering::Relaxed},
-    },
+    sync::{Arc, atomic::Ordering::Relaxed},
 };
 
 use outercore_storage::{Buffer, PAGE, Reader};
 
-use crate::session::{Counters, DEPTH, OpenSection, Session};
+use crate::{
+    session::{DEPTH, OpenSection, Session},
+    techniques::Technique,
+};
 use outercore_graph::{GraphError, Result, error};
 
 /// Chunks in memory, before the device.
 pub trait ChunkCache: Send + Sync {
-    /// Where its hits are counted.
-    fn hits<'c>(&self, counters: &'c Counters) -> &'c AtomicU64;
+    /// The technique whose hits these are.
+    fn technique(&self) -> Technique;
     /// The words of a chunk, if they are here. They may be followed by others.
     fn get(&self, chunk: usize) -> Option<Held>;
     /// Offers the words of a chunk that was just shown; `priority` is what it is worth to have it
@@ -115,7 +115,8 @@ impl<'s, P: Piece> PieceStream<'s, P> {
             let Some(piece) = self.planned.pop_front() else { return Ok(true) };
             let held = self.cache.and_then(|cache| Some((cache, cache.get(piece.number())?)));
             let bytes = if let Some((cache, held)) = held {
-                cache.hits(&self.session.counters).fetch_add(1, Relaxed);
+                let saved = [1, piece.padded() as u64];
+                self.session.counters.note(cache.technique(), saved);
                 Bytes::Held(held)
             } else {
                 let buffer = self.reader.free.pop_front().expect("checked above");

@@ -2,13 +2,15 @@
 
 use std::ops::{Deref, Range};
 
-use outercore_graph::{Result, format::INDEX_GROUP};
-use outercore_storage::PAGE;
+use outercore_graph::{
+    Result,
+    format::{Degrees, INDEX_GROUP, RowIndex},
+};
+use outercore_storage::{PAGE, PrefixCache};
 
 use super::{
-    cache::prefix::{Prefix, PrefixCache},
-    degrees::Degrees,
-    row_index::RowIndex,
+    cache::prefix::Prefix,
+    degrees,
     table::{for_each_part, load_range},
 };
 use crate::session::{OpenSection, Session};
@@ -68,7 +70,7 @@ impl Rows {
         cache: u64,
     ) -> Result<Self> {
         let mut rows = Self::sliding(session, sections, cache)?;
-        let degrees = Degrees::narrow(session, &rows.tables[0])?;
+        let degrees = degrees::narrow(session, &rows.tables[0])?;
         rows.set_index(session, degrees, 0..session.graph.connected())?;
         Ok(rows)
     }
@@ -77,7 +79,7 @@ impl Rows {
     /// them: to wait for each page would take far longer.
     pub(crate) fn keep(&self, session: &Session, most: u64) -> Result<()> {
         for (list, front) in self.lists.iter().zip(&self.prefix.0) {
-            if front.len() == list.pages() && list.bytes <= most {
+            if front.size() == list.pages() && list.bytes <= most {
                 let mut entries = vec![(); list.bytes as usize];
                 for_each_part(session, list, 0, &mut entries, |first, _, part| {
                     front.put(first / PAGE as u64, part);
@@ -97,11 +99,12 @@ impl Rows {
         let manifest = session.graph.manifest();
         let widths = [manifest.neighbor_bytes, manifest.weight_bytes];
         let total: u64 = lists.iter().map(|list| list.bytes).sum();
-        let front = |(list, width): (&OpenSection, _)| {
+        let front = |(list, width): (&OpenSection, _)| -> Result<PrefixCache> {
             let bytes =
                 (u128::from(cache) * u128::from(list.bytes) / u128::from(total.max(1))) as u64;
             let pages = (bytes / PrefixCache::PAGE_COST).min(list.pages());
-            PrefixCache::new(pages, u64::from(width), session.config.huge_pages.for_streams())
+            let huge = session.config.huge_pages.for_streams();
+            Ok(PrefixCache::new(pages, u64::from(width), huge)?)
         };
         Ok(Self {
             index: RowIndex::none()?,
@@ -137,6 +140,6 @@ impl Rows {
 
     /// Bytes of the lists that stay in memory once they have been read.
     pub(crate) fn held_bytes(&self) -> u64 {
-        self.prefix.0[0].len() * PAGE as u64
+        self.prefix.0[0].size() * PAGE as u64
     }
 }

@@ -37,6 +37,7 @@ use crate::{
     plan::Planner,
     session::{Counters, Session},
     state::Scratch,
+    techniques::Technique,
 };
 use outercore_graph::{GraphError, Result};
 
@@ -243,7 +244,9 @@ impl<R: Record> Exchange<R> {
         bytes += buffer.len();
         for_each(&buffer, first, &mut take);
         buffer.clear();
-        Ok((bytes / R::BYTES) as u64)
+        let records = (bytes / R::BYTES) as u64;
+        self.counters.note(Technique::VertexPassing, [records, 0]);
+        Ok(records)
     }
 
     /// Shows the records of an interval, which stay: vertex and record.

@@ -123,6 +123,9 @@ impl<P: VertexProgram> Run<'_, P> {
             requests: grid.directory.chunks.len() as u64,
             words: grid.words(),
         });
+        if self.is_by_paper() {
+            return Some(self.costs(Scan { bytes: grid.bytes(), ..between }, &lists.rows, 0, 0.0));
+        }
         if !self.pass.whole || most.on_demand_seconds >= most.full_seconds {
             return Some(most);
         }

@@ -10,14 +10,14 @@
 
 use std::{ops::Range, sync::Mutex};
 
-use outercore_graph::{Graph, Result};
+use outercore_graph::{Graph, Result, format::Degrees};
 
 use outercore_storage::lock;
 
 use super::{Run, Step, Workspace, cross_iteration::sciu::RetainedLists, signals::Signals};
 use crate::{
     Frontier,
-    edges::{degrees::Degrees, io_iterator::IoIterator, rows::Rows},
+    edges::{io_iterator::IoIterator, rows::Rows},
     exchange::Exchange,
     monoid::Monoid,
     program::VertexProgram,

@@ -6,6 +6,7 @@ use crate::{
     config::{ReadPolicy, RunConfig},
     edges::rows::Rows,
     program::{Activity, Start, VertexProgram},
+    techniques::{LISTS, Technique},
 };
 
 /// How the edges of one direction are reached: by the grid, by lists, or by either.
@@ -48,6 +49,21 @@ impl EdgePath {
             }
         }
         Ok(paths)
+    }
+
+    /// The techniques of such paths; `exact`: the order of messages does not matter.
+    pub(crate) fn can(paths: &[Self], exact: bool) -> Vec<Technique> {
+        let grid = paths.iter().any(|path| path.grid);
+        let lists = paths.iter().any(|path| path.lists.is_some());
+        let mut can = Vec::new();
+        if lists {
+            can.extend(&LISTS[if exact { 1 } else { 2 }..]);
+        }
+        if grid {
+            can.extend([Technique::FullPasses, Technique::GridCache]);
+        }
+        can.extend(Some(Technique::StateAware).filter(|_| grid && lists));
+        can
     }
 
     /// Where an interval at a time is at hand: the grid, or the lists of targets, from which they

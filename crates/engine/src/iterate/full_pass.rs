@@ -23,10 +23,11 @@ use crate::{
             combine::combine_all,
             index::{Chunk, GridIndex, Side},
         },
-        piece_stream::PieceStream,
+        piece_stream::{Piece, PieceStream},
     },
     monoid::Monoid,
     program::VertexProgram,
+    techniques::Technique,
 };
 use outercore_graph::{GraphError, Result, format::EdgeBlock};
 
@@ -156,9 +157,14 @@ impl<P: VertexProgram> Worker<'_, '_, '_, P> {
         let wanted = |chunk: &Chunk| {
             let first = chunk.sources.0.max(window.start);
             let last = chunk.sources.1.min(window.end - 1);
-            pass.reads(chunk.side)
-                && first <= last
-                && (all || pass.serves_next(chunk.side) || run.sending.any(first, last))
+            let wanted = first <= last
+                && (all || pass.serves_next(chunk.side) || run.sending.any(first, last));
+            let reads = pass.reads(chunk.side);
+            if wanted && !reads {
+                let saved = [1, chunk.padded() as u64];
+                run.session.counters.note(Technique::Fciu, saved);
+            }
+            wanted && reads
         };
         let position = |interval| pass.position(interval, grid.intervals());
         let begun = position(intervals.start).min(position(intervals.end - 1));

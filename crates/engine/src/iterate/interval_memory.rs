@@ -6,9 +6,9 @@ use std::{ops::Range, sync::Arc};
 use outercore_graph::{
     Graph, Result,
     error::too_small,
-    format::{CHUNK_BYTES, GridDirectory},
+    format::{CHUNK_BYTES, Degrees, GridDirectory},
 };
-use outercore_storage::PAGE;
+use outercore_storage::{PAGE, PriorityBuffer};
 
 use super::{
     Division, Edges, GridByInterval, Run, Workspace,
@@ -20,16 +20,17 @@ use crate::{
     config::{Precompute, Preset, ReadPolicy, RunConfig},
     edges::{
         cache::{pinned_chunks::PinnedChunks, sub_block_buffer::SubBlockBuffer},
-        degrees::Degrees,
         grid::index::{Chunk, GridIndex, Side},
         piece_stream::{ChunkCache, Piece},
         rows::Rows,
     },
     job::Job,
+    monoid::Monoid,
     plan::{PassEdges, Passes, PlanItem, Planner},
     program::{Activity, VertexProgram},
     session::Session,
     state::{DegreesByInterval, VertexArray, cut},
+    techniques::{LISTS, Technique},
 };
 
 /// What was decided of a run by interval before its memory is known.
@@ -39,6 +40,8 @@ pub(crate) struct IntervalMemory {
     /// The lists of active vertices, what they are for, and their bytes.
     lists: Option<(Role, u64)>,
     precompute: Option<Precompute>,
+    /// Whether passes could serve two iterations.
+    pub may_cross: bool,
     /// Whether passes may serve two iterations.
     crosses: bool,
     directory: Arc<GridDirectory>,
@@ -70,17 +73,55 @@ impl IntervalMemory {
         let price =
             |role: Role| role.bytes::<P::Message>(graph, threads).map(|bytes| (role, bytes));
         let lists = role.map(price).transpose()?;
-        let crosses = precompute.is_none()
+        let may_cross = precompute.is_none()
             && P::ACTIVITY != Activity::Frontier
-            && config.cross_iteration.in_passes()
             && path.grid
             && graph.has_whole_grid();
+        let crosses = may_cross && config.cross_iteration.in_passes();
         let (directory, signal) = (graph.grid()?, size_of::<P::Signal>() as u64);
         let (signals, widest) = (graph.connected() * signal, directory.widest());
         let some = (signals / 16).max(widest as u64 * signal);
         let window = if precompute.is_some() { signals } else { some };
         let two = threads as u64 * Workspace::<P>::two_bytes(widest);
-        Ok(Some(Self { path, lists, precompute, crosses, directory, signals, window, two }))
+        Ok(Some(Self {
+            path,
+            lists,
+            precompute,
+            may_cross,
+            crosses,
+            directory,
+            signals,
+            window,
+            two,
+        }))
+    }
+
+    /// The techniques of a run that has `room` bytes beside its least.
+    pub(crate) fn can<P: VertexProgram>(
+        &self,
+        config: &RunConfig,
+        room: u64,
+    ) -> Result<Vec<Technique>> {
+        use Technique::*;
+        let (role, exact) = (self.lists(config, room)?, P::Message::EXACT);
+        let mut can = Vec::from_iter(self.precompute.map(|_| Precompute));
+        match role {
+            _ if !self.path.grid => can.extend(&LISTS[2..7]),
+            None => {}
+            Some(role) => {
+                can.extend(&LISTS[if exact { 1 } else { 2 }..8]);
+                can.push(VertexPassing);
+                can.extend(Some(OnDemand).filter(|_| role != Role::Beside));
+                can.extend(Some(StateAware).filter(|_| role == Role::Choice));
+                can.extend(Some(Sciu).filter(|_| exact));
+            }
+        }
+        if role != Some(Role::Instead) {
+            can.push(FullPasses);
+            can.extend(Some(SubBlocks).filter(|_| self.path.grid));
+            can.extend(Some(Fciu).filter(|_| self.may_cross));
+        }
+        Ok(can)
     }
 
     /// Declares what the run needs.
@@ -278,11 +319,12 @@ impl IntervalMemory {
                     chunks.map(|chunk| (chunk.number, chunk.padded() as u64)).collect()
                 };
                 let huge = config.huge_pages.for_streams();
-                PinnedChunks::choose(&[side(true), side(false)], chunks, huge)?.map(boxed)
+                let kept = PinnedChunks::choose(&[side(true), side(false)], chunks, huge)?;
+                kept.map(PinnedChunks::of_passes).map(boxed)
             } else {
                 // Copies of chunks are blocks of the heap, with what goes with that.
                 let room = chunks / 4 * 3;
-                (room >= 2 * CHUNK_BYTES).then(|| boxed(SubBlockBuffer::new(room)))
+                (room >= 2 * CHUNK_BYTES).then(|| boxed(SubBlockBuffer(PriorityBuffer::new(room))))
             };
         }
         run.precompute = self.precompute;

@@ -1,11 +1,14 @@
 //! State-aware I/O scheduling (GraphSD, ICPP'22, section 4.1): what an iteration is predicted to
 //! take by the grid and by the lists of active vertices. Bytes and requests by the device's
-//! profile, and the processor's share, whichever is longer. The cheaper one is read.
+//! profile, and the processor's share, whichever is longer. The cheaper one is read. With `--cost
+//! paper` the paper's formula decides, by bytes alone.
 
-use outercore_storage::Limits;
+use outercore_storage::{Limits, PAGE};
 
 use super::Run;
-use crate::{edges::rows::Rows, monoid::Monoid, program::VertexProgram, report::Costs};
+use crate::{
+    config::CostFormula, edges::rows::Rows, monoid::Monoid, program::VertexProgram, report::Costs,
+};
 
 /// Seconds of a processor for each word of the grid that is combined: measured, on a processor of
 /// 2023.
@@ -68,6 +71,9 @@ impl<P: VertexProgram> Run<'_, P> {
     /// which takes a processor so many seconds.
     pub(crate) fn costs(&self, scan: Scan, rows: &Rows, edges: u64, edge_seconds: f64) -> Costs {
         let (limits, threads) = (&self.session.limits, self.session.workers.count());
+        if self.is_by_paper() {
+            return self.paper_costs(scan.bytes, rows);
+        }
         let (count, width) = (self.sending.count(), rows.width as u64);
         let (adjacency, held) = (rows.edges() * width, rows.held_bytes());
         let workers = if P::Message::EXACT { threads } else { 1 };
@@ -78,6 +84,30 @@ impl<P: VertexProgram> Run<'_, P> {
         let word = if self.asks_none(count, self.sending.len()) { WORD } else { ASKED };
         let full_seconds = scan.seconds(limits, word * wide / threads as f64);
         Costs { full_seconds, on_demand_seconds: lists.seconds(limits) }
+    }
+
+    /// Whether the paper's formula decides.
+    pub(crate) fn is_by_paper(&self) -> bool {
+        self.session.config.cost == CostFormula::Paper
+    }
+
+    /// The paper's Cs and Cr, without the time of writing values, which is the same. A list begins
+    /// a random read unless the vertex before is active, too.
+    fn paper_costs(&self, grid_bytes: u64, rows: &Rows) -> Costs {
+        let (limits, vertices) = (&self.session.limits, self.sending.len());
+        let ([mut random, mut sequential], mut next) = ([0; 2], 0);
+        for vertex in self.sending.iter(0..vertices) {
+            let part = if vertex == next { &mut sequential } else { &mut random };
+            *part += u64::from(rows.degree(vertex)) * rows.width as u64;
+            next = vertex + 1;
+        }
+        let values = vertices * size_of::<P::Value>() as u64;
+        let stream = |bytes: u64| bytes as f64 / limits.device_bytes_per_second;
+        let random_rate = PAGE as f64 / limits.request_seconds();
+        Costs {
+            full_seconds: stream(values + grid_bytes),
+            on_demand_seconds: random as f64 / random_rate + stream(sequential + 2 * values),
+        }
     }
 }
 

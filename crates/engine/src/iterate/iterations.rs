@@ -9,14 +9,16 @@ use super::{
 };
 use crate::{
     Frontier,
-    config::Precompute,
+    config::{MemoryModel, Precompute, RunConfig},
     edges::rows::Rows,
     exchange::InMemory,
     job::Job,
-    plan::Planner,
+    monoid::Monoid,
+    plan::{Decision, Planner},
     program::{Activity, Ended, IterationEnd, Monotone, Next, VertexProgram, Wake},
     session::Session,
     state::VertexArray,
+    techniques::Technique,
 };
 use outercore_graph::Result;
 
@@ -46,7 +48,10 @@ impl<P: VertexProgram> Iterations<P> {
     where
         P: Monotone,
     {
-        let early = planner.job.config.early();
+        let Job { graph, config, .. } = planner.job;
+        let fits = config.model.is_none_or(|model| model == MemoryModel::FullyExternal)
+            && EdgePath::by_interval::<P>(graph).is_some();
+        let early = config.early().filter(|_| fits);
         Self::of(planner, program, None, early)
     }
 
@@ -88,6 +93,8 @@ impl<P: VertexProgram> Iterations<P> {
             None => planner.in_turn_external(None),
         }
         let (resident, external) = (paths.clone(), by_interval.clone());
+        planner.can(move |decision| can::<P>((config, scans), decision, (&resident, &external)));
+        let (resident, external) = (paths.clone(), by_interval.clone());
         planner.sections(move |decision| match &external {
             Some(memory) if decision.is_by_interval() => memory.sections(config, decision.room),
             _ => Ok(resident.iter().flat_map(EdgePath::sections).collect()),
@@ -126,6 +133,30 @@ impl<P: VertexProgram> Iterations<P> {
     }
 }
 
+/// The techniques of so many scans, by what was decided.
+fn can<P: VertexProgram>(
+    (config, scans): (&RunConfig, Option<u64>),
+    decision: &Decision,
+    (paths, memory): (&[EdgePath], &Option<IntervalMemory>),
+) -> Result<Vec<Technique>> {
+    use Technique::{Fciu, OnDemand, Push, SubBlocks};
+    let mut can = match memory {
+        Some(memory) if decision.is_by_interval() => memory.can::<P>(config, decision.room)?,
+        memory => {
+            // What is off would act in passes instead.
+            let passes = P::ACTIVITY == Activity::AllSend
+                && memory.as_ref().is_some_and(|memory| memory.may_cross);
+            let off = [(Fciu, config.cross_iteration.in_passes()), (SubBlocks, config.sub_blocks)];
+            let off = off.into_iter().filter(|(_, on)| passes && !on).map(|(can, _)| can);
+            EdgePath::can(paths, P::Message::EXACT).into_iter().chain(off).collect()
+        }
+    };
+    can.extend(can.contains(&OnDemand).then_some(Push));
+    // Nothing serves another iteration where there is one.
+    can.retain(|can| scans != Some(1) || ![Fciu, SubBlocks].contains(can));
+    Ok(can)
+}
+
 /// Runs to the end. Returns the last residual.
 fn iterate<P: VertexProgram>(run: &mut Run<P>) -> Result<f64> {
     let (session, mut residual) = (run.session, 0.0);
@@ -154,6 +185,7 @@ fn iterate<P: VertexProgram>(run: &mut Run<P>) -> Result<f64> {
             Some(edges) => run.by_segment(edges)?,
             None => run.by_interval()?,
         };
+        session.counters.note(Technique::Push, [1, 0]);
         run.turn();
         residual = run.total(|state| state.residual);
         session.end_predicted(&mark, active, mode, predicted);

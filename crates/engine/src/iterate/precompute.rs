@@ -17,7 +17,7 @@ use std::ops::Range;
 use outercore_storage::lock;
 
 use super::{Run, by_lists::OnDemand};
-use crate::{Frontier, config::Precompute, program::VertexProgram};
+use crate::{Frontier, config::Precompute, program::VertexProgram, techniques::Technique};
 use outercore_graph::Result;
 
 /// Vertices this near an active one are computed with it.
@@ -45,7 +45,8 @@ impl<P: VertexProgram> Run<'_, P> {
                 workspace.turn_to(interval, &range, 0);
                 self.collect(lists, &step, &mut workspace)?;
             }
-            promote(&self.sending, &self.next_sending, range.clone(), all);
+            let moved = promote(&self.sending, &self.next_sending, range.clone(), all);
+            self.session.counters.note(Technique::Precompute, [moved, 0]);
             self.gather(lists, range, part, u64::MAX)?;
         }
         Ok(())
@@ -53,13 +54,15 @@ impl<P: VertexProgram> Run<'_, P> {
 }
 
 /// Moves the members of `next` in a range to `current`: all, or those near a member of `current`.
-fn promote(current: &Frontier, next: &Frontier, range: Range<u64>, all: bool) {
+/// Returns how many.
+fn promote(current: &Frontier, next: &Frontier, range: Range<u64>, all: bool) -> u64 {
     let word =
         |group: u64| if group < current.len().div_ceil(64) { current.word(group) } else { 0 };
     // What is near is judged by the vertices that were active before: those that are moved bring no
     // others with them.
     let first = range.start / 64;
     let (mut before, mut at) = (first.checked_sub(1).map_or(0, word), word(first));
+    let mut count = 0;
     for (group, inside) in current.masks(range.start, range.end - 1) {
         let after = word(group + 1);
         let moved =
@@ -67,9 +70,11 @@ fn promote(current: &Frontier, next: &Frontier, range: Range<u64>, all: bool) {
         if moved != 0 {
             current.add(group, moved);
             next.take(group, moved);
+            count += u64::from(moved.count_ones());
         }
         (before, at) = (at, after);
     }
+    count
 }
 
 /// Which of 64 vertices are within [`GAP`] of a member; the members among those before, these and
@@ -129,10 +134,10 @@ mod tests {
         };
         let all = |set: &Frontier| set.iter(0..300).collect::<Vec<_>>();
         let (current, next) = (set(&[100]), set(&[60, 69, 75, 132, 133, 160, 250]));
-        promote(&current, &next, 70..200, false);
+        assert_eq!(promote(&current, &next, 70..200, false), 2);
         assert_eq!(all(&current), [75, 100, 132]);
         assert_eq!(all(&next), [60, 69, 133, 160, 250]);
-        promote(&current, &next, 70..200, true);
+        assert_eq!(promote(&current, &next, 70..200, true), 2);
         assert_eq!(all(&current), [75, 100, 132, 133, 160]);
         assert_eq!(all(&next), [60, 69, 250]);
     }

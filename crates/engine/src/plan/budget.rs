@@ -10,7 +10,7 @@ use outercore_graph::{
 use outercore_storage::memory::thread_bytes;
 
 use crate::{
-    config::{MemoryModel, Precompute, RunConfig},
+    config::{MemoryModel, RunConfig},
     plan::{Plan, PlanItem},
     session::{buffers_bytes, smallest_budget},
 };
@@ -172,7 +172,8 @@ impl Needs {
         graph: &Graph,
         config: &RunConfig,
     ) -> Result<(Plan, u64, bool)> {
-        let asked = self.asked(config)?;
+        // Vertices are computed early where they are not all at hand.
+        let asked = if self.early { Some(MemoryModel::FullyExternal) } else { config.model };
         let (passes, external_method) = (self.passes.take(), self.external_method.take());
         let (scans, is_one, runs) = (self.scans(graph), self.scans == Some(1), self.runs);
         let (mut plan, mut room) = self.decide(graph, config, asked)?;
@@ -196,37 +197,6 @@ impl Needs {
         }
         let in_passes = plan.in_passes;
         Ok((plan, room, in_passes))
-    }
-
-    /// The model that was asked for. Refuses pre-computation where it is not possible.
-    fn asked(&self, config: &RunConfig) -> Result<Option<MemoryModel>> {
-        let wanted = config.precompute.filter(|&precompute| precompute != Precompute::Off);
-        if let (false, Some(precompute)) = (self.early, wanted) {
-            return refuse(format!(
-                "--precompute {}: {} does not allow it: a message that comes early, or twice, \
-                 would change its answer; leave --precompute out",
-                precompute.name(),
-                self.algorithm
-            ));
-        }
-        if !self.early {
-            return Ok(config.model);
-        }
-        let early = config.early().unwrap_or(Precompute::Off).name();
-        if self.external.is_none()
-            || config.model.is_some_and(|model| model != MemoryModel::FullyExternal)
-        {
-            let both = if self.external.is_none() {
-                " and a graph whose edges are kept in both directions"
-            } else {
-                ""
-            };
-            return refuse(format!(
-                "--precompute {early} is for fully-external runs; leave it out, or give --model \
-                 fully-external{both}"
-            ));
-        }
-        Ok(Some(MemoryModel::FullyExternal))
     }
 
     fn decide(
@@ -264,6 +234,8 @@ impl Needs {
             memory_model: model,
             reason: reason.to_owned(),
             method: self.method,
+            preset: config.preset,
+            techniques: Vec::new(),
             memory_budget_bytes: config.memory,
             memory,
             smallest_budget_bytes: budgets.smallest(asked),

@@ -4,7 +4,10 @@ use outercore_graph::{GraphError, Result};
 use outercore_storage::human_bytes;
 use serde::Serialize;
 
-use crate::config::MemoryModel;
+use crate::{
+    config::{MemoryModel, Preset},
+    techniques::{State, TechniqueReport, of_preset},
+};
 
 /// Something that memory is set aside for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -26,6 +29,10 @@ pub struct Plan {
     pub reason: String,
     /// How the algorithm goes about it.
     pub method: String,
+    /// The preset.
+    pub preset: Preset,
+    /// Which of the papers' techniques the run can use.
+    pub techniques: Vec<TechniqueReport>,
     /// The budget.
     pub memory_budget_bytes: u64,
     /// What memory is for; adds up to at most the budget.
@@ -93,6 +100,12 @@ impl std::fmt::Display for Plan {
         let about = self.estimated_scans.map_or("", |_| ", about: the course of the run decides");
         writeln!(f, "  read in all        {}{about}", human_bytes(self.expected_bytes_read))?;
         writeln!(f, "  written in all     {}", human_bytes(self.expected_bytes_written))?;
-        write!(f, "  scratch on disk    {}", human_bytes(self.disk_bytes))
+        write!(f, "  scratch on disk    {}", human_bytes(self.disk_bytes))?;
+        let ours = |report: &&TechniqueReport| of_preset(self.preset).contains(&report.name);
+        for TechniqueReport { name, state, reason, .. } in self.techniques.iter().filter(ours) {
+            let reason = if *state == State::Used { "it is used" } else { reason.as_str() };
+            write!(f, "\n  {:<10} {name:<23} {reason}", self.preset)?;
+        }
+        Ok(())
     }
 }

@@ -15,6 +15,7 @@ use crate::{
     job::Job,
     outcome::Outcome,
     session::{Session, buffer_bytes, depth},
+    techniques::{Technique, planned},
     totals,
 };
 use outercore_graph::Result;
@@ -64,6 +65,9 @@ impl Decision {
 /// Names of sections, which may depend on what was decided.
 type SectionsOf<'a> = Box<dyn Fn(&Decision) -> Result<Vec<String>> + 'a>;
 
+/// Techniques that a run can use, which may depend on what was decided.
+type TechniquesOf<'a> = Box<dyn Fn(&Decision) -> Result<Vec<Technique>> + 'a>;
+
 /// Bytes that so many scans read and write.
 type TrafficOf<'a> = Box<dyn Fn(&Decision, u64) -> Result<[u64; 2]> + 'a>;
 
@@ -74,13 +78,15 @@ pub struct Planner<'a> {
     needs: Needs,
     sections: Vec<SectionsOf<'a>>,
     traffic: Vec<TrafficOf<'a>>,
+    techniques: Vec<TechniquesOf<'a>>,
 }
 
 impl<'a> Planner<'a> {
     /// A plan of this algorithm.
     pub fn new(algorithm: &'static str, job: Job<'a>) -> Self {
         let needs = Needs { algorithm, external: Some(Vec::new()), ..Needs::default() };
-        Self { job, needs, sections: Vec::new(), traffic: Vec::new() }
+        let (sections, traffic) = (Vec::new(), Vec::new());
+        Self { job, needs, sections, traffic, techniques: Vec::new() }
     }
 
     /// What is planned.
@@ -133,6 +139,11 @@ impl<'a> Planner<'a> {
     /// Opens these sections.
     pub(crate) fn sections(&mut self, names: impl Fn(&Decision) -> Result<Vec<String>> + 'a) {
         self.sections.push(Box::new(names));
+    }
+
+    /// The run can use these techniques.
+    pub fn can(&mut self, of: impl Fn(&Decision) -> Result<Vec<Technique>> + 'a) {
+        self.techniques.push(Box::new(of));
     }
 
     /// So many scans read and write these bytes, beside what is read of edges and tables.
@@ -219,6 +230,8 @@ impl<'a> Planner<'a> {
         let external = plan.memory_model == MemoryModel::FullyExternal;
         let shares = shares[usize::from(external)];
         let decision = Decision { model: plan.memory_model, room, in_passes, shares };
+        let can = self.techniques.iter().map(|of| of(&decision)).collect::<Result<Vec<_>>>()?;
+        plan.techniques = planned((plan.algorithm, config), can.concat())?;
         let mut sections: Vec<String> = Vec::new();
         for names in &self.sections {
             for name in names(&decision)? {

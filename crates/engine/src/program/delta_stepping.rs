@@ -19,6 +19,7 @@ use crate::{
     plan::{Planner, Resource},
     session::Session,
     state::{VertexArray, Window},
+    techniques::Technique,
 };
 
 /// Lengths of paths as numbers of 64 bits that are ordered like them.
@@ -50,6 +51,9 @@ impl DeltaStepping {
         VertexArray::<u64>::declare(planner, "distances")?;
         Window::<u64>::declare(planner);
         Exchange::<Shorter>::declare(planner, usize::MAX, graph.manifest().arcs)?;
+        planner.can(|decision| {
+            Ok(Vec::from_iter(decision.is_external().then_some(Technique::VertexPassing)))
+        });
         let lists = Lists { weighted: true, ..Lists::along(&[Direction::Out]) };
         Ok(Self(planner.declare(lists)?))
     }

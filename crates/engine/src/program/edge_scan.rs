@@ -4,18 +4,21 @@
 //!
 //! [`SomeEdges`]: first neighbors and the lists of some vertices, where those may do instead.
 
-use outercore_graph::{Direction, Graph, Result, format::INDEX_GROUP};
+use outercore_graph::{
+    Direction, Graph, Result,
+    format::{INDEX_GROUP, RowIndex},
+};
 
 use super::lists::OpenLists;
 use crate::{
     edges::{
         grid::Grid,
         heads::{Heads, SomeHeads},
-        row_index::WINDOW,
         rows::Rows,
     },
     plan::{Decision, Planner, Resource},
     session::Session,
+    techniques::{LISTS, Technique},
 };
 
 /// Every edge once, as a resource.
@@ -43,13 +46,20 @@ impl Resource for EdgeScan {
         let names = if graph.has_whole_grid() {
             vec!["grid.words".to_owned()]
         } else {
-            let window = Rows::index_bytes(WINDOW.min(graph.connected()));
+            let window = Rows::index_bytes(RowIndex::WINDOW.min(graph.connected()));
             planner.memory("lists of all edges", [0, window]);
             Rows::sections("out", false)
         };
         let edges = names[names.len() - 1].clone();
         match self {
-            EdgeScan::Always => planner.edges(edges),
+            EdgeScan::Always => {
+                planner.edges(edges);
+                let of = if graph.has_whole_grid() { 1 } else { 7 };
+                planner.can(move |decision| {
+                    let passes = decision.is_external().then_some(Technique::VertexPassing);
+                    Ok(LISTS[..of].iter().copied().chain(passes).collect())
+                });
+            }
             EdgeScan::Perhaps => {
                 let sums = graph.sums_bytes([edges]);
                 planner.memory("checksums of all edges", [sums; 2]);
@@ -122,6 +132,9 @@ impl SomeEdges {
         let graph = planner.job.graph;
         planner.sections(move |decision| {
             Ok(if SomeEdges.fits(graph, decision) { Self::sections(graph) } else { Vec::new() })
+        });
+        planner.can(move |decision| {
+            Ok(if SomeEdges.fits(graph, decision) { LISTS[1..].to_vec() } else { Vec::new() })
         });
         Self
     }

@@ -12,7 +12,7 @@ use std::{
 use outercore_graph::{
     Direction, Graph, Result,
     error::refuse,
-    format::{INDEX_GROUP, List},
+    format::{Degrees, INDEX_GROUP, List, RowIndex},
 };
 
 use outercore_storage::lock;
@@ -20,14 +20,13 @@ use outercore_storage::lock;
 use crate::{
     Frontier,
     edges::{
-        degrees::Degrees,
         heads::Heads,
         io_iterator::IoIterator,
-        row_index::{RowIndex, WINDOW},
         rows::{Rows, SMALL},
     },
     plan::{Planner, Resource},
     session::Session,
+    techniques::{LISTS, Technique},
 };
 
 /// The adjacency lists of a run.
@@ -43,12 +42,15 @@ pub struct Lists {
     pub(super) heads: bool,
     /// Whether what memory is left keeps some of them.
     pub cached: bool,
+    /// The techniques that reading them may use.
+    pub can: &'static [Technique],
 }
 
 impl Lists {
     /// Lists along edges of these directions. In an undirected graph all directions are one.
     pub fn along(directions: &'static [Direction]) -> Self {
-        Self { directions, weighted: false, slides: false, heads: false, cached: true }
+        let can = &LISTS[1..];
+        Self { directions, weighted: false, slides: false, heads: false, cached: true, can }
     }
 
     /// The directions that the graph has lists of; `None`: one is missing.
@@ -92,7 +94,7 @@ impl Resource for Lists {
         let graph = planner.job.graph;
         let (vertices, whole) = (graph.connected(), Rows::index_bytes(graph.connected()));
         let external = if self.slides {
-            Rows::index_bytes(WINDOW).min(whole)
+            Rows::index_bytes(RowIndex::WINDOW).min(whole)
         } else {
             Degrees::narrow_bytes(graph)? + vertices / INDEX_GROUP * 8 + 16
         };
@@ -115,6 +117,8 @@ impl Resource for Lists {
             planner.memory("first neighbors", [Heads::bytes(graph), 0]);
             names.push(Heads::section(graph));
         }
+        let can = self.can;
+        planner.can(move |_| Ok(can.to_vec()));
         planner.caches([self.cached.into(); 2]);
         planner.sections(move |_| Ok(names.clone()));
         Ok(())

@@ -19,6 +19,7 @@ use crate::{
     edges::rows::Rows,
     plan::{Planner, Resource},
     session::Session,
+    techniques::LISTS,
 };
 
 /// Entries of a batch for each vertex that it may have: batches of vertices with few edges are
@@ -78,7 +79,7 @@ impl Neighborhoods {
 
     fn lists(self) -> Lists {
         let lists = Lists::along(&[Direction::Out, Direction::In]);
-        Lists { slides: true, cached: self == Self::All, ..lists }
+        Lists { slides: true, cached: self == Self::All, can: &LISTS[..7], ..lists }
     }
 
     /// Bytes of a batch of so many entries.

@@ -28,6 +28,7 @@ use crate::{
     plan::{Planner, Resource},
     session::Session,
     state::{AtomicItem, Scratch, VertexArray},
+    techniques::LISTS,
     totals,
 };
 
@@ -64,7 +65,9 @@ impl PathCounts {
             format!("{lanes} sources side by side: lists are read for all of them, level by level");
         planner.external_method(Some(&format!("{how}; sums are on storage")));
         planner.method(how);
-        let lists = planner.declare(Lists::along(&[Direction::Out, Direction::In]))?;
+        // Lists come in order, each part's to one worker.
+        let lists = Lists::along(&[Direction::Out, Direction::In]);
+        let lists = planner.declare(Lists { can: &LISTS[2..], ..lists })?;
         Ok(Self { lanes, lists })
     }
 

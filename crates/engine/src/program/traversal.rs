@@ -14,12 +14,13 @@ use outercore_storage::bitmap::members;
 use super::lists::{Along, Lists, OpenLists};
 use crate::{
     Frontier,
-    config::ReadPolicy,
+    config::{ReadPolicy, SearchDirection},
     edges::{grid::Grid, heads::Heads},
     job::Job,
     plan::{Planner, Resource},
     session::Session,
     state::{Found, Levels, OpenLevels},
+    techniques::{LISTS, Technique},
 };
 
 /// Pull once the frontier's edges exceed this share of the unvisited vertices' (GAPBS: 15).
@@ -45,8 +46,9 @@ impl Search {
     /// iteration of the report.
     pub fn along_edges(job: Job) -> Self {
         let graph = job.graph;
-        let pulls = graph.rows(Direction::In).is_some();
-        let lists = if pulls {
+        let pushes = job.config.direction == SearchDirection::Push;
+        let pulls = !pushes && graph.rows(Direction::In).is_some();
+        let mut lists = if pulls {
             Lists { heads: true, ..Lists::along(&[Direction::Out, Direction::In]) }
         } else {
             Lists::along(&[Direction::Out])
@@ -56,6 +58,9 @@ impl Search {
         // Few frontiers are pushed; else a vertex is found along every edge.
         let few = pulls && !scans;
         let records = if few { 2 * graph.connected() } else { graph.manifest().arcs };
+        if scans {
+            lists.can = &LISTS[8..];
+        }
         let levels = Levels { parents: true, records, weight: 0 };
         Self { lists, levels, undirected: false, pulls, scans }
     }
@@ -65,7 +70,8 @@ impl Search {
     pub fn undirected(job: Job) -> Self {
         let lists = Lists { slides: true, ..Lists::along(&[Direction::Out, Direction::In]) };
         let levels = Levels { parents: false, records: job.graph.connected(), weight: 1 };
-        Self { lists, levels, undirected: true, pulls: true, scans: false }
+        let pulls = job.config.direction != SearchDirection::Push;
+        Self { lists, levels, undirected: true, pulls, scans: false }
     }
 }
 
@@ -78,6 +84,17 @@ impl Resource for Search {
         self.levels.declare(planner)?;
         planner.memory("frontiers", [frontiers, frontiers]);
         self.lists.declare(planner)?;
+        let pushes = !self.scans;
+        let turns = pushes && graph.rows(Direction::In).is_some();
+        let scans = !self.undirected && graph.has_whole_grid();
+        planner.can(move |_| {
+            let can = [
+                (scans, Technique::FullPasses),
+                (pushes, Technique::Push),
+                (turns, Technique::Direction),
+            ];
+            Ok(can.into_iter().filter_map(|(can, technique)| can.then_some(technique)).collect())
+        });
         if self.scans {
             planner.sections(|_| Ok(vec!["grid.words".to_owned()]));
         }
@@ -90,7 +107,7 @@ impl Resource for Search {
         planner.method(if self.pulls {
             "pushes small frontiers, pulls large ones"
         } else {
-            "pushes every frontier (no transpose)"
+            "pushes every frontier"
         });
         Ok(())
     }
@@ -147,10 +164,10 @@ impl OpenSearch {
         loop {
             let mark = session.mark();
             pulling = self.pulls
-                && if pulling {
-                    vertices > session.graph.connected() / BETA
-                } else {
-                    leaving > unexplored / ALPHA
+                && match pulling {
+                    _ if session.config.direction == SearchDirection::Pull => true,
+                    true => vertices > session.graph.connected() / BETA,
+                    false => leaving > unexplored / ALPHA,
                 };
             let (search, pushed) = (&*self, self.push_lists(session));
             let level = OneLevel { search, session, pushed, number: number as u32 + 1 };
@@ -270,6 +287,7 @@ impl OneLevel<'_> {
     /// The frontier's lists.
     fn push(&self, edges: u64) -> Result<Vec<Part>> {
         let search = self.search;
+        self.session.counters.note(Technique::Push, [1, 0]);
         self.pushed.for_each(
             edges,
             |group| search.current.word(group),
@@ -288,6 +306,7 @@ impl OneLevel<'_> {
     /// for which it does not answer.
     fn pull(&self, unexplored: u64) -> Result<Vec<Part>> {
         let search = self.search;
+        self.session.counters.note(Technique::Direction, [1, 0]);
         let (mut parts, mut edges, mut lists) =
             (Vec::new(), unexplored, search.lists.all(self.session));
         if let Some(heads) = &search.lists.heads {

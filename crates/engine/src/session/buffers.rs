@@ -13,9 +13,6 @@ pub const DEPTH: usize = 6;
 const SHALLOW: usize = 3;
 /// A small budget, in bytes.
 const SMALL: u64 = 64 << 20;
-/// Requests that a worker keeps in flight when they are small: a device answers random reads at its
-/// full rate only when many are asked for.
-pub const QUEUE_DEPTH: usize = 64;
 
 /// Bytes of all workers' buffers. Above a small budget each byte goes to buffers until there are
 /// enough, so that what is left for everything else never falls as the budget grows.

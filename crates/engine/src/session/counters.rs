@@ -1,7 +1,11 @@
 //! [`Counters`]: what is counted while a run goes. Bytes and requests are counted by the session's
 //! disk alone.
 
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use outercore_storage::Named;
+
+use crate::techniques::Technique;
 
 /// What is counted while a run goes.
 #[derive(Debug, Default)]
@@ -10,21 +14,30 @@ pub struct Counters {
     pub useful_bytes: AtomicU64,
     /// Edges looked at.
     pub edges: AtomicU64,
-    /// Pages of rows served from memory.
-    pub page_hits: AtomicU64,
-    /// Lists served from those that the last iteration has read.
-    pub retained_hits: AtomicU64,
-    /// Grid chunks served from memory where they stay.
-    pub pinned_hits: AtomicU64,
-    /// Grid chunks served from the sub-block buffer.
-    pub sub_block_hits: AtomicU64,
     /// Bytes that were used although their page's checksum could not be computed: blocks smaller
     /// than a page.
     pub unverified_bytes: AtomicU64,
     /// Nanoseconds of all workers that made requests of active vertices: marking and merging.
     pub prepare_nanos: AtomicU64,
-    /// Ranges of vertices that workers took from others' shares.
-    pub stolen: AtomicU64,
-    /// Most bytes of the process that were seen in huge pages.
-    pub huge_page_bytes: AtomicU64,
+    /// Of each technique: how often it acted, and bytes that need not be read because of it.
+    techniques: [[AtomicU64; 2]; Technique::ALL.len()],
+}
+
+impl Counters {
+    /// Counts what a technique did.
+    pub fn note(&self, technique: Technique, [acted, saved]: [u64; 2]) {
+        let [of, bytes] = &self.techniques[technique as usize];
+        of.fetch_add(acted, Relaxed);
+        bytes.fetch_add(saved, Relaxed);
+    }
+
+    /// Notes how much a technique has of something, at the most.
+    pub(crate) fn note_most(&self, technique: Technique, most: u64) {
+        self.techniques[technique as usize][0].fetch_max(most, Relaxed);
+    }
+
+    /// What was counted of a technique.
+    pub(crate) fn of(&self, technique: Technique) -> [u64; 2] {
+        self.techniques[technique as usize].each_ref().map(|count| count.load(Relaxed))
+    }
 }

@@ -32,16 +32,15 @@ use outercore_storage::{
     reader::Timeline,
 };
 
-pub(crate) use self::buffers::{
-    DEPTH, QUEUE_DEPTH, buffer_bytes, buffers_bytes, depth, smallest_budget,
-};
+pub(crate) use self::buffers::{DEPTH, buffer_bytes, buffers_bytes, depth, smallest_budget};
 pub use self::{counters::Counters, section::OpenSection};
 use crate::{
-    config::RunConfig,
+    config::{Preset, RunConfig},
     job::Job,
     plan::{Decided, Decision, Plan},
     progress::RunProgress,
     report::{CacheReport, Costs, IoReport, IterationReport, Throughput, VisitReport},
+    techniques::{Technique, TechniqueReport},
 };
 
 /// Reports of iterations that are kept, beside the last one: there may be as many as vertices.
@@ -211,6 +210,13 @@ impl<'a> Session<'a> {
         predicted: Option<Costs>,
     ) {
         let mut iterations = lock(&self.iterations);
+        for (technique, acted) in [
+            (Technique::FullPasses, read_mode == "full"),
+            (Technique::OnDemand, read_mode == "on-demand"),
+            (Technique::StateAware, predicted.is_some()),
+        ] {
+            self.counters.note(technique, [acted.into(), 0]);
+        }
         let report = IterationReport {
             iteration: iterations.last().map_or(0, |last| last.iteration + 1),
             active,
@@ -231,7 +237,7 @@ impl<'a> Session<'a> {
     /// What a run keeps is there after its first iteration, and may be gone before its report.
     /// Asking the kernel takes milliseconds for each hundred megabytes, so it is done once.
     fn note_huge_pages(&self) {
-        self.counters.huge_page_bytes.fetch_max(memory::huge_page_bytes(), Relaxed);
+        self.counters.note_most(Technique::Huge, memory::huge_page_bytes());
     }
 
     /// Notes the beginning of an iteration.
@@ -255,19 +261,30 @@ impl<'a> Session<'a> {
 
     /// Cache hits so far.
     pub(crate) fn cache(&self) -> CacheReport {
+        let hits = |technique| self.counters.of(technique)[0];
         CacheReport {
-            page_hits: self.counters.page_hits.load(Relaxed),
+            page_hits: hits(Technique::ListCache),
             static_hits: 0,
-            retained_hits: self.counters.retained_hits.load(Relaxed),
-            pinned_hits: self.counters.pinned_hits.load(Relaxed),
-            sub_block_hits: self.counters.sub_block_hits.load(Relaxed),
+            retained_hits: hits(Technique::Sciu),
+            pinned_hits: hits(Technique::GridCache),
+            sub_block_hits: hits(Technique::SubBlocks),
         }
+    }
+
+    /// What became of each technique of the plan.
+    pub(crate) fn techniques(&self, plan: &Plan) -> Vec<TechniqueReport> {
+        if self.backend == "uring" {
+            let requests = self.disk.counters().read_requests.load(Relaxed);
+            self.counters.note_most(Technique::AsyncIo, requests);
+        }
+        let done = |planned: &TechniqueReport| planned.done(self.counters.of(planned.name));
+        plan.techniques.iter().map(done).collect()
     }
 
     /// How the run read, beside the totals.
     pub(crate) fn io_report(&self) -> IoReport {
         let counters = &self.counters;
-        if counters.huge_page_bytes.load(Relaxed) == 0 {
+        if counters.of(Technique::Huge)[0] == 0 {
             self.note_huge_pages();
         }
         let meters: Vec<_> = (0..self.readers.len())
@@ -288,9 +305,9 @@ impl<'a> Session<'a> {
             prepare_share: prepare_seconds / cpu_seconds.max(1e-9),
             cpu_seconds,
             unverified_bytes: counters.unverified_bytes.load(Relaxed),
-            huge_page_bytes: counters.huge_page_bytes.load(Relaxed),
+            huge_page_bytes: counters.of(Technique::Huge)[0],
             stealing: self.config.stealing,
-            stolen: counters.stolen.load(Relaxed),
+            stolen: counters.of(Technique::WorkStealing)[0],
             worker_busy_seconds: self.workers.busy_seconds(),
             throughput: Throughput {
                 bucket_seconds: timeline.width,
@@ -332,7 +349,8 @@ fn readers(
     begun: Instant,
 ) -> Result<Vec<Reader>> {
     let (depth, registered) = (buffers::depth(config), vec![arena.clone()]);
-    let options = QueueOptions { backend: config.io, depth: QUEUE_DEPTH, registered };
+    let in_flight = (config.queue_depth + 1).max(DEPTH);
+    let options = QueueOptions { backend: config.io, depth: in_flight, registered };
     let reader = |index: usize| -> Result<Reader> {
         let queue = open_queue(disk, files, &options)?;
         let start = index * depth * buffer_bytes;
@@ -349,9 +367,14 @@ fn limits(
     buffer_bytes: usize,
     sections: &[OpenSection],
 ) -> Result<Limits> {
+    let &RunConfig { mut block, max_gap, max_request, .. } = config;
     let files = || sections.iter().flat_map(|section| section.file.files());
     for file in files().filter(|_| config.block < PAGE as u64) {
         if !file.takes(config.block as usize)? {
+            if config.preset == Preset::Graphene {
+                block = PAGE as u64;
+                break;
+            }
             let place = file.path().display();
             return refuse(format!(
                 "--block {}: the device of {place} reads larger blocks only; give --block 4096",
@@ -361,7 +384,6 @@ fn limits(
     }
     // The lists are where the stripes are.
     let place = graph.manifest().stripes.first().map_or(graph.path(), PathBuf::as_path);
-    let &RunConfig { block, max_gap, max_request, .. } = config;
     let asked = Asked { block, max_gap, max_request };
     Ok(Limits::of_folder(graph.disk(), place, asked, buffer_bytes as u64))
 }

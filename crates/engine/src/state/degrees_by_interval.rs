@@ -6,11 +6,10 @@ use std::sync::{
     atomic::{AtomicU8, Ordering::Relaxed},
 };
 
-use outercore_graph::{Graph, Result};
+use outercore_graph::{Graph, Result, format::Degrees};
 use outercore_storage::{Block, PAGE, packing};
 
 use super::{scratch::Scratch, vertex_array::VertexArray};
-use crate::edges::degrees::Degrees;
 
 /// The degrees of all vertices, by interval.
 pub(crate) struct DegreesByInterval {

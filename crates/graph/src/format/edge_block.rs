@@ -23,6 +23,7 @@ pub struct EdgeBlock<'a> {
 impl<'a> EdgeBlock<'a> {
     /// The block with these words. Its segment and its interval begin at the first two vertices;
     /// its sources are in `sources`, within the segment.
+    #[inline]
     pub fn new(
         (segment, interval): (u64, u64),
         sources: (u64, u64),
@@ -33,21 +34,25 @@ impl<'a> EdgeBlock<'a> {
     }
 
     /// The first source that there may be, within the segment.
+    #[inline]
     pub fn first(&self) -> usize {
         self.source as usize
     }
 
     /// The vertices among which its sources are.
+    #[inline]
     pub fn sources(&self) -> (u64, u64) {
         (self.segment + self.source, self.segment + self.last)
     }
 
     /// Words, skips included: about the edges.
+    #[inline]
     pub fn words(&self) -> u64 {
         self.code.words(self.bytes.len() as u64)
     }
 
     /// Destinations are below this.
+    #[inline]
     pub fn targets(&self) -> usize {
         1 << self.code.low_bits
     }

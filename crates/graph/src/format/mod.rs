@@ -2,7 +2,7 @@
 //!
 //! - [`manifest`]: [`Manifest`], the root of a graph, and how it is written and trusted.
 //! - `files`: the names of its files.
-//! - [`List`]: a vertex's neighbors.
+//! - [`List`]: a vertex's neighbors; [`RowIndex`]: where each vertex's list lies.
 //! - `shape`: whether a manifest agrees with itself.
 //! - [`cells`]: which edges are in row format, and which in grid format.
 //! - [`tiles`]: the directory of the grid: intervals, tiles and chunks; [`words`]: what edges
@@ -13,6 +13,7 @@ mod edge_block;
 mod files;
 mod list;
 pub mod manifest;
+mod row_index;
 mod shape;
 pub mod tiles;
 pub mod words;
@@ -25,6 +26,7 @@ pub(crate) use manifest::no_graph;
 pub use manifest::{
     Extra, IdTable, MOST_STRIPES, Manifest, SectionEntry, Shares, check_outside_of_graphs,
 };
+pub use row_index::{Degrees, Group, RowIndex};
 pub use tiles::{Chunk, GridDirectory, Tile};
 pub use words::{WordCode, WordKind};
 

@@ -39,6 +39,9 @@ class Options(TypedDict, total=False):
     in_flight: int | None
     peek: bool | None
     ownership: str | None
+    queue_depth: int | None
+    direction: str | None
+    cost: str | None
     progress: Progress
 
 

@@ -5,11 +5,9 @@
 //! - `pinned_chunks`: chunks of the grid that stay from their first reading on; `sub_block_buffer`:
 //!   those with the most active edges, from one pass to the next.
 
-use outercore_graph::format::List;
-use std::sync::atomic::AtomicU64;
+use outercore_graph::format::{Group, List, RowIndex};
 
-use super::row_index::{Group, RowIndex};
-use crate::session::Counters;
+use crate::techniques::Technique;
 
 pub(crate) mod pinned_chunks;
 pub(crate) mod prefix;
@@ -33,8 +31,8 @@ pub trait ListCache: Sync {
         visit: &mut dyn FnMut(u64, List),
     ) -> u64;
 
-    /// Where hits are counted.
-    fn hits<'c>(&self, counters: &'c Counters) -> &'c AtomicU64;
+    /// The technique whose hits these are.
+    fn technique(&self) -> Technique;
 
     /// Whether it takes lists that were read.
     fn takes_lists(&self) -> bool {

@@ -1,13 +1,13 @@
 //! [`PinnedChunks`]: chunks of the grid that stay in memory after their first reading. They are
 //! spread evenly over a scan, so that reading and computing overlap all along.
 
-use std::sync::{Arc, OnceLock, atomic::AtomicU64};
+use std::sync::{Arc, OnceLock};
 
 use outercore_storage::{Arena, Buffer, HugePages, PAGE};
 
 use crate::{
     edges::piece_stream::{ChunkCache, Held},
-    session::Counters,
+    techniques::Technique,
 };
 use outercore_graph::Result;
 
@@ -16,6 +16,8 @@ pub struct PinnedChunks {
     /// Where a chunk lies in the arena, if it stays, and its words once they were read.
     chunks: Vec<Option<(u64, OnceLock<Arc<Buffer>>)>>,
     arena: Arc<Arena>,
+    /// The technique whose hits these are.
+    technique: Technique,
 }
 
 impl PinnedChunks {
@@ -45,7 +47,13 @@ impl PinnedChunks {
         if used == 0 {
             return Ok(None);
         }
-        Ok(Some(Self { chunks, arena: Arena::new(used as usize, huge)? }))
+        let arena = Arena::new(used as usize, huge)?;
+        Ok(Some(Self { chunks, arena, technique: Technique::GridCache }))
+    }
+
+    /// The same in the place of a sub-block buffer.
+    pub(crate) fn of_passes(self) -> Self {
+        Self { technique: Technique::SubBlocks, ..self }
     }
 
     /// Whether a chunk stays once it was read.
@@ -55,8 +63,8 @@ impl PinnedChunks {
 }
 
 impl ChunkCache for PinnedChunks {
-    fn hits<'c>(&self, counters: &'c Counters) -> &'c AtomicU64 {
-        &counters.pinned_hits
+    fn technique(&self) -> Technique {
+        self.technique
     }
 
     fn get(&self, chunk: usize) -> Option<Held> {

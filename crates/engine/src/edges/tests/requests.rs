@@ -15,7 +15,7 @@ use super::{
     streams::{self, LARGE, PLAIN, Streamed, Way, expected, stream},
 };
 use crate::{
-    IoBackend, IoScheduling, IterationReport, RunConfig, RunProgress,
+    IoBackend, IoScheduling, IterationReport, Named, RunConfig, RunProgress,
     edges::{io_iterator::IoIterator, rows::Rows},
     session::Session,
 };
@@ -34,14 +34,16 @@ fn configs() -> impl Strategy<Value = RunConfig> {
         prop::option::of(0u64..100_000),
         prop::option::of(0u64..100_000),
     );
-    let switches = (any::<bool>(), any::<bool>(), any::<bool>(), 1usize..4);
+    let how = prop::sample::select(IoScheduling::ALL);
+    let switches = (how, any::<bool>(), any::<bool>(), 1usize..4, 1usize..70);
     (limits, switches).prop_map(|((block, max_gap, max_request), switches)| {
-        let (pluglist, stealing, blocking, threads) = switches;
+        let (io_scheduling, stealing, blocking, threads, queue_depth) = switches;
         RunConfig {
             block,
             max_gap,
             max_request,
-            io_scheduling: if pluglist { IoScheduling::Pluglist } else { IoScheduling::Bitmap },
+            io_scheduling,
+            queue_depth,
             stealing,
             io: if blocking { IoBackend::Blocking } else { IoBackend::Uring },
             ..config(threads)
@@ -121,6 +123,39 @@ fn the_bitmap_makes_fewer_requests_than_the_pluglist() {
     assert!(bitmap.bytes < pluglist.bytes, "blocks that two batches share are read twice");
     assert!(bitmap.io.mean_request_bytes > 100_000.0);
     assert!(bitmap.io.prepare_seconds > 0.0);
+}
+
+/// The list is sorted and merged as a whole: a window or a list that is full ends a request, and
+/// that is all that they do otherwise.
+#[test]
+fn the_list_makes_the_requests_of_the_bitmap() {
+    let folder = tempfile::tempdir().unwrap();
+    let (graph, _) = large(folder.path(), 0);
+    let active = |vertex: u64| vertex.is_multiple_of(3);
+    let of = |io_scheduling| {
+        stream(&graph, &RunConfig { io_scheduling, ..config(1) }, active, PLAIN).unwrap()
+    };
+    let [bitmap, list, pluglist] =
+        [IoScheduling::Bitmap, IoScheduling::List, IoScheduling::Pluglist].map(of);
+    assert_eq!((&list.edges, list.useful), (&bitmap.edges, bitmap.useful));
+    let requests = [bitmap.requests, list.requests, pluglist.requests];
+    assert!(list.requests.abs_diff(bitmap.requests) <= 2, "{requests:?}");
+    assert!(list.requests * 10 < pluglist.requests, "{requests:?}");
+}
+
+#[test]
+fn no_more_requests_are_in_flight_than_the_queue_is_deep() {
+    let folder = tempfile::tempdir().unwrap();
+    let (graph, edges) = large(folder.path(), 0);
+    let active = |vertex: u64| vertex.is_multiple_of(250);
+    let of = |queue_depth| {
+        let config = RunConfig { queue_depth, max_gap: Some(0), ..config(1) };
+        stream(&graph, &config, active, PLAIN).unwrap()
+    };
+    let (one, many) = (of(1), of(32));
+    assert_eq!((&one.edges, &many.edges), (&expected(LARGE, &edges, false, active), &one.edges));
+    let depths = [one.io.mean_queue_depth, many.io.mean_queue_depth];
+    assert!(depths[0] <= 1.0 && depths[1] > 2.0 && depths[1] <= 32.0, "{depths:?}");
 }
 
 #[test]

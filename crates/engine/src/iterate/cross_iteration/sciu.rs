@@ -2,22 +2,15 @@
 //! iteration has read stay for the next one, as far as memory goes. A vertex that is active again
 //! needs no read then.
 
-use std::sync::{Mutex, atomic::AtomicU64};
+use std::sync::Mutex;
 
 use outercore_graph::{
     Result,
-    format::{INDEX_GROUP, List},
+    format::{Group, INDEX_GROUP, List, RowIndex},
 };
 use outercore_storage::{HugePages, lock};
 
-use crate::{
-    Frontier,
-    edges::{
-        cache::ListCache,
-        row_index::{Group, RowIndex},
-    },
-    session::Counters,
-};
+use crate::{Frontier, edges::cache::ListCache, techniques::Technique};
 
 /// Lists in memory, between two iterations: those of the one before serve this one, and its own are
 /// kept.
@@ -99,8 +92,8 @@ impl ListCache for RetainedLists {
         hits
     }
 
-    fn hits<'c>(&self, counters: &'c Counters) -> &'c AtomicU64 {
-        &counters.retained_hits
+    fn technique(&self) -> Technique {
+        Technique::Sciu
     }
 
     fn takes_lists(&self) -> bool {
@@ -127,7 +120,7 @@ mod tests {
     use outercore_storage::HugeVec;
 
     use super::*;
-    use crate::edges::degrees::Degrees;
+    use outercore_graph::format::Degrees;
 
     /// 128 vertices with as many neighbors as their last two bits say.
     fn index() -> RowIndex {

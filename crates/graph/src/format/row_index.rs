@@ -1,18 +1,73 @@
-//! [`RowIndex`]: where each vertex's list lies. Degrees are in memory; a list's offset is that of
-//! its group of 64 plus the degrees before it.
+//! [`RowIndex`]: where each vertex's list lies. [`Degrees`] are in memory, four bytes for each or
+//! about one; a list's offset is that of its group of 64 plus the degrees before it.
 //!
 //! Degrees and index are those of all vertices, or of a window of them that slides: then nothing
 //! here grows with the graph.
 
 use std::ops::Range;
 
-use outercore_graph::{Result, format::INDEX_GROUP};
-use outercore_storage::{HugePages, HugeVec};
+use outercore_storage::{CompactNumbers, HugePages, HugeVec};
 
-use super::degrees::Degrees;
+use super::INDEX_GROUP;
+use crate::{Graph, Result};
 
-/// Vertices of a window of an index that slides.
-pub(crate) const WINDOW: u64 = 1 << 18;
+/// Stands for a degree that does not fit a byte.
+const LARGE: u32 = CompactNumbers::LARGE;
+
+/// How many edges each vertex has in one direction.
+pub enum Degrees {
+    /// Four bytes for each vertex from this one on.
+    Wide(u64, HugeVec<u32>),
+    /// About one byte for each.
+    Narrow(CompactNumbers),
+}
+
+impl Degrees {
+    /// Most bytes that the narrow degrees of a graph take. In a graph ordered by degree a look at a
+    /// few of them tells how many are large.
+    pub fn narrow_bytes(graph: &Graph) -> Result<u64> {
+        let (vertices, arcs) = (graph.connected(), graph.manifest().arcs);
+        let large = match graph.front(LARGE.into())? {
+            // Read, and copied.
+            Some(front) => front * 8,
+            // A large degree takes 16 bytes on its way, in a vector that doubles, and up to 8 in
+            // the front.
+            None => (arcs / u64::from(LARGE)).min(vertices) * 40,
+        };
+        Ok(vertices + large)
+    }
+
+    /// The degrees as a slice, where they are wide.
+    #[inline]
+    pub fn as_slice(&self) -> Option<&[u32]> {
+        match self {
+            Degrees::Wide(_, degrees) => Some(degrees),
+            Degrees::Narrow(_) => None,
+        }
+    }
+
+    /// The degree of `vertex`.
+    #[inline(always)]
+    pub fn get(&self, vertex: u64) -> u32 {
+        match self {
+            Degrees::Wide(first, degrees) => degrees[(vertex - first) as usize],
+            Degrees::Narrow(degrees) => degrees.get(vertex),
+        }
+    }
+
+    /// The sum of a range's degrees.
+    #[inline(always)]
+    pub fn sum(&self, range: Range<u64>) -> u64 {
+        match self {
+            Degrees::Wide(first, degrees) => degrees
+                [(range.start - first) as usize..(range.end - first) as usize]
+                .iter()
+                .map(|&degree| u64::from(degree))
+                .sum(),
+            Degrees::Narrow(degrees) => degrees.sum(range),
+        }
+    }
+}
 
 /// 64 vertices by their number, and which of them are meant, as bits.
 pub type Group = (u64, u64);
@@ -28,48 +83,54 @@ pub struct RowIndex {
 }
 
 impl RowIndex {
+    /// Vertices of a window that slides.
+    pub const WINDOW: u64 = 1 << 18;
+
     /// That of no vertex.
-    pub(crate) fn none() -> Result<Self> {
+    #[inline]
+    pub fn none() -> Result<Self> {
         let degrees = Degrees::Wide(0, HugeVec::zeroed(0, HugePages::Off)?);
         Ok(Self { degrees, offsets: HugeVec::zeroed(1, HugePages::Off)?, window: 0..0 })
     }
 
     /// The window where it has `vertex`, else one from there on, of so many vertices in all: what
     /// is before is seldom wanted.
-    pub(crate) fn window_at(&self, vertex: u64, all: u64) -> Range<u64> {
+    pub fn window_at(&self, vertex: u64, all: u64) -> Range<u64> {
         if self.window.contains(&vertex) {
             return self.window.clone();
         }
-        let from = vertex / INDEX_GROUP * INDEX_GROUP;
-        from..(from + WINDOW).min(all)
+        let first = vertex / INDEX_GROUP * INDEX_GROUP;
+        first..(first + Self::WINDOW).min(all)
     }
 
     /// The degree of a vertex of the window.
     #[inline(always)]
-    pub(crate) fn degree(&self, vertex: u64) -> u32 {
+    pub fn degree(&self, vertex: u64) -> u32 {
         self.degrees.get(vertex)
     }
 
     /// Edges before the end of the window: all of them, unless it slides.
-    pub(crate) fn edges(&self) -> u64 {
+    #[inline]
+    pub fn edges(&self) -> u64 {
         self.offsets[self.offsets.len() - 1]
     }
 
     /// Edges before group `group` of 64 vertices, which begins or ends in the window.
-    pub(crate) fn group_offset(&self, group: u64) -> u64 {
+    #[inline]
+    pub fn group_offset(&self, group: u64) -> u64 {
         self.offsets[(group - self.window.start / INDEX_GROUP) as usize]
     }
 
     /// The edges of a group.
     #[inline]
-    pub(crate) fn group(&self, group: u64) -> Range<u64> {
+    pub fn group(&self, group: u64) -> Range<u64> {
         self.group_offset(group)..self.group_offset(group + 1)
     }
 
     /// Hands every vertex of a group to `visit` that has edges: the vertex, its first edge, and how
     /// many.
     #[inline(always)]
-    pub(crate) fn for_lists(&self, (group, mut bits): Group, mut visit: impl FnMut(u64, u64, u64)) {
+    pub fn for_lists(&self, (group, mut bits): Group, mut visit: impl FnMut(u64, u64, u64)) {
         let mut edge = self.group_offset(group);
         let mut vertex = group * INDEX_GROUP;
         while bits != 0 {
@@ -87,7 +148,8 @@ impl RowIndex {
     }
 
     /// From the first list of a group's vertices to the last one; `None`: all are empty.
-    pub(crate) fn extent(&self, (group, mut bits): Group) -> Option<Range<u64>> {
+    #[inline]
+    pub fn extent(&self, (group, mut bits): Group) -> Option<Range<u64>> {
         let first = group * INDEX_GROUP;
         let mut low = u64::from(bits.trailing_zeros());
         while bits != 0 && self.degree(first + low) == 0 {
@@ -115,9 +177,9 @@ mod tests {
     /// An index of all vertices, of which there are more than a window has, stays as it is.
     #[test]
     fn a_window_that_has_the_vertex_stays() {
-        let all = WINDOW + 2202;
+        let all = RowIndex::WINDOW + 2202;
         let mut index = RowIndex::none().unwrap();
-        assert_eq!(index.window_at(70, all), 64..64 + WINDOW);
+        assert_eq!(index.window_at(70, all), 64..64 + RowIndex::WINDOW);
         index.window = 0..all;
         assert_eq!(index.window_at(70, all), 0..all);
     }

@@ -1,0 +1,258 @@
+//! [`Technique`]: the papers' techniques, each with its switch and with the runs that it is for.
+//! Resources of a plan say which of them a run can use. A switch that was given and cannot act is
+//! refused; what every technique did is in the report.
+
+use outercore_graph::{Result, error::refuse};
+use outercore_storage::{HugePages, IoBackend, IoScheduling, Named, named};
+use serde::Serialize;
+
+use crate::{
+    config::RunConfig,
+    switches::{CostFormula, CrossIteration, Precompute::Off, Preset, ReadPolicy, SearchDirection},
+};
+
+named! {
+    /// A technique of one of the papers. What each is for completes a sentence: "it is for ...".
+    pub enum Technique: "technique" {
+        /// Runs that pass over all edges: scans of a whole grid, or all lists one after the other.
+        FullPasses = "full-passes",
+        /// Runs that read the lists of some vertices.
+        OnDemand = "on-demand",
+        /// Programs whose vertices may be inactive, where both the grid and the lists have the
+        /// edges and the index of the lists fits.
+        StateAware = "state-aware-scheduling",
+        /// Programs whose vertices all apply in every iteration, fully externally on a whole grid;
+        /// semi-externally where all of them send, too, and not all edges fit.
+        Fciu = "fciu",
+        /// Fully-external runs of programs on lists, whose messages come to the same in any order.
+        Sciu = "sciu",
+        /// Passes of programs over the grid, an interval of vertices at a time.
+        SubBlocks = "sub-block-buffer",
+        /// Fully-external runs in which vertices send to others that are not in memory.
+        VertexPassing = "vertex-passing",
+        /// Fully-external runs of programs whose messages may come early or twice without changing
+        /// the answer, along outgoing edges.
+        Precompute = "pre-computation",
+        /// Runs that read lists.
+        BitmapIo = "bitmap-io",
+        /// Runs that read the lists of some vertices.
+        GapMerging = "gap-merging",
+        /// Runs that read lists.
+        RequestBound = "request-bound",
+        /// Runs that read lists.
+        SmallBlocks = "small-blocks",
+        /// Runs that read lists.
+        QueueDepth = "queue-depth",
+        /// Runs that read lists and keep some of them in memory.
+        ListCache = "list-cache",
+        /// Runs of several threads that read lists in any order.
+        WorkStealing = "work-stealing",
+        /// Scans of the grid with all vertices in memory.
+        GridCache = "grid-cache",
+        /// Breadth-first searches over lists, and programs that read the lists of active vertices.
+        Push = "push",
+        /// Breadth-first searches over lists of both directions.
+        Direction = "direction-optimizing",
+        /// Runs with `--executor async`: bfs, sssp and components, with vertices in memory.
+        Visitors = "visitors",
+        /// All runs.
+        Huge = "huge-pages",
+        /// All runs.
+        AsyncIo = "asynchronous-io",
+    }
+}
+use Technique::*;
+
+named! {
+    /// What became of a technique.
+    pub enum State: "state" {
+        /// It acted; in a plan: it will, where it finds something to do.
+        Used = "used",
+        /// It could act, and is off or found nothing to do.
+        Idle = "idle",
+        /// It is not for such a run.
+        NotApplicable = "not-applicable",
+    }
+}
+
+/// Of each technique, in their order: its switch, if it has one, and what is counted of it.
+const FACTS: [(&str, &str); Technique::ALL.len()] = [
+    ("read", "full iterations"),
+    ("read", "iterations on demand"),
+    ("cost", "iterations with a choice"),
+    ("cross-iteration", "chunks served before"),
+    ("cross-iteration", "lists kept"),
+    ("sub-blocks", "chunks kept"),
+    ("", "messages"),
+    ("precompute", "vertices computed early"),
+    ("io-scheduling", "marks"),
+    ("max-gap", "blocks read along"),
+    ("max-request", "requests cut short"),
+    ("block", "requests of parts of pages"),
+    ("queue-depth", "requests in flight"),
+    ("memory", "pages kept"),
+    ("stealing", "ranges stolen"),
+    ("memory", "chunks kept"),
+    ("direction", "levels or iterations pushed"),
+    ("direction", "levels pulled"),
+    ("executor", "visits"),
+    ("huge-pages", "bytes in huge pages"),
+    ("io", "requests"),
+];
+
+/// What reads lists uses: some of these in a row. Between lists that are all read there are no
+/// gaps; where lists come in order, one worker has them.
+pub(crate) const LISTS: [Technique; 9] = [
+    FullPasses,
+    WorkStealing,
+    BitmapIo,
+    ListCache,
+    QueueDepth,
+    RequestBound,
+    SmallBlocks,
+    GapMerging,
+    OnDemand,
+];
+
+/// What visitors use: each worker reads the lists of its own vertices.
+pub const OF_VISITORS: [Technique; 8] =
+    [Visitors, BitmapIo, ListCache, QueueDepth, RequestBound, SmallBlocks, GapMerging, OnDemand];
+
+/// What became of a technique in a run, or will.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TechniqueReport {
+    /// Its name.
+    pub name: Technique,
+    /// Its switch, if it has one.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub switch: &'static str,
+    /// What became of it.
+    pub state: State,
+    /// Why, or what it did.
+    pub reason: String,
+    /// How often it acted.
+    pub effect: u64,
+    /// Bytes that need not be read because of it, where that is known.
+    pub saved_bytes: u64,
+}
+
+/// The techniques of a preset.
+pub(crate) fn of_preset(preset: Preset) -> &'static [Technique] {
+    match preset {
+        Preset::Best => &[],
+        Preset::Streaming => &[FullPasses],
+        Preset::Graphene => {
+            &[OnDemand, BitmapIo, GapMerging, SmallBlocks, WorkStealing, Huge, AsyncIo]
+        }
+        Preset::Graphsd => &[StateAware, Fciu, Sciu, SubBlocks],
+        Preset::Seraph => &[OnDemand, VertexPassing, Precompute],
+    }
+}
+
+/// What a plan says of all techniques, of which the run can use some. Refuses a switch that was
+/// given and cannot act.
+pub(crate) fn planned(
+    (algorithm, config): (&str, &RunConfig),
+    mut can: Vec<Technique>,
+) -> Result<Vec<TechniqueReport>> {
+    can.extend([Huge, AsyncIo]);
+    can.retain(|&technique| technique != WorkStealing || config.threads > 1);
+    for (asked, switch, value, wanted) in config.asked() {
+        if asked && !wanted.iter().any(|technique| can.contains(technique)) {
+            return refuse(format!(
+                "--{} cannot act in this run of {algorithm}: {}; leave it out",
+                format!("{switch} {value}").trim_end(),
+                wanted[0].is_for()
+            ));
+        }
+    }
+    let report = |&name: &Technique| {
+        let (state, reason) = match can.contains(&name) {
+            true if name.is_on(config) => (State::Used, String::new()),
+            true => (State::Idle, "off".to_owned()),
+            false => (State::NotApplicable, name.is_for()),
+        };
+        let switch = FACTS[name as usize].0;
+        TechniqueReport { name, switch, state, reason, effect: 0, saved_bytes: 0 }
+    };
+    Ok(Technique::ALL.iter().map(report).collect())
+}
+
+impl TechniqueReport {
+    /// What became of what was planned.
+    pub(crate) fn done(&self, [effect, saved_bytes]: [u64; 2]) -> Self {
+        let counted = FACTS[self.name as usize].1;
+        let (state, reason) = match self.state {
+            State::Used if effect == 0 => (State::Idle, format!("no {counted}")),
+            State::Used => (State::Used, format!("{effect} {counted}")),
+            _ => return self.clone(),
+        };
+        Self { state, reason, effect, saved_bytes, ..*self }
+    }
+}
+
+impl Technique {
+    /// The runs that it is for.
+    fn is_for(self) -> String {
+        let doc = Self::CHOICES[self as usize].doc.trim_end_matches('.');
+        format!("it is for {}{}", doc[..1].to_lowercase(), &doc[1..])
+    }
+
+    /// Whether a run that can use it does.
+    fn is_on(self, config: &RunConfig) -> bool {
+        match self {
+            FullPasses => config.read != ReadPolicy::OnDemand,
+            OnDemand => config.read != ReadPolicy::Full,
+            StateAware => config.read == ReadPolicy::Auto,
+            Fciu => config.cross_iteration.in_passes(),
+            Sciu => config.cross_iteration.in_lists(),
+            GapMerging => config.max_gap != Some(0),
+            Push => config.direction != SearchDirection::Pull,
+            Direction => config.direction != SearchDirection::Push,
+            SubBlocks => config.sub_blocks,
+            WorkStealing => config.stealing,
+            Huge => config.huge_pages != HugePages::Off,
+            AsyncIo => config.io != IoBackend::Blocking,
+            _ => true,
+        }
+    }
+}
+
+/// Whether something was asked for, its switch and value, and the techniques of which it needs one.
+type Asked = (bool, &'static str, &'static str, &'static [Technique]);
+
+impl RunConfig {
+    /// The switches, which were given if they are neither usual nor what the preset sets.
+    fn asked(&self) -> [Asked; 12] {
+        let (read, cross_iteration, sub_blocks, _) = self.preset.settings();
+        let (way, cross, how) = (self.direction, self.cross_iteration, self.io_scheduling);
+        let (fine, early) = (self.preset == Preset::Graphene, self.precompute.unwrap_or(Off));
+        let reads: &[_] = if self.read == ReadPolicy::Full { &[FullPasses] } else { &[OnDemand] };
+        let ways: &[_] = if way == SearchDirection::Push { &[Push] } else { &[Direction] };
+        let crosses: &[_] = match cross {
+            CrossIteration::Sciu => &[Sciu],
+            CrossIteration::Fciu => &[Fciu],
+            _ => &[Fciu, Sciu],
+        };
+        let crossed = [CrossIteration::On, cross_iteration].contains(&cross);
+        [
+            (![ReadPolicy::Auto, read].contains(&self.read), "read", self.read.name(), reads),
+            (!crossed, "cross-iteration", cross.name(), crosses),
+            (sub_blocks && !self.sub_blocks, "sub-blocks", "off", &[SubBlocks]),
+            (early != Off, "precompute", early.name(), &[Precompute]),
+            (how != IoScheduling::Bitmap, "io-scheduling", how.name(), &[BitmapIo]),
+            (
+                ![4096, if fine { 512 } else { 4096 }].contains(&self.block),
+                "block",
+                "",
+                &[SmallBlocks],
+            ),
+            (self.max_gap != fine.then_some(8192), "max-gap", "", &[GapMerging]),
+            (self.max_request.is_some(), "max-request", "", &[RequestBound]),
+            (self.queue_depth != 64, "queue-depth", "", &[QueueDepth]),
+            (self.cost == CostFormula::Paper, "cost", "paper", &[StateAware]),
+            (way != SearchDirection::Auto, "direction", way.name(), ways),
+            (!self.stealing, "stealing", "off", &[WorkStealing]),
+        ]
+    }
+}

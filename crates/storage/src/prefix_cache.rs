@@ -1,0 +1,133 @@
+//! [`PrefixCache`]: the front of a file, kept in memory page by page as it is read. Any thread may
+//! bring a page, and what is there never changes.
+
+use std::{
+    ops::Range,
+    sync::atomic::{
+        AtomicU8,
+        Ordering::{AcqRel, Acquire, Release},
+    },
+};
+
+use crate::{HugePages, HugeVec, PAGE, error::Result};
+
+const ABSENT: u8 = 0;
+const FILLING: u8 = 1;
+const PRESENT: u8 = 2;
+
+/// The first pages of a file of entries, each kept from its first reading on.
+pub struct PrefixCache {
+    bytes: HugeVec<u8>,
+    states: Vec<AtomicU8>,
+    /// Bytes of an entry.
+    pub width: u64,
+}
+
+// SAFETY: a page's bytes are written only by the thread that moved its state from ABSENT to
+// FILLING, and read only after the state is PRESENT (release and acquire), after which they never
+// change.
+unsafe impl Sync for PrefixCache {}
+
+impl PrefixCache {
+    /// Room for the first `pages` pages of a file whose entries have `width` bytes.
+    pub fn new(pages: u64, width: u64, huge: HugePages) -> Result<Self> {
+        Ok(Self {
+            bytes: HugeVec::zeroed(pages as usize * PAGE, huge)?,
+            states: (0..pages).map(|_| AtomicU8::new(ABSENT)).collect(),
+            width,
+        })
+    }
+
+    /// Memory for each page.
+    pub const PAGE_COST: u64 = PAGE as u64 + 1;
+
+    /// Pages.
+    pub fn size(&self) -> u64 {
+        self.states.len() as u64
+    }
+
+    /// The pages that some entries lie in.
+    #[inline]
+    pub fn pages(&self, entries: &Range<u64>) -> Range<u64> {
+        entries.start * self.width / PAGE as u64..(entries.end * self.width).div_ceil(PAGE as u64)
+    }
+
+    /// The bytes of pages, if all of them are present.
+    #[inline]
+    pub fn get(&self, pages: &Range<u64>) -> Option<&[u8]> {
+        let states = self.states.get(pages.start as usize..pages.end as usize)?;
+        let present = states.iter().all(|state| state.load(Acquire) == PRESENT);
+        present.then(|| &self.bytes[pages.start as usize * PAGE..pages.end as usize * PAGE])
+    }
+
+    /// Whether some page of these entries is present.
+    pub fn has_some(&self, entries: &Range<u64>) -> bool {
+        let pages = self.pages(entries);
+        let end = pages.end.min(self.size()) as usize;
+        let states = self.states.get(pages.start as usize..end).unwrap_or_default();
+        states.iter().any(|state| state.load(Acquire) == PRESENT)
+    }
+
+    /// The bytes of entries, if all of their pages are present.
+    #[inline]
+    pub fn entries(&self, entries: &Range<u64>) -> Option<&[u8]> {
+        let pages = self.pages(entries);
+        let start = (entries.start * self.width - pages.start * PAGE as u64) as usize;
+        let len = ((entries.end - entries.start) * self.width) as usize;
+        Some(&self.get(&pages)?[start..start + len])
+    }
+
+    /// Keeps those of the pages that belong to the front and are not there yet. The last one may be
+    /// cut off where its zeros begin.
+    pub fn put(&self, first: u64, bytes: &[u8]) {
+        for (page, content) in (first..self.size()).zip(bytes.chunks(PAGE)) {
+            let state = &self.states[page as usize];
+            if state.load(Acquire) == ABSENT
+                && state.compare_exchange(ABSENT, FILLING, AcqRel, Acquire).is_ok()
+            {
+                // SAFETY: the page lies inside the vector; the exchange made this thread the only
+                // one that touches it until PRESENT is stored.
+                unsafe {
+                    let target = self.bytes.as_ptr().add(page as usize * PAGE).cast_mut();
+                    std::ptr::copy_nonoverlapping(content.as_ptr(), target, content.len());
+                }
+                state.store(PRESENT, Release);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keeps_the_front_and_nothing_else() {
+        let cache = PrefixCache::new(2, 3, HugePages::Off).unwrap();
+        assert!(cache.get(&(0..1)).is_none());
+        let bytes: Vec<u8> = (0..3 * PAGE).map(|index| (index / PAGE) as u8 + 1).collect();
+        cache.put(1, &bytes);
+        let has = |pages| cache.get(&pages).is_some();
+        assert!(has(1..2) && !has(0..2) && !has(2..3));
+        assert!(cache.has_some(&(0..2000)) && !cache.has_some(&(0..1000)));
+        let all = |page, is| cache.get(&(page..page + 1)).unwrap().iter().all(|&byte| byte == is);
+        assert!(all(1, 1));
+        cache.put(0, &bytes);
+        assert!(all(0, 1));
+        assert!(all(1, 1), "a page that is present stays as it is");
+        assert_eq!(cache.entries(&(2..5)), Some(&[1; 9][..]));
+        assert!(cache.entries(&(2700..2731)).is_none(), "the last one ends in a third page");
+    }
+
+    #[test]
+    fn threads_fill_it_together() {
+        let cache = PrefixCache::new(64, 4, HugePages::Off).unwrap();
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| (0..64u64).for_each(|page| cache.put(page, &[page as u8; PAGE])));
+            }
+        });
+        let bytes = cache.get(&(0..64)).unwrap();
+        assert!(bytes.chunks(PAGE).zip(0..).all(|(page, is)| page == [is; PAGE]));
+    }
+}
