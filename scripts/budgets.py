@@ -28,7 +28,7 @@ SOURCES = ",".join(f"random:{seed}" for seed in range(1, 18))
 ALGORITHMS = [
     ("bfs", "bfs", ["--source", "max-degree"]),
     ("bfs, random source", "bfs", ["--source", "random:3"]),
-    ("bfs, messages", "bfs", ["--source", "max-degree", "--method", "messages"]),
+    ("bfs, program", "bfs", ["--source", "max-degree", "--method", "program"]),
     ("sssp", "sssp", ["--source", "max-degree"]),
     ("components", "components", []),
     ("pagerank", "pagerank", ["--iterations", 5]),

@@ -2,7 +2,7 @@
 //! before.
 //!
 //! `direction-optimizing` (Beamer, Asanovic and Patterson, SC'12) is a [`Search`] of the engine: it
-//! pushes small frontiers and pulls large ones. `messages` is what Seraph (FAST'24) runs: a program
+//! pushes small frontiers and pulls large ones. `program` is what Seraph (FAST'24) runs: a program
 //! whose messages may come in any order, so that vertices may be computed early.
 //!
 //! With `--executor async` visitors search (Pearce, Gokhale and Amato, SC'10): no level waits for
@@ -38,7 +38,7 @@ named! {
         /// Small frontiers are pushed, large ones pulled.
         DirectionOptimizing = "direction-optimizing",
         /// Vertices send their levels to their neighbors.
-        Messages = "messages",
+        Program = "program",
     }
 }
 
@@ -108,8 +108,7 @@ impl Algorithm for Bfs {
     fn prepare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
         let mut planner = plan_32_bits(self.name(), job)?;
         let source = locate(job.graph, &self.source)?;
-        let is_one_way = job.config.direction != SearchDirection::Auto;
-        let other = self.method.map(|_| "--method").or(is_one_way.then_some("--direction"));
+        let other = self.method.map(|_| "--method");
         if self.executing.is_async(job, other, false)? {
             planner.memory("levels, parents", [job.graph.connected() * 4, 0]);
             return visit::prepared(
@@ -120,7 +119,7 @@ impl Algorithm for Bfs {
             );
         }
         let usual = if job.config.wants_monotone() {
-            (Method::Messages, "vertices may be computed early")
+            (Method::Program, "vertices may be computed early")
         } else {
             (Method::DirectionOptimizing, "reads fewest lists")
         };
@@ -128,7 +127,8 @@ impl Algorithm for Bfs {
         planner.runs(method.name(), why);
         if method == Method::DirectionOptimizing {
             // Where no vertex has many neighbors there may be many levels.
-            if !job.graph.has_hubs() && self.executing.is_async(job, other, true)? {
+            let may_wait = job.config.direction != SearchDirection::Auto || job.graph.has_hubs();
+            if !may_wait && self.executing.is_async(job, other, true)? {
                 let mut sampling = plan_32_bits(self.name(), job)?;
                 visit::declare_sample(&mut sampling);
                 sampling.runs("visitors", "no hubs; if a sample finds many levels, else by levels");

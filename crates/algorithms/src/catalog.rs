@@ -40,6 +40,7 @@ pub fn by_name(name: &str, request: &Request) -> Result<Box<dyn Algorithm>> {
         "sssp" => Box::new(Sssp {
             source: given.source()?,
             delta: given.left.delta.take(),
+            method: given.method()?,
             executing: given.executing(),
         }),
         "components" => {

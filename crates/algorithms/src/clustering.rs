@@ -8,7 +8,9 @@
 
 use outercore_engine::Appender;
 
-use crate::{common::*, intersect::Counting, triangles::count};
+use outercore_sets::Counting;
+
+use crate::{common::*, triangles::count};
 
 /// The clustering coefficient of each vertex.
 #[derive(Clone, Debug, Default)]

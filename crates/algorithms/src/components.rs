@@ -7,9 +7,9 @@
 //!   Ben-Nun and Barak, IPDPS'18). Every edge that leaves the component is in the list of its other
 //!   end, so none is missed; in a directed graph that takes the incoming lists, too. Where that
 //!   would read more than half of a scan, there is a scan.
-//! - `labels`: the smallest label spreads until no vertex gets another one, as Seraph (FAST'24) and
-//!   plain streaming systems (GridGraph, ATC'15) do. Labels may come early. For undirected graphs:
-//!   they travel along outgoing edges.
+//! - `program`: the smallest label spreads until no vertex gets another one, as Seraph (FAST'24)
+//!   and plain streaming systems (GridGraph, ATC'15) do. Labels may come early. For undirected
+//!   graphs: they travel along outgoing edges.
 //!
 //! With `--executor async` visitors carry the labels (Pearce, Gokhale and Amato, SC'10), along
 //! edges of both directions, the smallest first: each vertex sends about once.
@@ -44,7 +44,7 @@ named! {
         /// Union-find over one scan of all edges.
         Scan = "scan",
         /// Labels that spread along edges.
-        Labels = "labels",
+        Program = "program",
     }
 }
 
@@ -54,12 +54,13 @@ const LEAST: u64 = (4 << 17) + (3 << 20);
 impl Components {
     /// The method, and why.
     fn choose(&self, Job { graph, config, .. }: Job) -> Result<(Method, &'static str)> {
-        if graph.directed() && self.method == Some(Method::Labels) {
-            return refuse("--method labels is for undirected graphs; leave it out");
+        if graph.directed() && self.method == Some(Method::Program) {
+            return refuse("--method program is for undirected graphs; leave it out");
         }
-        let spreads = config.wants_monotone() || config.preset == Preset::Streaming;
+        let spreads = config.wants_monotone()
+            || [Preset::Streaming, Preset::Graphsd].contains(&config.preset);
         let usual = if spreads && !graph.directed() {
-            (Method::Labels, "vertices may be computed early, or edges are streamed")
+            (Method::Program, "vertices may be computed early, or edges are streamed")
         } else if config.read == ReadPolicy::Full {
             (Method::Scan, "all edges are to be read")
         } else {
@@ -170,7 +171,7 @@ impl Algorithm for Components {
             return by_visitors(planner, &self.executing);
         }
         let (mut method, mut why) = self.choose(job)?;
-        if method == Method::Labels {
+        if method == Method::Program {
             planner.runs(method.name(), why);
             return by_labels(planner);
         }

@@ -13,7 +13,7 @@
 //! one at a time). Memory for each vertex: about one byte (four for hubs) and three bits, beside
 //! the lists and the result.
 //!
-//! `messages` is a program in phases, for less memory than that: the smallest remaining degree k
+//! `program` is a program in phases, for less memory than that: the smallest remaining degree k
 //! opens a phase. A value is what is left of a vertex's neighbors, or, once the vertex has
 //! departed, [`GONE`] plus its core number.
 
@@ -45,7 +45,7 @@ named! {
         /// With what is left of their neighbors in memory.
         Peeling = "peeling",
         /// Vertices that depart tell their neighbors.
-        Messages = "messages",
+        Program = "program",
     }
 }
 
@@ -205,14 +205,14 @@ impl KCore {
         let fully = model == Some(MemoryModel::FullyExternal);
         let given = match self.method {
             None if fully && preset != Preset::Best => {
-                Some((Method::Messages, "as the preset does"))
+                Some((Method::Program, "as the preset does"))
             }
             method => method.map(|method| (method, "as asked")),
         };
         let ways = [
             (Method::Peeling, false, "counts of neighbors fit"),
             (Method::Peeling, true, "counts of neighbors fit, an index of their lists does not"),
-            (Method::Messages, false, "counts of neighbors do not fit"),
+            (Method::Program, false, "counts of neighbors do not fit"),
         ];
         let wanted = |&(method, ..): &(Method, bool, &str)| match given {
             Some((given, _)) => method == given,
@@ -250,7 +250,7 @@ impl KCore {
                 lists.slides = slides;
                 Chosen::Peeling(planner.declare(lists)?, widths)
             }
-            Method::Messages => {
+            Method::Program => {
                 let program = Program(self.levels());
                 Chosen::Messages(Iterations::declare(&mut planner, &program, None)?)
             }

@@ -7,7 +7,7 @@
 //!   [`betweenness`], [`multi_source`], [`spmv`], [`triangles`], [`clustering`],
 //!   [`label_propagation`], [`diameter`]: the problems.
 //!
-//! Beneath them: `common`, what they share; `intersect`, intersections of `sets` of neighbors.
+//! Beneath them: `common`, what they share.
 
 pub mod algorithm;
 pub mod betweenness;
@@ -17,13 +17,11 @@ pub mod clustering;
 mod common;
 pub mod components;
 pub mod diameter;
-mod intersect;
 pub mod kcore;
 pub mod label_propagation;
 pub mod multi_source;
 pub mod pagerank;
 pub mod pagerank_delta;
-mod sets;
 pub mod spmv;
 pub mod sssp;
 pub mod triangles;

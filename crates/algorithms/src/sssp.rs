@@ -1,4 +1,7 @@
-//! Shortest paths from one vertex: windows of distance, by [`DeltaStepping`] of the engine.
+//! Shortest paths from one vertex.
+//!
+//! - `delta-stepping`: windows of distance, by [`DeltaStepping`] of the engine.
+//! - `program`: rounds, in which every vertex whose distance fell sends it on.
 //!
 //! With `--executor async` visitors carry the distances (Pearce, Gokhale and Amato, SC'10), the
 //! smallest first, and no window waits for another.
@@ -10,10 +13,13 @@
 //! A distance is 64 bits that are ordered like the numbers: whole numbers for whole weights,
 //! non-negative doubles otherwise.
 
-use outercore_engine::{DeltaStepping, Figure, Lengths, MemoryModel, Values};
+mod rounds;
+
+use outercore_engine::{DeltaStepping, Figure, Lengths, MemoryModel, Preset, Values};
 use outercore_graph::{GraphError, WeightKind};
 use outercore_visit::{self as visit, Executor, lengths::Paths};
 
+use self::rounds::Rounds;
 use crate::common::*;
 
 /// Shortest paths from one vertex.
@@ -23,8 +29,20 @@ pub struct Sssp {
     pub source: Source,
     /// The width of a window of distance; `None`: from the mean weight and degree.
     pub delta: Option<f64>,
+    /// How; `None`: the plan decides.
+    pub method: Option<Method>,
     /// Whether it waits at the end of each window.
     pub executing: Executing,
+}
+
+named! {
+    /// How distances are found.
+    pub enum Method: "method" {
+        /// Those of a window of distance before those of the next one.
+        DeltaStepping = "delta-stepping",
+        /// In rounds: each vertex whose distance fell sends it on.
+        Program = "program",
+    }
 }
 
 /// Distances of edges with weights of this kind.
@@ -34,6 +52,17 @@ struct Distances(WeightKind);
 impl Distances {
     fn are_whole(self) -> bool {
         self.0 == WeightKind::U32
+    }
+
+    /// A distance, and an edge of this weight more.
+    #[inline(always)]
+    fn plus_weight(self, length: u64, weight: f64) -> u64 {
+        if self.are_whole() {
+            length + weight as u64
+        } else {
+            // A sum beyond the largest number is that number, and not unreached.
+            (f64::from_bits(length) + weight).min(f64::MAX).to_bits()
+        }
     }
 }
 
@@ -47,8 +76,7 @@ impl Lengths for Distances {
         if self.are_whole() {
             length + weight
         } else {
-            // A sum beyond the largest number is that number, and not unreached.
-            (f64::from_bits(length) + self.0.value(weight)).min(f64::MAX).to_bits()
+            self.plus_weight(length, self.0.value(weight))
         }
     }
 
@@ -151,7 +179,8 @@ impl Algorithm for Sssp {
         // Where vertices have few neighbors, as in road networks, windows are many and small.
         let few = job.graph.manifest().arcs <= 4 * job.graph.connected();
         let auto = few && !job.graph.has_hubs();
-        if self.executing.is_async(job, self.delta.map(|_| "--delta"), auto)? {
+        let other = self.delta.map(|_| "--delta").or(self.method.map(|_| "--method"));
+        if self.executing.is_async(job, other, auto)? {
             let mut visiting = plan_32_bits(self.name(), job)?;
             visiting.runs("visitors", "as asked, or few edges, no hubs: windows would be small");
             let visitor = Paths(distances, source);
@@ -165,6 +194,25 @@ impl Algorithm for Sssp {
             {
                 return prepared;
             }
+        }
+        let preset = [Preset::Streaming, Preset::Graphsd].contains(&job.config.preset);
+        let usual = if preset || job.config.wants_monotone() {
+            (Method::Program, "the preset's, or vertices may be computed early")
+        } else {
+            (Method::DeltaStepping, "relaxes fewest edges")
+        };
+        let (method, why) = method(self.method, usual);
+        planner.runs(method.name(), why);
+        if method == Method::Program {
+            if self.delta.is_some() {
+                return refuse("--delta is for --method delta-stepping; leave it out");
+            }
+            let mut program = Rounds { distances, source };
+            let rounds = Iterations::declare_monotone(&mut planner, &program)?;
+            return Ok(planner.decide()?.prepared(move |session| {
+                let ended = rounds.run(session, &mut program, None)?;
+                outcome(session, (source, ended.iterations), ended.values, distances)
+            }));
         }
         let search = DeltaStepping::declare(&mut planner)?;
         Ok(planner.decide()?.prepared(move |session| {

@@ -4,7 +4,7 @@
 //! Each triangle a < b < c is found once. The sets of smaller neighbors of a window of vertices b
 //! are held in memory, as many as the budget allows; all c after the window's first vertex stream
 //! past it, and their sets are intersected with those of their neighbors in the window
-//! ([`crate::intersect`]). One window when the sets fit; with half of them in memory, two. The
+//! ([`Counter`]). One window when the sets fit; with half of them in memory, two. The
 //! order of degrees makes sets short: no vertex has more smaller neighbors than the square root of
 //! all edges (Chiba and Nishizeki, 1985).
 //!
@@ -14,12 +14,9 @@
 use outercore_engine::{
     Appender, Block, CompactCounters, Decision, Neighborhoods, OpenNeighborhoods, PerWorker, Widths,
 };
+use outercore_sets::{Counter, Counting, SetWindow};
 
-use crate::{
-    common::*,
-    intersect::{Counter, Counting},
-    sets::SetWindow,
-};
+use crate::common::*;
 
 /// The number of triangles.
 #[derive(Clone, Debug, Default)]

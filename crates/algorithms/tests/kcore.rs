@@ -10,7 +10,7 @@ use outercore_testing::{
     smallest, values,
 };
 
-const METHODS: [&str; 2] = ["peeling", "messages"];
+const METHODS: [&str; 2] = ["peeling", "program"];
 
 fn one_core(k: u64, method: &str) -> Request {
     Request { k: Some(k), method: Some(method.to_owned()), ..Request::default() }
@@ -97,7 +97,7 @@ fn the_smallest_budgets() {
         |method: Option<&str>| Request { method: method.map(str::to_owned), ..Request::default() };
     let right = values(&run(&graph, "kcore", &all(None), &config()));
     let external = RunConfig { model: Some(MemoryModel::FullyExternal), ..config() };
-    for method in [None, Some("peeling"), Some("messages")] {
+    for method in [None, Some("peeling"), Some("program")] {
         let memory = smallest(&graph, "kcore", &all(method), &external);
         let config = RunConfig { memory, ..external.clone() };
         let plan = by_name("kcore", &all(method)).unwrap().plan(&graph, &config).unwrap();

@@ -3,16 +3,20 @@
 
 use outercore_algorithms::{Request, Source, by_name};
 use outercore_engine::{MemoryModel, RunConfig, Silent};
-use outercore_graph::{BuildOptions, Graph, Key, generate::Rmat};
+use outercore_graph::{
+    BuildOptions, Graph, Key,
+    generate::{GeneratedWeights, Rmat},
+};
 use outercore_testing::{
     Edges, Recipe, build, config, distance, generate, request, run, smallest, values,
 };
 
 /// Algorithms, and their methods; the usual one first.
-const METHODS: [(&str, &[&str]); 3] = [
-    ("bfs", &["direction-optimizing", "messages"]),
-    ("kcore", &["peeling", "messages"]),
-    ("components", &["sampled", "scan", "labels"]),
+const METHODS: [(&str, &[&str]); 4] = [
+    ("bfs", &["direction-optimizing", "program"]),
+    ("kcore", &["peeling", "program"]),
+    ("sssp", &["delta-stepping", "program"]),
+    ("components", &["sampled", "scan", "program"]),
 ];
 
 /// Lists of some vertices are read instead of all edges only where values are in memory.
@@ -30,7 +34,8 @@ const MODELS: [Option<MemoryModel>; 4] = [
 fn graph(folder: &std::path::Path) -> Graph {
     let (memory, directed) = (128 << 20, Some(false));
     let options = BuildOptions { memory, threads: 2, directed, simple: true, ..Default::default() };
-    generate(folder.join("graph.oc"), Rmat::new(13, 5), options)
+    let weights = GeneratedWeights::Uniform { low: 1, high: 100 };
+    generate(folder.join("graph.oc"), Rmat { weights, ..Rmat::new(13, 5) }, options)
 }
 
 #[test]
@@ -95,7 +100,7 @@ fn what_is_no_method_is_refused() {
         let error = refused(name, "guessing");
         assert!(error.contains(&methods.join(", ")) && error.contains("guessing"), "{error}");
     }
-    assert!(refused("spmv", "messages").contains("spmv has no --method"));
+    assert!(refused("spmv", "program").contains("spmv has no --method"));
 }
 
 /// How many sources a scan is for depends on the budget and on the number of threads, which the

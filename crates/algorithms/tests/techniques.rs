@@ -23,20 +23,21 @@ type Row = (&'static str, Option<&'static str>);
 const VISITORS: &str = "visitors";
 
 /// Algorithms, each with its usual method and with others.
-const ROWS: [Row; 21] = [
+const ROWS: [Row; 22] = [
     ("bfs", None),
-    ("bfs", Some("messages")),
+    ("bfs", Some("program")),
     ("bfs", Some(VISITORS)),
     ("sssp", None),
+    ("sssp", Some("program")),
     ("sssp", Some(VISITORS)),
     ("components", None),
-    ("components", Some("labels")),
+    ("components", Some("program")),
     ("components", Some(VISITORS)),
     ("pagerank", None),
     ("pagerank-delta", None),
     ("pagerank-delta", Some("differences")),
     ("kcore", None),
-    ("kcore", Some("messages")),
+    ("kcore", Some("program")),
     ("betweenness", None),
     ("betweenness", Some("batches")),
     ("multi-source", None),
@@ -315,6 +316,9 @@ fn usual_values_and_presets_are_for_all() {
                 ("preset", "graphsd"),
                 ("preset", "seraph"),
             ] {
+                if switch == "preset" && row.1 == Some(VISITORS) {
+                    continue;
+                }
                 let planned = plan(graphs.of(row.0), row, &config(model, &[(switch, value)]));
                 let plan = planned.unwrap_or_else(|error| panic!("{row:?} {switch}: {error}"));
                 assert_eq!(plan.techniques.len(), Technique::ALL.len(), "{row:?} {switch} {value}");

@@ -221,7 +221,7 @@ fn what_visitors_cannot_do_is_refused() {
             refused(name, asked, &config(), &["--executor async"]);
         }
     }
-    let method = Some("labels".to_owned());
+    let method = Some("program".to_owned());
     let both = Request { method, executor: Some(Executor::Async), ..Request::default() };
     refused("components", both, &config(), &["--method is for --executor sync"]);
     let ranks = Request { executor: Some(Executor::Async), ..Request::default() };

@@ -144,9 +144,9 @@ def test_every_algorithm_has_its_method():
 @pytest.mark.parametrize(
     ("algorithm", "methods"),
     [
-        ("bfs", ["direction-optimizing", "messages"]),
-        ("components", ["sampled", "scan", "labels"]),
-        ("kcore", ["peeling", "messages"]),
+        ("bfs", ["direction-optimizing", "program"]),
+        ("components", ["sampled", "scan", "program"]),
+        ("kcore", ["peeling", "program"]),
         ("betweenness", ["batches", "lists"]),
     ],
 )

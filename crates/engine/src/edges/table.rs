@@ -1,6 +1,7 @@
 //! Sections of numbers, read into memory as a whole or in part.
 
 use std::{
+    collections::BTreeMap,
     ops::Range,
     sync::{Mutex, atomic::Ordering::Relaxed},
 };
@@ -10,6 +11,8 @@ use outercore_storage::{HugeVec, PAGE, Pod, lock};
 
 use super::piece_stream::{Piece, on_workers};
 use crate::session::{OpenSection, Session};
+
+const SIZE: u64 = PAGE as u64;
 
 /// Reads entries `range` of a section of little-endian numbers into memory, in parallel and
 /// verified.
@@ -79,20 +82,65 @@ impl<U> Piece for Part<'_, U> {
     }
 }
 
-/// Reads entries of a section of little-endian numbers from `first` on, verified, on this worker.
-pub(crate) fn load_here<T: Pod + bytemuck::Pod>(
-    session: &Session,
-    worker: usize,
-    section: &OpenSection,
-    first: u64,
-    into: &mut [T],
-) -> Result<()> {
-    cut::<T, T>(session, first, into).try_for_each(|(first, part)| {
-        session.check()?;
-        let (start, bytes) = (first * size_of::<T>() as u64, bytemuck::cast_slice_mut(part));
-        let range = start..start + bytes.len() as u64;
-        fetch(session, worker, section, range, |content| bytes.copy_from_slice(content))
-    })
+/// A section of little-endian numbers that workers read part by part. The page in which one part
+/// ends and the next one begins is kept by the first to read it, and taken by the other.
+pub(crate) struct Parted<'s> {
+    session: &'s Session<'s>,
+    section: OpenSection,
+    shared: Mutex<BTreeMap<u64, Vec<u8>>>,
+}
+
+impl<'s> Parted<'s> {
+    /// Nothing is read yet.
+    pub(crate) fn new(session: &'s Session<'s>, section: OpenSection) -> Self {
+        Self { session, section, shared: Mutex::default() }
+    }
+
+    /// Reads entries from `first` on, verified, on this worker.
+    pub(crate) fn load<T: Pod + bytemuck::Pod>(
+        &self,
+        worker: usize,
+        first: u64,
+        into: &mut [T],
+    ) -> Result<()> {
+        cut::<T, T>(self.session, first, into).try_for_each(|(first, part)| {
+            self.session.check()?;
+            self.read(worker, first * size_of::<T>() as u64, bytemuck::cast_slice_mut(part))
+        })
+    }
+
+    fn read(&self, worker: usize, mut start: u64, mut bytes: &mut [u8]) -> Result<()> {
+        self.session.counters.useful_bytes.fetch_add(bytes.len() as u64, Relaxed);
+        let end = start + bytes.len() as u64;
+        let page_of = |at: u64| Some(at / SIZE).filter(|_| !at.is_multiple_of(SIZE));
+        let ends = [page_of(start), page_of(end)];
+        let [front, back] = ends.map(|page| lock(&self.shared).remove(&page?));
+        if let Some(page) = front {
+            let lead = (start % SIZE) as usize;
+            let there = bytes.split_off_mut(..bytes.len().min(PAGE - lead)).unwrap_or_default();
+            there.copy_from_slice(&page[lead..lead + there.len()]);
+            start += there.len() as u64;
+        }
+        if let Some(page) = back.filter(|_| !bytes.is_empty()) {
+            let tail = ((end % SIZE) as usize).min(bytes.len());
+            let there = bytes.split_off_mut(bytes.len() - tail..).unwrap_or_default();
+            there.copy_from_slice(&page[..tail]);
+        }
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let (from, lead) = (start / SIZE * SIZE, (start % SIZE) as usize);
+        let len = (lead + bytes.len()).next_multiple_of(PAGE);
+        self.section.fetch(&mut self.session.reader(worker), from, len, |content| {
+            bytes.copy_from_slice(&content[lead..lead + bytes.len()]);
+            for page in ends.into_iter().flatten() {
+                let at = (page * SIZE).checked_sub(from).map(|at| at as usize);
+                if let Some(content) = at.and_then(|at| content.get(at..at + PAGE)) {
+                    lock(&self.shared).insert(page, content.to_vec());
+                }
+            }
+        })
+    }
 }
 
 /// Cuts items, one for each of a table's entries from `first` on, into parts, whose entries are at

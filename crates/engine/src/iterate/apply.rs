@@ -3,7 +3,7 @@
 
 use super::{IntervalState, Run, Step, Workspace};
 use crate::{
-    edges::table::load_here,
+    edges::table::Parted,
     monoid::Monoid,
     program::{Activity, Start, VertexProgram, Wake},
 };
@@ -24,11 +24,12 @@ impl<P: VertexProgram> Run<'_, P> {
     pub(crate) fn begin(&mut self, wake: Option<Wake<P>>, degrees: &str) -> Result<()> {
         let (program, start) = (&*self.program, self.program.start());
         let section = self.degrees.as_ref().map(|_| self.session.section(degrees));
+        let section = section.map(|section| Parted::new(self.session, section));
         self.each_in_place(|step, workspace| {
             let (first, len) = (workspace.first, workspace.len);
             if let (Some(section), Some(degrees)) = (&section, &self.degrees) {
                 let into = workspace.degrees.items(len);
-                load_here(self.session, workspace.worker, section, first, into)?;
+                section.load(workspace.worker, first, into)?;
                 degrees.store(workspace.interval, &mut workspace.degrees)?;
             } else {
                 self.load_degrees(workspace)?;

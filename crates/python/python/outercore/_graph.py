@@ -152,23 +152,29 @@ class Graph:
     ) -> Result:
         """Breadth-first search from ``source``: ``levels`` and ``parents``.
 
-        ``method`` is ``"direction-optimizing"`` or ``"messages"`` (default: chosen by the plan).
+        ``method`` is ``"direction-optimizing"`` or ``"program"`` (default: chosen by the plan).
         """
         return self.run("bfs", source=source, method=method, **options)
 
     def sssp(
-        self, source: Source, *, delta: float | None = None, **options: Unpack[Options]
+        self,
+        source: Source,
+        *,
+        delta: float | None = None,
+        method: str | None = None,
+        **options: Unpack[Options],
     ) -> Result:
         """Shortest paths from ``source``: ``distances``.
 
-        ``delta`` is the width of a window of distance.
+        ``method`` is ``"delta-stepping"`` or ``"program"`` (default: chosen by the plan); ``delta``
+        is the width of the former's windows of distance.
         """
-        return self.run("sssp", source=source, delta=delta, **options)
+        return self.run("sssp", source=source, delta=delta, method=method, **options)
 
     def components(self, *, method: str | None = None, **options: Unpack[Options]) -> Result:
         """Connected components (weak ones of a directed graph): ``components``.
 
-        Each is named by one of its members. ``method`` is ``"sampled"``, ``"scan"`` or ``"labels"``
+        Each is named by one of its members. ``method`` is ``"sampled"``, ``"scan"`` or ``"program"``
         (default: chosen by the plan).
         """
         return self.run("components", method=method, **options)
@@ -230,7 +236,7 @@ class Graph:
         """Core numbers in the undirected simple view: ``cores``.
 
         With ``k``, the summary has that core's vertices and edges, and ``cores`` is ``k`` for its
-        vertices and no value for others. ``method`` is ``"peeling"`` or ``"messages"`` (default:
+        vertices and no value for others. ``method`` is ``"peeling"`` or ``"program"`` (default:
         chosen by the plan).
         """
         return self.run("kcore", k=k, method=method, **options)

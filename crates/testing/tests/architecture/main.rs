@@ -24,12 +24,13 @@ const FUNCTION: usize = 50;
 const WIDTH: usize = 100;
 
 /// The crates from the bottom up, each with those of ours that it may depend on.
-const LAYERS: [(&str, &[&str]); 11] = [
+const LAYERS: [(&str, &[&str]); 12] = [
     ("storage", &[]),
     ("graph", &["storage"]),
     ("engine", &["graph", "storage"]),
     ("visit", &["engine", "graph", "storage"]),
-    ("algorithms", &["visit", "engine", "graph", "storage"]),
+    ("sets", &["engine", "graph", "storage"]),
+    ("algorithms", &["sets", "visit", "engine", "graph", "storage"]),
     ("interchange", &["engine", "graph", "storage"]),
     ("outercore", &["algorithms", "interchange", "visit", "engine", "graph", "storage"]),
     ("cli", &[]),

@@ -1,7 +1,7 @@
 //! Counting triangles by intersecting sorted sets of neighbors, as blocks of bits.
 //!
 //! Of a triangle a < b < c (by internal id, hubs first), b lies in a window whose sets are in
-//! memory, c streams past with its set, and a is found in both ([`crate::sets`]). The set of c is
+//! memory, c streams past with its set, and a is found in both ([`SetWindow`]). The set of c is
 //! spread over a real bitmap, so that each block of b's is one look-up.
 
 use std::{
