@@ -27,7 +27,6 @@ fn a_switch_that_cannot_act_is_refused_with_what_it_is_for() {
         for (switch, is_for) in [
             (["--read", "full"], "runs that pass over all edges"),
             (["--cross-iteration", "fciu"], "programs whose vertices all apply"),
-            (["--precompute", "gap"], "messages may come early"),
             (["--direction", "push"], "breadth-first searches"),
         ] {
             let (out, error) = place.ends(2, &[&[verb], &sssp[..], &switch[..]].concat());

@@ -207,20 +207,25 @@ impl CompactNumbers {
     /// The number of an item.
     #[inline(always)]
     pub fn get(&self, item: u64) -> u32 {
-        if let Some(&number) = self.front.get(item as usize) {
-            return number;
-        }
         match self.small[item as usize] {
-            LARGE => self.large[self.large.partition_point(|&(other, _)| other < item)].1,
+            LARGE => self.large_one(item),
             small => u32::from(small),
         }
+    }
+
+    /// The number of an item, if it is large.
+    #[inline]
+    fn large_one(&self, item: u64) -> u32 {
+        let front = self.front.get(item as usize).copied();
+        front
+            .unwrap_or_else(|| self.large[self.large.partition_point(|&(other, _)| other < item)].1)
     }
 
     /// The sum of some items' numbers.
     #[inline(always)]
     pub fn sum(&self, items: Range<u64>) -> u64 {
         let small = &self.small[items.start as usize..items.end as usize];
-        if items.start >= self.front.len() as u64 && !small.contains(&LARGE) {
+        if !small.contains(&LARGE) {
             return small.iter().map(|&number| u64::from(number)).sum();
         }
         items.map(|item| u64::from(self.get(item))).sum()

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use outercore_graph::{Result, format::Degrees};
 use outercore_storage::{CompactNumbers, HugeVec, lock};
 
-use super::table::{for_each_part, load_range};
+use super::table::for_each_part;
 use crate::session::{OpenSection, Session};
 
 /// Stands for a degree that does not fit a byte.
@@ -17,8 +17,12 @@ pub(crate) fn narrow(session: &Session, section: &OpenSection) -> Result<Degrees
     let mut small: HugeVec<u8> = session.zeroed(vertices)?;
     // Where the order tells, every vertex that may have a large degree is in the front.
     let known = session.graph.front(LARGE.into())?;
+    let front = Mutex::new(vec![0; known.unwrap_or(0) as usize]);
     let large = Mutex::new(Vec::new());
     for_each_part(session, section, 0, &mut small, |first, small, degrees: &[u32]| {
+        if let Some(front) = lock(&front).get_mut(first as usize..) {
+            front.iter_mut().zip(degrees).for_each(|(place, &degree)| *place = degree);
+        }
         for ((small, &degree), vertex) in small.iter_mut().zip(degrees).zip(first..) {
             *small = degree.min(LARGE) as u8;
             if degree >= LARGE && known.is_none_or(|front| vertex >= front) {
@@ -26,8 +30,7 @@ pub(crate) fn narrow(session: &Session, section: &OpenSection) -> Result<Degrees
             }
         }
     })?;
+    let front = known.map(|_| front.into_inner().unwrap_or_else(PoisonError::into_inner));
     let large = large.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let front = known.map(|front| load_range(session, section, 0..front)).transpose()?;
-    let front = front.map(|front| front.to_vec());
     Ok(Degrees::Narrow(CompactNumbers::new(small, front, large)))
 }

@@ -3,7 +3,7 @@
 use std::ops::{Deref, Range};
 
 use outercore_graph::{
-    Result,
+    Graph, Result,
     format::{Degrees, INDEX_GROUP, RowIndex},
 };
 use outercore_storage::{PAGE, PrefixCache};
@@ -63,12 +63,23 @@ impl Rows {
         Ok(rows)
     }
 
-    /// The same with degrees of about one byte.
-    pub(crate) fn load_narrow(
+    /// Bytes of memory of an index of all vertices with degrees of about one byte, unless that
+    /// would be more.
+    pub(crate) fn small_bytes(graph: &Graph) -> Result<u64> {
+        let vertices = graph.connected();
+        let degrees = Degrees::narrow_bytes(graph)?.min(vertices * 4);
+        Ok(degrees + vertices / INDEX_GROUP * 8 + 16)
+    }
+
+    /// The same as [`Rows::load`] with such an index.
+    pub(crate) fn load_small(
         session: &Session,
         sections: Vec<OpenSection>,
         cache: u64,
     ) -> Result<Self> {
+        if Degrees::narrow_bytes(session.graph)? > session.graph.connected() * 4 {
+            return Self::load(session, sections, cache);
+        }
         let mut rows = Self::sliding(session, sections, cache)?;
         let degrees = degrees::narrow(session, &rows.tables[0])?;
         rows.set_index(session, degrees, 0..session.graph.connected())?;

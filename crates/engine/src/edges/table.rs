@@ -111,35 +111,36 @@ impl<'s> Parted<'s> {
 
     fn read(&self, worker: usize, mut start: u64, mut bytes: &mut [u8]) -> Result<()> {
         self.session.counters.useful_bytes.fetch_add(bytes.len() as u64, Relaxed);
-        let end = start + bytes.len() as u64;
-        let page_of = |at: u64| Some(at / SIZE).filter(|_| !at.is_multiple_of(SIZE));
-        let ends = [page_of(start), page_of(end)];
-        let [front, back] = ends.map(|page| lock(&self.shared).remove(&page?));
-        if let Some(page) = front {
-            let lead = (start % SIZE) as usize;
+        let lead = (start % SIZE) as usize;
+        if lead > 0 {
             let there = bytes.split_off_mut(..bytes.len().min(PAGE - lead)).unwrap_or_default();
+            let page = self.page(worker, start / SIZE)?;
             there.copy_from_slice(&page[lead..lead + there.len()]);
             start += there.len() as u64;
         }
-        if let Some(page) = back.filter(|_| !bytes.is_empty()) {
-            let tail = ((end % SIZE) as usize).min(bytes.len());
-            let there = bytes.split_off_mut(bytes.len() - tail..).unwrap_or_default();
-            there.copy_from_slice(&page[..tail]);
+        let whole = bytes.len() / PAGE * PAGE;
+        if let Some(there) = bytes.split_off_mut(whole..).filter(|there| !there.is_empty()) {
+            let page = self.page(worker, (start + whole as u64) / SIZE)?;
+            there.copy_from_slice(&page[..there.len()]);
         }
-        if bytes.is_empty() {
+        if whole == 0 {
             return Ok(());
         }
-        let (from, lead) = (start / SIZE * SIZE, (start % SIZE) as usize);
-        let len = (lead + bytes.len()).next_multiple_of(PAGE);
-        self.section.fetch(&mut self.session.reader(worker), from, len, |content| {
-            bytes.copy_from_slice(&content[lead..lead + bytes.len()]);
-            for page in ends.into_iter().flatten() {
-                let at = (page * SIZE).checked_sub(from).map(|at| at as usize);
-                if let Some(content) = at.and_then(|at| content.get(at..at + PAGE)) {
-                    lock(&self.shared).insert(page, content.to_vec());
-                }
-            }
-        })
+        let reader = &mut self.session.reader(worker);
+        self.section.fetch(reader, start, whole, |content| bytes.copy_from_slice(content))
+    }
+
+    /// A page in which a part begins or ends.
+    fn page(&self, worker: usize, page: u64) -> Result<Vec<u8>> {
+        let mut shared = lock(&self.shared);
+        if let Some(content) = shared.remove(&page) {
+            return Ok(content);
+        }
+        let mut content = Vec::new();
+        let take = |read: &[u8]| content.extend_from_slice(read);
+        self.section.fetch(&mut self.session.reader(worker), page * SIZE, PAGE, take)?;
+        shared.insert(page, content.clone());
+        Ok(content)
     }
 }
 

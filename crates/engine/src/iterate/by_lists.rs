@@ -10,7 +10,7 @@
 
 use std::{ops::Range, sync::Mutex};
 
-use outercore_graph::{Graph, Result, format::Degrees};
+use outercore_graph::{Graph, Result};
 
 use outercore_storage::lock;
 
@@ -55,11 +55,9 @@ impl Role {
         let intervals = graph.grid()?.intervals.len();
         // Beside those of the degrees.
         let sums = graph.sums_bytes(&self.sections()[1..]);
-        Ok(Degrees::narrow_bytes(graph)?
+        Ok(Rows::small_bytes(graph)?
             // The vertices of retained lists.
             + Frontier::bytes(graph.connected())
-            + graph.connected() / 8
-            + 16
             + sums
             + Exchange::<M>::bytes(threads, intervals)
             + (1 << 20))
@@ -69,7 +67,7 @@ impl Role {
 impl<M: Monoid> OnDemand<M> {
     /// Opens them; `keep` bytes are for lists that stay.
     pub(crate) fn open(session: &Session, role: Role, bounds: &[u64], keep: u64) -> Result<Self> {
-        let rows = Rows::load_narrow(session, session.sections(&role.sections()), 0)?;
+        let rows = Rows::load_small(session, session.sections(&role.sections()), 0)?;
         let retains = M::EXACT && session.config.cross_iteration.in_lists();
         let retained = retains.then(|| {
             // The entries' vector doubles, and then its old memory is there too.

@@ -6,7 +6,7 @@ use std::{ops::Range, sync::Arc};
 use outercore_graph::{
     Graph, Result,
     error::too_small,
-    format::{CHUNK_BYTES, Degrees, GridDirectory},
+    format::{CHUNK_BYTES, GridDirectory},
 };
 use outercore_storage::{PAGE, PriorityBuffer};
 
@@ -213,7 +213,7 @@ impl IntervalMemory {
         ];
         if !self.path.grid {
             let sums = graph.sums_bytes(self.path.list_sections());
-            needs.push(item("row index", Degrees::narrow_bytes(graph)? + vertices / 8 + 16));
+            needs.push(item("row index", Rows::small_bytes(graph)?));
             needs.push(item("lists' checksums", sums));
         }
         if let Some((Role::Instead | Role::Beside, bytes)) = self.lists {
@@ -301,7 +301,7 @@ impl IntervalMemory {
             Edges::Grid(GridByInterval { index, words, cache: None })
         } else {
             let sections = session.sections(&self.path.list_sections());
-            Edges::Lists(Box::new(Rows::load_narrow(session, sections, 0)?))
+            Edges::Lists(Box::new(Rows::load_small(session, sections, 0)?))
         };
         // Plain streaming has nothing but chunks in memory that it could have on scratch.
         let streams = config.preset == Preset::Streaming;

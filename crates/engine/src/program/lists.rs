@@ -12,7 +12,7 @@ use std::{
 use outercore_graph::{
     Direction, Graph, Result,
     error::refuse,
-    format::{Degrees, INDEX_GROUP, List, RowIndex},
+    format::{INDEX_GROUP, List, RowIndex},
 };
 
 use outercore_storage::lock;
@@ -61,8 +61,7 @@ impl Lists {
         Some(distinct)
     }
 
-    /// Opens one direction, `cache` bytes of which may stay in memory. What an `external` run has
-    /// of the index does not take four bytes for each vertex.
+    /// Opens one direction, `cache` bytes of which may stay in memory.
     fn side(
         &self,
         session: &Session,
@@ -71,14 +70,11 @@ impl Lists {
         external: bool,
     ) -> Result<Side> {
         let sections = session.sections(&Rows::sections(direction.name(), self.weighted));
-        let rows = match (external, self.slides) {
-            (false, _) => Rows::load(session, sections, cache)?,
-            (true, false) => Rows::load_narrow(session, sections, cache)?,
-            (true, true) => {
-                let rows = Rows::sliding(session, sections, cache)?;
-                return Ok(Side::Sliding(Mutex::new(rows)));
-            }
-        };
+        if external && self.slides {
+            let rows = Rows::sliding(session, sections, cache)?;
+            return Ok(Side::Sliding(Mutex::new(rows)));
+        }
+        let rows = Rows::load_small(session, sections, cache)?;
         // What looks at first neighbors wants few lists.
         if !self.heads {
             rows.keep(session, SMALL)?;
@@ -92,12 +88,8 @@ impl Resource for Lists {
 
     fn declare(&self, planner: &mut Planner) -> Result<()> {
         let graph = planner.job.graph;
-        let (vertices, whole) = (graph.connected(), Rows::index_bytes(graph.connected()));
-        let external = if self.slides {
-            Rows::index_bytes(RowIndex::WINDOW).min(whole)
-        } else {
-            Degrees::narrow_bytes(graph)? + vertices / INDEX_GROUP * 8 + 16
-        };
+        let whole = Rows::small_bytes(graph)?;
+        let window = if self.slides { Rows::index_bytes(RowIndex::WINDOW) } else { whole };
         let Some(directions) = self.distinct(graph) else {
             return refuse(format!(
                 "{} needs the incoming edges, and the graph was built with --transpose off; build \
@@ -108,7 +100,7 @@ impl Resource for Lists {
         let mut names = Vec::new();
         for (at, direction) in directions.into_iter().enumerate() {
             let name = if at == 0 { "row index" } else { "incoming index" };
-            planner.memory(name, [whole, external]);
+            planner.memory(name, [whole, window.min(whole)]);
             let sections = Rows::sections(direction.name(), self.weighted);
             sections[2..].iter().for_each(|section| planner.edges(section.clone()));
             names.extend(sections);

@@ -28,8 +28,7 @@ impl Degrees {
     pub fn narrow_bytes(graph: &Graph) -> Result<u64> {
         let (vertices, arcs) = (graph.connected(), graph.manifest().arcs);
         let large = match graph.front(LARGE.into())? {
-            // Read, and copied.
-            Some(front) => front * 8,
+            Some(front) => front * 4,
             // A large degree takes 16 bytes on its way, in a vector that doubles, and up to 8 in
             // the front.
             None => (arcs / u64::from(LARGE)).min(vertices) * 40,
@@ -135,8 +134,10 @@ impl RowIndex {
         let mut vertex = group * INDEX_GROUP;
         while bits != 0 {
             let skip = u64::from(bits.trailing_zeros());
-            edge += self.degrees.sum(vertex..vertex + skip);
-            vertex += skip;
+            if skip > 0 {
+                edge += self.degrees.sum(vertex..vertex + skip);
+                vertex += skip;
+            }
             let degree = u64::from(self.degrees.get(vertex));
             if degree > 0 {
                 visit(vertex, edge, degree);
