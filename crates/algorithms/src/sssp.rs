@@ -80,6 +80,10 @@ impl Lengths for Distances {
         }
     }
 
+    fn number(self, length: u64) -> f64 {
+        if self.are_whole() { length as f64 } else { f64::from_bits(length) }
+    }
+
     fn plus(self, length: u64, delta: f64) -> u64 {
         if self.are_whole() {
             length.saturating_add((delta as u64).max(1))
@@ -183,7 +187,7 @@ impl Algorithm for Sssp {
         if self.executing.is_async(job, other, auto)? {
             let mut visiting = plan_32_bits(self.name(), job)?;
             visiting.runs("visitors", "as asked, or few edges, no hubs: windows would be small");
-            let visitor = Paths(distances, source);
+            let visitor = Paths::new(job.graph, distances, source)?;
             let prepared =
                 visit::prepared(visiting, &self.executing, visitor, move |session, found| {
                     outcome(session, (source, 1), found, distances)

@@ -1,17 +1,35 @@
 //! [`Paths`]: visitors that add up the lengths of edges on their way from one vertex.
 
 use outercore_engine::{Lengths, Start};
+use outercore_graph::{Graph, Result};
 
 use crate::Visitor;
 
-/// With lengths of this kind, from this vertex. A label is a length.
-pub struct Paths<L>(pub L, pub u64);
+/// Paths from a vertex. A label is a length.
+///
+/// Visitors whose lengths are within a mean weight shared among a vertex's edges have the same
+/// priority: then many lists are read together, and few vertices are visited again.
+pub struct Paths<L> {
+    of: L,
+    source: u64,
+    /// Priorities of each unit of length.
+    per_unit: f64,
+}
+
+impl<L: Lengths> Paths<L> {
+    /// From `source`, with lengths of this kind.
+    pub fn new(graph: &Graph, of: L, source: u64) -> Result<Self> {
+        let degree = graph.manifest().arcs as f64 / graph.connected().max(1) as f64;
+        let width = graph.mean_weight()? / degree.max(1.0);
+        Ok(Self { of, source, per_unit: 1.0 / width.max(f64::MIN_POSITIVE) })
+    }
+}
 
 impl<L: Lengths> Visitor for Paths<L> {
     const WEIGHTED: bool = true;
 
     fn start(&self) -> Start {
-        Start::Vertices(vec![self.1])
+        Start::Vertices(vec![self.source])
     }
 
     fn first(&self, _: u64) -> u64 {
@@ -19,11 +37,16 @@ impl<L: Lengths> Visitor for Paths<L> {
     }
 
     fn unreached(&self) -> u64 {
-        self.0.unreached()
+        self.of.unreached()
     }
 
     #[inline(always)]
     fn along(&self, _: u64, length: u64, weight: u64) -> u64 {
-        self.0.add(length, weight)
+        self.of.add(length, weight)
+    }
+
+    #[inline(always)]
+    fn priority(&self, length: u64) -> u64 {
+        (self.of.number(length) * self.per_unit) as u64
     }
 }

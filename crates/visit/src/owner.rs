@@ -15,7 +15,7 @@ use std::{
 
 use outercore_engine::{Frontier, IoIterator, List, Requests, Session, Technique, VisitReport};
 use outercore_graph::{GraphError, Result};
-use outercore_storage::PAGE;
+use outercore_storage::{PAGE, memory::prefetch};
 
 use crate::{mail::Mail, queue::Queue, visitor::Visitor};
 
@@ -26,6 +26,8 @@ pub type Letter = (u64, u64);
 pub const BATCH: usize = 1 << 9;
 /// Lists in memory that are followed before a worker looks around.
 const STEPS: u64 = 64;
+/// Visitors whose lists are brought near together.
+const BLOCK: usize = 8;
 /// Turns after which letters are sent, however few there are.
 const TURNS: u64 = 4;
 
@@ -134,6 +136,16 @@ pub struct Owner<'t, V> {
     pub counts: Counts,
 }
 
+/// What became of a visitor.
+enum Visited {
+    /// Its vertex's lists were here.
+    Here,
+    /// They are to be read.
+    Absent,
+    /// Another one was faster.
+    Stale,
+}
+
 impl<'t, V: Visitor> Owner<'t, V> {
     /// A worker without visitors.
     pub(crate) fn new(all: &'t Traversal<'t, V>, index: usize) -> Self {
@@ -142,20 +154,25 @@ impl<'t, V: Visitor> Owner<'t, V> {
         Self { all, index, queue, mail: None, letters, absent, ahead: 0, counts }
     }
 
-    /// A visitor comes to one of the worker's vertices.
+    /// A visitor comes to one of the worker's vertices. Returns whether it has a better label.
     #[inline(always)]
-    pub(crate) fn arrive(&mut self, (vertex, label): Letter) {
+    pub(crate) fn arrive(&mut self, (vertex, label): Letter) -> bool {
         let (all, cell) = (self.all, &self.all.labels[vertex as usize]);
         let old = cell.load(Relaxed);
         if label >= old {
-            return;
+            return false;
         }
         cell.store(label, Relaxed);
         if all.visitor.spreads(old, label) {
             self.counts.reached += u64::from(old == all.visitor.unreached());
-            all.due.insert(vertex);
-            self.queue.push((all.visitor.priority(label), vertex));
+            let priority = all.visitor.priority(label);
+            // One that waits already will find the better label.
+            if !all.due.contains(vertex) || priority < all.visitor.priority(old) {
+                all.due.insert(vertex);
+                self.queue.push((priority, vertex));
+            }
         }
+        true
     }
 
     /// Visitors come from other workers.
@@ -167,27 +184,30 @@ impl<'t, V: Visitor> Owner<'t, V> {
         self.shed();
     }
 
-    /// Sends visitors along the edges of a list.
+    /// Sends visitors along the edges of a list. With a look at the neighbor, only those that have
+    /// a better label for it are on their way at all.
     fn follow(&mut self, vertex: u64, list: List) {
-        let all = self.all;
+        let (all, alone, mut visits) = (self.all, self.mail.is_none(), 0);
         let label = all.labels[vertex as usize].load(Relaxed);
-        if self.mail.is_none() {
-            for (neighbor, weight) in list.weighted() {
-                self.arrive((neighbor, all.visitor.along(vertex, label, weight)));
+        for (neighbor, weight) in list.weighted() {
+            let letter = (neighbor, all.visitor.along(vertex, label, weight));
+            if all.peek && letter.1 >= all.labels[neighbor as usize].load(Relaxed) {
+                continue;
             }
-            self.counts.visits += list.count();
-        } else {
-            for (neighbor, weight) in list.weighted() {
-                let letter = (neighbor, all.visitor.along(vertex, label, weight));
-                let to = all.owner(neighbor);
-                if to == self.index {
-                    self.counts.visits += 1;
-                    self.arrive(letter);
-                } else if !all.peek || letter.1 < all.labels[neighbor as usize].load(Relaxed) {
-                    self.write(to, letter);
-                }
+            if alone {
+                self.arrive(letter);
+                visits += 1;
+                continue;
+            }
+            let to = all.owner(neighbor);
+            if to == self.index {
+                self.arrive(letter);
+                visits += 1;
+            } else {
+                self.write(to, letter);
             }
         }
+        self.counts.visits += visits;
     }
 
     #[inline(always)]
@@ -228,42 +248,94 @@ impl<'t, V: Visitor> Owner<'t, V> {
         self.follow(vertex, list);
     }
 
-    /// Visitors that a full queue drops come back when the queues are empty: they are due.
+    /// Visitors that a full queue drops come back when the queues are empty: they are due. Stale
+    /// ones are dropped first.
     fn shed(&mut self) {
-        let most = self.all.most * if self.mail.is_none() { self.all.workers } else { 1 };
+        let all = self.all;
+        let most = all.most * if self.mail.is_none() { all.workers } else { 1 };
         if self.queue.len > most {
             self.counts.queue_bytes = self.counts.queue_bytes.max(self.queue.bytes());
+            self.queue.retain(|(priority, vertex)| {
+                let label = all.labels[vertex as usize].load(Relaxed);
+                all.due.contains(vertex) && all.visitor.priority(label) == priority
+            });
+        }
+        if self.queue.len > most {
             self.queue.shed(most / 2);
         }
     }
 
+    /// The lists of a vertex that are in memory, which are brought near.
+    #[inline(always)]
+    fn find<'l, C: FnMut(u64, List)>(
+        &self,
+        requests: &'l Requests<'t, '_, C>,
+        vertex: u64,
+    ) -> [Option<List<'l>>; 2] {
+        let mut found = [None; 2];
+        for (found, lists) in found.iter_mut().zip(&self.all.lists) {
+            *found = requests.list(lists, vertex);
+            if let Some(list) = found {
+                prefetch(list.neighbors.as_ptr());
+                prefetch(list.weights.as_ptr());
+            }
+        }
+        found
+    }
+
+    /// A visitor's turn: what was found of its vertex's lists is followed, the others are asked
+    /// for.
+    #[inline(always)]
+    fn visit(&mut self, vertex: u64, found: &[Option<List>; 2]) -> Visited {
+        if !self.all.due.contains(vertex) {
+            return Visited::Stale;
+        }
+        self.all.due.remove(vertex);
+        self.counts.reads += 1;
+        let mut visited = Visited::Here;
+        for (side, found) in found.iter().enumerate().take(self.all.lists.len()) {
+            let Some(list) = found else {
+                self.absent[side].push(vertex);
+                visited = Visited::Absent;
+                continue;
+            };
+            self.counts.edges += list.count();
+            self.counts.pages += (list.neighbors.len() / PAGE) as u64 + 1;
+            self.follow(vertex, *list);
+        }
+        visited
+    }
+
     /// The next visitors. Returns how many of them were not stale.
-    fn turn<C: FnMut(u64, List)>(&mut self, requests: &Requests<C>) -> u64 {
+    fn turn<C: FnMut(u64, List)>(&mut self, requests: &Requests<'t, '_, C>) -> u64 {
         let (all, pending, mut steps, mut reads) = (self.all, requests.pending(), 0, 0);
         let usual = || (self.queue.len / 4).clamp(USUAL, LARGEST);
         let most = all.in_flight.unwrap_or_else(usual);
         // Where lists are read, as many as can be are to be asked for at once.
         let enough = if all.reads { STEPS.max(most as u64) } else { STEPS };
         self.ahead *= usize::from(pending > 0);
-        while steps < enough && pending + self.ahead + reads < most {
-            let Some(vertex) = self.queue.pop() else { break };
-            if !all.due.contains(vertex) {
-                continue;
+        loop {
+            let room = (most.saturating_sub(pending + self.ahead + reads)).min(BLOCK);
+            let room = room.min((enough - steps) as usize);
+            let (mut block, mut len) = ([(0, [None; 2]); BLOCK], 0);
+            while len < room
+                && let Some(vertex) = self.queue.pop()
+            {
+                if all.due.contains(vertex) {
+                    block[len] = (vertex, self.find(requests, vertex));
+                    len += 1;
+                }
             }
-            all.due.remove(vertex);
-            self.counts.reads += 1;
-            let mut is_here = true;
-            for (side, lists) in all.lists.iter().enumerate() {
-                let Some(list) = requests.list(lists, vertex) else {
-                    self.absent[side].push(vertex);
-                    is_here = false;
-                    continue;
-                };
-                self.counts.edges += list.count();
-                self.counts.pages += (list.neighbors.len() / PAGE) as u64 + 1;
-                self.follow(vertex, list);
+            if len == 0 {
+                break;
             }
-            if is_here { steps += 1 } else { reads += 1 }
+            for (vertex, found) in &block[..len] {
+                match self.visit(*vertex, found) {
+                    Visited::Here => steps += 1,
+                    Visited::Absent => reads += 1,
+                    Visited::Stale => {}
+                }
+            }
         }
         self.ahead += steps as usize;
         self.shed();

@@ -24,6 +24,8 @@ pub struct Queue {
     /// Of the others, those that are not empty, as bits.
     filled: u64,
     early: BinaryHeap<Reverse<Waiting>>,
+    /// Those with the last priority that have come since its turn began.
+    again: Vec<Waiting>,
     /// The largest priority that was taken, while the queue is not empty.
     pub last: u64,
     /// How many there are.
@@ -50,6 +52,7 @@ impl Queue {
             buckets,
             filled: 0,
             early,
+            again: Vec::new(),
             last: 0,
             len: 0,
             horizon: u64::MAX,
@@ -75,9 +78,13 @@ impl Queue {
 
     #[inline(always)]
     fn put(&mut self, waiting: Waiting) {
-        let bucket = 64 - (waiting.0 ^ self.last).leading_zeros() as usize;
-        self.filled |= bit(bucket);
-        self.buckets[bucket].push(waiting);
+        match 64 - (waiting.0 ^ self.last).leading_zeros() as usize {
+            0 => self.again.push(waiting),
+            bucket => {
+                self.filled |= bit(bucket);
+                self.buckets[bucket].push(waiting);
+            }
+        }
     }
 
     /// Takes out a visitor with the smallest priority; returns its vertex.
@@ -94,8 +101,20 @@ impl Queue {
         self.buckets[0].pop().map(|waiting| waiting.1)
     }
 
-    /// Spreads the first bucket that has visitors.
+    /// Fills bucket 0: with those that have come meanwhile, or from the first bucket that has
+    /// visitors, which is spread.
     fn turn(&mut self) -> Option<()> {
+        if self.again.is_empty() {
+            self.spread()?;
+        }
+        std::mem::swap(&mut self.again, &mut self.buckets[0]);
+        if self.by_vertex {
+            self.buckets[0].sort_unstable_by_key(|&(_, vertex)| Reverse(vertex));
+        }
+        Some(())
+    }
+
+    fn spread(&mut self) -> Option<()> {
         if self.filled == 0 {
             // Empty: what comes next may have any priority.
             self.last = 0;
@@ -110,22 +129,34 @@ impl Queue {
         let (low, high) = moved.iter().fold((u64::MAX, 0), ends);
         self.last = low;
         if low == high {
-            std::mem::swap(&mut moved, &mut self.buckets[0]);
+            std::mem::swap(&mut moved, &mut self.again);
         } else {
             moved.drain(..).for_each(|waiting| self.put(waiting));
         }
         if moved.capacity() <= KEPT {
             self.buckets[bucket] = moved;
         }
-        if self.by_vertex {
-            self.buckets[0].sort_unstable_by_key(|&(_, vertex)| Reverse(vertex));
-        }
         Some(())
+    }
+
+    /// Drops visitors that are of no use.
+    pub(crate) fn retain(&mut self, is_of_use: impl Fn(Waiting) -> bool) {
+        self.early.retain(|Reverse(waiting)| is_of_use(*waiting));
+        self.again.retain(|waiting| is_of_use(*waiting));
+        self.len = self.early.len() + self.again.len();
+        for (number, bucket) in self.buckets.iter_mut().enumerate() {
+            bucket.retain(|waiting| is_of_use(*waiting));
+            self.len += bucket.len();
+            if bucket.is_empty() {
+                self.filled &= !bit(number);
+            }
+        }
     }
 
     /// Drops visitors with the largest priorities until at most `most` are left.
     pub(crate) fn shed(&mut self, most: usize) {
         let before = self.len;
+        self.buckets[0].append(&mut self.again);
         for (number, bucket) in self.buckets.iter_mut().enumerate().rev() {
             let goes = self.len.saturating_sub(most).min(bucket.len());
             self.len -= goes;
@@ -147,12 +178,13 @@ impl Queue {
     pub(crate) fn drain(&mut self) -> Vec<Waiting> {
         (self.filled, self.len, self.last) = (0, 0, 0);
         let early = take(&mut self.early).into_iter().map(|Reverse(waiting)| waiting);
-        early.chain(self.buckets.iter_mut().flat_map(take)).collect()
+        early.chain(take(&mut self.again)).chain(self.buckets.iter_mut().flat_map(take)).collect()
     }
 
     /// Bytes of memory.
     pub(crate) fn bytes(&self) -> u64 {
-        let items = self.buckets.iter().map(Vec::capacity).sum::<usize>() + self.early.capacity();
+        let items = self.buckets.iter().chain([&self.again]).map(Vec::capacity).sum::<usize>();
+        let items = items + self.early.capacity();
         (items * size_of::<Waiting>()) as u64
     }
 }

@@ -138,7 +138,7 @@ fn over<'s, V: Visitor>(
     labels.give_back().map(Some)
 }
 
-/// Bytes of all queues: a quarter of the vertices have visitors, unless memory is short.
+/// Bytes of all queues: all vertices have visitors, unless memory is short.
 fn queues(vertices: u64, memory: u64) -> u64 {
-    (vertices / 4 * VISITOR as u64).clamp(1 << 16, (memory / 8).max(1 << 20))
+    (vertices * VISITOR as u64).clamp(1 << 16, (memory / 8).max(1 << 20))
 }
