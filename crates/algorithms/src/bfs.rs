@@ -6,7 +6,8 @@
 //! whose messages may come in any order, so that vertices may be computed early.
 //!
 //! With `--executor async` visitors search (Pearce, Gokhale and Amato, SC'10): no level waits for
-//! the one before. That is for graphs with many small levels.
+//! the one before. That is for graphs with many small levels: by itself a search goes over to
+//! visitors once it has had many of them.
 //!
 //! A vertex's parent is its in-neighbor of the level before with the smallest internal id, with
 //! any method and whatever the threads do.
@@ -44,6 +45,10 @@ named! {
 
 /// A search from this vertex, by messages.
 struct Program(u64);
+
+/// Where so many levels have fewer than so many vertices on average, visitors are faster.
+const LEVELS: u64 = 32;
+const WIDTH: u64 = 512;
 
 /// Not reached.
 const NOWHERE: u64 = u64::MAX;
@@ -126,19 +131,17 @@ impl Algorithm for Bfs {
         let (method, why) = method(self.method, usual);
         planner.runs(method.name(), why);
         if method == Method::DirectionOptimizing {
-            // Where no vertex has many neighbors there may be many levels.
-            let may_wait = job.config.direction != SearchDirection::Auto || job.graph.has_hubs();
-            if !may_wait && self.executing.is_async(job, other, true)? {
-                let mut sampling = plan_32_bits(self.name(), job)?;
-                visit::declare_sample(&mut sampling);
-                sampling.runs("visitors", "no hubs; if a sample finds many levels, else by levels");
-                if let Ok(prepared) = by_levels(sampling, source, true)
-                    && prepared.plan.memory_model == MemoryModel::InMemory
-                {
-                    return Ok(prepared);
-                }
+            let plain = by_levels(planner, source, false)?;
+            let either = job.config.direction == SearchDirection::Auto;
+            if !either || !self.executing.is_async(job, other, true)? {
+                return Ok(plain);
             }
-            return by_levels(planner, source, false);
+            let mut switching = plan_32_bits(self.name(), job)?;
+            switching.runs(method.name(), "reads fewest lists; by visitors, if levels are small");
+            return Ok(match by_levels(switching, source, true) {
+                Ok(it) if it.plan.memory_model == plain.plan.memory_model => it,
+                _ => plain,
+            });
         }
         let mut program = Program(source);
         let iterations = Iterations::declare_monotone(&mut planner, &program)?;
@@ -149,23 +152,38 @@ impl Algorithm for Bfs {
     }
 }
 
-/// A direction-optimizing search. With `samples`, visitors take its place where they find that
-/// there are many levels.
-fn by_levels(mut planner: Planner, source: u64, samples: bool) -> Result<Prepared> {
+/// A direction-optimizing search. One that `switches` goes by visitors as soon as it has had many
+/// small levels: to wait for the end of each takes longer than its few vertices do.
+fn by_levels(mut planner: Planner, source: u64, switches: bool) -> Result<Prepared> {
     let search = planner.declare(Search::along_edges(planner.job))?;
+    if switches {
+        visit::declare_switch(&mut planner);
+    }
     // A vertex is logged as found, and then written as level and parent.
     let found = planner.job.graph.connected() * 8;
     planner.traffic_external([found, found * 2]);
     Ok(planner.decide()?.prepared(move |session| {
         let (mut reach, mut search) = (Reach::default(), search.open(session)?);
-        if samples {
-            let lists = search.push_lists(session).on_request();
-            if let Some(found) = visit::sample(session, &Hops(source), lists)? {
-                return of_values(session, (source, 1), &found);
-            }
-        }
+        let switches = switches && session.decision.model != MemoryModel::FullyExternal;
+        let (mut recent, mut last, mut to_the_end) = (0, Vec::new(), true);
         if source < session.graph.connected() {
-            search.run(session, source, |level, found, _| reach.add(level, found))?;
+            to_the_end = search.run(session, source, |level, found, vertices| {
+                reach.add(level, found);
+                recent = if level % LEVELS == 0 { found } else { recent + found };
+                let is_slow = (level + 1) % LEVELS == 0 && recent < LEVELS * WIDTH;
+                if is_slow && switches {
+                    last = vertices.iter(0..vertices.len()).collect();
+                }
+                !(is_slow && switches)
+            })?;
+        }
+        if !to_the_end {
+            let (lists, levels) = search.into_parts();
+            let lists = lists.along(session, Direction::Out);
+            let found = |vertex| levels.both(vertex);
+            let found = visit::switch(session, &Hops(source), lists.on_request(), found, last)?;
+            drop(levels);
+            return of_values(session, (source, reach.last + 1), &found);
         }
         // The rest of the search is closed before its levels are read.
         let OpenSearch { levels, .. } = search;

@@ -149,6 +149,7 @@ fn reach(session: &Session, search: &mut OpenSearch, source: u64) -> Result<Reac
         search.run(session, source, |level, _, frontier| {
             let farthest = frontier.iter(0..frontier.len()).next().expect("a level has vertices");
             reach = Reach { depth: level as u32, farthest };
+            true
         })?;
     }
     Ok(reach)

@@ -192,10 +192,8 @@ impl Algorithm for Sssp {
                 visit::prepared(visiting, &self.executing, visitor, move |session, found| {
                     outcome(session, (source, 1), found, distances)
                 });
-            // Windows take more of a budget's reads at once.
-            let in_memory = |it: &Prepared| it.plan.memory_model == MemoryModel::InMemory;
-            if self.executing.executor == Executor::Async || prepared.as_ref().is_ok_and(in_memory)
-            {
+            let runs = |it: &Prepared| it.plan.memory_model != MemoryModel::FullyExternal;
+            if self.executing.executor == Executor::Async || prepared.as_ref().is_ok_and(runs) {
                 return prepared;
             }
         }

@@ -27,8 +27,6 @@ use crate::{
 
 /// Batches that a worker's box holds.
 pub const ROOM: usize = 64;
-/// Where levels have fewer vertices than this, on average, visitors are faster.
-const WIDTH: u64 = 64;
 
 /// A traversal under way.
 pub struct Course<'t, V> {
@@ -49,8 +47,8 @@ impl<'t, V: Visitor> Course<'t, V> {
         self.owners[index].get_mut().unwrap_or_else(PoisonError::into_inner).get_mut()
     }
 
-    /// Goes to the end; `None`: a sample was enough.
-    pub(crate) fn run(mut self, start: Start) -> Result<Option<VisitReport>> {
+    /// Goes to the end.
+    pub(crate) fn run(mut self, start: Start) -> Result<VisitReport> {
         let (all, session) = (self.all, self.all.session);
         match start {
             Start::All => {
@@ -70,21 +68,10 @@ impl<'t, V: Visitor> Course<'t, V> {
                 self.owner(0).receive([letters.collect()]);
             }
         }
-        let mut is_sample = all.sample.load(Relaxed) < u64::MAX;
-        if !is_sample {
-            self.load()?;
-        }
+        self.load()?;
         while self.owner(0).queue.len > 0 || self.bring_back() {
             let (mark, before) = (session.mark(), self.counts().reads);
             work(&lock(&self.owners[0]), all, 0)?;
-            let (reads, sample) = (self.counts().reads, all.sample.swap(u64::MAX, Relaxed));
-            if take(&mut is_sample) {
-                let first = self.owner(0);
-                if first.is_many() || reads >= sample && first.queue.last * WIDTH < reads {
-                    return Ok(None);
-                }
-                self.load()?;
-            }
             if self.owner(0).is_many() {
                 self.together()?;
             }
@@ -93,7 +80,7 @@ impl<'t, V: Visitor> Course<'t, V> {
                 return Err(GraphError::Cancelled);
             }
         }
-        Ok(Some(self.counts().report()))
+        Ok(self.counts().report())
     }
 
     /// Loads the lists, where all of them are to be in memory.

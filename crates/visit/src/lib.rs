@@ -31,4 +31,4 @@ mod visits;
 
 pub use executing::{Executing, Executor, Ownership};
 pub use visitor::Visitor;
-pub use visits::{declare_sample, prepared, sample, visit};
+pub use visits::{declare_switch, prepared, switch, visit};

@@ -54,8 +54,6 @@ pub struct Traversal<'t, V> {
     pub few: usize,
     /// The visitors in each worker's queue.
     pub waiting: Vec<AtomicU64>,
-    /// Visitors that read, after which the first worker leaves off to look at what it has.
-    pub sample: AtomicU64,
 }
 
 impl<V> Traversal<'_, V> {
@@ -351,7 +349,7 @@ impl<'t, V: Visitor> Owner<'t, V> {
     /// Whether the worker is to leave off: it is no longer to be alone, or is to be.
     fn leaves(&self) -> bool {
         let Some(mail) = &self.mail else {
-            return self.is_many() || self.counts.reads >= self.all.sample.load(Relaxed);
+            return self.is_many();
         };
         if self.queue.len < self.all.few {
             let waiting = self.all.waiting.iter().map(|waiting| waiting.load(Relaxed));

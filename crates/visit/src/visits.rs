@@ -2,7 +2,7 @@
 //!
 //! Memory for each vertex: 8 bytes and a bit, beside the lists; and the queues.
 
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use outercore_engine::{
     Finished, Frontier, IoIterator, Job, Lists, MemoryModel, OF_VISITORS, Outcome, Planner,
@@ -19,8 +19,8 @@ use crate::{
     visitor::Visitor,
 };
 
-/// Vertices of a sample of visitors.
-const SAMPLE: u64 = 1 << 10;
+/// Bytes of the queues of a traversal that has few visitors at a time.
+const FEW_BYTES: u64 = 1 << 20;
 /// Bytes that a visitor takes in a queue: lists grow by doubling.
 const VISITOR: usize = 3 * size_of::<Waiting>();
 
@@ -54,7 +54,13 @@ struct Visits {
 impl Visits {
     /// Declares what a traversal takes.
     fn declare<V: Visitor>(planner: &mut Planner, asked: &Executing) -> Result<Self> {
-        declare_sample(planner);
+        let Job { graph, config, .. } = planner.job;
+        let bytes = graph.connected() * 8
+            + Frontier::bytes(graph.connected())
+            + queues(graph, config)
+            + mail(config);
+        planner.memory("labels, visitors", [bytes, 0]);
+        planner.can(|_| Ok(vec![Technique::Visitors]));
         let mut lists = Lists::along(V::DIRECTIONS);
         (lists.weighted, lists.can) = (V::WEIGHTED, &OF_VISITORS);
         let lists = planner.declare(lists)?;
@@ -68,54 +74,64 @@ impl Visits {
     fn run<V: Visitor>(&self, session: &Session, visitor: &V) -> Result<VertexArray<u64>> {
         let lists = self.lists.open(session)?;
         let lists = lists.all(session).on_request();
-        let labels = over(session, visitor, lists, (&self.asked, u64::MAX))?;
-        Ok(labels.expect("a traversal that is no sample goes on to its end"))
+        let asked = (&self.asked, queues(session.graph, session.config));
+        over(session, visitor, lists, asked, |_, due| {
+            let start = visitor.start();
+            if let Start::All = start {
+                due.fill();
+            }
+            start
+        })
     }
 }
 
-/// States what [`sample`] takes beside the lists.
-pub fn declare_sample(planner: &mut Planner) {
-    let Job { graph, config, .. } = planner.job;
-    planner.memory("labels, visitors", [bytes(graph, config), 0]);
+/// States what [`switch`] takes beside the lists.
+pub fn declare_switch(planner: &mut Planner) {
+    let labels = planner.job.graph.connected() * 8;
+    planner.memory("labels, visitors", [labels + FEW_BYTES + mail(planner.job.config), 0]);
     planner.can(|_| Ok(vec![Technique::Visitors]));
 }
 
-/// Traverses these lists if a sample of visitors finds many small levels: to wait for the end of
-/// each would take longer than its few vertices do.
-pub fn sample<'s, V: Visitor>(
+/// Goes on along these lists instead of a search that turned out to have many small levels. That
+/// has found the labels `found`, and `last` are the vertices that it has not followed yet.
+pub fn switch<'s, V: Visitor>(
     session: &'s Session<'s>,
     visitor: &V,
     lists: Vec<IoIterator<'s>>,
-) -> Result<Option<VertexArray<u64>>> {
-    over(session, visitor, lists, (&Executing::default(), SAMPLE))
+    found: impl Fn(u64) -> u64 + Sync,
+    last: Vec<u64>,
+) -> Result<VertexArray<u64>> {
+    over(session, visitor, lists, (&Executing::default(), FEW_BYTES), |labels, due| {
+        session.workers.each(labels.len() as u64, 1 << 16, |vertices| {
+            vertices.for_each(|vertex| labels[vertex as usize].store(found(vertex), Relaxed));
+        });
+        last.into_iter().for_each(|vertex| _ = due.insert(vertex));
+        Start::Vertices(Vec::new())
+    })
 }
 
-/// Bytes of memory of a traversal beside its lists.
-fn bytes(graph: &Graph, config: &RunConfig) -> u64 {
-    let (vertices, threads) = (graph.connected(), config.threads.max(1) as u64);
-    vertices * 8
-        + Frontier::bytes(vertices)
-        + queues(vertices, config.memory)
-        + threads * (threads + ROOM as u64) * (BATCH * size_of::<Letter>()) as u64
+/// Bytes of the mail between workers.
+fn mail(config: &RunConfig) -> u64 {
+    let threads = config.threads.max(1) as u64;
+    threads * (threads + ROOM as u64) * (BATCH * size_of::<Letter>()) as u64
 }
 
-/// Traverses these lists. After `sample` visitors that read, it goes on only if their priorities
-/// are so many that there must be many small levels; `None`: they are not.
+/// Traverses these lists, with so many bytes for all queues. `begin` may set labels and vertices
+/// that are due.
 fn over<'s, V: Visitor>(
     session: &'s Session<'s>,
     visitor: &V,
     lists: Vec<IoIterator<'s>>,
-    (asked, sample): (&Executing, u64),
-) -> Result<Option<VertexArray<u64>>> {
+    (asked, queues): (&Executing, u64),
+    begin: impl FnOnce(&[AtomicU64], &mut Frontier) -> Start,
+) -> Result<VertexArray<u64>> {
     let labels = Window::open(session, VertexArray::of(session)?, visitor.unreached())?;
     let workers = session.workers.count();
-    let queues = queues(session.graph.connected(), session.config.memory) as usize;
+    let queues = queues as usize;
     let in_flight = asked.in_flight.map(|asked| asked as usize);
     let is_by_group = asked.ownership.unwrap_or_default() == Ownership::Group;
-    let (start, mut due) = (visitor.start(), session.no_vertices()?);
-    if let Start::All = start {
-        due.fill();
-    }
+    let mut due = session.no_vertices()?;
+    let start = begin(labels.cells(), &mut due);
     let all = Traversal {
         session,
         visitor,
@@ -130,15 +146,14 @@ fn over<'s, V: Visitor>(
         most: queues / VISITOR / workers,
         few: in_flight.unwrap_or(2 * USUAL).min(queues / VISITOR / 16).max(1),
         waiting: (0..workers).map(|_| AtomicU64::new(0)).collect(),
-        sample: AtomicU64::new(sample),
     };
-    let Some(report) = Course::new(&all).run(start)? else { return Ok(None) };
+    let report = Course::new(&all).run(start)?;
     session.counters.note(Technique::Visitors, [report.visits, 0]);
     *lock(&session.visitors) = Some(report);
-    labels.give_back().map(Some)
+    labels.give_back()
 }
 
 /// Bytes of all queues: all vertices have visitors, unless memory is short.
-fn queues(vertices: u64, memory: u64) -> u64 {
-    (vertices * VISITOR as u64).clamp(1 << 16, (memory / 8).max(1 << 20))
+fn queues(graph: &Graph, config: &RunConfig) -> u64 {
+    (graph.connected() * VISITOR as u64).clamp(1 << 16, (config.memory / 8).max(1 << 20))
 }

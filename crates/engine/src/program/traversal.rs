@@ -148,20 +148,21 @@ pub struct OpenSearch {
 
 impl OpenSearch {
     /// Searches from `source`. `each` is told of every level that has vertices, in order: its
-    /// number, which is 0 for that of the source, how many vertices are on it, and which.
+    /// number, which is 0 for that of the source, how many vertices are on it, and which; and says
+    /// whether to go on. Returns whether it did to the end.
     pub fn run(
         &mut self,
         session: &Session,
         source: u64,
-        mut each: impl FnMut(u64, u64, &Frontier),
-    ) -> Result<()> {
+        mut each: impl FnMut(u64, u64, &Frontier) -> bool,
+    ) -> Result<bool> {
         let (search_mark, edges) = (session.mark(), self.push_lists(session).edges());
         self.begin(session, source)?;
-        each(0, 1, &self.current);
+        let mut goes_on = each(0, 1, &self.current);
         let (mut number, mut reached, mut vertices) = (0, 1, 1);
         let mut leaving = self.push_lists(session).degree(source);
         let (mut unexplored, mut pulling) = (edges.saturating_sub(leaving), false);
-        loop {
+        while goes_on {
             let mark = session.mark();
             pulling = self.pulls
                 && match pulling {
@@ -187,12 +188,17 @@ impl OpenSearch {
             }
             (number, reached) = (number + 1, reached + vertices);
             unexplored = unexplored.saturating_sub(leaving);
-            each(number, vertices, &self.current);
+            goes_on = each(number, vertices, &self.current);
         }
         if self.undirected {
             session.end_iteration(&search_mark, reached, "on-demand");
         }
-        Ok(())
+        Ok(goes_on)
+    }
+
+    /// The lists, and what was found.
+    pub fn into_parts(self) -> (OpenLists, OpenLevels) {
+        (self.lists, self.levels)
     }
 
     /// The vertices that were found become the frontier. Returns how many, and their edges.
@@ -209,7 +215,7 @@ impl OpenSearch {
     }
 
     /// The lists along which it searches.
-    pub fn push_lists<'l>(&'l self, session: &'l Session<'l>) -> Along<'l> {
+    fn push_lists<'l>(&'l self, session: &'l Session<'l>) -> Along<'l> {
         if self.undirected {
             self.lists.all(session)
         } else {

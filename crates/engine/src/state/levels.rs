@@ -164,6 +164,14 @@ impl OpenLevels {
         ))
     }
 
+    /// Level and parent of a vertex, where they are in memory: the level in the upper half, all
+    /// bits where there is none.
+    pub fn both(&self, vertex: u64) -> u64 {
+        let Self::Memory { levels, parents } = self else { return u64::MAX };
+        let at = vertex as usize;
+        u64::from(levels[at].load(Relaxed)) << 32 | u64::from(parents[at].load(Relaxed))
+    }
+
     /// Levels and parents.
     pub fn into_arrays(self, session: &Session) -> Result<[VertexArray<u32>; 2]> {
         let logs = match self {
