@@ -139,7 +139,10 @@ impl Algorithm for Bfs {
             let mut switching = plan_32_bits(self.name(), job)?;
             switching.runs(method.name(), "reads fewest lists; by visitors, if levels are small");
             return Ok(match by_levels(switching, source, true) {
-                Ok(it) if it.plan.memory_model == plain.plan.memory_model => it,
+                Ok(mut it) if it.plan.memory_model == plain.plan.memory_model => {
+                    it.plan.smallest_budget_bytes = plain.plan.smallest_budget_bytes;
+                    it
+                }
                 _ => plain,
             });
         }
@@ -165,9 +168,9 @@ fn by_levels(mut planner: Planner, source: u64, switches: bool) -> Result<Prepar
     Ok(planner.decide()?.prepared(move |session| {
         let (mut reach, mut search) = (Reach::default(), search.open(session)?);
         let switches = switches && session.decision.model != MemoryModel::FullyExternal;
-        let (mut recent, mut last, mut to_the_end) = (0, Vec::new(), true);
+        let (mut recent, mut last, mut ended) = (0, Vec::new(), true);
         if source < session.graph.connected() {
-            to_the_end = search.run(session, source, |level, found, vertices| {
+            ended = search.run(session, source, |level, found, vertices| {
                 reach.add(level, found);
                 recent = if level % LEVELS == 0 { found } else { recent + found };
                 let is_slow = (level + 1) % LEVELS == 0 && recent < LEVELS * WIDTH;
@@ -177,7 +180,7 @@ fn by_levels(mut planner: Planner, source: u64, switches: bool) -> Result<Prepar
                 !(is_slow && switches)
             })?;
         }
-        if !to_the_end {
+        if !ended {
             let (lists, levels) = search.into_parts();
             let lists = lists.along(session, Direction::Out);
             let found = |vertex| levels.both(vertex);

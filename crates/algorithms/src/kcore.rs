@@ -17,8 +17,6 @@
 //! opens a phase. A value is what is left of a vertex's neighbors, or, once the vertex has
 //! departed, [`GONE`] plus its core number.
 
-mod bucket;
-
 use std::ops::Range;
 
 use outercore_engine::{
@@ -27,7 +25,8 @@ use outercore_engine::{
 };
 use outercore_graph::{GraphError, view};
 
-use self::bucket::Bucket;
+use outercore_sets::Bucket;
+
 use crate::common::*;
 
 /// Core numbers of all vertices, or the k-core for one k.

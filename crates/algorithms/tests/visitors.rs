@@ -92,7 +92,7 @@ fn every_shape_in_every_way() {
     }
 }
 
-fn rmat(folder: &std::path::Path, directed: bool) -> Graph {
+fn rmat(folder: &std::path::Path, scale: u32, directed: bool) -> Graph {
     let options = BuildOptions {
         memory: 128 << 20,
         threads: 2,
@@ -101,7 +101,7 @@ fn rmat(folder: &std::path::Path, directed: bool) -> Graph {
         ..BuildOptions::default()
     };
     let rmat =
-        Rmat { weights: GeneratedWeights::Uniform { low: 0, high: 9999 }, ..Rmat::new(14, 9) };
+        Rmat { weights: GeneratedWeights::Uniform { low: 0, high: 9999 }, ..Rmat::new(scale, 9) };
     generate(folder.join("graph.oc"), rmat, options)
 }
 
@@ -110,12 +110,11 @@ fn rmat(folder: &std::path::Path, directed: bool) -> Graph {
 fn large_frontiers_and_small_queues() {
     for directed in [true, false] {
         let folder = folder();
-        let graph = rmat(folder.path(), directed);
+        let graph = rmat(folder.path(), 14, directed);
         for name in NAMES {
             let asked = request(name, &[Source::MaxDegree]);
             let usual = Request { executor: Some(Executor::Sync), ..asked.clone() };
             let expected = run(&graph, name, &usual, &config());
-            let mut spilled = 0;
             for (asked, config) in ways(&asked) {
                 let memory = smallest(&graph, name, &asked, &config) + (4 << 20);
                 let outcome = run(&graph, name, &asked, &RunConfig { memory, ..config.clone() });
@@ -123,34 +122,54 @@ fn large_frontiers_and_small_queues() {
                 assert_eq!(outcome.report.summary, expected.report.summary, "{what}");
                 assert!(values(&outcome) == values(&expected), "{what}");
                 let visitors = report(&outcome);
-                spilled += visitors.spilled;
                 assert!(config.threads == 1 || visitors.sent > 0, "{what}: all alone");
                 let planned = outcome.report.planned.memory_bytes;
                 assert!(visitors.queue_bytes < planned / 4, "{what}: {visitors:?}");
             }
-            assert!(spilled > 0 || name == "components", "{name}: no queue was full");
         }
     }
 }
 
-/// In the order of priorities every vertex reads its edges once, and no label has to be corrected.
+/// More vertices wait than queues have room for: they are dropped, and come back.
+#[test]
+fn full_queues() {
+    let folder = folder();
+    let graph = rmat(folder.path(), 18, true);
+    let asked = request("sssp", &[Source::MaxDegree]);
+    let usual = Request { executor: Some(Executor::Sync), ..asked.clone() };
+    let expected = run(&graph, "sssp", &usual, &config());
+    let model = Some(MemoryModel::SemiExternal);
+    let visiting = visitors(&asked, None);
+    let config = RunConfig { model, threads: 3, ..config() };
+    let memory = smallest(&graph, "sssp", &visiting, &config);
+    let outcome = run(&graph, "sssp", &visiting, &RunConfig { memory, ..config });
+    assert_eq!(outcome.report.summary, expected.report.summary);
+    assert!(values(&outcome) == values(&expected));
+    assert!(report(&outcome).spilled > 0, "{:?}", report(&outcome));
+}
+
+/// In the order of priorities every vertex reads its edges once, and no label has to be corrected,
+/// or few of distances, several of which have one priority.
 /// A last page that no cache has room for may come late.
 #[test]
 fn one_worker_reads_each_list_once() {
     let folder = folder();
-    let graph = rmat(folder.path(), true);
+    let graph = rmat(folder.path(), 14, true);
     for name in NAMES {
         let asked = visitors(&request(name, &[Source::MaxDegree]), None);
         let model = Some(MemoryModel::InMemory);
         let outcome = run(&graph, name, &asked, &RunConfig { model, threads: 1, ..config() });
         let VisitReport { reads, corrected, sent, .. } = *report(&outcome);
-        assert!(corrected <= reads / 200 && sent == 0, "{name}: {corrected}");
+        let few = if name == "sssp" { reads / 5 } else { reads / 200 };
+        assert!(corrected <= few && sent == 0, "{name}: {corrected} of {reads}");
         assert!(reads - corrected <= graph.connected(), "{name}");
-        let many = if name == "components" { 2 } else { 1 };
-        assert!(
-            outcome.report.edges_processed <= many * graph.manifest().arcs * 101 / 100,
-            "{name}"
-        );
+        // Per cent of all edges.
+        let most = match name {
+            "components" => 202,
+            "sssp" => 120,
+            _ => 101,
+        };
+        assert!(outcome.report.edges_processed * 100 <= most * graph.manifest().arcs, "{name}");
     }
 }
 
@@ -158,7 +177,7 @@ fn one_worker_reads_each_list_once() {
 #[test]
 fn a_look_at_the_vertex_saves_visitors() {
     let folder = folder();
-    let graph = rmat(folder.path(), true);
+    let graph = rmat(folder.path(), 14, true);
     for name in NAMES {
         let sent = [true, false].map(|peek| {
             let asked = visitors(&request(name, &[Source::MaxDegree]), Some(1));
@@ -197,7 +216,7 @@ fn sums_that_are_too_large() {
 #[test]
 fn what_visitors_cannot_do_is_refused() {
     let folder = folder();
-    let graph = rmat(folder.path(), false);
+    let graph = rmat(folder.path(), 14, false);
     let refused = |name: &str, asked: Request, config: &RunConfig, what: &[&str]| {
         let planned = by_name(name, &asked).and_then(|algorithm| algorithm.plan(&graph, config));
         let Err(GraphError::Usage(error)) = planned else { panic!("{name}: {asked:?}") };
@@ -234,7 +253,7 @@ fn visitors_go_where_levels_are_many() {
     let mut random = Random::new(8);
     let (path, uniform) = (shapes::path(3000), shapes::uniform(4000, 64_000, &mut random));
     let folder = folder();
-    let hubs = rmat(folder.path(), true);
+    let hubs = rmat(folder.path(), 14, true);
     let graphs = [path, uniform].map(|pairs| build(&Edges::of(&pairs, true), &Recipe::default()));
     for name in ["bfs", "sssp"] {
         let asked = request(name, &[Source::MaxDegree]);
@@ -264,7 +283,7 @@ impl RunProgress for Impatient {
 #[test]
 fn a_run_that_is_cancelled_ends() {
     let folder = folder();
-    let graph = rmat(folder.path(), false);
+    let graph = rmat(folder.path(), 14, false);
     let _dog = Watchdog::new(Duration::from_secs(120));
     for name in NAMES {
         for patience in [0, 1, 5, 30, 100, 200] {

@@ -28,6 +28,8 @@ pub const BATCH: usize = 1 << 9;
 const STEPS: u64 = 64;
 /// Visitors whose lists are brought near together.
 const BLOCK: usize = 8;
+/// Such blocks after which a worker looks for mail.
+const ROUNDS: u64 = 16;
 /// Turns after which letters are sent, however few there are.
 const TURNS: u64 = 4;
 
@@ -187,24 +189,19 @@ impl<'t, V: Visitor> Owner<'t, V> {
     fn follow(&mut self, vertex: u64, list: List) {
         let (all, alone, mut visits) = (self.all, self.mail.is_none(), 0);
         let label = all.labels[vertex as usize].load(Relaxed);
-        for (neighbor, weight) in list.weighted() {
+        list.for_each_weighted(|neighbor, weight| {
             let letter = (neighbor, all.visitor.along(vertex, label, weight));
             if all.peek && letter.1 >= all.labels[neighbor as usize].load(Relaxed) {
-                continue;
+                return;
             }
-            if alone {
-                self.arrive(letter);
-                visits += 1;
-                continue;
-            }
-            let to = all.owner(neighbor);
+            let to = if alone { self.index } else { all.owner(neighbor) };
             if to == self.index {
                 self.arrive(letter);
                 visits += 1;
             } else {
                 self.write(to, letter);
             }
-        }
+        });
         self.counts.visits += visits;
     }
 
@@ -227,6 +224,13 @@ impl<'t, V: Visitor> Owner<'t, V> {
             let Some(letters) = mail.wait_for_room(self.index, to) else { return };
             self.receive(letters);
             batch = back;
+        }
+    }
+
+    /// Takes what has come: a full box would make others wait.
+    fn look_for_mail(&mut self) {
+        if let Some(mail) = self.mail.clone() {
+            self.receive(mail.take(self.index));
         }
     }
 
@@ -312,7 +316,10 @@ impl<'t, V: Visitor> Owner<'t, V> {
         // Where lists are read, as many as can be are to be asked for at once.
         let enough = if all.reads { STEPS.max(most as u64) } else { STEPS };
         self.ahead *= usize::from(pending > 0);
-        loop {
+        for round in 0u64.. {
+            if round % ROUNDS == ROUNDS - 1 {
+                self.look_for_mail();
+            }
             let room = (most.saturating_sub(pending + self.ahead + reads)).min(BLOCK);
             let room = room.min((enough - steps) as usize);
             let (mut block, mut len) = ([(0, [None; 2]); BLOCK], 0);
@@ -407,9 +414,7 @@ fn turns<'t, V: Visitor, C: FnMut(u64, List)>(
         if all.session.stopped() {
             return Err(GraphError::Cancelled);
         }
-        if let Some(mail) = &mail {
-            owner.borrow_mut().receive(mail.take(index));
-        }
+        owner.borrow_mut().look_for_mail();
         if owner.borrow().leaves() {
             break;
         }

@@ -108,6 +108,9 @@ impl Queue {
             self.spread()?;
         }
         std::mem::swap(&mut self.again, &mut self.buckets[0]);
+        if self.again.capacity() > KEPT {
+            self.again = Vec::new();
+        }
         if self.by_vertex {
             self.buckets[0].sort_unstable_by_key(|&(_, vertex)| Reverse(vertex));
         }

@@ -244,7 +244,7 @@ impl<L: Lengths> Search<'_, L> {
             |_| (u64::MAX, exchange.map(Exchange::sender)),
             |(smallest, sender), vertex, list| {
                 let length = window.load(vertex);
-                for (target, weight) in list.weighted() {
+                list.for_each_weighted(|target, weight| {
                     let through = self.of.add(length, weight);
                     if ALL || window.has(target) {
                         if window.lower(target, through) {
@@ -254,7 +254,7 @@ impl<L: Lengths> Search<'_, L> {
                     } else if let (Some(exchange), Some(sender)) = (exchange, &mut *sender) {
                         exchange.send(sender, target, Shorter(through));
                     }
-                }
+                });
             },
         )?;
         let (smallest, senders): (Vec<_>, Vec<_>) = found.into_iter().unzip();

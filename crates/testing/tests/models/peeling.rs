@@ -1,7 +1,7 @@
 //! Peeling: each vertex departs once, at its level, in whatever order workers take from it. The
 //! sets and counts are the checker's; in which order they are asked is the code of k-core.
 
-#[path = "../../../algorithms/src/kcore/bucket.rs"]
+#[path = "../../../sets/src/bucket.rs"]
 mod bucket;
 
 use std::ops::Range;

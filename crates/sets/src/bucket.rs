@@ -5,15 +5,19 @@ use std::ops::Range;
 
 use super::{Frontier, Remaining};
 
-/// Who departs, now and soon.
+/// The vertices that depart, now and soon.
 pub struct Bucket {
+    /// What is left of each vertex's neighbors.
     pub left: Remaining,
     /// The vertices that may depart before `horizon`.
     pub near: Frontier,
+    /// The first level that is not near.
     pub horizon: u32,
     /// The first level of the run.
     pub first: u32,
+    /// The vertices that depart now.
     pub current: Frontier,
+    /// Those that do so next.
     pub next: Frontier,
 }
 
