@@ -102,7 +102,7 @@ settings! {
         executor: Option<Executor> = ("executor", "EXECUTOR", "auto"),
         /// The most visitors of a thread with reads pending.
         in_flight: Option<u64> = ("in-flight", "N", "a quarter of those that wait, 256 to 65536"),
-        /// Whether a visitor looks at its vertex before it is sent to another thread.
+        /// Whether a visitor looks at its vertex before it is sent.
         peek: Option<bool> = ("peek", "PEEK", "on"),
         /// What decides which thread visits a vertex.
         ownership: Option<Ownership> = ("ownership", "OWNERSHIP", "group"),

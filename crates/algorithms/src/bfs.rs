@@ -17,7 +17,7 @@
 //! In a message level and parent are one number, the level in the upper half: the smaller one is
 //! the better one.
 
-use outercore_engine::{MemoryModel, Min, Monotone, OpenSearch, Search, SearchDirection};
+use outercore_engine::{MemoryModel, Min, Monotone, Search, SearchDirection};
 use outercore_visit::{self as visit, hops::Hops};
 
 use crate::common::*;
@@ -180,8 +180,8 @@ fn by_levels(mut planner: Planner, source: u64, switches: bool) -> Result<Prepar
                 !(is_slow && switches)
             })?;
         }
+        let (lists, levels) = search.into_parts();
         if !ended {
-            let (lists, levels) = search.into_parts();
             let lists = lists.along(session, Direction::Out);
             let found = |vertex| levels.both(vertex);
             let found = visit::switch(session, &Hops(source), lists.on_request(), found, last)?;
@@ -189,7 +189,7 @@ fn by_levels(mut planner: Planner, source: u64, switches: bool) -> Result<Prepar
             return of_values(session, (source, reach.last + 1), &found);
         }
         // The rest of the search is closed before its levels are read.
-        let OpenSearch { levels, .. } = search;
+        drop(lists);
         let arrays = levels.into_arrays(session)?;
         outcome(session, (source, reach.last + 1), reach, arrays)
     }))

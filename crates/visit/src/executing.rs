@@ -8,7 +8,7 @@ named! {
     /// Whether a traversal waits at the end of each level or round.
     #[derive(Default)]
     pub enum Executor: "executor" {
-        /// Whichever is faster, as far as can be known before.
+        /// Whichever is faster, as far as can be known: a search may begin in levels and go over.
         #[default]
         Auto = "auto",
         /// In levels or rounds.

@@ -154,13 +154,13 @@ impl<'t, V: Visitor> Owner<'t, V> {
         Self { all, index, queue, mail: None, letters, absent, ahead: 0, counts }
     }
 
-    /// A visitor comes to one of the worker's vertices. Returns whether it has a better label.
+    /// A visitor comes to one of the worker's vertices.
     #[inline(always)]
-    pub(crate) fn arrive(&mut self, (vertex, label): Letter) -> bool {
+    pub(crate) fn arrive(&mut self, (vertex, label): Letter) {
         let (all, cell) = (self.all, &self.all.labels[vertex as usize]);
         let old = cell.load(Relaxed);
         if label >= old {
-            return false;
+            return;
         }
         cell.store(label, Relaxed);
         if all.visitor.spreads(old, label) {
@@ -172,7 +172,6 @@ impl<'t, V: Visitor> Owner<'t, V> {
                 self.queue.push((priority, vertex));
             }
         }
-        true
     }
 
     /// Visitors come from other workers.
@@ -203,6 +202,7 @@ impl<'t, V: Visitor> Owner<'t, V> {
             }
         });
         self.counts.visits += visits;
+        self.shed();
     }
 
     #[inline(always)]
@@ -343,7 +343,6 @@ impl<'t, V: Visitor> Owner<'t, V> {
             }
         }
         self.ahead += steps as usize;
-        self.shed();
         all.waiting[self.index].store(self.queue.len as u64, Relaxed);
         steps + reads as u64
     }

@@ -149,6 +149,7 @@ impl Queue {
         self.len = self.early.len() + self.again.len();
         for (number, bucket) in self.buckets.iter_mut().enumerate() {
             bucket.retain(|waiting| is_of_use(*waiting));
+            bucket.shrink_to_fit();
             self.len += bucket.len();
             if bucket.is_empty() {
                 self.filled &= !bit(number);

@@ -21,8 +21,9 @@ use crate::{
 
 /// Bytes of the queues of a traversal that has few visitors at a time.
 const FEW_BYTES: u64 = 1 << 20;
-/// Bytes that a visitor takes in a queue: lists grow by doubling.
-const VISITOR: usize = 3 * size_of::<Waiting>();
+/// Bytes that a visitor takes in a queue: lists grow by doubling, and the one at hand empties while
+/// others fill.
+const VISITOR: usize = 4 * size_of::<Waiting>();
 
 /// A plan that runs by visitors and makes its results of their labels.
 pub fn prepared<'a, V: Visitor + 'a>(
