@@ -29,7 +29,7 @@ fn triangles(graph: &Published, expected: u64) {
 /// PageRank's residual, reached by differences with at least 40 % fewer edges.
 fn differences(graph: &Published) {
     let config = RunConfig { memory: 1 << 30, threads: 2, ..RunConfig::default() };
-    let config = RunConfig { read: ReadPolicy::OnDemand, ..config };
+    let on_demand = RunConfig { read: ReadPolicy::OnDemand, ..config.clone() };
     for iterations in [5, 10, 20] {
         let all = run(&graph.graph, "pagerank", &rounds(iterations), &config).report;
         let Figure::Float(residual) = all.summary["residual"] else {
@@ -37,7 +37,7 @@ fn differences(graph: &Published) {
         };
         let method = Some("differences".to_owned());
         let request = Request { tolerance: Some(residual), method, ..Request::default() };
-        let some = run(&graph.graph, "pagerank-delta", &request, &config).report;
+        let some = run(&graph.graph, "pagerank-delta", &request, &on_demand).report;
         assert!(matches!(some.summary["residual"], Figure::Float(reached) if reached <= residual));
         let share = some.edges_processed as f64 / all.edges_processed as f64;
         eprintln!("pagerank-delta: {residual:.2e}, {share:.2} of the edges of {iterations}");
