@@ -39,6 +39,8 @@ struct Inner {
     id_sums: Mutex<BTreeMap<&'static str, Arc<PageSums>>>,
     /// The grid's directory, once it was read.
     grid: Mutex<Option<Arc<GridDirectory>>>,
+    /// How many vertices at the front may have that many edges, as far as it was asked.
+    fronts: Mutex<BTreeMap<u64, u64>>,
     lock: DirLock,
 }
 
@@ -71,6 +73,7 @@ impl Graph {
             files,
             id_sums: Mutex::default(),
             grid: Mutex::default(),
+            fronts: Mutex::default(),
             lock,
         };
         Self { inner: Arc::new(inner), disk: disk.clone() }
@@ -204,6 +207,22 @@ impl Graph {
     /// Reads a whole small section, verified.
     pub fn read_section(&self, name: &str) -> Result<Vec<u8>> {
         self.section(name)?.read_all(self.disk())
+    }
+
+    /// What `find` says of the number of vertices at the front that may have `degree` edges or
+    /// more; it is asked once.
+    pub(crate) fn known_front(
+        &self,
+        degree: u64,
+        find: impl FnOnce() -> Result<u64>,
+    ) -> Result<u64> {
+        let mut known = self.inner.fronts.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(&front) = known.get(&degree) {
+            return Ok(front);
+        }
+        let front = find()?;
+        known.insert(degree, front);
+        Ok(front)
     }
 
     /// The directory of the grid; it is read and verified once.

@@ -15,7 +15,7 @@ const WEIGHTS: u64 = 1 << 16;
 
 impl Graph {
     /// How many vertices at the front may have `degree` edges or more, both directions together,
-    /// where the order by degree tells; `None`: it does not.
+    /// where the order by degree tells; `None`: it does not. The graph is asked once.
     pub fn front(&self, degree: u64) -> Result<Option<u64>> {
         if !self.manifest().order.is_by_degree() {
             return Ok(None);
@@ -23,9 +23,14 @@ impl Graph {
         let names = [Direction::Out, Direction::In]
             .map(|direction| self.rows(direction).map(|rows| format!("{}.degrees", rows.name())));
         let [Some(first), Some(second)] = names else { return Ok(None) };
-        let mut tables = vec![self.table(&first)?];
+        self.known_front(degree, || self.find_front(degree, &first, &second)).map(Some)
+    }
+
+    /// Searches the degrees of both directions for the end of that front.
+    fn find_front(&self, degree: u64, first: &str, second: &str) -> Result<u64> {
+        let mut tables = vec![self.table(first)?];
         if first != second {
-            tables.push(self.table(&second)?);
+            tables.push(self.table(second)?);
         }
         let (mut low, mut high) = (0, self.connected());
         // A look at a page tells of all that are on it.
@@ -45,7 +50,7 @@ impl Graph {
                 high = at;
             }
         }
-        Ok(Some(low))
+        Ok(low)
     }
 
     /// How wide the counts of the connected vertices are that fit a byte where a vertex has at most

@@ -1,6 +1,8 @@
 //! What is looked at before a run reads anything in full: some degrees, and the first weights. Both
 //! are verified.
 
+use std::sync::atomic::Ordering::Relaxed;
+
 use outercore_graph::{Graph, GraphError, Order, Result};
 use outercore_storage::StorageError;
 use outercore_testing::{Built, Edges, Recipe, build};
@@ -52,6 +54,18 @@ fn the_front_is_where_the_order_by_degree_says_and_elsewhere_unknown() {
             assert_eq!(built.graph.front(least).unwrap(), expected, "{order:?}, {least}");
         }
     }
+}
+
+#[test]
+fn the_front_is_asked_once() {
+    let built = built(Order::Degree);
+    let read = || built.graph.disk().counters().bytes_read.load(Relaxed);
+    let front = built.graph.front(7).unwrap();
+    let before = read();
+    assert_eq!(built.graph.front(7).unwrap(), front);
+    assert_eq!(read(), before);
+    built.graph.front(9).unwrap();
+    assert!(read() > before);
 }
 
 #[test]

@@ -63,6 +63,8 @@ pub struct WantedBlocks {
     how: IoScheduling,
     /// Which blocks are read together.
     pub policy: MergePolicy,
+    /// An entry of the file ends with a block at each multiple of so many blocks.
+    whole: u64,
     /// The window of the bitmap; empty until something is marked.
     set: PageSet,
     /// The block of the bitmap's first bit.
@@ -74,9 +76,11 @@ pub struct WantedBlocks {
 }
 
 impl WantedBlocks {
-    /// None yet.
-    pub fn new(how: IoScheduling, policy: MergePolicy) -> Self {
-        Self { how, policy, set: PageSet::new(0), base: 0, marked: 0, ranges: Vec::new() }
+    /// None yet, of a file whose entries have `width` bytes.
+    pub fn new(how: IoScheduling, policy: MergePolicy, width: u64) -> Self {
+        // Blocks are powers of two.
+        let whole = width >> width.trailing_zeros();
+        Self { how, policy, whole, set: PageSet::new(0), base: 0, marked: 0, ranges: Vec::new() }
     }
 
     /// Forgets everything that is wanted.
@@ -141,8 +145,16 @@ impl WantedBlocks {
         });
     }
 
-    /// The blocks of the next request, from block `from` on.
+    /// The blocks of the next request, from block `from` on. One that is cut ends with an entry, if
+    /// it can: else the next one would have to begin with this one's last block.
     pub fn next(&self, from: u64) -> Option<Range<u64>> {
+        let Range { start, end } = self.merged(from)?;
+        let whole = end / self.whole * self.whole;
+        Some(start..if whole > start.midpoint(end) && self.has(end) { whole } else { end })
+    }
+
+    /// Blocks that are read together, from block `from` on.
+    fn merged(&self, from: u64) -> Option<Range<u64>> {
         if self.takes_ranges() {
             return self.next_of_ranges(from);
         }
@@ -214,7 +226,7 @@ mod tests {
         #[test]
         fn every_wanted_block_is_in_one_request(
             steps in prop::collection::vec((0u64..40, 1u64..30), 1..PLUG),
-            max_gap in 0u64..20, max_run in 2u64..60, base in 0u64..1_000_000,
+            max_gap in 0u64..20, max_run in 2u64..60, base in 0u64..1_000_000, width in 1u64..9,
         ) {
             let mut at = base;
             let ranges: Vec<Range<u64>> = steps
@@ -228,7 +240,8 @@ mod tests {
             let marked: BTreeSet<u64> = ranges.iter().cloned().flatten().collect();
             let mut all = Vec::new();
             for &how in IoScheduling::ALL {
-                let mut wanted = WantedBlocks::new(how, MergePolicy { max_gap, max_run });
+                let policy = MergePolicy { max_gap, max_run };
+                let mut wanted = WantedBlocks::new(how, policy, width);
                 let mut add = |range| assert!(wanted.add(range));
                 // Ranges may come in any order; the bitmap's window begins with the first one.
                 add(&ranges[0]);
@@ -256,14 +269,33 @@ mod tests {
     }
 
     #[test]
+    fn requests_that_go_on_end_with_an_entry() {
+        let policy = MergePolicy { max_gap: 0, max_run: 64 };
+        for &how in IoScheduling::ALL {
+            for (width, step) in [(1, 64), (3, 63), (4, 64), (5, 60), (6, 63), (7, 63), (8, 64)] {
+                let mut wanted = WantedBlocks::new(how, policy, width);
+                assert!(wanted.add(&(0..200)));
+                let found = requests(&mut wanted);
+                assert!(found[..3].iter().all(|run| run.end - run.start == step), "{width}");
+                assert!(found.windows(2).all(|pair| pair[0].end == pair[1].start), "{width}");
+            }
+        }
+        // Short requests are not made much shorter.
+        let policy = MergePolicy { max_gap: 0, max_run: 2 };
+        let mut wanted = WantedBlocks::new(IoScheduling::Bitmap, policy, 3);
+        assert!(wanted.add(&(0..8)));
+        assert_eq!(requests(&mut wanted), [0..2, 2..4, 4..6, 6..8]);
+    }
+
+    #[test]
     fn a_batch_is_as_large_as_its_plug_and_a_window_as_its_bitmap() {
         let policy = MergePolicy { max_gap: 0, max_run: 8 };
         for (how, most) in [(IoScheduling::Pluglist, PLUG), (IoScheduling::List, LIST)] {
-            let mut wanted = WantedBlocks::new(how, policy);
+            let mut wanted = WantedBlocks::new(how, policy, 3);
             let add = |list: u64| wanted.add(&(list * 10..list * 10 + 1));
             assert_eq!((0..2 * LIST as u64).map(add).take_while(|&fits| fits).count(), most);
         }
-        let mut wanted = WantedBlocks::new(IoScheduling::Bitmap, policy);
+        let mut wanted = WantedBlocks::new(IoScheduling::Bitmap, policy, 3);
         assert!(wanted.add(&(7..8)) && wanted.add(&(WINDOW..WINDOW + 7)));
         assert!(!wanted.add(&(WINDOW + 7..WINDOW + 8)), "past the window");
         assert!(!wanted.add(&(6..7)), "before it");

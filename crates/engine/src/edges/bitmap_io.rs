@@ -68,7 +68,7 @@ mod tests {
     #[test]
     fn vertices_of_a_group_are_wanted_together_and_groups_ascend() {
         let policy = MergePolicy { max_gap: 0, max_run: 8 };
-        let mut blocks = BitmapIo::new(WantedBlocks::new(IoScheduling::Bitmap, policy));
+        let mut blocks = BitmapIo::new(WantedBlocks::new(IoScheduling::Bitmap, policy, 3));
         assert!(blocks.add((3, 1), &(7..8)) && blocks.add((3, 2), &(70..71)));
         assert!(blocks.add((4, 8), &(71..72)) && !blocks.add((2, 1), &(80..81)), "an earlier one");
         assert_eq!((&blocks.groups[..], blocks.marks), (&[(3, 3), (4, 8)][..], 3));

@@ -142,13 +142,15 @@ impl<'a> IoIterator<'a> {
         let mut reader = self.session.pooled_reader(worker);
         let worker = (worker, &mut *reader, compute);
         let reader = ListReader::new(self.session, self.rows, &self.caches, worker, self.ordered);
+        let lead = reader.lead();
         let mut requests = Requests {
             stream: self,
-            lead: reader.lead(),
+            lead,
             held: Vec::new(),
             blocks: BitmapIo::new(WantedBlocks::new(
                 self.session.config.io_scheduling,
                 self.session.limits.merging(),
+                lead.width,
             )),
             reader,
             preparing: Stopwatch::default(),
@@ -373,7 +375,7 @@ impl<'i, C: FnMut(u64, List)> Requests<'i, '_, C> {
         self.request()?;
         if !self.blocks.wanted.is_too_long(&blocks) {
             let room = self.blocks.add(some, &blocks);
-            debug_assert!(room, "what is empty has room");
+            debug_assert!(room, "it is empty");
             return Ok(());
         }
         // Longer than a window: request by request.

@@ -53,7 +53,7 @@ pub(crate) fn for_each_part<T: bytemuck::Pod, U: Send>(
         |stream, ()| {
             let more = |_| {
                 let (first, into) = lock(&parts).next()?;
-                let lead = (first * size) % PAGE as u64;
+                let lead = (first * size) % SIZE;
                 let place = (first * size - lead, (lead + into.len() as u64 * size) as usize);
                 Some([Part { first, into, lead: lead as usize, place }])
             };
@@ -82,12 +82,12 @@ impl<U> Piece for Part<'_, U> {
     }
 }
 
-/// A section of little-endian numbers that workers read part by part. The page in which one part
-/// ends and the next one begins is kept by the first to read it, and taken by the other.
+/// A section of little-endian numbers that workers read part by part. A page in which parts meet is
+/// kept, with how much of it is not taken yet, until all of them have theirs.
 pub(crate) struct Parted<'s> {
     session: &'s Session<'s>,
     section: OpenSection,
-    shared: Mutex<BTreeMap<u64, Vec<u8>>>,
+    shared: Mutex<BTreeMap<u64, (usize, Vec<u8>)>>,
 }
 
 impl<'s> Parted<'s> {
@@ -111,18 +111,13 @@ impl<'s> Parted<'s> {
 
     fn read(&self, worker: usize, mut start: u64, mut bytes: &mut [u8]) -> Result<()> {
         self.session.counters.useful_bytes.fetch_add(bytes.len() as u64, Relaxed);
-        let lead = (start % SIZE) as usize;
-        if lead > 0 {
-            let there = bytes.split_off_mut(..bytes.len().min(PAGE - lead)).unwrap_or_default();
-            let page = self.page(worker, start / SIZE)?;
-            there.copy_from_slice(&page[lead..lead + there.len()]);
-            start += there.len() as u64;
-        }
+        let lead = start.next_multiple_of(SIZE) - start;
+        let lead = bytes.split_off_mut(..bytes.len().min(lead as usize)).unwrap_or_default();
+        self.read_end(worker, start, lead)?;
+        start += lead.len() as u64;
         let whole = bytes.len() / PAGE * PAGE;
-        if let Some(there) = bytes.split_off_mut(whole..).filter(|there| !there.is_empty()) {
-            let page = self.page(worker, (start + whole as u64) / SIZE)?;
-            there.copy_from_slice(&page[..there.len()]);
-        }
+        let tail = bytes.split_off_mut(whole..).unwrap_or_default();
+        self.read_end(worker, start + whole as u64, tail)?;
         if whole == 0 {
             return Ok(());
         }
@@ -130,17 +125,27 @@ impl<'s> Parted<'s> {
         self.section.fetch(reader, start, whole, |content| bytes.copy_from_slice(content))
     }
 
-    /// A page in which a part begins or ends.
-    fn page(&self, worker: usize, page: u64) -> Result<Vec<u8>> {
-        let mut shared = lock(&self.shared);
-        if let Some(content) = shared.remove(&page) {
-            return Ok(content);
+    /// Reads what a part has of a page in which it begins or ends.
+    fn read_end(&self, worker: usize, start: u64, into: &mut [u8]) -> Result<()> {
+        if into.is_empty() {
+            return Ok(());
         }
-        let mut content = Vec::new();
-        let take = |read: &[u8]| content.extend_from_slice(read);
-        self.section.fetch(&mut self.session.reader(worker), page * SIZE, PAGE, take)?;
-        shared.insert(page, content.clone());
-        Ok(content)
+        let mut shared = lock(&self.shared);
+        let page = start / SIZE * SIZE;
+        let (left, content) = match shared.remove(&page) {
+            Some(kept) => kept,
+            None => {
+                let mut content = Vec::new();
+                let reader = &mut self.session.reader(worker);
+                self.section.fetch(reader, page, PAGE, |read| content.extend(read))?;
+                (PAGE, content)
+            }
+        };
+        into.copy_from_slice(&content[(start - page) as usize..][..into.len()]);
+        if left > into.len() {
+            shared.insert(page, (left - into.len(), content));
+        }
+        Ok(())
     }
 }
 
@@ -170,7 +175,7 @@ pub(super) fn fetch(
     take: impl FnOnce(&[u8]),
 ) -> Result<()> {
     session.counters.useful_bytes.fetch_add(end - start, Relaxed);
-    let first = start / PAGE as u64 * PAGE as u64;
+    let first = start / SIZE * SIZE;
     let (lead, until) = ((start - first) as usize, (end - first) as usize);
     let take = |content: &[u8]| take(&content[lead..until]);
     section.fetch(&mut session.reader(worker), first, until.next_multiple_of(PAGE), take)

@@ -4,6 +4,7 @@ mod requests;
 mod scans;
 mod streams;
 mod stripes;
+mod tables;
 
 use std::path::Path;
 
