@@ -76,7 +76,7 @@ impl<'s> Results<'s> {
     /// The outcome.
     pub fn outcome(self) -> Outcome {
         let Self { session, graph, iterations, summary, columns, ranked } = self;
-        let plan = session.plan.as_ref().expect("results are those of a planned run");
+        let plan = session.plan.as_ref().expect("a run is planned");
         let (moved, counters) = (session.disk.counters(), &session.counters);
         let read = session.bytes_read();
         let useful = counters.useful_bytes.load(Relaxed) + moved.bytes_wanted.load(Relaxed);

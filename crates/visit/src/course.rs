@@ -107,7 +107,7 @@ impl<'t, V: Visitor> Course<'t, V> {
         };
         for vertex in all.due.iter(0..all.labels.len() as u64) {
             let label = all.labels[vertex as usize].load(Relaxed);
-            lowest.push((all.visitor.priority(label), vertex));
+            lowest.push((all.priority(label), vertex));
             if lowest.len() == 2 * most {
                 keep(&mut lowest);
             }

@@ -27,6 +27,8 @@ impl<L: Lengths> Paths<L> {
 
 impl<L: Lengths> Visitor for Paths<L> {
     const WEIGHTED: bool = true;
+    // Four times as wide, pages are read a quarter less often, and a few lists more.
+    const NEAR: u32 = 2;
 
     fn start(&self) -> Start {
         Start::Vertices(vec![self.source])

@@ -58,7 +58,13 @@ pub struct Traversal<'t, V> {
     pub waiting: Vec<AtomicU64>,
 }
 
-impl<V> Traversal<'_, V> {
+impl<V: Visitor> Traversal<'_, V> {
+    /// The priority of a visitor with this label.
+    #[inline(always)]
+    pub(crate) fn priority(&self, label: u64) -> u64 {
+        self.visitor.priority(label) >> if self.reads { V::NEAR } else { 0 }
+    }
+
     /// The worker to which a vertex belongs.
     #[inline(always)]
     pub(crate) fn owner(&self, vertex: u64) -> usize {
@@ -165,9 +171,9 @@ impl<'t, V: Visitor> Owner<'t, V> {
         cell.store(label, Relaxed);
         if all.visitor.spreads(old, label) {
             self.counts.reached += u64::from(old == all.visitor.unreached());
-            let priority = all.visitor.priority(label);
+            let priority = all.priority(label);
             // One that waits already will find the better label.
-            if !all.due.contains(vertex) || priority < all.visitor.priority(old) {
+            if !all.due.contains(vertex) || priority < all.priority(old) {
                 all.due.insert(vertex);
                 self.queue.push((priority, vertex));
             }
@@ -259,7 +265,7 @@ impl<'t, V: Visitor> Owner<'t, V> {
             self.counts.queue_bytes = self.counts.queue_bytes.max(self.queue.bytes());
             self.queue.retain(|(priority, vertex)| {
                 let label = all.labels[vertex as usize].load(Relaxed);
-                all.due.contains(vertex) && all.visitor.priority(label) == priority
+                all.due.contains(vertex) && all.priority(label) == priority
             });
         }
         if self.queue.len > most {

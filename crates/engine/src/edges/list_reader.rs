@@ -227,7 +227,7 @@ impl<'s, 'r, C: FnMut(u64, List)> ListReader<'s, 'r, C> {
 
     /// The run that is being requested.
     fn newest(&mut self) -> &mut Run<'s> {
-        self.line.back_mut().expect("a run is in the line until it is delivered")
+        self.line.back_mut().expect("it is in the line")
     }
 
     /// Takes a part of the newest run from the front, or requests it.

@@ -119,7 +119,7 @@ impl Rows {
         };
         Ok(Self {
             index: RowIndex::none()?,
-            tables: sections.try_into().ok().expect("two are left"),
+            tables: sections.try_into().ok().expect("two left"),
             width: widths[0] as usize,
             weight_width: if lists.len() > 1 { widths[1] as usize } else { 0 },
             prefix: Prefix(lists.iter().zip(widths).map(front).collect::<Result<_>>()?),

@@ -87,7 +87,7 @@ impl<P: VertexProgram> Run<'_, P> {
                     ("full", predicted)
                 }
                 (rows, _) => {
-                    let rows = rows.as_ref().expect("a direction has a grid or rows");
+                    let rows = rows.as_ref().expect("it has a grid or rows");
                     self.on_demand(rows, &signals, edges, inbox)?;
                     ("on-demand", predicted)
                 }

@@ -74,7 +74,8 @@ impl Lists {
             let rows = Rows::sliding(session, sections, cache)?;
             return Ok(Side::Sliding(Mutex::new(rows)));
         }
-        let rows = Rows::load_small(session, sections, cache)?;
+        let load = if self.cached { Rows::load_small } else { Rows::load };
+        let rows = load(session, sections, cache)?;
         // What looks at first neighbors wants few lists.
         if !self.heads {
             rows.keep(session, SMALL)?;
@@ -88,7 +89,12 @@ impl Resource for Lists {
 
     fn declare(&self, planner: &mut Planner) -> Result<()> {
         let graph = planner.job.graph;
-        let whole = Rows::small_bytes(graph)?;
+        // Where little memory is left, a window that slides leaves more of it for other things.
+        let whole = if self.cached {
+            Rows::small_bytes(graph)?
+        } else {
+            Rows::index_bytes(graph.connected())
+        };
         let window = if self.slides { Rows::index_bytes(RowIndex::WINDOW) } else { whole };
         let Some(directions) = self.distinct(graph) else {
             return refuse(format!(
@@ -118,7 +124,7 @@ impl Resource for Lists {
 
     fn open(&self, session: &Session) -> Result<OpenLists> {
         let (graph, decision) = (session.graph, session.decision);
-        let directions = self.distinct(graph).expect("the plan found all of them");
+        let directions = self.distinct(graph).expect("the plan found them");
         let cache = decision.share(self.cached.into()) / directions.len() as u64;
         let external = decision.is_external();
         let side = |direction| Ok((direction, self.side(session, direction, cache, external)?));

@@ -56,8 +56,7 @@ impl Neighborhoods {
         let one_list = !graph.directed() && manifest.is_simple() && manifest.order == Order::Degree;
         // A vertex with k neighbors that have no fewer edges than itself makes k lists of at least
         // k edges.
-        let few = self == Self::Smaller && one_list;
-        if few { all.min(manifest.arcs.isqrt() + 1) } else { all }
+        if self == Self::Smaller && one_list { all.min(manifest.arcs.isqrt() + 1) } else { all }
     }
 
     /// Entries of a batch, while values are in memory or on storage, where the budget leaves `room`

@@ -184,7 +184,7 @@ impl Column {
     pub fn get(&self, vertex: u64) -> Cell {
         self.special(vertex).unwrap_or_else(|| {
             let cell = self.values.get(vertex);
-            cell.expect("values on scratch are gathered, not got one by one")
+            cell.expect("values on scratch are gathered")
         })
     }
 

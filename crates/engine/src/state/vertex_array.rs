@@ -152,7 +152,7 @@ impl<T: Pod> VertexArray<T> {
     /// The interval's place in the file.
     fn in_file(&self, interval: usize) -> Option<(&Rest<T>, usize)> {
         let place = interval.checked_sub(self.memory.count())?;
-        Some((self.rest.as_ref().expect("an array has all of its intervals"), place))
+        Some((self.rest.as_ref().expect("it has all intervals"), place))
     }
 }
 

@@ -112,7 +112,7 @@ impl Grid {
                 let at = held
                     .iter()
                     .position(|held| held.interval == chunk.interval)
-                    .expect("a claimed tile's interval is held");
+                    .expect("its interval is held");
                 visit(state, held[at].inbox, &self.block(session, &chunk, words));
                 held[at].chunks -= 1;
                 if held[at].chunks == 0 {
