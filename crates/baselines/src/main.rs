@@ -34,7 +34,7 @@ enum Command {
     Graph(GraphArguments),
     /// Random reads in a second, by how many are in flight
     Device(DeviceArguments),
-    /// Reads a file at so many places, in ascending order
+    /// Makes the reads of a list
     Read(ReadArguments),
     /// How many reads of pages wait for each other in a search, if every page is read once
     Chain(ChainArguments),
@@ -84,11 +84,11 @@ struct DeviceArguments {
 
 #[derive(clap::Args)]
 struct ReadArguments {
-    /// The file, or a device
-    file: PathBuf,
-    /// The reads: a line `offset bytes` each, in the order in which they are made
+    /// Where the files are
+    folder: PathBuf,
+    /// The reads: a line `file offset bytes` each, in the order in which they are made
     list: PathBuf,
-    /// Threads, each with a part of the list and its own reads in flight
+    /// Threads, each with its own reads in flight
     #[arg(long, default_value_t = 2)]
     threads: usize,
     /// Reads in flight for each thread
@@ -116,7 +116,7 @@ fn main() -> Result<()> {
         Command::Graph(given) => graph(&given)?,
         Command::Device(given) => device(&given)?,
         Command::Read(given) => {
-            reads::replay(&given.file, &given.list, given.threads, given.depth)?
+            reads::replay(&given.folder, &given.list, given.threads, given.depth)?
         }
         Command::Chain(given) => {
             let edges = Edges::read(&given.edges, given.vertices)?;

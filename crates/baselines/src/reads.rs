@@ -28,6 +28,8 @@ pub struct Done {
 /// One read.
 #[derive(Clone, Copy)]
 struct Request {
+    /// Which of the open files.
+    file: usize,
     offset: u64,
     bytes: usize,
 }
@@ -64,7 +66,7 @@ fn open(path: &Path) -> Result<File> {
 
 /// Makes all requests that there are, so many in flight, none longer than `most`.
 fn read(
-    file: &File,
+    files: &[File],
     depth: usize,
     most: usize,
     mut next: impl FnMut() -> Option<Request>,
@@ -82,7 +84,8 @@ fn read(
             free.pop();
             wanted[slot] = request.bytes;
             let to = buffer.start.wrapping_add(slot * most);
-            let entry = opcode::Read::new(Fd(file.as_raw_fd()), to, request.bytes as u32);
+            let entry =
+                opcode::Read::new(Fd(files[request.file].as_raw_fd()), to, request.bytes as u32);
             let entry = entry.offset(request.offset).build().user_data(slot as u64);
             // SAFETY: the slot's part of the buffer has `most` bytes and belongs to no other read. It
             // outlives the read: all are answered before the end, and after an error it is leaked.
@@ -127,24 +130,23 @@ pub fn random(path: &Path, bytes: usize, depth: usize, seconds: f64) -> Result<D
     }
     let (mut state, end) =
         (0x9e37_79b9_7f4a_7c15u64, Instant::now() + Duration::from_secs_f64(seconds));
-    read(&file, depth, bytes, || {
+    read(&[file], depth, bytes, || {
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
         let offset = (state >> 11) % places * bytes as u64;
-        (Instant::now() < end).then_some(Request { offset, bytes })
+        (Instant::now() < end).then_some(Request { file: 0, offset, bytes })
     })
 }
 
 /// Makes the reads of a list in its order. Every thread takes the next that no other has taken.
-pub fn replay(path: &Path, list: &Path, threads: usize, depth: usize) -> Result<Value> {
-    let requests = listed(list)?;
+pub fn replay(folder: &Path, list: &Path, threads: usize, depth: usize) -> Result<Value> {
+    let (files, requests) = listed(folder, list)?;
     let most = requests.iter().map(|request| request.bytes).max().unwrap_or(PAGE);
     let (next, start) = (AtomicUsize::new(0), Instant::now());
-    let one = || -> std::result::Result<Done, String> {
-        let file = open(path).map_err(|error| error.to_string())?;
-        read(&file, depth, most, || requests.get(next.fetch_add(1, Relaxed)).copied())
-            .map_err(|error| error.to_string())
+    let one = || {
+        let request = || requests.get(next.fetch_add(1, Relaxed)).copied();
+        read(&files, depth, most, request).map_err(|error| error.to_string())
     };
     let done = std::thread::scope(|scope| {
         let workers: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(one)).collect();
@@ -156,15 +158,23 @@ pub fn replay(path: &Path, list: &Path, threads: usize, depth: usize) -> Result<
     Ok(json!({"requests": requests.len(), "bytes": bytes, "seconds": seconds}))
 }
 
-/// The reads of a file of lines `offset bytes`.
-fn listed(list: &Path) -> Result<Vec<Request>> {
-    let text = std::fs::read_to_string(list)?;
-    let request = |line: &str| -> Option<Request> {
-        let (offset, bytes) = line.split_once(' ')?;
-        Some(Request { offset: offset.parse().ok()?, bytes: bytes.parse().ok()? })
-    };
-    let lines = text.lines().map(|line| request(line).ok_or_else(|| format!("no read: {line}")));
-    Ok(lines.collect::<std::result::Result<_, _>>()?)
+/// The reads of a list of lines `file offset bytes`, and the files.
+fn listed(folder: &Path, list: &Path) -> Result<(Vec<File>, Vec<Request>)> {
+    let (mut names, mut files, mut requests) = (Vec::new(), Vec::new(), Vec::new());
+    for line in std::fs::read_to_string(list)?.lines() {
+        let words: Vec<&str> = line.split(' ').collect();
+        let [name, offset, bytes] = words[..] else {
+            return Err(format!("no read: {line}").into());
+        };
+        let known = names.iter().position(|known| known == name);
+        let file = known.unwrap_or(names.len());
+        if known.is_none() {
+            names.push(name.to_owned());
+            files.push(open(&folder.join(name))?);
+        }
+        requests.push(Request { file, offset: offset.parse()?, bytes: bytes.parse()? });
+    }
+    Ok((files, requests))
 }
 
 #[cfg(test)]
@@ -185,14 +195,17 @@ mod tests {
     #[test]
     fn a_list_is_read_to_its_end() {
         let Some(file) = file(20) else { return };
+        let (folder, name) = (file.path().parent().unwrap(), file.path().file_name().unwrap());
         let list = tempfile::NamedTempFile::new().unwrap();
-        std::fs::write(list.path(), "0 4096\n8192 8192\n73728 8192\n").unwrap();
-        let done = replay(file.path(), list.path(), 2, 2).unwrap();
+        let read = |reads: &[&str]| {
+            let lines = reads.iter().map(|read| format!("{} {read}\n", name.display()));
+            std::fs::write(list.path(), lines.collect::<String>()).unwrap();
+            replay(folder, list.path(), 2, 2)
+        };
+        let done = read(&["0 4096", "8192 8192", "73728 8192"]).unwrap();
         assert_eq!((done["requests"].as_u64(), done["bytes"].as_u64()), (Some(3), Some(20480)));
-        std::fs::write(list.path(), "77824 8192\n").unwrap();
-        assert!(replay(file.path(), list.path(), 1, 1).is_err(), "beyond the end");
-        std::fs::write(list.path(), "1\n").unwrap();
-        assert!(replay(file.path(), list.path(), 1, 1).is_err(), "no list");
+        assert!(read(&["77824 8192"]).is_err(), "beyond the end");
+        assert!(read(&["1"]).is_err(), "no list");
     }
 
     #[test]
