@@ -96,8 +96,8 @@ fn read(
             let entry =
                 opcode::Read::new(Fd(files[request.file].as_raw_fd()), to, request.bytes as u32);
             let entry = entry.offset(request.offset).build().user_data(slot as u64);
-            // SAFETY: the slot's part of the buffer has `most` bytes and belongs to no other read. It
-            // outlives the read: all are answered before the end, and after an error it is leaked.
+            // SAFETY: the slot's part of the buffer has `most` bytes and belongs to no other read.
+            // It outlives the read: all are answered before the end, or it is leaked.
             unsafe { ring.submission().push(&entry) }.expect("as many entries as slots");
         }
         if free.len() == depth {
