@@ -62,7 +62,9 @@ class Bench:
 
     def suits(self, path, algorithm):
         info = self.command(self.options.binary, "info", path, "--json")
-        return algorithm == "components" or (info["directed"] and (algorithm == "bfs" or info["weights"] == "u32"))
+        if algorithm == "components":
+            return not info["directed"]
+        return info["directed"] and (algorithm == "bfs" or info["weights"] == "u32")
 
     def run(self, algorithm, graph, *words):
         drop_caches()
@@ -178,7 +180,7 @@ def device(bench):
 def threads(bench):
     counts = (1, 2, 4)
     table("By threads", ["graph", "algorithm", "model", "serial, 32-bit ids", *(f"visitors, {count}" for count in counts), "gain of 2"],
-          f"In memory without loading. The machine has {os.cpu_count()} cores.")
+          f"Seconds in memory without loading, semi-externally of the whole run. The machine has {os.cpu_count()} cores.")
     for algorithm in SYNC:
         for graph, begin in bench.cases(algorithm):
             for model in ("in-memory", "semi-external"):
