@@ -39,7 +39,7 @@ const LAYERS: [(&str, &[&str]); 13] = [
     ),
     ("cli", &[]),
     ("python", &["ordering", "algorithms", "interchange", "engine", "graph", "storage"]),
-    ("testing", &["algorithms", "engine", "graph", "storage"]),
+    ("testing", &["ordering", "algorithms", "engine", "graph", "storage"]),
     ("fuzzing", &["graph", "storage"]),
 ];
 
