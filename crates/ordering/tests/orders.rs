@@ -39,11 +39,12 @@ fn keys(graph: &Graph) -> Vec<Key> {
 
 /// The original ids by place of a graph of these edges in this order.
 fn sequence(pairs: &[(u32, u32)], directed: bool, order: Order, means: Means) -> Vec<u64> {
-    let recipe = Recipe { order: Order::Original, ..Recipe::default() };
+    let recipe = Recipe { order: Order::Original, lists: true, ..Recipe::default() };
     let built = build(&Edges::of(pairs, directed), &recipe);
     let place = folder();
     let graph = ordered(&built.graph, place.path(), &options(order), means);
-    keys(&graph).iter().map(|key| key.as_number().unwrap()).collect()
+    let keys = keys(&graph).into_iter().take(graph.connected() as usize);
+    keys.map(|key| key.as_number().unwrap()).collect()
 }
 
 /// Every edge by original ids, with its weight, sorted.
@@ -109,24 +110,34 @@ fn hubs_come_before_neighborhoods() {
     assert_eq!(hubs[1..], rest);
 }
 
-/// Two groups of vertices, each of which a vertex of its own leads to. Ids alternate.
+/// Pairs of vertices that two vertices of their own lead to; the ids of a pair are far apart.
 #[test]
-fn gorder_puts_vertices_with_a_common_neighbor_side_by_side() {
-    let mut pairs = Vec::new();
-    for vertex in 2..14 {
-        pairs.push((vertex % 2, vertex));
+fn gorder_puts_vertices_with_common_neighbors_side_by_side() {
+    const PAIRS: u32 = 20;
+    let edges = |pair: u32| {
+        let (one, other) = (pair, pair + PAIRS);
+        [2 * PAIRS, 3 * PAIRS]
+            .into_iter()
+            .flat_map(move |first| [(first + pair, one), (first + pair, other)])
+    };
+    let pairs: Vec<(u32, u32)> = (0..PAIRS).flat_map(edges).collect();
+    for window in [1, 5] {
+        let means = Means { window, ..Means::default() };
+        let order = sequence(&pairs, true, Order::Gorder, means);
+        let place = |id: u32| order.iter().position(|&found| found == u64::from(id)).unwrap();
+        for pair in 0..PAIRS {
+            assert_eq!(place(pair).abs_diff(place(pair + PAIRS)), 1, "{order:?}");
+        }
     }
-    // The first group begins.
-    pairs.push((13, 2));
+}
+
+/// What leads to everything joins nothing.
+#[test]
+fn gorder_passes_over_the_longest_lists() {
+    let pairs: Vec<(u32, u32)> = (1..50).map(|vertex| (0, vertex)).collect();
     let order = sequence(&pairs, true, Order::Gorder, Means::default());
-    assert_eq!(order[0], 2);
-    // The longest lists are not followed, and here they are longer than the square root of 14.
-    let followed = |id: &u64| id % 2 == 0;
-    let few: Vec<(u32, u32)> = (2..8).map(|vertex| (vertex % 2, vertex)).chain([(7, 2)]).collect();
-    let order = sequence(&few, true, Order::Gorder, Means { window: 3, ..Means::default() });
-    let group: Vec<bool> = order.iter().map(followed).collect();
-    let changes = group.windows(2).filter(|pair| pair[0] != pair[1]).count();
-    assert!(changes <= 2, "{order:?}");
+    // Nothing has anything in common, and so in-degrees decide.
+    assert_eq!(order, (1..50).chain([0]).collect::<Vec<_>>());
 }
 
 #[test]
@@ -202,7 +213,7 @@ fn first_neighbors_are_hubs_in_every_order() {
     let mut random = Random::new(9);
     let graph = Edges::of(&shapes::skewed(300, 3000, &mut random), true);
     for order in Order::ALL {
-        let built = build(&graph, &Recipe { order: *order, ..Recipe::default() });
+        let built = build(&graph, &Recipe { order: *order, lists: true, ..Recipe::default() });
         let heads = built.graph.read_section("in.heads").unwrap();
         let mut degrees = vec![0u64; built.graph.connected() as usize];
         let arcs: Vec<(usize, usize)> = graph
@@ -230,7 +241,8 @@ fn first_neighbors_are_hubs_in_every_order() {
 fn threads_and_budgets_do_not_matter() {
     let mut random = Random::new(2);
     let shape = Edges::of(&shapes::skewed(3000, 20_000, &mut random), true);
-    let built = build(&shape, &Recipe { order: Order::Original, ..Recipe::default() });
+    let recipe = Recipe { order: Order::Original, lists: true, ..Recipe::default() };
+    let built = build(&shape, &recipe);
     for order in found() {
         let of = |threads, mib: u64| {
             let place = folder();
@@ -246,7 +258,7 @@ fn threads_and_budgets_do_not_matter() {
 
 #[test]
 fn layouts_and_stripes_can_be_others() {
-    let built = build(&shapes::random(21).graph, &Recipe::default());
+    let built = build(&shapes::random(21).graph, &Recipe { lists: true, ..Recipe::default() });
     let place = folder();
     let stripes: Vec<PathBuf> = (0..2).map(|at| place.path().join(format!("s{at}"))).collect();
     for layout in [Layout::Grid, Layout::Row, Layout::Hybrid] {
@@ -265,7 +277,7 @@ fn layouts_and_stripes_can_be_others() {
 #[test]
 fn without_incoming_edges_all_but_gorder_are_found() {
     let shape = shapes::random(31);
-    let both = Recipe { weights: WeightKind::None, ..Recipe::default() };
+    let both = Recipe { weights: WeightKind::None, lists: true, ..Recipe::default() };
     let directed = Edges { directed: true, ..shape.graph };
     let (with, without) =
         (build(&directed, &both), build(&directed, &Recipe { transpose: false, ..both }));
@@ -287,7 +299,7 @@ fn without_incoming_edges_all_but_gorder_are_found() {
 
 #[test]
 fn bad_asks_are_refused_and_leave_all_as_it_was() {
-    let built = build(&shapes::random(41).graph, &Recipe::default());
+    let built = build(&shapes::random(41).graph, &Recipe { lists: true, ..Recipe::default() });
     let (place, graph) = (folder(), &built.graph);
     let before = essence(graph.path());
     let to = |path: &Path, options: BuildOptions| {
@@ -317,7 +329,8 @@ fn bad_asks_are_refused_and_leave_all_as_it_was() {
 fn budgets_that_are_named_are_enough() {
     let mut random = Random::new(7);
     let pairs = shapes::uniform(400_000, 1_200_000, &mut random);
-    let built = build(&Edges::of(&pairs, true), &Recipe::default());
+    let recipe = Recipe { lists: true, ..Recipe::default() };
+    let built = build(&Edges::of(&pairs, true), &recipe);
     for order in found() {
         let place = folder();
         let of = |memory: u64, name: &str| {
