@@ -8,6 +8,7 @@ use std::{
 
 use outercore_graph::{
     BuildOptions, Direction, Graph, GraphError, Key, Layout, Order, Silent, WeightKind, check,
+    format::number,
 };
 use outercore_ordering::{Means, reorder};
 use outercore_storage::{Disk, Named};
@@ -215,6 +216,7 @@ fn first_neighbors_are_hubs_in_every_order() {
     for order in Order::ALL {
         let built = build(&graph, &Recipe { order: *order, lists: true, ..Recipe::default() });
         let heads = built.graph.read_section("in.heads").unwrap();
+        let width = built.graph.manifest().neighbor_bytes as usize;
         let mut degrees = vec![0u64; built.graph.connected() as usize];
         let arcs: Vec<(usize, usize)> = graph
             .arcs()
@@ -230,8 +232,8 @@ fn first_neighbors_are_hubs_in_every_order() {
             *most = degrees[source].max(*most);
         }
         for (vertex, most) in largest {
-            let head = u16::from_le_bytes([heads[vertex * 2], heads[vertex * 2 + 1]]);
-            let degree = degrees[usize::from(head)];
+            let head = number(&heads[vertex * width..(vertex + 1) * width]);
+            let degree = degrees[head as usize];
             assert!(degree * 8 + 8 >= most * 7, "{order}: {degree} where there are {most}");
         }
     }
