@@ -5,7 +5,8 @@
 //! As in its authors' program, a vertex with more outgoing edges than the square root of the number
 //! of vertices is passed over: it leads to everything, and following it for each of its neighbors
 //! takes the square of its degree. The first vertex is that of the largest in-degree, and where
-//! nothing has anything in common, the next by in-degree follows. Equals: the last to get its score.
+//! nothing has anything in common, the next by in-degree follows. Of equals, the last to get its
+//! score.
 //!
 //! All lists of both directions are in memory.
 

@@ -1,8 +1,8 @@
 //! [`UnitHeap`]: vertices by score, where scores change by one at a time (Wei, Yu, Lu and Lin,
 //! SIGMOD'16, section 4).
 //!
-//! The vertices of one score are a list. What a vertex has lost is written down beside it, and takes
-//! effect when it comes to the front: most of it is won back before that.
+//! The vertices of one score are a list. What a vertex has lost is written down beside it, and
+//! takes effect when it comes to the front: most of it is won back before that.
 
 /// Stands for no vertex.
 const NONE: u32 = u32::MAX;

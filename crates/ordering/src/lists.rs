@@ -126,8 +126,8 @@ impl<'g> Lists<'g> {
         u64::from(most) * self.width as u64 + 2 * PAGE as u64
     }
 
-    /// Reads the lists of the first of some vertices, as many as fit into `room` bytes, but at least
-    /// one.
+    /// Reads the lists of the first of some vertices, as many as fit into `room` bytes, but at
+    /// least one.
     pub fn read(&self, vertices: &[u32], room: u64) -> Result<Shelf> {
         let (mut spans, mut used) = (Vec::new(), 0);
         for &vertex in vertices {

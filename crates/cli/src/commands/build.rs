@@ -123,7 +123,8 @@ impl Made<'_> {
         let graph = self.output.display().to_string();
         if self.face.json {
             return print_json(&json!({
-                "schema": 1, "graph": graph, "format": format, "input": input, "order": manifest.order,
+                "schema": 1, "graph": graph, "format": format, "input": input,
+                "order": manifest.order,
                 "vertices": manifest.vertices, "connected": manifest.connected,
                 "edges": manifest.edges, "directed": manifest.directed, "weights": manifest.weights,
                 "bytes": bytes, "seconds": seconds, "memory_budget_bytes": self.memory,

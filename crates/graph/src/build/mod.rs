@@ -126,7 +126,8 @@ pub fn build(
     let order = options.order;
     if order.is_found() {
         return refuse(format!(
-            "the order {order} is found in a graph: build one, and reorder it with `outercore order`"
+            "the order {order} is found in a graph: build one in another order, and give it to \
+             `outercore order`"
         ));
     }
     make(disk, output, options, progress, |builder| builder.run(source))
