@@ -12,8 +12,12 @@ use crate::degrees;
 
 /// Bytes that a thread reads at a time.
 const PIECE: usize = 1 << 20;
-/// Lists that are not further apart than this are read in one go.
+/// Lists that are not further apart than this are read in one go...
 const GAP: u64 = 16 << 10;
+/// ...and so many of them at the most, which may take 2 MiB with what lies between them.
+const MANY: usize = 128;
+/// Bytes of memory of a list beside its neighbors.
+const ENTRY: u64 = 48;
 
 /// The lists of one direction.
 pub struct Lists<'g> {
@@ -29,10 +33,12 @@ pub struct Lists<'g> {
     kept: Option<Vec<u8>>,
 }
 
-/// Pieces of the lists that were read, in their order: where each begins, and its bytes.
+/// Lists that were read, in the order of the disk.
 #[derive(Default)]
 pub struct Shelf {
-    pieces: Vec<(u64, Vec<u8>)>,
+    /// Where each begins: on disk, and in `bytes`.
+    starts: Vec<(u64, usize)>,
+    bytes: Vec<u8>,
 }
 
 impl<'g> Lists<'g> {
@@ -123,45 +129,63 @@ impl<'g> Lists<'g> {
     /// The most bytes that reading the longest list takes.
     pub fn longest(&self) -> u64 {
         let most = self.degrees.iter().copied().max().unwrap_or(0);
-        u64::from(most) * self.width as u64 + 2 * PAGE as u64
+        2 * u64::from(most) * self.width as u64 + 2 * PAGE as u64
     }
 
     /// Reads the lists of the first of some vertices, as many as fit into `room` bytes, but at
     /// least one.
     pub fn read(&self, vertices: &[u32], room: u64) -> Result<Shelf> {
         let (mut spans, mut used) = (Vec::new(), 0);
-        for &vertex in vertices {
-            let span = self.span(vertex);
-            used += span.end - span.start + 2 * PAGE as u64;
+        let spans_of = vertices.iter().map(|&vertex| self.span(vertex));
+        // An empty list begins where another does, and is never looked for.
+        for span in spans_of.filter(|span| !span.is_empty()) {
+            used += span.end - span.start + ENTRY;
             if used > room && !spans.is_empty() {
                 break;
             }
             spans.push(span);
         }
         spans.sort_unstable_by_key(|span| span.start);
-        let mut pieces: Vec<(u64, Vec<u8>)> = Vec::new();
-        let mut joined: Vec<Range<u64>> = Vec::new();
-        // What lies between lists takes room too.
-        let mut spare = room.saturating_sub(used);
-        for span in spans {
-            match joined.last_mut() {
-                Some(last) if span.start <= last.end + GAP.min(spare) => {
-                    spare -= span.start.saturating_sub(last.end);
-                    last.end = last.end.max(span.end);
-                }
-                _ => joined.push(span),
+        let mut shelf = Shelf::default();
+        let mut len = 0;
+        for span in &spans {
+            shelf.starts.push((span.start, len));
+            len += (span.end - span.start) as usize;
+        }
+        shelf.bytes = vec![0; len];
+        let mut left = &mut shelf.bytes[..];
+        let mut parts = Vec::new();
+        for near in spans.chunk_by(|one, next| next.start <= one.end + GAP) {
+            // A worker's buffer has a limit, but for lists that are longer.
+            for lists in near.chunks(near.len().min(MANY)) {
+                let bytes: u64 = lists.iter().map(|span| span.end - span.start).sum();
+                let (part, rest) = std::mem::take(&mut left).split_at_mut(bytes as usize);
+                parts.push((lists, part));
+                left = rest;
             }
         }
-        pieces.extend(joined.iter().map(|span| (span.start, Vec::new())));
-        let next = std::sync::Mutex::new(pieces.iter_mut().zip(&joined));
+        let next = std::sync::Mutex::new(parts.into_iter());
         let read = |_| {
-            while let Some((piece, span)) = { lock(&next).next() } {
-                piece.1 = self.table.read(span.start, (span.end - span.start) as usize)?;
+            while let Some((lists, part)) = { lock(&next).next() } {
+                self.copy(lists, part)?;
             }
             Ok(())
         };
         error::all(threads::at_once(self.threads, read)?)?;
-        Ok(Shelf { pieces })
+        Ok(shelf)
+    }
+
+    /// Reads from the first of some lists to the last, and copies them one after the other.
+    fn copy(&self, lists: &[Range<u64>], mut to: &mut [u8]) -> Result<()> {
+        let (first, end) = (lists[0].start, lists[lists.len() - 1].end);
+        let bytes = self.table.read(first, (end - first) as usize)?;
+        for list in lists {
+            let from = &bytes[(list.start - first) as usize..(list.end - first) as usize];
+            let (place, rest) = to.split_at_mut(from.len());
+            place.copy_from_slice(from);
+            to = rest;
+        }
+        Ok(())
     }
 
     /// Hands the neighbors in a list to `visit`.
@@ -204,8 +228,9 @@ impl Shelf {
         if span.is_empty() {
             return Some(&[]);
         }
-        let after = self.pieces.partition_point(|(start, _)| *start <= span.start);
-        let (start, bytes) = self.pieces.get(after.checked_sub(1)?)?;
-        bytes.get((span.start - start) as usize..(span.end - start) as usize)
+        let at = self.starts.partition_point(|(start, _)| *start < span.start);
+        let (start, first) = *self.starts.get(at)?;
+        let len = (span.end - span.start) as usize;
+        (start == span.start).then(|| &self.bytes[first..first + len])
     }
 }
