@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use outercore_algorithms::{Algorithm, NAMES, Request, Source, by_name};
-use outercore_engine::{IoBackend, MemoryModel, ReadPolicy, RunConfig, Silent};
+use outercore_engine::{IoBackend, MemoryModel, Named, ReadPolicy, RunConfig, Silent};
 use outercore_graph::{Direction, Graph, GraphError, Order, WeightKind};
 use outercore_testing::{
     Answer, Built, Edges, Ids, MODELS, Question, Random, Recipe, Shape, acting, answer, build,
@@ -237,7 +237,7 @@ fn every_shape_built_in_other_ways() {
         let default = Recipe { ids, lists: index % 2 == 0, ..Recipe::default() };
         let unweighted = Recipe { weights: WeightKind::None, ..default.clone() };
         let recipes = [
-            Recipe { order: Order::Original, ..default.clone() },
+            Recipe { order: Order::ALL[1 + index / 2 % (Order::ALL.len() - 1)], ..default.clone() },
             Recipe { simple: true, threads: 1, ..default.clone() },
             Recipe { stripes: 3, ..default },
             Recipe { transpose: false, simple: index % 3 == 0, ..unweighted },
@@ -257,12 +257,12 @@ fn random_graphs() {
     let count = std::env::var("OUTERCORE_RANDOM_GRAPHS").map_or(120 / share(8) as u64, |count| {
         count.parse().expect("OUTERCORE_RANDOM_GRAPHS is a number")
     });
-    let ways = every_way();
+    let (ways, orders) = (every_way(), Order::ALL);
     for seed in 0..count {
         let mut random = Random::new(seed ^ 0x5eed);
         let recipe = Recipe {
             ids: Ids::ALL[random.below(4u32) as usize],
-            order: if random.below(4u32) == 0 { Order::Original } else { Order::Degree },
+            order: orders[random.below(orders.len() as u64) as usize],
             simple: random.below(4u32) == 0,
             stripes: if random.below(6u32) == 0 { 2 } else { 0 },
             threads: 1 + random.below(3u32) as usize,

@@ -101,9 +101,10 @@ fn switches_in_documents_exist() {
         assert!(output.status.success(), "{verb:?}");
         String::from_utf8(output.stdout).unwrap()
     };
-    let verbs: [&[&str]; 8] = [
+    let verbs: [&[&str]; 9] = [
         &["build"],
         &["generate", "rmat"],
+        &["order"],
         &["info"],
         &["check"],
         &["plan"],

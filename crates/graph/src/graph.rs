@@ -347,6 +347,51 @@ impl Graph {
         }
     }
 
+    /// The rank of each connected vertex, of a graph with at most 2^32 vertices; `None`: ranks and
+    /// internal ids are the same.
+    pub fn ranks(&self) -> Result<Option<Vec<u32>>> {
+        const BATCH: u64 = 1 << 16;
+        let width = self.manifest().id_bytes as usize;
+        if width == 0 {
+            return Ok(None);
+        }
+        let (table, vertices) = (self.ids("ids.rank")?, self.vertices());
+        let mut ranks = Vec::with_capacity(self.connected() as usize);
+        for first in (0..self.connected()).step_by(BATCH as usize) {
+            let count = (self.connected() - first).min(BATCH) as usize;
+            let batch = numbers(&table.read(first * width as u64, count * width)?, width);
+            if let Some(rank) = batch.iter().find(|&&rank| rank >= vertices) {
+                return Err(GraphError::Corrupt {
+                    path: table.section.path().to_owned(),
+                    what: format!("it has rank {rank}, and there are {vertices} vertices"),
+                });
+            }
+            ranks.extend(batch.iter().map(|&rank| rank as u32));
+        }
+        Ok(Some(ranks))
+    }
+
+    /// The internal id of every rank, in order, at most `batch` at a time.
+    pub fn for_each_rank(
+        &self,
+        batch: usize,
+        visit: &mut dyn FnMut(&[u64]) -> Result<()>,
+    ) -> Result<()> {
+        let width = self.manifest().id_bytes as usize;
+        let mut first = 0;
+        while first < self.vertices() {
+            let count = (self.vertices() - first).min(batch as u64) as usize;
+            let vertices: Vec<u64> = if width == 0 {
+                (first..first + count as u64).collect()
+            } else {
+                numbers(&self.ids("ids.vertex")?.read(first * width as u64, count * width)?, width)
+            };
+            visit(&vertices)?;
+            first += count as u64;
+        }
+        Ok(())
+    }
+
     /// Every vertex in ascending order of original id: original ids and internal ids, at most
     /// `batch` at a time.
     pub fn for_each_key(
@@ -354,19 +399,12 @@ impl Graph {
         batch: usize,
         visit: &mut dyn FnMut(&Keys, &[u64]) -> Result<()>,
     ) -> Result<()> {
-        let width = self.manifest().id_bytes as usize;
         let mut first = 0;
-        while first < self.vertices() {
-            let count = (self.vertices() - first).min(batch as u64) as usize;
-            let vertices = if width == 0 {
-                (first..first + count as u64).collect()
-            } else {
-                numbers(&self.ids("ids.vertex")?.read(first * width as u64, count * width)?, width)
-            };
-            visit(&self.keys(first, count)?, &vertices)?;
-            first += count as u64;
-        }
-        Ok(())
+        self.for_each_rank(batch, &mut |vertices| {
+            visit(&self.keys(first, vertices.len())?, vertices)?;
+            first += vertices.len() as u64;
+            Ok(())
+        })
     }
 }
 

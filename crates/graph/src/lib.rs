@@ -29,7 +29,10 @@ pub mod scan;
 pub mod types;
 pub mod view;
 
-pub use build::{BuildOptions, BuildProgress, BuildSettings, Silent, build};
+pub use build::{
+    BuildOptions, BuildProgress, BuildSettings, Find, Places, Silent, build, build_in_order,
+    reorder,
+};
 pub use check::{Fault, check};
 pub use error::{GraphError, InputError, Result};
 pub use graph::{Graph, SectionFile, Table};

@@ -1,8 +1,11 @@
 //! Reading the rows from front to back, a list at a time, every page verified, in bounded memory:
 //! for checking and exporting, not for running.
 
+use std::ops::Range;
+
 use crate::{
     error::{GraphError, Result},
+    format::INDEX_GROUP,
     graph::{Graph, Table},
     types::{Direction, WeightKind},
 };
@@ -10,13 +13,16 @@ use crate::{
 /// Reads one direction's rows, or the lists of the edges in row format.
 pub struct RowReader {
     degrees: Table,
+    index: Table,
     adjacency: Table,
     weights: Option<Table>,
-    vertices: u64,
+    vertices: Range<u64>,
     width: usize,
     weight_width: usize,
     kind: WeightKind,
     edges: u64,
+    /// Entries up to the end of the last list, or of its group.
+    end: u64,
     /// Neighbors and weights that were read and not yet handed out, from `at` on.
     neighbors: Vec<u64>,
     values: Vec<f64>,
@@ -45,12 +51,15 @@ impl RowReader {
         let manifest = graph.manifest();
         let section = |part: &str| graph.table(&format!("{prefix}.{part}"));
         let weighted = manifest.section(&format!("{prefix}.weights")).is_some();
+        let (adjacency, width) = (section("adjacency")?, manifest.neighbor_bytes as usize);
         Ok(Self {
+            end: adjacency.section.bytes / width as u64,
             degrees: section("degrees")?,
-            adjacency: section("adjacency")?,
+            adjacency,
             weights: if weighted { Some(section("weights")?) } else { None },
-            vertices: graph.connected(),
-            width: manifest.neighbor_bytes as usize,
+            vertices: 0..graph.connected(),
+            index: section("index")?,
+            width,
             weight_width: manifest.weight_bytes as usize,
             kind: manifest.weights,
             edges: 0,
@@ -60,16 +69,28 @@ impl RowReader {
         })
     }
 
-    /// Edges read so far.
+    /// Only the lists of these vertices, the first of which begins a group of the index.
+    pub fn limit_to(&mut self, vertices: Range<u64>) -> Result<()> {
+        debug_assert!(vertices.start.is_multiple_of(INDEX_GROUP));
+        let entry = |group: u64| Ok::<_, GraphError>(numbers(&self.index, group, 1, 8)?[0]);
+        self.edges = entry(vertices.start / INDEX_GROUP)?;
+        self.end = entry(vertices.end.div_ceil(INDEX_GROUP))?;
+        self.neighbors.clear();
+        self.at = 0;
+        self.vertices = vertices;
+        Ok(())
+    }
+
+    /// Edges read so far, and those before the first vertex.
     pub fn edges(&self) -> u64 {
         self.edges
     }
 
     /// Hands every list to `visit`, long ones in pieces.
     pub fn for_each(&mut self, visit: Visit) -> Result<()> {
-        let mut first = 0;
-        while first < self.vertices {
-            let count = (self.vertices - first).min(BATCH);
+        let Range { start: mut first, end } = self.vertices;
+        while first < end {
+            let count = (end - first).min(BATCH);
             let bytes = self.degrees.read(first * 4, count as usize * 4)?;
             for (vertex, degree) in (first..).zip(bytes.chunks_exact(4)) {
                 self.list(
@@ -102,8 +123,7 @@ impl RowReader {
 
     /// Reads the next neighbors.
     fn refill(&mut self) -> Result<()> {
-        let total = self.adjacency.section.bytes / self.width as u64;
-        let count = total.saturating_sub(self.edges).min(BATCH);
+        let count = self.end.saturating_sub(self.edges).min(BATCH);
         if count == 0 {
             return Err(GraphError::Corrupt {
                 path: self.adjacency.section.path().to_owned(),

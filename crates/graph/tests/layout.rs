@@ -128,7 +128,7 @@ fn lists_and_tiles_are_together_the_complete_lists() {
         {
             assert!(row.section(name) == grid.section(name), "{what}: {name}");
         }
-        assert_eq!([&grid, &row, &hybrid].map(|graph| graph.number("version")), [4; 3]);
+        assert_eq!([&grid, &row, &hybrid].map(|graph| graph.number("version")), [5; 3]);
         assert!(
             grid.manifest.get("layout").is_none()
                 && row.manifest["layout"] == "row"

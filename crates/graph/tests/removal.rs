@@ -169,7 +169,7 @@ fn leftovers_of_every_kind_of_graph_are_removed() {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
     let graph = Striped::new();
     let mut kinds = 0;
-    for version in ["v1", "v2", "v3", "v4"] {
+    for version in ["v1", "v2", "v3", "v4", "v5"] {
         for kind in names(&golden.join(version)) {
             let kind = golden.join(version).join(kind);
             if !kind.join("manifest.json").exists() {

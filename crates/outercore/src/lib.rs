@@ -148,13 +148,14 @@ pub use outercore_engine::{
 };
 pub use outercore_graph::{
     BuildOptions, BuildProgress, BuildSettings, Direction, Fault, Graph, GraphError, GraphInfo,
-    GridPartition, InputError, Key, Layout, Order, Result, TileEdges, ViewInfo, WeightKind,
-    build as build_from, check, format, generate, input,
+    GridPartition, InputError, Key, Layout, Order, Result, TileEdges, ViewInfo, WeightKind, check,
+    format, generate, input,
 };
 pub use outercore_interchange::{
     ArrowEdges, EdgeFormat, ExportFormat, ResultFormat, WriteOptions, export_edges, is_parsing,
     open as open_edges, top_rows, write_result, write_result_with,
 };
+pub use outercore_ordering::{Means, OrderSettings, build as build_from, reorder};
 pub use outercore_storage::{Disk, Shown, StorageError, device, memory};
 pub use outercore_visit::{Executing, Executor, Ownership};
 

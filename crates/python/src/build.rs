@@ -34,7 +34,7 @@ fn build<'a, 'py, S: EdgeSource + 'a>(
         let disk = Disk::new();
         let options = arguments.options(&disk)?;
         let source = open(&disk)?;
-        outercore_graph::build(&disk, &source, &arguments.path, &options, &watch)?;
+        outercore_ordering::build(&disk, &source, &arguments.path, &options, &watch)?;
         NativeGraph::new(&disk, &arguments.path)
     })
 }

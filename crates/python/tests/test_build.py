@@ -240,6 +240,9 @@ def test_options(tmp_path):
     assert oc.build(pairs, tmp_path / "simple.oc", simple=True).edges == 3
     undirected = oc.build(pairs, tmp_path / "undirected.oc", directed=False, order="original", memory="128M", threads=1)
     assert not undirected.directed and undirected.info()["order"] == "original"
+    # Found in a graph, which is built first.
+    norder = oc.build(pairs, tmp_path / "norder.oc", order="norder", memory="128M", threads=1)
+    assert norder.info()["order"] == "norder" and norder.edges == undirected.edges
     assert oc.build(pairs, tmp_path / "single.oc", transpose=False).info()["transpose"] is False
     listed = tmp_path / "vertices.txt"
     listed.write_text("0\n1\n2\n77\n")

@@ -176,7 +176,7 @@ fn build_input(
     options: &BuildOptions,
 ) -> Result<Manifest, GraphError> {
     let source = input::open(disk, &[Input::from(input)], how)?;
-    outercore_graph::build(disk, source.as_ref(), output, options, &Silent)
+    outercore_ordering::build(disk, source.as_ref(), output, options, &Silent)
 }
 
 /// Builds a generated graph as `path` and opens it.

@@ -1,6 +1,9 @@
 //! `build`: edge lists become a graph. What any way of making a graph prints is here too.
 
-use std::{path::PathBuf, time::Instant};
+use std::{
+    path::{Path, PathBuf},
+    time::Instant,
+};
 
 use clap::Args;
 use outercore::{
@@ -13,8 +16,9 @@ use outercore::{
 use serde_json::json;
 
 use crate::{
-    options::Making,
+    options::{Face, Making},
     output::{self, grouped, note, print_json},
+    progress::Meter,
     signals,
     switches::Switches,
 };
@@ -76,34 +80,69 @@ pub fn make(
 ) -> Result<()> {
     let info = source.info();
     note(&format!("input: {}", info.description));
-    let begin = Instant::now();
-    let meter = making.face.meter();
-    let manifest = outercore::build_from(disk, source, &making.output, options, &meter)?;
-    meter.finish();
-    let seconds = begin.elapsed().as_secs_f64();
-    let bytes: u64 = manifest.sections.iter().map(|section| section.bytes).sum();
-    let peak = memory::peak_rss_bytes();
-    let graph = making.output.display().to_string();
-    if making.face.json {
-        return print_json(&json!({
-            "schema": 1, "graph": graph, "format": info.format, "input": info.description,
-            "vertices": manifest.vertices, "connected": manifest.connected,
-            "edges": manifest.edges, "directed": manifest.directed, "weights": manifest.weights,
-            "bytes": bytes, "seconds": seconds, "memory_budget_bytes": options.memory,
-            "peak_rss_bytes": peak,
-        }));
+    if options.order.is_found() {
+        note(&format!(
+            "order: {} is found in a graph, and so the graph is built twice: by original ids among \
+             the scratch files, and then in its order",
+            options.order
+        ));
     }
-    let speed = manifest.edges as f64 / seconds.max(1e-9) / 1e6;
-    let text = format!(
-        "{}\n  {} on disk, made in {seconds:.2} s ({speed:.2} M edges/s), peak memory {} of {}",
-        headline(&output::shown(&making.output), &manifest),
-        human_bytes(bytes),
-        human_bytes(peak),
-        human_bytes(options.memory)
-    );
-    output::print(&output::printable(&text))?;
-    note(&format!("next: outercore run pagerank {graph}"));
-    Ok(())
+    let made = Made { output: &making.output, face: &making.face, memory: options.memory };
+    made.tell((info.format, &info.description), |meter| {
+        outercore::build_from(disk, source, &making.output, options, meter)
+    })
+}
+
+/// A graph that a verb makes.
+pub struct Made<'a> {
+    /// Where it will be.
+    pub output: &'a Path,
+    /// How that is shown.
+    pub face: &'a Face,
+    /// The budget.
+    pub memory: u64,
+}
+
+impl Made<'_> {
+    /// Makes it, and says what it is; it is made of an input of this format and description.
+    pub fn tell(
+        &self,
+        (format, input): (&str, &str),
+        make: impl FnOnce(&Meter) -> Result<Manifest>,
+    ) -> Result<()> {
+        let begin = Instant::now();
+        let meter = self.face.meter();
+        let manifest = make(&meter)?;
+        meter.finish();
+        self.say(&manifest, (format, input), begin.elapsed().as_secs_f64())
+    }
+
+    fn say(&self, manifest: &Manifest, (format, input): (&str, &str), seconds: f64) -> Result<()> {
+        let bytes: u64 = manifest.sections.iter().map(|section| section.bytes).sum();
+        let peak = memory::peak_rss_bytes();
+        let graph = self.output.display().to_string();
+        if self.face.json {
+            return print_json(&json!({
+                "schema": 1, "graph": graph, "format": format, "input": input,
+                "order": manifest.order,
+                "vertices": manifest.vertices, "connected": manifest.connected,
+                "edges": manifest.edges, "directed": manifest.directed, "weights": manifest.weights,
+                "bytes": bytes, "seconds": seconds, "memory_budget_bytes": self.memory,
+                "peak_rss_bytes": peak,
+            }));
+        }
+        let speed = manifest.edges as f64 / seconds.max(1e-9) / 1e6;
+        let text = format!(
+            "{}\n  {} on disk, made in {seconds:.2} s ({speed:.2} M edges/s), peak memory {} of {}",
+            headline(&output::shown(self.output), manifest),
+            human_bytes(bytes),
+            human_bytes(peak),
+            human_bytes(self.memory)
+        );
+        output::print(&output::printable(&text))?;
+        note(&format!("next: outercore run pagerank {graph}"));
+        Ok(())
+    }
 }
 
 /// `web.oc: 4 vertices (1 without edges), 3 directed edges, weights u32`.

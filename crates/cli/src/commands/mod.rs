@@ -7,6 +7,7 @@ mod completions;
 mod export;
 mod generate;
 mod info;
+mod order;
 mod plan;
 mod run;
 
@@ -20,6 +21,7 @@ use outercore::Result;
 pub enum Command {
     Build(build::Build),
     Generate(generate::Generate),
+    Order(order::OrderGraph),
     Info(info::Info),
     Check(check::Check),
     Plan(plan::PlanRun),
@@ -36,6 +38,7 @@ impl Command {
             Command::Plan(verb) => Some(&verb.asked.graph),
             Command::Run(verb) => Some(&verb.asked.graph),
             Command::Export(verb) => Some(&verb.graph),
+            Command::Order(verb) => Some(&verb.graph),
             _ => None,
         }
     }
@@ -45,6 +48,7 @@ impl Command {
         match self {
             Command::Build(verb) => verb.run(),
             Command::Generate(verb) => verb.run(),
+            Command::Order(verb) => verb.run(),
             Command::Info(verb) => verb.run(),
             Command::Check(verb) => verb.run(),
             Command::Plan(verb) => verb.run(),

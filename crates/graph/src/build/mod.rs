@@ -14,6 +14,7 @@
 mod access;
 mod bins;
 mod buckets;
+mod by_rank;
 mod cells;
 mod dictionary;
 mod distribute;
@@ -21,6 +22,7 @@ mod emit;
 pub(crate) mod extra;
 mod fixed;
 mod grid;
+mod hubs;
 mod ids;
 mod ingest;
 mod manifest;
@@ -33,6 +35,7 @@ mod radix;
 mod rankfile;
 mod relabel;
 pub(crate) mod removal;
+mod reorder;
 mod rows;
 mod runs;
 mod sample;
@@ -50,7 +53,7 @@ use std::path::Path;
 
 use outercore_storage::{Disk, threads};
 
-pub(crate) use self::swap::is_between_names;
+pub use self::reorder::{Find, Places, build_in_order, reorder};
 use self::{
     access::SourceAccess,
     cells::CellCounts,
@@ -60,6 +63,7 @@ use self::{
     packed::RecordCode,
     partition::{Partition, block_bytes},
     radix::Weighted,
+    reorder::Found,
     sections::{BULK, Folders},
     smallest::{Division, budget_for},
     sorting::Sorting,
@@ -67,6 +71,10 @@ use self::{
     weights::WeightCode,
 };
 pub use self::{options::BuildOptions, settings::BuildSettings, smallest::SMALLEST_BUDGET};
+pub(crate) use self::{
+    rankfile::{RankFile, RankFileWriter, RankReader},
+    swap::is_between_names,
+};
 use crate::{
     error::{self, GraphError, Result, refuse, too_small},
     format::{Cells, Hybrid, Manifest},
@@ -115,6 +123,24 @@ pub fn build(
     options: &BuildOptions,
     progress: &dyn BuildProgress,
 ) -> Result<Manifest> {
+    let order = options.order;
+    if order.is_found() {
+        return refuse(format!(
+            "the order {order} is found in a graph: build one in another order, and give it to \
+             `outercore order`"
+        ));
+    }
+    make(disk, output, options, progress, |builder| builder.run(source))
+}
+
+/// Makes the graph that `work` builds at `output`.
+fn make(
+    disk: &Disk,
+    output: &Path,
+    options: &BuildOptions,
+    progress: &dyn BuildProgress,
+    work: impl FnOnce(&Builder) -> Result<Manifest>,
+) -> Result<Manifest> {
     if options.memory < SMALLEST_BUDGET {
         return too_small(SMALLEST_BUDGET, options.memory, "building a graph");
     }
@@ -127,7 +153,7 @@ pub fn build(
         unit: outercore_storage::stripe::DEFAULT_UNIT,
         bulk: Division(options.memory).buffer(BULK),
     };
-    let manifest = Builder {
+    let manifest = work(&Builder {
         disk,
         folders: &folders,
         scratch: staging.scratch(),
@@ -135,14 +161,15 @@ pub fn build(
         progress,
         memory: Division(options.memory).work(),
         uuid,
-    }
-    .run(source)?;
+        found: None,
+    })?;
     disk.write_all_new(&folders.folder.join(crate::format::MANIFEST), &manifest.to_bytes())?;
     staging.publish()?;
     Ok(manifest)
 }
 
 /// One build under way.
+#[derive(Clone)]
 struct Builder<'a> {
     disk: &'a Disk,
     folders: &'a Folders,
@@ -152,6 +179,8 @@ struct Builder<'a> {
     /// What the budget has for the work.
     memory: u64,
     uuid: String,
+    /// The graph that it writes in another order.
+    found: Option<Found<'a>>,
 }
 
 /// What has been decided before edges are sorted.
@@ -261,7 +290,7 @@ impl Builder<'_> {
         let code = RecordCode::new(shape.connected, &numbered.buckets, shape.weights);
         let Partitions { by_target, by_source, cells } =
             self.partition(&numbered, &shape, code, access)?;
-        let Numbered { buckets, sections, ids, id_bytes, spool, map, .. } = numbered;
+        let Numbered { buckets, hubs, sections, ids, id_bytes, spool, map, .. } = numbered;
         drop((spool, map));
         self.progress.stage("sorting", Some(shape.edges * 2));
         let (cells, grid_cells) = match cells.map(CellCounts::decide) {
@@ -277,6 +306,7 @@ impl Builder<'_> {
             buckets: &buckets,
             code,
             cells: cells.as_ref(),
+            hubs: hubs.as_ref(),
         };
         let written = sorting.write::<R>(by_target, by_source)?;
         let hybrid = written.row_format.as_ref().zip(cells).map(|(rows, cells)| Hybrid {
@@ -303,7 +333,7 @@ impl Builder<'_> {
         let sides = if shape.directed { 2 } else { 1 };
         let writers = self.options.threads * sides;
         let block_of = |memory: u64| {
-            let left = memory.saturating_sub(numbered.map_bytes()).max(memory / 8);
+            let left = memory.saturating_sub(numbered.held()).max(memory / 8);
             block_bytes(left * 8 / 10, writers, buckets.max(1))
         };
         let block = block_of(self.memory).ok_or_else(|| {

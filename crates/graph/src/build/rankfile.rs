@@ -50,6 +50,11 @@ impl RankFile {
         self.len
     }
 
+    /// Its entries, one after the other.
+    pub fn reader(&self) -> RankReader<'_> {
+        RankReader { file: self, first: 0, at: 0, entries: Vec::new() }
+    }
+
     /// Hands every entry to `visit`, in order.
     pub fn for_each(&self, mut visit: impl FnMut(u64) -> Result<()>) -> Result<()> {
         let mut entries = Vec::new();
@@ -67,6 +72,31 @@ impl RankFile {
         entries.clear();
         entries.resize(count, 0);
         Ok(self.file.read_at(bytemuck::cast_slice_mut(entries), first * 8)?)
+    }
+}
+
+/// Reads entries one after the other.
+pub struct RankReader<'f> {
+    file: &'f RankFile,
+    /// Of the entries that are at hand.
+    first: u64,
+    at: usize,
+    entries: Vec<u64>,
+}
+
+impl RankReader<'_> {
+    /// The next entry; `None`: there is no more.
+    #[inline(always)]
+    pub fn read_next(&mut self) -> Result<Option<u64>> {
+        if self.at == self.entries.len() {
+            self.first += self.at as u64;
+            let left = self.file.len - self.first;
+            self.file.read(self.first, left.min(BATCH as u64) as usize, &mut self.entries)?;
+            self.at = 0;
+        }
+        let entry = self.entries.get(self.at).copied();
+        self.at += usize::from(entry.is_some());
+        Ok(entry)
     }
 }
 

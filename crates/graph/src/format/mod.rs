@@ -1,4 +1,4 @@
-//! The on-disk format, version 4; `docs/format.md` says the same in prose.
+//! The on-disk format, version 5; `docs/format.md` says the same in prose.
 //!
 //! - [`manifest`]: [`Manifest`], the root of a graph, and how it is written and trusted.
 //! - `files`: the names of its files.
@@ -31,9 +31,11 @@ pub use tiles::{Chunk, GridDirectory, Tile};
 pub use words::{WordCode, WordKind};
 
 /// The format version that is written, the newest that this code reads. Older ones are read too.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 /// The newest version in which all edges are in the grid.
 pub const GRID_VERSION: u32 = 2;
+/// The newest version whose vertices are in order of degrees or of ids.
+pub const OLD_ORDERS_VERSION: u32 = 4;
 /// The manifest's file name inside a graph.
 pub const MANIFEST: &str = "manifest.json";
 /// Vertices in a source segment of the grid (log 2): 16 MiB of 4-byte signals, which a last-level

@@ -4,7 +4,10 @@
 
 use outercore_storage::PAGE;
 
-use super::{Extra, GRID_VERSION, INDEX_GROUP, IdTable, MOST_STRIPES, Manifest, Ranges, Shares};
+use super::{
+    Extra, GRID_VERSION, INDEX_GROUP, IdTable, MOST_STRIPES, Manifest, OLD_ORDERS_VERSION, Ranges,
+    Shares,
+};
 use crate::types::{Layout, WeightKind, bytes_for};
 
 /// Most vertices or edges: lengths of sections stay far below 2^63.
@@ -96,6 +99,9 @@ impl Manifest {
     fn formats(&self) -> Option<String> {
         if self.layout != Layout::Grid && self.version <= GRID_VERSION {
             return Some(format!("version {} has no layout {}", self.version, self.layout.name()));
+        }
+        if self.order.is_found() && self.version <= OLD_ORDERS_VERSION {
+            return Some(format!("version {} has no order {}", self.version, self.order));
         }
         let what = match (self.layout, &self.hybrid) {
             (Layout::Hybrid, None) => "a hybrid layout without its cells",

@@ -20,7 +20,7 @@ pub fn manifest(name: &str, version: u32, layout: Layout) -> Value {
         "stripe_unit": 1 << 20, "stripes": [],
     });
     let mut all = common;
-    for part in [own(name, version), formats(name, layout)] {
+    for part in [own(name, version), formats(name, layout), extra(name, version)] {
         all.as_object_mut().unwrap().extend(part.as_object().unwrap().clone());
     }
     all
@@ -59,6 +59,15 @@ fn own(name: &str, version: u32) -> Value {
             "id_bytes": 0, "ids": {"kind": "range", "first": 1}, "order": "original",
             "max_out_degree": [2, 0], "max_in_degree": 0, "grid_words": 4,
         }),
+    }
+}
+
+/// What it says of duplicates and loops, which were counted from some time in version 4 on.
+fn extra(name: &str, version: u32) -> Value {
+    let count = u64::from(name != "plain");
+    match version {
+        ..5 => json!({}),
+        _ => json!({"extra": {"duplicates": count, "self_loops": count}}),
     }
 }
 

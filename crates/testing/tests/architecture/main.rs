@@ -31,11 +31,15 @@ const LAYERS: [(&str, &[&str]); 13] = [
     ("visit", &["engine", "graph", "storage"]),
     ("sets", &["engine", "graph", "storage"]),
     ("algorithms", &["sets", "visit", "engine", "graph", "storage"]),
+    ("ordering", &["algorithms", "engine", "graph", "storage"]),
     ("interchange", &["engine", "graph", "storage"]),
-    ("outercore", &["algorithms", "interchange", "visit", "engine", "graph", "storage"]),
+    (
+        "outercore",
+        &["ordering", "algorithms", "interchange", "visit", "engine", "graph", "storage"],
+    ),
     ("cli", &[]),
-    ("python", &["algorithms", "interchange", "engine", "graph", "storage"]),
-    ("testing", &["algorithms", "engine", "graph", "storage"]),
+    ("python", &["ordering", "algorithms", "interchange", "engine", "graph", "storage"]),
+    ("testing", &["ordering", "algorithms", "engine", "graph", "storage"]),
     ("fuzzing", &["graph", "storage"]),
     ("baselines", &[]),
 ];

@@ -17,6 +17,7 @@ use super::{
     buckets::{BucketCut, Buckets},
     dictionary::{Dictionary, Ranked},
     emit::ENCODED_BYTES,
+    hubs::Hubs,
     ids::{IdWriter, write_ranks},
     ingest::{Ingested, RawEnds},
     rankfile::RankFile,
@@ -26,7 +27,7 @@ use super::{
 use crate::{
     error::Result,
     format::{IdTable, SectionEntry},
-    order::{DegreeCounts, Numbering},
+    order::{DegreeCounts, Numbering, Order, Placing},
     types::bytes_for,
 };
 
@@ -48,6 +49,8 @@ pub struct Numbered {
     pub map: Option<IdMap>,
     /// The buckets.
     pub buckets: Buckets,
+    /// About how many edges each vertex has, where first neighbors are chosen by that.
+    pub hubs: Option<Hubs>,
     /// How original ids are kept.
     pub ids: IdTable,
     /// Bytes of an entry of the id tables; 0: rank and internal id are the same.
@@ -57,9 +60,9 @@ pub struct Numbered {
 }
 
 impl Numbered {
-    /// Bytes that the map holds.
-    pub fn map_bytes(&self) -> u64 {
-        self.map.as_ref().map_or(0, HugeVec::bytes)
+    /// Bytes that the arrays over the vertices hold.
+    pub fn held(&self) -> u64 {
+        self.map.as_ref().map_or(0, HugeVec::bytes) + self.hubs.as_ref().map_or(0, Hubs::bytes)
     }
 }
 
@@ -105,15 +108,23 @@ impl Builder<'_> {
         self.progress.stage("ordering vertices", None);
         let mut counts = DegreeCounts::default();
         store.for_each(|degree| counts.add(degree))?;
-        let (vertices, connected) = (counts.vertices(), counts.connected());
-        let order = self.options.order;
-        let mut cut = self.bucket_cut((connected, counts.sum()), weighted);
-        order.each_degree(&counts, &store, |degree| cut.push(degree))?;
+        let placing = self.placing();
+        let (vertices, connected) = (counts.vertices(), placing.connected(&counts));
+        let mut hubs = self.hubs(connected);
+        let mut cut = self.bucket_cut((connected, counts.sum()), &hubs, weighted);
+        placing.each_degree(&counts, &store, self.memory / 8, |degree| {
+            cut.push(degree);
+            hubs.iter_mut().for_each(|hubs| hubs.push(degree));
+        })?;
         let buckets = cut.finish();
-        let mut numbering = Numbering::new(order, &counts);
+        let mut numbering = Numbering::new(placing, &counts);
         let mut numbered = store.number(|degree| numbering.next(degree))?;
-        let (ids, mut sections) = numbered.write_keys(self, vertices)?;
-        let is_identity = order.is_by_original_id() && connected == vertices;
+        numbering.finish()?;
+        let (ids, mut sections) = match self.found {
+            Some(found) => self.copy_keys(found.graph)?,
+            None => numbered.write_keys(self, vertices)?,
+        };
+        let is_identity = self.options.order.is_by_original_id() && connected == vertices;
         let id_bytes = if is_identity {
             0
         } else {
@@ -121,20 +132,42 @@ impl Builder<'_> {
             bytes_for(vertices) as u32
         };
         let (spool, map) = numbered.into_edges(self)?;
-        Ok(Numbered { vertices, connected, spool, map, buckets, ids, id_bytes, sections })
+        Ok(Numbered { vertices, connected, spool, map, buckets, hubs, ids, id_bytes, sections })
+    }
+
+    /// How vertices get their places.
+    fn placing(&self) -> Placing<'_> {
+        match (self.options.order, self.found.and_then(|found| found.places)) {
+            (_, Some(places)) => Placing::Given(places),
+            (Order::Degree, None) => Placing::Degree,
+            (_, None) => Placing::Original,
+        }
+    }
+
+    /// The means to choose first neighbors, where they are kept and the order of the vertices does
+    /// not choose them, and where there is memory for it.
+    fn hubs(&self, connected: u64) -> Option<Hubs> {
+        let wanted = self.keeps_first_neighbors() && !self.options.order.is_by_degree();
+        (wanted && connected <= self.memory / 8).then(|| Hubs::with_capacity(connected))
     }
 
     /// The most edges that one worker sorts at a time: as many as it has memory for, and no more
     /// than it sorts in a processor's cache, unless that makes too many buckets.
-    fn capacity(&self, (connected, degrees): (u64, u64), weighted: bool) -> u64 {
+    fn capacity(&self, (connected, degrees): (u64, u64), held: u64, weighted: bool) -> u64 {
         let record = if weighted { 16 } else { 8 };
         let encoded = ENCODED_BYTES + bytes_for(connected) as u64 + if weighted { 16 } else { 0 };
-        let room = self.memory / self.options.threads as u64 / (2 * record + encoded);
+        let room = (self.memory - held) / self.options.threads as u64 / (2 * record + encoded);
         room.min(CACHED.max(degrees / MOST_BUCKETS)).max(1 << 12)
     }
 
-    fn bucket_cut(&self, (connected, degrees): (u64, u64), weighted: bool) -> BucketCut {
-        let capacity = self.capacity((connected, degrees), weighted);
+    fn bucket_cut(
+        &self,
+        (connected, degrees): (u64, u64),
+        hubs: &Option<Hubs>,
+        weighted: bool,
+    ) -> BucketCut {
+        let held = hubs.as_ref().map_or(0, Hubs::bytes);
+        let capacity = self.capacity((connected, degrees), held, weighted);
         let id_bits = 64 - connected.leading_zeros();
         let most_vertices = (capacity / 4).max(1).min(1 << (63 - id_bits).min(40));
         BucketCut::new(capacity, most_vertices)
