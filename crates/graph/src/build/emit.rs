@@ -47,7 +47,7 @@ pub struct Emission<'a> {
     /// How records are packed.
     pub code: RecordCode,
     /// How lists are made of them.
-    pub rows: RowCode<'a>,
+    pub rows: RowCode,
     /// How tiles are made of them.
     pub tiles: TileCode<'a>,
     /// Whether to drop duplicates and self-loops.
@@ -61,7 +61,7 @@ pub struct Emission<'a> {
 }
 
 /// Memory of one worker for each record of its bucket, beside the records themselves.
-pub const ENCODED_BYTES: u64 = 10;
+pub const ENCODED_BYTES: u64 = 9;
 
 /// The writers of an emission; nothing is encoded for those that are absent.
 #[derive(Default)]
@@ -241,13 +241,13 @@ impl Encoded {
         let Emission { rows: code, tiles, .. } = emission;
         if let (Some(row_format), Some(cells)) = (&queues.row_format, tiles.cells) {
             let count = copy_listed(sorted, scratch, bucket, code.other_bits, cells);
-            let bare = RowCode { weights: WeightCode::NONE, heads: false, hubs: None, ..*code };
+            let bare = RowCode { weights: WeightCode::NONE, heads: false, ..*code };
             self.rows.encode(bucket, &scratch[..count], bare, &mut Extras::default());
-            row_format.take_part(turn, is_last, |rows| rows.append(bucket, &self.rows, bare))?;
+            row_format.take_part(turn, is_last, |rows| rows.append(bucket, &self.rows))?;
         }
         self.rows.encode(bucket, sorted, *code, &mut self.extras);
         queues.rows.take_part(turn, is_last, |rows| match rows {
-            Some(rows) => rows.append(bucket, &self.rows, *code),
+            Some(rows) => rows.append(bucket, &self.rows),
             None => Ok(()),
         })?;
         if let Some(grid) = &queues.grid {

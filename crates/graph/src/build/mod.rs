@@ -22,7 +22,6 @@ mod emit;
 pub(crate) mod extra;
 mod fixed;
 mod grid;
-mod hubs;
 mod ids;
 mod ingest;
 mod manifest;
@@ -290,7 +289,7 @@ impl Builder<'_> {
         let code = RecordCode::new(shape.connected, &numbered.buckets, shape.weights);
         let Partitions { by_target, by_source, cells } =
             self.partition(&numbered, &shape, code, access)?;
-        let Numbered { buckets, hubs, sections, ids, id_bytes, spool, map, .. } = numbered;
+        let Numbered { buckets, sections, ids, id_bytes, spool, map, .. } = numbered;
         drop((spool, map));
         self.progress.stage("sorting", Some(shape.edges * 2));
         let (cells, grid_cells) = match cells.map(CellCounts::decide) {
@@ -306,7 +305,6 @@ impl Builder<'_> {
             buckets: &buckets,
             code,
             cells: cells.as_ref(),
-            hubs: hubs.as_ref(),
         };
         let written = sorting.write::<R>(by_target, by_source)?;
         let hybrid = written.row_format.as_ref().zip(cells).map(|(rows, cells)| Hybrid {
@@ -333,7 +331,7 @@ impl Builder<'_> {
         let sides = if shape.directed { 2 } else { 1 };
         let writers = self.options.threads * sides;
         let block_of = |memory: u64| {
-            let left = memory.saturating_sub(numbered.held()).max(memory / 8);
+            let left = memory.saturating_sub(numbered.map_bytes()).max(memory / 8);
             block_bytes(left * 8 / 10, writers, buckets.max(1))
         };
         let block = block_of(self.memory).ok_or_else(|| {

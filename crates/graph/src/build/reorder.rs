@@ -169,11 +169,6 @@ impl Builder<'_> {
         }
         Ok((graph.manifest().ids.clone(), sections))
     }
-
-    /// Whether the graph will have first neighbors.
-    pub(super) fn keeps_first_neighbors(&self) -> bool {
-        self.options.transpose || self.options.directed == Some(false)
-    }
 }
 
 /// The error of a part of the budget, in terms of all of it.

@@ -4,7 +4,6 @@
 use super::{
     buckets::Bucket,
     extra::Extras,
-    hubs::Hubs,
     radix::Record,
     sections::{Folders, Section},
     weights::WeightCode,
@@ -16,7 +15,7 @@ use crate::{
 
 /// How lists are made of records.
 #[derive(Clone, Copy)]
-pub struct RowCode<'h> {
+pub struct RowCode {
     /// Bits of a neighbor in a record.
     pub other_bits: u32,
     /// Bytes of a neighbor in a list.
@@ -25,18 +24,6 @@ pub struct RowCode<'h> {
     pub weights: WeightCode,
     /// Whether first neighbors are kept.
     pub heads: bool,
-    /// What chooses them; `None`: the smallest id.
-    pub hubs: Option<&'h Hubs>,
-}
-
-impl RowCode<'_> {
-    /// The first of some neighbors, whose ids ascend.
-    fn head(&self, mut neighbors: impl Iterator<Item = u64>) -> Option<u64> {
-        match self.hubs {
-            Some(hubs) => neighbors.reduce(|one, other| hubs.first(one, other)),
-            None => neighbors.next(),
-        }
-    }
 }
 
 /// A bucket's rows, encoded and ready to be written in turn.
@@ -48,8 +35,8 @@ pub struct EncodedRows {
     pub adjacency: Vec<u8>,
     /// The weights.
     pub weights: Vec<u8>,
-    /// The first neighbor of each vertex; of one without neighbors, all ones.
-    pub heads: Vec<u64>,
+    /// The first neighbor of each vertex, `neighbor_bytes` each, all ones where there is none.
+    pub heads: Vec<u8>,
 }
 
 /// Appends the low `width` bytes of `value`.
@@ -70,7 +57,7 @@ impl EncodedRows {
         code: RowCode,
         extras: &mut Extras,
     ) {
-        let RowCode { other_bits, neighbor_bytes, weights, .. } = code;
+        let RowCode { other_bits, neighbor_bytes, weights, heads } = code;
         let mask = (1u64 << other_bits) - 1;
         let vertices = (bucket.end - bucket.first) as usize;
         self.degrees.clear();
@@ -94,14 +81,13 @@ impl EncodedRows {
             }
         }
         self.heads.clear();
-        if code.heads {
-            self.heads.reserve_exact(vertices);
-            let mut left = records;
+        if heads {
+            self.heads.reserve_exact(vertices * neighbor_bytes + 8);
+            let mut at = 0;
             for &degree in &self.degrees {
-                let (list, rest) = left.split_at(degree as usize);
-                let head = code.head(list.iter().map(|record| record.key() & mask));
-                self.heads.push(head.unwrap_or(u64::MAX));
-                left = rest;
+                let head = if degree == 0 { u64::MAX } else { records[at].key() & mask };
+                push_bytes(&mut self.heads, head, neighbor_bytes);
+                at += degree as usize;
             }
         }
     }
@@ -116,16 +102,9 @@ pub struct RowsWriter {
     heads: Option<Section>,
     neighbor_bytes: usize,
     /// The last vertex: a following bucket may add to it.
-    pending: Option<Pending>,
+    pending: Option<(u64, u64)>,
     edges: u64,
     largest: (u64, u64),
-}
-
-/// A vertex whose list may go on.
-struct Pending {
-    vertex: u64,
-    degree: u64,
-    head: u64,
 }
 
 /// What lists came to.
@@ -166,33 +145,46 @@ impl RowsWriter {
     }
 
     /// Appends the next bucket.
-    pub fn append(&mut self, bucket: &Bucket, rows: &EncodedRows, code: RowCode) -> Result<()> {
+    pub fn append(&mut self, bucket: &Bucket, rows: &EncodedRows) -> Result<()> {
         self.adjacency.write(&rows.adjacency)?;
         if let Some(weights) = &mut self.weights {
             weights.write(&rows.weights)?;
         }
-        for (index, &degree) in rows.degrees.iter().enumerate() {
-            let vertex = bucket.first + index as u64;
-            let head = rows.heads.get(index).copied().unwrap_or(u64::MAX);
+        for (vertex, &degree) in (bucket.first..).zip(&rows.degrees) {
             match &mut self.pending {
-                // The vertex has several buckets, some of which may be empty.
-                Some(last) if last.vertex == vertex => {
-                    last.degree += degree;
-                    let heads = [last.head, head].into_iter().filter(|&head| head != u64::MAX);
-                    last.head = code.head(heads).unwrap_or(u64::MAX);
+                Some((last, sum)) if *last == vertex => {
+                    // The vertex has several buckets; its first neighbor came with the first one
+                    // that was not empty.
+                    if *sum == 0 {
+                        self.head(rows, 0, degree)?;
+                    }
+                    if let Some((_, sum)) = &mut self.pending {
+                        *sum += degree;
+                    }
                 }
                 _ => {
                     self.settle()?;
-                    self.pending = Some(Pending { vertex, degree, head });
+                    self.pending = Some((vertex, degree));
+                    self.head(rows, (vertex - bucket.first) as usize, degree)?;
                 }
             }
         }
         Ok(())
     }
 
-    /// Writes degree and first neighbor of the pending vertex.
+    /// Writes a vertex's first neighbor once it is known.
+    fn head(&mut self, rows: &EncodedRows, index: usize, degree: u64) -> Result<()> {
+        match &mut self.heads {
+            Some(heads) if degree > 0 => {
+                heads.write(&rows.heads[index * self.neighbor_bytes..][..self.neighbor_bytes])
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes the degree of the pending vertex.
     fn settle(&mut self) -> Result<()> {
-        let Some(Pending { vertex, degree, head }) = self.pending.take() else { return Ok(()) };
+        let Some((vertex, degree)) = self.pending.take() else { return Ok(()) };
         let stored = u32::try_from(degree).map_err(|_| {
             GraphError::Usage(format!(
                 "a vertex has {degree} edges in one direction; this version stores up to \
@@ -203,8 +195,10 @@ impl RowsWriter {
             self.index.write(&self.edges.to_le_bytes())?;
         }
         self.degrees.write(&stored.to_le_bytes())?;
-        if let Some(heads) = &mut self.heads {
-            heads.write(&head.to_le_bytes()[..self.neighbor_bytes])?;
+        if let Some(heads) = &mut self.heads
+            && degree == 0
+        {
+            heads.write(&[0xff; 8][..self.neighbor_bytes])?;
         }
         self.edges += degree;
         if degree > self.largest.0 {

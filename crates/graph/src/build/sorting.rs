@@ -11,7 +11,6 @@ use super::{
     emit::{Emission, SectionWriters},
     extra::Extras,
     grid::{GridSummary, GridWriter, IntervalCut, TileCode},
-    hubs::Hubs,
     packed::RecordCode,
     partition::Partition,
     radix::Record,
@@ -36,8 +35,6 @@ pub struct Sorting<'s> {
     pub code: RecordCode,
     /// Which edges are in row format; `None`: all are in the grid.
     pub cells: Option<&'s Cells>,
-    /// What chooses first neighbors; `None`: the order of the vertices.
-    pub hubs: Option<&'s Hubs>,
 }
 
 /// What the edges came to.
@@ -110,13 +107,7 @@ impl Sorting<'_> {
             buckets: self.buckets,
             partition,
             code: self.code,
-            rows: RowCode {
-                other_bits,
-                neighbor_bytes: bytes_for(connected),
-                weights,
-                heads,
-                hubs: self.hubs.filter(|_| heads),
-            },
+            rows: RowCode { other_bits, neighbor_bytes: bytes_for(connected), weights, heads },
             tiles: TileCode {
                 other_bits,
                 cut,

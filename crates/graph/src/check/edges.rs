@@ -163,8 +163,8 @@ fn check_lists(
         if begins {
             found.extras.begin();
         }
-        if let Some(heads) = &mut heads {
-            heads.list(vertex, neighbors)?;
+        if let (Some(heads), Some(&first), true) = (&mut heads, neighbors.first(), begins) {
+            heads.list(vertex, first)?;
         }
         let bounds = (graph.connected(), if begins { 0 } else { last.1 });
         let wrong = found.add(cells.as_ref(), prefix == "in", bounds, (vertex, neighbors, weights));

@@ -51,12 +51,8 @@ impl Column {
 /// The first neighbors, beside the lists that they are of.
 pub struct Heads {
     column: Column,
-    /// Whether they must be at the front of their lists; else, anywhere in them.
-    in_front: bool,
     /// The first vertex that was not compared.
     next: u64,
-    /// The first neighbor of the vertex before it, while it is looked for.
-    sought: Option<u64>,
     fault: Option<Fault>,
 }
 
@@ -65,39 +61,17 @@ impl Heads {
     pub fn open(graph: &Graph, prefix: &str) -> Result<Option<Self>> {
         let (width, len) = (graph.manifest().neighbor_bytes, graph.connected());
         let column = Column::open(graph, &format!("{prefix}.heads"), width, len)?;
-        let in_front = graph.manifest().order.is_by_degree();
-        let heads = |column| Self { column, in_front, next: 0, sought: None, fault: None };
-        Ok(column.map(heads))
+        Ok(column.map(|column| Self { column, next: 0, fault: None }))
     }
 
-    /// Neighbors of the list of `vertex`, ascending, or the next of them; lists that were passed
-    /// over are empty.
-    pub fn list(&mut self, vertex: u64, neighbors: &[u64]) -> Result<()> {
-        if vertex >= self.next {
-            self.settle();
-            self.empty_until(vertex)?;
-            if self.in_front {
-                return neighbors.first().map_or(Ok(()), |&first| self.compare(first));
-            }
-            self.sought = Some(self.column.get(vertex)?);
-            self.next += 1;
-        }
-        self.sought = self.sought.filter(|head| neighbors.binary_search(head).is_err());
-        Ok(())
-    }
-
-    /// Ends the list of a vertex.
-    fn settle(&mut self) {
-        if let Some(head) = self.sought.take() {
-            let vertex = self.next - 1;
-            let what = format!("{head} is no neighbor of internal vertex {vertex}");
-            self.fault = self.fault.take().or(Some(self.column.fault(what)));
-        }
+    /// The list of `vertex` begins with `first`; lists that were passed over are empty.
+    pub fn list(&mut self, vertex: u64, first: u64) -> Result<()> {
+        self.empty_until(vertex)?;
+        self.compare(first)
     }
 
     /// What is wrong, after the last list.
     pub fn finish(mut self) -> Result<Option<Fault>> {
-        self.settle();
         self.empty_until(self.column.len)?;
         Ok(self.fault)
     }

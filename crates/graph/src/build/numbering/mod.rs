@@ -17,7 +17,6 @@ use super::{
     buckets::{BucketCut, Buckets},
     dictionary::{Dictionary, Ranked},
     emit::ENCODED_BYTES,
-    hubs::Hubs,
     ids::{IdWriter, write_ranks},
     ingest::{Ingested, RawEnds},
     rankfile::RankFile,
@@ -49,8 +48,6 @@ pub struct Numbered {
     pub map: Option<IdMap>,
     /// The buckets.
     pub buckets: Buckets,
-    /// About how many edges each vertex has, where first neighbors are chosen by that.
-    pub hubs: Option<Hubs>,
     /// How original ids are kept.
     pub ids: IdTable,
     /// Bytes of an entry of the id tables; 0: rank and internal id are the same.
@@ -60,9 +57,9 @@ pub struct Numbered {
 }
 
 impl Numbered {
-    /// Bytes that the arrays over the vertices hold.
-    pub fn held(&self) -> u64 {
-        self.map.as_ref().map_or(0, HugeVec::bytes) + self.hubs.as_ref().map_or(0, Hubs::bytes)
+    /// Bytes that the map holds.
+    pub fn map_bytes(&self) -> u64 {
+        self.map.as_ref().map_or(0, HugeVec::bytes)
     }
 }
 
@@ -110,12 +107,8 @@ impl Builder<'_> {
         store.for_each(|degree| counts.add(degree))?;
         let placing = self.placing();
         let (vertices, connected) = (counts.vertices(), placing.connected(&counts));
-        let mut hubs = self.hubs(connected);
-        let mut cut = self.bucket_cut((connected, counts.sum()), &hubs, weighted);
-        placing.each_degree(&counts, &store, self.memory / 8, |degree| {
-            cut.push(degree);
-            hubs.iter_mut().for_each(|hubs| hubs.push(degree));
-        })?;
+        let mut cut = self.bucket_cut((connected, counts.sum()), weighted);
+        placing.each_degree(&counts, &store, self.memory / 8, |degree| cut.push(degree))?;
         let buckets = cut.finish();
         let mut numbering = Numbering::new(placing, &counts);
         let mut numbered = store.number(|degree| numbering.next(degree))?;
@@ -132,7 +125,7 @@ impl Builder<'_> {
             bytes_for(vertices) as u32
         };
         let (spool, map) = numbered.into_edges(self)?;
-        Ok(Numbered { vertices, connected, spool, map, buckets, hubs, ids, id_bytes, sections })
+        Ok(Numbered { vertices, connected, spool, map, buckets, ids, id_bytes, sections })
     }
 
     /// How vertices get their places.
@@ -144,30 +137,17 @@ impl Builder<'_> {
         }
     }
 
-    /// The means to choose first neighbors, where they are kept and the order of the vertices does
-    /// not choose them, and where there is memory for it.
-    fn hubs(&self, connected: u64) -> Option<Hubs> {
-        let wanted = self.keeps_first_neighbors() && !self.options.order.is_by_degree();
-        (wanted && connected <= self.memory / 8).then(|| Hubs::with_capacity(connected))
-    }
-
     /// The most edges that one worker sorts at a time: as many as it has memory for, and no more
     /// than it sorts in a processor's cache, unless that makes too many buckets.
-    fn capacity(&self, (connected, degrees): (u64, u64), held: u64, weighted: bool) -> u64 {
+    fn capacity(&self, (connected, degrees): (u64, u64), weighted: bool) -> u64 {
         let record = if weighted { 16 } else { 8 };
         let encoded = ENCODED_BYTES + bytes_for(connected) as u64 + if weighted { 16 } else { 0 };
-        let room = (self.memory - held) / self.options.threads as u64 / (2 * record + encoded);
+        let room = self.memory / self.options.threads as u64 / (2 * record + encoded);
         room.min(CACHED.max(degrees / MOST_BUCKETS)).max(1 << 12)
     }
 
-    fn bucket_cut(
-        &self,
-        (connected, degrees): (u64, u64),
-        hubs: &Option<Hubs>,
-        weighted: bool,
-    ) -> BucketCut {
-        let held = hubs.as_ref().map_or(0, Hubs::bytes);
-        let capacity = self.capacity((connected, degrees), held, weighted);
+    fn bucket_cut(&self, (connected, degrees): (u64, u64), weighted: bool) -> BucketCut {
+        let capacity = self.capacity((connected, degrees), weighted);
         let id_bits = 64 - connected.leading_zeros();
         let most_vertices = (capacity / 4).max(1).min(1 << (63 - id_bits).min(40));
         BucketCut::new(capacity, most_vertices)
