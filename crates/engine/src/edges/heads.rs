@@ -1,5 +1,5 @@
-//! [`Heads`]: the first neighbor of each vertex, in memory or read along. Lists are sorted, so it has
-//! the smallest id: where vertices are ordered by degree, it is the largest hub among the neighbors.
+//! [`Heads`]: the first neighbor of each vertex, in memory or read along. Lists are sorted, so it
+//! has the smallest id: where vertices are ordered by degree, it is the largest hub.
 
 use outercore_graph::{
     Graph, Result, error,
