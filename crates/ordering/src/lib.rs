@@ -9,7 +9,7 @@
 //! - `room`: what the budget leaves.
 //! - [`settings`]: [`OrderSettings`], what can be asked for by name.
 //!
-//! Whoever finds an order returns vertices by place. Ranks get their places at the end, in one pass
+//! A finder returns vertices by place. Ranks get their places at the end, in one pass
 //! over the table of ids.
 
 mod bfs;

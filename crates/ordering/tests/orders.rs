@@ -101,7 +101,7 @@ fn ranks_descend() {
 
 #[test]
 fn hubs_come_before_neighborhoods() {
-    // 12 has 60 leaves, and is in nobody's neighborhood before them.
+    // 12 has 60 leaves, and is in no other neighborhood before them.
     let mut pairs = PAIRS.to_vec();
     pairs.extend((20..80).map(|leaf| (12, leaf)));
     let norder = sequence(&pairs, true, Order::Norder, Means::default());

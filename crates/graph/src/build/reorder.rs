@@ -1,6 +1,6 @@
 //! The same graph with its vertices in another order.
 //!
-//! An order that is found in a graph comes as a file of places ([`Places`]), which whoever finds it
+//! An order that is found in a graph comes as a file of places ([`Places`]), which its finder
 //! writes in a folder of the build's. The edges then go the way of any build, by rank; the original
 //! ids are copied.
 
@@ -23,7 +23,7 @@ use crate::{
     types::Layout,
 };
 
-/// Where whoever finds an order writes it.
+/// Where the finder of an order writes it.
 pub struct Places {
     writer: RankFileWriter,
     folder: PathBuf,
