@@ -170,12 +170,10 @@ impl<'p> Peel<'p> {
             |group| self.bucket.current.word(group),
             |_| [0; 2],
             |[vertices, edges], _, list| {
-                for neighbor in list.neighbors() {
-                    if self.bucket.take(neighbor, level) {
-                        *vertices += 1;
-                        *edges += self.lists.degree(neighbor);
-                    }
-                }
+                self.bucket.depart(list, level, |neighbor| {
+                    *vertices += 1;
+                    *edges += self.lists.degree(neighbor);
+                });
             },
         )?;
         Ok(totals(parts))

@@ -3,7 +3,12 @@
 
 use std::ops::Range;
 
+use outercore_graph::format::List;
+
 use super::{Frontier, Remaining};
+
+/// How many neighbors are asked for before the first one is taken from.
+const AHEAD: usize = 32;
 
 /// The vertices that depart, now and soon.
 pub struct Bucket {
@@ -49,6 +54,25 @@ impl Bucket {
             }
             is_due
         })
+    }
+
+    /// A vertex with this list departs at this level; tells of the neighbors that do so next.
+    ///
+    /// An update of a count waits for all loads before it. So the counts of many neighbors are
+    /// asked for at once, and come while others are updated.
+    #[inline(always)]
+    pub fn depart(&self, list: List, level: u32, mut next: impl FnMut(u64)) {
+        let (mut neighbors, mut first) = ([0; AHEAD], 0);
+        while first < list.count() as usize {
+            let count = list.copy(first, &mut neighbors);
+            neighbors[..count].iter().for_each(|&neighbor| self.left.prefetch(neighbor));
+            for &neighbor in &neighbors[..count] {
+                if self.take(neighbor, level) {
+                    next(neighbor);
+                }
+            }
+            first += count;
+        }
     }
 
     /// A neighbor of the vertex departs at this level; returns whether the vertex does so next.

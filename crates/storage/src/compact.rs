@@ -16,6 +16,7 @@ use std::{
 use crate::{
     HugePages, HugeVec,
     error::{Result, StorageError},
+    memory::prefetch,
 };
 
 /// How many items have four bytes, and how many one.
@@ -149,6 +150,15 @@ impl Remaining {
         let len = (items.end - items.start) as usize;
         for (at, count) in self.others[first..first + len].iter().enumerate() {
             show(at, count.load(Relaxed).into());
+        }
+    }
+
+    /// Asks the processor to bring the count of an item into its cache.
+    #[inline(always)]
+    pub fn prefetch(&self, item: u64) {
+        match (item as usize).checked_sub(self.front.len()) {
+            Some(at) => prefetch(&raw const self.others[at]),
+            None => prefetch(&raw const self.front[item as usize]),
         }
     }
 
