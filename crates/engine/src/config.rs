@@ -48,9 +48,19 @@ pub struct RunConfig {
     pub direction: SearchDirection,
     /// By which formula the grid or lists are chosen.
     pub cost: CostFormula,
+    /// Bytes of memory for the blocks of lists that were used last; then nothing else keeps lists
+    /// that were read, and programs read lists rather than the grid.
+    pub page_cache: Option<u64>,
+    /// Bytes of memory for the lists of vertices that were selected before.
+    pub static_cache: Option<u64>,
 }
 
 impl RunConfig {
+    /// Whether lists come through a page cache alone.
+    pub(crate) fn is_paged(&self) -> bool {
+        self.page_cache.is_some()
+    }
+
     /// Which vertices are computed early by programs that allow it; `None`: none.
     pub(crate) fn early(&self) -> Option<Precompute> {
         Some(self.precompute.unwrap_or(self.preset.settings().3))

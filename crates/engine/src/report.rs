@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use outercore_graph::Key;
-use outercore_storage::{IoScheduling, Limits};
+use outercore_storage::{IoScheduling, Limits, PageCacheUse};
 use serde::Serialize;
 
 use crate::{config::MemoryModel, plan::Plan, techniques::TechniqueReport};
@@ -43,6 +43,9 @@ pub struct CacheReport {
     pub pinned_hits: u64,
     /// Grid chunks served from the sub-block buffer (GraphSD).
     pub sub_block_hits: u64,
+    /// What became of blocks of lists, with a page cache.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pages: Option<PageCacheUse>,
 }
 
 /// What one iteration did.

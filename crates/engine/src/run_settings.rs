@@ -50,6 +50,11 @@ settings! {
         direction: Option<SearchDirection> = ("direction", "DIRECTION", "auto"),
         /// Requests for lists that each thread keeps in flight.
         queue_depth: Option<Depth> = ("queue-depth", "N", "64"),
+        /// Memory, of the budget, for the blocks of lists that were used last. Nothing else keeps
+        /// lists that were read then.
+        page_cache: Option<Bytes> = ("page-cache", "SIZE", ""),
+        /// Memory, of the budget, for the lists of vertices that `outercore cache` has selected.
+        static_cache: Option<Bytes> = ("static-cache", "SIZE", ""),
     }
 }
 
@@ -80,6 +85,8 @@ impl RunSettings {
             direction: self.direction.unwrap_or_default(),
             queue_depth: self.queue_depth.map_or(64, |depth| depth.0),
             precompute: self.precompute,
+            page_cache: self.page_cache.map(|bytes| bytes.0),
+            static_cache: self.static_cache.map(|bytes| bytes.0),
         }
     }
 }

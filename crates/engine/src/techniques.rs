@@ -2,6 +2,7 @@
 //! Resources of a plan say which of them a run can use. A switch that was given and cannot act is
 //! refused; what every technique did is in the report.
 
+use outercore_caches::Kept;
 use outercore_graph::{Result, error::refuse};
 use outercore_storage::{HugePages, IoBackend, IoScheduling, Named, named};
 use serde::Serialize;
@@ -45,6 +46,10 @@ named! {
         QueueDepth = "queue-depth",
         /// Runs that read lists and keep some of them in memory.
         ListCache = "list-cache",
+        /// Runs that read lists while the values of the vertices, or some of them, are in memory.
+        PageCache = "page-cache",
+        /// Runs that read the lists of some vertices, in any order.
+        StaticCache = "static-cache",
         /// Runs of several threads that read lists in any order.
         WorkStealing = "work-stealing",
         /// Scans of the grid with all vertices in memory.
@@ -62,6 +67,12 @@ named! {
     }
 }
 use Technique::*;
+
+impl From<Kept> for Technique {
+    fn from(kept: Kept) -> Self {
+        [ListCache, StaticCache, Sciu, GridCache, SubBlocks][kept as usize]
+    }
+}
 
 named! {
     /// What became of a technique.
@@ -91,6 +102,8 @@ const FACTS: [(&str, &str); Technique::ALL.len()] = [
     ("block", "requests of parts of pages"),
     ("queue-depth", "requests in flight"),
     ("memory", "pages kept"),
+    ("page-cache", "blocks found"),
+    ("static-cache", "lists found"),
     ("stealing", "ranges stolen"),
     ("memory", "chunks kept"),
     ("direction", "levels or iterations pushed"),
@@ -102,10 +115,12 @@ const FACTS: [(&str, &str); Technique::ALL.len()] = [
 
 /// What reads lists uses: some of these in a row. Between lists that are all read there are no
 /// gaps; where lists come in order, one worker has them.
-pub(crate) const LISTS: [Technique; 9] = [
+pub(crate) const LISTS: [Technique; 11] = [
     FullPasses,
     WorkStealing,
+    StaticCache,
     BitmapIo,
+    PageCache,
     ListCache,
     QueueDepth,
     RequestBound,
@@ -115,8 +130,18 @@ pub(crate) const LISTS: [Technique; 9] = [
 ];
 
 /// What visitors use: each worker reads the lists of its own vertices.
-pub const OF_VISITORS: [Technique; 8] =
-    [Visitors, BitmapIo, ListCache, QueueDepth, RequestBound, SmallBlocks, GapMerging, OnDemand];
+pub const OF_VISITORS: [Technique; 10] = [
+    Visitors,
+    StaticCache,
+    BitmapIo,
+    PageCache,
+    ListCache,
+    QueueDepth,
+    RequestBound,
+    SmallBlocks,
+    GapMerging,
+    OnDemand,
+];
 
 /// What became of a technique in a run, or will.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -207,6 +232,9 @@ impl Technique {
             Fciu => config.cross_iteration.in_passes(),
             Sciu => config.cross_iteration.in_lists(),
             GapMerging => config.max_gap != Some(0),
+            ListCache => config.page_cache.is_none(),
+            PageCache => config.page_cache.is_some(),
+            StaticCache => config.static_cache.is_some(),
             Push => config.direction != SearchDirection::Pull,
             Direction => config.direction != SearchDirection::Push,
             SubBlocks => config.sub_blocks,
@@ -223,7 +251,7 @@ type Asked = (bool, &'static str, &'static str, &'static [Technique]);
 
 impl RunConfig {
     /// The switches, which were given if they are neither usual nor what the preset sets.
-    fn asked(&self) -> [Asked; 12] {
+    fn asked(&self) -> [Asked; 14] {
         let (read, cross_iteration, sub_blocks, _) = self.preset.settings();
         let (way, cross, how) = (self.direction, self.cross_iteration, self.io_scheduling);
         let (fine, early) = (self.preset == Preset::Graphene, self.precompute.unwrap_or(Off));
@@ -236,6 +264,8 @@ impl RunConfig {
         };
         let crossed = [CrossIteration::On, cross_iteration].contains(&cross);
         [
+            (self.page_cache.is_some(), "page-cache", "", &[PageCache]),
+            (self.static_cache.is_some(), "static-cache", "", &[StaticCache]),
             (![ReadPolicy::Auto, read].contains(&self.read), "read", self.read.name(), reads),
             (!crossed, "cross-iteration", cross.name(), crosses),
             (sub_blocks && !self.sub_blocks, "sub-blocks", "off", &[SubBlocks]),

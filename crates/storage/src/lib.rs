@@ -16,7 +16,8 @@
 //! - [`pages`]: [`PageSet`], a bitmap of wanted pages, merged into runs.
 //! - `wanted`: [`WantedBlocks`], what is read next, and the requests that are made of it;
 //!   `prefix_cache`: [`PrefixCache`], the front of a file in memory; `priority_buffer`:
-//!   [`PriorityBuffer`], the parts of one that are worth most.
+//!   [`PriorityBuffer`], the parts of one that are worth most; `page_cache`: [`PageCache`], the
+//!   blocks that were used last.
 //! - [`checksum`]: CRC-32C of pages, written at build, verified at read.
 //! - [`device`]: [`DeviceProfile`], what a device measured.
 //! - [`writer`]: [`SectionWriter`], sequential checksummed writing with direct I/O.
@@ -57,6 +58,7 @@ pub mod memory;
 mod monitor;
 pub mod named;
 mod packing;
+mod page_cache;
 pub mod pages;
 mod parts;
 mod prefix_cache;
@@ -91,6 +93,7 @@ pub use lookup::{EverySecond, InARow, Lookup};
 pub use monitor::{Monitor, atomic, ending, lock};
 pub use named::{Choice, Named};
 pub use packing::packing;
+pub use page_cache::{PageCache, PageCacheUse};
 pub use pages::{MergePolicy, PageRun, PageSet};
 pub use parts::{Block, Resident, ScratchFile};
 pub use prefix_cache::PrefixCache;

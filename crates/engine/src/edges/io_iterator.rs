@@ -14,11 +14,11 @@
 
 use std::{ops::Range, sync::atomic::Ordering::Relaxed};
 
+use outercore_caches::ListCache;
 use outercore_storage::{Stopwatch, WantedBlocks, WorkShares};
 
 use super::{
     bitmap_io::BitmapIo,
-    cache::ListCache,
     list_reader::{Lane, ListReader},
     rows::Rows,
 };

@@ -4,13 +4,14 @@
 
 use std::{collections::VecDeque, ops::Range, sync::atomic::Ordering::Relaxed};
 
+use outercore_caches::ListCache;
 use outercore_graph::{
     GraphError, Result,
     format::{Group, List},
 };
 use outercore_storage::{Buffer, PAGE, PrefixCache, Reader};
 
-use super::{cache::ListCache, rows::Rows};
+use super::rows::Rows;
 use crate::{
     session::{OpenSection, Session},
     techniques::Technique,
@@ -259,7 +260,13 @@ impl<'s, 'r, C: FnMut(u64, List)> ListReader<'s, 'r, C> {
         run.missing += 1;
         let tag = run.number * 2 + part as u64;
         self.small += u64::from(!(start | len as u64).is_multiple_of(PAGE_BYTES));
-        self.reader.submit(lane.file.queued(), start, len, buffer, tag);
+        let (pages, file) = (self.session.pages.as_ref(), lane.file.queued());
+        let here = self.reader.submit_through(pages, file, start, (len, buffer), tag);
+        if here.is_some() {
+            let run = self.newest();
+            run.parts[part].read = here;
+            run.missing -= 1;
+        }
         self.deepest = self.deepest.max(self.reader.pending());
         Ok(())
     }
@@ -308,6 +315,9 @@ impl<'s, 'r, C: FnMut(u64, List)> ListReader<'s, 'r, C> {
                 let first = part.start.next_multiple_of(PAGE_BYTES);
                 let pages = bytes.get((first - part.start) as usize..).unwrap_or_default();
                 lane.front.put(first / PAGE_BYTES, pages);
+                if let Some(pages) = &self.session.pages {
+                    pages.put(lane.file.queued().1, part.start, bytes);
+                }
                 bytes_read += lane.width;
             }
         }
@@ -321,6 +331,11 @@ impl<'s, 'r, C: FnMut(u64, List)> ListReader<'s, 'r, C> {
                 let part = first.max(run.edges.start)..(first + count).min(run.edges.end);
                 if part.is_empty() {
                     return;
+                }
+                if let Some(pages) = &self.session.pages {
+                    for Lane { file, width, .. } in &self.lanes {
+                        pages.note(file.queued().1, part.start * width..part.end * width);
+                    }
                 }
                 let list = List {
                     neighbors: run.parts[0].slice(&part, width),
@@ -372,7 +387,7 @@ impl<'s, 'r, C: FnMut(u64, List)> ListReader<'s, 'r, C> {
         self.reader.pool.forget();
         let counters = &self.session.counters;
         for (cache, hits) in self.caches.iter().zip(self.hits) {
-            counters.note(cache.technique(), hits);
+            counters.note(cache.kept(), hits);
             self.edges += hits[1] / self.lanes[0].width;
         }
         counters.edges.fetch_add(self.edges, Relaxed);

@@ -9,10 +9,9 @@
 //!   them in flight, `WorkShares` of the storage divide the work.
 //! - `piece_stream`: pieces of a section on their way to one worker, and the cache before the
 //!   device; `table`: sections of numbers, read into memory.
-//! - `cache`: what was read and stays in memory.
+//! - What was read and stays in memory is in `outercore-caches`.
 
 mod bitmap_io;
-pub(crate) mod cache;
 mod degrees;
 pub mod grid;
 pub mod heads;

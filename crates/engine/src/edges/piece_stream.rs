@@ -1,33 +1,13 @@
 //! [`PieceStream`]: pieces of a section, such as chunks of the grid, on their way to one worker, in
 //! the order in which it wants them. What a [`ChunkCache`] holds is not read.
 
-use std::{
-    collections::VecDeque,
-    ops::Deref,
-    sync::{Arc, atomic::Ordering::Relaxed},
-};
+use std::{collections::VecDeque, sync::atomic::Ordering::Relaxed};
 
+use outercore_caches::{ChunkCache, Held};
 use outercore_storage::{Buffer, PAGE, Reader};
 
-use crate::{
-    session::{DEPTH, OpenSection, Session},
-    techniques::Technique,
-};
+use crate::session::{DEPTH, OpenSection, Session};
 use outercore_graph::{GraphError, Result, error};
-
-/// Chunks in memory, before the device.
-pub trait ChunkCache: Send + Sync {
-    /// The technique whose hits these are.
-    fn technique(&self) -> Technique;
-    /// The words of a chunk, if they are here. They may be followed by others.
-    fn get(&self, chunk: usize) -> Option<Held>;
-    /// Offers the words of a chunk that was just shown; `priority` is what it is worth to have it
-    /// in memory in the next pass.
-    fn offer(&self, chunk: usize, priority: u64, words: &[u8]);
-}
-
-/// Words in memory, which are freed with the last handle.
-pub type Held = Arc<dyn Deref<Target = [u8]> + Send + Sync>;
 
 /// A piece of a section, at most a buffer.
 pub(crate) trait Piece {
@@ -116,7 +96,7 @@ impl<'s, P: Piece> PieceStream<'s, P> {
             let held = self.cache.and_then(|cache| Some((cache, cache.get(piece.number())?)));
             let bytes = if let Some((cache, held)) = held {
                 let saved = [1, piece.padded() as u64];
-                self.session.counters.note(cache.technique(), saved);
+                self.session.counters.note(cache.kept(), saved);
                 Bytes::Held(held)
             } else {
                 let buffer = self.reader.free.pop_front().expect("checked above");

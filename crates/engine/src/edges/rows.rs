@@ -2,6 +2,7 @@
 
 use std::ops::{Deref, Range};
 
+use outercore_caches::Prefix;
 use outercore_graph::{
     Graph, Result,
     format::{Degrees, INDEX_GROUP, RowIndex},
@@ -9,7 +10,6 @@ use outercore_graph::{
 use outercore_storage::{PAGE, PrefixCache};
 
 use super::{
-    cache::prefix::Prefix,
     degrees,
     table::{for_each_part, load_range},
 };
@@ -107,6 +107,7 @@ impl Rows {
         cache: u64,
     ) -> Result<Self> {
         let lists = sections.split_off(2);
+        let cache = if session.pages.is_some() { 0 } else { cache };
         let manifest = session.graph.manifest();
         let widths = [manifest.neighbor_bytes, manifest.weight_bytes];
         let total: u64 = lists.iter().map(|list| list.bytes).sum();

@@ -141,7 +141,9 @@ impl<P: VertexProgram> Run<'_, P> {
     /// Whether reading lists is predicted to take less than so many times what the grid takes, or
     /// was asked for.
     pub(crate) fn prefers_lists(&self, predicted: Option<Costs>, times: f64) -> bool {
-        let asked = self.session.config.read == ReadPolicy::OnDemand
+        let config = self.session.config;
+        let asked = config.read == ReadPolicy::OnDemand
+            || config.is_paged()
             || self.lists.as_ref().is_some_and(|lists| lists.role == Role::Instead);
         predicted.is_some_and(|costs| asked || costs.on_demand_seconds < times * costs.full_seconds)
     }

@@ -10,11 +10,12 @@
 
 use std::{ops::Range, sync::Mutex};
 
+use outercore_caches::RetainedLists;
 use outercore_graph::{Graph, Result};
 
 use outercore_storage::lock;
 
-use super::{Run, Step, Workspace, cross_iteration::sciu::RetainedLists, signals::Signals};
+use super::{Run, Step, Workspace, signals::Signals};
 use crate::{
     Frontier,
     edges::{io_iterator::IoIterator, rows::Rows},

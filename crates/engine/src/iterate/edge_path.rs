@@ -41,6 +41,7 @@ impl EdgePath {
             };
             let grid = rows == Direction::Out
                 && !weights
+                && (dense || !config.is_paged())
                 && config.read != ReadPolicy::OnDemand
                 && graph.has_whole_grid();
             if paths.iter().all(|path| path.degrees != rows) {
@@ -57,7 +58,7 @@ impl EdgePath {
         let lists = paths.iter().any(|path| path.lists.is_some());
         let mut can = Vec::new();
         if lists {
-            can.extend(&LISTS[if exact { 1 } else { 2 }..]);
+            can.extend(&LISTS[if exact { 1 } else { 3 }..]);
         }
         if grid {
             can.extend([Technique::FullPasses, Technique::GridCache]);

@@ -3,6 +3,7 @@
 
 use std::{ops::Range, sync::Arc};
 
+use outercore_caches::{ChunkCache, PinnedChunks, SubBlockBuffer};
 use outercore_graph::{
     Graph, Result,
     error::too_small,
@@ -19,9 +20,8 @@ use crate::{
     Frontier,
     config::{Precompute, Preset, ReadPolicy, RunConfig},
     edges::{
-        cache::{pinned_chunks::PinnedChunks, sub_block_buffer::SubBlockBuffer},
         grid::index::{Chunk, GridIndex, Side},
-        piece_stream::{ChunkCache, Piece},
+        piece_stream::Piece,
         rows::Rows,
     },
     job::Job,
@@ -106,10 +106,10 @@ impl IntervalMemory {
         let (role, exact) = (self.lists(config, room)?, P::Message::EXACT);
         let mut can = Vec::from_iter(self.precompute.map(|_| Precompute));
         match role {
-            _ if !self.path.grid => can.extend(&LISTS[2..7]),
+            _ if !self.path.grid => can.extend(&LISTS[3..9]),
             None => {}
             Some(role) => {
-                can.extend(&LISTS[if exact { 1 } else { 2 }..8]);
+                can.extend(&LISTS[if exact { 1 } else { 3 }..10]);
                 can.push(VertexPassing);
                 can.extend(Some(OnDemand).filter(|_| role != Role::Beside));
                 can.extend(Some(StateAware).filter(|_| role == Role::Choice));

@@ -34,6 +34,7 @@ use std::{
     },
 };
 
+use outercore_caches::ChunkCache;
 use outercore_graph::{Graph, Result, error};
 use outercore_storage::{Block, CutSlice, HugePages, HugeVec, lock};
 
@@ -47,7 +48,6 @@ use crate::{
     config::Precompute,
     edges::{
         grid::{Grid, index::GridIndex},
-        piece_stream::ChunkCache,
         rows::Rows,
     },
     monoid::Monoid,

@@ -96,21 +96,23 @@ impl PassEdges {
 }
 
 /// What every run has in memory beside its buffers.
-fn always(graph: &Graph, config: &RunConfig, edge_pages: u64) -> [PlanItem; 2] {
-    [
+fn always(graph: &Graph, config: &RunConfig, edge_pages: u64) -> Vec<PlanItem> {
+    let mut items = vec![
         PlanItem { name: "program", bytes: PROCESS + config.threads as u64 * thread_bytes() },
         PlanItem { name: "checksums", bytes: edge_pages * 4 + graph.connected() / 400 },
-    ]
+    ];
+    let asked = [("page cache", config.page_cache), ("static cache", config.static_cache)];
+    let asked = asked.into_iter().filter_map(|(name, bytes)| Some((name, bytes?)));
+    items.extend(asked.map(|(name, bytes)| PlanItem { name, bytes }));
+    items
 }
 
 /// What every run has in memory.
 fn base(graph: &Graph, config: &RunConfig, edge_pages: u64) -> Vec<PlanItem> {
-    let [program, checksums] = always(graph, config, edge_pages);
-    vec![
-        program,
-        PlanItem { name: "I/O buffers", bytes: buffers_bytes(config.threads, config.memory) },
-        checksums,
-    ]
+    let mut items = always(graph, config, edge_pages);
+    let bytes = buffers_bytes(config.threads, config.memory);
+    items.insert(1, PlanItem { name: "I/O buffers", bytes });
+    items
 }
 
 impl Passes {
@@ -162,6 +164,8 @@ struct Budgets {
     whole: u64,
     /// With vertex state on storage.
     external: Option<u64>,
+    /// Whether lists come through a page cache, and so are not all in memory.
+    paged: bool,
 }
 
 impl Needs {
@@ -288,6 +292,7 @@ impl Needs {
             resident: budget(&self.resident, 0),
             whole: budget(&self.resident, edge_bytes + MARGIN),
             external: self.external.as_deref().map(|items| budget(items, 0)),
+            paged: config.is_paged(),
         }
     }
 
@@ -309,7 +314,9 @@ impl Needs {
                 ));
             }
             Some(model) => (model, "as asked"),
-            None if memory >= budgets.whole => (InMemory, "vertices and edges fit the budget"),
+            None if memory >= budgets.whole && !budgets.paged => {
+                (InMemory, "vertices and edges fit the budget")
+            }
             None if memory >= budgets.resident + self.room(budgets) => {
                 (SemiExternal, "vertex state fits the budget, edges do not")
             }

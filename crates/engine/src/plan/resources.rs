@@ -230,8 +230,11 @@ impl<'a> Planner<'a> {
         let external = plan.memory_model == MemoryModel::FullyExternal;
         let shares = shares[usize::from(external)];
         let decision = Decision { model: plan.memory_model, room, in_passes, shares };
+        let in_memory = plan.memory_model == MemoryModel::InMemory;
         let can = self.techniques.iter().map(|of| of(&decision)).collect::<Result<Vec<_>>>()?;
-        plan.techniques = planned((plan.algorithm, config), can.concat())?;
+        let mut can = can.concat();
+        can.retain(|&can| can != Technique::PageCache || !in_memory);
+        plan.techniques = planned((plan.algorithm, config), can)?;
         let mut sections: Vec<String> = Vec::new();
         for names in &self.sections {
             for name in names(&decision)? {

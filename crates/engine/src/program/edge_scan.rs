@@ -54,7 +54,7 @@ impl Resource for EdgeScan {
         match self {
             EdgeScan::Always => {
                 planner.edges(edges);
-                let of = if graph.has_whole_grid() { 1 } else { 7 };
+                let of = if graph.has_whole_grid() { 1 } else { 9 };
                 planner.can(move |decision| {
                     let passes = decision.is_external().then_some(Technique::VertexPassing);
                     Ok(LISTS[..of].iter().copied().chain(passes).collect())

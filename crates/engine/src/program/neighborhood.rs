@@ -78,7 +78,7 @@ impl Neighborhoods {
 
     fn lists(self) -> Lists {
         let lists = Lists::along(&[Direction::Out, Direction::In]);
-        Lists { slides: true, cached: self == Self::All, can: &LISTS[..7], ..lists }
+        Lists { slides: true, cached: self == Self::All, can: &LISTS[..9], ..lists }
     }
 
     /// Bytes of a batch of so many entries.

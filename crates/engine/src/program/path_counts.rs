@@ -67,7 +67,7 @@ impl PathCounts {
         planner.method(how);
         // Lists come in order, each part's to one worker.
         let lists = Lists::along(&[Direction::Out, Direction::In]);
-        let lists = planner.declare(Lists { can: &LISTS[2..], ..lists })?;
+        let lists = planner.declare(Lists { can: &LISTS[3..], ..lists })?;
         Ok(Self { lanes, lists })
     }
 

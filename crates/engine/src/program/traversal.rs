@@ -59,7 +59,7 @@ impl Search {
         let few = pulls && !scans;
         let records = if few { 2 * graph.connected() } else { graph.manifest().arcs };
         if scans {
-            lists.can = &LISTS[8..];
+            lists.can = &LISTS[10..];
         }
         let levels = Levels { parents: true, records, weight: 0 };
         Self { lists, levels, undirected: false, pulls, scans }

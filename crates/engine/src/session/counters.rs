@@ -25,8 +25,8 @@ pub struct Counters {
 
 impl Counters {
     /// Counts what a technique did.
-    pub fn note(&self, technique: Technique, [acted, saved]: [u64; 2]) {
-        let [of, bytes] = &self.techniques[technique as usize];
+    pub fn note(&self, technique: impl Into<Technique>, [acted, saved]: [u64; 2]) {
+        let [of, bytes] = &self.techniques[technique.into() as usize];
         of.fetch_add(acted, Relaxed);
         bytes.fetch_add(saved, Relaxed);
     }

@@ -25,7 +25,8 @@ use std::{
 
 use outercore_graph::{Graph, GraphError, Result, error::refuse};
 use outercore_storage::{
-    Arena, Bitmap as Frontier, Disk, DiskFile, HugeVec, Limits, PAGE, Pod, Reader, Workers,
+    Arena, Bitmap as Frontier, Disk, DiskFile, HugeVec, Limits, PAGE, PageCache, Pod, Reader,
+    Workers,
     backend::{QueueOptions, open_queue},
     device::Asked,
     lock, memory,
@@ -75,6 +76,8 @@ pub struct Session<'a> {
     pub(crate) huge: bool,
     /// How on-demand requests are made.
     pub(crate) limits: Limits,
+    /// Blocks of lists, where they are kept so.
+    pub(crate) pages: Option<PageCache>,
     begun: Instant,
     /// Nanoseconds of loading.
     loading: AtomicU64,
@@ -107,6 +110,9 @@ impl<'a> Session<'a> {
         let arena = arena(config, &workers, buffer_bytes)?;
         let readers = readers(config, &disk, &files, (&arena, buffer_bytes), begun)?;
         let backend = readers.first().map_or("none", Reader::backend);
+        let limits = limits(graph, config, buffer_bytes, &sections)?;
+        let pages = |bytes| PageCache::new(bytes, limits.block_bytes, config.huge_pages);
+        let pages = config.page_cache.map(pages).transpose()?;
         Ok(Self {
             graph,
             config,
@@ -117,7 +123,8 @@ impl<'a> Session<'a> {
             plan,
             decision,
             disk,
-            limits: limits(graph, config, buffer_bytes, &sections)?,
+            limits,
+            pages,
             sections,
             readers: readers.into_iter().map(Mutex::new).collect(),
             backend,
@@ -264,10 +271,11 @@ impl<'a> Session<'a> {
         let hits = |technique| self.counters.of(technique)[0];
         CacheReport {
             page_hits: hits(Technique::ListCache),
-            static_hits: 0,
+            static_hits: hits(Technique::StaticCache),
             retained_hits: hits(Technique::Sciu),
             pinned_hits: hits(Technique::GridCache),
             sub_block_hits: hits(Technique::SubBlocks),
+            pages: self.pages.as_ref().map(PageCache::uses),
         }
     }
 
@@ -276,6 +284,10 @@ impl<'a> Session<'a> {
         if self.backend == "uring" {
             let requests = self.disk.counters().read_requests.load(Relaxed);
             self.counters.note_most(Technique::AsyncIo, requests);
+        }
+        if let Some(pages) = &self.pages {
+            let hits = pages.uses().hits;
+            self.counters.note(Technique::PageCache, [hits, hits * self.limits.block_bytes]);
         }
         let done = |planned: &TechniqueReport| planned.done(self.counters.of(planned.name));
         plan.techniques.iter().map(done).collect()

@@ -16,6 +16,7 @@ use crate::{
     arena::{Arena, Buffer},
     backend::{Completion, Queue, ReadRequest},
     error::{Result, StorageError},
+    page_cache::PageCache,
     stripe::StripedFile,
 };
 
@@ -117,14 +118,53 @@ impl Reader {
         if let [(file, offset, _, _)] = pieces[..] {
             self.queue.submit(ReadRequest { file: first + file, offset, buffer, len, tag });
         } else {
+            let pieces: Vec<_> = pieces
+                .into_iter()
+                .map(|(file, offset, _, len)| (Some(file), offset, len))
+                .collect();
             self.submit_pieces(first, &pieces, buffer, len, tag);
         }
     }
 
+    /// The same through a page cache, where there is one: what that has is not asked for. Where it
+    /// has all, the buffer comes back at once.
+    pub fn submit_through(
+        &mut self,
+        cache: Option<&PageCache>,
+        (file, first): (&StripedFile, usize),
+        offset: u64,
+        (len, mut buffer): (usize, Buffer),
+        tag: u64,
+    ) -> Option<Buffer> {
+        let ranges = cache.map_or(vec![0, len], |it| it.copy(first, offset, &mut buffer[..len]));
+        if ranges[0] == len {
+            return Some(buffer);
+        }
+        if ranges[..] == [0, len] {
+            self.submit((file, first), offset, len, buffer, tag);
+            return None;
+        }
+        let mut pieces = Vec::new();
+        let mut at = offset;
+        for (range, turn) in ranges.into_iter().zip(0..).filter(|&(range, _)| range > 0) {
+            if turn % 2 == 0 {
+                pieces.push((None, 0, range));
+            } else {
+                let parts = file.pieces(at, range);
+                pieces.extend(parts.map(|(file, offset, _, len)| (Some(file), offset, len)));
+            }
+            at += range as u64;
+        }
+        self.meter.started(pieces.iter().filter(|piece| piece.0.is_some()).count());
+        self.submit_pieces(first, &pieces, buffer, len, tag);
+        None
+    }
+
+    /// Requests pieces that follow each other; those without a file are there already.
     fn submit_pieces(
         &mut self,
         first: usize,
-        pieces: &[(usize, u64, u64, usize)],
+        pieces: &[(Option<usize>, u64, usize)],
         buffer: Buffer,
         len: usize,
         tag: u64,
@@ -133,7 +173,7 @@ impl Reader {
             tag,
             len,
             pieces: pieces.iter().map(|_| None).collect(),
-            missing: pieces.len(),
+            missing: pieces.iter().filter(|piece| piece.0.is_some()).count(),
             error: None,
         };
         let slot = self.splits.iter().position(Option::is_none).unwrap_or(self.splits.len());
@@ -142,12 +182,17 @@ impl Reader {
         }
         self.splits[slot] = Some(split);
         let mut rest = Some(buffer);
-        for (index, &(file, offset, _, len)) in pieces.iter().enumerate() {
+        for (index, &(file, offset, len)) in pieces.iter().enumerate() {
             let whole = rest.take().expect("only the last piece leaves nothing");
             // The last piece keeps what is left of the buffer.
             let (buffer, after) =
                 if index + 1 == pieces.len() { (whole, None) } else { pair(whole.split(len)) };
             rest = after;
+            let Some(file) = file else {
+                let split = self.splits[slot].as_mut().expect("it was put there");
+                split.pieces[index] = Some(buffer);
+                continue;
+            };
             let tag = PIECE | (slot as u64) << 16 | index as u64;
             self.queue.submit(ReadRequest { file: first + file, offset, buffer, len, tag });
         }

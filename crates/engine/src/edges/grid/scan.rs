@@ -15,14 +15,12 @@ use std::{
     },
 };
 
+use outercore_caches::{ChunkCache, PinnedChunks};
 use outercore_storage::Monitor;
 
 use super::index::{Chunk, GridIndex};
 use crate::{
-    edges::{
-        cache::pinned_chunks::PinnedChunks,
-        piece_stream::{ChunkCache, PieceStream, on_workers},
-    },
+    edges::piece_stream::{PieceStream, on_workers},
     iterate::io_scheduling::Scan,
     session::{OpenSection, Session},
 };

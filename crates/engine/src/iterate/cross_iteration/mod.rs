@@ -2,8 +2,8 @@
 //!
 //! - [`fciu`]: passes over the grid: full cross-iteration update.
 //! - [`settled`]: which intervals of a pass others may count on.
-//! - [`sciu`]: lists of active vertices: selective cross-iteration update.
+//! - Lists of active vertices (selective cross-iteration update) are kept by
+//!   [`RetainedLists`](outercore_caches::RetainedLists).
 
 pub(crate) mod fciu;
-pub(crate) mod sciu;
 pub(crate) mod settled;

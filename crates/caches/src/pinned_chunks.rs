@@ -3,28 +3,25 @@
 
 use std::sync::{Arc, OnceLock};
 
+use outercore_graph::Result;
 use outercore_storage::{Arena, Buffer, HugePages, PAGE};
 
-use crate::{
-    edges::piece_stream::{ChunkCache, Held},
-    techniques::Technique,
-};
-use outercore_graph::Result;
+use crate::{ChunkCache, Held, Kept};
 
 /// Chunks in memory, each from its first reading on.
 pub struct PinnedChunks {
     /// Where a chunk lies in the arena, if it stays, and its words once they were read.
     chunks: Vec<Option<(u64, OnceLock<Arc<Buffer>>)>>,
     arena: Arc<Arena>,
-    /// The technique whose hits these are.
-    technique: Technique,
+    /// Whose hits these are.
+    kept: Kept,
 }
 
 impl PinnedChunks {
     /// Chooses what stays of all chunks, at most `bytes`: of one group after the other an even
     /// share of every stretch of a scan. A group gives number and padded bytes of each of its
     /// chunks in the order of the scan. `None`: nothing stays.
-    pub(crate) fn choose(
+    pub fn choose(
         groups: &[Vec<(usize, u64)>],
         bytes: u64,
         huge: HugePages,
@@ -48,23 +45,23 @@ impl PinnedChunks {
             return Ok(None);
         }
         let arena = Arena::new(used as usize, huge)?;
-        Ok(Some(Self { chunks, arena, technique: Technique::GridCache }))
+        Ok(Some(Self { chunks, arena, kept: Kept::Chunks }))
     }
 
     /// The same in the place of a sub-block buffer.
-    pub(crate) fn of_passes(self) -> Self {
-        Self { technique: Technique::SubBlocks, ..self }
+    pub fn of_passes(self) -> Self {
+        Self { kept: Kept::SubBlocks, ..self }
     }
 
     /// Whether a chunk stays once it was read.
-    pub(crate) fn has(&self, chunk: usize) -> bool {
+    pub fn has(&self, chunk: usize) -> bool {
         self.chunks[chunk].is_some()
     }
 }
 
 impl ChunkCache for PinnedChunks {
-    fn technique(&self) -> Technique {
-        self.technique
+    fn kept(&self) -> Kept {
+        self.kept
     }
 
     fn get(&self, chunk: usize) -> Option<Held> {

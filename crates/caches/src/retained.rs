@@ -8,13 +8,13 @@ use outercore_graph::{
     Result,
     format::{Group, INDEX_GROUP, List, RowIndex},
 };
-use outercore_storage::{HugePages, lock};
+use outercore_storage::{Bitmap, HugePages, lock};
 
-use crate::{Frontier, edges::cache::ListCache, techniques::Technique};
+use crate::{Kept, ListCache};
 
 /// Lists in memory, between two iterations: those of the one before serve this one, and its own are
 /// kept.
-pub(crate) struct RetainedLists {
+pub struct RetainedLists {
     /// Bytes of the lists that one worker may keep.
     most: usize,
     /// The lists that serve this iteration.
@@ -22,7 +22,7 @@ pub(crate) struct RetainedLists {
     /// What each worker keeps of it.
     now: Vec<Mutex<Shelf>>,
     /// The vertices of the lists that serve this iteration.
-    held: Frontier,
+    held: Bitmap,
     /// Bytes of a neighbor.
     width: usize,
 }
@@ -40,14 +40,14 @@ const ENTRY: usize = 16;
 
 impl RetainedLists {
     /// Nothing kept yet; at most `most` bytes of each worker's will be.
-    pub(crate) fn new(vertices: u64, workers: usize, most: usize, width: usize) -> Result<Self> {
-        let held = Frontier::new(vertices, HugePages::Off)?;
+    pub fn new(vertices: u64, workers: usize, most: usize, width: usize) -> Result<Self> {
+        let held = Bitmap::new(vertices, HugePages::Off)?;
         let now = (0..workers).map(|_| Mutex::default()).collect();
         Ok(Self { most, before: Vec::new(), now, held, width })
     }
 
     /// Begins an iteration: what the last one kept serves it.
-    pub(crate) fn turn(&mut self) {
+    pub fn turn(&mut self) {
         self.held.clear();
         // What served the last one goes first.
         self.before.clear();
@@ -92,8 +92,8 @@ impl ListCache for RetainedLists {
         hits
     }
 
-    fn technique(&self) -> Technique {
-        Technique::Sciu
+    fn kept(&self) -> Kept {
+        Kept::Retained
     }
 
     fn takes_lists(&self) -> bool {

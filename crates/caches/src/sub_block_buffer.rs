@@ -3,17 +3,14 @@
 
 use outercore_storage::PriorityBuffer;
 
-use crate::{
-    edges::piece_stream::{ChunkCache, Held},
-    techniques::Technique,
-};
+use crate::{ChunkCache, Held, Kept};
 
 /// Chunks in memory.
 pub struct SubBlockBuffer(pub PriorityBuffer);
 
 impl ChunkCache for SubBlockBuffer {
-    fn technique(&self) -> Technique {
-        Technique::SubBlocks
+    fn kept(&self) -> Kept {
+        Kept::SubBlocks
     }
 
     fn get(&self, chunk: usize) -> Option<Held> {

@@ -6,19 +6,18 @@ use std::ops::Range;
 use outercore_graph::format::{Group, List, RowIndex};
 use outercore_storage::PrefixCache;
 
-use super::ListCache;
-use crate::techniques::Technique;
+use crate::{Kept, ListCache};
 
 /// Groups whose lists have at most so many pages are looked up as a whole.
 const FEW: u64 = 64;
 
 /// The front of the rows: of the neighbors, and of their weights if they are read.
-pub struct Prefix(pub(in crate::edges) Vec<PrefixCache>);
+pub struct Prefix(pub Vec<PrefixCache>);
 
 impl Prefix {
     /// Some edges, if all of their pages are here.
     #[inline]
-    pub(in crate::edges) fn list(&self, edges: &Range<u64>) -> Option<List<'_>> {
+    pub fn list(&self, edges: &Range<u64>) -> Option<List<'_>> {
         let (weights, weight_width) = match self.0.get(1) {
             Some(cache) => (cache.entries(edges)?, cache.width as usize),
             None => (&[][..], 0),
@@ -79,7 +78,7 @@ impl ListCache for Prefix {
         hits
     }
 
-    fn technique(&self) -> Technique {
-        Technique::ListCache
+    fn kept(&self) -> Kept {
+        Kept::Front
     }
 }

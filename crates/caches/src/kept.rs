@@ -1,0 +1,64 @@
+//! What is asked before the device is: lists, and chunks of the grid.
+
+use std::{ops::Deref, sync::Arc};
+
+use outercore_graph::format::{Group, List, RowIndex};
+
+/// Whose hits they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kept {
+    /// Lists at the front of the rows.
+    Front,
+    /// Lists of selected vertices.
+    Selected,
+    /// Lists of the last iteration.
+    Retained,
+    /// Chunks that stay through all scans.
+    Chunks,
+    /// Chunks that stay from one pass to the next.
+    SubBlocks,
+}
+
+/// Lists in memory, before the device. Several caches form a chain: the first one that holds a list
+/// shows it, and what none holds is read.
+///
+/// Pages of the rows are kept by the rows themselves, for lists that must come in order too.
+pub trait ListCache: Sync {
+    /// Of a group's vertices, those whose whole lists are here, as bits. Vertices without edges may
+    /// be among them.
+    fn held(&self, index: &RowIndex, group: Group) -> u64;
+
+    /// Shows lists that are held to a worker; returns the hits.
+    fn show(
+        &self,
+        index: &RowIndex,
+        group: Group,
+        worker: usize,
+        visit: &mut dyn FnMut(u64, List),
+    ) -> u64;
+
+    /// Whose hits these are.
+    fn kept(&self) -> Kept;
+
+    /// Whether it takes lists that were read.
+    fn takes_lists(&self) -> bool {
+        false
+    }
+
+    /// Offers the whole list of a vertex, which a worker has read.
+    fn offer(&self, _worker: usize, _vertex: u64, _list: List) {}
+}
+
+/// Chunks in memory, before the device.
+pub trait ChunkCache: Send + Sync {
+    /// Whose hits these are.
+    fn kept(&self) -> Kept;
+    /// The words of a chunk, if they are here. They may be followed by others.
+    fn get(&self, chunk: usize) -> Option<Held>;
+    /// Offers the words of a chunk that was just shown; `priority` is what it is worth to have it
+    /// in memory in the next pass.
+    fn offer(&self, chunk: usize, priority: u64, words: &[u8]);
+}
+
+/// Words in memory, which are freed with the last handle.
+pub type Held = Arc<dyn Deref<Target = [u8]> + Send + Sync>;
