@@ -63,17 +63,18 @@ pub fn or_zero(name: &'static str, values: impl Into<Values>) -> Column {
 
 /// The results of labels that say to which group a vertex belongs: how many groups there are, and
 /// how many vertices the largest has, of those with edges. Of the others each is a group of its
-/// own.
+/// own. `graph`: the one that was asked about; the run may have had a view of it.
 pub fn groups(
-    session: &Session,
+    (session, graph): (&Session, &Graph),
     iterations: u64,
     [groups, label]: [&'static str; 2],
     [count, largest]: [u64; 2],
     labels: impl Into<Values>,
 ) -> Outcome {
-    let isolated = session.graph.isolated();
+    let isolated = graph.isolated();
     session
         .results(iterations)
+        .on(graph)
         .figure(groups, count + isolated)
         .figure("largest", largest.max(isolated.min(1)))
         .column(Column::of_vertices(label, labels).isolated(Isolated::Own))

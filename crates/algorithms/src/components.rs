@@ -8,8 +8,8 @@
 //!   end, so none is missed; in a directed graph that takes the incoming lists, too. Where that
 //!   would read more than half of a scan, there is a scan.
 //! - `program`: the smallest label spreads until no vertex gets another one, as Seraph (FAST'24)
-//!   and plain streaming systems (GridGraph, ATC'15) do. Labels may come early. For undirected
-//!   graphs: they travel along outgoing edges.
+//!   and plain streaming systems (GridGraph, ATC'15) do. Labels may come early. They travel along
+//!   outgoing edges: those of a directed graph's undirected view.
 //!
 //! With `--executor async` visitors carry the labels (Pearce, Gokhale and Amato, SC'10), along
 //! edges of both directions, the smallest first: each vertex sends about once.
@@ -25,7 +25,10 @@ use outercore_engine::{
 };
 use outercore_visit::{self as visit, smallest::Smallest};
 
-use crate::common::*;
+use crate::{
+    common::*,
+    simple_view::{Adjust, on_simple_view},
+};
 
 /// Connected components.
 #[derive(Clone, Debug, Default)]
@@ -54,9 +57,6 @@ const LEAST: u64 = (4 << 17) + (3 << 20);
 impl Components {
     /// The method, and why.
     fn choose(&self, Job { graph, config, .. }: Job) -> Result<(Method, &'static str)> {
-        if graph.directed() && self.method == Some(Method::Program) {
-            return refuse("--method program is for undirected graphs; leave it out");
-        }
         let spreads = config.wants_monotone()
             || [Preset::Streaming, Preset::Graphsd].contains(&config.preset);
         let usual = if spreads && !graph.directed() {
@@ -102,29 +102,43 @@ impl VertexProgram for Labels {
 
 impl Monotone for Labels {}
 
-/// The results of a run that left these labels; `room` bytes may be taken to count them.
+/// The results, on `graph`, of a run that left these labels; `room` bytes may be taken to count them.
 fn results(
-    session: &Session,
+    (session, graph): (&Session, &Graph),
     labels: VertexArray<u32>,
     iterations: u64,
     room: u64,
 ) -> Result<Outcome> {
     let Sets { count, largest, .. } = Sets::of(&labels, room)?;
-    Ok(groups(session, iterations, ["components", "component"], [count, largest], labels))
+    Ok(groups((session, graph), iterations, ["components", "component"], [count, largest], labels))
 }
 
-fn by_labels(mut planner: Planner) -> Result<Prepared> {
+/// Labels that spread on a graph that is undirected, or stands for `graph`.
+fn by_labels<'a>(
+    mut planner: Planner<'a>,
+    why: &'static str,
+    graph: &'a Graph,
+    adjust: Adjust,
+) -> Result<Prepared<'a>> {
+    planner.runs(Method::Program.name(), why);
     let labels = Iterations::declare_monotone(&mut planner, &Labels)?;
-    Ok(planner.decide()?.prepared(move |session| {
+    let mut decided = planner.decide()?;
+    adjust(&mut decided);
+    Ok(decided.prepared(move |session| {
         let ended = labels.run(session, &mut Labels, None)?;
-        results(session, ended.values, ended.iterations, 1 << 20)
+        results((session, graph), ended.values, ended.iterations, 1 << 20)
     }))
 }
 
 fn by_visitors<'a>(mut planner: Planner<'a>, executing: &Executing) -> Result<Prepared<'a>> {
     planner.memory("32-bit labels, sizes", [planner.job.graph.connected() * 8, 0]);
     visit::prepared(planner, executing, Smallest, |session, labels| {
-        results(session, labels.map(|&label| label as u32)?, 1, session.decision.room)
+        results(
+            (session, session.graph),
+            labels.map(|&label| label as u32)?,
+            1,
+            session.decision.room,
+        )
     })
 }
 
@@ -171,9 +185,13 @@ impl Algorithm for Components {
             return by_visitors(planner, &self.executing);
         }
         let (mut method, mut why) = self.choose(job)?;
+        if method == Method::Program && !graph.directed() {
+            return by_labels(planner, why, graph, &|_| ());
+        }
         if method == Method::Program {
-            planner.runs(method.name(), why);
-            return by_labels(planner);
+            return on_simple_view(self.name(), job, move |job, graph, adjust| {
+                by_labels(plan_32_bits("components", job)?, why, graph, adjust)
+            });
         }
         let edges = planner.declare(EdgeScan::Always)?;
         let some = (method == Method::Sampled).then(|| SomeEdges::declare(&mut planner));
@@ -199,7 +217,7 @@ impl Algorithm for Components {
             let (mark, room, mut sampled) = (session.mark(), session.decision.room, false);
             if streams && session.decision.is_external() {
                 let (labels, scans) = spread::labels(session, &edges, labels, room)?;
-                return results(session, labels, scans, room);
+                return results((session, graph), labels, scans, room);
             }
             let labels = forest::join(session, &edges, labels, room, |trees| {
                 if let Some(some) = some {
@@ -209,7 +227,7 @@ impl Algorithm for Components {
             })?;
             let mode = if sampled { "on-demand" } else { "full" };
             session.end_iteration(&mark, graph.connected(), mode);
-            results(session, labels, 1, room)
+            results((session, graph), labels, 1, room)
         }))
     }
 }

@@ -23,11 +23,10 @@ use outercore_engine::{
     Along, Appender, Decided, Lists, MemoryModel, Plan, Preset, Remaining, RunConfig, Widths,
     totals,
 };
-use outercore_graph::{GraphError, view};
 
 use outercore_sets::Bucket;
 
-use crate::common::*;
+use crate::{common::*, simple_view::on_simple_view};
 
 /// Core numbers of all vertices, or the k-core for one k.
 #[derive(Clone, Debug, Default)]
@@ -256,7 +255,7 @@ impl KCore {
     }
 
     /// A run on `job`'s graph, which is the view of `graph`.
-    fn on_view<'a>(&'a self, graph: &'a Graph, (decided, chosen): Planned<'a>) -> Prepared<'a> {
+    fn on_view<'a>(self, graph: &'a Graph, (decided, chosen): Planned<'a>) -> Prepared<'a> {
         decided.prepared(move |session| {
             let (mut degeneracy, mut members, mut ends) = (0, 0, 0);
             // Of what a vertex had left in the end, departed or not.
@@ -308,33 +307,6 @@ impl KCore {
     }
 }
 
-/// A plan of a run on a view. The error of a budget that is too small names one that is enough for
-/// making the view, too.
-fn plan_with_view(asked: &KCore, job: Job) -> Result<Plan> {
-    let (graph, config) = (job.graph, job.config);
-    if let Some(view) = view::kept(graph)? {
-        let plan = asked.choose(Job { graph: &view, ..job })?.0.plan;
-        let method = format!("on the undirected simple view, which is kept; {}", plan.method);
-        return Ok(Plan { method, ..plan });
-    }
-    let mut plan = match asked.choose(job) {
-        Err(GraphError::Memory { needed, .. }) => {
-            let ample = RunConfig { memory: needed, ..config.clone() };
-            asked.choose(Job { config: &ample, ..job })?.0.plan
-        }
-        chosen => chosen?.0.plan,
-    };
-    plan.method = format!("on the undirected simple view, made first; {}", plan.method);
-    plan.disk_bytes += view::disk_bytes(graph);
-    let needed = view::smallest_budget(graph, config.threads, plan.smallest_budget_bytes)?;
-    if config.memory < needed {
-        return too_small(needed, config.memory, "kcore on the undirected simple view");
-    }
-    plan.smallest_budget_bytes = needed;
-    plan.in_memory_budget_bytes = needed.max(plan.in_memory_budget_bytes);
-    Ok(plan)
-}
-
 impl Algorithm for KCore {
     fn name(&self) -> &'static str {
         "kcore"
@@ -342,17 +314,12 @@ impl Algorithm for KCore {
 
     fn prepare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
         if !job.graph.directed() && job.graph.manifest().is_simple() {
-            return Ok(self.on_view(job.graph, self.choose(job)?));
+            return Ok(self.clone().on_view(job.graph, self.choose(job)?));
         }
-        let plan = plan_with_view(self, job)?;
-        Ok(Prepared::new(plan.clone(), move || {
-            let begun = std::time::Instant::now();
-            job.with_simple_view(|graph| {
-                let (mut decided, chosen) = self.choose(Job { graph, ..job })?;
-                decided.plan = Plan { memory_model: decided.plan.memory_model, ..plan.clone() };
-                decided.begun = Some(begun);
-                self.on_view(job.graph, (decided, chosen)).run()
-            })
-        }))
+        on_simple_view(self.name(), job, |job, graph, adjust| {
+            let (mut decided, chosen) = self.choose(job)?;
+            adjust(&mut decided);
+            Ok(self.clone().on_view(graph, (decided, chosen)))
+        })
     }
 }

@@ -179,7 +179,7 @@ impl<'s> Rounds<'s> {
         let window: HugeVec<AtomicU32> = HugeVec::zeroed(held as usize, HugePages::Off)?;
         let found = name(&labels, &window, |visit| by_original_id(graph, visit))?;
         let labels = labels.into_plain();
-        Ok(groups(session, iterations, ["communities", "label"], found, labels))
+        Ok(groups((session, session.graph), iterations, ["communities", "label"], found, labels))
     }
 }
 

@@ -7,7 +7,7 @@
 //!   [`betweenness`], [`multi_source`], [`spmv`], [`triangles`], [`clustering`],
 //!   [`label_propagation`], [`diameter`]: the problems.
 //!
-//! Beneath them: `common`, what they share.
+//! Beneath them: `common`, what they share; `simple_view`, runs on the view of a graph.
 
 pub mod algorithm;
 pub mod betweenness;
@@ -22,6 +22,7 @@ pub mod label_propagation;
 pub mod multi_source;
 pub mod pagerank;
 pub mod pagerank_delta;
+mod simple_view;
 pub mod spmv;
 pub mod sssp;
 pub mod triangles;

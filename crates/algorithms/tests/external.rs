@@ -85,6 +85,74 @@ fn passes_that_serve_two_iterations_read_less_and_give_the_same_bits() {
     assert_eq!(names(folder.path()), ["graph.oc"], "scratch stayed behind");
 }
 
+/// Programs whose vertices may be inactive: where every pass reads the whole grid, one that serves
+/// two iterations spares half of the next one.
+#[test]
+fn passes_that_serve_two_iterations_of_frontiers_read_less_and_give_the_same_bits() {
+    let folder = tempfile::tempdir().unwrap();
+    let undirected = BuildOptions {
+        memory: 256 << 20,
+        threads: 2,
+        directed: Some(false),
+        simple: true,
+        ..BuildOptions::default()
+    };
+    let graph = graph_with(folder.path(), 40, undirected);
+    for (name, method) in
+        [("components", Some("program")), ("bfs", Some("program")), ("multi-source", None)]
+    {
+        let mut asked = request(name, &sources()[..1]);
+        asked.method = method.map(str::to_owned);
+        let ran = |read, cross_iteration, threads| {
+            let config =
+                RunConfig { cross_iteration, threads, read, sub_blocks: false, ..external() };
+            let outcome = run(&graph, name, &asked, &config);
+            (values(&outcome), outcome.report.summary, outcome.report.bytes_read)
+        };
+        let (found, summary, read) = ran(ReadPolicy::Full, CrossIteration::Off, 2);
+        for threads in [1, 3] {
+            let crossed = ran(ReadPolicy::Full, CrossIteration::Fciu, threads);
+            assert!((&crossed.0, &crossed.1) == (&found, &summary), "{name}: another answer");
+            assert!(
+                crossed.2 * 100 < read * 90,
+                "{name} saves too little: {} of {read}",
+                crossed.2
+            );
+        }
+        let chosen = ran(ReadPolicy::Auto, CrossIteration::Graphsd, 2);
+        assert!((chosen.0, chosen.1) == (found, summary), "{name}: another answer");
+    }
+}
+
+/// Peeling has a phase for each level, in which vertices depart that no pass has seen.
+#[test]
+fn phases_begin_with_passes_that_serve_nothing_ahead() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = BuildOptions { directed: Some(false), simple: true, ..BuildOptions::default() };
+    let graph = graph_with(folder.path(), 24, BuildOptions { memory: 256 << 20, ..options });
+    let mut asked = request("kcore", &[]);
+    let peeled = run(&graph, "kcore", &asked, &semi());
+    asked.method = Some("program".to_owned());
+    let config = RunConfig { cross_iteration: CrossIteration::Fciu, ..external() };
+    let crossed = run(&graph, "kcore", &asked, &config);
+    assert!(values(&crossed) == values(&peeled));
+}
+
+/// Labels spread along edges of both directions: of a directed graph, on its undirected view.
+#[test]
+fn labels_of_a_directed_graph_spread_on_its_view() {
+    let folder = tempfile::tempdir().unwrap();
+    let graph = graph(folder.path(), 16);
+    let mut asked = request("components", &[]);
+    let joined = run(&graph, "components", &asked, &semi());
+    asked.method = Some("program".to_owned());
+    for config in [config(), semi(), external()] {
+        let spread = run(&graph, "components", &asked, &config);
+        assert!(values(&spread) == values(&joined));
+        assert_eq!(spread.report.summary, joined.report.summary);
+    }
+}
+
 #[test]
 fn values_that_are_never_read_are_not_kept() {
     let folder = tempfile::tempdir().unwrap();

@@ -92,8 +92,8 @@ named! {
     /// Whether a pass over the edges serves more than one iteration, in fully-external runs.
     #[derive(Default)]
     pub enum CrossIteration: "way to serve iterations" {
-        /// Every full pass does, up and down in turn, and lists that were read stay for the next
-        /// iteration.
+        /// Every full pass does, up and down in turn, where all vertices apply; and lists that were
+        /// read stay for the next iteration.
         #[default]
         On = "on",
         /// Every second full pass does, and lists stay: GraphSD's FCIU and SCIU.

@@ -22,8 +22,9 @@ named! {
         /// Programs whose vertices may be inactive, where both the grid and the lists have the
         /// edges and the index of the lists fits.
         StateAware = "state-aware-scheduling",
-        /// Programs whose vertices all apply in every iteration, fully externally on a whole grid;
-        /// semi-externally where all of them send, too, and not all edges fit.
+        /// Programs whose vertices all apply in every iteration, and others with --cross-iteration
+        /// fciu or graphsd, fully externally on a whole grid; semi-externally where all of them
+        /// send, too, and not all edges fit.
         Fciu = "fciu",
         /// Fully-external runs of programs on lists, whose messages come to the same in any order.
         Sciu = "sciu",

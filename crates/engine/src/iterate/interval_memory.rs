@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     Frontier,
-    config::{Precompute, Preset, ReadPolicy, RunConfig},
+    config::{CrossIteration, Precompute, Preset, ReadPolicy, RunConfig},
     edges::{
         grid::index::{Chunk, GridIndex, Side},
         piece_stream::Piece,
@@ -74,7 +74,7 @@ impl IntervalMemory {
             |role: Role| role.bytes::<P::Message>(graph, threads).map(|bytes| (role, bytes));
         let lists = role.map(price).transpose()?;
         let may_cross = precompute.is_none()
-            && P::ACTIVITY != Activity::Frontier
+            && (P::ACTIVITY != Activity::Frontier || config.cross_iteration != CrossIteration::On)
             && path.grid
             && graph.has_whole_grid();
         let crosses = may_cross && config.cross_iteration.in_passes();

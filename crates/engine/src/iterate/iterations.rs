@@ -4,8 +4,8 @@
 use outercore_storage::memory;
 
 use super::{
-    Division, Edges, INTERVAL, Resident, Run, Workspace, edge_path::EdgePath,
-    interval_memory::IntervalMemory,
+    Division, Edges, INTERVAL, Resident, Run, Workspace, cross_iteration::fciu::Pass,
+    edge_path::EdgePath, interval_memory::IntervalMemory,
 };
 use crate::{
     Frontier,
@@ -173,6 +173,8 @@ fn iterate<P: VertexProgram>(run: &mut Run<P>) -> Result<f64> {
             if run.context.phase == u64::MAX {
                 break;
             }
+            // Nothing sent, so nothing was done ahead.
+            run.pass = Pass::PLAIN;
             run.begin_phase()?;
             active = run.total(|state| state.active);
             if active == 0 {
