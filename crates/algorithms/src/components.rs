@@ -102,7 +102,7 @@ impl VertexProgram for Labels {
 
 impl Monotone for Labels {}
 
-/// The results, on `graph`, of a run that left these labels; `room` bytes may be taken to count them.
+/// The results on `graph` of a run that left these labels; to count them `room` bytes may be taken.
 fn results(
     (session, graph): (&Session, &Graph),
     labels: VertexArray<u32>,
@@ -113,8 +113,19 @@ fn results(
     Ok(groups((session, graph), iterations, ["components", "component"], [count, largest], labels))
 }
 
+/// Labels that spread, on the view of a directed graph.
+fn by_labels<'a>(planner: Planner<'a>, why: &'static str) -> Result<Prepared<'a>> {
+    let job = planner.job;
+    if !job.graph.directed() {
+        return spreading(planner, why, job.graph, &|_| ());
+    }
+    on_simple_view("components", job, move |job, graph, adjust| {
+        spreading(plan_32_bits("components", job)?, why, graph, adjust)
+    })
+}
+
 /// Labels that spread on a graph that is undirected, or stands for `graph`.
-fn by_labels<'a>(
+fn spreading<'a>(
     mut planner: Planner<'a>,
     why: &'static str,
     graph: &'a Graph,
@@ -185,13 +196,8 @@ impl Algorithm for Components {
             return by_visitors(planner, &self.executing);
         }
         let (mut method, mut why) = self.choose(job)?;
-        if method == Method::Program && !graph.directed() {
-            return by_labels(planner, why, graph, &|_| ());
-        }
         if method == Method::Program {
-            return on_simple_view(self.name(), job, move |job, graph, adjust| {
-                by_labels(plan_32_bits("components", job)?, why, graph, adjust)
-            });
+            return by_labels(planner, why);
         }
         let edges = planner.declare(EdgeScan::Always)?;
         let some = (method == Method::Sampled).then(|| SomeEdges::declare(&mut planner));
