@@ -6,6 +6,8 @@
 
 use std::time::Instant;
 
+use outercore_caches::Saved;
+
 use super::{
     Plan, PlanItem,
     budget::{Needs, Passes, USUAL},
@@ -234,6 +236,10 @@ impl<'a> Planner<'a> {
         let can = self.techniques.iter().map(|of| of(&decision)).collect::<Result<Vec<_>>>()?;
         let mut can = can.concat();
         can.retain(|&can| can != Technique::PageCache || !in_memory);
+        if config.static_cache.is_some() {
+            let bytes = Saved::of(graph)?.loading_bytes();
+            plan.memory.push(PlanItem { name: "selection, while it is loaded", bytes });
+        }
         plan.techniques = planned((plan.algorithm, config), can)?;
         let mut sections: Vec<String> = Vec::new();
         for names in &self.sections {
