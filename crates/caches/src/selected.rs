@@ -82,7 +82,8 @@ impl SelectedLists {
             sections.contains(&format!("{}.{part}", direction.name()))
         };
         let directions = [Direction::Out, Direction::In];
-        let directions: Vec<_> = directions.into_iter().filter(|&it| has(it, "adjacency")).collect();
+        let directions: Vec<_> =
+            directions.into_iter().filter(|&it| has(it, "adjacency")).collect();
         let (mut sides, mut report) = (Vec::new(), SelectedReport::default());
         report.is_current = saved.about.graph == graph.manifest().uuid;
         let (mut valid, mut selected) = (0, 0);
@@ -90,7 +91,12 @@ impl SelectedLists {
             let Some(found) = saved.find(graph, direction)? else { continue };
             let mut chosen = located(graph, direction, found)?;
             valid += chosen.valid;
-            selected += saved.about.sides.iter().find(|side| side.direction == direction).map_or(0, |side| side.lists);
+            selected += saved
+                .about
+                .sides
+                .iter()
+                .find(|side| side.direction == direction)
+                .map_or(0, |side| side.lists);
             let room = (bytes / directions.len() as u64).saturating_sub(Self::overhead(graph));
             let weighted = has(direction, "weights");
             chosen.fit(entry_bytes(graph, weighted), room);
@@ -263,13 +269,16 @@ impl ListCache for SideLists {
             let own = at..at + count as usize;
             at = own.end;
             if bits >> (vertex % INDEX_GROUP) & 1 == 1 {
-                visit(vertex, List {
-                    neighbors: &self.neighbors[own.start * self.width..own.end * self.width],
-                    weights: &self.weights
-                        [own.start * self.weight_width..own.end * self.weight_width],
-                    width: self.width,
-                    weight_width: self.weight_width,
-                });
+                visit(
+                    vertex,
+                    List {
+                        neighbors: &self.neighbors[own.start * self.width..own.end * self.width],
+                        weights: &self.weights
+                            [own.start * self.weight_width..own.end * self.weight_width],
+                        width: self.width,
+                        weight_width: self.weight_width,
+                    },
+                );
                 hits += 1;
             }
         });

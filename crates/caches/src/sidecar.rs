@@ -175,9 +175,8 @@ impl Saved {
     }
 
     fn parse(path: PathBuf, bytes: Vec<u8>) -> Result<Self> {
-        let wrong = |what: &str| {
-            Err(GraphError::Selection { path: path.clone(), what: what.to_owned() })
-        };
+        let wrong =
+            |what: &str| Err(GraphError::Selection { path: path.clone(), what: what.to_owned() });
         let Some((content, sum)) = bytes.split_last_chunk::<4>() else {
             return wrong("it is too short");
         };
@@ -197,9 +196,10 @@ impl Saved {
             return wrong("its head is none");
         };
         let len = |side: &Side| side.lists.checked_mul(16)?.checked_add(side.name_bytes);
-        let all = about.sides.iter().try_fold(start as u64, |sum, side| {
-            len(side).and_then(|len| len.checked_add(sum))
-        });
+        let all = about
+            .sides
+            .iter()
+            .try_fold(start as u64, |sum, side| len(side).and_then(|len| len.checked_add(sum)));
         if all != Some(content.len() as u64) {
             return wrong("it has another length than its head says");
         }
@@ -218,6 +218,13 @@ impl Saved {
             "--static-cache: {} was selected for another graph; `outercore cache` selects anew",
             self.path.display()
         ))
+    }
+
+    /// The vertices of a direction in the order of their choice, as this graph numbers them.
+    pub fn vertices(&self, graph: &Graph, direction: Direction) -> Result<Vec<u64>> {
+        let mut found = self.find(graph, direction)?.unwrap_or_default();
+        found.sort_unstable_by_key(|found| found.order);
+        Ok(found.into_iter().map(|found| found.vertex).collect())
     }
 
     /// Those vertices of a direction that the graph has, in the order of their ids; `None`: nothing

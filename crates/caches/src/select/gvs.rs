@@ -67,11 +67,8 @@ impl Best<'_, '_> {
     /// Makes the heap anew.
     fn fill(&mut self, selector: &Selector) {
         let all = 0..selector.graph.connected() as u32;
-        let is_there = |&vertex: &u32| {
-            selector.lists.degree(vertex) > 0 && !self.penalties.is_chosen(vertex)
-        };
         let entries: Vec<_> = all
-            .filter(is_there)
+            .filter(|&vertex| self.penalties.is_free(vertex))
             .map(|vertex| (self.key(vertex), Reverse(vertex)))
             .collect();
         self.all = entries.len();
@@ -79,7 +76,7 @@ impl Best<'_, '_> {
     }
 
     fn add(&mut self, vertex: u32) {
-        if !self.penalties.is_chosen(vertex) {
+        if self.penalties.is_free(vertex) {
             self.heap.push((self.key(vertex), Reverse(vertex)));
         }
     }
@@ -87,7 +84,7 @@ impl Best<'_, '_> {
     fn next(&mut self) -> Option<u32> {
         loop {
             let (key, Reverse(vertex)) = self.heap.pop()?;
-            if !self.penalties.is_chosen(vertex) && key == self.key(vertex) {
+            if self.penalties.is_free(vertex) && key == self.key(vertex) {
                 return Some(vertex);
             }
         }

@@ -41,6 +41,8 @@ pub(super) struct Penalties<'s> {
     pages: Vec<u32>,
     /// The first vertex of each page, and the end.
     first: Vec<u32>,
+    /// How many lists begin in each.
+    mates: Vec<u32>,
     /// Vertices that were chosen, and those of them that were in this round.
     chosen: Bitmap,
     fresh: Bitmap,
@@ -53,7 +55,7 @@ impl<'s> Penalties<'s> {
     /// Those of a graph of which nothing is chosen.
     pub fn new(selector: &'s Selector<'s>) -> Result<Self> {
         let graph = selector.graph;
-        let (pages, first) = pages_of(selector);
+        let (pages, first, mates) = pages_of(selector);
         let back = graph.rows(selector.direction.reversed());
         let back = back.map(|rows| Lists::open(graph, rows, selector.options.threads));
         let kept = if selector.lists.is_kept() { Lists::entry_bytes(graph) } else { 0 };
@@ -64,6 +66,7 @@ impl<'s> Penalties<'s> {
             arriving: selector.arriving()?,
             pages,
             first,
+            mates,
             chosen: Bitmap::new(graph.connected(), HugePages::Off)?,
             fresh: Bitmap::new(graph.connected(), HugePages::Off)?,
             sums: (0..graph.connected()).map(|_| AtomicU64::new(0)).collect(),
@@ -85,7 +88,7 @@ impl<'s> Penalties<'s> {
     pub fn score(&self, vertex: u32) -> f64 {
         let (at, lists) = (vertex as usize, &self.selector.lists);
         let page = self.pages[at] as usize;
-        let mates = self.first[page + 1] - self.first[page];
+        let mates = self.mates[page];
         let (own, arriving) = (lists.degree(vertex), self.arriving[at].max(1));
         let divisor = match self.selector.options.divisor {
             Divisor::Own => own,
@@ -95,8 +98,12 @@ impl<'s> Penalties<'s> {
         self.sums[at].load(Relaxed) as f64 / by
     }
 
-    /// Whether a vertex was chosen.
-    pub fn is_chosen(&self, vertex: u32) -> bool {
+    /// Whether a vertex has a list that was not chosen.
+    pub fn is_free(&self, vertex: u32) -> bool {
+        self.selector.lists.degree(vertex) > 0 && !self.is_chosen(vertex)
+    }
+
+    fn is_chosen(&self, vertex: u32) -> bool {
         self.chosen.contains(u64::from(vertex))
     }
 
@@ -127,7 +134,7 @@ impl<'s> Penalties<'s> {
         for stretch in neighbors.chunk_by(same) {
             let [wanted, _] = self.wanted(stretch);
             let Some(penalty) = ONE.checked_div(wanted) else { continue };
-            for &vertex in stretch.iter().filter(|&&vertex| !self.is_chosen(vertex)) {
+            for &vertex in stretch.iter().filter(|&&vertex| self.is_free(vertex)) {
                 self.sums[vertex as usize].fetch_add(penalty, Relaxed);
             }
         }
@@ -266,7 +273,7 @@ impl<'s> Penalties<'s> {
         let Some(penalty) = ONE.checked_div(wanted) else { return };
         let more = penalty - ONE / (wanted + gone);
         if more > 0 {
-            for &vertex in stretch.iter().filter(|&&vertex| !self.is_chosen(vertex)) {
+            for &vertex in stretch.iter().filter(|&&vertex| self.is_free(vertex)) {
                 self.sums[vertex as usize].fetch_add(more, Relaxed);
                 changed.insert(u64::from(vertex));
             }
@@ -285,8 +292,7 @@ fn for_lists(
     sorted.sort_unstable();
     let mut rest = &sorted[..];
     while let Some(&first) = rest.first() {
-        let shelf =
-            if lists.is_kept() { Shelf::default() } else { lists.read(rest, room)? };
+        let shelf = if lists.is_kept() { Shelf::default() } else { lists.read(rest, room)? };
         let here = |vertex: u32| lists.is_kept() || lists.find(vertex, [&shelf; 2]).is_some();
         debug_assert!(here(first), "one at the least was read");
         let count = rest.iter().take_while(|&&vertex| here(vertex)).count();
@@ -299,19 +305,24 @@ fn for_lists(
 }
 
 /// The page that each list begins in, counting those in which some list does, and the first vertex
-/// of each page. A vertex without edges belongs to the page before it.
-fn pages_of(selector: &Selector) -> (Vec<u32>, Vec<u32>) {
-    let (connected, mut first) = (selector.graph.connected() as u32, Vec::new());
+/// and the number of lists of each. A vertex without edges belongs to the page before it.
+fn pages_of(selector: &Selector) -> (Vec<u32>, Vec<u32>, Vec<u32>) {
+    let connected = selector.graph.connected() as u32;
+    let (mut first, mut mates) = (Vec::new(), Vec::new());
     let (mut pages, mut byte, mut last) = (Vec::with_capacity(connected as usize), 0, u64::MAX);
     for vertex in 0..connected {
         let (len, page) = (selector.bytes(vertex), byte / selector.options.block);
         if first.is_empty() || (len > 0 && page != last) {
             first.push(vertex);
-            last = page;
+            mates.push(0);
+            last = if len > 0 { page } else { last };
+        }
+        if let Some(mates) = mates.last_mut() {
+            *mates += u32::from(len > 0);
         }
         pages.push(first.len() as u32 - 1);
         byte += len;
     }
     first.push(connected);
-    (pages, first)
+    (pages, first, mates)
 }

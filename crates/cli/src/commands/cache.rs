@@ -73,7 +73,8 @@ fn table(path: &str, about: &About) -> String {
         let [bytes, all] = side.bytes;
         let share = 100.0 * bytes as f64 / all.max(1) as f64;
         let (lists, direction) = (grouped(side.lists), side.direction.name());
-        lines.push(format!("  {direction:<16}{lists} lists, {} ({share:.1} %)", human_bytes(bytes)));
+        lines
+            .push(format!("  {direction:<16}{lists} lists, {} ({share:.1} %)", human_bytes(bytes)));
     }
     lines.push(format!("  selected in     {:.2} s", about.seconds));
     lines.join("\n")

@@ -11,8 +11,8 @@ use outercore::{
 use serde::Serialize;
 
 use super::build::headline;
-use crate::progress::{Meter, Mode};
 use crate::output::{self, grouped, one_line, print_json, printable, shown};
+use crate::progress::{Meter, Mode};
 
 const EXAMPLES: &str = "Examples:
   outercore info web.oc

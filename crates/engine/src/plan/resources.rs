@@ -236,11 +236,11 @@ impl<'a> Planner<'a> {
         let can = self.techniques.iter().map(|of| of(&decision)).collect::<Result<Vec<_>>>()?;
         let mut can = can.concat();
         can.retain(|&can| can != Technique::PageCache || !in_memory);
+        plan.techniques = planned((plan.algorithm, config), can)?;
         if config.static_cache.is_some() {
-            let bytes = Saved::of(graph)?.loading_bytes();
+            let bytes = Saved::of(&graph.counted_apart())?.loading_bytes();
             plan.memory.push(PlanItem { name: "selection, while it is loaded", bytes });
         }
-        plan.techniques = planned((plan.algorithm, config), can)?;
         let mut sections: Vec<String> = Vec::new();
         for names in &self.sections {
             for name in names(&decision)? {
