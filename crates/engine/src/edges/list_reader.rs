@@ -305,8 +305,8 @@ impl<'s, 'r, C: FnMut(u64, List)> ListReader<'s, 'r, C> {
         }
     }
 
-    /// Verifies the bytes of a run that were read, and keeps those that the front wants. Returns how
-    /// many could not be verified, and the bytes of an edge that were read.
+    /// Verifies the bytes of a run that were read, and keeps those that the front wants. Returns
+    /// how many could not be verified, and the bytes of an edge that were read.
     fn verified(&self, run: &Run) -> Result<(u64, u64)> {
         let (mut doubtful, mut bytes_read) = (0, 0);
         for (lane, part) in self.lanes.iter().zip(&run.parts) {
