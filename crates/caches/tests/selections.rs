@@ -18,7 +18,8 @@ use outercore_testing::{
 fn options(graph: &Graph, size: u64) -> SelectOptions {
     let usual = SelectSettings::default().options(graph, &Resources::default()).unwrap();
     let size = size + SelectedLists::overhead(graph);
-    SelectOptions { size, rounds: 4, block: 64, threads: 2, memory: 64 << 20, ..usual }
+    let divisor = Divisor::Own;
+    SelectOptions { size, rounds: 4, block: 64, threads: 2, divisor, memory: 64 << 20, ..usual }
 }
 
 /// The vertices that are chosen, of each direction.
@@ -89,7 +90,7 @@ fn a_selection_depends_on_neither_threads_nor_memory() {
     for (penalty, divisor) in [
         (Penalty::Highest, Divisor::Own),
         (Penalty::Lowest, Divisor::Arriving),
-        (Penalty::Highest, Divisor::Arriving),
+        (Penalty::Highest, Divisor::Both),
     ] {
         let asked =
             SelectOptions { penalty, divisor, rounds: 30, block: 4096, ..options(graph, 40 << 10) };

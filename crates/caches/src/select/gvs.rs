@@ -2,8 +2,9 @@
 //! the memory that their lists take, in rounds. After each round penalties are computed again where
 //! something was chosen.
 //!
-//! Where the paper's text and its listing differ, the text is followed by itself, and the listing
-//! can be asked for ([`Penalty`], [`Divisor`](super::Divisor)).
+//! The paper's text takes the highest penalty, divided by the vertex's degree; its listing the
+//! lowest, divided by the in-degree. Each can be asked for ([`Penalty`],
+//! [`Divisor`](super::Divisor)); by itself the highest is taken, divided by both.
 //!
 //! Lists are in memory if the budget has room for them, or read: all of them where most are needed.
 

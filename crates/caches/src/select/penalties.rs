@@ -89,12 +89,14 @@ impl<'s> Penalties<'s> {
         let (at, lists) = (vertex as usize, &self.selector.lists);
         let page = self.pages[at] as usize;
         let mates = self.mates[page];
-        let (own, arriving) = (lists.degree(vertex), self.arriving[at].max(1));
+        let (own, arriving) =
+            (f64::from(lists.degree(vertex)), f64::from(self.arriving[at].max(1)));
         let divisor = match self.selector.options.divisor {
+            Divisor::Both => own * arriving,
             Divisor::Own => own,
             Divisor::Arriving => arriving,
         };
-        let by = f64::from(mates) * f64::from(arriving) * f64::from(divisor);
+        let by = f64::from(mates) * arriving * divisor;
         self.sums[at].load(Relaxed) as f64 / by
     }
 

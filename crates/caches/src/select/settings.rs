@@ -38,10 +38,12 @@ named! {
     /// The degree by which gvs divides the penalty of a vertex.
     #[derive(Default)]
     pub enum Divisor: "divisor of a penalty" {
-        /// That of its list, which is what memory is spent on.
+        /// By one and by the other, which saves most.
         #[default]
+        Both = "both",
+        /// That of its list, which is what memory is spent on: the paper's text.
         Own = "own-degree",
-        /// That of the edges which lead to it, as the listing does.
+        /// That of the edges which lead to it: the paper's listing.
         Arriving = "arriving-degree",
     }
 }
@@ -60,7 +62,7 @@ settings! {
         /// Which penalty gvs chooses first.
         penalty: Option<Penalty> = ("penalty", "WHICH", "highest"),
         /// By which degree gvs divides a penalty.
-        divided_by: Option<Divisor> = ("divided-by", "DEGREE", "own-degree"),
+        divided_by: Option<Divisor> = ("divided-by", "DEGREE", "both"),
         /// The seed of a random selection.
         seed: Option<u64> = ("seed", "N", "1"),
     }
