@@ -80,30 +80,8 @@ pub fn select(
     directions.extend(graph.rows(Direction::In).filter(|&rows| rows == Direction::In));
     progress.stage("selecting lists", None);
     for direction in directions {
-        let needed = PROGRAM + memory(graph, options.select);
-        if options.memory < needed {
-            return too_small(needed, options.memory, "selecting lists");
-        }
-        let mut lists = Lists::open(graph, direction, options.threads)?;
-        // Those of the other direction may be kept beside them.
-        if options.select == Select::Gvs
-            && options.rounds > 1
-            && Lists::entry_bytes(graph) * 2 < options.memory - needed
-        {
-            lists.keep()?;
-        }
-        let room = options.size.saturating_sub(SelectedLists::overhead(graph));
-        let selector = Selector { graph, direction, options, progress, room, lists };
-        let vertices = selector.vertices()?;
-        let width = u64::from(graph.manifest().neighbor_bytes);
-        let entries: u64 =
-            vertices.iter().map(|&vertex| u64::from(selector.lists.degree(vertex))).sum();
-        sides.push(Side {
-            direction,
-            lists: vertices.len() as u64,
-            bytes: [entries * width, graph.manifest().arcs * width],
-            name_bytes: 0,
-        });
+        let (side, vertices) = one_side(graph, direction, options, progress)?;
+        sides.push(side);
         chosen.push(vertices);
     }
     let manifest = graph.manifest();
@@ -118,6 +96,35 @@ pub fn select(
         sides,
     };
     save(graph, about, &chosen)
+}
+
+/// Selects lists of one direction.
+fn one_side(
+    graph: &Graph,
+    direction: Direction,
+    options: &SelectOptions,
+    progress: &dyn BuildProgress,
+) -> Result<(Side, Vec<u32>)> {
+    let needed = PROGRAM + memory(graph, options.select);
+    if options.memory < needed {
+        return too_small(needed, options.memory, "selecting lists");
+    }
+    let mut lists = Lists::open(graph, direction, options.threads)?;
+    // Those of the other direction may be kept beside them.
+    if options.select == Select::Gvs
+        && options.rounds > 1
+        && Lists::entry_bytes(graph) * 2 < options.memory - needed
+    {
+        lists.keep()?;
+    }
+    let room = options.size.saturating_sub(SelectedLists::overhead(graph));
+    let selector = Selector { graph, direction, options, progress, room, lists };
+    let vertices = selector.vertices()?;
+    let width = u64::from(graph.manifest().neighbor_bytes);
+    let bytes = vertices.iter().map(|&vertex| selector.bytes(vertex)).sum();
+    let bytes = [bytes, graph.manifest().arcs * width];
+    let lists = vertices.len() as u64;
+    Ok((Side { direction, lists, bytes, name_bytes: 0 }, vertices))
 }
 
 /// The most bytes that selecting takes beside the program.
