@@ -67,6 +67,24 @@ struct Chosen {
     valid: u64,
 }
 
+impl SelectedReport {
+    /// Refuses a selection of another graph; says what is left of one of an earlier version.
+    fn is_taken(&self, saved: &Saved) -> Result<()> {
+        if self.is_current {
+            return Ok(());
+        }
+        if self.valid_share < 0.5 {
+            return saved.is_of_another();
+        }
+        let (path, share) = (saved.path.display(), self.valid_share * 100.0);
+        tracing::warn!(
+            "{path} was selected for an earlier version of the graph; {share:.1} % of its \
+             vertices are as they were"
+        );
+        Ok(())
+    }
+}
+
 impl SelectedLists {
     /// Loads what is selected beside the graph: of each direction that has its lists among these
     /// sections, as much as fits into its share of `bytes`, what was chosen first before the rest.
@@ -106,16 +124,7 @@ impl SelectedLists {
             sides.push((direction, side));
         }
         report.valid_share = if selected == 0 { 1.0 } else { valid as f64 / selected as f64 };
-        if !report.is_current && report.valid_share < 0.5 {
-            return saved.is_of_another();
-        }
-        if !report.is_current {
-            let (path, share) = (saved.path.display(), report.valid_share * 100.0);
-            tracing::warn!(
-                "{path} was selected for an earlier version of the graph; {share:.1} % of its \
-                 vertices are as they were"
-            );
-        }
+        report.is_taken(&saved)?;
         report.select_seconds = saved.about.seconds;
         report.load_bytes_read =
             graph.disk().counters().bytes_read.load(std::sync::atomic::Ordering::Relaxed);
