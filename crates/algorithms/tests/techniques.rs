@@ -5,12 +5,13 @@
 use std::{collections::BTreeMap, fmt::Write, path::Path};
 
 use outercore_algorithms::{NAMES, Request, Source, by_name};
+use outercore_caches::{SelectSettings, select};
 use outercore_engine::{
     Figure, MemoryModel, Named, Plan, Resources, RunConfig, RunReport, RunSettings, Settings,
     Technique, TechniqueReport, TechniqueState,
 };
 use outercore_graph::{
-    BuildOptions, Graph, GraphError, Layout,
+    BuildOptions, Graph, GraphError, Layout, Silent,
     generate::{GeneratedWeights, Rmat},
 };
 use outercore_testing::{MODELS, generate, request, run};
@@ -52,7 +53,7 @@ const ROWS: [Row; 22] = [
 /// turns something off.
 type Asked = (&'static str, &'static str, Option<Technique>);
 
-const SWITCHES: [Asked; 19] = [
+const SWITCHES: [Asked; 21] = [
     ("read", "full", Some(Technique::FullPasses)),
     ("read", "on-demand", Some(Technique::OnDemand)),
     ("cross-iteration", "fciu", Some(Technique::Fciu)),
@@ -68,6 +69,8 @@ const SWITCHES: [Asked; 19] = [
     ("max-request", "16K", Some(Technique::RequestBound)),
     ("block", "512", Some(Technique::SmallBlocks)),
     ("queue-depth", "1", Some(Technique::QueueDepth)),
+    ("page-cache", "64K", Some(Technique::PageCache)),
+    ("static-cache", "256K", Some(Technique::StaticCache)),
     ("max-gap", "0", None),
     ("stealing", "off", None),
     ("io", "blocking", None),
@@ -91,7 +94,12 @@ impl Graphs {
                 layout: Layout::Grid,
                 ..BuildOptions::default()
             };
-            generate(folder.join(name), Rmat { weights, ..Rmat::new(scale, 5) }, options)
+            let graph =
+                generate(folder.join(name), Rmat { weights, ..Rmat::new(scale, 5) }, options);
+            let asked = SelectSettings { rounds: Some(2), ..SelectSettings::default() };
+            let options = asked.options(&graph, &Resources::default()).unwrap();
+            select(&graph, &options, &Silent).unwrap();
+            graph
         };
         let weights = GeneratedWeights::Uniform { low: 1, high: 100 };
         Self { plain: graph("plain", GeneratedWeights::None), weighted: graph("weighted", weights) }

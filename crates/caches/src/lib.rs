@@ -1,22 +1,38 @@
-//! Edges that are in memory, before the device.
+//! Edges that are in memory, before the device, and which of them are worth it.
 //!
 //! - `kept`: [`ListCache`], lists, and [`ChunkCache`], chunks of the grid: what is asked before the
 //!   device is; [`Kept`], whose hits these are.
 //! - `prefix`: [`Prefix`], the lists at the front of the rows; `retained`: [`RetainedLists`], those
-//!   that the last iteration has read.
+//!   that the last iteration has read; `selected`: [`SelectedLists`], those of vertices that were
+//!   selected before the run.
 //! - `pinned_chunks`: [`PinnedChunks`], chunks that stay from their first reading on;
 //!   `sub_block_buffer`: [`SubBlockBuffer`], those with the most active edges.
+//! - [`select`](mod@select): which lists are selected; `sidecar`: [`Saved`], the file that says so.
+//! - [`lists`]: [`Lists`], the lists of a graph, in memory or read ahead; [`degrees`]: how many
+//!   edges lead where; `io_cost`: [`io_cost()`], what an order costs searches.
 //!
-//! None of these reads while a run is under way: they are shown what others have read.
+//! None of the caches reads while a run is under way: they are shown what others have read, or were
+//! loaded before. It stands below the engine, which asks the caches, and knows no iterations.
 
+pub mod degrees;
+mod io_cost;
 mod kept;
+pub mod lists;
 mod pinned_chunks;
 mod prefix;
 mod retained;
+pub mod select;
+mod selected;
+mod sidecar;
 mod sub_block_buffer;
 
+pub use io_cost::io_cost;
 pub use kept::{ChunkCache, Held, Kept, ListCache};
+pub use lists::Lists;
 pub use pinned_chunks::PinnedChunks;
 pub use prefix::Prefix;
 pub use retained::RetainedLists;
+pub use select::{Divisor, Penalty, Select, SelectOptions, SelectSettings, select};
+pub use selected::{SelectedLists, SelectedReport};
+pub use sidecar::{About, Saved, Side, is_saved, path_of};
 pub use sub_block_buffer::SubBlockBuffer;

@@ -32,6 +32,7 @@ fn code(error: &GraphError) -> i32 {
         GraphError::Storage(error) => storage_code(error),
         GraphError::Input(_) => 3,
         GraphError::Corrupt { .. }
+        | GraphError::Selection { .. }
         | GraphError::Newer { .. }
         | GraphError::NotAGraph { .. }
         | GraphError::StripeMissing { .. } => 4,
@@ -79,6 +80,8 @@ mod tests {
         assert_eq!(graph(GraphError::NotAGraph { path: path.into(), why: String::new() }), 4);
         assert_eq!(graph(GraphError::StripeMissing { path: path.into(), stripe: path.into() }), 4);
         assert_eq!(graph(GraphError::Exists { path: path.into() }), 2);
+        let what = String::new();
+        assert_eq!(graph(GraphError::Selection { path: path.into(), what }), 4);
         assert_eq!(graph(GraphError::Disk { needed: 2, allowed: 1 }), 6);
         assert_eq!(graph(GraphError::Memory { needed: 2, budget: 1, what: String::new() }), 7);
         assert_eq!(code(&GraphError::Usage(String::new())), 2);

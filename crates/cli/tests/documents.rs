@@ -101,10 +101,11 @@ fn switches_in_documents_exist() {
         assert!(output.status.success(), "{verb:?}");
         String::from_utf8(output.stdout).unwrap()
     };
-    let verbs: [&[&str]; 9] = [
+    let verbs: [&[&str]; 10] = [
         &["build"],
         &["generate", "rmat"],
         &["order"],
+        &["cache"],
         &["info"],
         &["check"],
         &["plan"],

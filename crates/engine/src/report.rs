@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use outercore_caches::SelectedReport;
 use outercore_graph::Key;
 use outercore_storage::{IoScheduling, Limits, PageCacheUse};
 use serde::Serialize;
@@ -35,7 +36,7 @@ pub struct TopRow(pub Key, pub f64);
 pub struct CacheReport {
     /// Pages of rows served from memory.
     pub page_hits: u64,
-    /// Lists served from pinned memory.
+    /// Lists served from the static cache.
     pub static_hits: u64,
     /// Lists served from those that the last iteration has read (GraphSD's SCIU).
     pub retained_hits: u64,
@@ -46,6 +47,9 @@ pub struct CacheReport {
     /// What became of blocks of lists, with a page cache.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pages: Option<PageCacheUse>,
+    /// What a static cache was loaded with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub selected: Option<SelectedReport>,
 }
 
 /// What one iteration did.

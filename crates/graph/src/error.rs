@@ -60,6 +60,18 @@ pub enum GraphError {
         /// What was found.
         what: String,
     },
+    /// A saved selection of lists holds something impossible. The graph is as it was.
+    #[error(
+        "{path} is no sound selection of lists: {what}; make it again with `outercore cache`, or \
+         leave out --static-cache",
+        path = Shown(.path)
+    )]
+    Selection {
+        /// The damaged file.
+        path: PathBuf,
+        /// What was found.
+        what: String,
+    },
     /// The graph was written by a newer Outercore.
     #[error(
         "{path} has format version {version}, and this Outercore reads up to {known}; \

@@ -10,9 +10,10 @@
 //!
 //! All lists of both directions are in memory.
 
+use outercore_caches::Lists;
 use outercore_graph::{Direction, Graph, GraphError, Result, error::refuse};
 
-use crate::{Finder, heap::UnitHeap, lists::Lists, sorting};
+use crate::{Finder, heap::UnitHeap, sorting};
 
 /// The lists that are followed.
 struct Neighbors<'g> {

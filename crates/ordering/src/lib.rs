@@ -3,7 +3,7 @@
 //!
 //! - [`reorder()`]: writes a graph once more, in another order; [`build()`]: builds in any order.
 //! - `in_degree`, `pagerank`, `random`, `bfs`, `norder`, `gorder`, `hubs_norder`: the orders.
-//! - `lists`: the lists of a graph, in memory or read ahead; `search`: what visits along them.
+//! - `search`: what visits along the lists of a graph, in memory or read ahead.
 //! - `heap`: what finds the vertex that fits best, for `gorder`.
 //! - `degrees`, `sorting`: how many edges lead where, and vertices in descending order of that.
 //! - `room`: what the budget leaves.
@@ -18,7 +18,6 @@ mod gorder;
 mod heap;
 mod hubs_norder;
 mod in_degree;
-mod lists;
 mod norder;
 mod pagerank;
 mod random;

@@ -4,12 +4,10 @@
 //! where all of them fit; else those of the next roots and of their neighbors are read ahead,
 //! several at a time.
 
+use outercore_caches::{Lists, lists::Shelf};
 use outercore_graph::{BuildProgress, Direction, Graph, Result, error::too_small};
 
-use crate::{
-    Finder,
-    lists::{Lists, Shelf},
-};
+use crate::Finder;
 
 /// How far a search goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

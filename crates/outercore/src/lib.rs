@@ -139,6 +139,9 @@ pub use outercore_algorithms::{
     Algorithm, Betweenness, Bfs, Clustering, Components, Diameter, KCore, LabelPropagation,
     MultiSource, NAMES, PageRank, PageRankDelta, Request, Source, Spmv, Sssp, Triangles, by_name,
 };
+pub use outercore_caches::{
+    About, Divisor, Penalty, Saved, Select, SelectOptions, SelectSettings, io_cost, path_of, select,
+};
 pub use outercore_engine::{
     BlockSize, Bytes, Cell, Choice, Column, CostFormula, CrossIteration, Figure, HugePages,
     IoBackend, IoScheduling, Isolated, IterationReport, Job, Meaning, MemoryModel, Named, Outcome,

@@ -72,6 +72,7 @@ fn describe<'py>(
             ("InputError", details)
         }
         GraphError::Corrupt { path, .. }
+        | GraphError::Selection { path, .. }
         | GraphError::NotAGraph { path, .. }
         | GraphError::StripeMissing { path, .. }
         | GraphError::Newer { path, .. } => {

@@ -93,7 +93,7 @@ pub use lookup::{EverySecond, InARow, Lookup};
 pub use monitor::{Monitor, atomic, ending, lock};
 pub use named::{Choice, Named};
 pub use packing::packing;
-pub use page_cache::{PageCache, PageCacheUse};
+pub use page_cache::{PageCache, PageCacheUse, Units};
 pub use pages::{MergePolicy, PageRun, PageSet};
 pub use parts::{Block, Resident, ScratchFile};
 pub use prefix_cache::PrefixCache;

@@ -43,6 +43,21 @@ struct Part {
     counts: Counts,
 }
 
+/// Which units of some bytes were used.
+pub struct Units(Vec<bool>);
+
+impl Units {
+    /// None, of so many bytes.
+    pub fn none(bytes: usize) -> Self {
+        Self(vec![false; bytes.div_ceil(UNIT)])
+    }
+
+    /// Notes that some of the bytes were used.
+    pub fn note(&mut self, bytes: Range<usize>) {
+        self.0[bytes.start / UNIT..bytes.end.div_ceil(UNIT)].fill(true);
+    }
+}
+
 /// What is known of a block that is here.
 struct Frame {
     name: Name,
@@ -130,21 +145,13 @@ impl PageCache {
         ranges
     }
 
-    /// Keeps blocks of a file, which begin at `start`. Those that are here stay as they are.
-    pub fn put(&self, file: usize, start: u64, content: &[u8]) {
+    /// Keeps blocks of a file, which begin at `start`, and notes which of their units were used.
+    /// Those that are here stay as they are.
+    pub fn put(&self, file: usize, start: u64, content: &[u8], used: &Units) {
         for (number, bytes) in self.blocks(start..start + content.len() as u64) {
-            let content = &content[(bytes.start - start) as usize..(bytes.end - start) as usize];
-            self.part((file, number)).put((file, number), self.block, content);
-        }
-    }
-
-    /// Notes that some bytes of a file are used.
-    pub fn note(&self, file: usize, bytes: Range<u64>) {
-        for (number, bytes) in self.blocks(bytes) {
-            let first = number * self.block as u64;
-            let unit = |byte: u64| ((byte - first) / UNIT as u64) as usize;
-            self.part((file, number))
-                .note((file, number), unit(bytes.start)..unit(bytes.end - 1) + 1);
+            let own = (bytes.start - start) as usize..(bytes.end - start) as usize;
+            let units = used.0[own.start / UNIT..own.end.div_ceil(UNIT)].iter();
+            self.part((file, number)).put((file, number), self.block, &content[own], units);
         }
     }
 
@@ -186,10 +193,28 @@ impl Part {
         true
     }
 
-    fn put(&mut self, name: Name, block: usize, content: &[u8]) {
-        if self.found.contains_key(&name) || self.most == 0 {
+    fn put<'u>(
+        &mut self,
+        name: Name,
+        block: usize,
+        content: &[u8],
+        units: impl Iterator<Item = &'u bool>,
+    ) {
+        if self.most == 0 {
             return;
         }
+        let at = match self.found.get(&name) {
+            Some(&at) => at,
+            None => self.place(name, block, content),
+        };
+        let used = &mut self.frames[at].used;
+        units
+            .zip(0..)
+            .for_each(|(&is_used, unit)| used[unit / 64] |= u64::from(is_used) << (unit % 64));
+    }
+
+    /// Puts a block into a frame.
+    fn place(&mut self, name: Name, block: usize, content: &[u8]) -> usize {
         let units = vec![0; block.div_ceil(UNIT).div_ceil(64)].into_boxed_slice();
         let frame = Frame { name, len: content.len(), again: false, used: units };
         let at = if self.frames.len() < self.most {
@@ -204,6 +229,7 @@ impl Part {
         };
         self.found.insert(name, at);
         self.bytes[at * block..][..content.len()].copy_from_slice(content);
+        at
     }
 
     /// The next frame whose block was not used again since the hand passed it.
@@ -214,13 +240,6 @@ impl Part {
             if !std::mem::take(&mut self.frames[at].again) {
                 return at;
             }
-        }
-    }
-
-    fn note(&mut self, name: Name, units: Range<usize>) {
-        if let Some(&at) = self.found.get(&name) {
-            let used = &mut self.frames[at].used;
-            units.for_each(|unit| used[unit / 64] |= 1 << (unit % 64));
         }
     }
 }
@@ -254,7 +273,14 @@ mod tests {
     }
 
     fn put(cache: &PageCache, file: usize, block: u64) {
-        cache.put(file, block * 512, &[(block + 10 * file as u64) as u8; 512]);
+        use_some(cache, file, block, 0..0);
+    }
+
+    /// Puts a block of which these bytes are used.
+    fn use_some(cache: &PageCache, file: usize, block: u64, bytes: Range<usize>) {
+        let mut used = Units::none(512);
+        used.note(bytes);
+        cache.put(file, block * 512, &[(block + 10 * file as u64) as u8; 512], &used);
     }
 
     #[test]
@@ -278,7 +304,7 @@ mod tests {
         let cache = cache(100, 512);
         (2..4).for_each(|block| put(&cache, 0, block));
         put(&cache, 0, 6);
-        cache.put(0, 7 * 512, &[7; 100]);
+        cache.put(0, 7 * 512, &[7; 100], &Units::none(100));
         let mut to = vec![0; 4096 - 512 + 100];
         assert_eq!(cache.copy(0, 0, &mut to), [0, 1024, 1024, 1024, 612]);
         assert!(to[1024..2048].iter().all(|&byte| byte == 2 || byte == 3));
@@ -291,12 +317,9 @@ mod tests {
     #[test]
     fn units_that_are_used_while_a_block_is_here_are_counted() {
         let cache = cache(2, 512);
-        put(&cache, 0, 0);
-        cache.note(0, 60..70);
-        cache.note(0, 100..128);
-        put(&cache, 0, 1);
-        cache.note(0, 512..1024);
-        cache.note(0, 5000..6000);
+        use_some(&cache, 0, 0, 60..70);
+        use_some(&cache, 0, 0, 100..128);
+        use_some(&cache, 0, 1, 0..512);
         let uses = cache.uses();
         assert_eq!(uses.utilization, (0.25 + 1.0) / 2.0);
         assert_eq!(uses.utilization_deviation, 0.375);

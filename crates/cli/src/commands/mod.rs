@@ -2,6 +2,7 @@
 
 mod bench;
 mod build;
+mod cache;
 mod check;
 mod completions;
 mod export;
@@ -22,6 +23,7 @@ pub enum Command {
     Build(build::Build),
     Generate(generate::Generate),
     Order(order::OrderGraph),
+    Cache(cache::Cache),
     Info(info::Info),
     Check(check::Check),
     Plan(plan::PlanRun),
@@ -39,6 +41,7 @@ impl Command {
             Command::Run(verb) => Some(&verb.asked.graph),
             Command::Export(verb) => Some(&verb.graph),
             Command::Order(verb) => Some(&verb.graph),
+            Command::Cache(verb) => Some(&verb.graph),
             _ => None,
         }
     }
@@ -49,6 +52,7 @@ impl Command {
             Command::Build(verb) => verb.run(),
             Command::Generate(verb) => verb.run(),
             Command::Order(verb) => verb.run(),
+            Command::Cache(verb) => verb.run(),
             Command::Info(verb) => verb.run(),
             Command::Check(verb) => verb.run(),
             Command::Plan(verb) => verb.run(),

@@ -42,7 +42,9 @@ impl<'a> IoIterator<'a> {
     /// Lists of `rows`.
     pub(crate) fn new(session: &'a Session<'a>, rows: &'a Rows) -> Self {
         let any = rows.prefix.0.iter().any(|front| front.size() > 0);
-        let caches = any.then_some(&rows.prefix as &dyn ListCache).into_iter().collect();
+        let front = any.then_some(&rows.prefix as &dyn ListCache);
+        let selected = session.selected.as_ref().and_then(|all| all.of(&rows.lists[0].name));
+        let caches = selected.into_iter().chain(front).collect();
         Self { session, rows, caches, ordered: false, within: rows.window.clone() }
     }
 

@@ -9,7 +9,7 @@ use outercore_graph::{
     GraphError, Result,
     format::{Group, List},
 };
-use outercore_storage::{Buffer, PAGE, PrefixCache, Reader};
+use outercore_storage::{Buffer, PAGE, PageCache, PrefixCache, Reader, Units};
 
 use super::rows::Rows;
 use crate::{
@@ -305,8 +305,9 @@ impl<'s, 'r, C: FnMut(u64, List)> ListReader<'s, 'r, C> {
         }
     }
 
-    /// Shows the lists of a run. Returns whether all of its bytes are verified.
-    fn compute(&mut self, run: &Run) -> Result<bool> {
+    /// Verifies the bytes of a run that were read, and keeps those that the front wants. Returns
+    /// how many could not be verified, and the bytes of an edge that were read.
+    fn verified(&self, run: &Run) -> Result<(u64, u64)> {
         let (mut doubtful, mut bytes_read) = (0, 0);
         for (lane, part) in self.lanes.iter().zip(&run.parts) {
             if let Some(buffer) = &part.read {
@@ -315,12 +316,27 @@ impl<'s, 'r, C: FnMut(u64, List)> ListReader<'s, 'r, C> {
                 let first = part.start.next_multiple_of(PAGE_BYTES);
                 let pages = bytes.get((first - part.start) as usize..).unwrap_or_default();
                 lane.front.put(first / PAGE_BYTES, pages);
-                if let Some(pages) = &self.session.pages {
-                    pages.put(lane.file.queued().1, part.start, bytes);
-                }
                 bytes_read += lane.width;
             }
         }
+        Ok((doubtful, bytes_read))
+    }
+
+    /// Keeps the blocks of a run in the page cache, if there is one, with the units that were used.
+    fn keep(&self, run: &Run, used: Vec<Units>) {
+        let Some(pages) = &self.session.pages else { return };
+        for ((lane, part), used) in self.lanes.iter().zip(&run.parts).zip(&used) {
+            let bytes = part.read.as_deref().unwrap_or_default();
+            pages.put(lane.file.queued().1, part.start, &bytes[..part.len], used);
+        }
+    }
+
+    /// Shows the lists of a run. Returns whether all of its bytes are verified.
+    fn compute(&mut self, run: &Run) -> Result<bool> {
+        let (doubtful, bytes_read) = self.verified(run)?;
+        let pages = self.session.pages.as_ref();
+        let units = |_: &PageCache| run.parts.iter().map(|part| Units::none(part.len)).collect();
+        let mut used: Vec<Units> = pages.map(units).unwrap_or_default();
         self.session.counters.unverified_bytes.fetch_add(doubtful, Relaxed);
         let (width, weight_width) = (self.rows.width, self.rows.weight_width);
         let connected = self.session.graph.connected();
@@ -332,10 +348,11 @@ impl<'s, 'r, C: FnMut(u64, List)> ListReader<'s, 'r, C> {
                 if part.is_empty() {
                     return;
                 }
-                if let Some(pages) = &self.session.pages {
-                    for Lane { file, width, .. } in &self.lanes {
-                        pages.note(file.queued().1, part.start * width..part.end * width);
-                    }
+                let lanes = self.lanes.iter().zip(&run.parts);
+                for (units, (Lane { width, .. }, Part { start, .. })) in used.iter_mut().zip(lanes)
+                {
+                    let at = |edge: u64| (edge * width - start) as usize;
+                    units.note(at(part.start)..at(part.end));
                 }
                 let list = List {
                     neighbors: run.parts[0].slice(&part, width),
@@ -356,6 +373,7 @@ impl<'s, 'r, C: FnMut(u64, List)> ListReader<'s, 'r, C> {
         self.edges += edges;
         self.useful += edges * bytes_read;
         if sound {
+            self.keep(run, used);
             return Ok(doubtful == 0);
         }
         let what = "a list that was read in part of a page is not ascending, or names a vertex \

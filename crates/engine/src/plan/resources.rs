@@ -6,6 +6,8 @@
 
 use std::time::Instant;
 
+use outercore_caches::Saved;
+
 use super::{
     Plan, PlanItem,
     budget::{Needs, Passes, USUAL},
@@ -235,6 +237,10 @@ impl<'a> Planner<'a> {
         let mut can = can.concat();
         can.retain(|&can| can != Technique::PageCache || !in_memory);
         plan.techniques = planned((plan.algorithm, config), can)?;
+        if config.static_cache.is_some() {
+            let bytes = Saved::of(&graph.counted_apart())?.loading_bytes();
+            plan.memory.push(PlanItem { name: "selection, while it is loaded", bytes });
+        }
         let mut sections: Vec<String> = Vec::new();
         for names in &self.sections {
             for name in names(&decision)? {

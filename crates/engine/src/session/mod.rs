@@ -23,6 +23,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use outercore_caches::SelectedLists;
 use outercore_graph::{Graph, GraphError, Result, error::refuse};
 use outercore_storage::{
     Arena, Bitmap as Frontier, Disk, DiskFile, HugeVec, Limits, PAGE, PageCache, Pod, Reader,
@@ -78,6 +79,8 @@ pub struct Session<'a> {
     pub(crate) limits: Limits,
     /// Blocks of lists, where they are kept so.
     pub(crate) pages: Option<PageCache>,
+    /// Lists of selected vertices, where they were asked for.
+    pub(crate) selected: Option<SelectedLists>,
     begun: Instant,
     /// Nanoseconds of loading.
     loading: AtomicU64,
@@ -113,6 +116,9 @@ impl<'a> Session<'a> {
         let limits = limits(graph, config, buffer_bytes, &sections)?;
         let pages = |bytes| PageCache::new(bytes, limits.block_bytes, config.huge_pages);
         let pages = config.page_cache.map(pages).transpose()?;
+        let means = (workers.count(), config.huge_pages);
+        let load = |bytes| SelectedLists::load(graph, names, bytes, means);
+        let selected = config.static_cache.map(load).transpose()?;
         Ok(Self {
             graph,
             config,
@@ -125,6 +131,7 @@ impl<'a> Session<'a> {
             disk,
             limits,
             pages,
+            selected,
             sections,
             readers: readers.into_iter().map(Mutex::new).collect(),
             backend,
@@ -276,6 +283,7 @@ impl<'a> Session<'a> {
             pinned_hits: hits(Technique::GridCache),
             sub_block_hits: hits(Technique::SubBlocks),
             pages: self.pages.as_ref().map(PageCache::uses),
+            selected: self.selected.as_ref().map(|selected| selected.report),
         }
     }
 

@@ -16,6 +16,7 @@ mod bfs;
 mod clustering;
 mod components;
 mod diameter;
+mod gvs;
 mod kcore;
 mod label_propagation;
 mod multi_source;
@@ -34,6 +35,7 @@ pub use self::{
     bfs::bfs,
     clustering::clustering,
     components::{by_smallest_member, components, largest_components},
+    gvs::{Gvs, gvs},
     kcore::kcore,
     label_propagation::label_propagation,
     multi_source::multi_source,

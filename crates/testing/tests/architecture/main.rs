@@ -24,18 +24,19 @@ const FUNCTION: usize = 50;
 const WIDTH: usize = 100;
 
 /// The crates from the bottom up, each with those of ours that it may depend on.
-const LAYERS: [(&str, &[&str]); 14] = [
+const LAYERS: [(&str, &[&str]); 15] = [
     ("storage", &[]),
     ("graph", &["storage"]),
-    ("engine", &["graph", "storage"]),
+    ("caches", &["graph", "storage"]),
+    ("engine", &["caches", "graph", "storage"]),
     ("visit", &["engine", "graph", "storage"]),
     ("sets", &["engine", "graph", "storage"]),
     ("algorithms", &["sets", "visit", "engine", "graph", "storage"]),
-    ("ordering", &["algorithms", "engine", "graph", "storage"]),
+    ("ordering", &["algorithms", "engine", "caches", "graph", "storage"]),
     ("interchange", &["engine", "graph", "storage"]),
     (
         "outercore",
-        &["ordering", "algorithms", "interchange", "visit", "engine", "graph", "storage"],
+        &["ordering", "algorithms", "interchange", "visit", "engine", "caches", "graph", "storage"],
     ),
     ("cli", &[]),
     ("python", &["ordering", "algorithms", "interchange", "engine", "graph", "storage"]),

@@ -120,6 +120,59 @@ impl<'g> Lists<'g> {
         self.of(&bytes[span.start as usize..span.end as usize])
     }
 
+    /// The list of a vertex, in memory or on a shelf; empty if it is on neither.
+    pub fn list<'s>(&'s self, vertex: u32, shelf: &'s Shelf) -> List<'s> {
+        match self.kept {
+            Some(_) => self.kept(vertex),
+            None => self.find(vertex, [shelf; 2]).unwrap_or(self.of(&[])),
+        }
+    }
+
+    /// All vertices, in parts whose lists are read in one go: long ones alone.
+    pub fn parts(&self) -> Vec<Range<u32>> {
+        let (mut parts, mut first, mut bytes) = (Vec::new(), 0, 0);
+        for (vertex, &degree) in (0..).zip(&self.degrees) {
+            let len = degree as usize * self.width;
+            if bytes + len > PIECE && bytes > 0 {
+                parts.push(first..vertex);
+                (first, bytes) = (vertex, 0);
+            }
+            bytes += len;
+        }
+        parts.push(first..self.degrees.len() as u32);
+        parts
+    }
+
+    /// Hands the lists of some vertices in a row to `visit`, those with edges. What is not in
+    /// memory is read in one go.
+    pub fn for_each(
+        &self,
+        vertices: Range<u32>,
+        mut visit: impl FnMut(u32, List) -> Result<()>,
+    ) -> Result<()> {
+        if vertices.is_empty() {
+            return Ok(());
+        }
+        let bytes = self.span(vertices.start).start..self.span(vertices.end - 1).end;
+        let read;
+        let all = match &self.kept {
+            Some(kept) => &kept[bytes.start as usize..bytes.end as usize],
+            None => {
+                read = self.table.read(bytes.start, (bytes.end - bytes.start) as usize)?;
+                &read[..]
+            }
+        };
+        let mut at = 0;
+        for vertex in vertices {
+            let len = self.degrees[vertex as usize] as usize * self.width;
+            if len > 0 {
+                visit(vertex, self.of(&all[at..at + len]))?;
+            }
+            at += len;
+        }
+        Ok(())
+    }
+
     /// The list of a vertex on one of some shelves.
     pub fn find<'s>(&self, vertex: u32, shelves: [&'s Shelf; 2]) -> Option<List<'s>> {
         let span = self.span(vertex);

@@ -1,0 +1,128 @@
+//! Caches of a fixed size: what they save, in bytes, and that answers stay what they are.
+
+use std::path::Path;
+
+use outercore_algorithms::Source;
+use outercore_caches::{Select, SelectOptions, SelectSettings, select};
+use outercore_engine::{Figure, MemoryModel, Resources, RunConfig, RunReport, SearchDirection};
+use outercore_graph::{BuildOptions, Graph, Order, Silent, generate::Rmat};
+use outercore_testing::{config, folder, generate, request, run};
+
+/// An RMAT graph in the order of its ids.
+fn graph(folder: &Path) -> Graph {
+    let options = BuildOptions {
+        memory: 128 << 20,
+        threads: 2,
+        order: Order::Original,
+        ..BuildOptions::default()
+    };
+    generate(folder.join("graph.oc"), Rmat::new(16, 16), options)
+}
+
+/// The paper's configuration: lists are pushed, in pages of 8 KiB, and nothing is read along.
+fn paper(page_cache: u64, static_cache: Option<u64>) -> RunConfig {
+    RunConfig {
+        direction: SearchDirection::Push,
+        block: 8192,
+        max_gap: Some(0),
+        page_cache: Some(page_cache),
+        static_cache,
+        ..config()
+    }
+}
+
+fn report(graph: &Graph, name: &str, config: &RunConfig) -> RunReport {
+    run(graph, name, &request(name, &[Source::MaxDegree]), config).report
+}
+
+fn answer(report: &RunReport) -> Vec<(&'static str, u64)> {
+    let whole = |(&name, figure): (&&'static str, &Figure)| match figure {
+        Figure::Integer(number) => Some((name, *number)),
+        _ => None,
+    };
+    report.summary.iter().filter_map(whole).collect()
+}
+
+#[test]
+fn a_page_cache_saves_what_it_has_room_for_and_nothing_else_keeps_lists() {
+    let folder = folder();
+    let graph = graph(folder.path());
+    let lists = graph.manifest().arcs * u64::from(graph.manifest().neighbor_bytes);
+    for name in ["bfs", "multi-source"] {
+        let plain = answer(&report(&graph, name, &config()));
+        let mut last = u64::MAX;
+        for percent in [1, 60, 150] {
+            let report = report(&graph, name, &paper(lists * percent / 100, None));
+            assert_eq!(answer(&report), plain, "{name}");
+            assert_eq!(report.memory_model, MemoryModel::SemiExternal);
+            let pages = report.cache.pages.unwrap();
+            assert!(report.cache.page_hits == 0 && report.bytes_read <= last, "{report:?}");
+            assert!(pages.utilization > 0.2 && pages.utilization <= 1.0, "{pages:?}");
+            last = report.bytes_read;
+            let saved = lists * 2;
+            match percent {
+                1 => assert!(last > saved && pages.hit_ratio < 0.1, "{last} {pages:?}"),
+                150 => assert!(last < lists * 5 / 4 && pages.hit_ratio > 0.5, "{last} {pages:?}"),
+                _ => {}
+            }
+        }
+    }
+}
+
+/// The effect of greedy selection, against a page cache of the same memory and against others.
+#[test]
+fn selected_lists_save_more_than_pages_in_the_same_memory() {
+    let folder = folder();
+    let graph = graph(folder.path());
+    let lists = graph.manifest().arcs * u64::from(graph.manifest().neighbor_bytes);
+    let [small, rest, whole] = [5, 10, 15].map(|percent| lists * percent / 100);
+    let usual = SelectSettings::default().options(&graph, &Resources::default()).unwrap();
+    let pages: u64 = ["bfs", "multi-source"]
+        .map(|name| report(&graph, name, &paper(whole, None)).bytes_read)
+        .iter()
+        .sum();
+    let read = |how: Select| -> u64 {
+        let asked = SelectOptions { select: how, size: rest, threads: 2, ..usual };
+        select(&graph, &asked, &Silent).unwrap();
+        let reports = ["bfs", "multi-source"].map(|name| {
+            let one = report(&graph, name, &paper(small, Some(rest)));
+            assert_eq!(answer(&one), answer(&report(&graph, name, &config())), "{name} {how}");
+            let selected = one.cache.selected.unwrap();
+            assert!(one.cache.static_hits > 0 && selected.bytes <= rest, "{name} {how}");
+            assert!(selected.load_bytes_read > 0 && selected.load_seconds > 0.0);
+            one.bytes_read
+        });
+        reports.iter().sum()
+    };
+    let gvs = read(Select::Gvs);
+    assert!(gvs * 100 < pages * 85, "{gvs} of {pages}");
+    for how in [Select::HighDegree, Select::Random] {
+        assert!(gvs * 20 < read(how) * 19, "{how}");
+    }
+    assert!(gvs <= read(Select::LowDegree) * 101 / 100);
+}
+
+#[test]
+fn searches_from_both_sides_find_lists_of_both_directions() {
+    let folder = folder();
+    let graph = graph(folder.path());
+    let usual = SelectSettings::default().options(&graph, &Resources::default()).unwrap();
+    let size = 400 << 10;
+    select(&graph, &SelectOptions { size, rounds: 3, threads: 2, ..usual }, &Silent).unwrap();
+    for (page_cache, threads) in [(None, 1), (Some(64 << 10), 3)] {
+        for model in [MemoryModel::SemiExternal, MemoryModel::FullyExternal] {
+            let asked = RunConfig {
+                page_cache,
+                threads,
+                static_cache: Some(size),
+                model: Some(model),
+                ..config()
+            };
+            let report = report(&graph, "bfs", &asked);
+            let plain = self::report(&graph, "bfs", &config());
+            assert_eq!(answer(&report), answer(&plain));
+            let selected = report.cache.selected.unwrap();
+            assert!(report.cache.static_hits > 0 && selected.bytes <= size, "{selected:?}");
+        }
+    }
+}

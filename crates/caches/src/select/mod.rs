@@ -1,0 +1,170 @@
+//! Which vertices' lists a static cache holds.
+//!
+//! - [`select()`]: chooses, and saves the choice beside the graph.
+//! - `plain`: by degree, or at random; `gvs`: greedy vertex selection (BASC, ATC'19, Algorithm 1),
+//!   by `penalties`, which say how badly a page is used that a vertex's list lies in.
+//! - [`settings`]: [`SelectSettings`], what can be asked for by name.
+//!
+//! Each direction of a graph has a choice of its own, each as large as the cache: a run that reads
+//! lists of one direction has all of the cache for these, and a run that reads both takes of each
+//! what was chosen first.
+
+mod gvs;
+mod penalties;
+mod plain;
+pub mod settings;
+
+use std::time::Instant;
+
+use outercore_graph::{
+    BuildProgress, Direction, Graph, Result,
+    error::{refuse, too_small},
+    format::IdTable,
+};
+
+pub use self::settings::{Divisor, Penalty, Select, SelectSettings};
+use crate::{
+    Lists, SelectedLists,
+    degrees::arriving,
+    sidecar::{About, Side, save},
+};
+
+/// Bytes of the program itself, its stacks, and batches on their way.
+const PROGRAM: u64 = 24 << 20;
+
+/// How lists are selected.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SelectOptions {
+    /// By what.
+    pub select: Select,
+    /// Bytes of the cache.
+    pub size: u64,
+    /// After how many parts of the choice penalties are computed again.
+    pub rounds: u64,
+    /// Bytes of a page, by which a run reads.
+    pub block: u64,
+    /// Which penalty is chosen first.
+    pub penalty: Penalty,
+    /// By what a penalty is divided.
+    pub divisor: Divisor,
+    /// Where random choices begin.
+    pub seed: u64,
+    /// The budget in bytes.
+    pub memory: u64,
+    /// Threads.
+    pub threads: usize,
+}
+
+/// What a selector has.
+struct Selector<'a> {
+    graph: &'a Graph,
+    direction: Direction,
+    options: &'a SelectOptions,
+    progress: &'a dyn BuildProgress,
+    /// Bytes for lists.
+    room: u64,
+    lists: Lists<'a>,
+}
+
+/// Selects lists of a graph and saves the selection beside it.
+pub fn select(
+    graph: &Graph,
+    options: &SelectOptions,
+    progress: &dyn BuildProgress,
+) -> Result<About> {
+    if graph.connected() >= u64::from(u32::MAX) {
+        return refuse(format!("lists of {} vertices cannot be selected", graph.connected()));
+    }
+    let (begun, mut sides, mut chosen) = (Instant::now(), Vec::new(), Vec::new());
+    let mut directions = vec![Direction::Out];
+    directions.extend(graph.rows(Direction::In).filter(|&rows| rows == Direction::In));
+    progress.stage("selecting lists", None);
+    for direction in directions {
+        let (side, vertices) = one_side(graph, direction, options, progress)?;
+        sides.push(side);
+        chosen.push(vertices);
+    }
+    let manifest = graph.manifest();
+    let about = About {
+        graph: manifest.uuid.clone(),
+        directed: manifest.directed,
+        names: manifest.ids == IdTable::Names,
+        select: options.select.to_string(),
+        size: options.size,
+        settings: options.said(),
+        seconds: begun.elapsed().as_secs_f64(),
+        sides,
+    };
+    save(graph, about, &chosen)
+}
+
+/// Selects lists of one direction.
+fn one_side(
+    graph: &Graph,
+    direction: Direction,
+    options: &SelectOptions,
+    progress: &dyn BuildProgress,
+) -> Result<(Side, Vec<u32>)> {
+    let needed = PROGRAM + memory(graph, options.select);
+    if options.memory < needed {
+        return too_small(needed, options.memory, "selecting lists");
+    }
+    let mut lists = Lists::open(graph, direction, options.threads)?;
+    // Those of the other direction may be kept beside them.
+    if options.select == Select::Gvs
+        && options.rounds > 1
+        && Lists::entry_bytes(graph) * 2 < options.memory - needed
+    {
+        lists.keep()?;
+    }
+    let room = options.size.saturating_sub(SelectedLists::overhead(graph));
+    let selector = Selector { graph, direction, options, progress, room, lists };
+    let vertices = selector.vertices()?;
+    let width = u64::from(graph.manifest().neighbor_bytes);
+    let bytes = vertices.iter().map(|&vertex| selector.bytes(vertex)).sum();
+    let bytes = [bytes, graph.manifest().arcs * width];
+    let lists = vertices.len() as u64;
+    Ok((Side { direction, lists, bytes, name_bytes: 0 }, vertices))
+}
+
+/// The most bytes that selecting takes beside the program.
+fn memory(graph: &Graph, select: Select) -> u64 {
+    // The choice itself, and the places that it is saved by.
+    let each = 4 + 8 + if select == Select::Gvs { penalties::EACH } else { 16 };
+    graph.connected() * each + Lists::index_bytes(graph)
+}
+
+impl SelectOptions {
+    /// The settings that matter to this way to select.
+    fn said(&self) -> Vec<(String, String)> {
+        let all = [
+            ("rounds", self.rounds.to_string(), Select::Gvs),
+            ("block", self.block.to_string(), Select::Gvs),
+            ("penalty", self.penalty.to_string(), Select::Gvs),
+            ("divided-by", self.divisor.to_string(), Select::Gvs),
+            ("seed", self.seed.to_string(), Select::Random),
+        ];
+        let own = all.into_iter().filter(|(_, _, of)| *of == self.select);
+        own.map(|(name, value, _)| (name.to_owned(), value)).collect()
+    }
+}
+
+impl Selector<'_> {
+    /// The vertices in the order of their choice.
+    fn vertices(&self) -> Result<Vec<u32>> {
+        match self.options.select {
+            Select::Gvs => self.gvs(),
+            _ => Ok(self.plain()),
+        }
+    }
+
+    /// Bytes of a vertex's list.
+    fn bytes(&self, vertex: u32) -> u64 {
+        u64::from(self.lists.degree(vertex)) * u64::from(self.graph.manifest().neighbor_bytes)
+    }
+
+    /// How many edges lead to each vertex along the direction.
+    fn arriving(&self) -> Result<Vec<u32>> {
+        arriving(self.graph, self.direction, self.progress)
+    }
+}

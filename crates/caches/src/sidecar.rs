@@ -1,0 +1,310 @@
+//! [`Saved`]: a selection of vertices in a file beside the graph, `web.oc.cache` of `web.oc`.
+//!
+//! Vertices are named by their original ids, so that a selection outlives a rebuild: internal ids
+//! change with every one. Beside each id stands how many neighbors the vertex had and when it was
+//! chosen. A run with less memory than the selection takes what was chosen first.
+//!
+//! ```text
+//! "OCCACHE1"  length of the head (u32)  the head (JSON)
+//! for each direction, vertices in ascending order of their ids:
+//!     ids (u64 each; names: their ends, u64 each, and their bytes)
+//!     numbers of the choice (u32 each)   degrees (u32 each)
+//! CRC-32C of all that (u32)
+//! ```
+
+use std::{
+    io::ErrorKind,
+    path::{Path, PathBuf},
+};
+
+use outercore_graph::{Direction, Graph, GraphError, Keys, Result, error::refuse};
+use outercore_storage::{Disk, checksum::crc32c, hidden::random_name};
+use serde::{Deserialize, Serialize};
+
+/// What the file begins with.
+const MAGIC: &[u8; 8] = b"OCCACHE1";
+/// Vertices looked up at once.
+const BATCH: usize = 1 << 16;
+/// The largest file that is read.
+const MOST: u64 = 1 << 40;
+
+/// What is known of a selection.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
+pub struct About {
+    /// The graph that it was made for.
+    pub graph: String,
+    /// Whether that has directed edges.
+    pub directed: bool,
+    /// Whether its original ids are names.
+    pub names: bool,
+    /// How vertices were selected.
+    pub select: String,
+    /// Bytes that were asked for.
+    pub size: u64,
+    /// The settings of the selection.
+    pub settings: Vec<(String, String)>,
+    /// Seconds that it took.
+    pub seconds: f64,
+    /// The directions.
+    pub sides: Vec<Side>,
+}
+
+/// What is known of one direction of a selection.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
+pub struct Side {
+    /// Whose lists they are.
+    pub direction: Direction,
+    /// Vertices.
+    pub lists: u64,
+    /// Bytes of their lists without weights, and of all lists of the direction.
+    pub bytes: [u64; 2],
+    /// Bytes of names.
+    pub name_bytes: u64,
+}
+
+/// A selection that was read.
+pub struct Saved {
+    /// Where it lies.
+    pub path: PathBuf,
+    /// What is known of it.
+    pub about: About,
+    bytes: Vec<u8>,
+    /// Where the first direction begins.
+    start: usize,
+}
+
+/// A vertex of a selection that the graph has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Found {
+    pub vertex: u64,
+    /// When it was chosen.
+    pub order: u32,
+    /// Its neighbors; then, those that it has.
+    pub degree: u32,
+    /// Where its list begins, in neighbors.
+    pub first: u64,
+}
+
+/// Where the selection of a graph lies.
+pub fn path_of(graph: &Path) -> PathBuf {
+    let real = std::fs::canonicalize(graph).unwrap_or(graph.to_owned());
+    let mut name = real.file_name().unwrap_or_default().to_owned();
+    name.push(".cache");
+    real.with_file_name(name)
+}
+
+/// Saves a selection: of each direction the vertices in the order of their choice. What was there
+/// before is replaced in one step.
+pub(crate) fn save(graph: &Graph, mut about: About, sides: &[Vec<u32>]) -> Result<About> {
+    let mut columns = Vec::new();
+    for (side, vertices) in about.sides.iter_mut().zip(sides) {
+        let [keys, rest] = columns_of(graph, side.direction, vertices)?;
+        side.name_bytes = if about.names { keys.len() as u64 - 8 * side.lists } else { 0 };
+        columns.extend(keys);
+        columns.extend(rest);
+    }
+    let head = serde_json::to_vec(&about).expect("text and numbers");
+    let mut bytes = MAGIC.to_vec();
+    bytes.extend((head.len() as u32).to_le_bytes());
+    bytes.extend(head);
+    bytes.append(&mut columns);
+    bytes.extend(crc32c(&bytes).to_le_bytes());
+    let (disk, path) = (graph.disk(), path_of(graph.path()));
+    let new = path.with_extension(format!("cache-{}", random_name()?));
+    let written = disk.write_all_new(&new, &bytes).and_then(|()| disk.rename_over(&new, &path));
+    if let Err(error) = written {
+        // Nothing more can be done about an error here.
+        let _ = disk.remove_file(&new);
+        return Err(error.into());
+    }
+    disk.sync_dir(path.parent().unwrap_or(Path::new("/")))?;
+    Ok(about)
+}
+
+/// The ids of vertices, and the columns beside them, in the order of the ids.
+fn columns_of(graph: &Graph, direction: Direction, vertices: &[u32]) -> Result<[Vec<u8>; 2]> {
+    let mut orders = vec![u32::MAX; graph.connected() as usize];
+    (0..).zip(vertices).for_each(|(order, &vertex)| orders[vertex as usize] = order);
+    let degrees = crate::degrees::table(graph, direction)?;
+    let [mut ids, mut names, mut choices, mut counts] = [const { Vec::<u8>::new() }; 4];
+    graph.for_each_key(BATCH, &mut |keys, all| {
+        for (at, &vertex) in all.iter().enumerate() {
+            let Some(&order) = orders.get(vertex as usize).filter(|&&order| order != u32::MAX)
+            else {
+                continue;
+            };
+            let id = match keys {
+                Keys::Numbers(numbers) => numbers[at],
+                Keys::Names { .. } => {
+                    names.extend(keys.name(at).as_bytes());
+                    names.len() as u64
+                }
+            };
+            ids.extend(id.to_le_bytes());
+            choices.extend(order.to_le_bytes());
+            counts.extend(degrees[vertex as usize].to_le_bytes());
+        }
+        Ok(())
+    })?;
+    ids.append(&mut names);
+    choices.append(&mut counts);
+    Ok([ids, choices])
+}
+
+impl Saved {
+    /// The selection beside a graph; the error says how to make one, or what is wrong.
+    pub fn of(graph: &Graph) -> Result<Self> {
+        let path = path_of(graph.path());
+        let bytes = match graph.disk().read_all(&path, MOST) {
+            Err(error) if error.kind() == Some(ErrorKind::NotFound) => {
+                return refuse(format!(
+                    "--static-cache: no lists are selected for {0}; `outercore cache {0} --size \
+                     SIZE` selects some",
+                    graph.path().display()
+                ));
+            }
+            bytes => bytes?,
+        };
+        let saved = Self::parse(path, bytes)?;
+        let manifest = graph.manifest();
+        let names = manifest.ids == outercore_graph::format::IdTable::Names;
+        if (saved.about.directed, saved.about.names) != (manifest.directed, names) {
+            return saved.is_of_another();
+        }
+        Ok(saved)
+    }
+
+    fn parse(path: PathBuf, bytes: Vec<u8>) -> Result<Self> {
+        let wrong =
+            |what: &str| Err(GraphError::Selection { path: path.clone(), what: what.to_owned() });
+        let Some((content, sum)) = bytes.split_last_chunk::<4>() else {
+            return wrong("it is too short");
+        };
+        if content.get(..8) != Some(MAGIC) {
+            return wrong("it does not begin like one");
+        }
+        if crc32c(content) != u32::from_le_bytes(*sum) {
+            return wrong("its checksum is another");
+        }
+        let head = content.get(8..12).map(|len| {
+            let len = u32::from_le_bytes(len.try_into().expect("four bytes"));
+            12 + len as usize
+        });
+        let about = head.and_then(|end| content.get(12..end));
+        let about: Option<About> = about.and_then(|head| serde_json::from_slice(head).ok());
+        let (Some(start), Some(about)) = (head, about) else {
+            return wrong("its head is none");
+        };
+        let len = |side: &Side| side.lists.checked_mul(16)?.checked_add(side.name_bytes);
+        let all = about
+            .sides
+            .iter()
+            .try_fold(start as u64, |sum, side| len(side).and_then(|len| len.checked_add(sum)));
+        if all != Some(content.len() as u64) {
+            return wrong("it has another length than its head says");
+        }
+        Ok(Self { path, about, bytes, start })
+    }
+
+    /// Bytes of memory that it takes while a run loads lists of a direction.
+    pub fn loading_bytes(&self) -> u64 {
+        let most = self.about.sides.iter().map(|side| side.lists).max().unwrap_or(0);
+        self.bytes.len() as u64 + most * size_of::<Found>() as u64
+    }
+
+    /// The error of a selection for another graph.
+    pub(crate) fn is_of_another<T>(&self) -> Result<T> {
+        refuse(format!(
+            "--static-cache: {} was selected for another graph; `outercore cache` selects anew",
+            self.path.display()
+        ))
+    }
+
+    /// The vertices of a direction in the order of their choice, as this graph numbers them.
+    pub fn vertices(&self, graph: &Graph, direction: Direction) -> Result<Vec<u64>> {
+        let mut found = self.find(graph, direction)?.unwrap_or_default();
+        found.sort_unstable_by_key(|found| found.order);
+        Ok(found.into_iter().map(|found| found.vertex).collect())
+    }
+
+    /// Those vertices of a direction that the graph has, in the order of their ids; `None`: nothing
+    /// is selected there.
+    pub(crate) fn find(&self, graph: &Graph, direction: Direction) -> Result<Option<Vec<Found>>> {
+        let mut start = self.start;
+        for side in &self.about.sides {
+            let (lists, names) = (side.lists as usize, side.name_bytes as usize);
+            if side.direction == direction {
+                let bytes = &self.bytes[start..][..lists * 16 + names];
+                let columns = Columns::new(bytes, lists, self.about.names.then_some(names));
+                return columns.find(graph).map(Some);
+            }
+            start += lists * 16 + names;
+        }
+        Ok(None)
+    }
+}
+
+/// The vertices of a direction.
+struct Columns<'b> {
+    ids: &'b [[u8; 8]],
+    names: Option<&'b [u8]>,
+    orders: &'b [[u8; 4]],
+    degrees: &'b [[u8; 4]],
+}
+
+impl<'b> Columns<'b> {
+    fn new(bytes: &'b [u8], lists: usize, names: Option<usize>) -> Self {
+        let (ids, rest) = bytes.split_at(lists * 8);
+        let (text, rest) = rest.split_at(names.unwrap_or(0));
+        let (orders, degrees) = rest.split_at(lists * 4);
+        Self {
+            ids: ids.as_chunks().0,
+            names: names.map(|_| text),
+            orders: orders.as_chunks().0,
+            degrees: degrees.as_chunks().0,
+        }
+    }
+
+    fn id(&self, at: usize) -> u64 {
+        u64::from_le_bytes(self.ids[at])
+    }
+
+    /// How vertex `at` stands to an id of the graph.
+    fn cmp(&self, at: usize, keys: &Keys, key: usize) -> std::cmp::Ordering {
+        match (keys, self.names) {
+            (Keys::Numbers(numbers), _) => self.id(at).cmp(&numbers[key]),
+            (Keys::Names { .. }, names) => {
+                let start = if at == 0 { 0 } else { self.id(at - 1) as usize };
+                let name = names.and_then(|names| names.get(start..self.id(at) as usize));
+                name.unwrap_or_default().cmp(keys.name(key).as_bytes())
+            }
+        }
+    }
+
+    /// Both are in the order of ids: they are gone through together.
+    fn find(&self, graph: &Graph) -> Result<Vec<Found>> {
+        let (mut found, mut at) = (Vec::with_capacity(self.ids.len()), 0);
+        let number = |bytes: [u8; 4]| u32::from_le_bytes(bytes);
+        graph.for_each_key(BATCH, &mut |keys, vertices| {
+            for (key, &vertex) in vertices.iter().enumerate() {
+                while at < self.ids.len() && self.cmp(at, keys, key).is_lt() {
+                    at += 1;
+                }
+                if at == self.ids.len() {
+                    break;
+                }
+                if self.cmp(at, keys, key).is_eq() && vertex < graph.connected() {
+                    let (order, degree) = (number(self.orders[at]), number(self.degrees[at]));
+                    found.push(Found { vertex, order, degree, first: 0 });
+                }
+            }
+            Ok(())
+        })?;
+        Ok(found)
+    }
+}
+
+/// Whether there is a selection beside a graph.
+pub fn is_saved(disk: &Disk, graph: &Path) -> Result<bool> {
+    Ok(disk.exists(&path_of(graph))?)
+}

@@ -1,0 +1,120 @@
+//! `cache`, `--page-cache` and `--static-cache` as users meet them: exit codes, what is said, what
+//! is left.
+
+mod place;
+
+use place::Place;
+
+const SEARCH: [&str; 4] = ["bfs", "g.oc", "--source", "max-degree"];
+
+/// A folder with a graph `g.oc`.
+fn place() -> Place {
+    let place = Place::new();
+    place.ends(0, &["generate", "rmat", "--scale", "13", "--order", "original", "-o", "g.oc"]);
+    place
+}
+
+fn search(place: &Place, verb: &str, more: &[&str]) -> serde_json::Value {
+    place.json(&[&[verb], &SEARCH[..], more].concat())
+}
+
+#[test]
+fn a_selection_is_made_once_and_serves_runs() {
+    let place = place();
+    let plain = search(&place, "run", &[]);
+    let made = place.json(&["cache", "g.oc", "--size", "40K", "--rounds", "5"]);
+    assert_eq!(made["about"]["select"], "gvs");
+    let names = place.names();
+    assert_eq!(names, ["g.oc", "g.oc.cache"], "it lies beside the graph, and nothing else does");
+    let both = ["--page-cache", "64K", "--static-cache", "40K"];
+    let run = search(&place, "run", &both);
+    assert_eq!(run["summary"], plain["summary"]);
+    let cache = &run["cache"];
+    assert!(cache["static_hits"].as_u64() > Some(0), "{cache}");
+    assert!(cache["pages"]["utilization"].as_f64() > Some(0.0), "{cache}");
+    assert_eq!(cache["selected"]["is_current"], true);
+    let plan = search(&place, "plan", &both);
+    for (name, bytes) in [("page cache", 64 << 10), ("static cache", 40 << 10)] {
+        let items = plan["memory"].as_array().unwrap();
+        let item = items.iter().find(|item| item["name"] == name);
+        assert_eq!(item.unwrap()["bytes"], bytes, "{name}");
+    }
+    let (text, _) = place.ends(0, &["cache", "g.oc", "--select", "low-degree"]);
+    assert!(text.contains("low-degree") && text.contains("lists"), "{text}");
+    place.ends(0, &["check", "g.oc"]);
+}
+
+#[test]
+fn bad_asks_have_their_exit_codes() {
+    let place = place();
+    let run = |code, more: &[&str]| place.ends(code, &[&["run"], &SEARCH[..], more].concat()).1;
+    let said = run(2, &["--static-cache", "40K"]);
+    assert!(said.contains("outercore cache g.oc --size"), "{said}");
+    let said = run(2, &["--page-cache", "1M", "--model", "in-memory"]);
+    assert!(said.contains("--page-cache cannot act in this run of bfs"), "{said}");
+    let said = run(7, &["--page-cache", "60M", "--memory", "48M"]);
+    assert!(said.contains("too small"), "{said}");
+    run(2, &["--page-cache", "much"]);
+    let pagerank = ["run", "pagerank", "g.oc", "--page-cache", "1M"];
+    assert!(place.ends(2, &pagerank).1.contains("--page-cache cannot act"));
+    for wrong in [
+        &["--select", "low-degree", "--rounds", "3"][..],
+        &["--seed", "3"],
+        &["--rounds", "0"],
+        &["--select", "best"],
+        &["--size", "huge"],
+    ] {
+        place.ends(2, &[&["cache", "g.oc"], wrong].concat());
+    }
+    place.ends(7, &["cache", "g.oc", "--memory", "1M"]);
+    place.ends(4, &["cache", "none.oc"]);
+    assert_eq!(place.names(), ["g.oc"]);
+}
+
+#[test]
+fn a_damaged_selection_leaves_the_graph_usable() {
+    let place = place();
+    let plain = search(&place, "run", &[]);
+    place.ends(0, &["cache", "g.oc", "--size", "40K", "--rounds", "2"]);
+    let mut bytes = std::fs::read(place.path("g.oc.cache")).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    place.file("g.oc.cache", bytes);
+    let asked = [&["run"], &SEARCH[..], &["--static-cache", "40K"]].concat();
+    let (out, said) = place.ends(4, &asked);
+    assert!(out.is_empty() && said.contains("g.oc.cache") && !said.contains("rebuild"), "{said}");
+    assert_eq!(search(&place, "run", &[])["summary"], plain["summary"]);
+    place.ends(0, &["cache", "g.oc", "--size", "40K", "--rounds", "2"]);
+    place.ends(0, &asked);
+}
+
+#[test]
+fn another_graph_takes_no_selection_and_a_later_version_says_how_much_is_left() {
+    let place = place();
+    place.ends(0, &["cache", "g.oc", "--size", "40K", "--rounds", "2"]);
+    let asked = [&["run"], &SEARCH[..], &["--static-cache", "40K", "--json"]].concat();
+    place.ends(0, &["order", "degree", "g.oc", "-o", "other.oc"]);
+    std::fs::rename(place.path("g.oc"), place.path("first.oc")).unwrap();
+    std::fs::rename(place.path("other.oc"), place.path("g.oc")).unwrap();
+    let (out, said) = place.ends(0, &asked);
+    assert!(said.contains("earlier version") && said.contains("100.0 %"), "{said}");
+    let report: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(report["cache"]["selected"]["is_current"], false);
+    assert!(report["cache"]["static_hits"].as_u64() > Some(0));
+    let generate = ["generate", "rmat", "--scale", "13", "--seed", "77", "--edge-factor", "40"];
+    place.ends(0, &[&generate[..], &["-o", "g.oc", "--force"]].concat());
+    let (_, said) = place.ends(2, &asked);
+    assert!(said.contains("selected for another graph"), "{said}");
+}
+
+/// A chain: the neighbors of each vertex are one apart, or two.
+#[test]
+fn info_tells_the_cost_of_an_order() {
+    let place = Place::new();
+    place.file("g.txt", "0 1\n1 2\n1 4\n2 3\n3 4\n");
+    place.ends(0, &["build", "g.txt", "-o", "g.oc", "--order", "original"]);
+    // Only 1 has several neighbors: 2 and 4, of variance 1, and one edge leads to it.
+    assert_eq!(place.json(&["info", "g.oc", "--io-cost"])["io_cost"], 1.0);
+    assert!(place.json(&["info", "g.oc"]).get("io_cost").is_none());
+    assert!(place.ends(0, &["info", "g.oc", "--io-cost"]).0.contains("I/O cost"));
+}

@@ -1,0 +1,54 @@
+/// What a selection is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Gvs {
+    /// Bytes of a neighbor.
+    pub width: u64,
+    /// Bytes of a page.
+    pub page: u64,
+    /// Bytes of all lists that are chosen.
+    pub room: u64,
+    /// Rounds.
+    pub rounds: u64,
+}
+
+/// Greedy vertex selection (Lee et al., ATC'19, Algorithm 1) by the text: the highest penalty for
+/// each entry of the own list first. Everything is computed anew in each round. Of the listing's
+/// three factors the one that depends on the page is a whole number of 2^-31.
+pub fn gvs(lists: &[Vec<usize>], asked: Gvs) -> Vec<usize> {
+    let degree = |vertex: usize| lists[vertex].len() as u64;
+    let begin = |vertex: usize| (0..vertex).map(degree).sum::<u64>() * asked.width / asked.page;
+    let pages: Vec<u64> = (0..lists.len()).map(begin).collect();
+    let arriving = |vertex| lists.iter().flatten().filter(|&&to| to == vertex).count();
+    let arriving: Vec<usize> = (0..lists.len()).map(arriving).collect();
+    let mates = |vertex: usize| {
+        let is_mate = |&other: &usize| pages[other] == pages[vertex] && degree(other) > 0;
+        (0..lists.len()).filter(is_mate).count()
+    };
+    let (mut chosen, mut used) = (Vec::new(), 0);
+    for round in 1..=asked.rounds {
+        let mut sums = vec![0u64; lists.len()];
+        let is_free = |vertex: &usize| !chosen.contains(vertex) && degree(*vertex) > 0;
+        for list in lists {
+            for to in list.iter().copied().filter(is_free) {
+                let near = list.iter().filter(|&other| pages[*other] == pages[to]);
+                sums[to] += (1 << 31) / near.copied().filter(is_free).map(degree).sum::<u64>();
+            }
+        }
+        let score = |vertex: usize| {
+            let by = mates(vertex) as u64 * arriving[vertex].max(1) as u64 * degree(vertex);
+            sums[vertex] as f64 / by as f64
+        };
+        let mut order: Vec<usize> = (0..lists.len()).filter(is_free).collect();
+        order.sort_by(|&a, &b| score(b).total_cmp(&score(a)).then(a.cmp(&b)));
+        for vertex in order {
+            let bytes = degree(vertex) * asked.width;
+            if used + bytes <= asked.room * round / asked.rounds {
+                chosen.push(vertex);
+                used += bytes;
+            } else if round < asked.rounds {
+                break;
+            }
+        }
+    }
+    chosen
+}
