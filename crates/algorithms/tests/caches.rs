@@ -99,7 +99,9 @@ fn selected_lists_save_more_than_pages_in_the_same_memory() {
     for how in [Select::HighDegree, Select::Random] {
         assert!(gvs * 20 < read(how) * 19, "{how}");
     }
-    assert!(gvs <= read(Select::LowDegree) * 101 / 100);
+    // Nearly the same lists here; what two threads find in the pages differs from run to run.
+    let low = read(Select::LowDegree);
+    assert!(gvs * 100 <= low * 104, "{gvs} of {low}");
 }
 
 #[test]
