@@ -32,6 +32,12 @@ fn graph_with(folder: &Path, edge_factor: u64, options: BuildOptions) -> Graph {
     graph
 }
 
+/// For a graph that is undirected and simple.
+fn undirected() -> BuildOptions {
+    let options = BuildOptions { memory: 256 << 20, threads: 2, ..BuildOptions::default() };
+    BuildOptions { directed: Some(false), simple: true, ..options }
+}
+
 fn semi() -> RunConfig {
     RunConfig { model: Some(MemoryModel::SemiExternal), ..config() }
 }
@@ -90,14 +96,7 @@ fn passes_that_serve_two_iterations_read_less_and_give_the_same_bits() {
 #[test]
 fn passes_that_serve_two_iterations_of_frontiers_read_less_and_give_the_same_bits() {
     let folder = tempfile::tempdir().unwrap();
-    let undirected = BuildOptions {
-        memory: 256 << 20,
-        threads: 2,
-        directed: Some(false),
-        simple: true,
-        ..BuildOptions::default()
-    };
-    let graph = graph_with(folder.path(), 40, undirected);
+    let graph = graph_with(folder.path(), 40, undirected());
     for (name, method) in
         [("components", Some("program")), ("bfs", Some("program")), ("multi-source", None)]
     {
@@ -128,8 +127,7 @@ fn passes_that_serve_two_iterations_of_frontiers_read_less_and_give_the_same_bit
 #[test]
 fn phases_begin_with_passes_that_serve_nothing_ahead() {
     let folder = tempfile::tempdir().unwrap();
-    let options = BuildOptions { directed: Some(false), simple: true, ..BuildOptions::default() };
-    let graph = graph_with(folder.path(), 24, BuildOptions { memory: 256 << 20, ..options });
+    let graph = graph_with(folder.path(), 24, undirected());
     let mut asked = request("kcore", &[]);
     let peeled = run(&graph, "kcore", &asked, &semi());
     asked.method = Some("program".to_owned());
