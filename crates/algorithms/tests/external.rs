@@ -91,15 +91,13 @@ fn passes_that_serve_two_iterations_read_less_and_give_the_same_bits() {
     assert_eq!(names(folder.path()), ["graph.oc"], "scratch stayed behind");
 }
 
-/// Programs whose vertices may be inactive: where every pass reads the whole grid, one that serves
-/// two iterations spares half of the next one.
+/// Vertices may be inactive: where every pass reads the whole grid, one spares half of the next.
 #[test]
 fn passes_that_serve_two_iterations_of_frontiers_read_less_and_give_the_same_bits() {
     let folder = tempfile::tempdir().unwrap();
     let graph = graph_with(folder.path(), 40, undirected());
-    for (name, method) in
-        [("components", Some("program")), ("bfs", Some("program")), ("multi-source", None)]
-    {
+    let program = Some("program");
+    for (name, method) in [("components", program), ("bfs", program), ("multi-source", None)] {
         let mut asked = request(name, &sources()[..1]);
         asked.method = method.map(str::to_owned);
         let ran = |read, cross_iteration, threads| {
