@@ -40,6 +40,8 @@ class Options(TypedDict, total=False):
     peek: bool | None
     ownership: str | None
     queue_depth: int | None
+    page_cache: Size | None
+    static_cache: Size | None
     direction: str | None
     cost: str | None
     progress: Progress
