@@ -2,7 +2,7 @@
 //!
 //! - `kept`: [`ListCache`], lists, and [`ChunkCache`], chunks of the grid: what is asked before the
 //!   device is; [`Kept`], whose hits these are.
-//! - `prefix`: [`Prefix`], the lists at the front of the rows; `retained`: [`RetainedLists`], those
+//! - `prefix`: [`Prefix`], the lists at the front of the rows; `sciu`: [`RetainedLists`], those
 //!   that the last iteration has read; `selected`: [`SelectedLists`], those of vertices that were
 //!   selected before the run.
 //! - `pinned_chunks`: [`PinnedChunks`], chunks that stay from their first reading on;
@@ -20,7 +20,7 @@ mod kept;
 pub mod lists;
 mod pinned_chunks;
 mod prefix;
-mod retained;
+mod sciu;
 pub mod select;
 mod selected;
 mod sidecar;
@@ -31,7 +31,7 @@ pub use kept::{ChunkCache, Held, Kept, ListCache};
 pub use lists::Lists;
 pub use pinned_chunks::PinnedChunks;
 pub use prefix::Prefix;
-pub use retained::RetainedLists;
+pub use sciu::RetainedLists;
 pub use select::{Divisor, Penalty, Select, SelectOptions, SelectSettings, select};
 pub use selected::{SelectedLists, SelectedReport};
 pub use sidecar::{About, Saved, Side, is_saved, path_of};

@@ -62,4 +62,4 @@ pub use state::{
 pub use switches::{
     CostFormula, CrossIteration, MemoryModel, Precompute, Preset, ReadPolicy, SearchDirection,
 };
-pub use techniques::{OF_VISITORS, State as TechniqueState, Technique, TechniqueReport};
+pub use techniques::{LISTS, State as TechniqueState, Technique, TechniqueReport};

@@ -22,9 +22,9 @@ named! {
         /// Programs whose vertices may be inactive, where both the grid and the lists have the
         /// edges and the index of the lists fits.
         StateAware = "state-aware-scheduling",
-        /// Programs whose vertices all apply in every iteration, and others with --cross-iteration
-        /// fciu or graphsd, fully externally on a whole grid; semi-externally where all of them
-        /// send, too, and not all edges fit.
+        /// Fully-external passes of programs without weights over a whole grid, by itself where
+        /// all vertices apply in every iteration; semi-externally where all of them send, too, and
+        /// not all edges fit.
         Fciu = "fciu",
         /// Fully-external runs of programs on lists, whose messages come to the same in any order.
         Sciu = "sciu",
@@ -115,24 +115,11 @@ const FACTS: [(&str, &str); Technique::ALL.len()] = [
 ];
 
 /// What reads lists uses: some of these in a row. Between lists that are all read there are no
-/// gaps; where lists come in order, one worker has them.
-pub(crate) const LISTS: [Technique; 11] = [
+/// gaps; where lists come in order, one worker has them, and each those of its own vertices where
+/// visitors read them.
+pub const LISTS: [Technique; 11] = [
     FullPasses,
     WorkStealing,
-    StaticCache,
-    BitmapIo,
-    PageCache,
-    ListCache,
-    QueueDepth,
-    RequestBound,
-    SmallBlocks,
-    GapMerging,
-    OnDemand,
-];
-
-/// What visitors use: each worker reads the lists of its own vertices.
-pub const OF_VISITORS: [Technique; 10] = [
-    Visitors,
     StaticCache,
     BitmapIo,
     PageCache,

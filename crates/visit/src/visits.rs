@@ -5,8 +5,8 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use outercore_engine::{
-    Finished, Frontier, IoIterator, Job, Lists, MemoryModel, OF_VISITORS, Outcome, Planner,
-    Prepared, Resource, RunConfig, Session, Start, Technique, VertexArray, Window,
+    Finished, Frontier, IoIterator, Job, LISTS, Lists, MemoryModel, Outcome, Planner, Prepared,
+    Resource, RunConfig, Session, Start, Technique, VertexArray, Window,
 };
 use outercore_graph::{Graph, Result};
 use outercore_storage::lock;
@@ -63,7 +63,7 @@ impl Visits {
         planner.memory("labels, visitors", [bytes, 0]);
         planner.can(|_| Ok(vec![Technique::Visitors]));
         let mut lists = Lists::along(V::DIRECTIONS);
-        (lists.weighted, lists.can) = (V::WEIGHTED, &OF_VISITORS);
+        (lists.weighted, lists.can) = (V::WEIGHTED, &LISTS[2..]);
         let lists = planner.declare(lists)?;
         planner.guess(1);
         planner.method("prioritized visitors, no iterations");

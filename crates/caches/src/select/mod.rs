@@ -137,15 +137,16 @@ fn memory(graph: &Graph, select: Select) -> u64 {
 impl SelectOptions {
     /// The settings that matter to this way to select.
     fn said(&self) -> Vec<(String, String)> {
-        let all = [
-            ("rounds", self.rounds.to_string(), Select::Gvs),
-            ("block", self.block.to_string(), Select::Gvs),
-            ("penalty", self.penalty.to_string(), Select::Gvs),
-            ("divided-by", self.divisor.to_string(), Select::Gvs),
-            ("seed", self.seed.to_string(), Select::Random),
+        let values = [
+            self.rounds.to_string(),
+            self.block.to_string(),
+            self.penalty.to_string(),
+            self.divisor.to_string(),
+            self.seed.to_string(),
         ];
-        let own = all.into_iter().filter(|(_, _, of)| *of == self.select);
-        own.map(|(name, value, _)| (name.to_owned(), value)).collect()
+        let all = settings::OF.into_iter().zip(values);
+        let own = all.filter(|((_, of), _)| *of == self.select);
+        own.map(|((name, _), value)| (name.to_owned(), value)).collect()
     }
 }
 

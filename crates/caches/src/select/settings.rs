@@ -38,7 +38,7 @@ named! {
     /// The degree by which gvs divides the penalty of a vertex.
     #[derive(Default)]
     pub enum Divisor: "divisor of a penalty" {
-        /// By one and by the other, which saves most.
+        /// By one and by the other.
         #[default]
         Both = "both",
         /// That of its list, which is what memory is spent on: the paper's text.
@@ -68,17 +68,27 @@ settings! {
     }
 }
 
+/// Settings that are for one way to select.
+pub(super) const OF: [(&str, Select); 5] = [
+    ("rounds", Select::Gvs),
+    ("block", Select::Gvs),
+    ("penalty", Select::Gvs),
+    ("divided-by", Select::Gvs),
+    ("seed", Select::Random),
+];
+
 impl SelectSettings {
     /// The options of a selection for `graph`. What the way to select has no use for is refused.
     pub fn options(&self, graph: &Graph, using: &Resources) -> Result<SelectOptions> {
         let select = self.select.unwrap_or_default();
-        for (given, name, of) in [
-            (self.rounds.is_some(), "rounds", Select::Gvs),
-            (self.block.is_some(), "block", Select::Gvs),
-            (self.penalty.is_some(), "penalty", Select::Gvs),
-            (self.divided_by.is_some(), "divided-by", Select::Gvs),
-            (self.seed.is_some(), "seed", Select::Random),
-        ] {
+        let given = [
+            self.rounds.is_some(),
+            self.block.is_some(),
+            self.penalty.is_some(),
+            self.divided_by.is_some(),
+            self.seed.is_some(),
+        ];
+        for (given, (name, of)) in given.into_iter().zip(OF) {
             if given && of != select {
                 return refuse(format!("--{name} is for --select {of}, and not for {select}"));
             }

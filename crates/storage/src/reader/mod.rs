@@ -136,13 +136,13 @@ impl Reader {
         (len, mut buffer): (usize, Buffer),
         tag: u64,
     ) -> Option<Buffer> {
-        let ranges = cache.map_or(vec![0, len], |it| it.copy(first, offset, &mut buffer[..len]));
-        if ranges[0] == len {
-            return Some(buffer);
-        }
-        if ranges[..] == [0, len] {
+        let ranges = cache.map(|cache| cache.copy(first, offset, &mut buffer[..len]));
+        let Some(ranges) = ranges.filter(|ranges| ranges[..] != [0, len]) else {
             self.submit((file, first), offset, len, buffer, tag);
             return None;
+        };
+        if ranges[0] == len {
+            return Some(buffer);
         }
         let mut pieces = Vec::new();
         let mut at = offset;
