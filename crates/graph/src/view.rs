@@ -16,7 +16,7 @@ use std::{
 use outercore_storage::{StorageError, hidden::random_name};
 
 use crate::{
-    build::{BuildOptions, BuildProgress, SMALLEST_BUDGET, build, removal},
+    build::{BuildOptions, BuildProgress, build, removal, smallest_of_dense},
     error::{GraphError, Result},
     format::{MANIFEST, Manifest},
     graph::Graph,
@@ -47,7 +47,8 @@ pub fn kept(graph: &Graph) -> Result<Option<Graph>> {
 /// may be wider than the graph's, and its edges are more.
 pub fn smallest_budget(graph: &Graph, threads: usize, run: u64) -> Result<u64> {
     let wider = threads as u64 * (2 << 20) + 2 * graph.grid()?.bytes();
-    Ok((run + wider).max(SMALLEST_BUDGET))
+    let making = smallest_of_dense(graph.connected(), graph.manifest().arcs, threads);
+    Ok((run + wider).max(making))
 }
 
 /// The most bytes that making a view takes on disk.

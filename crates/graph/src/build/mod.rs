@@ -69,11 +69,12 @@ use self::{
     staging::Staging,
     weights::WeightCode,
 };
-pub use self::{options::BuildOptions, settings::BuildSettings, smallest::SMALLEST_BUDGET};
 pub(crate) use self::{
+    dictionary::smallest_of_dense,
     rankfile::{RankFile, RankFileWriter, RankReader},
     swap::is_between_names,
 };
+pub use self::{options::BuildOptions, settings::BuildSettings, smallest::SMALLEST_BUDGET};
 use crate::{
     error::{self, GraphError, Result, refuse, too_small},
     format::{Cells, Hybrid, Manifest},

@@ -61,6 +61,11 @@ pub fn of_ranking(work: u64) -> u64 {
 /// The error of a budget that is too small for `what`. It names the smallest larger one that
 /// `fits`.
 pub fn budget_for(budget: u64, what: String, fits: impl Fn(Division) -> bool) -> GraphError {
+    GraphError::Memory { needed: smallest_above(budget, fits), budget, what }
+}
+
+/// The smallest budget above this one that `fits`, in whole steps.
+pub fn smallest_above(budget: u64, fits: impl Fn(Division) -> bool) -> u64 {
     let (mut refused, mut needed) = (budget, budget.saturating_add(STEP));
     while !fits(Division(needed)) && needed < u64::MAX / 2 {
         (refused, needed) = (needed, needed * 2);
@@ -73,7 +78,7 @@ pub fn budget_for(budget: u64, what: String, fits: impl Fn(Division) -> bool) ->
             refused = middle;
         }
     }
-    GraphError::Memory { needed: needed.next_multiple_of(STEP), budget, what }
+    needed.next_multiple_of(STEP)
 }
 
 #[cfg(test)]
