@@ -141,7 +141,7 @@ impl<'a> IoIterator<'a> {
         compute: C,
         ask: impl FnOnce(&mut Requests<'i, '_, C>) -> Result<()>,
     ) -> Result<()> {
-        let mut reader = self.session.pooled_reader(worker);
+        let mut reader = self.session.reader(worker);
         let worker = (worker, &mut *reader, compute);
         let reader = ListReader::new(self.session, self.rows, &self.caches, worker, self.ordered);
         let lead = reader.lead();

@@ -414,10 +414,10 @@ impl<'s, 'r, C: FnMut(u64, List)> ListReader<'s, 'r, C> {
         counters.note(Technique::SmallBlocks, [self.small, 0]);
         if failed {
             self.session.stop.store(true, Relaxed);
-            let parts = self.line.into_iter().flat_map(|run| run.parts);
-            let mut back: Vec<Buffer> = parts.filter_map(|part| part.read).collect();
-            self.reader.drain(|buffer| back.push(buffer));
-            back.into_iter().for_each(|buffer| self.reader.pool.give(buffer));
+            let parts =
+                self.line.into_iter().flat_map(|run| run.parts).filter_map(|part| part.read);
+            self.reader.drain();
+            parts.for_each(|buffer| self.reader.pool.give(buffer));
         }
     }
 }

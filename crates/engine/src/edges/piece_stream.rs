@@ -6,10 +6,14 @@ use std::{collections::VecDeque, sync::atomic::Ordering::Relaxed};
 use outercore_caches::{ChunkCache, Held};
 use outercore_storage::{Buffer, PAGE, Reader};
 
-use crate::session::{DEPTH, OpenSection, Session};
+use crate::session::{OpenSection, Session};
 use outercore_graph::{GraphError, Result, error};
 
-/// A piece of a section, at most a buffer.
+/// Most pieces of a stream that were requested and not shown: those that a cache holds, and small
+/// ones.
+const MOST: usize = 32;
+
+/// A piece of a section, at most [`BUFFER_BYTES`](crate::session::BUFFER_BYTES).
 pub(crate) trait Piece {
     /// Its number, by which a cache knows it, if there is one.
     fn number(&self) -> usize {
@@ -91,21 +95,22 @@ impl<'s, P: Piece> PieceStream<'s, P> {
 
     /// Requests what is planned while there is room; `true`: there is room for more.
     pub(crate) fn request(&mut self) -> Result<bool> {
-        while self.window.len() < 2 * DEPTH && !self.reader.free.is_empty() {
-            let Some(piece) = self.planned.pop_front() else { return Ok(true) };
+        while self.window.len() < MOST {
+            let Some(piece) = self.planned.front() else { return Ok(true) };
             let held = self.cache.and_then(|cache| Some((cache, cache.get(piece.number())?)));
             let bytes = if let Some((cache, held)) = held {
                 let saved = [1, piece.padded() as u64];
                 self.session.counters.note(cache.kept(), saved);
                 Bytes::Held(held)
             } else {
-                let buffer = self.reader.free.pop_front().expect("checked above");
                 let (offset, len) = piece.place();
+                let Some(buffer) = self.reader.pool.take(piece.padded()) else { break };
                 let tag = self.shown + self.window.len() as u64;
                 self.reader.submit(self.section.queued(), offset, piece.padded(), buffer, tag);
                 self.session.counters.useful_bytes.fetch_add(len as u64, Relaxed);
                 Bytes::OnTheirWay
             };
+            let piece = self.planned.pop_front().expect("seen above");
             self.window.push_back(Slot { piece, bytes });
         }
         Ok(false)
@@ -124,7 +129,7 @@ impl<'s, P: Piece> PieceStream<'s, P> {
         self.shown += 1;
         let shown = self.show(slot.piece, &slot.bytes, show);
         if let Bytes::Read(buffer) = slot.bytes {
-            self.reader.free.push_back(buffer);
+            self.reader.pool.give(buffer);
         }
         shown?;
         if self.session.stopped() { Err(GraphError::Cancelled) } else { Ok(true) }
@@ -157,12 +162,10 @@ impl<'s, P: Piece> PieceStream<'s, P> {
     /// others stop.
     pub(crate) fn abandon(&mut self) {
         self.session.stop.store(true, Relaxed);
-        let mut back = Vec::new();
-        self.reader.drain(|buffer| back.push(buffer));
-        self.reader.free.extend(back);
+        self.reader.drain();
         for slot in self.window.drain(..) {
             if let Bytes::Read(buffer) = slot.bytes {
-                self.reader.free.push_back(buffer);
+                self.reader.pool.give(buffer);
             }
         }
     }

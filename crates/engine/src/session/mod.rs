@@ -185,19 +185,9 @@ impl<'a> Session<'a> {
         self.loading.load(SeqCst) as f64 / 1e9
     }
 
-    /// The reader of worker `index`, with its buffers, for the length of a step.
+    /// The reader of worker `index`, for the length of a step.
     pub(crate) fn reader(&self, index: usize) -> std::sync::MutexGuard<'_, Reader> {
-        let mut reader = lock(&self.readers[index]);
-        reader.with_buffers();
-        reader
-    }
-
-    /// The reader of worker `index`, with a pool in the place of its buffers, for the length of a
-    /// step.
-    pub(crate) fn pooled_reader(&self, index: usize) -> std::sync::MutexGuard<'_, Reader> {
-        let mut reader = lock(&self.readers[index]);
-        reader.with_pool();
-        reader
+        lock(&self.readers[index])
     }
 
     /// An error when the user wants to stop.
@@ -373,8 +363,8 @@ fn readers(
     let options = QueueOptions { backend: config.io, depth: in_flight, registered };
     let reader = |index: usize| -> Result<Reader> {
         let queue = open_queue(disk, files, &options)?;
-        let start = index * depth * buffer_bytes;
-        Ok(Reader::new(queue, arena.clone(), start, (depth, buffer_bytes), begun))
+        let len = depth * buffer_bytes;
+        Ok(Reader::new(queue, arena.clone(), index * len, len, begun))
     };
     (0..config.threads.max(1)).map(reader).collect()
 }

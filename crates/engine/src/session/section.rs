@@ -55,7 +55,7 @@ impl OpenSection {
         if verified.is_ok() {
             take(&buffer[..len]);
         }
-        reader.free.push_back(buffer);
+        reader.pool.give(buffer);
         verified
     }
 

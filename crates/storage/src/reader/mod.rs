@@ -6,7 +6,7 @@
 mod meter;
 mod pool;
 
-use std::{collections::VecDeque, sync::Arc, time::Instant};
+use std::{sync::Arc, time::Instant};
 
 pub use self::{
     meter::{Meter, Timeline},
@@ -35,10 +35,8 @@ struct Split {
 /// A queue and the memory that it reads into, for one thread.
 pub struct Reader {
     queue: Box<dyn Queue>,
-    /// Buffers at rest, all of one size. They are used in turn: the device is slow to write into
-    /// memory that a processor has just read and still holds in its cache.
-    pub free: VecDeque<Buffer>,
-    /// The same memory in one piece.
+    /// The memory. It is used in turn: the device is slow to write into what a processor has just
+    /// read and still holds in its cache.
     pub pool: Pool,
     completions: Vec<Completion>,
     arrived: Vec<Completion>,
@@ -46,55 +44,31 @@ pub struct Reader {
     failed: Vec<Buffer>,
     splits: Vec<Option<Split>>,
     meter: Meter,
-    /// Buffers, and the bytes of each.
-    buffers: (usize, usize),
 }
 
 impl Reader {
-    /// A reader with `count` buffers of `bytes` each, from `start` of an arena on.
+    /// A reader into `len` bytes of an arena from `start` on.
     pub fn new(
         queue: Box<dyn Queue>,
         arena: Arc<Arena>,
         start: usize,
-        (count, bytes): (usize, usize),
+        len: usize,
         begun: Instant,
     ) -> Self {
         Self {
             queue,
-            free: VecDeque::new(),
-            pool: Pool::new(arena, start, count * bytes),
+            pool: Pool::new(arena, start, len),
             completions: Vec::new(),
             arrived: Vec::new(),
             failed: Vec::new(),
             splits: Vec::new(),
             meter: Meter::new(begun),
-            buffers: (count, bytes),
         }
     }
 
     /// The name of the backend that reads.
     pub fn backend(&self) -> &'static str {
         self.queue.name()
-    }
-
-    /// Cuts the pool into buffers, if that is not done.
-    pub fn with_buffers(&mut self) {
-        if self.free.is_empty() {
-            let (count, bytes) = self.buffers;
-            debug_assert!(self.pool.is_whole(), "a stream gives everything back");
-            self.free = (0..count)
-                .map(|slot| self.pool.arena.buffer(self.pool.start + slot * bytes, bytes))
-                .collect();
-        }
-    }
-
-    /// Makes one pool of the buffers, if that is not done.
-    pub fn with_pool(&mut self) {
-        debug_assert!(
-            self.free.is_empty() || self.free.len() == self.buffers.0,
-            "buffers are at rest between steps"
-        );
-        self.free.clear();
     }
 
     /// Asks for `len` bytes of `file` from `offset` on (both multiples of a sector) into `buffer`,
@@ -254,24 +228,23 @@ impl Reader {
         first_error.map_or(Ok(()), Err)
     }
 
-    /// Reads `len` bytes of a file from `offset` on, as [`Reader::submit`] takes them, into one of
-    /// the buffers, which is to be put back. Nothing else may be in flight.
+    /// Reads `len` bytes of a file from `offset` on, as [`Reader::submit`] takes them, into a buffer
+    /// of the pool, which is to be given back. Nothing else may be in flight.
     pub fn read(&mut self, file: (&StripedFile, usize), offset: u64, len: usize) -> Result<Buffer> {
-        let buffer = self.free.pop_front().expect("buffers are at rest between steps");
+        debug_assert!(self.pool.is_whole(), "a step gives everything back");
+        let buffer = self.pool.take(len).expect("the pool is at rest between steps");
         self.submit(file, offset, len, buffer, 0);
         let mut arrived = None;
         let read = self.reap(false, |_, buffer, _| arrived = Some(buffer));
         arrived.ok_or_else(|| {
-            let mut back = Vec::new();
-            self.drain(|buffer| back.push(buffer));
-            self.free.extend(back);
+            self.drain();
             read.err().unwrap_or(StorageError::Interrupted)
         })
     }
 
-    /// Waits for everything in flight and forgets it: after an error, before the reader is used
-    /// again or dropped.
-    pub fn drain(&mut self, mut give_back: impl FnMut(Buffer)) {
+    /// Waits for everything in flight, forgets it and takes its buffers back: after an error, before
+    /// the reader is used again or dropped.
+    pub fn drain(&mut self) {
         while self.queue.in_flight() > 0 {
             if self.wait(1).is_err() {
                 break;
@@ -281,7 +254,7 @@ impl Reader {
             .drain(..)
             .map(|completion| completion.buffer)
             .chain(self.failed.drain(..))
-            .for_each(&mut give_back);
+            .for_each(|buffer| self.pool.give(buffer));
     }
 
     /// What reading looked like.
