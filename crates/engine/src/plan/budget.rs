@@ -210,18 +210,16 @@ impl Needs {
         asked: Option<MemoryModel>,
     ) -> Result<(Plan, u64)> {
         let ((edge_pages, edge_bytes), scans) = (self.edges(graph), self.scans(graph));
-        let (estimated, shares) = (self.scans.xor(Some(scans)), self.shares[1]);
         let stored = self.disk_bytes + self.disk_bytes_in_turn;
         let budgets = self.budgets(graph, config, (edge_pages, edge_bytes));
         let (model, reason) = self.model(config.memory, asked, &budgets)?;
         let external = model == MemoryModel::FullyExternal;
         let mut memory = base(graph, config, edge_pages);
         // Programs know themselves what passes by interval read.
-        let scans = if external && !self.in_turn.is_empty() { 0 } else { scans };
+        let full = if external && !self.in_turn.is_empty() { 0 } else { scans };
         memory.extend(if external { self.external.unwrap_or_default() } else { self.resident });
         let used: u64 = memory.iter().map(|item| item.bytes).sum();
-        // A semi-external run that was asked for keeps no more than half of the edges, so that it
-        // is one.
+        // A semi-external run that was asked for is one: half of the edges are the most it keeps.
         let most = match (asked, model) {
             (_, MemoryModel::FullyExternal) => u64::MAX,
             (Some(MemoryModel::SemiExternal), _) => edge_bytes / 2,
@@ -230,9 +228,8 @@ impl Needs {
         let room = most.min((config.memory - used).saturating_sub(MARGIN));
         let name = if external { "windows, edges" } else { "edges" };
         memory.push(PlanItem { name, bytes: room.min(edge_bytes + stored) });
-        let kept = if external { room.checked_div(shares).unwrap_or(0) } else { room };
+        let kept = if external { room.checked_div(self.shares[1]).unwrap_or(0) } else { room };
         let bytes_per_scan = edge_bytes.saturating_sub(kept);
-        let expected = edge_bytes * scans.min(1) + bytes_per_scan * scans.saturating_sub(1);
         let plan = Plan {
             algorithm: self.algorithm,
             memory_model: model,
@@ -245,10 +242,12 @@ impl Needs {
             smallest_budget_bytes: budgets.smallest(asked),
             in_memory_budget_bytes: budgets.whole,
             bytes_per_scan,
-            expected_bytes_read: expected,
+            expected_bytes_read: edge_bytes * full.min(1) + bytes_per_scan * full.saturating_sub(1),
             expected_bytes_written: 0,
-            estimated_scans: estimated,
+            estimated_scans: self.scans.xor(Some(scans)),
             disk_bytes: if external { stored } else { 0 },
+            tried: false,
+            makes_view: false,
             in_passes: false,
         };
         Ok((plan, room))
