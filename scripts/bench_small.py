@@ -77,7 +77,7 @@ def rivals(size, pairs, weights):
         "pagerank": (lambda: ours.pagerank(), lambda: run(networkit.centrality.PageRank(plain, 0.85, 1e-6))),
         "kcore": (lambda: ours.coreness(), lambda: run(networkit.centrality.CoreDecomposition(plain))),
         "spmv": (None, lambda: matrix @ signal),
-        "triangles": (lambda: ours.transitivity_undirected(), lambda: networkit.globals.clustering(plain)),
+        "triangles": (lambda: ours.transitivity_undirected(), lambda: networkit.globals.ClusteringCoefficient.exactGlobal(plain)),
         "clustering": (lambda: ours.transitivity_local_undirected(mode="zero"), lambda: run(networkit.centrality.LocalClusteringCoefficient(plain))),
         "label-propagation": (lambda: ours.community_label_propagation(), lambda: run(networkit.community.PLP(plain, maxIterations=10))),
         "betweenness": (lambda: ours.betweenness(sources=[hub]), None),

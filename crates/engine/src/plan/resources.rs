@@ -261,7 +261,7 @@ impl<'a> Planner<'a> {
         }
         // What is always there is set aside first, for the worst case.
         plan.memory[0].bytes = USUAL;
-        let used = config.threads * depth(config) * buffer_bytes(largest);
+        let used = config.threads * depth(config, largest) * buffer_bytes(largest);
         plan.memory[1].bytes = plan.memory[1].bytes.min(used as u64);
         Ok(Decided { job: self.job, plan, decision, sections, begun: None })
     }
