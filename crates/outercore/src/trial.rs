@@ -3,9 +3,9 @@
 //! How often a traversal comes back to a page depends on its course, and nothing in a graph's files
 //! tells that. A run that is expected to move few bytes takes less time than it takes to read its
 //! plan, so [`plan`] does the run, within bounds, and puts what it read and wrote, and the memory
-//! that it took, in the place of what was reckoned. A trial that reaches a bound ends: then the plan
-//! is what was reckoned, or what the trial has moved, whichever is more. Nothing stays of a trial: a
-//! run that would keep a view beside the graph is not tried.
+//! that it took, in the place of what was reckoned. A trial that reaches a bound ends: then the
+//! plan is what was reckoned, or what the trial has moved, whichever is more. Nothing stays of a
+//! trial: a run that would keep a view beside the graph is not tried.
 
 use std::{
     sync::atomic::Ordering::Relaxed,
@@ -26,8 +26,8 @@ const LONGEST: Duration = Duration::from_secs(1);
 /// that of a run.
 const FRESH: u64 = 16 << 20;
 
-/// What a run of `algorithm` would do: as it does, if it is small. `allow` may refuse the plan before
-/// it is tried out, and `progress` may end a trial.
+/// What a run of `algorithm` would do: as it does, if it is small. `allow` may refuse the plan
+/// before it is tried out, and `progress` may end a trial.
 pub fn plan(
     algorithm: &dyn Algorithm,
     graph: &Graph,

@@ -203,7 +203,8 @@ def test_plan(graph, edges):
     assert sum(item["bytes"] for item in plan.memory) <= plan.memory_budget_bytes
     assert plan.to_dict()["smallest_budget_bytes"] == plan.smallest_budget_bytes > 0
     read = graph.bfs(edges[0][0], memory="64M").report["bytes_read"]
-    assert plan.tried and abs(plan.expected_bytes_read - read) <= 0.2 * read
+    again = graph.plan("bfs", source=edges[0][0], memory="64M")
+    assert plan.tried and abs(again.expected_bytes_read - read) <= 0.2 * read
 
 
 def test_info(graph, edges, path):

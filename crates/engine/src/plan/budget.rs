@@ -209,7 +209,7 @@ impl Needs {
         config: &RunConfig,
         asked: Option<MemoryModel>,
     ) -> Result<(Plan, u64)> {
-        let ((edge_pages, edge_bytes), scans) = (self.edges(graph), self.scans(graph));
+        let ((edge_pages, edge_bytes, read), scans) = (self.edges(graph), self.scans(graph));
         let stored = self.disk_bytes + self.disk_bytes_in_turn;
         let budgets = self.budgets(graph, config, (edge_pages, edge_bytes));
         let (model, reason) = self.model(config.memory, asked, &budgets)?;
@@ -230,6 +230,7 @@ impl Needs {
         memory.push(PlanItem { name, bytes: room.min(edge_bytes + stored) });
         let kept = if external { room.checked_div(self.shares[1]).unwrap_or(0) } else { room };
         let bytes_per_scan = edge_bytes.saturating_sub(kept);
+        let again = (bytes_per_scan as f64 * (read as f64 / edge_bytes.max(1) as f64)) as u64;
         let plan = Plan {
             algorithm: self.algorithm,
             memory_model: model,
@@ -242,7 +243,7 @@ impl Needs {
             smallest_budget_bytes: budgets.smallest(asked),
             in_memory_budget_bytes: budgets.whole,
             bytes_per_scan,
-            expected_bytes_read: edge_bytes * full.min(1) + bytes_per_scan * full.saturating_sub(1),
+            expected_bytes_read: read * full.min(1) + again * full.saturating_sub(1),
             expected_bytes_written: 0,
             estimated_scans: self.scans.xor(Some(scans)),
             disk_bytes: if external { stored } else { 0 },
@@ -258,15 +259,18 @@ impl Needs {
         self.scans.or(self.guess).unwrap_or_else(|| graph.steps())
     }
 
-    /// Pages of all edges, and the bytes of those that are read, and may be kept, at a time.
-    fn edges(&self, graph: &Graph) -> (u64, u64) {
+    /// Pages of all edges, and the bytes of those that may be kept at a time, and that a scan
+    /// reads: of a program's grid and lists the one or the other.
+    fn edges(&self, graph: &Graph) -> (u64, u64, u64) {
         let pages = |programs: &[Vec<String>]| -> u64 {
             let names: BTreeSet<_> = self.edges.iter().chain(programs.iter().flatten()).collect();
             graph.pages(names)
         };
         let all = pages(&self.in_turn);
         let most = self.in_turn.chunks(1).map(pages).max();
-        (all, most.unwrap_or(all) * (PAGE + 1))
+        let bytes = most.unwrap_or(all) * (PAGE + 1);
+        let has_grid = self.in_turn.iter().flatten().any(|name| name == "grid.words");
+        (all, bytes, if has_grid { graph.scan_bytes().min(bytes) } else { bytes })
     }
 
     /// What a run must have beside vertex state in memory, or it is better off without that: three
