@@ -9,7 +9,7 @@ PROFILE := checked
 VENV    := $(TARGET)/venv
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-rust test-python deny bench bench-graphene bench-external bench-algorithms bench-papers model fault attack sanitize fuzz soak budgets plan-truth golden python clean
+.PHONY: help build demo test test-rust test-python deny bench bench-graphene bench-external bench-algorithms bench-papers bench-small model fault attack sanitize fuzz soak budgets plan-truth golden python clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | while IFS='	' read -r name text; do printf '  make %-12s %s\n' "$$name" "$$text"; done
@@ -101,6 +101,9 @@ budgets: build ## Every algorithm, model and shape of graph in ten budgets each:
 
 plan-truth: build ## How often memory, bytes and scratch are within a fifth of what plans say: every algorithm and model on graphs of many shapes (half an hour; SCALE=18 DATA=FOLDER of real graphs ONLY=bfs)
 	$(PYTHON) scripts/plan_truth.py --binary $(TARGET)/release/outercore --folder $(or $(OUTERCORE_BENCH_DIR),$(TARGET)/bench)/plans $(if $(SCALE),--scale $(SCALE)) $(if $(DATA),--data $(DATA)) $(if $(ONLY),--only $(ONLY)) --worst 10
+
+bench-small: build ## Small graphs in memory, every algorithm against igraph and NetworKit, where PYTHON has them (two minutes; DATA=FOLDER of real graphs)
+	$(PYTHON) scripts/bench_small.py --binary $(TARGET)/release/outercore --folder $(or $(OUTERCORE_BENCH_DIR),$(TARGET)/bench)/small $(if $(DATA),--data $(DATA))
 
 golden: build ## The golden graphs of a new version of the format, for the tests to hold on to; VERSION=2
 	scripts/golden.sh $(VERSION)

@@ -202,6 +202,8 @@ def suite(bench, scale):
     if need("build from binary pairs, 512M"):
         pairs = bench.make(f"rmat{scale}.u32", str(scale), "pairs-u32", "@", program=bench.generator).name
         bench.measure("build from binary pairs, 512M", built(pairs, "--format", "pairs-u32"), speed, "M edges/s", target(12), half, note=lines)
+    made = ["generate", "rmat", "--scale", str(scale), "--seed", "1", "-o", "built.oc", "--json", "--progress", "none"]
+    bench.measure("generate", made, seconds, "s", target(20), half, higher=False, note=lines)
     shutil.rmtree(bench.dir / "built.oc", ignore_errors=True)
     if os.environ.get("BENCH_LARGE"):
         large = rmat(scale + 2, f"rmat{scale + 2}.oc", "--memory", "2G")

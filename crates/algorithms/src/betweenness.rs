@@ -240,8 +240,12 @@ impl Way {
         let graph = planner.job.graph;
         let all = if sources > 0 { sources as u64 } else { graph.connected() };
         // Lists are read about once forwards and once back, scans level by level.
-        let levels = if self.method == Lists { 2 } else { graph.steps() };
-        planner.guess(levels * all.div_ceil(self.lanes as u64));
+        let (steps, batches) = (graph.steps(), all.div_ceil(self.lanes as u64));
+        planner.guess(batches * if self.method == Lists { 2 } else { steps });
+        if self.method == Lists {
+            // Of each level with many vertices, four numbers of a vertex wait for the way back.
+            planner.traffic_external([32 * batches * graph.connected() * (steps - 2); 2]);
+        }
     }
 }
 

@@ -50,7 +50,10 @@ fn plan_with_view(name: &str, job: Job, plan: impl Fn(Job) -> Result<Plan>) -> R
         planned => planned?,
     };
     plan.method = format!("on the undirected simple view, made first; {}", plan.method);
+    plan.makes_view = true;
     plan.disk_bytes += view::disk_bytes(graph);
+    plan.expected_bytes_read += view::traffic(graph);
+    plan.expected_bytes_written += view::traffic(graph);
     let needed = view::smallest_budget(graph, config.threads, plan.smallest_budget_bytes)?;
     if config.memory < needed {
         let what = format!("{name} on the undirected simple view");

@@ -45,7 +45,7 @@ pub use job::Job;
 pub use monoid::{Idempotent, Lanes, Min, Monoid, Or, Sum, Sums};
 pub use outcome::{Outcome, Results};
 pub use outercore_graph::format::List;
-pub use plan::{Decided, Decision, Plan, Planner, Prepared, Resource};
+pub use plan::{Decided, Decision, Plan, PlanItem, Planner, Prepared, Resource};
 pub use program::{
     Activity, Along, Batch, Context, DeltaStepping, EdgeScan, Ended, IterationEnd, Lengths, Lists,
     Monotone, Neighborhoods, Next, OpenNeighborhoods, OpenSearch, PathCounts, Search, SomeEdges,

@@ -56,6 +56,12 @@ pub fn disk_bytes(graph: &Graph) -> u64 {
     graph.manifest().arcs * 40
 }
 
+/// About how many bytes making a view writes; about as many are read. The edges of both directions
+/// go to scratch, and from there to lists and to a grid.
+pub fn traffic(graph: &Graph) -> u64 {
+    graph.manifest().arcs * 25
+}
+
 /// Does something with the view of `graph`: the graph itself where it is undirected and simple, the
 /// view that an earlier run has left, or a new one, which is made within `memory` bytes. Does it
 /// once more where the view turns out to be damaged.

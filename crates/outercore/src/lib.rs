@@ -133,6 +133,8 @@
 //! # }
 //! ```
 
+mod trial;
+
 use std::path::Path;
 
 pub use outercore_algorithms::{
@@ -161,6 +163,7 @@ pub use outercore_interchange::{
 pub use outercore_ordering::{Means, OrderSettings, build as build_from, reorder};
 pub use outercore_storage::{Disk, Shown, StorageError, device, memory};
 pub use outercore_visit::{Executing, Executor, Ownership};
+pub use trial::plan;
 
 /// What programs are made of.
 pub mod program {

@@ -98,7 +98,9 @@ impl NativeGraph {
         let arguments = RunArguments::of(arguments)?;
         let (algorithm, config) = prepare(py, &self.0, algorithm, &arguments)?;
         let plan = py
-            .detach(|| algorithm.plan(&self.0, &config))
+            .detach(|| {
+                outercore::plan(&*algorithm, &self.0, &config, &outercore::Silent, |_| Ok(()))
+            })
             .map_err(|error| failure::raise(py, error))?;
         Ok((json!(plan).to_string(), plan.to_string()))
     }

@@ -29,6 +29,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// How often one operation may be interrupted before it is given up.
 const MAX_INTERRUPTIONS: usize = 1000;
 
+/// The largest file that is read through the page cache: it takes no memory to speak of there, and
+/// a small graph's many small sections take no round trip each.
+const SMALL: u64 = 512 << 10;
+
 /// What went through a [`Disk`] so far.
 #[derive(Debug, Default)]
 pub struct IoCounters {
@@ -179,7 +183,8 @@ impl Disk {
             .map_err(|error| StorageError::write(operation, path, 0, 0, error))
     }
 
-    /// Opens a file for reading, past the page cache where the file system can do that.
+    /// Opens a file for reading, past the page cache where the file system can do that and the file
+    /// has more than 512 KiB.
     pub fn open(&self, path: &Path) -> Result<DiskFile> {
         self.open_with("open", path, true, OpenOptions::new().read(true))
     }
@@ -268,14 +273,16 @@ impl Disk {
     ) -> Result<DiskFile> {
         let (file, direct) = self.run(operation, path, || {
             let file = open()?;
-            let kind = file.metadata()?.file_type();
+            let metadata = file.metadata()?;
+            let kind = metadata.file_type();
             if kind.is_dir() {
                 return Err(io::Error::from_raw_os_error(libc::EISDIR));
             }
             if !kind.is_file() {
                 return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
             }
-            let direct = file::set_direct(&file, direct)?;
+            let is_small = operation == "open" && metadata.len() <= SMALL;
+            let direct = file::set_direct(&file, direct && !is_small)?;
             Ok((file, direct))
         })?;
         Ok(DiskFile::new(self.clone(), file, path, direct))

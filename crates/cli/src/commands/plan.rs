@@ -4,7 +4,10 @@ use clap::Args;
 use outercore::Result;
 
 use super::run::Asked;
-use crate::output::{self, print_json, printable};
+use crate::{
+    output::{self, print_json, printable},
+    progress::{Meter, Mode},
+};
 
 const EXAMPLES: &str = "Examples:
   outercore plan pagerank web.oc
@@ -21,8 +24,9 @@ pub struct PlanRun {
 impl PlanRun {
     pub fn run(&self) -> Result<()> {
         let (algorithm, graph, config) = self.asked.prepare()?;
-        let plan = algorithm.plan(&graph, &config)?;
-        self.asked.check_disk(&graph, &plan)?;
+        let (meter, allow) =
+            (Meter::new(Mode::None), |plan: &_| self.asked.check_disk(&graph, plan));
+        let plan = outercore::plan(&*algorithm, &graph, &config, &meter, allow)?;
         if self.asked.face.json {
             print_json(&plan)
         } else {

@@ -265,9 +265,11 @@ impl<'i, C: FnMut(u64, List)> Requests<'i, '_, C> {
                 return Err(GraphError::Cancelled);
             }
         }
-        self.preparing.start();
-        self.request()?;
-        self.preparing.stop();
+        if !self.blocks.groups.is_empty() {
+            self.preparing.start();
+            self.request()?;
+            self.preparing.stop();
+        }
         while self.reader.deliver(true)? {}
         Ok(())
     }
@@ -280,6 +282,10 @@ impl<'i, C: FnMut(u64, List)> Requests<'i, '_, C> {
             .map(|group| (group, is_active(group) & self.stream.members(group)))
             .filter(|&(_, bits)| bits != 0)
             .collect();
+        // The time costs more to ask for than most groups of a small frontier do.
+        if active.is_empty() {
+            return Ok(());
+        }
         self.preparing.start();
         active.into_iter().try_for_each(|some| self.want(some))?;
         self.preparing.stop();

@@ -181,7 +181,8 @@ impl IntervalMemory {
         let waits = more.max(hubs.min(1));
         let sums = stored(vertices * message * waits.min(1)) * waits;
         let (values, degrees) = (stored(vertices * value), stored(vertices));
-        let passing = scans * (sums + signal * (vertices - hubs));
+        // The last iteration makes no signals.
+        let passing = scans * sums + (scans.max(1) - 1) * signal * (vertices - hubs);
         let edges = if self.path.grid {
             edges_of(Arc::clone(&self.directory), (vertices, hubs), &windows)
         } else {

@@ -19,7 +19,7 @@ use crate::{
 const PROCESS: u64 = 10 << 20;
 
 /// What these usually are.
-pub(super) const USUAL: u64 = 8 << 20;
+pub(super) const USUAL: u64 = 9 << 20;
 
 /// What stays free beside everything that is counted.
 const MARGIN: u64 = 4 << 20;
@@ -209,19 +209,17 @@ impl Needs {
         config: &RunConfig,
         asked: Option<MemoryModel>,
     ) -> Result<(Plan, u64)> {
-        let ((edge_pages, edge_bytes), scans) = (self.edges(graph), self.scans(graph));
-        let (estimated, shares) = (self.scans.xor(Some(scans)), self.shares[1]);
+        let ((edge_pages, edge_bytes, read), scans) = (self.edges(graph), self.scans(graph));
         let stored = self.disk_bytes + self.disk_bytes_in_turn;
         let budgets = self.budgets(graph, config, (edge_pages, edge_bytes));
         let (model, reason) = self.model(config.memory, asked, &budgets)?;
         let external = model == MemoryModel::FullyExternal;
         let mut memory = base(graph, config, edge_pages);
         // Programs know themselves what passes by interval read.
-        let scans = if external && !self.in_turn.is_empty() { 0 } else { scans };
+        let full = if external && !self.in_turn.is_empty() { 0 } else { scans };
         memory.extend(if external { self.external.unwrap_or_default() } else { self.resident });
         let used: u64 = memory.iter().map(|item| item.bytes).sum();
-        // A semi-external run that was asked for keeps no more than half of the edges, so that it
-        // is one.
+        // A semi-external run that was asked for is one: half of the edges are the most it keeps.
         let most = match (asked, model) {
             (_, MemoryModel::FullyExternal) => u64::MAX,
             (Some(MemoryModel::SemiExternal), _) => edge_bytes / 2,
@@ -230,9 +228,9 @@ impl Needs {
         let room = most.min((config.memory - used).saturating_sub(MARGIN));
         let name = if external { "windows, edges" } else { "edges" };
         memory.push(PlanItem { name, bytes: room.min(edge_bytes + stored) });
-        let kept = if external { room.checked_div(shares).unwrap_or(0) } else { room };
+        let kept = if external { room.checked_div(self.shares[1]).unwrap_or(0) } else { room };
         let bytes_per_scan = edge_bytes.saturating_sub(kept);
-        let expected = edge_bytes * scans.min(1) + bytes_per_scan * scans.saturating_sub(1);
+        let again = (bytes_per_scan as f64 * (read as f64 / edge_bytes.max(1) as f64)) as u64;
         let plan = Plan {
             algorithm: self.algorithm,
             memory_model: model,
@@ -245,10 +243,12 @@ impl Needs {
             smallest_budget_bytes: budgets.smallest(asked),
             in_memory_budget_bytes: budgets.whole,
             bytes_per_scan,
-            expected_bytes_read: expected,
+            expected_bytes_read: read * full.min(1) + again * full.saturating_sub(1),
             expected_bytes_written: 0,
-            estimated_scans: estimated,
+            estimated_scans: self.scans.xor(Some(scans)),
             disk_bytes: if external { stored } else { 0 },
+            tried: false,
+            makes_view: false,
             in_passes: false,
         };
         Ok((plan, room))
@@ -259,15 +259,18 @@ impl Needs {
         self.scans.or(self.guess).unwrap_or_else(|| graph.steps())
     }
 
-    /// Pages of all edges, and the bytes of those that are read, and may be kept, at a time.
-    fn edges(&self, graph: &Graph) -> (u64, u64) {
+    /// Pages of all edges, and the bytes of those that may be kept at a time, and that a scan
+    /// reads: of a program's grid and lists the one or the other.
+    fn edges(&self, graph: &Graph) -> (u64, u64, u64) {
         let pages = |programs: &[Vec<String>]| -> u64 {
             let names: BTreeSet<_> = self.edges.iter().chain(programs.iter().flatten()).collect();
             graph.pages(names)
         };
         let all = pages(&self.in_turn);
         let most = self.in_turn.chunks(1).map(pages).max();
-        (all, most.unwrap_or(all) * (PAGE + 1))
+        let bytes = most.unwrap_or(all) * (PAGE + 1);
+        let has_grid = self.in_turn.iter().flatten().any(|name| name == "grid.words");
+        (all, bytes, if has_grid { graph.scan_bytes().min(bytes) } else { bytes })
     }
 
     /// What a run must have beside vertex state in memory, or it is better off without that: three

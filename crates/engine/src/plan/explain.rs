@@ -52,6 +52,11 @@ pub struct Plan {
     pub estimated_scans: Option<u64>,
     /// The most bytes of scratch on disk at a time.
     pub disk_bytes: u64,
+    /// Whether the run was tried out: the expected bytes are those of the trial.
+    pub tried: bool,
+    /// Whether the run makes a view of the graph, and keeps it.
+    #[serde(skip)]
+    pub makes_view: bool,
     /// Whether a semi-external run passes over the grid as fully-external ones do, so that a
     /// reading serves two iterations.
     #[serde(skip)]
@@ -97,7 +102,11 @@ impl std::fmt::Display for Plan {
         writeln!(f, "  smallest budget    {}", human_bytes(self.smallest_budget_bytes))?;
         writeln!(f, "  all in memory from {}", human_bytes(self.in_memory_budget_bytes))?;
         writeln!(f, "  read for each scan {}", human_bytes(self.bytes_per_scan))?;
-        let about = self.estimated_scans.map_or("", |_| ", about: the course of the run decides");
+        let about = match self.estimated_scans {
+            _ if self.tried => ", tried out",
+            Some(_) => ", about: the course of the run decides",
+            None => "",
+        };
         writeln!(f, "  read in all        {}{about}", human_bytes(self.expected_bytes_read))?;
         writeln!(f, "  written in all     {}", human_bytes(self.expected_bytes_written))?;
         write!(f, "  scratch on disk    {}", human_bytes(self.disk_bytes))?;

@@ -254,9 +254,14 @@ impl<'a> Planner<'a> {
         let (opening, largest) = graph.opening(&sections);
         plan.expected_bytes_read += read + opening;
         plan.expected_bytes_written = written;
+        // Nothing is kept that was not read; fully externally, values are, too.
+        let stored = if external { plan.disk_bytes } else { 0 };
+        if let Some(last) = plan.memory.last_mut().filter(|item| item.name.ends_with("edges")) {
+            last.bytes = last.bytes.min(plan.expected_bytes_read + stored);
+        }
         // What is always there is set aside first, for the worst case.
         plan.memory[0].bytes = USUAL;
-        let used = config.threads * depth(config) * buffer_bytes(largest);
+        let used = config.threads * depth(config, largest) * buffer_bytes(largest);
         plan.memory[1].bytes = plan.memory[1].bytes.min(used as u64);
         Ok(Decided { job: self.job, plan, decision, sections, begun: None })
     }

@@ -27,11 +27,12 @@ pub(crate) fn smallest_budget(threads: usize, bytes: u64) -> u64 {
     if shallow <= SMALL { shallow } else { bytes + buffers_bytes(threads, u64::MAX / 2) }
 }
 
-/// Buffers of a worker.
-pub(crate) fn depth(config: &RunConfig) -> usize {
-    let threads = config.threads.max(1);
-    (buffers_bytes(threads, config.memory) / (threads * BUFFER_BYTES) as u64).min(DEPTH as u64)
-        as usize
+/// Buffers of a worker. There are few where they hold the largest section, of so many pages.
+pub(crate) fn depth(config: &RunConfig, largest: u64) -> usize {
+    let each = config.threads.max(1) * BUFFER_BYTES;
+    let depth = buffers_bytes(config.threads.max(1), config.memory) as usize / each;
+    let is_small = largest as usize * outercore_storage::PAGE <= SHALLOW * each;
+    if is_small { SHALLOW } else { depth.min(DEPTH) }
 }
 
 /// The largest request is no longer than the largest section, which has so many pages: a small
@@ -50,7 +51,8 @@ mod tests {
             let beside = |memory: u64| memory.saturating_sub(buffers_bytes(threads, memory));
             for budget in ((30 << 20)..(200 << 20)).step_by(100_003) {
                 assert!(beside(budget + 100_003) >= beside(budget), "{budget}");
-                let depth = depth(&RunConfig { threads, memory: budget, ..RunConfig::default() });
+                let config = RunConfig { threads, memory: budget, ..RunConfig::default() };
+                let depth = depth(&config, u64::MAX >> 13);
                 assert!(
                     (SHALLOW..=DEPTH).contains(&depth)
                         && (depth * threads * BUFFER_BYTES) as u64

@@ -109,9 +109,11 @@ impl<'a> Session<'a> {
         }
         let (workers, disk) = (Workers::new(config.threads.max(1))?, graph.disk().clone());
         let pages = sections.iter().map(|section| section.pages());
-        let buffer_bytes = buffers::buffer_bytes(pages.max().unwrap_or(0));
-        let arena = arena(config, &workers, buffer_bytes)?;
-        let readers = readers(config, &disk, &files, (&arena, buffer_bytes), begun)?;
+        let largest = pages.max().unwrap_or(0);
+        let buffer_bytes = buffers::buffer_bytes(largest);
+        let buffers = (buffers::depth(config, largest), buffer_bytes);
+        let arena = arena(config, &workers, buffers)?;
+        let readers = readers(config, &disk, &files, (&arena, buffers), begun)?;
         let backend = readers.first().map_or("none", Reader::backend);
         let limits = limits(graph, config, buffer_bytes, &sections)?;
         let pages = |bytes| PageCache::new(bytes, limits.block_bytes, config.huge_pages);
@@ -239,9 +241,12 @@ impl<'a> Session<'a> {
     }
 
     /// What a run keeps is there after its first iteration, and may be gone before its report.
-    /// Asking the kernel takes milliseconds for each hundred megabytes, so it is done once.
+    /// Asking the kernel takes milliseconds for each hundred megabytes of the whole process, so it
+    /// is done once, and not where not even the buffers are large enough for such pages.
     fn note_huge_pages(&self) {
-        self.counters.note_most(Technique::Huge, memory::huge_page_bytes());
+        if self.huge {
+            self.counters.note_most(Technique::Huge, memory::huge_page_bytes());
+        }
     }
 
     /// Notes the beginning of an iteration.
@@ -340,8 +345,8 @@ pub struct Mark {
 
 /// Memory for all buffers. Each worker's come to be where it runs, all at a time: the system may
 /// take milliseconds to find a huge page.
-fn arena(config: &RunConfig, workers: &Workers, buffer_bytes: usize) -> Result<Arc<Arena>> {
-    let each = buffers::depth(config) * buffer_bytes;
+fn arena(config: &RunConfig, workers: &Workers, buffers: (usize, usize)) -> Result<Arc<Arena>> {
+    let each = buffers.0 * buffers.1;
     let arena = Arena::new(workers.count() * each, config.huge_pages)?;
     workers.map(|index| {
         let mut buffers = arena.buffer(index * each, each);
@@ -355,10 +360,10 @@ fn readers(
     config: &RunConfig,
     disk: &Disk,
     files: &[Arc<DiskFile>],
-    (arena, buffer_bytes): (&Arc<Arena>, usize),
+    (arena, (depth, buffer_bytes)): (&Arc<Arena>, (usize, usize)),
     begun: Instant,
 ) -> Result<Vec<Reader>> {
-    let (depth, registered) = (buffers::depth(config), vec![arena.clone()]);
+    let registered = vec![arena.clone()];
     let in_flight = (config.queue_depth + 1).max(DEPTH);
     let options = QueueOptions { backend: config.io, depth: in_flight, registered };
     let reader = |index: usize| -> Result<Reader> {

@@ -269,7 +269,11 @@ fn direct_access_is_optional() {
         set_direct_off(&file);
         file.read_at(&mut memory[..100], 50).unwrap();
         assert!(memory[..100].iter().all(|&b| b == 9));
-        assert!(!disk.open_buffered(&dir.path().join("file")).unwrap().is_direct());
+        let path = dir.path().join("file");
+        assert!(!disk.open_buffered(&path).unwrap().is_direct());
+        assert!(!disk.open(&path).unwrap().is_direct(), "it is small");
+        file.set_len(SMALL + 1).unwrap();
+        assert_eq!(disk.open(&path).unwrap().is_direct(), file.is_direct());
     }
 }
 
