@@ -19,7 +19,7 @@ use crate::{
 const PROCESS: u64 = 10 << 20;
 
 /// What these usually are.
-pub(super) const USUAL: u64 = 9 << 20;
+pub(super) const USUAL: u64 = 8 << 20;
 
 /// What stays free beside everything that is counted.
 const MARGIN: u64 = 4 << 20;
