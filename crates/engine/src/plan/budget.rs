@@ -220,8 +220,7 @@ impl Needs {
         let scans = if external && !self.in_turn.is_empty() { 0 } else { scans };
         memory.extend(if external { self.external.unwrap_or_default() } else { self.resident });
         let used: u64 = memory.iter().map(|item| item.bytes).sum();
-        // A semi-external run that was asked for keeps no more than half of the edges, so that it
-        // is one.
+        // A semi-external run that was asked for keeps half of the edges at the most, to be one.
         let most = match (asked, model) {
             (_, MemoryModel::FullyExternal) => u64::MAX,
             (Some(MemoryModel::SemiExternal), _) => edge_bytes / 2,
@@ -250,6 +249,7 @@ impl Needs {
             estimated_scans: estimated,
             disk_bytes: if external { stored } else { 0 },
             in_passes: false,
+            selection: None,
         };
         Ok((plan, room))
     }

@@ -1,5 +1,6 @@
 //! What a run will keep in memory and read, decided before it begins.
 
+use outercore_caches::Told;
 use outercore_graph::{GraphError, Result};
 use outercore_storage::human_bytes;
 use serde::Serialize;
@@ -52,6 +53,8 @@ pub struct Plan {
     pub estimated_scans: Option<u64>,
     /// The most bytes of scratch on disk at a time.
     pub disk_bytes: u64,
+    /// The selection beside the graph, where the run can use it.
+    pub selection: Option<Told>,
     /// Whether a semi-external run passes over the grid as fully-external ones do, so that a
     /// reading serves two iterations.
     #[serde(skip)]
@@ -101,6 +104,9 @@ impl std::fmt::Display for Plan {
         writeln!(f, "  read in all        {}{about}", human_bytes(self.expected_bytes_read))?;
         writeln!(f, "  written in all     {}", human_bytes(self.expected_bytes_written))?;
         write!(f, "  scratch on disk    {}", human_bytes(self.disk_bytes))?;
+        if let Some(selection) = &self.selection {
+            write!(f, "\n{selection}")?;
+        }
         let ours = |report: &&TechniqueReport| of_preset(self.preset).contains(&report.name);
         for TechniqueReport { name, state, reason, .. } in self.techniques.iter().filter(ours) {
             let reason = if *state == State::Used { "it is used" } else { reason.as_str() };
