@@ -25,6 +25,7 @@ fn options(graph: &Graph, room: u64) -> SelectOptions {
     let size = room + SelectedLists::overhead(graph);
     SelectOptions {
         size,
+        sample: 4,
         rounds: 4,
         block: 64,
         threads: 2,

@@ -60,7 +60,7 @@ settings! {
         /// The page by which gvs counts: that of the runs which the selection is for.
         block: Option<BlockSize> = ("block", "SIZE", "8192"),
         /// Searches that show gvs which lists are wanted together; 0: neighbors are (the paper).
-        sample: Option<u64> = ("sample", "N", "4"),
+        sample: Option<u64> = ("sample", "N", "16"),
         /// The page cache of those runs, beside which gvs tries what it has chosen.
         page_cache: Option<Size> = ("page-cache", "SIZE", "half of --size"),
         /// Which penalty gvs chooses first, with --sample 0.
@@ -132,7 +132,7 @@ impl SelectSettings {
     /// How many sample searches there are: none where something is asked for that they replace.
     fn samples(&self) -> Result<u64> {
         let paper = self.penalty.is_some() || self.divided_by.is_some();
-        let sample = self.sample.unwrap_or(if paper { 0 } else { 4 });
+        let sample = self.sample.unwrap_or(if paper { 0 } else { 16 });
         if paper && sample > 0 {
             return refuse("--penalty and --divided-by are for --sample 0: samples need neither");
         }
