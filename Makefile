@@ -9,7 +9,7 @@ PROFILE := checked
 VENV    := $(TARGET)/venv
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-rust test-python deny bench bench-graphene bench-external bench-algorithms bench-papers bench-small model fault attack sanitize fuzz soak budgets plan-truth golden python clean
+.PHONY: help build demo test test-rust test-python deny bench bench-basc bench-graphene bench-external bench-algorithms bench-papers bench-small model fault attack sanitize fuzz soak budgets plan-truth golden python clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | while IFS='	' read -r name text; do printf '  make %-12s %s\n' "$$name" "$$text"; done
@@ -84,10 +84,14 @@ fuzz: ## Every fuzz target under libFuzzer for SECONDS=30 each, with what it fou
 bench-algorithms: build ## Every algorithm on RMAT of scale 22, in memory and with a quarter of the graph, cold (SCALE=22; ten minutes)
 	$(PYTHON) scripts/bench_algorithms.py --binary $(TARGET)/release/outercore --dir $(or $(OUTERCORE_BENCH_DIR),$(TARGET)/bench) $(if $(SCALE),--scale $(SCALE))
 
-bench-papers: ## The papers' experiments in our form, a chapter of docs/papers.md each, cold (root, hours; ONLY=async, graphene or external; of async SECTION=bfs SCALE=20 GRAPH=OTHER.oc:SOURCE)
+bench-papers: ## The papers' experiments in our form, a chapter of docs/papers.md each, cold (root, hours; ONLY=async, graphene, external or basc; of async SECTION=bfs SCALE=20 GRAPH=OTHER.oc:SOURCE; of basc SECTION=selections DATA=FOLDER of real graphs)
 	$(if $(filter async,$(or $(ONLY),async)),scripts/bench_async.sh $(if $(SECTION),--only $(SECTION)) $(if $(SCALE),--scale $(SCALE)) $(addprefix --graph ,$(GRAPH)))
 	$(if $(filter graphene,$(or $(ONLY),graphene)),$(MAKE) bench-graphene ONLY=$(SECTION))
 	$(if $(filter external,$(or $(ONLY),external)),$(MAKE) bench-external)
+	$(if $(filter basc,$(or $(ONLY),basc)),$(MAKE) bench-basc)
+
+bench-basc: build ## The static cache and the orders against page caches of the same memory (root for some, a quarter of an hour; SECTION=selections SCALE=20 DATA=FOLDER of real graphs)
+	$(PYTHON) scripts/bench_basc.py --binary $(TARGET)/release/outercore --dir $(or $(OUTERCORE_BENCH_DIR),$(TARGET)/bench)/basc $(if $(SCALE),--scale $(SCALE)) $(if $(DATA),--data $(DATA)) $(if $(SECTION),--only $(SECTION))
 
 soak: build ## Random graphs through every model and option against references and each other, products of 268 M edges; MINUTES=10 SEED=1
 	PROPTEST_CASES=$(or $(CASES),20000) $(CARGO) test --locked --profile $(PROFILE) --lib -q

@@ -20,6 +20,13 @@ pub fn on_simple_view<'a>(
     job: Job<'a>,
     make: impl for<'b> Fn(Job<'b>, &'b Graph, Adjust) -> Result<Prepared<'b>> + 'a,
 ) -> Result<Prepared<'a>> {
+    if job.config.static_cache.is_some() {
+        return refuse(format!(
+            "--static-cache: {name} runs on the undirected simple view of {}, of which no lists \
+             are selected. Leave it out, or build the graph with --undirected --simple",
+            job.graph.path().display()
+        ));
+    }
     let plan = plan_with_view(name, job, |job| Ok(make(job, job.graph, &|_| ())?.plan))?;
     Ok(Prepared::new(plan.clone(), move || {
         let begun = Instant::now();

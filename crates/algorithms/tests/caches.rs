@@ -6,7 +6,7 @@ use outercore_algorithms::Source;
 use outercore_caches::{Select, SelectOptions, SelectSettings, select};
 use outercore_engine::{Figure, MemoryModel, Resources, RunConfig, RunReport, SearchDirection};
 use outercore_graph::{BuildOptions, Graph, Order, Silent, generate::Rmat};
-use outercore_testing::{config, folder, generate, request, run};
+use outercore_testing::{Edges, Recipe, build, config, folder, generate, request, run};
 
 /// An RMAT graph in the order of its ids.
 fn graph(folder: &Path) -> Graph {
@@ -127,4 +127,51 @@ fn searches_from_both_sides_find_lists_of_both_directions() {
             assert!(report.cache.static_hits > 0 && selected.bytes <= size, "{selected:?}");
         }
     }
+}
+
+/// What runs on one opened graph load, and what a run that wants none gives back.
+#[test]
+fn runs_on_one_graph_share_what_was_loaded() {
+    let folder = folder();
+    let graph = graph(folder.path());
+    let usual = SelectSettings::default().options(&graph, &Resources::default()).unwrap();
+    let size = 300 << 10;
+    let asked = SelectOptions { size, rounds: 2, threads: 2, ..usual };
+    select(&graph, &asked, &Silent).unwrap();
+    let selected = |graph: &Graph, static_cache| {
+        let report = report(graph, "bfs", &paper(100 << 10, static_cache));
+        assert_eq!(report.cache.static_hits > 0, static_cache.is_some());
+        report.cache.selected
+    };
+    let first = selected(&graph, Some(size)).unwrap();
+    assert!(!first.is_shared && first.load_bytes_read > 0);
+    for handle in [graph.clone(), graph.counted_apart()] {
+        let again = selected(&handle, Some(size)).unwrap();
+        assert!(again.is_shared && again.load_bytes_read == 0, "{again:?}");
+        assert_eq!((again.lists, again.bytes), (first.lists, first.bytes));
+    }
+    assert!(!selected(&graph, Some(size / 2)).unwrap().is_shared, "another size");
+    assert!(selected(&graph, Some(size / 2)).unwrap().is_shared);
+    assert!(selected(&graph, None).is_none() && graph.shared().is_none(), "it is given back");
+    assert!(!selected(&graph, Some(size)).unwrap().is_shared);
+    select(&graph, &SelectOptions { rounds: 3, ..asked }, &Silent).unwrap();
+    assert!(!selected(&graph, Some(size)).unwrap().is_shared, "another selection");
+}
+
+/// A ring of which a search wants what it has just read: lists are worth nothing beside pages.
+#[test]
+fn what_lists_are_not_worth_is_page_cache() {
+    let edges: Vec<(u32, u32)> =
+        (0..60_000u32).flat_map(|v| (1..9).map(move |step| (v, (v + step) % 60_000))).collect();
+    let recipe = Recipe { order: Order::Original, lists: true, ..Recipe::default() };
+    let built = build(&Edges::of(&edges, false), &recipe);
+    let usual = SelectSettings::default().options(&built.graph, &Resources::default()).unwrap();
+    let asked = SelectOptions { size: 100 << 10, threads: 2, ..usual };
+    select(&built.graph, &asked, &Silent).unwrap();
+    let pages = report(&built.graph, "bfs", &paper(150 << 10, None));
+    let both = report(&built.graph, "bfs", &paper(50 << 10, Some(100 << 10)));
+    let selected = both.cache.selected.unwrap();
+    assert_eq!((selected.lists, selected.left_to_pages), (0, 100 << 10));
+    assert!(both.bytes_read * 100 <= pages.bytes_read * 102, "{both:?} {pages:?}");
+    assert_eq!(answer(&both), answer(&pages));
 }

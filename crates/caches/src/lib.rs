@@ -7,7 +7,8 @@
 //!   selected before the run.
 //! - `pinned_chunks`: [`PinnedChunks`], chunks that stay from their first reading on;
 //!   `sub_block_buffer`: [`SubBlockBuffer`], those with the most active edges.
-//! - [`select`](mod@select): which lists are selected; `sidecar`: [`Saved`], the file that says so.
+//! - [`select`](mod@select): which lists are selected; `sidecar`: [`Saved`], the file that says so;
+//!   `told`: [`Told`], what a plan says of it.
 //! - [`lists`]: [`Lists`], the lists of a graph, in memory or read ahead; [`degrees`]: how many
 //!   edges lead where; `io_cost`: [`io_cost()`], what an order costs searches.
 //!
@@ -25,6 +26,7 @@ pub mod select;
 mod selected;
 mod sidecar;
 mod sub_block_buffer;
+mod told;
 
 pub use io_cost::io_cost;
 pub use kept::{ChunkCache, Held, Kept, ListCache};
@@ -36,3 +38,4 @@ pub use select::{Divisor, Penalty, Select, SelectOptions, SelectSettings, select
 pub use selected::{SelectedLists, SelectedReport};
 pub use sidecar::{About, Saved, Side, is_saved, path_of};
 pub use sub_block_buffer::SubBlockBuffer;
+pub use told::Told;

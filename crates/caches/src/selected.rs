@@ -1,11 +1,17 @@
 //! [`SelectedLists`]: whole lists of vertices that were selected before, in memory from the
 //! beginning of a run to its end: the static cache of BASC (Lee et al., ATC'19, section 3).
 //!
+//! Runs on one opened graph share them: they stay with the graph until a run asks for others, or
+//! for none.
+//!
 //! Nothing is read along, nothing is replaced: what a page cache would hold of a list's page and
 //! nobody wants takes no room here. Memory: what it is given, two bits for each vertex and
 //! direction within.
 
-use std::{sync::Mutex, time::Instant};
+use std::{
+    sync::{Arc, Mutex},
+    time::Instant,
+};
 
 use outercore_graph::{
     Direction, Graph, Result, Table, error,
@@ -25,7 +31,7 @@ const PIECE: u64 = 1 << 20;
 
 /// Lists of selected vertices.
 pub struct SelectedLists {
-    sides: Vec<(Direction, SideLists)>,
+    sides: Arc<Vec<(Direction, SideLists)>>,
     /// What was loaded.
     pub report: SelectedReport,
 }
@@ -44,8 +50,12 @@ pub struct SelectedReport {
     pub load_seconds: f64,
     /// Seconds that it had taken to select them.
     pub select_seconds: f64,
+    /// Whether an earlier run on the same opened graph had loaded them.
+    pub is_shared: bool,
     /// Whether they were selected for this very graph, not for an earlier version of it.
     pub is_current: bool,
+    /// Bytes that were given, and are better spent on pages, if there is a page cache.
+    pub left_to_pages: u64,
     /// The share of the selected vertices whose lists are about as long as they were.
     pub valid_share: f64,
 }
@@ -85,13 +95,60 @@ impl SelectedReport {
     }
 }
 
+/// What decides which lists are loaded: the selection's checksum, the sections, the bytes, and
+/// whether pages have a share.
+type Asked = (u32, Vec<String>, u64, bool, HugePages);
+
 impl SelectedLists {
+    /// What is selected beside the graph, as [`load`](Self::load) has it, or as the last run on the
+    /// graph did; nothing for 0 bytes.
+    pub fn shared(
+        graph: &Graph,
+        sections: &[String],
+        bytes: u64,
+        paged: bool,
+        (threads, huge): (usize, HugePages),
+    ) -> Result<Option<Self>> {
+        let begun = Instant::now();
+        let before = graph.shared();
+        if bytes == 0 {
+            graph.share(None);
+            return Ok(None);
+        }
+        let parts = ["adjacency", "weights"];
+        let own =
+            |name: &&String| name.rsplit('.').next().is_some_and(|part| parts.contains(&part));
+        let sections: Vec<String> = sections.iter().filter(own).cloned().collect();
+        let checksum = Saved::of(&graph.counted_apart())?.checksum();
+        let asked: Asked = (checksum, sections, bytes, paged, huge);
+        if let Some(lists) = before.as_ref().and_then(|any| any.downcast_ref::<(Asked, Self)>())
+            && lists.0 == asked
+        {
+            let report = SelectedReport {
+                load_bytes_read: 0,
+                load_seconds: begun.elapsed().as_secs_f64(),
+                is_shared: true,
+                ..lists.1.report
+            };
+            return Ok(Some(Self { sides: lists.1.sides.clone(), report }));
+        }
+        // Two of them never are in memory.
+        drop(before);
+        graph.share(None);
+        let loaded = Self::load(graph, &asked.1, bytes, paged, (threads, huge))?;
+        let same = Self { sides: loaded.sides.clone(), report: loaded.report };
+        graph.share(Some(Arc::new((asked, same))));
+        Ok(Some(loaded))
+    }
+
     /// Loads what is selected beside the graph: of each direction that has its lists among these
     /// sections, as much as fits into its share of `bytes`, what was chosen first before the rest.
+    /// Beside a page cache (`paged`) no more than is worth it: pages have the rest.
     pub fn load(
         graph: &Graph,
         sections: &[String],
         bytes: u64,
+        paged: bool,
         (threads, huge): (usize, HugePages),
     ) -> Result<Self> {
         let (begun, graph) = (Instant::now(), &graph.counted_apart());
@@ -104,32 +161,35 @@ impl SelectedLists {
             directions.into_iter().filter(|&it| has(it, "adjacency")).collect();
         let (mut sides, mut report) = (Vec::new(), SelectedReport::default());
         report.is_current = saved.about.graph == graph.manifest().uuid;
-        let (mut valid, mut selected) = (0, 0);
+        let (mut valid, mut selected, mut used) = (0, 0, 0);
         for &direction in &directions {
             let Some(found) = saved.find(graph, direction)? else { continue };
             let mut chosen = located(graph, direction, found)?;
             valid += chosen.valid;
-            selected += saved
-                .about
-                .sides
-                .iter()
-                .find(|side| side.direction == direction)
-                .map_or(0, |side| side.lists);
-            let room = (bytes / directions.len() as u64).saturating_sub(Self::overhead(graph));
+            let about = saved.about.sides.iter().find(|side| side.direction == direction);
+            selected += about.map_or(0, |side| side.lists);
+            let share = bytes / directions.len() as u64;
+            let share = about.filter(|_| paged).map_or(share, |side| saved.worth(side, share));
+            let room = share.saturating_sub(Self::overhead(graph));
             let weighted = has(direction, "weights");
             chosen.fit(entry_bytes(graph, weighted), room);
+            if chosen.lists.is_empty() {
+                continue;
+            }
             let side = SideLists::load(graph, direction, &chosen.lists, (weighted, threads, huge))?;
             report.lists += chosen.lists.len() as u64;
             report.bytes += (side.neighbors.len() + side.weights.len()) as u64;
+            used += Self::overhead(graph) + (side.neighbors.len() + side.weights.len()) as u64;
             sides.push((direction, side));
         }
+        report.left_to_pages = if paged { bytes.saturating_sub(used) } else { 0 };
         report.valid_share = if selected == 0 { 1.0 } else { valid as f64 / selected as f64 };
         report.is_taken(&saved)?;
         report.select_seconds = saved.about.seconds;
         report.load_bytes_read =
             graph.disk().counters().bytes_read.load(std::sync::atomic::Ordering::Relaxed);
         report.load_seconds = begun.elapsed().as_secs_f64();
-        Ok(Self { sides, report })
+        Ok(Self { sides: Arc::new(sides), report })
     }
 
     /// Bytes of memory of a direction beside its lists.

@@ -60,6 +60,23 @@ pub struct Side {
     pub bytes: [u64; 2],
     /// Bytes of names.
     pub name_bytes: u64,
+    /// Of the bytes that were asked for, those that are better spent on lists than on pages; none:
+    /// all.
+    #[serde(default)]
+    pub worth: Option<u64>,
+    /// Bytes that a sample search reads with pages alone, and with what is worth it.
+    #[serde(default)]
+    pub searches: Option<[u64; 2]>,
+}
+
+impl About {
+    /// What the first bytes of a selection say; nothing, if they are of something else.
+    pub(crate) fn begins(bytes: &[u8]) -> Option<Self> {
+        let (magic, rest) = bytes.split_first_chunk::<8>()?;
+        let (len, rest) = rest.split_first_chunk::<4>()?;
+        let head = rest.get(..u32::from_le_bytes(*len) as usize)?;
+        serde_json::from_slice(head).ok().filter(|_| magic == MAGIC)
+    }
 }
 
 /// A selection that was read.
@@ -206,10 +223,22 @@ impl Saved {
         Ok(Self { path, about, bytes, start })
     }
 
+    /// The checksum at its end.
+    pub(crate) fn checksum(&self) -> u32 {
+        self.bytes.last_chunk().map_or(0, |sum| u32::from_le_bytes(*sum))
+    }
+
     /// Bytes of memory that it takes while a run loads lists of a direction.
     pub fn loading_bytes(&self) -> u64 {
         let most = self.about.sides.iter().map(|side| side.lists).max().unwrap_or(0);
         self.bytes.len() as u64 + most * size_of::<Found>() as u64
+    }
+
+    /// Of a share of memory for a direction, what is better spent on lists than on pages.
+    pub fn worth(&self, side: &Side, share: u64) -> u64 {
+        let of = u128::from(self.about.size.max(1));
+        let worth = u128::from(side.worth.unwrap_or(self.about.size).min(self.about.size));
+        (u128::from(share) * worth / of) as u64
     }
 
     /// The error of a selection for another graph.

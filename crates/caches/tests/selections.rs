@@ -19,6 +19,7 @@ fn options(graph: &Graph, size: u64) -> SelectOptions {
     let usual = SelectSettings::default().options(graph, &Resources::default()).unwrap();
     let size = size + SelectedLists::overhead(graph);
     let divisor = Divisor::Own;
+    let usual = SelectOptions { sample: 0, ..usual };
     SelectOptions { size, rounds: 4, block: 64, threads: 2, divisor, memory: 64 << 20, ..usual }
 }
 
@@ -130,7 +131,7 @@ fn plain_selections_are_what_they_are_called() {
 
 fn load(graph: &Graph, bytes: u64) -> Result<SelectedLists, GraphError> {
     let sections = ["out.adjacency", "in.adjacency"].map(str::to_owned);
-    SelectedLists::load(graph, &sections, bytes, (2, HugePages::Off))
+    SelectedLists::load(graph, &sections, bytes, false, (2, HugePages::Off))
 }
 
 /// A graph of these edges at `path`, in the place of the one that was there.

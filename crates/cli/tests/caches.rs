@@ -39,7 +39,16 @@ fn a_selection_is_made_once_and_serves_runs() {
         let item = items.iter().find(|item| item["name"] == name);
         assert_eq!(item.unwrap()["bytes"], bytes, "{name}");
     }
+    assert!(plan["selection"]["is_used"] == true && plan["selection"]["is_current"] == true);
+    let told = |more: &[&str]| place.ends(0, &[&["plan"], &SEARCH[..], more].concat()).0;
+    let semi = ["--model", "semi-external"];
+    assert!(told(&semi).contains("by gvs: --static-cache SIZE uses it"), "{}", told(&semi));
+    assert!(told(&both).contains("by gvs: used"), "{}", told(&both));
+    assert!(told(&both).contains("a sample search reads"), "{}", told(&both));
+    let scans = place.json(&["plan", "pagerank", "g.oc"]);
+    assert!(scans["selection"].is_null(), "it cannot use one: {scans}");
     let (text, _) = place.ends(0, &["cache", "g.oc", "--select", "low-degree"]);
+    assert!(!told(&both).contains("sample search"), "{}", told(&both));
     assert!(text.contains("low-degree") && text.contains("lists"), "{text}");
     place.ends(0, &["check", "g.oc"]);
 }
@@ -55,6 +64,13 @@ fn bad_asks_have_their_exit_codes() {
     let said = run(7, &["--page-cache", "60M", "--memory", "48M"]);
     assert!(said.contains("too small"), "{said}");
     run(2, &["--page-cache", "much"]);
+    // Both run on a view, which has no selection of its own, and is not made to say so.
+    for algorithm in [&["kcore"][..], &["components", "--method", "program"]] {
+        let asked = [&["run", algorithm[0], "g.oc"], &algorithm[1..], &["--static-cache", "4K"]];
+        let said = place.ends(2, &asked.concat()).1;
+        let is_told = said.contains("view of g.oc") && said.contains("--undirected --simple");
+        assert!(is_told && place.names() == ["g.oc"], "{said} {:?}", place.names());
+    }
     let pagerank = ["run", "pagerank", "g.oc", "--page-cache", "1M"];
     assert!(place.ends(2, &pagerank).1.contains("--page-cache cannot act"));
     for wrong in [

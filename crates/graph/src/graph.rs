@@ -4,6 +4,7 @@
 mod sections;
 
 use std::{
+    any::Any,
     collections::BTreeMap,
     io::ErrorKind,
     path::{Path, PathBuf},
@@ -41,8 +42,13 @@ struct Inner {
     grid: Mutex<Option<Arc<GridDirectory>>>,
     /// How many vertices at the front may have that many edges, as far as it was asked.
     fronts: Mutex<BTreeMap<u64, u64>>,
+    /// What runs on it share.
+    shared: Mutex<Option<Shared>>,
     lock: DirLock,
 }
+
+/// What one run has loaded, for the next.
+type Shared = Arc<dyn Any + Send + Sync>;
 
 impl Graph {
     /// Opens the graph at `path`: reads and verifies the manifest, and that every file has its
@@ -74,6 +80,7 @@ impl Graph {
             id_sums: Mutex::default(),
             grid: Mutex::default(),
             fronts: Mutex::default(),
+            shared: Mutex::default(),
             lock,
         };
         Self { inner: Arc::new(inner), disk: disk.clone() }
@@ -87,6 +94,16 @@ impl Graph {
     /// The same graph, whose reads and scratch are counted apart, from zero: a handle for one run.
     pub fn counted_apart(&self) -> Self {
         Self { inner: self.inner.clone(), disk: self.disk.counted_apart() }
+    }
+
+    /// What was kept with it for runs to come, through any of its handles.
+    pub fn shared(&self) -> Option<Arc<dyn Any + Send + Sync>> {
+        outercore_storage::lock(&self.inner.shared).clone()
+    }
+
+    /// Keeps something with it for runs to come, in the place of what was kept before.
+    pub fn share(&self, shared: Option<Arc<dyn Any + Send + Sync>>) {
+        *outercore_storage::lock(&self.inner.shared) = shared;
     }
 
     /// Where it lies.

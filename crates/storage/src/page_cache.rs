@@ -98,7 +98,7 @@ pub struct PageCacheUse {
 impl PageCache {
     /// Frames of `block` bytes, as many as fit into `bytes` with what is noted of them.
     pub fn new(bytes: u64, block: u64, huge: HugePages) -> Result<Self> {
-        let frames = bytes / (block + block / UNIT as u64 / 8 + 8 + ENTRY);
+        let frames = Self::frames(bytes, block);
         let parts = (frames / FRAMES).clamp(1, PARTS);
         let part = |at: u64| -> Result<_> {
             let most = (frames / parts + u64::from(at < frames % parts)) as usize;
@@ -112,6 +112,11 @@ impl PageCache {
             }))
         };
         Ok(Self { block: block as usize, parts: (0..parts).map(part).collect::<Result<_>>()? })
+    }
+
+    /// How many frames of `block` bytes fit into `bytes` with what is noted of them.
+    pub fn frames(bytes: u64, block: u64) -> u64 {
+        bytes / (block + block / UNIT as u64 / 8 + 8 + ENTRY)
     }
 
     fn part(&self, (file, block): Name) -> std::sync::MutexGuard<'_, Part> {

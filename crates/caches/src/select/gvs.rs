@@ -2,8 +2,9 @@
 //! the memory that their lists take, in rounds. After each round penalties are computed again where
 //! something was chosen.
 //!
-//! The paper's text takes the highest penalty, divided by the vertex's degree; its listing the
-//! lowest, divided by the in-degree. Each can be asked for ([`Penalty`],
+//! What is wanted together is what sample searches want so (`stays`), or the neighbors of a vertex,
+//! as the paper has it (`penalties`). Its text takes the highest penalty, divided by the vertex's
+//! degree; its listing the lowest, divided by the in-degree. Each can be asked for ([`Penalty`],
 //! [`Divisor`](super::Divisor)); by itself the highest is taken, divided by both.
 //!
 //! Lists are in memory if the budget has room for them, or read: all of them where most are needed.
@@ -12,12 +13,24 @@ use std::{cmp::Reverse, collections::BinaryHeap};
 
 use outercore_graph::Result;
 
-use super::{Penalty, Selector, penalties::Penalties};
+use super::{Penalty, Selector};
+
+/// What vertices are chosen by.
+pub(super) trait Scores {
+    /// What a vertex gains for each unit of memory, as a number that is larger for more.
+    fn score(&self, vertex: u32) -> f64;
+    /// Whether a vertex has a list that was not chosen.
+    fn is_free(&self, vertex: u32) -> bool;
+    /// Chooses a vertex.
+    fn choose(&self, vertex: u32);
+    /// Scores anew where something was chosen. Returns vertices whose scores may be others.
+    fn update(&mut self, chosen: &[u32]) -> Result<Vec<u32>>;
+}
 
 /// Vertices with their scores, the one that is to be chosen next first; the smaller id among
 /// equals. What has changed since is there twice, and counts once.
-struct Best<'p, 's> {
-    penalties: &'p Penalties<'s>,
+#[derive(Default)]
+struct Best {
     heap: BinaryHeap<(u64, Reverse<u32>)>,
     lowest: bool,
     /// Vertices that could be chosen when it was made.
@@ -26,31 +39,31 @@ struct Best<'p, 's> {
 
 impl Selector<'_> {
     /// The vertices in the order of their choice.
-    pub fn gvs(&self) -> Result<Vec<u32>> {
-        let penalties = Penalties::new(self)?;
-        let lowest = self.options.penalty == Penalty::Lowest;
-        let mut best = Best { penalties: &penalties, heap: BinaryHeap::new(), lowest, all: 0 };
-        best.fill(self);
+    pub fn gvs(&self, mut scores: impl Scores) -> Result<Vec<u32>> {
+        let lowest = self.options.sample == 0 && self.options.penalty == Penalty::Lowest;
+        let mut best = Best { lowest, ..Best::default() };
+        best.fill(self, &scores);
         let (mut chosen, mut used, rounds) = (Vec::new(), 0u64, self.options.rounds);
         for round in 1..=rounds {
             self.progress.check()?;
             let first = chosen.len();
             let most = (u128::from(self.room) * u128::from(round) / u128::from(rounds)) as u64;
-            while let Some(vertex) = best.next() {
+            while let Some(vertex) = best.next(&scores) {
                 let bytes = self.bytes(vertex);
                 if used + bytes <= most {
-                    penalties.choose(vertex);
+                    scores.choose(vertex);
                     chosen.push(vertex);
                     used += bytes;
                 } else if round < rounds {
-                    best.add(vertex);
+                    best.add(vertex, &scores);
                     break;
                 }
             }
             if round < rounds && first < chosen.len() {
-                penalties.update(&chosen[first..], |vertex| best.add(vertex))?;
+                let changed = scores.update(&chosen[first..])?;
+                changed.into_iter().for_each(|vertex| best.add(vertex, &scores));
                 if best.heap.len() > 2 * best.all {
-                    best.fill(self);
+                    best.fill(self, &scores);
                 }
             }
         }
@@ -58,34 +71,34 @@ impl Selector<'_> {
     }
 }
 
-impl Best<'_, '_> {
-    fn key(&self, vertex: u32) -> u64 {
+impl Best {
+    fn key(&self, vertex: u32, scores: &impl Scores) -> u64 {
         // Numbers that are not below zero are in the order of their bits.
-        let bits = self.penalties.score(vertex).to_bits();
+        let bits = scores.score(vertex).to_bits();
         if self.lowest { !bits } else { bits }
     }
 
     /// Makes the heap anew.
-    fn fill(&mut self, selector: &Selector) {
+    fn fill(&mut self, selector: &Selector, scores: &impl Scores) {
         let all = 0..selector.graph.connected() as u32;
         let entries: Vec<_> = all
-            .filter(|&vertex| self.penalties.is_free(vertex))
-            .map(|vertex| (self.key(vertex), Reverse(vertex)))
+            .filter(|&vertex| scores.is_free(vertex))
+            .map(|vertex| (self.key(vertex, scores), Reverse(vertex)))
             .collect();
         self.all = entries.len();
         self.heap = BinaryHeap::from(entries);
     }
 
-    fn add(&mut self, vertex: u32) {
-        if self.penalties.is_free(vertex) {
-            self.heap.push((self.key(vertex), Reverse(vertex)));
+    fn add(&mut self, vertex: u32, scores: &impl Scores) {
+        if scores.is_free(vertex) {
+            self.heap.push((self.key(vertex, scores), Reverse(vertex)));
         }
     }
 
-    fn next(&mut self) -> Option<u32> {
+    fn next(&mut self, scores: &impl Scores) -> Option<u32> {
         loop {
             let (key, Reverse(vertex)) = self.heap.pop()?;
-            if self.penalties.is_free(vertex) && key == self.key(vertex) {
+            if scores.is_free(vertex) && key == self.key(vertex, scores) {
                 return Some(vertex);
             }
         }

@@ -2,17 +2,25 @@
 //!
 //! - [`select()`]: chooses, and saves the choice beside the graph.
 //! - `plain`: by degree, or at random; `gvs`: greedy vertex selection (BASC, ATC'19, Algorithm 1),
-//!   by `penalties`, which say how badly a page is used that a vertex's list lies in.
+//!   by what sample searches want together, or what neighbors of a vertex do.
+//! - `searches`: sample runs; `layout`: which pages lists lie in; `clock`: which of them a page
+//!   cache would have; `stays`: for whose lists each is read; `penalties`: the paper's measure of
+//!   that; `worth`: how much of the cache is better left to pages.
 //! - [`settings`]: [`SelectSettings`], what can be asked for by name.
 //!
 //! Each direction of a graph has a choice of its own, each as large as the cache: a run that reads
 //! lists of one direction has all of the cache for these, and a run that reads both takes of each
 //! what was chosen first.
 
+mod clock;
 mod gvs;
+mod layout;
 mod penalties;
 mod plain;
+mod searches;
 pub mod settings;
+mod stays;
+mod worth;
 
 use std::time::Instant;
 
@@ -23,6 +31,7 @@ use outercore_graph::{
 };
 
 pub use self::settings::{Divisor, Penalty, Select, SelectSettings};
+use self::{layout::Pages, penalties::Penalties, stays::Stays, worth::Worth};
 use crate::{
     Lists, SelectedLists,
     degrees::arriving,
@@ -45,6 +54,10 @@ pub struct SelectOptions {
     pub block: u64,
     /// Which penalty is chosen first.
     pub penalty: Penalty,
+    /// Searches from which it is learned what is wanted together; none: the neighbors of a vertex.
+    pub sample: u64,
+    /// Bytes of the page cache of the runs which it is for.
+    pub page_cache: u64,
     /// By what a penalty is divided.
     pub divisor: Divisor,
     /// Where random choices begin.
@@ -75,6 +88,8 @@ pub fn select(
     if graph.connected() >= u64::from(u32::MAX) {
         return refuse(format!("lists of {} vertices cannot be selected", graph.connected()));
     }
+    // What runs have loaded takes no part of this budget.
+    graph.share(None);
     let (begun, mut sides, mut chosen) = (Instant::now(), Vec::new(), Vec::new());
     let mut directions = vec![Direction::Out];
     directions.extend(graph.rows(Direction::In).filter(|&rows| rows == Direction::In));
@@ -105,33 +120,44 @@ fn one_side(
     options: &SelectOptions,
     progress: &dyn BuildProgress,
 ) -> Result<(Side, Vec<u32>)> {
-    let needed = PROGRAM + memory(graph, options.select);
+    let needed = PROGRAM + memory(graph, options);
     if options.memory < needed {
         return too_small(needed, options.memory, "selecting lists");
     }
     let mut lists = Lists::open(graph, direction, options.threads)?;
     // Those of the other direction may be kept beside them.
     if options.select == Select::Gvs
-        && options.rounds > 1
+        && (options.rounds > 1 || options.sample > 0)
         && Lists::entry_bytes(graph) * 2 < options.memory - needed
     {
         lists.keep()?;
     }
     let room = options.size.saturating_sub(SelectedLists::overhead(graph));
     let selector = Selector { graph, direction, options, progress, room, lists };
-    let vertices = selector.vertices()?;
+    let (vertices, worth) = selector.vertices(options.memory - needed)?;
     let width = u64::from(graph.manifest().neighbor_bytes);
     let bytes = vertices.iter().map(|&vertex| selector.bytes(vertex)).sum();
     let bytes = [bytes, graph.manifest().arcs * width];
+    let Worth { bytes: worth, searches } = worth;
+    let worth = Some(worth);
     let lists = vertices.len() as u64;
-    Ok((Side { direction, lists, bytes, name_bytes: 0 }, vertices))
+    Ok((Side { direction, lists, bytes, name_bytes: 0, worth, searches }, vertices))
 }
 
 /// The most bytes that selecting takes beside the program.
-fn memory(graph: &Graph, select: Select) -> u64 {
+fn memory(graph: &Graph, options: &SelectOptions) -> u64 {
     // The choice itself, and the places that it is saved by.
-    let each = 4 + 8 + if select == Select::Gvs { penalties::EACH } else { 16 };
-    graph.connected() * each + Lists::index_bytes(graph)
+    let each = 4
+        + 8
+        + match options.select {
+            Select::Gvs if options.sample > 0 => stays::EACH + options.sample * stays::OF_SAMPLE,
+            Select::Gvs => penalties::EACH,
+            _ => 16,
+        };
+    let pages = Lists::entry_bytes(graph) / options.block;
+    let trials =
+        if options.sample > 0 { pages * worth::OF_PAGE * options.threads as u64 } else { 0 };
+    graph.connected() * each + trials + Lists::index_bytes(graph)
 }
 
 impl SelectOptions {
@@ -140,22 +166,34 @@ impl SelectOptions {
         let values = [
             self.rounds.to_string(),
             self.block.to_string(),
+            self.sample.to_string(),
+            self.page_cache.to_string(),
             self.penalty.to_string(),
             self.divisor.to_string(),
             self.seed.to_string(),
         ];
         let all = settings::OF.into_iter().zip(values);
-        let own = all.filter(|((_, of), _)| *of == self.select);
+        let other: &[&str] =
+            if self.sample > 0 { &settings::OF_PENALTIES } else { &settings::OF_SAMPLES };
+        let own = all.filter(|((name, of), _)| *of == self.select && !other.contains(name));
         own.map(|((name, _), value)| (name.to_owned(), value)).collect()
     }
 }
 
 impl Selector<'_> {
-    /// The vertices in the order of their choice.
-    fn vertices(&self) -> Result<Vec<u32>> {
+    /// The vertices in the order of their choice, and how many bytes of the cache are worth it.
+    /// `room` is memory for what is read at a time.
+    fn vertices(&self, room: u64) -> Result<(Vec<u32>, Worth)> {
+        let all = Worth { bytes: self.options.size, searches: None };
         match self.options.select {
-            Select::Gvs => self.gvs(),
-            _ => Ok(self.plain()),
+            Select::Gvs if self.options.sample > 0 => {
+                let (pages, searches) = (Pages::new(self), self.searches(room)?);
+                let chosen = self.gvs(Stays::new(self, &pages, &searches)?)?;
+                let worth = self.worth(&pages, &searches, &chosen)?;
+                Ok((chosen, worth))
+            }
+            Select::Gvs => Ok((self.gvs(Penalties::new(self)?)?, all)),
+            _ => Ok((self.plain(), all)),
         }
     }
 

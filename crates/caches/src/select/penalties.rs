@@ -18,13 +18,13 @@ use std::{
 use outercore_graph::{Result, error, format::List};
 use outercore_storage::{Bitmap, HugePages, threads};
 
-use super::{Divisor, Selector};
+use super::{Divisor, Selector, gvs::Scores};
 use crate::{Lists, lists::Shelf};
 
 /// A page whose entries are all unwanted but one has this penalty.
 const ONE: u64 = 1 << 31;
 /// Bytes for each vertex: what a penalty needs, and two entries of the heap.
-pub(super) const EACH: u64 = 4 + 4 + 8 + 1 + 32;
+pub(super) const EACH: u64 = 4 + 4 + 8 + 1 + 32 + 4;
 /// Pairs of a vertex and a page for which other threads are started.
 const FEW: usize = 1 << 12;
 /// Bytes of such a pair, with the copy that sorting makes.
@@ -59,7 +59,7 @@ impl<'s> Penalties<'s> {
         let back = graph.rows(selector.direction.reversed());
         let back = back.map(|rows| Lists::open(graph, rows, selector.options.threads));
         let kept = if selector.lists.is_kept() { Lists::entry_bytes(graph) } else { 0 };
-        let used = super::PROGRAM + super::memory(graph, super::Select::Gvs) + kept;
+        let used = super::PROGRAM + super::memory(graph, selector.options) + kept;
         let mut penalties = Self {
             selector,
             back: back.transpose()?,
@@ -84,35 +84,8 @@ impl<'s> Penalties<'s> {
         Ok(penalties)
     }
 
-    /// What a vertex gains for each unit of memory, as a number that is larger for more.
-    pub fn score(&self, vertex: u32) -> f64 {
-        let (at, lists) = (vertex as usize, &self.selector.lists);
-        let page = self.pages[at] as usize;
-        let mates = self.mates[page];
-        let (own, arriving) =
-            (f64::from(lists.degree(vertex)), f64::from(self.arriving[at].max(1)));
-        let divisor = match self.selector.options.divisor {
-            Divisor::Both => own * arriving,
-            Divisor::Own => own,
-            Divisor::Arriving => arriving,
-        };
-        let by = f64::from(mates) * arriving * divisor;
-        self.sums[at].load(Relaxed) as f64 / by
-    }
-
-    /// Whether a vertex has a list that was not chosen.
-    pub fn is_free(&self, vertex: u32) -> bool {
-        self.selector.lists.degree(vertex) > 0 && !self.is_chosen(vertex)
-    }
-
     fn is_chosen(&self, vertex: u32) -> bool {
         self.chosen.contains(u64::from(vertex))
-    }
-
-    /// Chooses a vertex.
-    pub fn choose(&self, vertex: u32) {
-        self.chosen.insert(u64::from(vertex));
-        self.fresh.insert(u64::from(vertex));
     }
 
     /// Entries of the wanted lists in a page's stretch of a list, without what is chosen, and of
@@ -162,20 +135,6 @@ impl<'s> Penalties<'s> {
             Ok(())
         };
         error::all(threads::at_once(options.threads, work)?).map(drop)
-    }
-
-    /// Computes them anew where something was chosen since, and hands vertices whose penalty is
-    /// another to `visit`.
-    pub fn update(&self, chosen: &[u32], mut visit: impl FnMut(u32)) -> Result<()> {
-        let Some(pairs) = self.pairs(chosen)? else {
-            self.all()?;
-            (0..self.sums.len() as u32).for_each(visit);
-            return Ok(());
-        };
-        let changed = self.change(&pairs)?;
-        self.fresh_no_more(chosen);
-        changed.into_iter().for_each(&mut visit);
-        Ok(())
     }
 
     fn fresh_no_more(&self, chosen: &[u32]) {
@@ -283,8 +242,44 @@ impl<'s> Penalties<'s> {
     }
 }
 
+impl Scores for Penalties<'_> {
+    fn score(&self, vertex: u32) -> f64 {
+        let (at, lists) = (vertex as usize, &self.selector.lists);
+        let page = self.pages[at] as usize;
+        let mates = self.mates[page];
+        let (own, arriving) =
+            (f64::from(lists.degree(vertex)), f64::from(self.arriving[at].max(1)));
+        let divisor = match self.selector.options.divisor {
+            Divisor::Both => own * arriving,
+            Divisor::Own => own,
+            Divisor::Arriving => arriving,
+        };
+        let by = f64::from(mates) * arriving * divisor;
+        self.sums[at].load(Relaxed) as f64 / by
+    }
+
+    fn is_free(&self, vertex: u32) -> bool {
+        self.selector.lists.degree(vertex) > 0 && !self.is_chosen(vertex)
+    }
+
+    fn choose(&self, vertex: u32) {
+        self.chosen.insert(u64::from(vertex));
+        self.fresh.insert(u64::from(vertex));
+    }
+
+    fn update(&mut self, chosen: &[u32]) -> Result<Vec<u32>> {
+        let Some(pairs) = self.pairs(chosen)? else {
+            self.all()?;
+            return Ok((0..self.sums.len() as u32).collect());
+        };
+        let changed = self.change(&pairs)?;
+        self.fresh_no_more(chosen);
+        Ok(changed)
+    }
+}
+
 /// Hands the lists of some vertices to `visit`, as many at a time as fit into `room` bytes.
-fn for_lists(
+pub(super) fn for_lists(
     lists: &Lists,
     vertices: &[u32],
     room: u64,

@@ -59,9 +59,13 @@ settings! {
         rounds: Option<u64> = ("rounds", "K", "20"),
         /// The page by which gvs counts: that of the runs which the selection is for.
         block: Option<BlockSize> = ("block", "SIZE", "8192"),
-        /// Which penalty gvs chooses first.
+        /// Searches that show gvs which lists are wanted together; 0: neighbors are (the paper).
+        sample: Option<u64> = ("sample", "N", "16"),
+        /// The page cache of those runs, beside which gvs tries what it has chosen.
+        page_cache: Option<Size> = ("page-cache", "SIZE", "half of --size"),
+        /// Which penalty gvs chooses first, with --sample 0.
         penalty: Option<Penalty> = ("penalty", "WHICH", "highest"),
-        /// By which degree gvs divides a penalty.
+        /// By which degree gvs divides a penalty, with --sample 0.
         divided_by: Option<Divisor> = ("divided-by", "DEGREE", "both"),
         /// The seed of a random selection.
         seed: Option<u64> = ("seed", "N", "1"),
@@ -69,13 +73,21 @@ settings! {
 }
 
 /// Settings that are for one way to select.
-pub(super) const OF: [(&str, Select); 5] = [
+pub(super) const OF: [(&str, Select); 7] = [
     ("rounds", Select::Gvs),
     ("block", Select::Gvs),
+    ("sample", Select::Gvs),
+    ("page-cache", Select::Gvs),
     ("penalty", Select::Gvs),
     ("divided-by", Select::Gvs),
     ("seed", Select::Random),
 ];
+
+/// Settings of gvs with sample searches, and without.
+pub(super) const OF_SAMPLES: [&str; 1] = ["page-cache"];
+pub(super) const OF_PENALTIES: [&str; 2] = ["penalty", "divided-by"];
+/// The most sample searches.
+const MOST: u64 = 64;
 
 impl SelectSettings {
     /// The options of a selection for `graph`. What the way to select has no use for is refused.
@@ -84,6 +96,8 @@ impl SelectSettings {
         let given = [
             self.rounds.is_some(),
             self.block.is_some(),
+            self.sample.is_some(),
+            self.page_cache.is_some(),
             self.penalty.is_some(),
             self.divided_by.is_some(),
             self.seed.is_some(),
@@ -96,11 +110,15 @@ impl SelectSettings {
         if self.rounds == Some(0) {
             return refuse("--rounds cannot be 0: lists are selected in one round at the least");
         }
+        let sample = self.samples()?;
         let manifest = graph.manifest();
         let whole = manifest.arcs * u64::from(manifest.neighbor_bytes);
+        let size = self.size.unwrap_or(Size::Percent(10.0)).of(whole);
         Ok(SelectOptions {
             select,
-            size: self.size.unwrap_or(Size::Percent(10.0)).of(whole),
+            size,
+            sample,
+            page_cache: self.page_cache.map_or(size / 2, |pages| pages.of(whole)),
             rounds: self.rounds.unwrap_or(20),
             block: self.block.unwrap_or(BlockSize::TwoPages).bytes(),
             penalty: self.penalty.unwrap_or_default(),
@@ -109,5 +127,21 @@ impl SelectSettings {
             memory: using.memory(),
             threads: using.threads(),
         })
+    }
+
+    /// How many sample searches there are: none where something is asked for that they replace.
+    fn samples(&self) -> Result<u64> {
+        let paper = self.penalty.is_some() || self.divided_by.is_some();
+        let sample = self.sample.unwrap_or(if paper { 0 } else { 16 });
+        if paper && sample > 0 {
+            return refuse("--penalty and --divided-by are for --sample 0: samples need neither");
+        }
+        if self.page_cache.is_some() && sample == 0 {
+            return refuse("--page-cache is for sample searches, and not for --sample 0");
+        }
+        if sample > MOST {
+            return refuse(format!("--sample takes 0 to {MOST} searches, not {sample}"));
+        }
+        Ok(sample)
     }
 }

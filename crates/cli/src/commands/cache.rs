@@ -75,6 +75,15 @@ fn table(path: &str, about: &About) -> String {
         let (lists, direction) = (grouped(side.lists), side.direction.name());
         lines
             .push(format!("  {direction:<16}{lists} lists, {} ({share:.1} %)", human_bytes(bytes)));
+        let worth = side.worth.unwrap_or(about.size);
+        if worth < about.size {
+            lines.push(format!(
+                "{:18}beside a page cache {} of {} are used: pages are worth more than the rest",
+                "",
+                human_bytes(worth),
+                human_bytes(about.size)
+            ));
+        }
     }
     lines.push(format!("  selected in     {:.2} s", about.seconds));
     lines.join("\n")

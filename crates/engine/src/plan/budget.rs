@@ -219,7 +219,7 @@ impl Needs {
         let full = if external && !self.in_turn.is_empty() { 0 } else { scans };
         memory.extend(if external { self.external.unwrap_or_default() } else { self.resident });
         let used: u64 = memory.iter().map(|item| item.bytes).sum();
-        // A semi-external run that was asked for is one: half of the edges are the most it keeps.
+        // A semi-external run that was asked for keeps half of the edges at the most, to be one.
         let most = match (asked, model) {
             (_, MemoryModel::FullyExternal) => u64::MAX,
             (Some(MemoryModel::SemiExternal), _) => edge_bytes / 2,
@@ -250,6 +250,7 @@ impl Needs {
             tried: false,
             makes_view: false,
             in_passes: false,
+            selection: None,
         };
         Ok((plan, room))
     }

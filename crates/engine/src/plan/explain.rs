@@ -1,5 +1,6 @@
 //! What a run will keep in memory and read, decided before it begins.
 
+use outercore_caches::Told;
 use outercore_graph::{GraphError, Result};
 use outercore_storage::human_bytes;
 use serde::Serialize;
@@ -57,6 +58,8 @@ pub struct Plan {
     /// Whether the run makes a view of the graph, and keeps it.
     #[serde(skip)]
     pub makes_view: bool,
+    /// The selection beside the graph, where the run can use it.
+    pub selection: Option<Told>,
     /// Whether a semi-external run passes over the grid as fully-external ones do, so that a
     /// reading serves two iterations.
     #[serde(skip)]
@@ -110,6 +113,9 @@ impl std::fmt::Display for Plan {
         writeln!(f, "  read in all        {}{about}", human_bytes(self.expected_bytes_read))?;
         writeln!(f, "  written in all     {}", human_bytes(self.expected_bytes_written))?;
         write!(f, "  scratch on disk    {}", human_bytes(self.disk_bytes))?;
+        if let Some(selection) = &self.selection {
+            write!(f, "\n{selection}")?;
+        }
         let ours = |report: &&TechniqueReport| of_preset(self.preset).contains(&report.name);
         for TechniqueReport { name, state, reason, .. } in self.techniques.iter().filter(ours) {
             let reason = if *state == State::Used { "it is used" } else { reason.as_str() };

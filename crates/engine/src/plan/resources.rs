@@ -6,7 +6,7 @@
 
 use std::time::Instant;
 
-use outercore_caches::Saved;
+use outercore_caches::{Saved, Told};
 
 use super::{
     Plan, PlanItem,
@@ -236,6 +236,9 @@ impl<'a> Planner<'a> {
         let can = self.techniques.iter().map(|of| of(&decision)).collect::<Result<Vec<_>>>()?;
         let mut can = can.concat();
         can.retain(|&can| can != Technique::PageCache || !in_memory);
+        if can.contains(&Technique::StaticCache) && !in_memory {
+            plan.selection = Told::of(graph, config.static_cache.is_some());
+        }
         plan.techniques = planned((plan.algorithm, config), can)?;
         if config.static_cache.is_some() {
             let bytes = Saved::of(&graph.counted_apart())?.loading_bytes();

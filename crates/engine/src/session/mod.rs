@@ -116,11 +116,12 @@ impl<'a> Session<'a> {
         let readers = readers(config, &disk, &files, (&arena, buffers), begun)?;
         let backend = readers.first().map_or("none", Reader::backend);
         let limits = limits(graph, config, buffer_bytes, &sections)?;
-        let pages = |bytes| PageCache::new(bytes, limits.block_bytes, config.huge_pages);
-        let pages = config.page_cache.map(pages).transpose()?;
         let means = (workers.count(), config.huge_pages);
-        let load = |bytes| SelectedLists::load(graph, names, bytes, means);
-        let selected = config.static_cache.map(load).transpose()?;
+        let lists = config.static_cache.unwrap_or(0);
+        let selected = SelectedLists::shared(graph, names, lists, config.is_paged(), means)?;
+        let spare = selected.as_ref().map_or(0, |selected| selected.report.left_to_pages);
+        let pages = |bytes| PageCache::new(bytes + spare, limits.block_bytes, config.huge_pages);
+        let pages = config.page_cache.map(pages).transpose()?;
         Ok(Self {
             graph,
             config,

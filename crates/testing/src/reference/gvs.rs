@@ -52,3 +52,54 @@ pub fn gvs(lists: &[Vec<usize>], asked: Gvs) -> Vec<usize> {
     }
     chosen
 }
+
+/// The same by a search from `source` that no page cache serves: each level reads each page for the
+/// lists in it that were not chosen. A vertex has its part of each such reading, for each byte.
+/// Equal scores go by the smaller vertex.
+pub fn gvs_by_levels(lists: &[Vec<usize>], source: usize, asked: Gvs) -> Vec<usize> {
+    let bytes = |vertex: usize| lists[vertex].len() as u64 * asked.width;
+    let start = |vertex: usize| (0..vertex).map(bytes).sum::<u64>();
+    let mut levels = vec![usize::MAX; lists.len()];
+    let mut reached = std::collections::VecDeque::from([source]);
+    levels[source] = 0;
+    while let Some(vertex) = reached.pop_front() {
+        for &to in &lists[vertex] {
+            if levels[to] == usize::MAX {
+                levels[to] = levels[vertex] + 1;
+                reached.push_back(to);
+            }
+        }
+    }
+    let portion = |vertex: usize, page: u64| {
+        let (start, page) = (start(vertex), page * asked.page);
+        (start + bytes(vertex)).min(page + asked.page).saturating_sub(start.max(page))
+    };
+    let (mut chosen, mut used) = (Vec::new(), 0);
+    for round in 1..=asked.rounds {
+        let before = chosen.clone();
+        let reading = |level: usize, page: u64| -> u64 {
+            let wanted = |&vertex: &usize| levels[vertex] == level && !before.contains(&vertex);
+            (0..lists.len()).filter(wanted).map(|vertex| portion(vertex, page)).sum()
+        };
+        let score = |vertex: usize| {
+            let pages =
+                start(vertex) / asked.page..=(start(vertex) + bytes(vertex) - 1) / asked.page;
+            let part = |page| portion(vertex, page) as f64 / reading(levels[vertex], page) as f64;
+            let parts: f64 = if levels[vertex] == usize::MAX { 0.0 } else { pages.map(part).sum() };
+            (parts + 1e-9) / bytes(vertex) as f64
+        };
+        let is_free = |vertex: &usize| !chosen.contains(vertex) && bytes(*vertex) > 0;
+        let mut free: Vec<_> =
+            (0..lists.len()).filter(is_free).map(|vertex| (score(vertex), vertex)).collect();
+        free.sort_by(|one, next| next.0.total_cmp(&one.0).then(one.1.cmp(&next.1)));
+        for (_, vertex) in free {
+            if used + bytes(vertex) <= asked.room * round / asked.rounds {
+                chosen.push(vertex);
+                used += bytes(vertex);
+            } else if round < asked.rounds {
+                break;
+            }
+        }
+    }
+    chosen
+}

@@ -1,0 +1,185 @@
+//! Sample runs: sets of vertices whose lists are wanted at the same time.
+//!
+//! A search is what greedy selection learns from. The others are there to see how a selection does
+//! with runs that it was not made for: many searches at once, and labels that spread.
+
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use outercore_graph::{Result, error};
+use outercore_storage::{Bitmap, HugePages, threads};
+
+use super::{Selector, penalties::for_lists, plain::mixed};
+
+/// Searches that are made at once by a run of many.
+const MANY: u64 = 16;
+/// Edges that spreading labels follow, in all edges of the graph: then what is left is small.
+const SPREADING: u64 = 16;
+/// What a search must reach to tell something, as a part of what the best one does.
+const REACH: usize = 4;
+/// Times that as many searches are tried as are asked for.
+const WAVES: u64 = 4;
+
+/// The vertices with lists that a search has reached, by level.
+pub(super) struct Search {
+    vertices: Vec<u32>,
+    ends: Vec<u32>,
+}
+
+impl Search {
+    /// The vertices of each level, ascending.
+    pub fn levels(&self) -> impl Iterator<Item = &[u32]> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, &end)| &self.vertices[start as usize..end as usize])
+    }
+}
+
+impl Selector<'_> {
+    /// Sample searches: from the vertex with the longest list, and from any that reach about as
+    /// many. The same ones for any number of threads.
+    pub(super) fn searches(&self, room: u64) -> Result<Vec<Search>> {
+        let connected = self.graph.connected() as u32;
+        let hub = (0..connected).max_by_key(|&v| (self.lists.degree(v), std::cmp::Reverse(v)));
+        let any = (0..).map(|at| (mixed(at) % u64::from(connected.max(1))) as u32);
+        // Where few vertices have lists, some of these are tried twice.
+        let tries = (self.options.sample * WAVES) as usize;
+        let any = any.take(64 * tries).filter(|&vertex| self.lists.degree(vertex) > 0);
+        let sources: Vec<u32> = hub.into_iter().chain(any).take(tries).collect();
+        let mut found: Vec<Search> = Vec::new();
+        for wave in sources.chunks(self.options.sample as usize) {
+            let next = AtomicUsize::new(0);
+            let work = |_| {
+                let mut own = Vec::new();
+                while let Some(&source) = wave.get(next.fetch_add(1, Relaxed)) {
+                    own.push((source, self.search(source, room / 4)?));
+                }
+                Ok(own)
+            };
+            let threads = if self.lists.is_kept() { self.options.threads } else { 1 };
+            let mut made = error::all(threads::at_once(threads, work)?)?.concat_in(wave);
+            found.append(&mut made);
+            let most = found.iter().map(|search| search.vertices.len()).max().unwrap_or(0);
+            found.retain(|search| search.vertices.len() * REACH >= most);
+            found.truncate(self.options.sample as usize);
+            if found.len() as u64 == self.options.sample {
+                break;
+            }
+        }
+        Ok(found)
+    }
+
+    fn search(&self, source: u32, room: u64) -> Result<Search> {
+        let seen = Bitmap::new(self.graph.connected(), HugePages::Off)?;
+        seen.insert(u64::from(source));
+        let mut search = Search { vertices: vec![source], ends: vec![1] };
+        let mut start = 0;
+        while start < search.vertices.len() {
+            self.progress.check()?;
+            let mut next = Vec::new();
+            for_lists(&self.lists, &search.vertices[start..], room, |_, list| {
+                self.lists.each(list, |vertex| {
+                    if !seen.contains(u64::from(vertex)) {
+                        seen.insert(u64::from(vertex));
+                        next.push(vertex);
+                    }
+                })
+            })?;
+            next.retain(|&vertex| self.lists.degree(vertex) > 0);
+            next.sort_unstable();
+            start = search.vertices.len();
+            search.vertices.append(&mut next);
+            search.ends.push(search.vertices.len() as u32);
+        }
+        search.ends.pop();
+        Ok(search)
+    }
+
+    /// Many searches at once: hands the vertices that are reached by another one in each step to
+    /// `visit`. Lists are in memory.
+    pub(super) fn many(&self, mut visit: impl FnMut(&[u32])) -> Result<()> {
+        let all = self.graph.connected() as usize;
+        let [mut has, mut new, mut more] = [const { Vec::<u16>::new() }; 3].map(|mut masks| {
+            masks.resize(all, 0);
+            masks
+        });
+        let mut active = Vec::new();
+        for search in 0..MANY {
+            let source = mixed(search + 1_000_000) as usize % all.max(1);
+            has[source] |= 1 << search;
+            new[source] |= 1 << search;
+            active.push(source as u32);
+        }
+        while !active.is_empty() {
+            self.progress.check()?;
+            active.sort_unstable();
+            active.dedup();
+            active.retain(|&vertex| self.lists.degree(vertex) > 0);
+            visit(&active);
+            let mut next = Vec::new();
+            for &vertex in &active {
+                let come = new[vertex as usize];
+                self.lists.each(self.lists.kept(vertex), |to| {
+                    let to = to as usize;
+                    if come & !has[to] & !more[to] != 0 {
+                        more[to] |= come & !has[to];
+                        next.push(to as u32);
+                    }
+                })?;
+            }
+            active.iter().for_each(|&vertex| new[vertex as usize] = 0);
+            active = next;
+            for &vertex in &active {
+                let vertex = vertex as usize;
+                let come = std::mem::take(&mut more[vertex]);
+                (has[vertex], new[vertex]) = (has[vertex] | come, new[vertex] | come);
+            }
+        }
+        Ok(())
+    }
+
+    /// Smallest labels spread: hands the vertices with a new one in each step to `visit`. Lists are
+    /// in memory.
+    pub(super) fn labels(&self, mut visit: impl FnMut(&[u32])) -> Result<()> {
+        let all = self.graph.connected() as u32;
+        let mut labels: Vec<u32> = (0..all).collect();
+        let mut active: Vec<u32> = (0..all).filter(|&v| self.lists.degree(v) > 0).collect();
+        let mut left = self.graph.manifest().arcs * SPREADING;
+        let mut is_next = vec![false; all as usize];
+        while !active.is_empty() && left > 0 {
+            self.progress.check()?;
+            visit(&active);
+            let (mut next, mut come) = (Vec::new(), Vec::new());
+            for &vertex in &active {
+                left = left.saturating_sub(u64::from(self.lists.degree(vertex)));
+                come.push(labels[vertex as usize]);
+            }
+            for (&vertex, label) in active.iter().zip(come) {
+                self.lists.each(self.lists.kept(vertex), |to| {
+                    let to = to as usize;
+                    if label < labels[to] {
+                        labels[to] = label;
+                        if !std::mem::replace(&mut is_next[to], true) {
+                            next.push(to as u32);
+                        }
+                    }
+                })?;
+            }
+            next.sort_unstable();
+            next.iter().for_each(|&vertex| is_next[vertex as usize] = false);
+            active = next;
+        }
+        Ok(())
+    }
+}
+
+/// Puts what threads have made into the order in which it was asked for.
+trait InOrder {
+    fn concat_in(self, sources: &[u32]) -> Vec<Search>;
+}
+
+impl InOrder for Vec<Vec<(u32, Search)>> {
+    fn concat_in(self, sources: &[u32]) -> Vec<Search> {
+        let mut made: Vec<_> = self.into_iter().flatten().collect();
+        made.sort_by_key(|(source, _)| sources.iter().position(|other| other == source));
+        made.into_iter().map(|(_, search)| search).collect()
+    }
+}

@@ -1,0 +1,400 @@
+#!/usr/bin/env python3
+"""The static cache and the orders of BASC (ATC'19) against a page cache of the same memory. Tables in Markdown, on standard output.
+
+The paper's configuration: lists are pushed, in pages of 8 KiB, and nothing is read along. Graphs are in the order of their ids: RMAT, and the real ones of --data that are there.
+Bytes and requests are those of the runs' own reports, without loading; a share below 1 is a saving. Means of shares are means, and so their inverses are harmonic means of speeds.
+Seconds on the throttled device need root, loop devices and control groups. Python 3.9 or newer, no packages.
+"""
+
+import argparse
+import array
+import gzip
+import json
+import os
+import platform
+import random
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from devices import MIB, Loops, Throttle, drop_caches
+
+PAPER = ["--block", "8192", "--max-gap", "0", "--model", "semi-external", "--memory", "400M"]
+SELECTIONS = {
+    "gvs": [],
+    "gvs, 4 searches": ["--sample", "4"],
+    "gvs, neighbors": ["--sample", "0"],
+    "... by own degree": ["--sample", "0", "--divided-by", "own-degree"],
+    "... by in-degree": ["--sample", "0", "--divided-by", "arriving-degree"],
+    "... lowest": ["--sample", "0", "--penalty", "lowest", "--divided-by", "arriving-degree"],
+    "low-degree": ["--select", "low-degree"],
+    "high-degree": ["--select", "high-degree"],
+    "random": ["--select", "random"],
+}
+REAL = {
+    "cnr-2000": "webgraph/java2006/cnr-2000.graph-txt.gz",
+    "web-NotreDame": "snap/web-NotreDame.txt.gz",
+    "soc-Epinions1": "snap/soc-Epinions1.txt.gz",
+    "gitdag-crates": "gitdag/gitdag-crates.u32.zst",
+    "USA-road-d.NY": "road/USA-road-d.NY.gr.gz",
+}
+# Which vertex that is depends on the order.
+ANY = "bfs, any source"
+ORDERS = ["gorder", "random", "pagerank", "degree", "norder", "hubs-norder", "bfs"]
+
+
+class Bench:
+    def __init__(self, options):
+        self.options, self.dir, self.infos = options, options.dir, {}
+        self.dir.mkdir(parents=True, exist_ok=True)
+        asked = lambda name: not options.graph or name in options.graph
+        self.rmats = [name for name in (f"RMAT {options.scale}, seed {seed}" for seed in (1, 2, 3)) if asked(name)]
+        self.reals = [name for name, path in REAL.items() if asked(name) and options.data and (options.data / path).exists()]
+
+    def command(self, *words, before=None):
+        quiet = [] if words[0] == "info" else ["--progress", "none"]
+        done = subprocess.run([str(word) for word in (self.options.binary, *words, "--json", *quiet)], capture_output=True, text=True, check=False, preexec_fn=before)
+        if done.returncode:
+            raise RuntimeError(f"{' '.join(map(str, words))}: {done.stderr.strip()[:300]}")
+        return json.loads(done.stdout)
+
+    def graph(self, name, undirected=False):
+        """The graph of a name, in the order of its ids."""
+        path = self.dir / f"{name.replace(' ', '-').replace(',', '').lower()}{'-undirected' if undirected else ''}.oc"
+        if path.exists():
+            return path
+        print(f"making {path.name} ...", file=sys.stderr)
+        if undirected:
+            edges = self.dir / "edges.parquet"
+            self.command("export", self.graph(name), "-o", edges)
+            self.command("build", edges, "-o", path, "--order", "original", "--undirected", "--simple")
+            edges.unlink()
+        elif name.startswith("RMAT"):
+            self.command("generate", "rmat", "--scale", name.split()[1].strip(","), "--seed", name.split()[-1], "--order", "original", "-o", path)
+        else:
+            self.real(name, path)
+        return path
+
+    def real(self, name, path):
+        source, more = self.options.data / REAL[name], []
+        if name == "cnr-2000":
+            source, more = self.pairs(cnr(source)), ["--format", "pairs-u32", "--ids", "dense"]
+        elif source.suffix == ".zst":
+            (self.dir / "pairs.u32").write_bytes(subprocess.run(["zstd", "-qdc", "--long=27", source], check=True, capture_output=True).stdout)
+            source, more = self.dir / "pairs.u32", ["--format", "pairs-u32"]
+        self.command("build", source, "-o", path, "--order", "original", *more)
+        (self.dir / "pairs.u32").unlink(missing_ok=True)
+
+    def pairs(self, edges):
+        file = self.dir / "pairs.u32"
+        file.write_bytes(edges.tobytes())
+        return file
+
+    def lists(self, graph):
+        """Bytes of the lists of a direction."""
+        return next(section["bytes"] for section in self.command("info", graph)["sections"] if section["name"] == "out.adjacency")
+
+    def runs(self, name):
+        """The runs on a graph: what each is called, on what, and its words."""
+        plain = self.graph(name)
+        vertices, rng = self.command("info", plain)["vertices"], random.Random(1)
+        source = "0" if name == "gitdag-crates" else "max-degree"
+        sources = ",".join(str(1 + rng.randrange(vertices - 1)) for _ in range(64))
+        yield "bfs", plain, ["bfs", "--source", source, "--direction", "push"]
+        yield ANY, plain, ["bfs", "--source", "random:7", "--direction", "push"]
+        yield "components", self.graph(name, undirected=True), ["components", "--method", "program"]
+        yield "multi-source", plain, ["multi-source", "--sources", sources]
+
+    def run(self, graph, words, pages, lists=0, more=PAPER, before=None):
+        static = ["--static-cache", lists] if lists else []
+        return self.command("run", words[0], graph, *words[1:], *more, "--page-cache", pages, *static, before=before)
+
+    def select(self, graph, size, *words):
+        return self.command("cache", graph, "--size", size, *words)["about"]
+
+
+def cnr(file):
+    """The edges of an adjacency list in text, two numbers each."""
+    edges = array.array("I")
+    with gzip.open(file, "rt") as lines:
+        for vertex in range(int(next(lines))):
+            for neighbor in next(lines).split():
+                edges.extend((vertex, int(neighbor)))
+    return edges
+
+
+def table(title, head, note=""):
+    print(f"\n### {title}\n\n{note + chr(10) + chr(10) if note else ''}| {' | '.join(head)} |\n|{'---|' * len(head)}", flush=True)
+
+
+def row(*cells):
+    print(f"| {' | '.join(cell if isinstance(cell, str) else figure(cell) for cell in cells)} |", flush=True)
+
+
+def figure(number):
+    return f"{number:,}" if isinstance(number, int) else f"{number:.3f}" if number < 10 else f"{number:.1f}"
+
+
+def mean(values):
+    return sum(values) / len(values)
+
+
+def compared(bench, title, names, selections, shares, more=PAPER, block=()):
+    """A row of shares of bytes for each run, and what they are all over; the same of requests below."""
+    pages, lists = shares
+    table(title, ["graph", "run", "pages alone, MB", *selections], f"Page cache of {pages + lists:.0%} of the lists' bytes; or {pages:.0%}, and a static cache of {lists:.0%}. Bytes read, of those with pages alone.")
+    bytes_read, requests = {name: [] for name in selections}, {name: [] for name in selections}
+    for name in names:
+        for kind, graph, words in bench.runs(name):
+            size = bench.lists(graph)
+            alone = bench.run(graph, words, int(size * (pages + lists)), more=more)
+            for selection, how in selections.items():
+                beside = [] if how else ["--page-cache", int(size * pages)]
+                bench.select(graph, int(size * lists), *how, *beside, *(block if how[:1] != ["--select"] else ()))
+                found = bench.run(graph, words, int(size * pages), int(size * lists), more=more)
+                assert found["summary"] == alone["summary"], (name, kind, selection)
+                bytes_read[selection].append(found["bytes_read"] / alone["bytes_read"])
+                requests[selection].append(found["requests"] / alone["requests"])
+            row(name, kind, alone["bytes_read"] / 1e6, *(found[-1] for found in bytes_read.values()))
+    row("all", "mean", "", *map(mean, bytes_read.values()))
+    row("all", "worst", "", *map(max, bytes_read.values()))
+    row("all", "mean of requests", "", *map(mean, requests.values()))
+    row("all", "worst of requests", "", *map(max, requests.values()))
+
+
+def selections(bench):
+    compared(bench, "Selections, pages of 8 KiB (figure 6)", bench.rmats + bench.reals, SELECTIONS, (0.05, 0.10))
+
+
+def larger(bench):
+    some = {name: SELECTIONS[name] for name in ("gvs", "gvs, neighbors", "low-degree")}
+    names = bench.rmats[:1] + bench.reals[:3]
+    for lists in (0.2, 0.4):
+        compared(bench, f"Selections, a static cache of {lists:.0%} (figure 6)", names, some, (0.05, lists))
+    small = ["--block", "512", *PAPER[2:]]
+    compared(bench, "Selections, pages of 512 bytes (figure 13)", names, some, (0.10, 0.20), small, ("--block", "512"))
+
+
+def orders(bench):
+    table("Orders (figure 11, table 3)", ["graph", "run", "original, MB", *ORDERS], "Page cache of 25 % of the lists' bytes. Bytes read, of those in the order `original`; below, seconds to write the graph in the order.")
+    both = {name: [] for name in ORDERS}
+    for name in [*bench.rmats[:1], *bench.reals]:
+        plain, seconds, made = bench.graph(name), [], {}
+        for order in ORDERS:
+            made[order] = bench.dir / f"{plain.stem}-{order}.oc"
+            begun = time.monotonic()
+            bench.command("order", order, plain, "-o", made[order], "--force")
+            seconds.append(time.monotonic() - begun)
+        for kind, graph, words in bench.runs(name):
+            if graph != plain or kind == ANY:
+                continue
+            pages = int(bench.lists(graph) * 0.25)
+            base = bench.run(graph, words, pages)["bytes_read"]
+            for order in ORDERS:
+                both[order].append(bench.run(made[order], words, pages)["bytes_read"] / base)
+            row(name, kind, base / 1e6, *(found[-1] for found in both.values()))
+        row(name, "seconds", "", *seconds)
+    row("all", "mean", "", *map(mean, both.values()))
+    by = {order: mean([a / b for a, b in zip(both["norder"], both[order])]) for order in ("gorder", "pagerank", "degree", "random")}
+    print("\nNorder's bytes, of those of " + ", ".join(f"{order}: {share:.3f}" for order, share in by.items()) + " (means of shares).")
+
+
+def together(bench):
+    ways = {"gorder, pages": ("gorder", None), "gorder, gvs": ("gorder", []), "norder, pages": ("norder", None), "norder, low-degree": ("norder", ["--select", "low-degree"]), "norder, gvs": ("norder", [])}
+    table("Both together (figure 12)", ["graph", "run", *ways], "A page cache of 25 %; or 5 %, and a static cache of 20 %. Bytes read, of those by Gorder with pages alone.")
+    shares = {way: [] for way in ways}
+    for name in [*bench.rmats[:1], *bench.reals]:
+        plain = bench.graph(name)
+        for kind, graph, words in bench.runs(name):
+            if graph != plain or kind == ANY:
+                continue
+            size, read = bench.lists(graph), {}
+            for way, (order, how) in ways.items():
+                other = bench.dir / f"{plain.stem}-{order}.oc"
+                if not other.exists():
+                    bench.command("order", order, plain, "-o", other)
+                if how is None:
+                    read[way] = bench.run(other, words, int(size * 0.25))["bytes_read"]
+                else:
+                    bench.select(other, int(size * 0.20), *how)
+                    read[way] = bench.run(other, words, int(size * 0.05), int(size * 0.20))["bytes_read"]
+                shares[way].append(read[way] / read["gorder, pages"])
+            row(name, kind, *(found[-1] for found in shares.values()))
+    row("all", "mean", *map(mean, shares.values()))
+
+
+def throttled(bench):
+    """Seconds where the device is the limit, loading counted and not."""
+    rate, requests = 100 * MIB, 10_000
+    table("Seconds on a throttled device", ["graph", "run", "pages alone, s", "gvs, s", "share", "share with loading", "select, s", "load, s", "runs to break even"],
+          f"{rate // MIB} MiB and {requests:,} requests a second, cold, medians of 3. 5 % pages, 10 % lists. Seconds of gvs are without loading; runs to break even pay for selecting (at full speed) and for loading in each run.")
+    loops = Loops(bench.dir, 1, 3 << 30)
+    try:
+        for name in [*bench.rmats[:1], *bench.reals]:
+            for kind, graph, words in bench.runs(name):
+                if kind in (ANY, "multi-source"):
+                    continue
+                size, mount = bench.lists(graph), loops.mounts[0]
+                about = bench.select(graph, int(size * 0.10))
+                shutil.copytree(graph, mount / graph.name)
+                shutil.copy(f"{graph}.cache", mount)
+                throttle = Throttle(loops.devices, rate, requests)
+                try:
+                    alone = median(bench, mount / graph.name, words, (int(size * 0.15), 0), throttle)
+                    found = median(bench, mount / graph.name, words, (int(size * 0.05), int(size * 0.10)), throttle)
+                finally:
+                    throttle.close()
+                    shutil.rmtree(mount / graph.name)
+                load = (found["cache"].get("selected") or {"load_seconds": 0.0})["load_seconds"]
+                bare, full = found["seconds"] - load, alone["seconds"]
+                # Each run of a process loads the lists; one process with many runs does so once.
+                runs = "never" if bare >= full else figure((about["seconds"] + load) / (full - bare))
+                row(name, kind, full, bare, bare / full, found["seconds"] / full, about["seconds"], load, runs)
+    finally:
+        loops.close()
+
+
+def median(bench, graph, words, caches, throttle):
+    found = []
+    for _ in range(3):
+        drop_caches()
+        found.append(bench.run(graph, words, *caches, before=throttle.enter))
+    return sorted(found, key=lambda report: report["seconds"])[1]
+
+
+def rounds(bench):
+    table("Seconds to select, by rounds (table 2, figure 10)", ["graph", "how", *(f"K = {k}" for k in (1, 10, 100, 1000)), "1000 against 1"], "A static cache of 20 % of the lists' bytes.")
+    for name in [*bench.rmats[:1], *bench.reals]:
+        graph = bench.graph(name)
+        for label, how in (("searches", []), ("neighbors", ["--sample", "0"])):
+            took = [min(bench.select(graph, "20%", "--rounds", k, *how)["seconds"] for _ in range(2)) for k in (1, 10, 100, 1000)]
+            row(name, label, *took, f"{took[3] / took[0]:.1f}x")
+    if not bench.rmats:
+        return
+    big = bench.graph(f"RMAT {bench.options.scale + 2}, seed 1")
+    scan = min(plain_scan(big) for _ in range(3))
+    for label, how in (("searches", []), ("neighbors", ["--sample", "0"])):
+        took = bench.select(big, "20%", "--rounds", 1, *how)["seconds"]
+        print(f"\nRMAT {bench.options.scale + 2}, K = 1, {label}: {took:.2f} s; one reading of the lists of both directions takes {scan:.2f} s: {took / scan:.1f} of these.")
+
+
+def plain_scan(graph):
+    """Seconds to read the lists of both directions, cold, by a program that does nothing with them."""
+    drop_caches()
+    begun = time.monotonic()
+    for section in ("out.adjacency", "in.adjacency"):
+        with open(graph / section, "rb", buffering=0) as file:
+            while file.read(4 * MIB):
+                pass
+    return time.monotonic() - begun
+
+
+def shuffled(vertices, part, block, rng):
+    """Other ids for vertices: a part of them change places, and blocks of ids are shuffled within."""
+    ids = list(range(vertices))
+    some = rng.sample(range(vertices), int(vertices * part))
+    for one, other in zip(some, rng.sample(some, len(some))):
+        ids[one] = other
+    for start in range(0, vertices if block else 0, block or 1):
+        within = ids[start : start + block]
+        rng.shuffle(within)
+        ids[start : start + block] = within
+    return ids
+
+
+def correlation(xs, ys):
+    mx, my = mean(xs), mean(ys)
+    cross = sum((x - mx) * (y - my) for x, y in zip(xs, ys))
+    return cross * cross / max(sum((x - mx) ** 2 for x in xs) * sum((y - my) ** 2 for y in ys), 1e-300)
+
+
+def model(bench):
+    table("The cost model (equation 1, figure 5): 20 orders of the ids", ["graph", "run", "r-squared with bytes", "with requests", "cost, least / most", "bytes, least / most"],
+          "The order of the ids, of which 0 to 100 % change places, or which are shuffled within blocks of 4 to 262,144. A page cache of 15 % of the lists' bytes.")
+    for name in [real for real in bench.reals if real in ("cnr-2000", "web-NotreDame", "soc-Epinions1")]:
+        edges, vertices = numbers(bench, name)
+        costs, bytes_read, requests = [], {}, {}
+        parts = [(part / 100, 0) for part in (0, 1, 2, 5, 10, 20, 35, 50, 75, 100)] + [(0, 4 ** k) for k in range(1, 10)] + [(0.5, 4096)]
+        for part, block in parts:
+            ids = shuffled(vertices, part, block, random.Random(5))
+            pairs, other = bench.pairs(array.array("I", [ids[id] for id in edges])), bench.dir / "shuffled.oc"
+            bench.command("build", pairs, "-o", other, "--order", "original", "--format", "pairs-u32", "--force")
+            pages = int(bench.lists(other) * 0.15)
+            costs.append(bench.command("info", other, "--io-cost")["io_cost"])
+            for kind, words in {"bfs": ["bfs", "--source", "max-degree", "--direction", "push"], "diameter": ["diameter", "--direction", "push"]}.items():
+                report = bench.run(other, words, pages)
+                bytes_read.setdefault(kind, []).append(report["bytes_read"])
+                requests.setdefault(kind, []).append(report["requests"])
+        for kind in bytes_read:
+            read = bytes_read[kind]
+            row(name, kind, correlation(costs, read), correlation(costs, requests[kind]), min(costs) / max(costs), min(read) / max(read))
+
+
+def numbers(bench, name):
+    """The edges of a graph, two numbers each: places among the ids that have edges."""
+    text = bench.dir / "edges.csv"
+    bench.command("export", bench.graph(name), "-o", text)
+    edges = array.array("I")
+    with open(text, encoding="utf-8") as lines:
+        for line in lines:
+            fields = line.split(",")[:2]
+            if fields[0].isdigit():
+                edges.extend(map(int, fields))
+    text.unlink()
+    places = {id: place for place, id in enumerate(sorted(set(edges)))}
+    return array.array("I", (places[id] for id in edges)), len(places)
+
+
+def changed(bench):
+    """Figure 9: a selection after 6 % of the edges changed: of ten changes eight are new edges between ends of any edges, two go."""
+    table("A selection after 6 % of the edges changed (figure 9)", ["graph", "selection", "bfs", "multi-source", "lists as they were", "lists found in it"], "5 % pages, 20 % lists, on the changed graph. Bytes read, of those with pages alone.")
+    for name in [f"RMAT {bench.options.scale - 4}, seed 1", *(real for real in bench.reals if real in ("cnr-2000", "web-NotreDame", "soc-Epinions1"))]:
+        edges, vertices = numbers(bench, name)
+        count, rng = len(edges) // 2, random.Random(9)
+        graphs = [bench.dir / "before.oc", bench.dir / "after.oc"]
+        for graph, part in zip(graphs, (0, 0.06)):
+            gone = set(rng.sample(range(count), int(count * part * 0.2)))
+            kept = array.array("I", (id for at in range(count) if at not in gone for id in edges[2 * at : 2 * at + 2]))
+            # The end of any edge has a vertex as often as it has edges: preferential attachment.
+            kept.extend(edges[2 * rng.randrange(count) + end] for _ in range(int(count * part * 0.8)) for end in (0, 1))
+            bench.command("build", bench.pairs(kept), "-o", graph, "--order", "original", "--format", "pairs-u32", "--force")
+        size = bench.lists(graphs[1])
+        runs = {"bfs": ["bfs", "--source", "max-degree", "--direction", "push"], "multi-source": ["multi-source", "--sources", ",".join(str(edges[2 * rng.randrange(count)]) for _ in range(64))]}
+        alone = {kind: bench.run(graphs[1], words, int(size * 0.25))["bytes_read"] for kind, words in runs.items()}
+        for label in ("of before", "anew"):
+            bench.select(graphs[label == "anew"], int(size * 0.20))
+            if label == "of before":
+                shutil.copy(f"{graphs[0]}.cache", f"{graphs[1]}.cache")
+            found = {kind: bench.run(graphs[1], words, int(size * 0.05), int(size * 0.20)) for kind, words in runs.items()}
+            selected = found["bfs"]["cache"]["selected"]
+            row(name, label, *(found[kind]["bytes_read"] / alone[kind] for kind in runs), f"{selected['valid_share']:.1%}", selected["lists"])
+
+
+SECTIONS = {f.__name__: f for f in (selections, larger, orders, together, throttled, rounds, model, changed)}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--binary", required=True, type=Path, help="the command")
+    parser.add_argument("--dir", required=True, type=Path, help="where graphs are kept")
+    parser.add_argument("--data", type=Path, help="a folder with real graphs")
+    parser.add_argument("--scale", type=int, default=20)
+    parser.add_argument("--graph", action="append", metavar="NAME", help="these graphs only, as tables name them (repeatable)")
+    parser.add_argument("--only", action="append", choices=SECTIONS, help="these sections only (repeatable)")
+    options = parser.parse_args()
+    options.binary, bench = options.binary.resolve(), Bench(options)
+    print(f"# Static cache and orders, {time.strftime('%Y-%m-%d')}\n\n{os.cpu_count()} cores, Linux {platform.release()}, two threads.")
+    for name, section in SECTIONS.items():
+        if not options.only or name in options.only:
+            begun = time.monotonic()
+            try:
+                section(bench)
+            except (RuntimeError, OSError, subprocess.CalledProcessError) as error:
+                print(f"\n### {name}\n\nNot measured: {error}")
+            print(f"{name}: {time.monotonic() - begun:.0f} s", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()
