@@ -100,7 +100,8 @@ impl Sorting<'_> {
         cut: IntervalCut,
     ) -> Emission<'e> {
         let (options, other_bits) = (self.builder.options, self.code.other_bits);
-        let Shape { weights, edges, connected, .. } = *self.shape;
+        let Shape { weights, edges, connected, directed, .. } = *self.shape;
+        let arcs = if directed { edges } else { 2 * edges };
         Emission {
             disk: self.builder.disk,
             scratch: self.builder.scratch,
@@ -111,7 +112,7 @@ impl Sorting<'_> {
             tiles: TileCode {
                 other_bits,
                 cut,
-                lag: cut.lag(edges, connected),
+                lag: cut.lag(arcs, connected, self.buckets.list().len()),
                 weights,
                 cells: self.cells,
             },
