@@ -2,11 +2,11 @@
 //! algorithms that are defined on it.
 //!
 //! It is built under the same budget, by the same builder, with the same internal ids: a vertex
-//! whose only edges were loops keeps its number, too. It is kept beside the graph for later runs, in
-//! a hidden folder that is named by the graph's uuid. So the view of a graph that was replaced is
-//! not taken for that of its successor, and the next run or build of the name removes it. Who uses
-//! a view has a lock of it. One that is found damaged is built again. The folder may be removed at
-//! any time.
+//! whose only edges were loops keeps its number, too. It is kept beside the graph for later runs,
+//! in a hidden folder that is named by the graph's uuid. So the view of a graph that was replaced
+//! is not taken for that of its successor, and the next run or build of the name removes it. Who
+//! uses a view has a lock of it. One that is found damaged is built again. The folder may be
+//! removed at any time.
 
 use std::{
     io::ErrorKind,

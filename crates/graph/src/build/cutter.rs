@@ -1,6 +1,6 @@
-//! [`Cutter`]: the pieces in which a bucket is written that memory does not hold. Pieces end where a
-//! vertex does, so that each of them is a bucket of its own. A vertex that alone has more edges than
-//! a piece is by itself, in several pieces.
+//! [`Cutter`]: the pieces in which a bucket is written that memory does not hold. Pieces end where
+//! a vertex does, so that each of them is a bucket of its own. A vertex that alone has more edges
+//! than a piece is by itself, in several pieces.
 
 use super::{buckets::Bucket, radix::Record};
 

@@ -88,10 +88,10 @@ impl IntervalCut {
         }
     }
 
-    /// About what [`GridDirectory::lag`] will be, which is known only when all intervals are cut. Of
-    /// so many edges in the grid, from so many buckets, each of which ends an interval. Rather more
-    /// than less: with less, no tile would serve two iterations.
-    pub fn lag(self, edges: u64, connected: u64, buckets: usize) -> u64 {
+    /// About what [`GridDirectory::lag`] will be, which is known only when all intervals are cut.
+    /// Of so many edges in the grid, from so many pieces, each of which ends an interval. Rather
+    /// more than less: with less, no tile would serve two iterations.
+    pub fn lag(self, edges: u64, connected: u64, pieces: u64) -> u64 {
         let intervals = match self {
             // Intervals of few edges, as wide as they may be, and those before them, which have
             // three quarters of the edges or so.
@@ -100,7 +100,7 @@ impl IntervalCut {
             }
             IntervalCut::Vertices(width) => connected / width,
         };
-        GridDirectory::lag_of(intervals + buckets as u64 * 3 / 4)
+        GridDirectory::lag_of(intervals + pieces * 3 / 4)
     }
 }
 
