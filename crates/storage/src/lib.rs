@@ -2,7 +2,7 @@
 //! and nothing of graphs.
 //!
 //! - [`arena`]: [`Arena`], one huge-page mapping, and [`Buffer`], an exclusive slice of one.
-//! - [`bitmap`]: [`Bitmap`], a set of numbers.
+//! - [`bitmap`]: [`Bitmap`], a set of numbers; [`promote`](fn@promote): those that are near others.
 //! - [`disk`]: [`Disk`] and [`DiskFile`], every synchronous file operation, counted, and failing on
 //!   purpose when asked.
 //! - [`hidden`]: names of what is being written. What a crash leaves of it can be told and removed.
@@ -63,6 +63,7 @@ pub mod pages;
 mod parts;
 mod prefix_cache;
 mod priority_buffer;
+mod promote;
 pub mod reader;
 pub mod resources;
 pub mod settings;
@@ -98,6 +99,7 @@ pub use pages::{MergePolicy, PageRun, PageSet};
 pub use parts::{Block, Resident, ScratchFile};
 pub use prefix_cache::PrefixCache;
 pub use priority_buffer::PriorityBuffer;
+pub use promote::promote;
 pub use reader::Reader;
 pub use resources::Resources;
 pub use settings::Settings;

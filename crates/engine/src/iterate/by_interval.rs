@@ -9,12 +9,7 @@
 use std::ops::Range;
 
 use super::{Delivered, Edges, Run, by_lists::Role, io_scheduling::Scan};
-use crate::{
-    config::ReadPolicy,
-    edges::{grid::index::Chunk, piece_stream::Piece},
-    program::VertexProgram,
-    report::Costs,
-};
+use crate::{config::ReadPolicy, edges::grid::index::Chunk, program::VertexProgram, report::Costs};
 use outercore_graph::Result;
 
 /// Seconds of a processor for each message that is passed: measured, on a processor of 2023.
@@ -121,7 +116,7 @@ impl<P: VertexProgram> Run<'_, P> {
         let most = costs(Scan {
             bytes: between.bytes + grid.bytes(),
             requests: grid.directory.chunks.len() as u64,
-            words: grid.words(),
+            words: grid.directory.words(),
         });
         if self.is_by_paper() {
             return Some(self.costs(Scan { bytes: grid.bytes(), ..between }, &lists.rows, 0, 0.0));
@@ -132,7 +127,7 @@ impl<P: VertexProgram> Run<'_, P> {
         let wanted = |chunk: &Chunk| sending.any(chunk.sources.0, chunk.sources.1);
         let chunks = (0..grid.intervals()).flat_map(|interval| grid.chunks(interval, wanted));
         Some(costs(chunks.fold(between, |scan, chunk| Scan {
-            bytes: scan.bytes + chunk.padded() as u64,
+            bytes: scan.bytes + grid.read(chunk),
             requests: scan.requests + 1,
             words: scan.words + chunk.words(),
         })))

@@ -52,6 +52,8 @@ struct Worker<'w, 'r, 's, P: VertexProgram> {
     stream: PieceStream<'w, Chunk>,
     /// Batches that this worker has taken, the one at hand left out.
     batches: VecDeque<Batch>,
+    /// The weights of the next chunk.
+    weights: Vec<u8>,
     edges: u64,
 }
 
@@ -72,8 +74,9 @@ impl<P: VertexProgram> Run<'_, P> {
                 order: &order,
                 all_send,
                 workspace,
-                stream: PieceStream::new(self.session, &grid.words, &mut reader, cache),
+                stream: PieceStream::new(self.session, &grid.sections, &mut reader, cache),
                 batches: VecDeque::new(),
+                weights: Vec::with_capacity(grid.index.weights.most()),
                 edges: 0,
             };
             let result = progress.0.attend(|| worker.work());
@@ -161,7 +164,7 @@ impl<P: VertexProgram> Worker<'_, '_, '_, P> {
                 && (all || pass.serves_next(chunk.side) || run.sending.any(first, last));
             let reads = pass.reads(chunk.side);
             if wanted && !reads {
-                let saved = [1, chunk.padded() as u64];
+                let saved = [1, grid.read(*chunk)];
                 run.session.counters.note(Technique::Fciu, saved);
             }
             wanted && reads
@@ -176,7 +179,7 @@ impl<P: VertexProgram> Worker<'_, '_, '_, P> {
             })
             .collect();
         chunks.sort_by_key(|(closed, chunk)| (*closed, pass.turn(chunk)));
-        self.stream.plan(chunks.iter().map(|(_, chunk)| *chunk));
+        self.stream.plan(chunks.iter().flat_map(|(_, chunk)| grid.pieces(*chunk)));
         self.batches.push_back(Batch { intervals, chunks });
         true
     }
@@ -198,8 +201,13 @@ impl<P: VertexProgram> Worker<'_, '_, '_, P> {
             self.close(batch, closed..*before, &touched)?;
             closed = *before;
             self.turn_to(batch, chunk.interval);
-            touched[chunk.interval - batch.intervals.start] |= self.combine()?;
-            self.fill()?;
+            touched[chunk.interval - batch.intervals.start] |= loop {
+                let any = self.combine()?;
+                self.fill()?;
+                if let Some(any) = any {
+                    break any;
+                }
+            };
         }
         self.close(batch, closed..touched.len(), &touched)
     }
@@ -227,11 +235,17 @@ impl<P: VertexProgram> Worker<'_, '_, '_, P> {
     }
 
     /// Combines the messages of the next chunk, which is one of the interval at hand: its chunks
-    /// were wanted before those of others. Returns whether there was any.
-    fn combine(&mut self) -> Result<bool> {
+    /// were wanted before those of others. Returns whether there was any; `None`: it was a piece of
+    /// the chunk's weights.
+    fn combine(&mut self) -> Result<Option<bool>> {
         let Self { run, step, index, progress, all_send, workspace, stream, edges, .. } = self;
-        let mut any = false;
+        let (weights, mut any, plain) = (&mut self.weights, None, index.weights.are_none());
         let shown = stream.next(|chunk, words| {
+            if chunk.section() > 0 {
+                weights.extend_from_slice(words);
+                return Ok(0);
+            }
+            let weight = index.weights.of(chunk.edges.0, weights);
             let block = index.block(&chunk, words);
             let ((first, last), window) = (chunk.sources, step.window);
             *edges += if window.contains(&first) { block.words() } else { 0 };
@@ -243,20 +257,29 @@ impl<P: VertexProgram> Worker<'_, '_, '_, P> {
                 // SAFETY: the chunk's sources are hubs, in intervals that are settled, which was
                 // just waited for.
                 let pairs = unsafe { step.signals.hubs.settled(first, last) };
-                let all = sent == sources && (settled || run.next_sending.all(first, last));
+                let all =
+                    plain && sent == sources && (settled || run.next_sending.all(first, last));
                 let sets = (&run.sending, &run.next_sending, all);
-                combine_twice(&*run.program, &block, pairs, &mut workspace.both[base..], sets)
-            } else if window.start <= first && last < window.end && run.asks_none(sent, sources) {
+                let both = &mut workspace.both[base..];
+                combine_twice(&*run.program, (&block, weight), pairs, both, sets)
+            } else if plain
+                && window.start <= first
+                && last < window.end
+                && run.asks_none(sent, sources)
+            {
                 combine_of_all(run, step, &block, sums);
                 (block.words() * sent).div_ceil(sources)
             } else {
-                combine_some(run, step, &block, sums)
+                combine_some(run, step, (&block, weight), sums)
             };
-            any = active > 0;
+            any = Some(active > 0);
             // What is read in every pass is worth twice what is read in every second one.
             Ok(if chunk.side == Side::Near { 2 * active } else { active })
         })?;
         debug_assert!(shown, "the chunks of the interval at hand were wanted");
+        if any.is_some() {
+            self.weights.clear();
+        }
         Ok(any)
     }
 }
@@ -288,16 +311,17 @@ fn combine_of_all<P: VertexProgram>(
 fn combine_some<P: VertexProgram>(
     run: &Run<P>,
     step: &Step<P>,
-    block: &EdgeBlock,
+    (block, weight): (&EdgeBlock, impl Fn(usize) -> f64),
     sums: &mut [P::Message],
 ) -> u64 {
-    let (program, window, mut active) = (&*run.program, step.window, 0);
+    let (program, window, mut active, mut at) = (&*run.program, step.window, 0, 0);
     block.for_each(|source, target| {
         let vertex = block.segment + source as u64;
         if run.sending.contains(vertex) && window.contains(&vertex) {
             active += 1;
-            sums[target].combine(program.carry(step.signals.of(vertex), 1.0));
+            sums[target].combine(program.carry(step.signals.of(vertex), weight(at)));
         }
+        at += 1;
     });
     active
 }

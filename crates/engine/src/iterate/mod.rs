@@ -104,7 +104,8 @@ struct Resident<M: Monoid> {
 /// The grid as passes read it.
 struct GridByInterval {
     index: GridIndex,
-    words: OpenSection,
+    /// The words, and the weights if they are wanted.
+    sections: Vec<OpenSection>,
     /// Chunks that stay, where there is room.
     cache: Option<Box<dyn ChunkCache>>,
 }
