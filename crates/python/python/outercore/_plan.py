@@ -12,7 +12,8 @@ class Plan:
     Fields are attributes too: ``algorithm``, ``memory_model``, ``reason``, ``method``, ``memory_budget_bytes``, ``memory``
     (what each part takes), ``smallest_budget_bytes``, ``in_memory_budget_bytes``, ``bytes_per_scan``,
     ``expected_bytes_read``, ``expected_bytes_written``, ``estimated_scans`` (with how many scans of the edges these are
-    reckoned, where the course of the run decides; else ``None``), ``disk_bytes`` (the most scratch at a time).
+    reckoned, where the course of the run decides; else ``None``), ``disk_bytes`` (the most scratch at a time), ``selection``
+    (what ``cache`` has selected, and what it brings; ``None``: nothing, or nothing that the run can use).
     """
 
     algorithm: str
@@ -28,6 +29,7 @@ class Plan:
     expected_bytes_written: int
     estimated_scans: int | None
     disk_bytes: int
+    selection: dict[str, Any] | None
 
     def __init__(self, fields: str, text: str) -> None:
         self._fields: dict[str, Any] = json.loads(fields)
