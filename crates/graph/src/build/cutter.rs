@@ -68,9 +68,11 @@ impl Cutter {
 mod tests {
     use super::*;
 
-    /// The pieces of a bucket of the vertices 10 to 19, `most` records at a time: vertices, and the
-    /// edges of each with its vertex.
-    fn pieces(edges: &[(u64, u64)], most: usize) -> Vec<(u64, u64, Vec<(u64, u64)>)> {
+    /// The vertices of a piece, and its edges.
+    type Edges = (u64, u64, Vec<(u64, u64)>);
+
+    /// The pieces of a bucket of the vertices 10 to 19, `most` records at a time.
+    fn pieces(edges: &[(u64, u64)], most: usize) -> Vec<Edges> {
         let bucket = Bucket { first: 10, end: 20, other_first: 0, other_end: 256 };
         let mut keys = edges.iter().map(|&(vertex, other)| (vertex - 10) << 8 | other).peekable();
         let (mut cutter, mut at_hand, mut found) = (Cutter::new(&bucket, 8), Vec::new(), vec![]);
