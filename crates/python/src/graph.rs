@@ -13,7 +13,7 @@ use crate::{
     failure,
     fresh::check_fresh,
     outcome::NativeOutcome,
-    settings::RunArguments,
+    settings::{RunArguments, order_options, select_options},
     supervise::{Supervision, Watch},
 };
 
@@ -103,6 +103,41 @@ impl NativeGraph {
             })
             .map_err(|error| failure::raise(py, error))?;
         Ok((json!(plan).to_string(), plan.to_string()))
+    }
+
+    /// Selects the lists that a static cache holds; returns what was selected, as JSON.
+    fn cache<'py>(
+        &self,
+        py: Python<'py>,
+        arguments: &Bound<'py, PyDict>,
+        progress: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<String> {
+        let options = select_options(&self.0, arguments)?;
+        let watch = Watch::new("selecting lists", None);
+        Supervision { watch: &watch, listener: progress, errand: None }.run(py, || {
+            check_fresh(&self.0)?;
+            Ok(json!(outercore_caches::select(&self.0, &options, &watch)?).to_string())
+        })
+    }
+
+    /// Writes the graph in another order at another path, and opens that.
+    fn order<'py>(
+        &self,
+        py: Python<'py>,
+        target: (String, std::path::PathBuf),
+        arguments: &Bound<'py, PyDict>,
+        progress: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Self> {
+        let (order, path) = target;
+        let (options, means) = order_options((&self.0, &order), &path, arguments)?;
+        let watch = Watch::new("ordering", None);
+        // What runs have loaded takes no part of this budget.
+        self.0.share(None);
+        Supervision { watch: &watch, listener: progress, errand: None }.run(py, || {
+            check_fresh(&self.0)?;
+            outercore_ordering::reorder(&self.0, &path, &options, means, &watch)?;
+            Self::new(self.0.disk(), &path)
+        })
     }
 
     /// Runs an algorithm.

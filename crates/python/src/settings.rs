@@ -1,18 +1,23 @@
 //! Keyword arguments as the libraries' settings: their names, what they can be and what is wrong
 //! with them are the libraries' to say. A dash of a switch is an underscore of a keyword.
 
-use std::{path::PathBuf, str::FromStr};
+use std::{
+    path::{Path, PathBuf},
+    str::FromStr,
+};
 
 use outercore_algorithms::{Request, Source};
+use outercore_caches::{SelectOptions, SelectSettings};
 use outercore_engine::{
     Resources, RunConfig, RunSettings, Settings,
     settings::{Kind, Switch},
 };
 use outercore_graph::{
-    BuildOptions, BuildSettings, Graph, GraphError, Key,
+    BuildOptions, BuildSettings, Graph, GraphError, Key, Order,
     input::{InputOptions, InputSettings},
 };
 use outercore_interchange::EdgeFormat;
+use outercore_ordering::{Means, OrderSettings};
 use outercore_storage::Disk;
 use pyo3::{
     exceptions::PyTypeError,
@@ -142,6 +147,44 @@ impl RunArguments {
         let allowed = self.resources.disk(graph.disk(), graph.path())?;
         if needed > allowed { Err(GraphError::Disk { needed, allowed }) } else { Ok(()) }
     }
+}
+
+/// The options of a selection for `graph`.
+pub fn select_options(graph: &Graph, given: &Bound<'_, PyDict>) -> PyResult<SelectOptions> {
+    let (mut settings, mut resources) = (SelectSettings::default(), Resources::default());
+    for (name, value) in present(given) {
+        let name: &str = name.extract()?;
+        if !set(&mut settings, name, &value)? && !set(&mut resources, name, &value)? {
+            return Err(unexpected(name));
+        }
+    }
+    let options = settings.options(graph, &resources);
+    options.map_err(|error| failure::raise(given.py(), error))
+}
+
+/// The options of writing `graph` at `path` in an order, and the means to find it with.
+pub fn order_options(
+    (graph, order): (&Graph, &str),
+    path: &Path,
+    given: &Bound<'_, PyDict>,
+) -> PyResult<(BuildOptions, Means)> {
+    let (mut settings, mut resources) = (OrderSettings::default(), Resources::default());
+    let (mut force, mut stripes) = (false, Vec::new());
+    for (name, value) in present(given) {
+        match name.extract()? {
+            "force" => force = value.extract()?,
+            "stripes" => stripes = value.extract()?,
+            name if set(&mut settings, name, &value)? || set(&mut resources, name, &value)? => {}
+            name => return Err(unexpected(name)),
+        }
+    }
+    let order = Order::from_str(order).map_err(|error| failure::usage(given.py(), error))?;
+    let options = || {
+        let means = settings.means(order)?;
+        let usual = settings.options((graph, order), &resources, graph.disk(), path)?;
+        Ok((BuildOptions { force, stripes, ..usual }, means))
+    };
+    options().map_err(|error| failure::raise(given.py(), error))
 }
 
 /// A keyword, what it does, what it is when it is absent, and the names that it can be, each with

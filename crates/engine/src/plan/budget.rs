@@ -219,16 +219,16 @@ impl Needs {
         let full = if external && !self.in_turn.is_empty() { 0 } else { scans };
         memory.extend(if external { self.external.unwrap_or_default() } else { self.resident });
         let used: u64 = memory.iter().map(|item| item.bytes).sum();
-        // A semi-external run that was asked for keeps half of the edges at the most, to be one.
         let most = match (asked, model) {
             (_, MemoryModel::FullyExternal) => u64::MAX,
+            // That is one: half of the edges are the most it keeps.
             (Some(MemoryModel::SemiExternal), _) => edge_bytes / 2,
             _ => edge_bytes,
         };
         let room = most.min((config.memory - used).saturating_sub(MARGIN));
-        let name = if external { "windows, edges" } else { "edges" };
-        memory.push(PlanItem { name, bytes: room.min(edge_bytes + stored) });
         let kept = if external { room.checked_div(self.shares[1]).unwrap_or(0) } else { room };
+        let name = ["edges", "windows, edges"][usize::from(external)];
+        memory.push(PlanItem { name, bytes: room.min(edge_bytes + stored) });
         let bytes_per_scan = edge_bytes.saturating_sub(kept);
         let again = (bytes_per_scan as f64 * (read as f64 / edge_bytes.max(1) as f64)) as u64;
         let plan = Plan {

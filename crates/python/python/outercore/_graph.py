@@ -143,6 +143,84 @@ class Graph:
         info: dict[str, Any] = json.loads(self._graph.info())
         return info
 
+    def cache(
+        self,
+        size: Size | None = None,
+        *,
+        select: str | None = None,
+        rounds: int | None = None,
+        block: int | None = None,
+        sample: int | None = None,
+        page_cache: Size | None = None,
+        penalty: str | None = None,
+        divided_by: str | None = None,
+        seed: int | None = None,
+        memory: Size | None = None,
+        threads: int | None = None,
+        progress: Progress = None,
+    ) -> dict[str, Any]:
+        """Selects the lists that a static cache of ``size`` holds, and saves the selection beside the graph: ``outercore cache``.
+
+        Runs with ``static_cache=SIZE`` load as many of them as fit. Runs on one ``Graph`` share what is loaded: the first one
+        loads it, and it stays until a run asks for another static cache, or for none.
+
+        ``select`` is ``"gvs"``, ``"high-degree"``, ``"low-degree"`` or ``"random"``; ``rounds``, ``block``, ``sample``, ``page_cache``,
+        ``penalty`` and ``divided_by`` are of ``"gvs"``, ``seed`` is of ``"random"``. What was selected is returned.
+        """
+        arguments = {
+            "size": size,
+            "select": select,
+            "rounds": rounds,
+            "block": block,
+            "sample": sample,
+            "page_cache": page_cache,
+            "penalty": penalty,
+            "divided_by": divided_by,
+            "seed": seed,
+            "memory": memory,
+            "threads": threads,
+        }
+        with Line(progress) as line:
+            about: dict[str, Any] = json.loads(self._graph.cache(arguments, line.callback))
+        return about
+
+    def order(
+        self,
+        order: str,
+        path: Path,
+        *,
+        window: int | None = None,
+        seed: int | None = None,
+        transpose: bool | None = None,
+        partition: str | None = None,
+        layout: str | None = None,
+        stripes: Path | Iterable[Path] | None = None,
+        force: bool = False,
+        memory: Size | None = None,
+        disk: Size | None = None,
+        threads: int | None = None,
+        progress: Progress = None,
+    ) -> Graph:
+        """Writes the graph at ``path`` with its vertices in another order on disk, and opens it: ``outercore order``.
+
+        ``order`` is one of those of ``build``; ``window`` is of ``"gorder"``, ``seed`` of ``"random"``. Original ids, weights and
+        answers stay as they are.
+        """
+        arguments = {
+            "window": window,
+            "seed": seed,
+            "transpose": transpose,
+            "partition": partition,
+            "layout": layout,
+            "stripes": _paths(stripes),
+            "force": force,
+            "memory": memory,
+            "disk": disk,
+            "threads": threads,
+        }
+        with Line(progress) as line:
+            return Graph(self._graph.order((order, os.fspath(path)), arguments, line.callback))
+
     def __repr__(self) -> str:
         kind = "directed" if self.directed else "undirected"
         weights = f", weights {self._graph.weights}" if self.weighted else ""

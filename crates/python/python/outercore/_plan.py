@@ -13,7 +13,8 @@ class Plan:
     (what each part takes), ``smallest_budget_bytes``, ``in_memory_budget_bytes``, ``bytes_per_scan``,
     ``expected_bytes_read``, ``expected_bytes_written``, ``estimated_scans`` (with how many scans of the edges these are
     reckoned, where the course of the run decides; else ``None``), ``tried`` (whether the run was small and was tried
-    out: then bytes are those of the trial), ``disk_bytes`` (the most scratch at a time).
+    out: then bytes are those of the trial), ``disk_bytes`` (the most scratch at a time), ``selection`` (what ``cache`` has
+    selected, and what it brings; ``None``: nothing, or nothing that the run can use).
     """
 
     algorithm: str
@@ -30,6 +31,7 @@ class Plan:
     estimated_scans: int | None
     tried: bool
     disk_bytes: int
+    selection: dict[str, Any] | None
 
     def __init__(self, fields: str, text: str) -> None:
         self._fields: dict[str, Any] = json.loads(fields)

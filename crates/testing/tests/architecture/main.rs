@@ -39,7 +39,7 @@ const LAYERS: [(&str, &[&str]); 15] = [
         &["ordering", "algorithms", "interchange", "visit", "engine", "caches", "graph", "storage"],
     ),
     ("cli", &[]),
-    ("python", &["ordering", "algorithms", "interchange", "engine", "graph", "storage"]),
+    ("python", &["ordering", "algorithms", "interchange", "engine", "caches", "graph", "storage"]),
     ("testing", &["ordering", "algorithms", "engine", "graph", "storage"]),
     ("fuzzing", &["graph", "storage"]),
     ("baselines", &[]),
