@@ -219,12 +219,7 @@ impl Needs {
         let full = if external && !self.in_turn.is_empty() { 0 } else { scans };
         memory.extend(if external { self.external.unwrap_or_default() } else { self.resident });
         let used: u64 = memory.iter().map(|item| item.bytes).sum();
-        let most = match (asked, model) {
-            (_, MemoryModel::FullyExternal) => u64::MAX,
-            // That is one: half of the edges are the most it keeps.
-            (Some(MemoryModel::SemiExternal), _) => edge_bytes / 2,
-            _ => edge_bytes,
-        };
+        let most = most_kept(asked, model, edge_bytes);
         let room = most.min((config.memory - used).saturating_sub(MARGIN));
         let kept = if external { room.checked_div(self.shares[1]).unwrap_or(0) } else { room };
         let name = ["edges", "windows, edges"][usize::from(external)];
@@ -354,5 +349,14 @@ impl Budgets {
             Some(MemoryModel::FullyExternal) => self.external.unwrap_or(self.resident),
             None => self.external.unwrap_or(self.resident).min(self.resident),
         }
+    }
+}
+
+/// The most bytes of edges that a run keeps: one that was asked to be semi-external keeps half.
+fn most_kept(asked: Option<MemoryModel>, model: MemoryModel, edge_bytes: u64) -> u64 {
+    match (asked, model) {
+        (_, MemoryModel::FullyExternal) => u64::MAX,
+        (Some(MemoryModel::SemiExternal), _) => edge_bytes / 2,
+        _ => edge_bytes,
     }
 }
