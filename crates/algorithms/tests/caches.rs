@@ -19,6 +19,13 @@ fn graph(folder: &Path) -> Graph {
     generate(folder.join("graph.oc"), Rmat::new(16, 16), options)
 }
 
+/// Selects lists of `size` bytes, which are saved beside the graph.
+fn select_some(graph: &Graph, size: u64, rounds: u64) {
+    let usual = SelectSettings::default().options(graph, &Resources::default()).unwrap();
+    let asked = SelectOptions { size, rounds, threads: 2, ..usual };
+    select(graph, &asked, &Silent).unwrap();
+}
+
 /// The paper's configuration: lists are pushed, in pages of 8 KiB, and nothing is read along.
 fn paper(page_cache: u64, static_cache: Option<u64>) -> RunConfig {
     RunConfig {
@@ -108,9 +115,8 @@ fn selected_lists_save_more_than_pages_in_the_same_memory() {
 fn searches_from_both_sides_find_lists_of_both_directions() {
     let folder = folder();
     let graph = graph(folder.path());
-    let usual = SelectSettings::default().options(&graph, &Resources::default()).unwrap();
     let size = 400 << 10;
-    select(&graph, &SelectOptions { size, rounds: 3, threads: 2, ..usual }, &Silent).unwrap();
+    select_some(&graph, size, 3);
     for (page_cache, threads) in [(None, 1), (Some(64 << 10), 3)] {
         for model in [MemoryModel::SemiExternal, MemoryModel::FullyExternal] {
             let asked = RunConfig {
@@ -134,10 +140,8 @@ fn searches_from_both_sides_find_lists_of_both_directions() {
 fn runs_on_one_graph_share_what_was_loaded() {
     let folder = folder();
     let graph = graph(folder.path());
-    let usual = SelectSettings::default().options(&graph, &Resources::default()).unwrap();
     let size = 300 << 10;
-    let asked = SelectOptions { size, rounds: 2, threads: 2, ..usual };
-    select(&graph, &asked, &Silent).unwrap();
+    select_some(&graph, size, 2);
     let selected = |graph: &Graph, static_cache| {
         let report = report(graph, "bfs", &paper(100 << 10, static_cache));
         assert_eq!(report.cache.static_hits > 0, static_cache.is_some());
@@ -154,7 +158,9 @@ fn runs_on_one_graph_share_what_was_loaded() {
     assert!(selected(&graph, Some(size / 2)).unwrap().is_shared);
     assert!(selected(&graph, None).is_none() && graph.shared().is_none(), "it is given back");
     assert!(!selected(&graph, Some(size)).unwrap().is_shared);
-    select(&graph, &SelectOptions { rounds: 3, ..asked }, &Silent).unwrap();
+    report(&graph, "kcore", &config());
+    assert!(graph.shared().is_none(), "making a view has all of the budget");
+    select_some(&graph, size, 3);
     assert!(!selected(&graph, Some(size)).unwrap().is_shared, "another selection");
 }
 
@@ -165,9 +171,7 @@ fn what_lists_are_not_worth_is_page_cache() {
         (0..60_000u32).flat_map(|v| (1..9).map(move |step| (v, (v + step) % 60_000))).collect();
     let recipe = Recipe { order: Order::Original, lists: true, ..Recipe::default() };
     let built = build(&Edges::of(&edges, false), &recipe);
-    let usual = SelectSettings::default().options(&built.graph, &Resources::default()).unwrap();
-    let asked = SelectOptions { size: 100 << 10, threads: 2, ..usual };
-    select(&built.graph, &asked, &Silent).unwrap();
+    select_some(&built.graph, 100 << 10, 20);
     let pages = report(&built.graph, "bfs", &paper(150 << 10, None));
     let both = report(&built.graph, "bfs", &paper(50 << 10, Some(100 << 10)));
     let selected = both.cache.selected.unwrap();

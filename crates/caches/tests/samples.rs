@@ -6,10 +6,10 @@ use std::cmp::Reverse;
 use outercore_caches::{
     About, Saved, SelectOptions, SelectSettings, SelectedLists, path_of, select,
 };
-use outercore_graph::{Direction, Graph, GraphError, Order, Silent};
+use outercore_graph::{Graph, GraphError, Order, Silent};
 use outercore_storage::{HugePages, Resources};
 use outercore_testing::{
-    Built, Edges, Random, Recipe, build, reference,
+    Built, Edges, Random, Recipe, build, lists, reference,
     reference::Gvs,
     shapes::{skewed, star_in, uniform},
 };
@@ -42,18 +42,6 @@ fn chosen(graph: &Graph, options: &SelectOptions) -> (About, Vec<Vec<u64>>) {
     let vertices = |side: &outercore_caches::Side| saved.vertices(graph, side.direction).unwrap();
     let vertices = about.sides.iter().map(vertices).collect();
     (about, vertices)
-}
-
-/// The lists of a direction.
-fn lists(graph: &Graph, direction: Direction) -> Vec<Vec<usize>> {
-    let mut lists = vec![Vec::new(); graph.connected() as usize];
-    let mut rows = graph.row_reader(direction).unwrap();
-    let visit = &mut |vertex: u64, neighbors: &[u64], _: &[f64]| {
-        lists[vertex as usize].extend(neighbors.iter().map(|&neighbor| neighbor as usize));
-        Ok(())
-    };
-    rows.for_each(visit).unwrap();
-    lists
 }
 
 #[test]

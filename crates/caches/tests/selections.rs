@@ -9,7 +9,7 @@ use outercore_caches::{
 use outercore_graph::{Direction, Graph, GraphError, Order, Silent};
 use outercore_storage::{Disk, HugePages, Resources};
 use outercore_testing::{
-    Built, Edges, Ids, Random, Recipe, build, reference,
+    Built, Edges, Ids, Random, Recipe, build, lists, reference,
     reference::Gvs,
     shapes::{duplicates, skewed, star_in, uniform},
 };
@@ -37,18 +37,6 @@ fn built(edges: &[(u32, u32)], directed: bool) -> Built {
         &Edges::of(edges, directed),
         &Recipe { order: Order::Original, lists: true, ..Recipe::default() },
     )
-}
-
-/// The lists of a direction.
-fn lists(graph: &Graph, direction: Direction) -> Vec<Vec<usize>> {
-    let mut lists = vec![Vec::new(); graph.connected() as usize];
-    let mut rows = graph.row_reader(direction).unwrap();
-    let visit = &mut |vertex: u64, neighbors: &[u64], _: &[f64]| {
-        lists[vertex as usize].extend(neighbors.iter().map(|&neighbor| neighbor as usize));
-        Ok(())
-    };
-    rows.for_each(visit).unwrap();
-    lists
 }
 
 fn graphs() -> Vec<Built> {

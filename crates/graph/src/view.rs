@@ -71,6 +71,8 @@ pub fn with<T>(
     if !graph.directed() && graph.manifest().is_simple() {
         return work(graph);
     }
+    // What runs on the graph have loaded takes no part of this budget.
+    graph.share(None);
     let (disk, path, mut damaged) = (graph.disk(), place(graph)?, false);
     for _ in 0..ATTEMPTS {
         let found = disk.exists(&path)?;

@@ -131,8 +131,6 @@ impl NativeGraph {
         let (order, path) = target;
         let (options, means) = order_options((&self.0, &order), &path, arguments)?;
         let watch = Watch::new("ordering", None);
-        // What runs have loaded takes no part of this budget.
-        self.0.share(None);
         Supervision { watch: &watch, listener: progress, errand: None }.run(py, || {
             check_fresh(&self.0)?;
             outercore_ordering::reorder(&self.0, &path, &options, means, &watch)?;

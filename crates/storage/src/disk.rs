@@ -29,7 +29,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// How often one operation may be interrupted before it is given up.
 const MAX_INTERRUPTIONS: usize = 1000;
 
-/// The largest file that is read through the page cache: it takes no memory to speak of there, and
+/// Files of fewer bytes are read through the page cache: it takes no memory to speak of there, and
 /// a small graph's many small sections take no round trip each.
 const SMALL: u64 = 512 << 10;
 
@@ -184,14 +184,14 @@ impl Disk {
     }
 
     /// Opens a file for reading, past the page cache where the file system can do that and the file
-    /// has more than 512 KiB.
+    /// has at least 512 KiB.
     pub fn open(&self, path: &Path) -> Result<DiskFile> {
-        self.open_with("open", path, true, OpenOptions::new().read(true))
+        self.open_with("open", path, Some(SMALL), OpenOptions::new().read(true))
     }
 
     /// Opens a file for reading through the page cache: inputs, manifests.
     pub fn open_buffered(&self, path: &Path) -> Result<DiskFile> {
-        self.open_with("open", path, false, OpenOptions::new().read(true))
+        self.open_with("open", path, None, OpenOptions::new().read(true))
     }
 
     /// Creates a file that must not exist, for reading and writing past the page cache where the
@@ -200,7 +200,7 @@ impl Disk {
         self.open_with(
             "create",
             path,
-            true,
+            Some(0),
             OpenOptions::new().read(true).write(true).create_new(true),
         )
     }
@@ -240,17 +240,18 @@ impl Disk {
         self.open_with(
             "create",
             path,
-            false,
+            None,
             OpenOptions::new().read(true).write(true).create_new(true),
         )
     }
 
     /// Opens without blocking, so that a pipe in the place of a file is refused and not waited for.
+    /// Files of at least so many bytes as `direct` says go past the page cache.
     fn open_with(
         &self,
         operation: &'static str,
         path: &Path,
-        direct: bool,
+        direct: Option<u64>,
         options: &mut OpenOptions,
     ) -> Result<DiskFile> {
         let links = if operation == "create" { libc::O_NOFOLLOW } else { 0 };
@@ -268,7 +269,7 @@ impl Disk {
         &self,
         operation: &'static str,
         path: &Path,
-        direct: bool,
+        direct: Option<u64>,
         open: impl Fn() -> io::Result<File>,
     ) -> Result<DiskFile> {
         let (file, direct) = self.run(operation, path, || {
@@ -281,8 +282,8 @@ impl Disk {
             if !kind.is_file() {
                 return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
             }
-            let is_small = operation == "open" && metadata.len() <= SMALL;
-            let direct = file::set_direct(&file, direct && !is_small)?;
+            let direct = direct.is_some_and(|least| metadata.len() >= least);
+            let direct = file::set_direct(&file, direct)?;
             Ok((file, direct))
         })?;
         Ok(DiskFile::new(self.clone(), file, path, direct))

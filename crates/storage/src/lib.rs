@@ -17,7 +17,7 @@
 //! - `wanted`: [`WantedBlocks`], what is read next, and the requests that are made of it;
 //!   `prefix_cache`: [`PrefixCache`], the front of a file in memory; `priority_buffer`:
 //!   [`PriorityBuffer`], the parts of one that are worth most; `page_cache`: [`PageCache`], the
-//!   blocks that were used last.
+//!   blocks that were used last; `second_chance`: [`SecondChance`], which of them go.
 //! - [`checksum`]: CRC-32C of pages, written at build, verified at read.
 //! - [`device`]: [`DeviceProfile`], what a device measured.
 //! - [`writer`]: [`SectionWriter`], sequential checksummed writing with direct I/O.
@@ -66,6 +66,7 @@ mod priority_buffer;
 mod promote;
 pub mod reader;
 pub mod resources;
+mod second_chance;
 pub mod settings;
 pub mod size;
 pub mod spill;
@@ -102,6 +103,7 @@ pub use priority_buffer::PriorityBuffer;
 pub use promote::promote;
 pub use reader::Reader;
 pub use resources::Resources;
+pub use second_chance::SecondChance;
 pub use settings::Settings;
 pub use size::{Bytes, Size, human_bytes};
 pub use spill::{Extent, Spill, SpillReader};

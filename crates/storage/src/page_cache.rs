@@ -1,8 +1,7 @@
 //! [`PageCache`]: blocks of files in memory, those that were used last, within a fixed size.
 //!
-//! A block that is used again while it is here gets a second chance (the clock): the hand passes
-//! it once more before its frame is given to another. Blocks are spread over parts with a lock
-//! each, so that workers seldom wait for each other.
+//! A block that is used again while it is here gets a second chance ([`SecondChance`]). Blocks are
+//! spread over parts with a lock each, so that workers seldom wait for each other.
 //!
 //! Of each frame it is known which units of 64 bytes were used while its block was here. Their
 //! share is the cache's utilization (Lee et al., ATC'19, section 5.1): a low one says that memory
@@ -14,7 +13,7 @@ use std::{collections::HashMap, ops::Range, sync::Mutex};
 
 use serde::Serialize;
 
-use crate::{HugePages, HugeVec, error::Result, lock};
+use crate::{HugePages, HugeVec, error::Result, lock, second_chance::SecondChance};
 
 /// Bytes that are noted as used, or not, together.
 const UNIT: usize = 64;
@@ -33,13 +32,12 @@ pub struct PageCache {
 /// The number of a file, and a block of it.
 type Name = (usize, u64);
 
-/// Frames, and where the hand is.
+/// Frames, and which of them is given away next.
 struct Part {
     bytes: HugeVec<u8>,
     frames: Vec<Frame>,
     found: HashMap<Name, usize>,
-    most: usize,
-    hand: usize,
+    chances: SecondChance,
     counts: Counts,
 }
 
@@ -63,8 +61,6 @@ struct Frame {
     name: Name,
     /// Its bytes: fewer than a block at the end of a file.
     len: usize,
-    /// It was used again since the hand passed.
-    again: bool,
     /// Units that were used, as bits.
     used: Box<[u64]>,
 }
@@ -106,8 +102,7 @@ impl PageCache {
                 bytes: HugeVec::zeroed(most * block as usize, huge)?,
                 frames: Vec::with_capacity(most),
                 found: HashMap::with_capacity(most),
-                most,
-                hand: 0,
+                chances: SecondChance::new(most),
                 counts: Counts::default(),
             }))
         };
@@ -193,7 +188,7 @@ impl Part {
             return false;
         };
         to.copy_from_slice(&self.bytes[at * block..][..to.len()]);
-        self.frames[at].again = true;
+        self.chances.touch(at);
         self.counts.hits += 1;
         true
     }
@@ -205,7 +200,7 @@ impl Part {
         content: &[u8],
         units: impl Iterator<Item = &'u bool>,
     ) {
-        if self.most == 0 {
+        if self.chances.is_empty() {
             return;
         }
         let at = match self.found.get(&name) {
@@ -221,31 +216,18 @@ impl Part {
     /// Puts a block into a frame.
     fn place(&mut self, name: Name, block: usize, content: &[u8]) -> usize {
         let units = vec![0; block.div_ceil(UNIT).div_ceil(64)].into_boxed_slice();
-        let frame = Frame { name, len: content.len(), again: false, used: units };
-        let at = if self.frames.len() < self.most {
+        let frame = Frame { name, len: content.len(), used: units };
+        let at = self.chances.place();
+        if at == self.frames.len() {
             self.frames.push(frame);
-            self.frames.len() - 1
         } else {
-            let at = self.victim();
             let before = std::mem::replace(&mut self.frames[at], frame);
             self.counts.end(&before);
             self.found.remove(&before.name);
-            at
-        };
+        }
         self.found.insert(name, at);
         self.bytes[at * block..][..content.len()].copy_from_slice(content);
         at
-    }
-
-    /// The next frame whose block was not used again since the hand passed it.
-    fn victim(&mut self) -> usize {
-        loop {
-            let at = self.hand;
-            self.hand = (at + 1) % self.frames.len();
-            if !std::mem::take(&mut self.frames[at].again) {
-                return at;
-            }
-        }
     }
 }
 

@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use outercore_graph::generate::Rmat;
 use outercore_graph::input::{self, Input, InputOptions};
 use outercore_graph::{
-    BuildOptions, Graph, GraphError, Key, Keys, Order, Silent, WeightKind, format::Manifest,
+    BuildOptions, Direction, Graph, GraphError, Key, Keys, Order, Silent, WeightKind,
+    format::Manifest,
 };
 use outercore_storage::Disk;
 
@@ -184,4 +185,16 @@ pub fn generate(path: PathBuf, rmat: Rmat, options: BuildOptions) -> Graph {
     let source = rmat.source().expect("a source");
     outercore_graph::build(&Disk::new(), &source, &path, &options, &Silent).expect("a graph");
     Graph::open(&Disk::new(), &path).expect("a graph")
+}
+
+/// The lists of a direction, by internal ids.
+pub fn lists(graph: &Graph, direction: Direction) -> Vec<Vec<usize>> {
+    let mut lists = vec![Vec::new(); graph.connected() as usize];
+    let mut rows = graph.row_reader(direction).unwrap();
+    let visit = &mut |vertex: u64, neighbors: &[u64], _: &[f64]| {
+        lists[vertex as usize].extend(neighbors.iter().map(|&neighbor| neighbor as usize));
+        Ok(())
+    };
+    rows.for_each(visit).unwrap();
+    lists
 }

@@ -29,7 +29,9 @@ mod watchdog;
 
 pub use self::{
     answer::{Answer, Question, Value, assert_close, distance, furthest},
-    build::{Built, Recipe, build, build_file, generate, options, random_graph, small_graph},
+    build::{
+        Built, Recipe, build, build_file, generate, lists, options, random_graph, small_graph,
+    },
     child::{Said, in_a_child},
     crash::{Crash, Exchange, Recorder, Recording, Wiles},
     edges::{Edges, Ids, random_text, text},

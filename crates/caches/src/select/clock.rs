@@ -1,5 +1,7 @@
 //! [`Clock`]: which pages a page cache would have, without their bytes. It stands for
-//! [`outercore_storage::PageCache`]: pages are given up in the same order.
+//! [`outercore_storage::PageCache`]: pages are given up in the same way.
+
+use outercore_storage::SecondChance;
 
 /// Requests that are on their way together: what one of them brings, those beside it do not find.
 const TOGETHER: usize = 64;
@@ -11,10 +13,9 @@ const NONE: u32 = u32::MAX;
 pub(super) struct Clock {
     /// The frame of each page.
     frames: Vec<u32>,
-    /// The page of each frame, and whether it was wanted again.
-    pages: Vec<(u32, bool)>,
-    most: usize,
-    hand: usize,
+    /// The page of each frame.
+    pages: Vec<u32>,
+    chances: SecondChance,
     /// Pages of a request.
     longest: usize,
 }
@@ -25,8 +26,7 @@ impl Clock {
         Self {
             frames: vec![NONE; pages],
             pages: Vec::new(),
-            most: most as usize,
-            hand: 0,
+            chances: SecondChance::new(most as usize),
             longest: (REQUEST / block).max(1) as usize,
         }
     }
@@ -61,36 +61,24 @@ impl Clock {
 
     fn has(&mut self, page: u32) -> bool {
         let frame = self.frames[page as usize];
-        if let Some(found) = self.pages.get_mut(frame as usize) {
-            found.1 = true;
+        if frame != NONE {
+            self.chances.touch(frame as usize);
         }
         frame != NONE
     }
 
     fn put(&mut self, page: u32) {
-        if self.most == 0 {
+        if self.chances.is_empty() {
             return;
         }
-        let frame = if self.pages.len() < self.most {
-            self.pages.push((page, false));
-            self.pages.len() - 1
+        let frame = self.chances.place();
+        if frame == self.pages.len() {
+            self.pages.push(page);
         } else {
-            let frame = self.victim();
-            self.frames[self.pages[frame].0 as usize] = NONE;
-            self.pages[frame] = (page, false);
-            frame
-        };
-        self.frames[page as usize] = frame as u32;
-    }
-
-    fn victim(&mut self) -> usize {
-        loop {
-            let frame = self.hand;
-            self.hand = (frame + 1) % self.most;
-            if !std::mem::take(&mut self.pages[frame].1) {
-                return frame;
-            }
+            let before = std::mem::replace(&mut self.pages[frame], page);
+            self.frames[before as usize] = NONE;
         }
+        self.frames[page as usize] = frame as u32;
     }
 }
 

@@ -55,8 +55,11 @@ impl Selector<'_> {
                 Ok(own)
             };
             let threads = if self.lists.is_kept() { self.options.threads } else { 1 };
-            let mut made = error::all(threads::at_once(threads, work)?)?.concat_in(wave);
-            found.append(&mut made);
+            let made = error::all(threads::at_once(threads, work)?)?;
+            let mut made: Vec<_> = made.into_iter().flatten().collect();
+            // Whichever thread has made them.
+            made.sort_by_key(|(source, _)| wave.iter().position(|other| other == source));
+            found.extend(made.into_iter().map(|(_, search)| search));
             let most = found.iter().map(|search| search.vertices.len()).max().unwrap_or(0);
             found.retain(|search| search.vertices.len() * REACH >= most);
             found.truncate(self.options.sample as usize);
@@ -168,18 +171,5 @@ impl Selector<'_> {
             active = next;
         }
         Ok(())
-    }
-}
-
-/// Puts what threads have made into the order in which it was asked for.
-trait InOrder {
-    fn concat_in(self, sources: &[u32]) -> Vec<Search>;
-}
-
-impl InOrder for Vec<Vec<(u32, Search)>> {
-    fn concat_in(self, sources: &[u32]) -> Vec<Search> {
-        let mut made: Vec<_> = self.into_iter().flatten().collect();
-        made.sort_by_key(|(source, _)| sources.iter().position(|other| other == source));
-        made.into_iter().map(|(_, search)| search).collect()
     }
 }

@@ -220,16 +220,11 @@ impl Needs {
         let full = if external && !self.in_turn.is_empty() { 0 } else { scans };
         memory.extend(if external { self.external.unwrap_or_default() } else { self.resident });
         let used: u64 = memory.iter().map(|item| item.bytes).sum();
-        // A semi-external run that was asked for keeps half of the edges at the most, to be one.
-        let most = match (asked, model) {
-            (_, MemoryModel::FullyExternal) => u64::MAX,
-            (Some(MemoryModel::SemiExternal), _) => edge_bytes / 2,
-            _ => edge_bytes,
-        };
+        let most = most_kept(asked, model, edge_bytes);
         let room = most.min((config.memory - used).saturating_sub(MARGIN));
-        let name = if external { "windows, edges" } else { "edges" };
-        memory.push(PlanItem { name, bytes: room.min(edge_bytes + stored) });
         let kept = if external { room.checked_div(self.shares[1]).unwrap_or(0) } else { room };
+        let name = ["edges", "windows, edges"][usize::from(external)];
+        memory.push(PlanItem { name, bytes: room.min(edge_bytes + stored) });
         let bytes_per_scan = edge_bytes.saturating_sub(kept);
         let again = (bytes_per_scan as f64 * (read as f64 / edge_bytes.max(1) as f64)) as u64;
         let plan = Plan {
@@ -355,5 +350,14 @@ impl Budgets {
             Some(MemoryModel::FullyExternal) => self.external.unwrap_or(self.resident),
             None => self.external.unwrap_or(self.resident).min(self.resident),
         }
+    }
+}
+
+/// The most bytes of edges that a run keeps: one that was asked to be semi-external keeps half.
+fn most_kept(asked: Option<MemoryModel>, model: MemoryModel, edge_bytes: u64) -> u64 {
+    match (asked, model) {
+        (_, MemoryModel::FullyExternal) => u64::MAX,
+        (Some(MemoryModel::SemiExternal), _) => edge_bytes / 2,
+        _ => edge_bytes,
     }
 }

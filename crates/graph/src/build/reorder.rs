@@ -68,6 +68,8 @@ pub fn reorder(
     if real(graph.path()).is_some_and(|path| real(output) == Some(path)) {
         return refuse("a graph is not written onto itself; give another name with -o");
     }
+    // What runs have loaded takes no part of this budget.
+    graph.share(None);
     make(graph.disk(), output, options, progress, |builder| builder.reordered(graph, find))
 }
 

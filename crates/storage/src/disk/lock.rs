@@ -1,7 +1,7 @@
 //! Locks, and what a locked folder holds. A folder that is locked stays open: what is opened in it
 //! is of this folder, whatever its name has come to stand for.
 
-use super::{Disk, DiskFile, check};
+use super::{Disk, DiskFile, SMALL, check};
 use crate::error::{Result, StorageError};
 use std::ffi::CString;
 use std::fs::{File, OpenOptions};
@@ -55,17 +55,17 @@ impl Disk {
     }
 
     /// Opens a file of a locked folder for reading, past the page cache where the file system can
-    /// do that.
+    /// do that and the file has at least 512 KiB.
     pub fn open_in(&self, folder: &DirLock, name: &str) -> Result<DiskFile> {
-        self.open_at(folder, name, true)
+        self.open_at(folder, name, Some(SMALL))
     }
 
     /// The same through the page cache.
     pub fn open_buffered_in(&self, folder: &DirLock, name: &str) -> Result<DiskFile> {
-        self.open_at(folder, name, false)
+        self.open_at(folder, name, None)
     }
 
-    fn open_at(&self, folder: &DirLock, name: &str, direct: bool) -> Result<DiskFile> {
+    fn open_at(&self, folder: &DirLock, name: &str, direct: Option<u64>) -> Result<DiskFile> {
         let text = CString::new(name);
         self.opened("open", &folder.path.join(name), direct, || {
             let text = text.as_ref().map_err(|_| io::Error::from_raw_os_error(libc::EINVAL))?;

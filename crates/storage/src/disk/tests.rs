@@ -272,7 +272,7 @@ fn direct_access_is_optional() {
         let path = dir.path().join("file");
         assert!(!disk.open_buffered(&path).unwrap().is_direct());
         assert!(!disk.open(&path).unwrap().is_direct(), "it is small");
-        file.set_len(SMALL + 1).unwrap();
+        file.set_len(SMALL).unwrap();
         assert_eq!(disk.open(&path).unwrap().is_direct(), file.is_direct());
     }
 }

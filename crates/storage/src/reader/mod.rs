@@ -228,8 +228,8 @@ impl Reader {
         first_error.map_or(Ok(()), Err)
     }
 
-    /// Reads `len` bytes of a file from `offset` on, as [`Reader::submit`] takes them, into a buffer
-    /// of the pool, which is to be given back. Nothing else may be in flight.
+    /// Reads `len` bytes of a file from `offset` on, as [`Reader::submit`] takes them, into a
+    /// buffer of the pool, which is to be given back. Nothing else may be in flight.
     pub fn read(&mut self, file: (&StripedFile, usize), offset: u64, len: usize) -> Result<Buffer> {
         debug_assert!(self.pool.is_whole(), "a step gives everything back");
         let buffer = self.pool.take(len).expect("the pool is at rest between steps");
@@ -242,8 +242,8 @@ impl Reader {
         })
     }
 
-    /// Waits for everything in flight, forgets it and takes its buffers back: after an error, before
-    /// the reader is used again or dropped.
+    /// Waits for everything in flight, forgets it and takes its buffers back: after an error,
+    /// before the reader is used again or dropped.
     pub fn drain(&mut self) {
         while self.queue.in_flight() > 0 {
             if self.wait(1).is_err() {
