@@ -196,7 +196,7 @@ impl<R: Record> Worker<R> {
                 last = Some(record.key());
             }
             let (part, count) = cutter.cut(records, merge.is_empty());
-            let is_last = cutter.is_done() && count == records.len();
+            let is_last = cutter.is_done() && count == records.len() && merge.is_empty();
             if !cutter.is_within_a_vertex() {
                 encoded.extras.begin();
             }
