@@ -165,8 +165,11 @@ impl<P: VertexProgram> Run<'_, P> {
     }
 
     /// One iteration by the lists of targets, or what a window of signals adds to it.
-    pub(crate) fn pull(&self, step: &Step<P>, rows: &Rows) -> Result<()> {
-        let (weights, window) = (self.session.graph.weights(), step.window);
+    pub(crate) fn pull(&self, window: &Range<u64>, rows: &Rows) -> Result<()> {
+        self.fetch(window)?;
+        let (weights, mut signals) = (self.session.graph.weights(), self.signals());
+        self.silence(window, &mut signals);
+        let step = &self.step(window, &signals);
         self.each_interval(|workspace| {
             let mut touched = self.resume(workspace)?;
             let (worker, range) = (workspace.worker, workspace.vertices());

@@ -9,7 +9,7 @@ use outercore_graph::{
     error::too_small,
     format::{CHUNK_BYTES, GridDirectory, GridWeights},
 };
-use outercore_storage::{PAGE, PriorityBuffer};
+use outercore_storage::{PAGE, PriorityBuffer, windows};
 
 use super::{
     Division, Edges, GridByInterval, Run, Workspace,
@@ -28,7 +28,7 @@ use crate::{
     plan::{PassEdges, Passes, PlanItem, Planner},
     program::{Activity, VertexProgram},
     session::Session,
-    state::{DegreesByInterval, VertexArray, cut},
+    state::{DegreesByInterval, VertexArray},
     techniques::{LISTS, Technique},
 };
 
@@ -350,17 +350,6 @@ fn item(name: &'static str, bytes: u64) -> PlanItem {
 /// Bytes of what a vertex has on scratch: value, degree, signal and message.
 fn sizes<P: VertexProgram>() -> [usize; 4] {
     [size_of::<P::Value>(), 4, size_of::<P::Signal>(), size_of::<P::Message>()]
-}
-
-/// Windows of at most `most` vertices, or of one interval, of intervals with these bounds; there is
-/// one at the least.
-fn windows(bounds: &[u64], most: u64) -> Vec<Range<u64>> {
-    let mut cuts = cut(bounds, most);
-    cuts.dedup();
-    if cuts.len() == 1 {
-        cuts.push(0);
-    }
-    cuts.windows(2).map(|pair| pair[0]..pair[1]).collect()
 }
 
 /// What passes read where each serves two iterations and all signals are in memory.

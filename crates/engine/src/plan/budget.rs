@@ -22,7 +22,7 @@ const PROCESS: u64 = 10 << 20;
 pub(super) const USUAL: u64 = 8 << 20;
 
 /// What stays free beside everything that is counted.
-const MARGIN: u64 = 4 << 20;
+const MARGIN: u64 = 7 << 19;
 
 const PAGE: u64 = outercore_storage::PAGE as u64;
 

@@ -266,14 +266,14 @@ impl<P: VertexProgram> Run<'_, P> {
 
 #[cfg(test)]
 mod tests {
-    use outercore_storage::Lookup;
+    use outercore_storage::{Lookup, OrderedMarks};
 
-    use super::{super::settled::Progress, *};
+    use super::*;
 
     #[test]
     fn what_is_settled_is_seen() {
         let (mut signals, progress) =
-            (HubSignals::<u64>::new(40, HugePages::Off).unwrap(), Progress::new(4));
+            (HubSignals::<u64>::new(40, HugePages::Off).unwrap(), OrderedMarks::new(4));
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 for interval in [1u64, 0, 3, 2] {
@@ -295,8 +295,6 @@ mod tests {
                 assert!(!progress.wait(4).unwrap(), "not all of interval 3 send");
             });
         });
-        progress.0.close();
-        assert!(progress.wait(4).is_err());
         signals.turn();
         let current = signals.current(25, 39);
         // SAFETY: the vertices 25 to 39 are 15.
