@@ -123,7 +123,11 @@ impl Algorithm for Bfs {
                 move |session, found| of_values(session, (source, 1), &found),
             );
         }
-        let usual = if job.config.wants_monotone() {
+        // A preset does so where vertices are not all in memory.
+        let fits = |it: Prepared| it.plan.memory_model != MemoryModel::FullyExternal;
+        let fits = || by_levels(plan_32_bits(self.name(), job)?, source, false).map(fits);
+        let early = job.config.wants_monotone();
+        let usual = if early && (job.config.precompute.is_some() || !fits().unwrap_or(false)) {
             (Method::Program, "vertices may be computed early")
         } else {
             (Method::DirectionOptimizing, "reads fewest lists")

@@ -63,6 +63,8 @@ impl Components {
             (Method::Program, "vertices may be computed early, or edges are streamed")
         } else if config.read == ReadPolicy::Full {
             (Method::Scan, "all edges are to be read")
+        } else if config.read == ReadPolicy::Auto && !graph.has_hubs() {
+            (Method::Scan, "no hubs, to which first neighbors would lead")
         } else {
             (Method::Sampled, "where first neighbors are kept, reads least")
         };

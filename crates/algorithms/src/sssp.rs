@@ -15,7 +15,7 @@
 
 mod rounds;
 
-use outercore_engine::{DeltaStepping, Figure, Lengths, MemoryModel, Preset, Values};
+use outercore_engine::{DeltaStepping, Figure, Lengths, MemoryModel, Monotone, Preset, Values};
 use outercore_graph::{GraphError, WeightKind};
 use outercore_visit::{self as visit, Executor, lengths::Paths};
 
@@ -44,6 +44,9 @@ named! {
         Program = "program",
     }
 }
+
+/// What is said of distances that 32 bits do not hold.
+const BEYOND: &str = "a distance is beyond 32 bits";
 
 /// Distances of edges with weights of this kind.
 #[derive(Clone, Copy)]
@@ -209,12 +212,13 @@ impl Algorithm for Sssp {
             if self.delta.is_some() {
                 return refuse("--delta is for --method delta-stepping; leave it out");
             }
-            let mut program = Rounds { distances, source };
-            let rounds = Iterations::declare_monotone(&mut planner, &program)?;
-            return Ok(planner.decide()?.prepared(move |session| {
-                let ended = rounds.run(session, &mut program, None)?;
-                outcome(session, (source, ended.iterations), ended.values, distances)
-            }));
+            let wide = by_rounds(planner, (distances, source), |length| length)?;
+            if !distances.are_whole() {
+                return Ok(wide);
+            }
+            let mut planner = plan_32_bits(self.name(), job)?;
+            planner.runs(method.name(), why);
+            return Ok(either(by_rounds(planner, (distances, source), narrow)?, wide));
         }
         let search = DeltaStepping::declare(&mut planner)?;
         Ok(planner.decide()?.prepared(move |session| {
@@ -222,6 +226,56 @@ impl Algorithm for Sssp {
             outcome(session, (source, rounds), found, distances)
         }))
     }
+}
+
+/// Distances in rounds, as `keep` makes them of 64 bits.
+fn by_rounds<'a, L, F>(
+    mut planner: Planner<'a>,
+    (distances, source): (Distances, u64),
+    keep: F,
+) -> Result<Prepared<'a>>
+where
+    L: Pod + Copy + Into<u64>,
+    F: Fn(u64) -> L + Copy + 'a,
+    Rounds<F>: Monotone<Value = L>,
+{
+    let mut program = Rounds { distances, source, keep };
+    let rounds = Iterations::declare_monotone(&mut planner, &program)?;
+    Ok(planner.decide()?.prepared(move |session| {
+        let ended = rounds.run(session, &mut program, None)?;
+        let (most, none) = (keep(u64::MAX - 1).into(), keep(u64::MAX).into());
+        let mut fits = true;
+        let found = ended.values.map(|&length| {
+            fits &= length.into() != most;
+            if length.into() == none { u64::MAX } else { length.into() }
+        })?;
+        if fits {
+            outcome(session, (source, ended.iterations), found, distances)
+        } else {
+            refuse(BEYOND)
+        }
+    }))
+}
+
+/// In 32 bits; the largest number stays that, and what else is too large becomes the next one.
+fn narrow(length: u64) -> u32 {
+    length.min(u64::from(u32::MAX - 1)) as u32 + u32::from(length == u64::MAX)
+}
+
+/// The first run, or if its numbers do not hold all distances, the second.
+fn either<'a>(narrow: Prepared<'a>, wide: Prepared<'a>) -> Prepared<'a> {
+    let mut plan = narrow.plan.clone();
+    for (most, other) in [
+        (&mut plan.smallest_budget_bytes, wide.plan.smallest_budget_bytes),
+        (&mut plan.in_memory_budget_bytes, wide.plan.in_memory_budget_bytes),
+        (&mut plan.disk_bytes, wide.plan.disk_bytes),
+    ] {
+        *most = other.max(*most);
+    }
+    Prepared::new(plan, move || match narrow.run() {
+        Err(GraphError::Usage(what)) if what == BEYOND => wide.run(),
+        ran => ran,
+    })
 }
 
 /// The results of distances from a source that took so many rounds.

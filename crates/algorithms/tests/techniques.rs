@@ -358,7 +358,7 @@ fn plans_say_which_techniques_of_a_preset_apply() {
         (("pagerank", None), "graphsd", Technique::Fciu, Used),
         (("pagerank", None), "graphsd", Technique::Sciu, NotApplicable),
         (("multi-source", None), "graphsd", Technique::Sciu, Used),
-        (("sssp", None), "graphsd", Technique::Fciu, NotApplicable),
+        (("sssp", None), "graphsd", Technique::Fciu, Used),
         (("bfs", None), "seraph", Technique::Precompute, Used),
         (("pagerank", None), "seraph", Technique::Precompute, NotApplicable),
         (("bfs", None), "streaming", Technique::FullPasses, Used),

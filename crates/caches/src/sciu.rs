@@ -23,8 +23,8 @@ pub struct RetainedLists {
     now: Vec<Mutex<Shelf>>,
     /// The vertices of the lists that serve this iteration.
     held: Bitmap,
-    /// Bytes of a neighbor.
-    width: usize,
+    /// Bytes of a neighbor, and of a weight; 0: weights are not read.
+    widths: [usize; 2],
 }
 
 /// The lists that one worker keeps.
@@ -40,10 +40,10 @@ const ENTRY: usize = 16;
 
 impl RetainedLists {
     /// Nothing kept yet; at most `most` bytes of each worker's will be.
-    pub fn new(vertices: u64, workers: usize, most: usize, width: usize) -> Result<Self> {
+    pub fn new(vertices: u64, workers: usize, most: usize, widths: [usize; 2]) -> Result<Self> {
         let held = Bitmap::new(vertices, HugePages::Off)?;
         let now = (0..workers).map(|_| Mutex::default()).collect();
-        Ok(Self { most, before: Vec::new(), now, held, width })
+        Ok(Self { most, before: Vec::new(), now, held, widths })
     }
 
     /// Begins an iteration: what the last one kept serves it.
@@ -81,8 +81,11 @@ impl ListCache for RetainedLists {
                 shelf.lists[from..].iter().take_while(|list| list.0 < first + INDEX_GROUP)
             {
                 if bits >> (vertex - first) & 1 == 1 {
-                    let len = index.degree(vertex) as usize * self.width;
-                    let list = List::of(&shelf.bytes[start..start + len], self.width);
+                    let [width, weight_width] = self.widths;
+                    let degree = index.degree(vertex) as usize;
+                    let bytes = &shelf.bytes[start..start + degree * (width + weight_width)];
+                    let (neighbors, weights) = bytes.split_at(degree * width);
+                    let list = List { neighbors, weights, width, weight_width };
                     self.offer(worker, vertex, list);
                     visit(vertex, list);
                     hits += 1;
@@ -102,7 +105,8 @@ impl ListCache for RetainedLists {
 
     fn offer(&self, worker: usize, vertex: u64, list: List) {
         let mut shelf = lock(&self.now[worker]);
-        let needed = shelf.bytes.len() + list.neighbors.len() + (shelf.lists.len() + 1) * ENTRY;
+        let len = list.neighbors.len() + list.weights.len();
+        let needed = shelf.bytes.len() + len + (shelf.lists.len() + 1) * ENTRY;
         if needed <= self.most {
             let start = shelf.bytes.len();
             if shelf.lists.capacity() == 0 {
@@ -111,6 +115,7 @@ impl ListCache for RetainedLists {
             }
             shelf.lists.push((vertex, start));
             shelf.bytes.extend_from_slice(list.neighbors);
+            shelf.bytes.extend_from_slice(list.weights);
         }
     }
 }
@@ -143,7 +148,7 @@ mod tests {
 
     #[test]
     fn lists_serve_the_next_iteration_as_often_as_their_vertices_are_active() {
-        let mut lists = RetainedLists::new(128, 2, 1000, 1).unwrap();
+        let mut lists = RetainedLists::new(128, 2, 1000, [1, 0]).unwrap();
         lists.turn();
         assert_eq!(lists.held(&index(), (0, u64::MAX)), 0);
         lists.offer(1, 70, List::of(&[5, 6], 1));
@@ -161,7 +166,7 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_not_kept() {
-        let mut lists = RetainedLists::new(128, 1, 2 * ENTRY + 4, 1).unwrap();
+        let mut lists = RetainedLists::new(128, 1, 2 * ENTRY + 4, [1, 0]).unwrap();
         lists.turn();
         lists.offer(0, 3, List::of(&[1, 2, 3], 1));
         lists.offer(0, 6, List::of(&[1, 2], 1));

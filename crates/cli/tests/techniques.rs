@@ -26,7 +26,7 @@ fn a_switch_that_cannot_act_is_refused_with_what_it_is_for() {
     for verb in ["run", "plan"] {
         for (switch, is_for) in [
             (["--read", "full"], "runs that pass over all edges"),
-            (["--cross-iteration", "fciu"], "passes of programs without weights"),
+            (["--cross-iteration", "fciu"], "passes over a whole grid"),
             (["--direction", "push"], "breadth-first searches"),
         ] {
             let (out, error) = place.ends(2, &[&[verb], &sssp[..], &switch[..]].concat());

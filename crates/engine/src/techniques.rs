@@ -22,9 +22,9 @@ named! {
         /// Programs whose vertices may be inactive, where both the grid and the lists have the
         /// edges and the index of the lists fits.
         StateAware = "state-aware-scheduling",
-        /// Fully-external passes of programs without weights over a whole grid, by itself where
-        /// all vertices apply in every iteration; semi-externally where all of them send, too, and
-        /// not all edges fit.
+        /// Fully-external passes over a whole grid, by itself where all vertices apply in every
+        /// iteration, with weights where messages come to the same in any order; semi-externally
+        /// where all of them send, too, and not all edges fit.
         Fciu = "fciu",
         /// Fully-external runs of programs on lists, whose messages come to the same in any order.
         Sciu = "sciu",

@@ -18,7 +18,7 @@ pub use self::sections::{SectionFile, Table};
 use crate::{
     build::is_between_names,
     error::{GraphError, Result},
-    format::{GridDirectory, IdTable, Manifest, Tile, no_graph},
+    format::{GridDirectory, GridWeights, IdTable, Manifest, Tile, no_graph},
     types::{Direction, Key, Keys, Layout, WeightKind},
 };
 
@@ -149,6 +149,12 @@ impl Graph {
     /// The weights' type.
     pub fn weights(&self) -> WeightKind {
         self.inner.manifest.weights
+    }
+
+    /// The weights of a grid that has every edge.
+    pub fn grid_weights(&self) -> GridWeights {
+        let Manifest { weights, weight_bytes, arcs, .. } = *self.manifest();
+        GridWeights::new(weights, weight_bytes.into(), arcs)
     }
 
     /// The direction whose rows hold the edges in `direction`: in an undirected graph they are the

@@ -81,6 +81,11 @@ impl RowReader {
         Ok(())
     }
 
+    /// Does not read the weights, if there are some.
+    pub fn leave_weights(&mut self) {
+        self.weights = None;
+    }
+
     /// Edges read so far, and those before the first vertex.
     pub fn edges(&self) -> u64 {
         self.edges

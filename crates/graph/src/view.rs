@@ -1,28 +1,25 @@
 //! The undirected simple view of a graph: every pair of neighbors once, no self-loops. For
 //! algorithms that are defined on it.
 //!
-//! It is built under the same budget, by the same builder, with the same internal ids, and is kept
-//! beside the graph for later runs: in a hidden folder that is named by the graph's uuid. So the
-//! view of a graph that was replaced is not taken for that of its successor, and the next run or
-//! build of the name removes it. Who uses a view has a lock of it. One that is found damaged is
-//! built again. The folder may be removed at any time.
+//! It is built under the same budget, by the same builder, with the same internal ids: a vertex
+//! whose only edges were loops keeps its number, too. It is kept beside the graph for later runs,
+//! in a hidden folder that is named by the graph's uuid. So the view of a graph that was replaced
+//! is not taken for that of its successor, and the next run or build of the name removes it. Who
+//! uses a view has a lock of it. One that is found damaged is built again. The folder may be
+//! removed at any time.
 
 use std::{
     io::ErrorKind,
     path::{Path, PathBuf},
-    sync::Mutex,
 };
 
 use outercore_storage::{StorageError, hidden::random_name};
 
 use crate::{
-    build::{BuildOptions, BuildProgress, build, removal, smallest_of_dense},
+    build::{BuildOptions, BuildProgress, build_view, removal, smallest_of_view},
     error::{GraphError, Result},
     format::{MANIFEST, Manifest},
     graph::Graph,
-    input::{
-        DeclaredVertices, EdgeBatch, EdgeSource, Ends, IdKind, Item, Progress, Sink, SourceInfo,
-    },
     order::Order,
 };
 
@@ -47,7 +44,7 @@ pub fn kept(graph: &Graph) -> Result<Option<Graph>> {
 /// may be wider than the graph's, and its edges are more.
 pub fn smallest_budget(graph: &Graph, threads: usize, run: u64) -> Result<u64> {
     let wider = threads as u64 * (2 << 20) + 2 * graph.grid()?.bytes();
-    let making = smallest_of_dense(graph.connected(), graph.manifest().arcs, threads);
+    let making = smallest_of_view(graph.connected(), threads);
     Ok((run + wider).max(making))
 }
 
@@ -177,65 +174,10 @@ fn make(
         directed: Some(false),
         simple: true,
         order: Order::Original,
-        // A vertex whose only edges were loops must keep its number.
-        isolated_apart: false,
         ..BuildOptions::default()
     };
-    match build(graph.disk(), &Edges::of(graph), path, &options, progress) {
+    match build_view(graph, path, &options, progress) {
         Err(GraphError::Exists { .. } | GraphError::Storage(StorageError::Locked { .. })) => Ok(()),
         done => done.map(drop),
-    }
-}
-
-/// A graph's edges as a source, by internal id.
-struct Edges {
-    graph: Graph,
-    info: SourceInfo,
-    once: Mutex<()>,
-}
-
-impl Edges {
-    fn of(graph: &Graph) -> Self {
-        let info = SourceInfo {
-            format: "graph",
-            description: "the edges of a graph".to_owned(),
-            directed: None,
-            ids: IdKind::Dense,
-            weights: None,
-            bytes: Some(graph.manifest().arcs),
-            declared_vertices: Some(DeclaredVertices::Range { first: 0, count: graph.connected() }),
-        };
-        Self { graph: graph.clone(), info, once: Mutex::new(()) }
-    }
-}
-
-impl EdgeSource for Edges {
-    fn info(&self) -> &SourceInfo {
-        &self.info
-    }
-
-    fn read(
-        &self,
-        _threads: usize,
-        memory: usize,
-        progress: &dyn Progress,
-        sink: Sink<'_>,
-    ) -> Result<()> {
-        let _alone = self.once.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        // An edge's two ends are here twice, and on their way to scratch.
-        let batch = (memory / 48).clamp(1 << 10, 1 << 16);
-        self.graph.for_each_edge(batch, &mut |rows| {
-            if progress.cancelled() {
-                return Err(GraphError::Cancelled);
-            }
-            let pairs: Vec<[u64; 2]> = rows
-                .sources
-                .iter()
-                .zip(&rows.targets)
-                .map(|(&source, &target)| [source, target])
-                .collect();
-            progress.advance(pairs.len() as u64);
-            sink(Item::Edges(EdgeBatch { ends: Ends::Numbers(pairs), weights: None }))
-        })
     }
 }

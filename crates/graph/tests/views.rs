@@ -3,9 +3,12 @@
 
 use std::path::{Path, PathBuf};
 
-use outercore_graph::{BuildOptions, Graph, GraphError, GraphInfo, Silent, check, view};
+use outercore_graph::{
+    BuildOptions, Graph, GraphError, GraphInfo, Silent, build::SMALLEST_BUDGET, check,
+    generate::Rmat, view,
+};
 use outercore_storage::{Disk, StorageError};
-use outercore_testing::{Ids, build_file, folder, names, options, random_text};
+use outercore_testing::{Ids, build_file, folder, generate, names, options, random_text};
 
 /// A directed graph of which there are views.
 struct Scene {
@@ -242,5 +245,31 @@ fn several_users_at_once() {
             }
         });
         assert_eq!(scene.hidden(), [scene.own()]);
+    }
+}
+
+/// In the smallest budget there is no room for a block of each bucket that a worker can sort: they
+/// are larger then, and the view is the same. So it is where incoming edges are not kept.
+#[test]
+fn in_small_budgets_views_are_the_same() {
+    let folder = folder();
+    for (name, transpose, memory, threads) in [
+        ("ample.oc", true, 256 << 20, 2),
+        ("small.oc", true, SMALLEST_BUDGET, 8),
+        ("one-way.oc", false, SMALLEST_BUDGET, 2),
+    ] {
+        let options = BuildOptions { transpose, ..options() };
+        let graph = generate(folder.path().join(name), Rmat::new(15, 7), options);
+        let edges = view::with(&graph, (memory, threads), &Silent, |view| {
+            assert!(check(&Disk::new(), view.path(), &Silent)?.is_empty(), "{name}");
+            let mut edges = Vec::new();
+            view.for_each_edge(1000, &mut |rows| {
+                let pairs = rows.sources.iter().zip(&rows.targets);
+                edges.extend(pairs.map(|(&source, &target)| [source, target]));
+                Ok(())
+            })?;
+            Ok(edges)
+        });
+        assert!(sorted(edges.unwrap()) == expected(&graph), "{name}");
     }
 }

@@ -2,7 +2,7 @@
 //! and nothing of graphs.
 //!
 //! - [`arena`]: [`Arena`], one huge-page mapping, and [`Buffer`], an exclusive slice of one.
-//! - [`bitmap`]: [`Bitmap`], a set of numbers.
+//! - [`bitmap`]: [`Bitmap`], a set of numbers; [`promote`](fn@promote): those that are near others.
 //! - [`disk`]: [`Disk`] and [`DiskFile`], every synchronous file operation, counted, and failing on
 //!   purpose when asked.
 //! - [`hidden`]: names of what is being written. What a crash leaves of it can be told and removed.
@@ -37,10 +37,12 @@
 //!   of them take; `packing`: [`packing()`], all in as many as the largest takes.
 //! - `lookup`: [`Lookup`], items that are looked up by their place.
 //! - `exact_sum`: [`ExactSum`], the same in whatever order it is made.
-//! - `monitor`: [`Monitor`], what threads share and wait for.
+//! - `monitor`: [`Monitor`], what threads share and wait for; `ordered_marks`: [`OrderedMarks`],
+//!   which parts of a work are done; `atomic_item`: [`AtomicItem`], numbers that threads change.
 //! - [`error`]: what can go wrong, as [`StorageError`].
 
 pub mod arena;
+mod atomic_item;
 pub mod backend;
 pub mod bitmap;
 pub mod checksum;
@@ -57,12 +59,14 @@ mod lookup;
 pub mod memory;
 mod monitor;
 pub mod named;
+mod ordered_marks;
 mod packing;
 mod page_cache;
 pub mod pages;
 mod parts;
 mod prefix_cache;
 mod priority_buffer;
+mod promote;
 pub mod reader;
 pub mod resources;
 mod second_chance;
@@ -78,6 +82,7 @@ mod workers;
 pub mod writer;
 
 pub use arena::{Arena, Buffer, HugePages, HugeVec, Pod, bytes_of, items_of};
+pub use atomic_item::AtomicItem;
 pub use backend::{
     Completion, IoBackend, Queue, QueueOptions, ReadRequest, open_queue, probe_uring,
 };
@@ -93,12 +98,14 @@ pub use fault::{Fault, FaultPlan};
 pub use lookup::{EverySecond, InARow, Lookup};
 pub use monitor::{Monitor, atomic, ending, lock};
 pub use named::{Choice, Named};
+pub use ordered_marks::OrderedMarks;
 pub use packing::packing;
 pub use page_cache::{PageCache, PageCacheUse, Units};
 pub use pages::{MergePolicy, PageRun, PageSet};
-pub use parts::{Block, Resident, ScratchFile};
+pub use parts::{Block, Resident, ScratchFile, cut_windows, windows};
 pub use prefix_cache::PrefixCache;
 pub use priority_buffer::PriorityBuffer;
+pub use promote::promote;
 pub use reader::Reader;
 pub use resources::Resources;
 pub use second_chance::SecondChance;

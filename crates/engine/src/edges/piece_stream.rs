@@ -1,5 +1,5 @@
-//! [`PieceStream`]: pieces of a section, such as chunks of the grid, on their way to one worker, in
-//! the order in which it wants them. What a [`ChunkCache`] holds is not read.
+//! [`PieceStream`]: pieces of sections, such as chunks of the grid, on their way to one worker, in
+//! the order in which it wants them. Of the first section, what a [`ChunkCache`] holds is not read.
 
 use std::{collections::VecDeque, sync::atomic::Ordering::Relaxed};
 
@@ -20,6 +20,11 @@ pub(crate) trait Piece {
         0
     }
 
+    /// The number of its section.
+    fn section(&self) -> usize {
+        0
+    }
+
     /// Its first byte in the section, which begins a page, and how many there are.
     fn place(&self) -> (u64, usize);
 
@@ -32,7 +37,7 @@ pub(crate) trait Piece {
 /// Pieces that are planned, and those that were requested.
 pub struct PieceStream<'s, P> {
     session: &'s Session<'s>,
-    section: &'s OpenSection,
+    sections: &'s [OpenSection],
     reader: &'s mut Reader,
     /// What need not be read.
     cache: Option<&'s dyn ChunkCache>,
@@ -58,12 +63,12 @@ impl<'s, P: Piece> PieceStream<'s, P> {
     /// Nothing planned yet.
     pub(crate) fn new(
         session: &'s Session<'s>,
-        section: &'s OpenSection,
+        sections: &'s [OpenSection],
         reader: &'s mut Reader,
         cache: Option<&'s dyn ChunkCache>,
     ) -> Self {
         let (planned, window) = (VecDeque::new(), VecDeque::new());
-        Self { session, section, reader, cache, planned, window, shown: 0 }
+        Self { session, sections, reader, cache, planned, window, shown: 0 }
     }
 
     /// Plans pieces that come after all others.
@@ -93,11 +98,17 @@ impl<'s, P: Piece> PieceStream<'s, P> {
         }
     }
 
+    /// What knows a piece by its number.
+    fn cache(&self, piece: &P) -> Option<&'s dyn ChunkCache> {
+        self.cache.filter(|_| piece.section() == 0)
+    }
+
     /// Requests what is planned while there is room; `true`: there is room for more.
     pub(crate) fn request(&mut self) -> Result<bool> {
         while self.window.len() < MOST {
             let Some(piece) = self.planned.front() else { return Ok(true) };
-            let held = self.cache.and_then(|cache| Some((cache, cache.get(piece.number())?)));
+            let cache = self.cache(piece);
+            let held = cache.and_then(|cache| Some((cache, cache.get(piece.number())?)));
             let bytes = if let Some((cache, held)) = held {
                 let saved = [1, piece.padded() as u64];
                 self.session.counters.note(cache.kept(), saved);
@@ -106,7 +117,8 @@ impl<'s, P: Piece> PieceStream<'s, P> {
                 let (offset, len) = piece.place();
                 let Some(buffer) = self.reader.pool.take(piece.padded()) else { break };
                 let tag = self.shown + self.window.len() as u64;
-                self.reader.submit(self.section.queued(), offset, piece.padded(), buffer, tag);
+                let section = self.sections[piece.section()].queued();
+                self.reader.submit(section, offset, piece.padded(), buffer, tag);
                 self.session.counters.useful_bytes.fetch_add(len as u64, Relaxed);
                 Bytes::OnTheirWay
             };
@@ -142,17 +154,18 @@ impl<'s, P: Piece> PieceStream<'s, P> {
         show: impl FnOnce(P, &[u8]) -> Result<u64>,
     ) -> Result<()> {
         let (number, (offset, len)) = (piece.number(), piece.place());
+        let cache = self.cache(&piece);
         let bytes: &[u8] = match bytes {
             Bytes::OnTheirWay => unreachable!("it has arrived"),
             Bytes::Held(bytes) => bytes,
             Bytes::Read(buffer) => {
-                self.section.verify(offset, &buffer[..piece.padded()])?;
+                self.sections[piece.section()].verify(offset, &buffer[..piece.padded()])?;
                 buffer
             }
         };
         let bytes = &bytes[..len];
         let priority = show(piece, bytes)?;
-        if let Some(cache) = self.cache {
+        if let Some(cache) = cache {
             cache.offer(number, priority, bytes);
         }
         Ok(())
@@ -181,7 +194,8 @@ pub(crate) fn on_workers<P: Piece, S: Send>(
 ) -> Result<Vec<S>> {
     let results = session.workers.map(|index| {
         let (mut state, mut reader) = (state(index), session.reader(index));
-        let mut stream = PieceStream::new(session, section, &mut reader, cache);
+        let sections = std::slice::from_ref(section);
+        let mut stream = PieceStream::new(session, sections, &mut reader, cache);
         let result = work(&mut stream, &mut state);
         if result.is_err() {
             stream.abandon();

@@ -6,15 +6,10 @@
 //! signal fits, a window of signals at a time is in memory, and what each window sends waits on
 //! scratch for the others. All else is in memory as far as there is room.
 
-use std::ops::Range;
+use std::{mem::take, ops::Range};
 
 use super::{Delivered, Edges, Run, by_lists::Role, io_scheduling::Scan};
-use crate::{
-    config::ReadPolicy,
-    edges::{grid::index::Chunk, piece_stream::Piece},
-    program::VertexProgram,
-    report::Costs,
-};
+use crate::{config::ReadPolicy, edges::grid::index::Chunk, program::VertexProgram, report::Costs};
 use outercore_graph::Result;
 
 /// Seconds of a processor for each message that is passed: measured, on a processor of 2023.
@@ -36,7 +31,10 @@ impl<P: VertexProgram> Run<'_, P> {
         self.pass.ahead &= !by_lists;
         match &self.lists {
             Some(lists) if by_lists => {
-                self.each_window(|window| self.send_along(lists, window))?;
+                self.each_window(|window| {
+                    self.fetch(window)?;
+                    self.send_along(lists, window)
+                })?;
                 self.each_in_place(|step, workspace| self.collect(lists, step, workspace))?;
             }
             _ => self.by_passes()?,
@@ -50,14 +48,14 @@ impl<P: VertexProgram> Run<'_, P> {
         self.most != Some(self.context.iteration + 1)
     }
 
-    /// Brings these signals back into memory, where they were made for this iteration.
-    fn fetch(&self, vertices: &Range<u64>) -> Result<()> {
+    /// Brings a window's signals back into memory, unless they are there.
+    pub(crate) fn fetch(&self, window: &Range<u64>) -> Result<()> {
         let mut signals = self.signals();
-        let parts = self.parts(&mut signals, vertices);
+        let parts = self.parts(&mut signals, &(window.start.max(self.hubs.len())..window.end));
         self.each_interval(|workspace| {
             let interval = workspace.interval;
             if let (Some(mut part), Some(tail)) = (parts.get(interval), &self.tail)
-                && self.state(interval).tail
+                && take(&mut self.state(interval).tail)
             {
                 tail.load(interval, &mut workspace.signals)?;
                 part.copy_from_slice(workspace.signals.items(workspace.len));
@@ -66,14 +64,11 @@ impl<P: VertexProgram> Run<'_, P> {
         })
     }
 
-    /// The windows in which a vertex sends, their signals brought into memory, and the last one,
-    /// after which messages reach their vertices.
+    /// The windows in which a vertex sends, and the last one, after which messages reach their
+    /// vertices.
     fn each_window(&self, mut work: impl FnMut(&Range<u64>) -> Result<()>) -> Result<()> {
         for window in &self.windows {
             if self.sends(window) || self.is_last(window) {
-                if self.windows.len() > 1 {
-                    self.fetch(window)?;
-                }
                 work(window)?;
             }
         }
@@ -84,18 +79,15 @@ impl<P: VertexProgram> Run<'_, P> {
     fn by_passes(&self) -> Result<()> {
         self.each_window(|window| {
             if let Some(lists) = self.beside() {
+                self.fetch(window)?;
                 self.send_along(lists, window)?;
             }
-            let mut signals = self.signals();
-            self.silence(window, &mut signals);
-            let step = self.step(window, &signals);
             match &self.edges {
-                Edges::Grid(grid) => self.full_pass(&step, grid),
-                Edges::Lists(rows) => self.pull(&step, rows),
+                Edges::Grid(grid) => self.full_pass(window, grid),
+                Edges::Lists(rows) => self.pull(window, rows),
                 Edges::Resident(_) => unreachable!("those are for iterations by segment"),
             }
-        })?;
-        if self.windows.len() > 1 { Ok(()) } else { self.fetch(&self.beyond_hubs()) }
+        })
     }
 
     /// What both ways of reading will take.
@@ -121,7 +113,7 @@ impl<P: VertexProgram> Run<'_, P> {
         let most = costs(Scan {
             bytes: between.bytes + grid.bytes(),
             requests: grid.directory.chunks.len() as u64,
-            words: grid.words(),
+            words: grid.directory.words(),
         });
         if self.is_by_paper() {
             return Some(self.costs(Scan { bytes: grid.bytes(), ..between }, &lists.rows, 0, 0.0));
@@ -132,7 +124,7 @@ impl<P: VertexProgram> Run<'_, P> {
         let wanted = |chunk: &Chunk| sending.any(chunk.sources.0, chunk.sources.1);
         let chunks = (0..grid.intervals()).flat_map(|interval| grid.chunks(interval, wanted));
         Some(costs(chunks.fold(between, |scan, chunk| Scan {
-            bytes: scan.bytes + chunk.padded() as u64,
+            bytes: scan.bytes + grid.read(chunk),
             requests: scan.requests + 1,
             words: scan.words + chunk.words(),
         })))

@@ -11,7 +11,7 @@
 use std::{ops::Range, sync::Mutex};
 
 use outercore_caches::RetainedLists;
-use outercore_graph::{Graph, Result};
+use outercore_graph::{Graph, Result, WeightKind};
 
 use outercore_storage::lock;
 
@@ -47,15 +47,19 @@ pub(crate) struct OnDemand<M: Monoid> {
 
 impl Role {
     /// Names of the sections.
-    pub(crate) fn sections(self) -> Vec<String> {
-        Rows::sections(if self == Role::Beside { "row" } else { "out" }, false)
+    pub(crate) fn sections(self, weights: bool) -> Vec<String> {
+        Rows::sections(if self == Role::Beside { "row" } else { "out" }, weights)
     }
 
     /// Bytes that they take beside what every run by interval has.
-    pub(crate) fn bytes<M: Monoid>(self, graph: &Graph, threads: usize) -> Result<u64> {
+    pub(crate) fn bytes<M: Monoid>(
+        self,
+        graph: &Graph,
+        (threads, weights): (usize, bool),
+    ) -> Result<u64> {
         let intervals = graph.grid()?.intervals.len();
         // Beside those of the degrees.
-        let sums = graph.sums_bytes(&self.sections()[1..]);
+        let sums = graph.sums_bytes(&self.sections(weights)[1..]);
         Ok(Rows::small_bytes(graph)?
             // The vertices of retained lists.
             + Frontier::bytes(graph.connected())
@@ -67,15 +71,21 @@ impl Role {
 
 impl<M: Monoid> OnDemand<M> {
     /// Opens them; `keep` bytes are for lists that stay.
-    pub(crate) fn open(session: &Session, role: Role, bounds: &[u64], keep: u64) -> Result<Self> {
-        let rows = Rows::load_small(session, session.sections(&role.sections()), 0)?;
+    pub(crate) fn open(
+        session: &Session,
+        (role, weights): (Role, bool),
+        bounds: &[u64],
+        keep: u64,
+    ) -> Result<Self> {
+        let rows = Rows::load_small(session, session.sections(&role.sections(weights)), 0)?;
         let retains = M::EXACT && session.config.cross_iteration.in_lists();
         let retained = retains.then(|| {
             // The entries' vector doubles, and then its old memory is there too.
             let (vertices, workers) = (session.graph.connected(), session.workers.count());
-            let all = session.graph.manifest().arcs * rows.width as u64;
+            let widths = [rows.width, rows.weight_width];
+            let all = session.graph.manifest().arcs * (widths[0] + widths[1]) as u64;
             let most = (keep / 4 / workers as u64).min(all);
-            RetainedLists::new(vertices, workers, most as usize, rows.width).map(Mutex::new)
+            RetainedLists::new(vertices, workers, most as usize, widths).map(Mutex::new)
         });
         let (retained, exchange) = (retained.transpose()?, Exchange::new(session, bounds)?);
         Ok(Self { role, rows, exchange, retained })
@@ -108,6 +118,8 @@ impl<P: VertexProgram> Run<'_, P> {
         let OnDemand { rows, exchange, retained, .. } = lists;
         let signals = Signals::new(&self.hubs, signals, vertices.start);
         let mut retained = retained.as_ref().map(lock);
+        let graph = self.session.graph;
+        let kind = if P::WEIGHTED { graph.weights() } else { WeightKind::None };
         let stream = IoIterator::new(self.session, rows).ordered(!P::Message::EXACT);
         let mut stream = stream.within(vertices);
         if let Some(retained) = &mut retained {
@@ -120,8 +132,9 @@ impl<P: VertexProgram> Run<'_, P> {
             |_| exchange.sender(),
             |sender, vertex, list| {
                 let signal = signals.of(vertex);
-                list.neighbors().for_each(|target| {
-                    exchange.send(sender, target, self.program.carry(signal, 1.0));
+                list.for_each_weighted(|target, weight| {
+                    let message = self.program.carry(signal, kind.value(weight));
+                    exchange.send(sender, target, message);
                 });
             },
         )?;
@@ -152,8 +165,11 @@ impl<P: VertexProgram> Run<'_, P> {
     }
 
     /// One iteration by the lists of targets, or what a window of signals adds to it.
-    pub(crate) fn pull(&self, step: &Step<P>, rows: &Rows) -> Result<()> {
-        let (weights, window) = (self.session.graph.weights(), step.window);
+    pub(crate) fn pull(&self, window: &Range<u64>, rows: &Rows) -> Result<()> {
+        self.fetch(window)?;
+        let (weights, mut signals) = (self.session.graph.weights(), self.signals());
+        self.silence(window, &mut signals);
+        let step = &self.step(window, &signals);
         self.each_interval(|workspace| {
             let mut touched = self.resume(workspace)?;
             let (worker, range) = (workspace.worker, workspace.vertices());

@@ -5,6 +5,7 @@ use outercore_graph::{Direction, Graph, Result, WeightKind, error::refuse};
 use crate::{
     config::{ReadPolicy, RunConfig},
     edges::rows::Rows,
+    monoid::Monoid,
     program::{Activity, Start, VertexProgram},
     techniques::{LISTS, Technique},
 };
@@ -12,13 +13,13 @@ use crate::{
 /// How the edges of one direction are reached: by the grid, by lists, or by either.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct EdgePath {
-    /// The grid has them: it leads from sources to targets, without weights.
+    /// The grid has them: it leads from sources to targets.
     pub grid: bool,
     /// The direction of the lists.
     pub lists: Option<Direction>,
     /// The direction of the signals: a vertex's degree counts its edges along it.
     degrees: Direction,
-    weights: bool,
+    pub weights: bool,
 }
 
 impl EdgePath {
@@ -68,11 +69,13 @@ impl EdgePath {
     }
 
     /// Where an interval at a time is at hand: the grid, or the lists of targets, from which they
-    /// take. `None`: neither has the edges.
+    /// take: these have a fixed order, for messages with weights that depend on it. `None`: neither
+    /// has the edges.
     pub(crate) fn by_interval<P: VertexProgram>(graph: &Graph) -> Option<Self> {
         let weights = weights::<P>(graph);
         let out = |direction: &Direction| graph.rows(*direction) == Some(Direction::Out);
-        if !weights && P::DIRECTIONS.iter().all(out) {
+        let fits = !weights || P::Message::EXACT && graph.has_whole_grid();
+        if fits && P::DIRECTIONS.iter().all(out) {
             return Some(Self { grid: true, lists: None, degrees: Direction::Out, weights });
         }
         let &[direction] = P::DIRECTIONS else { return None };
@@ -90,19 +93,20 @@ impl EdgePath {
         self.lists.map_or(Vec::new(), |lists| Rows::sections(lists.name(), self.weights))
     }
 
-    /// The section of the grid.
-    fn words(&self) -> Option<String> {
-        self.grid.then(|| "grid.words".to_owned())
+    /// The sections of the grid.
+    pub(crate) fn grid_sections(&self) -> Vec<String> {
+        let count = if self.grid { 1 + usize::from(self.weights) } else { 0 };
+        ["grid.words", "grid.weights"][..count].iter().map(|&name| name.to_owned()).collect()
     }
 
     /// The sections that have edges.
     pub(crate) fn edges(&self) -> impl Iterator<Item = String> {
-        self.words().into_iter().chain(self.list_sections().into_iter().skip(2))
+        self.grid_sections().into_iter().chain(self.list_sections().into_iter().skip(2))
     }
 
     /// All sections.
     pub(crate) fn sections(&self) -> impl Iterator<Item = String> {
-        [self.degrees()].into_iter().chain(self.list_sections()).chain(self.words())
+        [self.degrees()].into_iter().chain(self.list_sections()).chain(self.grid_sections())
     }
 }
 

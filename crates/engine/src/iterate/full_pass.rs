@@ -1,6 +1,6 @@
 //! One pass over the grid: every interval's chunks are read, its messages combined, its vertices
 //! applied, its next signals made. Where the pass says so, chunks whose sources are settled serve
-//! the next iteration too ([`fciu`](super::cross_iteration::fciu)). Intervals go to the workers in
+//! the next iteration too ([`fciu`](super::fciu)). Intervals go to the workers in
 //! batches of neighbors.
 
 use std::{
@@ -10,12 +10,9 @@ use std::{
     vec::IntoIter,
 };
 
-use outercore_storage::{InARow, lock};
+use outercore_storage::{InARow, OrderedMarks, lock};
 
-use super::{
-    GridByInterval, Run, Step, Workspace,
-    cross_iteration::{fciu::combine_twice, settled::Progress},
-};
+use super::{GridByInterval, Run, Step, Workspace, fciu::combine_twice};
 use crate::{
     config::ReadPolicy,
     edges::{
@@ -38,51 +35,73 @@ struct Batch {
     chunks: Vec<(usize, Chunk)>,
 }
 
-/// A worker of a pass.
-struct Worker<'w, 'r, 's, P: VertexProgram> {
-    run: &'w Run<'r, P>,
-    step: &'w Step<'s, P>,
-    index: &'w GridIndex,
-    progress: &'w Progress,
+/// What a worker of a pass reads.
+struct Feed<'f, 'r, P: VertexProgram> {
+    run: &'f Run<'r, P>,
+    /// The vertices whose signals are sent.
+    window: &'f Range<u64>,
+    index: &'f GridIndex,
     /// The batches of intervals that no worker has taken, in the order of this pass.
-    order: &'w Mutex<IntoIter<Range<usize>>>,
+    order: &'f Mutex<IntoIter<Range<usize>>>,
     /// Whether all vertices send.
     all_send: bool,
-    workspace: &'w mut Workspace<P>,
-    stream: PieceStream<'w, Chunk>,
+    stream: PieceStream<'f, Chunk>,
     /// Batches that this worker has taken, the one at hand left out.
     batches: VecDeque<Batch>,
+}
+
+/// A worker of a pass.
+struct Worker<'w, 's, 'f, 'r, P: VertexProgram> {
+    step: &'w Step<'s, P>,
+    progress: &'w OrderedMarks,
+    workspace: &'w mut Workspace<P>,
+    feed: &'w mut Feed<'f, 'r, P>,
+    /// The weights of the next chunk.
+    weights: Vec<u8>,
     edges: u64,
 }
 
 impl<P: VertexProgram> Run<'_, P> {
-    /// A pass over the grid.
-    pub(crate) fn full_pass(&self, step: &Step<P>, grid: &GridByInterval) -> Result<()> {
-        let (progress, all_send) = (Progress::new(self.states.len()), self.all_send());
+    /// A pass over the grid, from a window of signals. What is read first is on its way while they
+    /// come back into memory.
+    pub(crate) fn full_pass(&self, window: &Range<u64>, grid: &GridByInterval) -> Result<()> {
         let order = self.pass.order(&grid.index, self.session.workers.count());
-        let order = Mutex::new(order.into_iter());
-        let cache = grid.cache.as_deref();
-        self.each_worker(|workspace| {
-            let mut reader = self.session.reader(workspace.worker);
-            let mut worker = Worker {
+        let (order, cache) = (Mutex::new(order.into_iter()), grid.cache.as_deref());
+        let (mut readers, all_send) = (self.session.all_readers(), self.all_send());
+        let feed = |reader| {
+            let stream = PieceStream::new(self.session, &grid.sections, reader, cache);
+            let (order, batches) = (&order, VecDeque::new());
+            Mutex::new(Feed {
                 run: self,
-                step,
+                window,
                 index: &grid.index,
-                progress: &progress,
-                order: &order,
+                order,
                 all_send,
-                workspace,
-                stream: PieceStream::new(self.session, &grid.words, &mut reader, cache),
-                batches: VecDeque::new(),
-                edges: 0,
-            };
-            let result = progress.0.attend(|| worker.work());
-            self.session.counters.edges.fetch_add(worker.edges, Relaxed);
-            if result.is_err() {
-                worker.stream.abandon();
-            }
-            result
-        })
+                stream,
+                batches,
+            })
+        };
+        let feeds: Vec<_> = readers.iter_mut().map(|reader| feed(&mut **reader)).collect();
+        let result = self.each_worker(|workspace| lock(&feeds[workspace.worker]).fill());
+        let result = result.and_then(|()| self.fetch(window)).and_then(|()| {
+            let (mut signals, progress) = (self.signals(), OrderedMarks::new(self.states.len()));
+            self.silence(window, &mut signals);
+            let step = &self.step(window, &signals);
+            self.each_worker(|workspace| {
+                let mut feed = lock(&feeds[workspace.worker]);
+                let feed = &mut *feed;
+                let weights = Vec::with_capacity(grid.index.weights.most());
+                let (progress, edges) = (&progress, 0);
+                let mut worker = Worker { step, progress, workspace, feed, weights, edges };
+                let result = progress.attend(|| worker.work());
+                self.session.counters.edges.fetch_add(worker.edges, Relaxed);
+                result
+            })
+        });
+        if result.is_err() {
+            self.session.workers.map(|index| lock(&feeds[index]).stream.abandon());
+        }
+        result
     }
 
     /// The messages that earlier windows of this iteration brought an interval become its total;
@@ -128,19 +147,7 @@ impl<P: VertexProgram> Run<'_, P> {
     }
 }
 
-impl<P: VertexProgram> Worker<'_, '_, '_, P> {
-    /// Works until no interval is left.
-    fn work(&mut self) -> Result<()> {
-        loop {
-            self.fill()?;
-            let Some(batch) = self.batches.pop_front() else { return Ok(()) };
-            self.batch(&batch)?;
-            if self.run.session.stopped() {
-                return Err(GraphError::Cancelled);
-            }
-        }
-    }
-
+impl<P: VertexProgram> Feed<'_, '_, P> {
     /// Keeps reads in flight: those of the batch at hand, then those of the one or two after it.
     fn fill(&mut self) -> Result<()> {
         while self.stream.request()? && self.batches.len() < 2 && self.claim() {}
@@ -149,11 +156,11 @@ impl<P: VertexProgram> Worker<'_, '_, '_, P> {
 
     /// Takes the next batch; `false`: there is none.
     fn claim(&mut self) -> bool {
-        let &mut Self { run, step, index: grid, order, .. } = self;
+        let &mut Self { run, window, index: grid, order, .. } = self;
         let next = lock(order).next();
         let Some(intervals) = next else { return false };
         let all = run.session.config.read == ReadPolicy::Full || self.all_send;
-        let (pass, window) = (run.pass, step.window);
+        let pass = run.pass;
         let wanted = |chunk: &Chunk| {
             let first = chunk.sources.0.max(window.start);
             let last = chunk.sources.1.min(window.end - 1);
@@ -161,7 +168,7 @@ impl<P: VertexProgram> Worker<'_, '_, '_, P> {
                 && (all || pass.serves_next(chunk.side) || run.sending.any(first, last));
             let reads = pass.reads(chunk.side);
             if wanted && !reads {
-                let saved = [1, chunk.padded() as u64];
+                let saved = [1, grid.read(*chunk)];
                 run.session.counters.note(Technique::Fciu, saved);
             }
             wanted && reads
@@ -176,14 +183,29 @@ impl<P: VertexProgram> Worker<'_, '_, '_, P> {
             })
             .collect();
         chunks.sort_by_key(|(closed, chunk)| (*closed, pass.turn(chunk)));
-        self.stream.plan(chunks.iter().map(|(_, chunk)| *chunk));
+        self.stream.plan(chunks.iter().flat_map(|(_, chunk)| grid.pieces(*chunk)));
         self.batches.push_back(Batch { intervals, chunks });
         true
+    }
+}
+
+impl<P: VertexProgram> Worker<'_, '_, '_, '_, P> {
+    /// Works until no interval is left.
+    fn work(&mut self) -> Result<()> {
+        loop {
+            self.feed.fill()?;
+            let Some(batch) = self.feed.batches.pop_front() else { return Ok(()) };
+            self.batch(&batch)?;
+            if self.feed.run.session.stopped() {
+                return Err(GraphError::Cancelled);
+            }
+        }
     }
 
     /// Combines the messages of a batch, and hands every interval's to its vertices.
     fn batch(&mut self, batch: &Batch) -> Result<()> {
-        let (run, last) = (self.run, self.run.is_last(self.step.window));
+        let run = self.feed.run;
+        let last = run.is_last(self.step.window);
         // Of each interval: whether there may be messages.
         let mut touched = Vec::with_capacity(batch.intervals.len());
         for interval in batch.intervals.clone() {
@@ -198,23 +220,29 @@ impl<P: VertexProgram> Worker<'_, '_, '_, P> {
             self.close(batch, closed..*before, &touched)?;
             closed = *before;
             self.turn_to(batch, chunk.interval);
-            touched[chunk.interval - batch.intervals.start] |= self.combine()?;
-            self.fill()?;
+            touched[chunk.interval - batch.intervals.start] |= loop {
+                let any = self.combine()?;
+                self.feed.fill()?;
+                if let Some(any) = any {
+                    break any;
+                }
+            };
         }
         self.close(batch, closed..touched.len(), &touched)
     }
 
     /// Turns to an interval of the batch at hand.
     fn turn_to(&mut self, batch: &Batch, interval: usize) {
-        let vertices = self.run.vertices(interval);
-        let base = vertices.start - self.run.vertices(batch.intervals.start).start;
+        let run = self.feed.run;
+        let vertices = run.vertices(interval);
+        let base = vertices.start - run.vertices(batch.intervals.start).start;
         self.workspace.turn_to(interval, &vertices, base);
     }
 
     /// What intervals of a batch were sent reaches their vertices: those with these places in the
     /// order of the pass.
     fn close(&mut self, batch: &Batch, places: Range<usize>, touched: &[bool]) -> Result<()> {
-        let run = self.run;
+        let run = self.feed.run;
         for place in places {
             let at = run.pass.position(place, touched.len());
             let interval = batch.intervals.start + at;
@@ -227,11 +255,18 @@ impl<P: VertexProgram> Worker<'_, '_, '_, P> {
     }
 
     /// Combines the messages of the next chunk, which is one of the interval at hand: its chunks
-    /// were wanted before those of others. Returns whether there was any.
-    fn combine(&mut self) -> Result<bool> {
-        let Self { run, step, index, progress, all_send, workspace, stream, edges, .. } = self;
-        let mut any = false;
+    /// were wanted before those of others. Returns whether there was any; `None`: it was a piece of
+    /// the chunk's weights.
+    fn combine(&mut self) -> Result<Option<bool>> {
+        let Self { step, progress, workspace, feed, weights, edges } = self;
+        let Feed { run, index, all_send, stream, .. } = &mut **feed;
+        let (mut any, plain) = (None, index.weights.are_none());
         let shown = stream.next(|chunk, words| {
+            if chunk.section() > 0 {
+                weights.extend_from_slice(words);
+                return Ok(0);
+            }
+            let weight = index.weights.of(chunk.edges.0, weights);
             let block = index.block(&chunk, words);
             let ((first, last), window) = (chunk.sources, step.window);
             *edges += if window.contains(&first) { block.words() } else { 0 };
@@ -239,24 +274,34 @@ impl<P: VertexProgram> Worker<'_, '_, '_, P> {
             let sources = last - first + 1;
             let sent = if *all_send { sources } else { run.sending.count_within(first, last) };
             let active = if run.pass.serves_next(chunk.side) {
-                let settled = progress.wait(run.pass.needs(&chunk, index))?;
+                let needs = run.pass.needs(&chunk, index);
+                let settled = progress.wait(needs).ok_or(GraphError::Cancelled)?;
                 // SAFETY: the chunk's sources are hubs, in intervals that are settled, which was
                 // just waited for.
                 let pairs = unsafe { step.signals.hubs.settled(first, last) };
-                let all = sent == sources && (settled || run.next_sending.all(first, last));
+                let all =
+                    plain && sent == sources && (settled || run.next_sending.all(first, last));
                 let sets = (&run.sending, &run.next_sending, all);
-                combine_twice(&*run.program, &block, pairs, &mut workspace.both[base..], sets)
-            } else if window.start <= first && last < window.end && run.asks_none(sent, sources) {
+                let both = &mut workspace.both[base..];
+                combine_twice(&*run.program, (&block, weight), pairs, both, sets)
+            } else if plain
+                && window.start <= first
+                && last < window.end
+                && run.asks_none(sent, sources)
+            {
                 combine_of_all(run, step, &block, sums);
                 (block.words() * sent).div_ceil(sources)
             } else {
-                combine_some(run, step, &block, sums)
+                combine_some(run, step, (&block, weight), sums)
             };
-            any = active > 0;
+            any = Some(active > 0);
             // What is read in every pass is worth twice what is read in every second one.
             Ok(if chunk.side == Side::Near { 2 * active } else { active })
         })?;
         debug_assert!(shown, "the chunks of the interval at hand were wanted");
+        if any.is_some() {
+            weights.clear();
+        }
         Ok(any)
     }
 }
@@ -288,16 +333,17 @@ fn combine_of_all<P: VertexProgram>(
 fn combine_some<P: VertexProgram>(
     run: &Run<P>,
     step: &Step<P>,
-    block: &EdgeBlock,
+    (block, weight): (&EdgeBlock, impl Fn(usize) -> f64),
     sums: &mut [P::Message],
 ) -> u64 {
-    let (program, window, mut active) = (&*run.program, step.window, 0);
+    let (program, window, mut active, mut at) = (&*run.program, step.window, 0, 0);
     block.for_each(|source, target| {
         let vertex = block.segment + source as u64;
         if run.sending.contains(vertex) && window.contains(&vertex) {
             active += 1;
-            sums[target].combine(program.carry(step.signals.of(vertex), 1.0));
+            sums[target].combine(program.carry(step.signals.of(vertex), weight(at)));
         }
+        at += 1;
     });
     active
 }

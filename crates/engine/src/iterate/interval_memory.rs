@@ -7,9 +7,9 @@ use outercore_caches::{ChunkCache, PinnedChunks, SubBlockBuffer};
 use outercore_graph::{
     Graph, Result,
     error::too_small,
-    format::{CHUNK_BYTES, GridDirectory},
+    format::{CHUNK_BYTES, GridDirectory, GridWeights},
 };
-use outercore_storage::{PAGE, PriorityBuffer};
+use outercore_storage::{PAGE, PriorityBuffer, windows};
 
 use super::{
     Division, Edges, GridByInterval, Run, Workspace,
@@ -21,7 +21,6 @@ use crate::{
     config::{CrossIteration, Precompute, Preset, ReadPolicy, RunConfig},
     edges::{
         grid::index::{Chunk, GridIndex, Side},
-        piece_stream::Piece,
         rows::Rows,
     },
     job::Job,
@@ -29,7 +28,7 @@ use crate::{
     plan::{PassEdges, Passes, PlanItem, Planner},
     program::{Activity, VertexProgram},
     session::Session,
-    state::{DegreesByInterval, VertexArray, cut},
+    state::{DegreesByInterval, VertexArray},
     techniques::{LISTS, Technique},
 };
 
@@ -45,6 +44,8 @@ pub(crate) struct IntervalMemory {
     /// Whether passes may serve two iterations.
     crosses: bool,
     directory: Arc<GridDirectory>,
+    /// The weights that passes over the grid read.
+    weights: GridWeights,
     /// Bytes of the signals of all vertices.
     signals: u64,
     /// Bytes of the fewest signals that are in memory at a time: a sixteenth, or those of an
@@ -69,9 +70,8 @@ impl IntervalMemory {
             None if P::ACTIVITY == Activity::AllSend || config.read == ReadPolicy::Full => None,
             None => Some(Role::Choice),
         };
-        let threads = config.threads;
-        let price =
-            |role: Role| role.bytes::<P::Message>(graph, threads).map(|bytes| (role, bytes));
+        let lists = (config.threads, path.weights);
+        let price = |role: Role| role.bytes::<P::Message>(graph, lists).map(|bytes| (role, bytes));
         let lists = role.map(price).transpose()?;
         let may_cross = precompute.is_none()
             && (P::ACTIVITY != Activity::Frontier || config.cross_iteration != CrossIteration::On)
@@ -82,9 +82,12 @@ impl IntervalMemory {
         let (signals, widest) = (graph.connected() * signal, directory.widest());
         let some = (signals / 16).max(widest as u64 * signal);
         let window = if precompute.is_some() { signals } else { some };
-        let two = threads as u64 * Workspace::<P>::two_bytes(widest);
+        let two = config.threads as u64 * Workspace::<P>::two_bytes(widest);
+        let weights = path.grid && path.weights;
+        let weights = if weights { graph.grid_weights() } else { GridWeights::default() };
         Ok(Some(Self {
             path,
+            weights,
             lists,
             precompute,
             may_cross,
@@ -184,7 +187,7 @@ impl IntervalMemory {
         // The last iteration makes no signals.
         let passing = scans * sums + (scans.max(1) - 1) * signal * (vertices - hubs);
         let edges = if self.path.grid {
-            edges_of(Arc::clone(&self.directory), (vertices, hubs), &windows)
+            edges_of((Arc::clone(&self.directory), self.weights), (vertices, hubs), &windows)
         } else {
             let near = graph.pages(self.path.edges()) * PAGE as u64 * (more + 1);
             PassEdges { near, far: 0 }
@@ -204,7 +207,8 @@ impl IntervalMemory {
         let intervals = directory.intervals.len() as u64 - 1;
         let sums =
             sizes::<P>().map(|size| vertices * size as u64 / PAGE as u64 * 4 + intervals * 12);
-        let workspaces = threads as u64 * Workspace::<P>::bytes(directory.widest());
+        let workspace = Workspace::<P>::bytes(directory.widest()) + self.weights.most() as u64;
+        let workspaces = threads as u64 * workspace;
         let early = self.precompute.is_some();
         let mut needs = vec![
             item(if early { "signals" } else { "window of signals" }, self.window),
@@ -256,7 +260,8 @@ impl IntervalMemory {
 
     /// The sections of a run that has `room` bytes beside its least.
     pub(crate) fn sections(&self, config: &RunConfig, room: u64) -> Result<Vec<String>> {
-        let lists = self.lists(config, room)?.map_or(Vec::new(), Role::sections);
+        let lists = self.lists(config, room)?;
+        let lists = lists.map_or(Vec::new(), |role| role.sections(self.path.weights));
         Ok(self.path.sections().chain(lists).collect())
     }
 
@@ -294,12 +299,13 @@ impl IntervalMemory {
         let role = self.lists(config, room)?;
         let (keep, mut division) = self.divide::<P>(role, room);
         let open = |role| OnDemand::open(session, role, &division.bounds, keep);
-        let lists = role.map(open).transpose()?;
+        let lists = role.map(|role| open((role, self.path.weights))).transpose()?;
         let edges = if self.path.grid {
             let directory = Arc::clone(&self.directory);
-            let index = GridIndex::new(directory, session.graph.connected(), division.hubs);
-            let words = session.section("grid.words");
-            Edges::Grid(GridByInterval { index, words, cache: None })
+            let index = GridIndex::new(directory, session.graph.connected(), division.hubs)
+                .weighing(self.weights);
+            let sections = session.sections(&self.path.grid_sections());
+            Edges::Grid(GridByInterval { index, sections, cache: None })
         } else {
             let sections = session.sections(&self.path.list_sections());
             Edges::Lists(Box::new(Rows::load_small(session, sections, 0)?))
@@ -317,7 +323,7 @@ impl IntervalMemory {
                     let wanted = move |chunk: &Chunk| (chunk.side == Side::Near) == near;
                     let chunks = (0..grid.index.intervals())
                         .flat_map(|interval| grid.index.chunks(interval, wanted));
-                    chunks.map(|chunk| (chunk.number, chunk.padded() as u64)).collect()
+                    chunks.map(|chunk| (chunk.number, grid.index.read(chunk))).collect()
                 };
                 let huge = config.huge_pages.for_streams();
                 let kept = PinnedChunks::choose(&[side(true), side(false)], chunks, huge)?;
@@ -346,36 +352,26 @@ fn sizes<P: VertexProgram>() -> [usize; 4] {
     [size_of::<P::Value>(), 4, size_of::<P::Signal>(), size_of::<P::Message>()]
 }
 
-/// Windows of at most `most` vertices, or of one interval, of intervals with these bounds; there is
-/// one at the least.
-fn windows(bounds: &[u64], most: u64) -> Vec<Range<u64>> {
-    let mut cuts = cut(bounds, most);
-    cuts.dedup();
-    if cuts.len() == 1 {
-        cuts.push(0);
-    }
-    cuts.windows(2).map(|pair| pair[0]..pair[1]).collect()
-}
-
 /// What passes read where each serves two iterations and all signals are in memory.
 fn pass_edges(graph: &Graph) -> Result<PassEdges> {
     let all = graph.connected();
-    Ok(edges_of(graph.grid()?, (all, all), &windows(&[0, all], all)))
+    let grid = (graph.grid()?, GridWeights::default());
+    Ok(edges_of(grid, (all, all), &windows(&[0, all], all)))
 }
 
 /// Edges of so many vertices with so many hubs: those that all windows read, one after the other.
 fn edges_of(
-    directory: Arc<GridDirectory>,
+    (directory, weights): (Arc<GridDirectory>, GridWeights),
     (vertices, hubs): (u64, u64),
     windows: &[Range<u64>],
 ) -> PassEdges {
-    let grid = GridIndex::new(directory, vertices, hubs);
+    let grid = GridIndex::new(directory, vertices, hubs).weighing(weights);
     let mut edges = PassEdges::default();
     for chunk in (0..grid.intervals()).flat_map(|interval| grid.chunks(interval, |_| true)) {
         let (first, last) = chunk.sources;
         let reads = windows.iter().filter(|all| first < all.end && all.start <= last).count();
         let part = if chunk.side == Side::Near { &mut edges.near } else { &mut edges.far };
-        *part += (chunk.padded() * reads) as u64;
+        *part += grid.read(chunk) * reads as u64;
     }
     edges
 }

@@ -74,7 +74,7 @@ impl<P: VertexProgram> Run<'_, P> {
         if self.is_by_paper() {
             return self.paper_costs(scan.bytes, rows);
         }
-        let (count, width) = (self.sending.count(), rows.width as u64);
+        let (count, width) = (self.sending.count(), (rows.width + rows.weight_width) as u64);
         let (adjacency, held) = (rows.edges() * width, rows.held_bytes());
         let workers = if P::Message::EXACT { threads } else { 1 };
         // Measured with signals of 8 bytes. Those of 16 take half as long again.
@@ -96,9 +96,10 @@ impl<P: VertexProgram> Run<'_, P> {
     fn paper_costs(&self, grid_bytes: u64, rows: &Rows) -> Costs {
         let (limits, vertices) = (&self.session.limits, self.sending.len());
         let ([mut random, mut sequential], mut next) = ([0; 2], 0);
+        let width = (rows.width + rows.weight_width) as u64;
         for vertex in self.sending.iter(0..vertices) {
             let part = if vertex == next { &mut sequential } else { &mut random };
-            *part += u64::from(rows.degree(vertex)) * rows.width as u64;
+            *part += u64::from(rows.degree(vertex)) * width;
             next = vertex + 1;
         }
         let values = vertices * size_of::<P::Value>() as u64;

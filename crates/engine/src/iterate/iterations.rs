@@ -4,8 +4,8 @@
 use outercore_storage::memory;
 
 use super::{
-    Division, Edges, INTERVAL, Resident, Run, Workspace, cross_iteration::fciu::Pass,
-    edge_path::EdgePath, interval_memory::IntervalMemory,
+    Division, Edges, INTERVAL, Resident, Run, Workspace, edge_path::EdgePath, fciu::Pass,
+    interval_memory::IntervalMemory,
 };
 use crate::{
     Frontier,

@@ -8,7 +8,7 @@
 //! - [`by_interval`]: an interval of vertices at a time at hand. [`interval_memory`]: what that
 //!   needs, and what it does with more; [`full_pass`] and [`by_lists`]: how it reads edges.
 //! - [`edge_path`]: the sections along which a program's signals travel.
-//! - [`io_scheduling`]: what reading will cost (GraphSD, section 4.1); [`cross_iteration`]: one
+//! - [`io_scheduling`]: what reading will cost (GraphSD, section 4.1); [`fciu`]: one
 //!   reading for two iterations (GraphSD, section 4.2); [`precompute`]: vertices of the next
 //!   iteration that are computed in this one (Seraph, section 3.4).
 
@@ -16,8 +16,8 @@ mod apply;
 mod by_interval;
 mod by_lists;
 mod by_segment;
-mod cross_iteration;
 mod edge_path;
+mod fciu;
 mod full_pass;
 mod interval_memory;
 pub(crate) mod io_scheduling;
@@ -40,7 +40,7 @@ use outercore_storage::{Block, CutSlice, HugePages, HugeVec, lock};
 
 use self::{
     by_lists::{OnDemand, Role},
-    cross_iteration::fciu::{HubSignals, Pass},
+    fciu::{HubSignals, Pass},
     signals::Signals,
 };
 use crate::{
@@ -104,7 +104,8 @@ struct Resident<M: Monoid> {
 /// The grid as passes read it.
 struct GridByInterval {
     index: GridIndex,
-    words: OpenSection,
+    /// The words, and the weights if they are wanted.
+    sections: Vec<OpenSection>,
     /// Chunks that stay, where there is room.
     cache: Option<Box<dyn ChunkCache>>,
 }

@@ -3,7 +3,7 @@
 
 use outercore_storage::{Lookup, Pod};
 
-use super::cross_iteration::fciu::HubSignals;
+use super::fciu::HubSignals;
 
 /// This iteration's signals: the hubs', and those of a window's other vertices.
 #[derive(Clone, Copy)]

@@ -22,7 +22,7 @@ const PROCESS: u64 = 10 << 20;
 pub(super) const USUAL: u64 = 8 << 20;
 
 /// What stays free beside everything that is counted.
-const MARGIN: u64 = 4 << 20;
+const MARGIN: u64 = 7 << 19;
 
 const PAGE: u64 = outercore_storage::PAGE as u64;
 
@@ -176,8 +176,9 @@ impl Needs {
         graph: &Graph,
         config: &RunConfig,
     ) -> Result<(Plan, u64, bool)> {
-        // Vertices are computed early where they are not all at hand.
-        let asked = if self.early { Some(MemoryModel::FullyExternal) } else { config.model };
+        // Vertices are computed early where they are not all at hand. A preset has none moved out.
+        let early = self.early && config.precompute.is_some();
+        let asked = if early { Some(MemoryModel::FullyExternal) } else { config.model };
         let (passes, external_method) = (self.passes.take(), self.external_method.take());
         let (scans, is_one, runs) = (self.scans(graph), self.scans == Some(1), self.runs);
         let (mut plan, mut room) = self.decide(graph, config, asked)?;

@@ -21,13 +21,13 @@ use std::{
 };
 
 use outercore_graph::{Direction, Result, error, format::List};
-use outercore_storage::{Block, ExactSum, HugeVec, memory::prefetch};
+use outercore_storage::{AtomicItem, Block, ExactSum, HugeVec, memory::prefetch};
 
 use super::lists::{Along, Lists, OpenLists};
 use crate::{
     plan::{Planner, Resource},
     session::Session,
-    state::{AtomicItem, Scratch, VertexArray},
+    state::{Scratch, VertexArray},
     techniques::LISTS,
     totals,
 };

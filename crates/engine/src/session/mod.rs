@@ -14,7 +14,7 @@ mod testing;
 use std::{
     path::PathBuf,
     sync::{
-        Arc, Mutex,
+        Arc, Mutex, MutexGuard,
         atomic::{
             AtomicBool, AtomicU64,
             Ordering::{Relaxed, SeqCst},
@@ -189,8 +189,13 @@ impl<'a> Session<'a> {
     }
 
     /// The reader of worker `index`, for the length of a step.
-    pub(crate) fn reader(&self, index: usize) -> std::sync::MutexGuard<'_, Reader> {
+    pub(crate) fn reader(&self, index: usize) -> MutexGuard<'_, Reader> {
         lock(&self.readers[index])
+    }
+
+    /// The readers of all workers.
+    pub(crate) fn all_readers(&self) -> Vec<MutexGuard<'_, Reader>> {
+        (0..self.readers.len()).map(|index| self.reader(index)).collect()
     }
 
     /// An error when the user wants to stop.

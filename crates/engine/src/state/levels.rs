@@ -5,13 +5,9 @@
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use outercore_storage::{HugeVec, Pod};
+use outercore_storage::{HugeVec, Pod, cut_windows};
 
-use super::{
-    scratch::Scratch,
-    vertex_array::VertexArray,
-    window::{cut, fill},
-};
+use super::{scratch::Scratch, vertex_array::VertexArray, window::fill};
 use crate::{
     exchange::{Exchange, Record, STEP, Sender},
     plan::{Planner, Resource},
@@ -77,7 +73,7 @@ impl Resource for Levels {
                 0 => (decision.room / 16).max(graph.connected() / WINDOWS),
                 weight => decision.share(weight) / 16,
             };
-            let windows = cut(&graph.grid()?.intervals, most);
+            let windows = cut_windows(&graph.grid()?.intervals, most);
             return Ok(OpenLevels::Logs(Box::new(Exchange::new(session, &windows)?)));
         }
         let levels = session.zeroed(graph.connected())?;

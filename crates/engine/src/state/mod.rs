@@ -28,4 +28,3 @@ pub use levels::{Levels, OpenLevels};
 pub use scratch::Scratch;
 pub use vertex_array::VertexArray;
 pub use window::Window;
-pub(crate) use window::{AtomicItem, cut};

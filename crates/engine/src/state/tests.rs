@@ -190,12 +190,3 @@ fn damaged_scratch_is_an_error() {
     assert!(said(array.map(|&item| item).map(drop)).contains(why));
     assert!(said(array.into_memory().map(drop)).contains(why));
 }
-
-#[test]
-fn windows_are_cut_where_intervals_begin() {
-    assert_eq!(cut(&BOUNDS, 3_001), [0, 3_001, 9_000, 12_345]);
-    assert_eq!(cut(&BOUNDS, 9_000), [0, 9_000, 12_345]);
-    assert_eq!(cut(&BOUNDS, 1), [0, 3_000, 3_001, 9_000, 12_345]);
-    assert_eq!(cut(&BOUNDS, u64::MAX), [0, 12_345]);
-    assert_eq!(cut(&[0, 0], 5), [0]);
-}

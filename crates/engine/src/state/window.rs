@@ -2,33 +2,13 @@
 //! change at the same time. Where the array is in memory its window has all of it, without a copy,
 //! so what is written for windows runs in memory too.
 
-use std::{
-    ops::Range,
-    sync::{
-        Arc,
-        atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed},
-    },
-};
+use std::{ops::Range, sync::Arc};
 
-use outercore_storage::{Block, HugePages, HugeVec, Pod, Resident};
+use outercore_storage::{AtomicItem, Block, HugePages, HugeVec, Resident, cut_windows};
 
 use super::vertex_array::VertexArray;
 use crate::{plan::Planner, session::Session};
 use outercore_graph::Result;
-
-/// Cuts intervals with these bounds into windows of at most `most` vertices, or of one interval;
-/// returns the windows' bounds.
-pub(crate) fn cut(bounds: &[u64], most: u64) -> Vec<u64> {
-    let mut windows = vec![0];
-    for pair in bounds.windows(2) {
-        let begun = windows[windows.len() - 1];
-        if pair[1] - begun > most && pair[0] > begun {
-            windows.push(pair[0]);
-        }
-    }
-    windows.extend(bounds.last().filter(|&&last| last > 0));
-    windows
-}
 
 /// Puts an item into all of these cells, on all workers.
 pub(super) fn fill<T: AtomicItem>(session: &Session, cells: &[T::Cell], item: T) {
@@ -37,58 +17,6 @@ pub(super) fn fill<T: AtomicItem>(session: &Session, cells: &[T::Cell], item: T)
         part.iter().for_each(|cell| T::store(cell, item));
     });
 }
-
-/// An item that workers can change at the same time, and a number of 64 bits at most.
-pub trait AtomicItem: Pod + Copy + Ord + Send + Sync + Into<u64> {
-    /// Its cell.
-    type Cell: Pod + Send + Sync;
-    /// What a cell holds.
-    fn load(cell: &Self::Cell) -> Self;
-    /// Puts an item into a cell.
-    fn store(cell: &Self::Cell, item: Self);
-    /// Puts an item into a cell that holds a larger one; returns what it held.
-    fn fetch_min(cell: &Self::Cell, item: Self) -> Self;
-    /// Items as cells.
-    fn cells(items: HugeVec<Self>) -> HugeVec<Self::Cell>;
-    /// Cells as items.
-    fn items(cells: HugeVec<Self::Cell>) -> HugeVec<Self>;
-    /// The item whose bits are the lowest of a number.
-    fn of_bits(bits: u64) -> Self;
-}
-
-macro_rules! atomic_item {
-    ($item:ty, $cell:ty) => {
-        impl AtomicItem for $item {
-            type Cell = $cell;
-            #[inline(always)]
-            fn load(cell: &$cell) -> $item {
-                cell.load(Relaxed)
-            }
-            #[inline(always)]
-            fn store(cell: &$cell, item: $item) {
-                cell.store(item, Relaxed);
-            }
-            #[inline(always)]
-            fn fetch_min(cell: &$cell, item: $item) -> $item {
-                cell.fetch_min(item, Relaxed)
-            }
-            fn cells(items: HugeVec<$item>) -> HugeVec<$cell> {
-                items.into_shared()
-            }
-            fn items(cells: HugeVec<$cell>) -> HugeVec<$item> {
-                cells.into_plain()
-            }
-            #[inline(always)]
-            fn of_bits(bits: u64) -> $item {
-                bits as $item
-            }
-        }
-    };
-}
-atomic_item!(u8, AtomicU8);
-atomic_item!(u16, AtomicU16);
-atomic_item!(u32, AtomicU32);
-atomic_item!(u64, AtomicU64);
 
 /// Some intervals of an array, side by side, in memory; the array itself until it is given back.
 pub struct Window<T: AtomicItem> {
@@ -133,14 +61,15 @@ impl<T: AtomicItem> Window<T> {
             return Self::over(&Arc::new(array), most, huge);
         }
         let (intervals, vertices) = (Arc::clone(array.memory.bounds()), 0..array.len() as u64);
-        let (windows, cells) = (cut(&intervals, u64::MAX), T::cells(array.memory.into_memory()));
+        let (windows, cells) =
+            (cut_windows(&intervals, u64::MAX), T::cells(array.memory.into_memory()));
         Ok(Self { cells, vertices, windows, intervals, stored: None, fresh: None })
     }
 
     /// One of several windows of an array on scratch, of at most `most` vertices.
     pub(crate) fn over(array: &Arc<VertexArray<T>>, most: u64, huge: HugePages) -> Result<Self> {
         let intervals = Arc::clone(array.memory.bounds());
-        let windows = cut(&intervals, most);
+        let windows = cut_windows(&intervals, most);
         let widest = windows.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);
         let cells = HugeVec::zeroed(widest as usize, huge)?;
         let stored = Some((Arc::clone(array), array.block()?));

@@ -46,6 +46,9 @@ fn pattern(vertex: u64) -> usize {
 
 /// Cuts vertices into buckets while their degrees come in ascending order of internal id.
 pub struct BucketCut {
+    /// The most edges of a bucket.
+    most: u64,
+    /// What a worker can sort.
     capacity: u64,
     most_vertices: u64,
     bounds: Vec<u64>,
@@ -58,10 +61,11 @@ pub struct BucketCut {
 }
 
 impl BucketCut {
-    /// Each bucket's total degree is to be at most `capacity`, where one vertex alone does not
-    /// exceed it.
-    pub fn new(capacity: u64, most_vertices: u64) -> Self {
+    /// Each bucket's total degree is to be at most `most`, where one vertex alone does not exceed
+    /// it. A worker can sort `capacity` edges.
+    pub fn new((most, capacity): (u64, u64), most_vertices: u64) -> Self {
         Self {
+            most,
             capacity,
             most_vertices,
             bounds: vec![0],
@@ -75,14 +79,14 @@ impl BucketCut {
     /// The next vertex's degree.
     #[inline(always)]
     pub fn push(&mut self, degree: u64) {
-        let Self { capacity, vertex, start, .. } = *self;
-        let is_full = self.sum + degree > capacity || vertex - start >= self.most_vertices;
+        let Self { most, vertex, start, .. } = *self;
+        let is_full = self.sum + degree > most || vertex - start >= self.most_vertices;
         if vertex > start && is_full {
             self.bounds.push(vertex);
             (self.sum, self.start) = (0, vertex);
         }
-        if degree > capacity {
-            self.heavy.insert(self.bounds.len() - 1, degree.div_ceil(capacity));
+        if degree > most {
+            self.heavy.insert(self.bounds.len() - 1, degree.div_ceil(most));
         }
         self.sum += degree;
         self.vertex += 1;
@@ -141,8 +145,9 @@ impl Buckets {
         &self.list
     }
 
-    /// The most edges that a worker can sort at a time. A bucket of one vertex may have more:
-    /// copies of an edge, or neighbors that are closer together than most.
+    /// The most edges that a worker can sort at a time. A bucket may have more: of one vertex,
+    /// copies of an edge, or neighbors that are closer together than most; any, where memory has no
+    /// room for more buckets.
     pub fn capacity(&self) -> u64 {
         self.capacity
     }
@@ -182,7 +187,7 @@ mod tests {
             capacity in 5u64..100,
         ) {
             let n = degrees.len() as u64;
-            let mut cut = BucketCut::new(capacity, 1 << 20);
+            let mut cut = BucketCut::new((capacity, capacity), 1 << 20);
             degrees.iter().for_each(|&degree| cut.push(degree));
             let buckets = cut.finish();
             for vertex in 0..n {

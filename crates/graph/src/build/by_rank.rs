@@ -1,4 +1,4 @@
-//! [`ByRank`]: a graph's edges as a source, their ends by rank.
+//! [`ByRank`]: a graph's edges as a source, their ends by rank or by internal id.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -18,7 +18,7 @@ use crate::{
 pub struct ByRank<'g> {
     graph: &'g Graph,
     info: SourceInfo,
-    /// The rank of each connected vertex; `None`: it is the internal id.
+    /// The rank of each connected vertex; `None`: the internal id is wanted.
     ranks: Option<Vec<u32>>,
 }
 
@@ -35,22 +35,49 @@ impl<'g> ByRank<'g> {
 
     /// The edges of `graph`, which has fewer than 2^32 vertices.
     pub fn of(graph: &'g Graph) -> Result<Self> {
-        let manifest = graph.manifest();
-        let weights = Some(manifest.weights).filter(|&weights| weights != WeightKind::None);
-        let info = SourceInfo {
+        let weights = Some(graph.weights()).filter(|&weights| weights != WeightKind::None);
+        let info = Self::info(graph, weights, graph.vertices());
+        Ok(Self { graph, info, ranks: graph.ranks()? })
+    }
+
+    /// The edges of `graph` without their weights, by internal id.
+    pub fn by_id(graph: &'g Graph) -> Self {
+        Self { graph, info: Self::info(graph, None, graph.connected()), ranks: None }
+    }
+
+    fn info(graph: &Graph, weights: Option<WeightKind>, count: u64) -> SourceInfo {
+        SourceInfo {
             format: "graph",
             description: "the edges of a graph".to_owned(),
             directed: Some(graph.directed()),
             ids: IdKind::Dense,
             weights,
             bytes: Some(graph.edges()),
-            declared_vertices: Some(DeclaredVertices::Range { first: 0, count: graph.vertices() }),
-        };
-        Ok(Self { graph, info, ranks: graph.ranks()? })
+            declared_vertices: Some(DeclaredVertices::Range { first: 0, count }),
+        }
     }
 
-    fn rank(&self, vertex: u64) -> u64 {
-        self.ranks.as_ref().map_or(vertex, |ranks| u64::from(ranks[vertex as usize]))
+    fn rank(&self, vertex: u64) -> Result<u64> {
+        let Some(ranks) = &self.ranks else {
+            return if vertex < self.graph.connected() {
+                Ok(vertex)
+            } else {
+                self.no_vertex(vertex)
+            };
+        };
+        match ranks.get(vertex as usize) {
+            Some(&rank) => Ok(rank.into()),
+            None => self.no_vertex(vertex),
+        }
+    }
+
+    /// The error of an edge that leads to none of the connected vertices.
+    #[cold]
+    fn no_vertex(&self, vertex: u64) -> Result<u64> {
+        let what = format!("vertex {vertex} is an edge's end, and there are {}", {
+            self.graph.connected()
+        });
+        Err(GraphError::Corrupt { path: self.graph.path().to_owned(), what })
     }
 
     /// Hands the edges of a reader's vertices to `sink`; an undirected edge from its larger end
@@ -73,10 +100,10 @@ impl<'g> ByRank<'g> {
             sink(Item::Edges(EdgeBatch { ends: Ends::Numbers(std::mem::take(pairs)), weights }))
         };
         rows.for_each(&mut |source, targets, weights| {
-            let from = self.rank(source);
+            let from = self.rank(source)?;
             for (index, &target) in targets.iter().enumerate() {
                 if directed || target <= source {
-                    pairs.push([from, self.rank(target)]);
+                    pairs.push([from, self.rank(target)?]);
                     values.extend(weights.get(index));
                 }
                 if pairs.len() >= batch {
@@ -109,6 +136,9 @@ impl EdgeSource for ByRank<'_> {
         let next = AtomicU64::new(0);
         parallel(threads, |_| {
             let mut rows = self.graph.row_reader(Direction::Out)?;
+            if self.info.weights.is_none() {
+                rows.leave_weights();
+            }
             loop {
                 let first = next.fetch_add(PART, Relaxed);
                 if first >= self.graph.connected() {

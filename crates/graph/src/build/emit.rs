@@ -18,6 +18,7 @@ use outercore_storage::{Disk, ending, lock};
 use super::{
     BuildProgress,
     buckets::{Bucket, Buckets},
+    cutter::Cutter,
     extra::Extras,
     grid::{EncodedTiles, GridWriter, TileCode},
     packed::RecordCode,
@@ -180,10 +181,11 @@ impl<R: Record> Worker<R> {
             array.clear();
             array.shrink_to(piece);
         }
-        let mut merge = runs.merge::<R>()?;
+        reserve(records, piece);
+        let (mut merge, mut cutter) =
+            (runs.merge::<R>()?, Cutter::new(bucket, emission.code.other_bits));
         let mut last = None;
         loop {
-            reserve(records, piece);
             while records.len() < piece
                 && let Some(record) = merge.next()?
             {
@@ -193,11 +195,17 @@ impl<R: Record> Worker<R> {
                 }
                 last = Some(record.key());
             }
+            let (part, count) = cutter.cut(records, merge.is_empty());
+            let is_last = cutter.is_done() && count == records.len() && merge.is_empty();
+            if !cutter.is_within_a_vertex() {
+                encoded.extras.begin();
+            }
             scratch.clear();
-            scratch.resize(records.len(), R::default());
-            let part = (turn, merge.is_empty());
-            encoded.write(emission, part, bucket, (&mut *records, &mut *scratch), queues)?;
-            if merge.is_empty() {
+            scratch.resize(count, R::default());
+            let rows = (&mut records[..count], &mut scratch[..]);
+            encoded.write(emission, (turn, is_last), &part, rows, queues)?;
+            records.drain(..count);
+            if is_last {
                 return Ok(());
             }
             emission.progress.check()?;

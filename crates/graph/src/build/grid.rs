@@ -89,16 +89,16 @@ impl IntervalCut {
     }
 
     /// About what [`GridDirectory::lag`] will be, which is known only when all intervals are cut.
-    pub fn lag(self, edges: u64, connected: u64) -> u64 {
+    /// Of so many edges in the grid, from so many pieces, each of which ends an interval. Rather
+    /// more than less: with less, no tile would serve two iterations.
+    pub fn lag(self, edges: u64, connected: u64, pieces: u64) -> u64 {
         let intervals = match self {
-            // Intervals of few edges, as wide as they may be, and those before them, which have
-            // three quarters of the edges or so.
-            IntervalCut::Edges(most) => {
-                edges / most.max(1) * 3 / 4 + connected / STRIPE_VERTICES as u64
-            }
+            // Those before the widest ones, and these, which have few edges.
+            IntervalCut::Edges(most) => edges / most.max(1) + connected / STRIPE_VERTICES as u64,
             IntervalCut::Vertices(width) => connected / width,
         };
-        GridDirectory::lag_of(intervals)
+        // The last interval of a piece is half as large as others; in small pieces the only one.
+        GridDirectory::lag_of((intervals + pieces / 2).max(pieces + pieces / 8))
     }
 }
 

@@ -16,6 +16,7 @@ mod bins;
 mod buckets;
 mod by_rank;
 mod cells;
+mod cutter;
 mod dictionary;
 mod distribute;
 mod emit;
@@ -46,6 +47,7 @@ mod spool;
 mod staging;
 mod swap;
 mod turns;
+mod view;
 mod weights;
 
 use std::path::Path;
@@ -69,12 +71,12 @@ use self::{
     staging::Staging,
     weights::WeightCode,
 };
+pub use self::{options::BuildOptions, settings::BuildSettings, smallest::SMALLEST_BUDGET};
 pub(crate) use self::{
-    dictionary::smallest_of_dense,
     rankfile::{RankFile, RankFileWriter, RankReader},
     swap::is_between_names,
+    view::{build_view, smallest_of_view},
 };
-pub use self::{options::BuildOptions, settings::BuildSettings, smallest::SMALLEST_BUDGET};
 use crate::{
     error::{self, GraphError, Result, refuse, too_small},
     format::{Cells, Hybrid, Manifest},

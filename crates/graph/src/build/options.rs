@@ -26,8 +26,6 @@ pub struct BuildOptions {
     pub transpose: bool,
     /// The order of the vertices on disk.
     pub order: Order,
-    /// Set vertices without edges apart, so that no run keeps state for them.
-    pub isolated_apart: bool,
     /// How the targets of the grid are cut into intervals.
     pub partition: GridPartition,
     /// How the edges lie that passes over all of them read.
@@ -49,7 +47,6 @@ impl Default for BuildOptions {
             simple: false,
             transpose: true,
             order: Order::Degree,
-            isolated_apart: true,
             partition: GridPartition::Balanced,
             layout: Layout::Grid,
             stripes: Vec::new(),

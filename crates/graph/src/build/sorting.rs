@@ -100,7 +100,15 @@ impl Sorting<'_> {
         cut: IntervalCut,
     ) -> Emission<'e> {
         let (options, other_bits) = (self.builder.options, self.code.other_bits);
-        let Shape { weights, edges, connected, .. } = *self.shape;
+        let Shape { weights, edges, connected, directed, .. } = *self.shape;
+        let arcs = if directed { edges } else { 2 * edges };
+        // Buckets that memory cannot hold are written in pieces.
+        let capacity = self.buckets.capacity();
+        let pieces = |bucket| match partition.records(bucket) {
+            many if many > capacity => many.div_ceil(capacity / 2),
+            _ => 1,
+        };
+        let pieces = (0..self.buckets.list().len()).map(pieces).sum();
         Emission {
             disk: self.builder.disk,
             scratch: self.builder.scratch,
@@ -111,7 +119,7 @@ impl Sorting<'_> {
             tiles: TileCode {
                 other_bits,
                 cut,
-                lag: cut.lag(edges, connected),
+                lag: cut.lag(arcs, connected, pieces),
                 weights,
                 cells: self.cells,
             },

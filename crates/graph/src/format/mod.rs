@@ -6,11 +6,13 @@
 //! - `shape`: whether a manifest agrees with itself.
 //! - [`cells`]: which edges are in row format, and which in grid format.
 //! - [`tiles`]: the directory of the grid: intervals, tiles and chunks; [`words`]: what edges
-//!   become in it; [`EdgeBlock`]: the edges of a chunk, decoded from its words.
+//!   become in it; [`EdgeBlock`]: the edges of a chunk, decoded from its words; [`GridWeights`]:
+//!   their weights.
 
 pub mod cells;
 mod edge_block;
 mod files;
+mod grid_weights;
 mod list;
 pub mod manifest;
 mod row_index;
@@ -21,6 +23,7 @@ pub mod words;
 pub use cells::{Cells, Hybrid, Ranges};
 pub use edge_block::EdgeBlock;
 pub(crate) use files::{is_a_graphs, section_files, sums_file};
+pub use grid_weights::GridWeights;
 pub use list::List;
 pub(crate) use manifest::no_graph;
 pub use manifest::{

@@ -4,9 +4,11 @@
 //! `grid.tiles` holds [`Tile`]s of 40 bytes in interval-major order; `grid.chunks` holds [`Chunk`]s
 //! of 16 bytes, in the order of the tiles. Little-endian throughout.
 
+use std::ops::Range;
+
 use bytemuck::{Pod, Zeroable};
 
-use super::{CHUNK_WORDS, WordCode, WordKind};
+use super::{CHUNK_WORDS, SEGMENT_BITS, WordCode, WordKind};
 
 /// Edges from one segment into one interval: all of them, or those of consecutive sources.
 #[repr(C)]
@@ -97,7 +99,7 @@ pub struct GridDirectory {
 
 impl GridDirectory {
     /// The vertices of interval `index`.
-    pub fn interval(&self, index: u32) -> std::ops::Range<u64> {
+    pub fn interval(&self, index: u32) -> Range<u64> {
         self.intervals[index as usize]..self.intervals[index as usize + 1]
     }
 
@@ -113,6 +115,76 @@ impl GridDirectory {
         (intervals / 64).max(1)
     }
 
+    /// The first edge of chunk `index` of tile number `tile`, counted in the order of the grid, and
+    /// the first that is behind its edges; of the last chunk `u64::MAX`.
+    pub fn edges(&self, (tile, index): (usize, u64)) -> (u64, u64) {
+        let (this, next) = (&self.tiles[tile], self.tiles.get(tile + 1));
+        let first = |index| {
+            this.first_edge.wrapping_add(self.chunks[(this.first_chunk + index) as usize].edge)
+        };
+        let end = if index + 1 < this.chunks() {
+            first(index + 1)
+        } else {
+            next.map_or(u64::MAX, |next| next.first_edge)
+        };
+        (first(index), end)
+    }
+
+    /// The first source of chunk `index` of tile `number`, and the last that there may be, in a
+    /// graph of so many vertices.
+    pub fn sources(&self, (number, index): (usize, u64), vertices: u64) -> (u64, u64) {
+        let Self { tiles, chunks, .. } = self;
+        let tile = &tiles[number];
+        let segment = u64::from(tile.segment) << SEGMENT_BITS;
+        let source =
+            |tile: &Tile, index| segment + chunks[(tile.first_chunk + index) as usize].source;
+        let first = source(tile, index);
+        let last = if index + 1 < tile.chunks() {
+            // The next chunk counts from this one's last source.
+            source(tile, index + 1)
+        } else {
+            // The next tile of the same segment begins after this one's last source, unless it
+            // begins anew: a vertex of very many edges has several series of tiles.
+            let next = tiles.get(number + 1).filter(|next| {
+                (next.interval, next.segment) == (tile.interval, tile.segment)
+                    && source(next, 0) > first
+            });
+            let end = next.map_or(segment + (1 << SEGMENT_BITS), |next| source(next, 0));
+            end.min(vertices) - 1
+        };
+        (first, last)
+    }
+
+    /// Number and padded bytes of the chunks of a tile.
+    pub fn sizes(&self, tile: usize) -> impl Iterator<Item = (usize, u64)> + Clone {
+        let tile = &self.tiles[tile];
+        (0..tile.chunks()).map(|chunk| {
+            let len = tile.chunk_bytes(chunk).1.next_multiple_of(outercore_storage::PAGE);
+            ((tile.first_chunk + chunk) as usize, len as u64)
+        })
+    }
+
+    /// Those of all tiles.
+    pub fn all_sizes(&self) -> impl Iterator<Item = (usize, u64)> {
+        (0..self.tiles.len()).flat_map(|tile| self.sizes(tile))
+    }
+
+    /// Words of all chunks.
+    pub fn words(&self) -> u64 {
+        self.tiles.iter().map(Tile::words).sum()
+    }
+
+    /// The interval of a vertex.
+    pub fn interval_of(&self, vertex: u64) -> usize {
+        self.intervals.partition_point(|&bound| bound <= vertex) - 1
+    }
+
+    /// Neighboring intervals that one worker has at a time, at most `most`: narrow ones go
+    /// together, so that all of their sources' signals come out of memory once for all of them.
+    pub fn batches(&self, most: usize) -> Vec<Range<usize>> {
+        batches(&self.intervals, most, self.widest())
+    }
+
     /// The most vertices of an interval.
     pub fn widest(&self) -> usize {
         self.intervals.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0) as usize
@@ -121,5 +193,37 @@ impl GridDirectory {
     /// Bytes that the directory holds.
     pub fn bytes(&self) -> u64 {
         (self.intervals.len() * 8 + self.tiles.len() * 40 + self.chunks.len() * 16) as u64
+    }
+}
+
+/// Neighboring intervals, as many as `most` together, as long as an array of `widest` has room for
+/// them (a power of two each, so that words of any destination are in bounds).
+fn batches(bounds: &[u64], most: usize, widest: usize) -> Vec<Range<usize>> {
+    let (mut batches, mut start) = (Vec::new(), 0);
+    for end in 1..bounds.len() {
+        let room = |last: usize| {
+            (bounds[last] - bounds[start]) as usize
+                + ((bounds[last + 1] - bounds[last]) as usize).next_power_of_two()
+                <= widest
+        };
+        if end + 1 == bounds.len() || end - start >= most || !room(end) {
+            batches.push(start..end);
+            start = end;
+        }
+    }
+    batches
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn narrow_intervals_go_together() {
+        let bounds = [0, 10, 30, 70, 150, 310, 1000, 1500, 1503, 1504];
+        assert_eq!(batches(&bounds, 3, 1000), [0..3, 3..5, 5..6, 6..9]);
+        assert_eq!(batches(&bounds, 1, 1000).len(), 9);
+        assert_eq!(batches(&bounds, 9, 700), [0..5, 5..6, 6..9], "160 vertices may need 256");
+        assert_eq!(batches(&[0], 3, 0), []);
     }
 }

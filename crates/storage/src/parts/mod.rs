@@ -1,12 +1,15 @@
 //! Arrays cut into parts, which threads read and change at the same time, each another one.
 //!
 //! - `resident`: [`Resident`], parts in memory. `scratch`: [`ScratchFile`], parts in a file.
-//! - `block`: [`Block`], memory for one part on its way.
+//! - `block`: [`Block`], memory for one part on its way. `windows`: [`windows()`], which of them are
+//!   in memory together.
 
 mod block;
 mod resident;
 mod scratch;
+mod windows;
 
 pub use block::Block;
 pub use resident::Resident;
 pub use scratch::ScratchFile;
+pub use windows::{cut_windows, windows};

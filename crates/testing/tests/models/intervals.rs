@@ -1,5 +1,5 @@
 //! Settled intervals: who has waited for some sees what was written before they were marked, and
-//! nobody looks at one that is not settled.
+//! none is looked at that is not settled.
 
 use loom::{
     cell::UnsafeCell,
@@ -7,12 +7,12 @@ use loom::{
     thread::{self, JoinHandle},
 };
 
-use crate::settled::Progress;
+use outercore_storage::OrderedMarks;
 
 /// What workers write of each interval, and the marks.
 struct Pass {
     signals: Vec<UnsafeCell<u64>>,
-    progress: Progress,
+    progress: OrderedMarks,
 }
 
 // SAFETY: this is what the checker looks at: each cell is written by one thread before its mark.
@@ -21,7 +21,7 @@ unsafe impl Sync for Pass {}
 impl Pass {
     fn new(intervals: usize) -> Arc<Self> {
         let signals = (0..intervals).map(|_| UnsafeCell::new(0)).collect();
-        Arc::new(Self { signals, progress: Progress::new(intervals) })
+        Arc::new(Self { signals, progress: OrderedMarks::new(intervals) })
     }
 
     fn publish(&self, interval: usize) {
@@ -74,14 +74,14 @@ fn what_is_settled_is_seen() {
 }
 
 #[test]
-fn nobody_waits_for_an_interval_of_a_worker_that_failed() {
+fn none_waits_for_an_interval_of_a_worker_that_failed() {
     loom::model(|| {
         let pass = Pass::new(2);
         let fails = worker(&pass, |pass| {
             pass.mark(1);
-            assert!(pass.progress.0.attend(|| Err::<(), _>(())).is_err());
+            assert!(pass.progress.attend(|| Err::<(), _>(())).is_err());
         });
-        assert!(pass.progress.wait(1).is_err());
+        assert!(pass.progress.wait(1).is_none());
         fails.join().unwrap();
     });
 }

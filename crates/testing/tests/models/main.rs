@@ -10,8 +10,6 @@
 mod mail;
 #[path = "../../../interchange/src/edges/room.rs"]
 mod room;
-#[path = "../../../engine/src/iterate/cross_iteration/settled.rs"]
-mod settled;
 #[path = "../../../graph/src/build/turns.rs"]
 mod turns;
 

@@ -9,9 +9,8 @@
 use std::{collections::VecDeque, ops::Range, sync::Arc};
 
 use outercore_graph::format::{
-    CHUNK_BYTES, EdgeBlock, GridDirectory, SEGMENT_BITS, Tile, WordCode,
+    CHUNK_BYTES, EdgeBlock, GridDirectory, GridWeights, SEGMENT_BITS, WordCode,
 };
-use outercore_storage::PAGE;
 
 use crate::edges::piece_stream::Piece;
 
@@ -26,7 +25,7 @@ pub enum Side {
     After,
 }
 
-/// A chunk of an interval.
+/// A chunk of an interval, or a piece of its weights.
 #[derive(Clone, Copy, Debug)]
 pub struct Chunk {
     /// Its number in the directory.
@@ -37,9 +36,13 @@ pub struct Chunk {
     pub segment: u64,
     /// Its first and last source.
     pub sources: (u64, u64),
-    /// First byte in `grid.words`.
+    /// The numbers of its first edge, and of the first behind it.
+    pub edges: (u64, u64),
+    /// 0: `grid.words`, 1: `grid.weights`.
+    section: usize,
+    /// First byte in that section.
     pub offset: u64,
-    /// Bytes of words.
+    /// Bytes of words or weights.
     pub len: usize,
     /// What the words are like.
     code: WordCode,
@@ -50,6 +53,10 @@ pub struct Chunk {
 impl Piece for Chunk {
     fn number(&self) -> usize {
         self.number
+    }
+
+    fn section(&self) -> usize {
+        self.section
     }
 
     fn place(&self) -> (u64, usize) {
@@ -73,22 +80,34 @@ pub struct GridIndex {
     /// Vertices below this are hubs: both of their signals, this iteration's and the next one's,
     /// are in memory.
     hubs: u64,
+    /// The weights that are read along.
+    pub weights: GridWeights,
 }
 
 impl GridIndex {
     /// Prepares the directory of a graph with `vertices` connected vertices.
     pub(crate) fn new(directory: Arc<GridDirectory>, vertices: u64, hubs: u64) -> Self {
-        Self { directory, vertices, hubs }
+        Self { directory, vertices, hubs, weights: GridWeights::default() }
     }
 
-    /// Neighboring intervals that one worker has at a time, at most `most`: narrow ones go
-    /// together, so that all of their sources' signals come out of memory once for all of them.
-    pub(crate) fn batches(&self, most: usize) -> Vec<Range<usize>> {
-        batches(&self.directory.intervals, most, self.directory.widest())
+    /// The same with these weights, which are read along.
+    pub(crate) fn weighing(self, weights: GridWeights) -> Self {
+        Self { weights, ..self }
     }
 
-    /// The same batches, now from one end and now from the other, so that bytes of the sides that
-    /// are read and vertices run out together.
+    /// What is read of a chunk: its weights, and then its words.
+    pub(crate) fn pieces(&self, chunk: Chunk) -> impl Iterator<Item = Chunk> + use<> {
+        let weights = self.weights.pieces(chunk.edges);
+        weights.map(move |(offset, len)| Chunk { section: 1, offset, len, ..chunk }).chain([chunk])
+    }
+
+    /// Bytes that are read for a chunk.
+    pub(crate) fn read(&self, chunk: Chunk) -> u64 {
+        self.pieces(chunk).map(|piece| piece.padded() as u64).sum()
+    }
+
+    /// Batches of intervals, now from one end and now from the other, so that bytes of the sides
+    /// that are read and vertices run out together.
     pub(crate) fn mixed(
         &self,
         batches: Vec<Range<usize>>,
@@ -118,11 +137,6 @@ impl GridIndex {
         mixed
     }
 
-    /// The interval of a vertex.
-    pub(crate) fn interval_of(&self, vertex: u64) -> usize {
-        self.directory.intervals.partition_point(|&bound| bound <= vertex) - 1
-    }
-
     /// How many intervals there are.
     pub(crate) fn intervals(&self) -> usize {
         self.directory.intervals.len() - 1
@@ -141,32 +155,19 @@ impl GridIndex {
 
     /// Chunk `index` of a tile.
     fn chunk(&self, number: usize, index: u64) -> Chunk {
-        let GridDirectory { tiles, chunks, .. } = &*self.directory;
+        let tiles = &self.directory.tiles;
         let tile = &tiles[number];
-        let (interval, segment) = (tile.interval as usize, u64::from(tile.segment) << SEGMENT_BITS);
-        let source =
-            |tile: &Tile, index| segment + chunks[(tile.first_chunk + index) as usize].source;
-        let first = source(tile, index);
-        let last = if index + 1 < tile.chunks() {
-            // The next chunk counts from this one's last source.
-            source(tile, index + 1)
-        } else {
-            // The next tile of the same segment begins after this one's last source, unless it
-            // begins anew: a vertex of very many edges has several series of tiles.
-            let next = tiles.get(number + 1).filter(|next| {
-                (next.interval, next.segment) == (tile.interval, tile.segment)
-                    && source(next, 0) > first
-            });
-            let end = next.map_or(segment + (1 << SEGMENT_BITS), |next| source(next, 0));
-            end.min(self.vertices) - 1
-        };
+        let interval = tile.interval as usize;
+        let (first, last) = self.directory.sources((number, index), self.vertices);
         let (offset, len) = tile.chunk_bytes(index);
         debug_assert!(len as u64 <= CHUNK_BYTES);
         Chunk {
             number: (tile.first_chunk + index) as usize,
             interval,
-            segment,
+            segment: u64::from(tile.segment) << SEGMENT_BITS,
             sources: (first, last),
+            edges: self.directory.edges((number, index)),
+            section: 0,
             offset,
             len,
             code: tile.code(),
@@ -206,52 +207,15 @@ impl GridIndex {
         chunks.map(move |chunk| self.chunk(number, chunk))
     }
 
-    /// Number and padded bytes of the chunks of a tile.
-    pub(crate) fn sizes(&self, tile: usize) -> impl Iterator<Item = (usize, u64)> + Clone {
-        let tile = &self.directory.tiles[tile];
-        (0..tile.chunks()).map(|chunk| {
-            let len = tile.chunk_bytes(chunk).1.next_multiple_of(PAGE);
-            ((tile.first_chunk + chunk) as usize, len as u64)
-        })
-    }
-
-    /// Those of all tiles.
-    pub(crate) fn all_sizes(&self) -> impl Iterator<Item = (usize, u64)> {
-        (0..self.directory.tiles.len()).flat_map(|tile| self.sizes(tile))
-    }
-
-    /// Words of all chunks.
-    pub(crate) fn words(&self) -> u64 {
-        self.directory.tiles.iter().map(Tile::words).sum()
-    }
-
-    /// Padded bytes of all chunks.
+    /// Padded bytes of all chunks, and those of their weights.
     pub(crate) fn bytes(&self) -> u64 {
-        self.all_sizes().map(|(_, len)| len).sum()
+        self.weights.bytes() + self.directory.all_sizes().map(|(_, len)| len).sum::<u64>()
     }
-}
-
-/// Neighboring intervals, as many as `most` together, as long as an array of `widest` has room for
-/// them (a power of two each, so that words of any destination are in bounds).
-fn batches(bounds: &[u64], most: usize, widest: usize) -> Vec<Range<usize>> {
-    let (mut batches, mut start) = (Vec::new(), 0);
-    for end in 1..bounds.len() {
-        let room = |last: usize| {
-            (bounds[last] - bounds[start]) as usize
-                + ((bounds[last + 1] - bounds[last]) as usize).next_power_of_two()
-                <= widest
-        };
-        if end + 1 == bounds.len() || end - start >= most || !room(end) {
-            batches.push(start..end);
-            start = end;
-        }
-    }
-    batches
 }
 
 #[cfg(test)]
 mod tests {
-    use outercore_graph::format::{Chunk as ChunkEntry, WordKind};
+    use outercore_graph::format::{Chunk as ChunkEntry, Tile, WordKind};
 
     use super::*;
 
@@ -279,7 +243,7 @@ mod tests {
         let order = |batches| {
             index.mixed(batches, |_| true).into_iter().map(|batch| batch.start).collect::<Vec<_>>()
         };
-        let batches = index.batches(1);
+        let batches = index.directory.batches(1);
         assert_eq!(order(batches.clone()), [0, 5, 4, 1, 3, 2], "each from the end that is behind");
         assert_eq!(
             order(batches.into_iter().rev().collect()),
@@ -287,19 +251,13 @@ mod tests {
             "whichever end comes first"
         );
         assert_eq!(
-            index.mixed(index.batches(1), |side| side == Side::After).len(),
+            index.mixed(index.directory.batches(1), |side| side == Side::After).len(),
             6,
             "intervals of which nothing is read are there too"
         );
-        assert_eq!([0, 9, 10, 419, 1019].map(|vertex| index.interval_of(vertex)), [0, 0, 1, 3, 5]);
-    }
-
-    #[test]
-    fn narrow_intervals_go_together() {
-        let bounds = [0, 10, 30, 70, 150, 310, 1000, 1500, 1503, 1504];
-        assert_eq!(batches(&bounds, 3, 1000), [0..3, 3..5, 5..6, 6..9]);
-        assert_eq!(batches(&bounds, 1, 1000).len(), 9);
-        assert_eq!(batches(&bounds, 9, 700), [0..5, 5..6, 6..9], "160 vertices may need 256");
-        assert_eq!(batches(&[0], 3, 0), []);
+        assert_eq!(
+            [0, 9, 10, 419, 1019].map(|vertex| index.directory.interval_of(vertex)),
+            [0, 0, 1, 3, 5]
+        );
     }
 }

@@ -63,16 +63,16 @@ impl Grid {
     pub(crate) fn open(session: &Session, words: OpenSection, cache: u64) -> Result<Self> {
         let graph = session.graph;
         let index = GridIndex::new(graph.grid()?, graph.connected(), 0);
-        let a_scan = Scan { words: index.words(), ..Scan::default() };
+        let a_scan = Scan { words: index.directory.words(), ..Scan::default() };
         let order = OnceLock::new();
         let mut grid = Self { index, words, order, pinned: None, a_scan };
         if cache > 0 {
             let (index, huge) = (&grid.index, session.config.huge_pages.for_streams());
-            let sizes = grid.order().iter().flat_map(|&tile| index.sizes(tile as usize));
+            let sizes = grid.order().iter().flat_map(|&tile| index.directory.sizes(tile as usize));
             grid.pinned = PinnedChunks::choose(&[sizes.collect()], cache, huge)?;
         }
         let is_pinned = |chunk| grid.pinned.as_ref().is_some_and(|pinned| pinned.has(chunk));
-        for (_, len) in grid.index.all_sizes().filter(|&(chunk, _)| !is_pinned(chunk)) {
+        for (_, len) in grid.index.directory.all_sizes().filter(|&(chunk, _)| !is_pinned(chunk)) {
             grid.a_scan.bytes += len;
             grid.a_scan.requests += 1;
         }

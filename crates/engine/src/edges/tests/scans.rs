@@ -7,12 +7,19 @@ use super::{
     Edge, all, build_graph, config, ends,
     streams::{self, LARGE, PLAIN, Streamed, Way},
 };
-use crate::{RunConfig, Silent, edges::grid::Grid, session::Session};
+use crate::{
+    RunConfig, Silent,
+    edges::{
+        grid::Grid,
+        piece_stream::{Piece, PieceStream},
+    },
+    session::Session,
+};
 use outercore_graph::{
     Graph,
     format::{WordCode, WordKind},
 };
-use outercore_storage::Disk;
+use outercore_storage::{Disk, PAGE};
 use proptest::prelude::*;
 
 /// A graph without weights, in one place.
@@ -49,6 +56,38 @@ fn scan(graph: &Graph, threads: usize, cache: u64, scans: usize) -> (Vec<Edge>, 
     }
     found.sort_unstable();
     (found, bytes)
+}
+
+/// A page of the lists, by its number.
+struct Page(u64);
+
+impl Piece for Page {
+    fn place(&self) -> (u64, usize) {
+        (self.0 * PAGE as u64, PAGE)
+    }
+}
+
+/// Memory for a few large requests has room for many small ones.
+#[test]
+fn small_pieces_are_on_their_way_together() {
+    let folder = tempfile::tempdir().unwrap();
+    let ((graph, _), config) = (streams::large(folder.path(), 0, 0), config(1));
+    let (session, sections) = Session::open(&graph, &config, &Silent, &["out.adjacency"]).unwrap();
+    let (mut reader, mut shown) = (session.reader(0), Vec::new());
+    let mut stream = PieceStream::new(&session, &sections, &mut reader, None);
+    stream.plan((0..200).map(Page));
+    loop {
+        stream.request().unwrap();
+        let show = |page: Page, bytes: &[u8]| {
+            shown.push((page.0, bytes.len()));
+            Ok(0)
+        };
+        if !stream.next(show).unwrap() {
+            break;
+        }
+    }
+    assert_eq!(shown, Vec::from_iter((0..200).map(|page| (page, PAGE))));
+    assert!(reader.meter().mean_depth() > 12.0, "{}", reader.meter().mean_depth());
 }
 
 /// The lists of the active vertices, streamed so many times with so many bytes of cache.

@@ -35,7 +35,7 @@ use super::{
     rankfile::{RankFile, RankFileWriter},
     sample::{KEY_COST, Sample},
     sections::{Folders, Section},
-    smallest::{Division, SMALLEST_BUDGET, budget_for, of_ranking, smallest_above},
+    smallest::{Division, budget_for, of_ranking},
     spool::{EdgeBlock, Spool},
     turns::Turns,
 };
@@ -110,25 +110,6 @@ fn number_key(number: u64) -> [u8; 8] {
     number.to_be_bytes()
 }
 
-/// A worker's share of so many bytes for the table of one partition.
-fn table_share(memory: u64, threads: usize) -> u64 {
-    memory / 2 / threads as u64
-}
-
-/// The smallest budget of numbering dense ids, of edges without weights: in which the degrees of
-/// all ids are in memory, or else the edges' windows fit.
-pub(crate) fn smallest_of_dense(ids: u64, edges: u64, threads: usize) -> u64 {
-    let fits = |division: Division| {
-        // Half of the work's memory is the least that degrees have while edges are read.
-        ids * 4 <= division.work() / 2
-            || Windows::fit((threads, false), of_ranking(division.work()), edges)
-    };
-    if fits(Division(SMALLEST_BUDGET)) {
-        return SMALLEST_BUDGET;
-    }
-    smallest_above(SMALLEST_BUDGET, fits)
-}
-
 impl Dictionary<'_> {
     /// Ranks numbers.
     pub fn rank_numbers(&self, spool: Spool, hints: NumberHints) -> Result<Ranked> {
@@ -192,16 +173,21 @@ impl Dictionary<'_> {
         self.rank(&records, edges, IdTable::Names)
     }
 
+    /// A worker's share of so many bytes for the table of one partition.
+    fn table_share(&self, memory: u64) -> u64 {
+        memory / 2 / self.threads as u64
+    }
+
     /// Bytes that the table of one partition may take, or of a piece of it.
     fn most_of_table(&self, memory: u64) -> u64 {
-        table_share(memory, self.threads) * 3 / 2
+        self.table_share(memory) * 3 / 2
     }
 
     /// So many partitions that the distinct keys of one, `bytes` in all at the worst, fit a
     /// worker's share of the memory. (Where so many blocks do not fit, keys had better repeat, as
     /// they nearly always do.)
     fn partitions(&self, bytes: u64) -> usize {
-        let share = table_share(self.memory, self.threads).max(1);
+        let share = self.table_share(self.memory).max(1);
         let most = (share / (2 * LEAST_BLOCK as u64)).clamp(1, 4096);
         (bytes * 4 / 3).div_ceil(share).clamp(1, most) as usize
     }
@@ -213,8 +199,7 @@ impl Dictionary<'_> {
         budget_for(self.budget, format!("the ids of {edges} edges"), |division| {
             let memory = of_ranking(division.work());
             let piece = Distinct::least(self.most_of_table(memory), LONGEST_NAME);
-            Windows::fit((self.threads, self.weighted), memory, edges)
-                && bytes <= MOST_PIECES * piece
+            Windows::fit(self, memory, edges) && bytes <= MOST_PIECES * piece
         })
     }
 
@@ -346,22 +331,5 @@ impl KeyWriter {
             self.bases.push(self.vertices);
         }
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn dense_ids_need_their_degrees_or_windows_of_their_edges() {
-        assert_eq!(smallest_of_dense(1000, 10_000, 2), SMALLEST_BUDGET);
-        // All degrees of 2.4 million ids, or windows of 67 million edges: the latter take less.
-        let few = smallest_of_dense(2_400_000, 67_108_864, 2);
-        let dense = smallest_of_dense(2_400_000, u64::MAX >> 8, 2);
-        assert!(SMALLEST_BUDGET < few && few <= dense && dense < 64 << 20, "{few} {dense}");
-        let fits =
-            |budget: u64| Windows::fit((2, false), of_ranking(Division(budget).work()), 67_108_864);
-        assert!(fits(few) && !fits(few - (2 << 20)));
     }
 }

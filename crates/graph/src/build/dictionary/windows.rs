@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use super::{Dictionary, table_share};
+use super::Dictionary;
 use crate::{
     build::{
         BuildProgress,
@@ -31,28 +31,23 @@ pub struct WindowWriter<'a> {
 impl Windows {
     /// Windows over the positions of so many edges, each filled in the memory of one worker;
     /// `None`: `memory` bytes are too few.
-    fn cut(
-        (threads, weighted): (usize, bool),
-        memory: u64,
-        edges: u64,
-    ) -> Option<(u64, usize, usize)> {
-        let record = if weighted { 24 } else { 16 };
-        let window = table_share(memory, threads) / record;
+    fn cut(dictionary: &Dictionary, memory: u64, edges: u64) -> Option<(u64, usize, usize)> {
+        let record = if dictionary.weighted { 24 } else { 16 };
+        let window = dictionary.table_share(memory) / record;
         let window = window.clamp(1 << 10, edges.max(1 << 10));
         let count = edges.div_ceil(window).max(1) as usize;
-        Some((window, count, block_of(memory / 4, threads, count)?))
+        Some((window, count, block_of(memory / 4, dictionary.threads, count)?))
     }
 
-    /// Whether `memory` bytes are enough for so many edges, with so many threads and with weights
-    /// or without.
-    pub fn fit(how: (usize, bool), memory: u64, edges: u64) -> bool {
-        Self::cut(how, memory, edges).is_some()
+    /// Whether `memory` bytes are enough for so many edges.
+    pub fn fit(dictionary: &Dictionary, memory: u64, edges: u64) -> bool {
+        Self::cut(dictionary, memory, edges).is_some()
     }
 
     /// Windows for so many edges; `None`: the memory is too small.
     pub fn create(dictionary: &Dictionary, edges: u64) -> Result<Option<Self>> {
-        let Dictionary { disk, scratch, threads, memory, weighted, .. } = *dictionary;
-        let Some((window, count, block)) = Self::cut((threads, weighted), memory, edges) else {
+        let Dictionary { disk, scratch, memory, weighted, .. } = *dictionary;
+        let Some((window, count, block)) = Self::cut(dictionary, memory, edges) else {
             return Ok(None);
         };
         let bins = Bins::create(disk, scratch, count, block, 0)?;

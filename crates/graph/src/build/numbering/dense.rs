@@ -49,13 +49,11 @@ pub struct DenseVertices {
     pub(super) domain: Domain,
     /// The edges; `None`: the source is read again.
     pub(super) spool: Option<Spool>,
-    /// What a vertex without edges counts as: 0 or 1.
-    pub(super) least_degree: u64,
 }
 
 impl DenseVertices {
     fn degree(&self, index: u64) -> u64 {
-        u64::from(self.domain.degree(index)).max(self.least_degree)
+        u64::from(self.domain.degree(index))
     }
 }
 

@@ -56,6 +56,20 @@ pub struct Numbered {
     pub sections: Vec<SectionEntry>,
 }
 
+/// The edges that one of so many workers has memory for, of a graph of so many vertices, with
+/// weights or without.
+pub(super) fn sortable(memory: u64, threads: usize, (connected, weighted): (u64, bool)) -> u64 {
+    let record = if weighted { 16 } else { 8 };
+    let encoded = ENCODED_BYTES + bytes_for(connected) as u64 + if weighted { 16 } else { 0 };
+    (memory / threads as u64 / (2 * record + encoded)).max(1 << 12)
+}
+
+/// The most vertices of a bucket of which a worker can sort so many edges.
+pub(super) fn most_vertices(capacity: u64, connected: u64) -> u64 {
+    let id_bits = 64 - connected.leading_zeros();
+    (capacity / 4).max(1).min(1 << (63 - id_bits).min(40))
+}
+
 impl Numbered {
     /// Bytes that the map holds.
     pub fn map_bytes(&self) -> u64 {
@@ -79,8 +93,7 @@ impl Builder<'_> {
         };
         match ingested.ends {
             RawEnds::Dense { spool, domain } => {
-                let least_degree = self.least_degree();
-                self.number_vertices(DenseVertices { domain, spool, least_degree }, weighted)
+                self.number_vertices(DenseVertices { domain, spool }, weighted)
             }
             RawEnds::Numbers { spool, hints } => {
                 self.number_ranked(dictionary.rank_numbers(spool, hints)?, weighted)
@@ -91,14 +104,7 @@ impl Builder<'_> {
 
     fn number_ranked(&self, ranked: Ranked, weighted: bool) -> Result<Numbered> {
         let map = RankFile::create(self.disk, self.scratch, "map")?;
-        let least_degree = self.least_degree();
-        self.number_vertices(RankedVertices { ranked, map, least_degree }, weighted)
-    }
-
-    /// The degree of a vertex without edges, as numbering sees it: such a vertex is set apart, or
-    /// counts as if it had one.
-    fn least_degree(&self) -> u64 {
-        if self.options.isolated_apart { 0 } else { 1 }
+        self.number_vertices(RankedVertices { ranked, map }, weighted)
     }
 
     fn number_vertices(&self, store: impl Vertices, weighted: bool) -> Result<Numbered> {
@@ -107,7 +113,7 @@ impl Builder<'_> {
         store.for_each(|degree| counts.add(degree))?;
         let placing = self.placing();
         let (vertices, connected) = (counts.vertices(), placing.connected(&counts));
-        let mut cut = self.bucket_cut((connected, counts.sum()), weighted);
+        let mut cut = self.bucket_cut((connected, counts.sum()), weighted, 1);
         placing.each_degree(&counts, &store, self.memory / 8, |degree| cut.push(degree))?;
         let buckets = cut.finish();
         let mut numbering = Numbering::new(placing, &counts);
@@ -140,17 +146,19 @@ impl Builder<'_> {
     /// The most edges that one worker sorts at a time: as many as it has memory for, and no more
     /// than it sorts in a processor's cache, unless that makes too many buckets.
     fn capacity(&self, (connected, degrees): (u64, u64), weighted: bool) -> u64 {
-        let record = if weighted { 16 } else { 8 };
-        let encoded = ENCODED_BYTES + bytes_for(connected) as u64 + if weighted { 16 } else { 0 };
-        let room = self.memory / self.options.threads as u64 / (2 * record + encoded);
-        room.min(CACHED.max(degrees / MOST_BUCKETS)).max(1 << 12)
+        sortable(self.memory, self.options.threads, (connected, weighted))
+            .min(CACHED.max(degrees / MOST_BUCKETS))
     }
 
-    fn bucket_cut(&self, (connected, degrees): (u64, u64), weighted: bool) -> BucketCut {
+    /// Cuts buckets of up to so many times what a worker can sort.
+    pub(super) fn bucket_cut(
+        &self,
+        (connected, degrees): (u64, u64),
+        weighted: bool,
+        times: u64,
+    ) -> BucketCut {
         let capacity = self.capacity((connected, degrees), weighted);
-        let id_bits = 64 - connected.leading_zeros();
-        let most_vertices = (capacity / 4).max(1).min(1 << (63 - id_bits).min(40));
-        BucketCut::new(capacity, most_vertices)
+        BucketCut::new((capacity * times, capacity), most_vertices(capacity, connected))
     }
 
     /// Writes both id tables.

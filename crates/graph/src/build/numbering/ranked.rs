@@ -24,14 +24,12 @@ pub struct RankedVertices {
     pub(super) ranked: Ranked,
     /// Where internal ids go.
     pub(super) map: RankFileWriter,
-    /// What a vertex without edges counts as: 0 or 1.
-    pub(super) least_degree: u64,
 }
 
 impl Degrees for RankedVertices {
     fn for_each(&self, mut visit: impl FnMut(u64)) -> Result<()> {
         self.ranked.degrees.for_each(|degree| {
-            visit(degree.max(self.least_degree));
+            visit(degree);
             Ok(())
         })
     }
@@ -41,8 +39,8 @@ impl Vertices for RankedVertices {
     type Ids = RankedIds;
 
     fn number(self, mut next: impl FnMut(u64) -> u64) -> Result<RankedIds> {
-        let Self { ranked, mut map, least_degree } = self;
-        ranked.degrees.for_each(|degree| map.push(next(degree.max(least_degree))))?;
+        let Self { ranked, mut map } = self;
+        ranked.degrees.for_each(|degree| map.push(next(degree)))?;
         Ok(RankedIds { map: map.finish()?, ranked })
     }
 }

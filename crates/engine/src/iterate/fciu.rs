@@ -100,7 +100,7 @@ impl Pass {
     /// How many intervals must be settled before a chunk's turn.
     pub(crate) fn needs(self, chunk: &Chunk, grid: &GridIndex) -> usize {
         let (first, last) = chunk.sources;
-        let interval = grid.interval_of(if self.up { last } else { first });
+        let interval = grid.directory.interval_of(if self.up { last } else { first });
         if self.serves_next(chunk.side) { self.position(interval, grid.intervals()) + 1 } else { 0 }
     }
 
@@ -111,7 +111,7 @@ impl Pass {
         // Intervals of hubs have few sources before them: there is nothing to share.
         let far = self.whole || !self.up;
         let most = if far { (grid.intervals() / (8 * workers)).clamp(1, MOST_TOGETHER) } else { 1 };
-        let mut batches = grid.batches(most);
+        let mut batches = grid.directory.batches(most);
         if !self.up {
             batches.reverse();
         }
@@ -205,7 +205,7 @@ impl<T: Pod + Copy> HubSignals<T> {
 /// Returns how many edges are active now.
 pub(crate) fn combine_twice<P: VertexProgram>(
     program: &P,
-    block: &EdgeBlock,
+    (block, weight): (&EdgeBlock, impl Fn(usize) -> f64),
     (pairs, now): (&[[P::Signal; 2]], usize),
     both: &mut [[P::Message; 2]],
     (sending, next_sending, all): (&Frontier, &Frontier, bool),
@@ -214,16 +214,17 @@ pub(crate) fn combine_twice<P: VertexProgram>(
         combine_both(program, block, pairs, both);
         return block.words();
     }
-    let mut active = 0;
+    let (mut active, mut at) = (0, 0);
     block.for_each(|source, target| {
         let (vertex, pair) = (block.segment + source as u64, pairs[source - block.first()]);
         if sending.contains(vertex) {
             active += 1;
-            both[target][now].combine(program.carry(pair[now], 1.0));
+            both[target][now].combine(program.carry(pair[now], weight(at)));
         }
         if next_sending.contains(vertex) {
-            both[target][1 - now].combine(program.carry(pair[1 - now], 1.0));
+            both[target][1 - now].combine(program.carry(pair[1 - now], weight(at)));
         }
+        at += 1;
     });
     active
 }
@@ -265,14 +266,14 @@ impl<P: VertexProgram> Run<'_, P> {
 
 #[cfg(test)]
 mod tests {
-    use outercore_storage::Lookup;
+    use outercore_storage::{Lookup, OrderedMarks};
 
-    use super::{super::settled::Progress, *};
+    use super::*;
 
     #[test]
     fn what_is_settled_is_seen() {
         let (mut signals, progress) =
-            (HubSignals::<u64>::new(40, HugePages::Off).unwrap(), Progress::new(4));
+            (HubSignals::<u64>::new(40, HugePages::Off).unwrap(), OrderedMarks::new(4));
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 for interval in [1u64, 0, 3, 2] {
@@ -294,8 +295,6 @@ mod tests {
                 assert!(!progress.wait(4).unwrap(), "not all of interval 3 send");
             });
         });
-        progress.0.close();
-        assert!(progress.wait(4).is_err());
         signals.turn();
         let current = signals.current(25, 39);
         // SAFETY: the vertices 25 to 39 are 15.
