@@ -1,8 +1,8 @@
 //! Arrays cut into parts, which threads read and change at the same time, each another one.
 //!
 //! - `resident`: [`Resident`], parts in memory. `scratch`: [`ScratchFile`], parts in a file.
-//! - `block`: [`Block`], memory for one part on its way. `windows`: [`windows()`], which of them are
-//!   in memory together.
+//! - `block`: [`Block`], memory for one part on its way.
+//! - `windows`: [`windows()`], which parts are in memory together.
 
 mod block;
 mod resident;
