@@ -8,6 +8,7 @@
 use crate::PAGE;
 use crate::error::{Result, StorageError};
 use crate::fence;
+use crate::memory;
 use crate::monitor::lock;
 use std::collections::BTreeMap;
 use std::io;
@@ -19,6 +20,8 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 /// The size and alignment of a huge page.
 const HUGE: usize = 2 << 20;
+/// The same of the largest ones, which must be reserved.
+const GIANT: usize = 1 << 30;
 
 /// Bytes past the end of an arena that may be read (vector loads run over the end of the last
 /// buffer).
@@ -33,6 +36,11 @@ crate::named! {
         Auto = "auto",
         /// Always, or an error.
         On = "on",
+        /// Of the pages of 2 MiB that are reserved for programs that ask (`vm.nr_hugepages`), or an
+        /// error. They are there from the beginning, and are never taken apart.
+        Reserved = "reserved",
+        /// The same, with pages of 1 GiB in what is that large.
+        Giant = "reserved-1g",
         /// Never.
         Off = "off",
     }
@@ -48,11 +56,11 @@ impl HugePages {
 
 /// Bytes of a mapping for `bytes` bytes, and its pages. What is smaller than a huge page is in
 /// ordinary ones, and what is left behind the last huge page too: many small arrays would take
-/// several times their bytes.
+/// several times their bytes. Where huge pages are insisted on, everything is in them.
 fn rounded(bytes: usize, huge: HugePages) -> Result<(usize, HugePages)> {
     let (unit, huge) = match huge {
         HugePages::On => (HUGE, huge),
-        HugePages::Auto if bytes >= HUGE => (PAGE, huge),
+        HugePages::Auto | HugePages::Reserved | HugePages::Giant if bytes >= HUGE => (PAGE, huge),
         _ => (PAGE, HugePages::Off),
     };
     let len = bytes.max(1).checked_next_multiple_of(unit).ok_or_else(|| StorageError::Memory {
@@ -70,6 +78,8 @@ struct Mapping {
     /// Bytes mapped: `len` and a page to overrun into.
     mapped: usize,
     huge: bool,
+    /// Bytes in reserved pages.
+    reserved: usize,
 }
 
 // SAFETY: a mapping is plain memory and belongs to no thread. Access to it is governed by `Buffer`
@@ -82,8 +92,9 @@ impl Mapping {
     fn new(len: usize, huge: HugePages) -> Result<Self> {
         let failed = |source| StorageError::Memory { bytes: len as u64, source };
         let oversize = || failed(io::Error::from_raw_os_error(libc::ENOMEM));
+        let unit = if huge == HugePages::Giant && len >= GIANT { GIANT } else { HUGE };
         let mapped = len.checked_add(PAGE).ok_or_else(oversize)?;
-        let reserved = mapped.checked_add(HUGE).ok_or_else(oversize)?;
+        let reserved = mapped.checked_add(unit).ok_or_else(oversize)?;
         let (protection, flags) =
             (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
         // SAFETY: a fresh anonymous mapping; no existing memory is touched.
@@ -100,7 +111,7 @@ impl Mapping {
         if start == libc::MAP_FAILED {
             return Err(failed(io::Error::last_os_error()));
         }
-        let skip = start.align_offset(HUGE);
+        let skip = start.align_offset(unit);
         let tail = reserved - skip - mapped;
         // SAFETY: both ranges are inside the new mapping, page-aligned, and outside of what is
         // kept.
@@ -114,9 +125,46 @@ impl Mapping {
         }
         // SAFETY: `skip` is less than the length of the mapping, whose address is not null.
         let base = unsafe { NonNull::new_unchecked(start.byte_add(skip).cast::<u8>()) };
-        let mut mapping = Self { base, len, mapped, huge: false };
-        mapping.advise(huge).map_err(failed)?;
+        let mut mapping = Self { base, len, mapped, huge: false, reserved: 0 };
+        match huge {
+            HugePages::Reserved => mapping.reserve(HUGE),
+            HugePages::Giant => mapping.reserve(GIANT).and_then(|()| mapping.reserve(HUGE)),
+            _ => mapping.advise(huge),
+        }
+        .map_err(failed)?;
         Ok(mapping)
+    }
+
+    /// Puts reserved pages of `unit` bytes where the first whole ones fit that are not in such
+    /// pages yet.
+    fn reserve(&mut self, unit: usize) -> io::Result<()> {
+        let bytes = (self.len - self.reserved) / unit * unit;
+        if bytes == 0 {
+            return Ok(());
+        }
+        // SAFETY: the range is within this mapping and not used yet; its start has the alignment of
+        // these pages, because the mapping has that of its largest ones.
+        let placed = unsafe {
+            libc::mmap(
+                self.base.as_ptr().byte_add(self.reserved).cast(),
+                bytes,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_PRIVATE
+                    | libc::MAP_ANONYMOUS
+                    | libc::MAP_FIXED
+                    | libc::MAP_HUGETLB
+                    | (unit.ilog2() as libc::c_int) << libc::MAP_HUGE_SHIFT,
+                -1,
+                0,
+            )
+        };
+        if placed == libc::MAP_FAILED {
+            return Err(memory::no_reserved_pages(bytes, unit, &io::Error::last_os_error()));
+        }
+        self.huge = true;
+        self.reserved += bytes;
+        memory::note_reserved(bytes as u64);
+        Ok(())
     }
 
     /// What lies behind the first `bytes` belongs to nobody.
@@ -146,6 +194,7 @@ impl Drop for Mapping {
         fence::allow(self.base.as_ptr(), self.mapped);
         // SAFETY: the mapping is ours, and everything that borrows from it keeps it alive.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.mapped) };
+        memory::give_reserved(self.reserved as u64);
     }
 }
 
@@ -506,6 +555,44 @@ mod tests {
             Arena::new(usize::MAX / 4, HugePages::Auto),
             Err(StorageError::Memory { .. })
         ));
+    }
+
+    /// In pages that are reserved, if there are any: all of it but the end, which is in ordinary
+    /// ones. Otherwise the error says how to reserve some.
+    #[test]
+    #[cfg_attr(miri, ignore = "maps pages that must be reserved")]
+    fn reserved_pages_or_how_to_have_some() {
+        for huge in [HugePages::Reserved, HugePages::Giant] {
+            let bytes = 2 * HUGE + 3 * PAGE;
+            match Arena::new(bytes, huge) {
+                Ok(arena) => {
+                    assert!(arena.is_huge() && arena.len() == bytes);
+                    assert!(memory::peak_reserved_bytes() >= 2 * HUGE as u64);
+                    let mut buffer = arena.buffer(0, bytes);
+                    assert!(buffer.iter().all(|&byte| byte == 0));
+                    buffer.fill(7);
+                    assert!(memory::huge_page_bytes() >= 2 * HUGE as u64);
+                }
+                Err(error) => {
+                    let said = error.to_string();
+                    assert!(said.contains("2 MiB") && said.contains("nr_hugepages"), "{said}");
+                }
+            }
+            assert!(!Arena::new(HUGE - 1, huge).unwrap().is_huge(), "small arrays take none");
+        }
+        match Arena::new(GIANT + HUGE + PAGE, HugePages::Giant) {
+            Ok(arena) => {
+                assert!(arena.as_ptr().addr() % GIANT == 0 && arena.len() == GIANT + HUGE + PAGE);
+                let mut buffer = arena.buffer(0, arena.len());
+                for at in [0, GIANT - 1, GIANT, GIANT + HUGE] {
+                    buffer[at] = 1;
+                }
+            }
+            Err(error) => {
+                let said = error.to_string();
+                assert!(said.contains("1 GiB") || said.contains("2 MiB"), "{said}");
+            }
+        }
     }
 
     #[test]

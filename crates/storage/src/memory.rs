@@ -1,13 +1,51 @@
 //! What this process uses and what the machine lets it use. These are the kernel's tables, not
 //! files, and so are read without a [`crate::Disk`].
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-/// The most memory the process ever had resident, in bytes; 0 if the system does not say.
+/// Bytes in reserved huge pages, now and at the most: the system does not count them as resident.
+static RESERVED: [AtomicU64; 2] = [AtomicU64::new(0), AtomicU64::new(0)];
+
+/// The most memory the process ever had resident, in bytes, with that in reserved huge pages; 0 if
+/// the system does not say.
 pub fn peak_rss_bytes() -> u64 {
-    status("VmHWM")
+    status("VmHWM") + peak_reserved_bytes()
+}
+
+/// The most bytes that were in reserved huge pages at a time.
+pub fn peak_reserved_bytes() -> u64 {
+    RESERVED[1].load(Relaxed)
+}
+
+/// So many bytes more are in reserved huge pages.
+pub(crate) fn note_reserved(bytes: u64) {
+    let now = RESERVED[0].fetch_add(bytes, Relaxed) + bytes;
+    RESERVED[1].fetch_max(now, Relaxed);
+}
+
+/// So many bytes are no longer in reserved huge pages.
+pub(crate) fn give_reserved(bytes: u64) {
+    RESERVED[0].fetch_sub(bytes, Relaxed);
+}
+
+/// Why `bytes` in reserved pages of `unit` bytes were refused, and what to do.
+pub(crate) fn no_reserved_pages(bytes: usize, unit: usize, why: &io::Error) -> io::Error {
+    let (pages, kib) = (bytes / unit, unit >> 10);
+    let folder = format!("/sys/kernel/mm/hugepages/hugepages-{kib}kB");
+    let free = read(Path::new(&folder).join("free_hugepages").as_path());
+    let free = free.map_or("none".to_owned(), |text| text.trim().to_owned());
+    let size = if unit < 1 << 30 { "2 MiB" } else { "1 GiB" };
+    io::Error::new(
+        io::ErrorKind::OutOfMemory,
+        format!(
+            "{pages} reserved pages of {size} are wanted, and {free} of those in {folder} are free \
+             ({why}): write a larger number into its nr_hugepages, or give --huge-pages auto"
+        ),
+    )
 }
 
 /// The memory the process has resident now, in bytes; 0 if the system does not say.
@@ -18,7 +56,10 @@ pub fn current_rss_bytes() -> u64 {
 /// The memory of the process that lies in huge pages now, in bytes; 0 if the system does not say.
 pub fn huge_page_bytes() -> u64 {
     read(Path::new("/proc/self/smaps_rollup"))
-        .and_then(|text| field(&text, "AnonHugePages"))
+        .map(|text| {
+            let of = |name| field(&text, name).unwrap_or(0);
+            of("AnonHugePages") + of("Private_Hugetlb")
+        })
         .unwrap_or(0)
 }
 
