@@ -1,7 +1,7 @@
 //! One pass over the grid: every interval's chunks are read, its messages combined, its vertices
 //! applied, its next signals made. Where the pass says so, chunks whose sources are settled serve
-//! the next iteration too ([`fciu`](super::fciu)). Intervals go to the workers in
-//! batches of neighbors.
+//! the next iteration too ([`fciu`](super::fciu)). Intervals go to the workers in batches of
+//! neighbors.
 
 use std::{
     collections::VecDeque,
@@ -82,8 +82,13 @@ impl<P: VertexProgram> Run<'_, P> {
             })
         };
         let feeds: Vec<_> = readers.iter_mut().map(|reader| feed(&mut **reader)).collect();
-        let result = self.each_worker(|workspace| lock(&feeds[workspace.worker]).fill());
-        let result = result.and_then(|()| self.fetch(window)).and_then(|()| {
+        let ready = if self.hubs.len() < window.end {
+            let filled = self.each_worker(|workspace| lock(&feeds[workspace.worker]).fill());
+            filled.and_then(|()| self.fetch(window))
+        } else {
+            Ok(())
+        };
+        let result = ready.and_then(|()| {
             let (mut signals, progress) = (self.signals(), OrderedMarks::new(self.states.len()));
             self.silence(window, &mut signals);
             let step = &self.step(window, &signals);

@@ -56,6 +56,9 @@ impl Remaining {
         self.0[item as usize].load(Relaxed)
     }
 
+    /// A hint to a processor; the checker has none.
+    fn prefetch(&self, _: u64) {}
+
     fn each(&self, items: Range<u64>, mut show: impl FnMut(usize, u32)) {
         items.enumerate().for_each(|(at, item)| show(at, self.get(item)));
     }
