@@ -126,19 +126,32 @@ impl Mapping {
         // SAFETY: `skip` is less than the length of the mapping, whose address is not null.
         let base = unsafe { NonNull::new_unchecked(start.byte_add(skip).cast::<u8>()) };
         let mut mapping = Self { base, len, mapped, huge: false, reserved: 0 };
-        match huge {
-            HugePages::Reserved => mapping.reserve(HUGE),
-            HugePages::Giant => mapping.reserve(GIANT).and_then(|()| mapping.reserve(HUGE)),
-            _ => mapping.advise(huge),
+        let units: &[usize] = match huge {
+            HugePages::Reserved => &[HUGE],
+            HugePages::Giant => &[GIANT, HUGE],
+            _ => &[],
+        };
+        for &unit in units {
+            if let Err(why) = mapping.reserve(unit) {
+                mapping.leave(unit);
+                return Err(failed(why));
+            }
         }
-        .map_err(failed)?;
+        if units.is_empty() {
+            mapping.advise(huge).map_err(failed)?;
+        }
         Ok(mapping)
+    }
+
+    /// Bytes that the first whole pages of `unit` bytes hold of what is not in reserved pages yet.
+    fn whole(&self, unit: usize) -> usize {
+        (self.len - self.reserved) / unit * unit
     }
 
     /// Puts reserved pages of `unit` bytes where the first whole ones fit that are not in such
     /// pages yet.
     fn reserve(&mut self, unit: usize) -> io::Result<()> {
-        let bytes = (self.len - self.reserved) / unit * unit;
+        let bytes = self.whole(unit);
         if bytes == 0 {
             return Ok(());
         }
@@ -165,6 +178,21 @@ impl Mapping {
         self.reserved += bytes;
         memory::note_reserved(bytes as u64);
         Ok(())
+    }
+
+    /// Gives back what is certainly this mapping's. Pages of `unit` bytes that were refused may have
+    /// left a hole, in which another thread's memory may be by now.
+    fn leave(self, unit: usize) {
+        let this = std::mem::ManuallyDrop::new(self);
+        let end = this.reserved + this.whole(unit);
+        // SAFETY: what is before and behind the hole is this mapping's, and used by nothing.
+        unsafe {
+            if this.reserved > 0 {
+                libc::munmap(this.base.as_ptr().cast(), this.reserved);
+            }
+            libc::munmap(this.base.as_ptr().byte_add(end).cast(), this.mapped - end);
+        }
+        memory::give_reserved(this.reserved as u64);
     }
 
     /// What lies behind the first `bytes` belongs to nobody.

@@ -175,8 +175,10 @@ fn ancestors(path: &str) -> impl Iterator<Item = PathBuf> {
 
 /// Gives what was freed back to the system, and has large blocks go back as soon as they are freed,
 /// in this process from now on. Left alone, the C library keeps blocks of up to 32 MiB once such a
-/// block was freed, and small ones for good: a budget would have to hold them twice.
+/// block was freed, and small ones for good: a budget would have to hold them twice. The code that
+/// has run so far is given back too.
 pub fn give_back_freed_memory() {
+    give_back_code();
     #[cfg(target_env = "gnu")]
     {
         static ONCE: std::sync::Once = std::sync::Once::new();
@@ -186,6 +188,28 @@ pub fn give_back_freed_memory() {
         });
         // SAFETY: looks for pages that no block is in; any thread may at any time.
         unsafe { libc::malloc_trim(0) };
+    }
+}
+
+/// Takes the code that has run so far out of the process; what runs again comes back from the page
+/// cache. Code counts as resident. How much of it is there depends on how the system has read the
+/// file: of a program that was just installed several MiB more than of one that was read from a
+/// device, and a small budget would not hold them.
+fn give_back_code() {
+    for line in read(Path::new("/proc/self/maps")).iter().flat_map(|text| text.lines()) {
+        let fields: Vec<&str> = line.split_ascii_whitespace().collect();
+        let [range, "r-xp", _, _, inode, ..] = fields[..] else { continue };
+        let bounds = range.split_once('-').map(|(start, end)| {
+            [start, end].map(|bound| usize::from_str_radix(bound, 16).unwrap_or(0))
+        });
+        if let Some([start, end]) = bounds.filter(|&[start, end]| inode != "0" && start < end) {
+            // SAFETY: pages of a file that can be executed and not be written: their content is
+            // that of the file, from which the system reads them again.
+            unsafe {
+                let start = std::ptr::with_exposed_provenance_mut::<libc::c_void>(start);
+                libc::madvise(start, end - start.addr(), libc::MADV_DONTNEED)
+            };
+        }
     }
 }
 
@@ -203,6 +227,15 @@ pub fn prefetch<T>(item: *const T) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    #[cfg_attr(miri, ignore = "asks the kernel")]
+    fn code_that_has_run_is_given_back() {
+        let before = status("RssFile");
+        give_back_code();
+        let after = status("RssFile");
+        assert!(after < before, "{after} of {before}");
+    }
 
     #[test]
     fn this_process_has_memory() {

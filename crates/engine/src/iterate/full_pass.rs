@@ -69,16 +69,14 @@ impl<P: VertexProgram> Run<'_, P> {
         let (order, cache) = (Mutex::new(order.into_iter()), grid.cache.as_deref());
         let (mut readers, all_send) = (self.session.all_readers(), self.all_send());
         let feed = |reader| {
-            let stream = PieceStream::new(self.session, &grid.sections, reader, cache);
-            let (order, batches) = (&order, VecDeque::new());
             Mutex::new(Feed {
                 run: self,
                 window,
                 index: &grid.index,
-                order,
+                order: &order,
                 all_send,
-                stream,
-                batches,
+                stream: PieceStream::new(self.session, &grid.sections, reader, cache),
+                batches: VecDeque::new(),
             })
         };
         let feeds: Vec<_> = readers.iter_mut().map(|reader| feed(&mut **reader)).collect();

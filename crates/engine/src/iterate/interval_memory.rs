@@ -48,7 +48,7 @@ pub(crate) struct IntervalMemory {
     weights: GridWeights,
     /// Bytes of the signals of all vertices.
     signals: u64,
-    /// Bytes of the fewest signals that are in memory at a time: a sixteenth, or those of an
+    /// Bytes of the fewest signals that are in memory at a time: a sixteenth, 2 MiB, or those of an
     /// interval; all, where some are made early.
     window: u64,
     /// Bytes that passes which serve two iterations take beside the intervals at hand.
@@ -80,7 +80,8 @@ impl IntervalMemory {
         let crosses = may_cross && config.cross_iteration.in_passes();
         let (directory, signal) = (graph.grid()?, size_of::<P::Signal>() as u64);
         let (signals, widest) = (graph.connected() * signal, directory.widest());
-        let some = (signals / 16).max(widest as u64 * signal);
+        // With few signals a smaller window saves little, and edges are read up to 16 times.
+        let some = (signals / 16).max(signals.min(2 << 20)).max(widest as u64 * signal);
         let window = if precompute.is_some() { signals } else { some };
         let two = config.threads as u64 * Workspace::<P>::two_bytes(widest);
         let weights = path.grid && path.weights;
