@@ -1,7 +1,8 @@
 //! Bytes on devices: the lowest layer of Outercore. It knows files, pages, buffers and requests,
 //! and nothing of graphs.
 //!
-//! - [`arena`]: [`Arena`], one huge-page mapping, and [`Buffer`], an exclusive slice of one.
+//! - [`arena`]: [`Arena`], one huge-page mapping, and [`Buffer`], an exclusive slice of one;
+//!   `mapping`: how the system gives it, in pages of which size.
 //! - [`bitmap`]: [`Bitmap`], a set of numbers; [`promote`](fn@promote): those that are near others.
 //! - [`disk`]: [`Disk`] and [`DiskFile`], every synchronous file operation, counted, and failing on
 //!   purpose when asked.
@@ -56,6 +57,7 @@ pub mod fault;
 mod fence;
 pub mod hidden;
 mod lookup;
+mod mapping;
 pub mod memory;
 mod monitor;
 pub mod named;
