@@ -332,8 +332,13 @@ fn lists_or_the_grid_for_differences() {
 #[test]
 fn small_frontiers_leave_windows_out() {
     let folder = tempfile::tempdir().unwrap();
-    let graph = graph(folder.path(), 24);
-    let request = request("multi-source", &[Source::MaxDegree]);
+    let options = BuildOptions { memory: 256 << 20, threads: 2, ..BuildOptions::default() };
+    let rmat = Rmat { edge_factor: 8, ..Rmat::new(20, 5) };
+    let graph = generate(folder.path().join("graph.oc"), rmat, options);
+    // Signals of more than 32 searches have 8 bytes: two windows of 2 MiB do not hold them all.
+    assert!(graph.connected() > 1 << 19);
+    let sources: Vec<Source> = (0..33).map(|_| Source::MaxDegree).collect();
+    let request = request("multi-source", &sources);
     let inside = run(&graph, "multi-source", &request, &semi());
     let memory = smallest(&graph, "multi-source", &request, &external());
     let outside = run(&graph, "multi-source", &request, &RunConfig { memory, ..external() });
