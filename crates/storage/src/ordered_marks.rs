@@ -42,3 +42,33 @@ impl OrderedMarks {
         self.0.attend(work)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_ones_are_done_when_no_gap_is_left() {
+        let marks = OrderedMarks::new(3);
+        assert_eq!(marks.wait(0), Some(true));
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| marks.wait(2));
+            marks.mark(1, true);
+            marks.mark(0, true);
+            assert_eq!(waiting.join().unwrap(), Some(true));
+        });
+        marks.mark(2, false);
+        assert_eq!(marks.wait(2), Some(false), "one of those that are done has it not");
+    }
+
+    #[test]
+    fn a_failure_ends_the_waiting() {
+        let marks = OrderedMarks::new(2);
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| marks.wait(1));
+            assert!(marks.attend(|| Err::<(), _>(())).is_err());
+            assert_eq!(waiting.join().unwrap(), None);
+        });
+        assert_eq!(marks.wait(1), None);
+    }
+}
