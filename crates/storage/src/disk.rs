@@ -49,6 +49,8 @@ pub struct IoCounters {
     pub peak_scratch_bytes: AtomicU64,
     /// Read requests, each part of a continued one counted.
     pub read_requests: AtomicU64,
+    /// Requests that a thread which computes has handed to an I/O thread.
+    pub requests_by_io_threads: AtomicU64,
     /// Write requests, each part of a continued one counted.
     pub write_requests: AtomicU64,
 }

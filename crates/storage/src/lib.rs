@@ -36,7 +36,9 @@
 //!   share the steps of a run; `work_stealing`: [`WorkShares`], who does which part of a step.
 //! - `compact`: [`CompactCounters`], [`Remaining`] and [`CompactNumbers`], in as few bytes as most
 //!   of them take; `packing`: [`packing()`], all in as many as the largest takes.
-//! - `lookup`: [`Lookup`], items that are looked up by their place.
+//! - `lookup`: [`Lookup`], items that are looked up by their place; `pairs`: [`Pairs`], those of a
+//!   round and of the next one.
+//! - `trees`: [`Trees`], sets of numbers that pairs of them join.
 //! - `exact_sum`: [`ExactSum`], the same in whatever order it is made.
 //! - `monitor`: [`Monitor`], what threads share and wait for; `ordered_marks`: [`OrderedMarks`],
 //!   which parts of a work are done; `atomic_item`: [`AtomicItem`], numbers that threads change.
@@ -65,6 +67,7 @@ mod ordered_marks;
 mod packing;
 mod page_cache;
 pub mod pages;
+mod pairs;
 mod parts;
 mod prefix_cache;
 mod priority_buffer;
@@ -78,6 +81,7 @@ pub mod spill;
 mod stopwatch;
 pub mod stripe;
 pub mod threads;
+mod trees;
 mod wanted;
 mod work_stealing;
 mod workers;
@@ -86,7 +90,7 @@ pub mod writer;
 pub use arena::{Arena, Buffer, HugePages, HugeVec, Pod, bytes_of, items_of};
 pub use atomic_item::AtomicItem;
 pub use backend::{
-    Completion, IoBackend, Queue, QueueOptions, ReadRequest, open_queue, probe_uring,
+    Completion, IoBackend, Queue, QueueOptions, ReadRequest, open_queue, open_queues, probe_uring,
 };
 pub use bitmap::Bitmap;
 pub use checksum::{PageSums, page_sum};
@@ -104,6 +108,7 @@ pub use ordered_marks::OrderedMarks;
 pub use packing::packing;
 pub use page_cache::{PageCache, PageCacheUse, Units};
 pub use pages::{MergePolicy, PageRun, PageSet};
+pub use pairs::Pairs;
 pub use parts::{Block, Resident, ScratchFile, cut_windows, windows};
 pub use prefix_cache::PrefixCache;
 pub use priority_buffer::PriorityBuffer;
@@ -116,6 +121,7 @@ pub use size::{Bytes, Size, human_bytes};
 pub use spill::{Extent, Spill, SpillReader};
 pub use stopwatch::Stopwatch;
 pub use stripe::{StripeLayout, StripedFile};
+pub use trees::Trees;
 pub use wanted::{BlockSize, IoScheduling, WantedBlocks};
 pub use work_stealing::WorkShares;
 pub use workers::{PerWorker, Workers, totals};

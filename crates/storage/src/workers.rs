@@ -17,6 +17,7 @@ use crate::{
     error::{Result, StorageError},
     memory::thread_time,
     monitor::lock,
+    threads::{pin, processors},
 };
 
 /// A step as the threads see it: called with the worker's number.
@@ -47,6 +48,17 @@ impl Workers {
         let busy: Arc<[AtomicU64]> = (0..count.max(1)).map(|_| AtomicU64::new(0)).collect();
         let helpers = (1..count.max(1)).map(|index| Helper::start(index, busy.clone()));
         Ok(Self { helpers: helpers.collect::<Result<_>>()?, busy })
+    }
+
+    /// Has each worker but the calling thread, which is not ours, run on a processor of its own,
+    /// where the system lets it.
+    pub fn pin(&self) {
+        let all = processors();
+        self.map(|index| {
+            if index > 0 && !all.is_empty() {
+                pin(&[all[index % all.len()]]);
+            }
+        });
     }
 
     /// How many there are.

@@ -9,6 +9,7 @@ use std::thread::JoinHandle;
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
 
+use super::bell::Wake;
 use super::transfer::{Step, Transfer};
 use super::{Completion, Queue, ReadRequest};
 use crate::disk::{Disk, DiskFile};
@@ -35,8 +36,9 @@ pub struct BlockingQueue {
     /// `None` only while dropping.
     jobs: Option<Sender<Job>>,
     job_source: Receiver<Job>,
-    done: Receiver<Completion>,
-    done_sink: Sender<Completion>,
+    /// `None`: the bell has rung.
+    done: Receiver<Option<Completion>>,
+    done_sink: Sender<Option<Completion>>,
     workers: Vec<JoinHandle<()>>,
     depth: usize,
     in_flight: usize,
@@ -103,17 +105,23 @@ impl Queue for BlockingQueue {
     fn wait(&mut self, at_least: usize, out: &mut Vec<Completion>) -> Result<()> {
         self.work_here();
         for _ in 0..at_least.min(self.in_flight) {
-            let Ok(completion) = self.done.recv() else {
+            let Ok(Some(completion)) = self.done.recv() else {
                 break;
             };
             self.in_flight -= 1;
             out.push(completion);
         }
         while let Ok(completion) = self.done.try_recv() {
-            self.in_flight -= 1;
-            out.push(completion);
+            self.in_flight -= usize::from(completion.is_some());
+            out.extend(completion);
         }
         Ok(())
+    }
+
+    fn bell(&mut self) -> Option<Wake> {
+        let sink = self.done_sink.clone();
+        // A queue that is gone waits for nothing.
+        Some(Box::new(move || _ = sink.send(None)))
     }
 
     fn in_flight(&self) -> usize {
@@ -145,7 +153,7 @@ impl Drop for BlockingQueue {
     }
 }
 
-fn work(shared: &Shared, jobs: &Receiver<Job>, done: &Sender<Completion>) {
+fn work(shared: &Shared, jobs: &Receiver<Job>, done: &Sender<Option<Completion>>) {
     while let Ok(job) = jobs.recv() {
         if !shared.stop.load(Ordering::Relaxed) {
             run(shared, job, done);
@@ -154,7 +162,7 @@ fn work(shared: &Shared, jobs: &Receiver<Job>, done: &Sender<Completion>) {
 }
 
 /// Carries one request to its end.
-fn run(shared: &Shared, (mut transfer, mut step): Job, done: &Sender<Completion>) {
+fn run(shared: &Shared, (mut transfer, mut step): Job, done: &Sender<Option<Completion>>) {
     let file = &shared.files[transfer.file()];
     let result = loop {
         match step {
@@ -167,7 +175,7 @@ fn run(shared: &Shared, (mut transfer, mut step): Job, done: &Sender<Completion>
         step = transfer.arrived(answer, file.path());
     };
     // Nobody listens only when the queue is being dropped, and then the completion is not wanted.
-    let _ = done.send(transfer.complete(result, &shared.disk));
+    let _ = done.send(Some(transfer.complete(result, &shared.disk)));
 }
 
 /// One read, which may be short.

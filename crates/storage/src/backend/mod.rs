@@ -5,7 +5,11 @@
 //!   cheapest in processor time.
 //! - `blocking`: a pool of threads that read one request each, for kernels and containers that
 //!   forbid io_uring.
+//! - `bell`: how another thread ends a wait.
 //! - `memory`: bytes in memory, for tests, with completions in a scrambled order.
+//!
+//! - `dedicated`: any of these on threads of their own, which submit and wait for those that
+//!   compute.
 //!
 //! All three follow a request through the same `transfer`, so short reads, interruptions and
 //! planned faults are handled alike. All three ask the fault plan exactly once for each request, in
@@ -18,13 +22,16 @@ use crate::arena::{Arena, Buffer};
 use crate::disk::{Disk, DiskFile};
 use crate::error::{Result, StorageError};
 
+mod bell;
 mod blocking;
+mod dedicated;
 mod memory;
 mod ring;
 mod transfer;
 mod uring;
 
 pub use blocking::BlockingQueue;
+pub use dedicated::open_queues;
 pub use memory::MemoryQueue;
 pub use ring::probe_uring;
 pub use uring::UringQueue;
@@ -93,6 +100,12 @@ pub trait Queue: Send {
     /// if fewer) have been appended. With 0, appends what has already finished. An error means the
     /// queue itself failed, not a read.
     fn wait(&mut self, at_least: usize, out: &mut Vec<Completion>) -> Result<()>;
+
+    /// What lets another thread end a wait for one request early; `None`: this queue has no such
+    /// thing.
+    fn bell(&mut self) -> Option<bell::Wake> {
+        None
+    }
 
     /// Requests submitted and not yet handed back.
     fn in_flight(&self) -> usize;

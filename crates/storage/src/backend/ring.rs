@@ -2,6 +2,7 @@
 //! mean is `uring`'s part.
 
 use std::io;
+use std::os::fd::RawFd;
 use std::sync::{Arc, OnceLock};
 use std::thread::ThreadId;
 use std::time::Duration;
@@ -35,6 +36,9 @@ const PATIENCE: Timespec = Timespec::new().sec(1);
 
 /// The user data of calls that give up requests; no request has it.
 const WITHDRAWAL: u64 = u64::MAX;
+
+/// The user data of the call that waits for a bell; no request has it.
+const BELL: u64 = u64::MAX - 1;
 
 /// Whether this process may use io_uring with what a queue needs.
 pub fn probe_uring() -> bool {
@@ -108,6 +112,8 @@ pub(super) struct Ring {
     /// Bytes pushed since the last system call.
     unsent: usize,
     refusals: u32,
+    /// Whether the bell that is listened for has rung.
+    has_rung: bool,
     /// What is registered must stay mapped.
     _arenas: Vec<Arc<Arena>>,
     _files: Vec<Arc<DiskFile>>,
@@ -135,6 +141,7 @@ impl Ring {
             wanted_regions: parts.len(),
             unsent: 0,
             refusals: 0,
+            has_rung: false,
             _arenas: arenas.to_vec(),
             _files: files.to_vec(),
         })
@@ -227,6 +234,18 @@ impl Ring {
         unsafe { self.push(&entry) }
     }
 
+    /// Queues a call that is answered when a bell rings; see [`Ring::has_rung`].
+    pub(super) fn push_bell(&mut self, file: RawFd) -> io::Result<()> {
+        let entry = opcode::PollAdd::new(Fd(file), libc::POLLIN as u32).build().user_data(BELL);
+        // SAFETY: the entry refers to no memory.
+        unsafe { self.push(&entry) }
+    }
+
+    /// Whether the bell was found to have rung; asked once, it has not.
+    pub(super) fn has_rung(&mut self) -> bool {
+        std::mem::take(&mut self.has_rung)
+    }
+
     /// # Safety
     ///
     /// As for [`io_uring::SubmissionQueue::push`].
@@ -288,8 +307,13 @@ impl Ring {
 
     /// Moves the completions of requests that are there to `into`: user data and result.
     pub(super) fn reap(&mut self, into: &mut Vec<(u64, i32)>) {
-        let answers = self.ring.completion().map(|entry| (entry.user_data(), entry.result()));
-        into.extend(answers.filter(|&(name, _)| name != WITHDRAWAL));
+        for answer in self.ring.completion() {
+            match answer.user_data() {
+                WITHDRAWAL => {}
+                BELL => self.has_rung = true,
+                name => into.push((name, answer.result())),
+            }
+        }
     }
 }
 

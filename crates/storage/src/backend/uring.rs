@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use io_uring::types::Timespec;
 
+use super::bell::{self, Bell};
 use super::ring::{MAX_DEPTH, Ring};
 use super::transfer::{Step, Transfer};
 use super::{Completion, Queue, QueueOptions, ReadRequest, queue_error};
@@ -48,6 +49,9 @@ pub struct UringQueue {
     held: VecDeque<(Transfer, Step)>,
     finished: VecDeque<Completion>,
     answers: Vec<(u64, i32)>,
+    /// What another thread ends a wait with, and whether the kernel listens for it.
+    bell: Option<Arc<Bell>>,
+    listens: bool,
 }
 
 impl UringQueue {
@@ -68,6 +72,8 @@ impl UringQueue {
             held: VecDeque::new(),
             finished: VecDeque::new(),
             answers: Vec::new(),
+            bell: None,
+            listens: false,
         })
     }
 
@@ -85,6 +91,7 @@ impl UringQueue {
             return Err(io::Error::other("reads are in flight that another thread submitted"));
         }
         self.ring = Ring::new(&self.files, &self.registered, self.slots.len())?;
+        self.listens = false;
         self.ring.claim().map(drop)
     }
 
@@ -190,9 +197,10 @@ impl UringQueue {
             self.start_held();
             out.extend(self.finished.drain(..));
             let missing = goal.saturating_sub(out.len());
-            if missing == 0 {
+            if missing == 0 || self.was_called() {
                 return self.ring.enter(0).map(drop);
             }
+            self.listen()?;
             // With requests held back, each completion makes room for one: the device must not run
             // dry in between.
             let batch = if self.held.is_empty() { missing.min(self.active()) } else { 1 };
@@ -204,6 +212,25 @@ impl UringQueue {
                 self.complain(late);
             }
         }
+    }
+
+    /// Whether the bell has ended the wait.
+    fn was_called(&mut self) -> bool {
+        let rang = self.ring.has_rung();
+        if let (true, Some(bell)) = (rang, &self.bell) {
+            bell.silence();
+            self.listens = false;
+        }
+        rang
+    }
+
+    /// Has the kernel listen for the bell, if there is one.
+    fn listen(&mut self) -> io::Result<()> {
+        if let (false, Some(bell)) = (self.listens, &self.bell) {
+            self.ring.push_bell(bell.file())?;
+            self.listens = true;
+        }
+        Ok(())
     }
 
     /// Has every read given up that the kernel has not begun; their answers make them start anew.
@@ -263,6 +290,14 @@ impl Queue for UringQueue {
 
     fn wait(&mut self, at_least: usize, out: &mut Vec<Completion>) -> Result<()> {
         self.wait_for(at_least, out).map_err(|error| queue_error("wait", error))
+    }
+
+    fn bell(&mut self) -> Option<bell::Wake> {
+        if self.bell.is_none() {
+            self.bell = Bell::new().ok();
+        }
+        let bell = self.bell.clone()?;
+        Some(Box::new(move || bell.ring()))
     }
 
     fn in_flight(&self) -> usize {

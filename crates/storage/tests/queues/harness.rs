@@ -6,7 +6,7 @@ use std::sync::Arc;
 use outercore_storage::backend::MemoryQueue;
 use outercore_storage::{
     Arena, Completion, Disk, DiskFile, HugePages, IoBackend, Queue, QueueOptions, ReadRequest,
-    open_queue, probe_uring,
+    open_queue, open_queues, probe_uring,
 };
 
 pub const SLOT: usize = 256 << 10;
@@ -21,13 +21,16 @@ pub enum Kind {
     UringBufferedFiles,
     Blocking,
     Memory,
+    /// The second of three that two I/O threads serve.
+    Dedicated,
+    DedicatedBlocking,
 }
 
 pub fn kinds() -> Vec<Kind> {
     use Kind::*;
-    let mut kinds = vec![Blocking, Memory];
+    let mut kinds = vec![Blocking, Memory, DedicatedBlocking];
     if probe_uring() {
-        kinds.extend([Uring, UringPlainBuffers, UringBufferedFiles]);
+        kinds.extend([Uring, UringPlainBuffers, UringBufferedFiles, Dedicated]);
     } else {
         eprintln!("SKIPPED: io_uring is not available");
     }
@@ -91,13 +94,17 @@ impl Fixture {
     ) -> Box<dyn Queue> {
         let backend = match kind {
             Kind::Memory => return Box::new(MemoryQueue::new(disk, &self.contents, depth, 7)),
-            Kind::Blocking => IoBackend::Blocking,
+            Kind::Blocking | Kind::DedicatedBlocking => IoBackend::Blocking,
             _ => IoBackend::Uring,
         };
         let registered =
             if kind == Kind::UringPlainBuffers { vec![] } else { vec![Arc::clone(arena)] };
         let files = self.files(kind == Kind::UringBufferedFiles);
-        open_queue(disk, &files, &QueueOptions { backend, depth, registered }).unwrap()
+        let options = QueueOptions { backend, depth, registered };
+        if matches!(kind, Kind::Dedicated | Kind::DedicatedBlocking) {
+            return open_queues(disk, &files, &options, (3, 2)).unwrap().swap_remove(1);
+        }
+        open_queue(disk, &files, &options).unwrap()
     }
 }
 
