@@ -100,6 +100,7 @@ def ablations(bench):
         ("b1: no cross-iteration", ["--cross-iteration", "off"]),
         ("b2, b3: no selective reading, always full", ["--read", "full"]),
         ("b4: always on-demand", ["--read", "on-demand"]),
+        ("a buffer of all chunks", ["--sub-blocks", "on"]),
         ("no sub-block buffer", ["--sub-blocks", "off"]),
     ]
     ways = [(name, ["--preset", "graphsd", *switches]) for name, switches in ways]

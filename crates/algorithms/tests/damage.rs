@@ -16,7 +16,7 @@ use std::time::Duration;
 use outercore_algorithms::{Algorithm, NAMES, Source, by_name};
 use outercore_engine::{
     CrossIteration, IterationReport, Job, MemoryModel, Prepared, ReadPolicy, RunConfig,
-    RunProgress, Silent as Unwatched,
+    RunProgress, Silent as Unwatched, SubBlocks,
 };
 use outercore_graph::{BuildOptions, Fault, Graph, GraphError, Silent};
 use outercore_storage::{Disk, StorageError};
@@ -229,7 +229,7 @@ fn bits_that_change_during_a_run() {
                 let config = RunConfig {
                     model: Some(MemoryModel::FullyExternal),
                     cross_iteration: CrossIteration::Off,
-                    sub_blocks: false,
+                    sub_blocks: SubBlocks::Off,
                     read,
                     ..config()
                 };

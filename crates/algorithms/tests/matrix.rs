@@ -28,6 +28,8 @@ fn every_way() -> Vec<RunConfig> {
                 ways.extend([1, 2].map(|threads| way(model, read, io, threads)));
             }
         }
+        let usual = way(model, ReadPolicy::Auto, IoBackend::Uring, 2);
+        ways.push(RunConfig { io_threads: 1, ..usual });
     }
     ways
 }
@@ -40,6 +42,10 @@ fn some_ways() -> Vec<RunConfig> {
         way(MemoryModel::SemiExternal, ReadPolicy::Full, IoBackend::Blocking, 2),
         way(MemoryModel::FullyExternal, ReadPolicy::Auto, IoBackend::Uring, 2),
         way(MemoryModel::FullyExternal, ReadPolicy::OnDemand, IoBackend::Blocking, 1),
+        RunConfig {
+            io_threads: 2,
+            ..way(MemoryModel::FullyExternal, ReadPolicy::Auto, IoBackend::Uring, 2)
+        },
     ]
 }
 

@@ -53,13 +53,14 @@ const ROWS: [Row; 22] = [
 /// turns something off.
 type Asked = (&'static str, &'static str, Option<Technique>);
 
-const SWITCHES: [Asked; 21] = [
+const SWITCHES: [Asked; 23] = [
     ("read", "full", Some(Technique::FullPasses)),
     ("read", "on-demand", Some(Technique::OnDemand)),
     ("cross-iteration", "fciu", Some(Technique::Fciu)),
     ("cross-iteration", "sciu", Some(Technique::Sciu)),
     ("cross-iteration", "off", None),
     ("sub-blocks", "off", None),
+    ("sub-blocks", "secondary", Some(Technique::SubBlocks)),
     ("precompute", "gap", Some(Technique::Precompute)),
     ("cost", "paper", Some(Technique::StateAware)),
     ("direction", "push", Some(Technique::Push)),
@@ -69,6 +70,7 @@ const SWITCHES: [Asked; 21] = [
     ("max-request", "16K", Some(Technique::RequestBound)),
     ("block", "512", Some(Technique::SmallBlocks)),
     ("queue-depth", "1", Some(Technique::QueueDepth)),
+    ("io-threads", "1", Some(Technique::IoThreads)),
     ("page-cache", "64K", Some(Technique::PageCache)),
     ("static-cache", "256K", Some(Technique::StaticCache)),
     ("max-gap", "0", None),
@@ -300,6 +302,21 @@ fn every_switch_is_refused_or_in_the_report() {
     assert_eq!(cells.acted.len(), SWITCHES.len() - 1, "{:?}; {said}", cells.acted);
 }
 
+/// A thread that computes has at most one that reads for it.
+#[test]
+fn more_io_threads_than_threads_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let graphs = Graphs::new(folder.path(), 10);
+    let row = ("pagerank", None);
+    let algorithm = by_name(row.0, &asked(row)).unwrap();
+    let threads = config(MemoryModel::SemiExternal, &[]).threads;
+    for (count, fits) in [(threads, true), (threads + 1, false)] {
+        let config = config(MemoryModel::SemiExternal, &[("io-threads", &count.to_string())]);
+        let planned = algorithm.plan(graphs.of(row.0), &config);
+        assert_eq!(planned.is_ok(), fits, "{planned:?}");
+    }
+}
+
 /// What is usual is never refused, nor is what a preset asks for.
 #[test]
 fn usual_values_and_presets_are_for_all() {
@@ -317,6 +334,7 @@ fn usual_values_and_presets_are_for_all() {
                 ("io-scheduling", "bitmap"),
                 ("block", "4096"),
                 ("queue-depth", "64"),
+                ("io-threads", "0"),
                 ("stealing", "on"),
                 ("preset", "best"),
                 ("preset", "streaming"),

@@ -5,7 +5,7 @@
 use std::{fmt::Write, path::Path};
 
 use outercore_algorithms::{Request, Source};
-use outercore_engine::{CrossIteration, MemoryModel, Precompute, ReadPolicy, RunConfig};
+use outercore_engine::{CrossIteration, MemoryModel, Precompute, ReadPolicy, RunConfig, SubBlocks};
 use outercore_graph::{
     BuildOptions, Graph, Key,
     generate::{GeneratedWeights, Rmat},
@@ -50,7 +50,7 @@ fn passes_with_weights_serve_two_iterations() {
         let by_windows =
             run(&graph, "sssp", &asked("delta-stepping", Source::MaxDegree), &config());
         let expected = values(&by_windows);
-        let whole = RunConfig { read: ReadPolicy::Full, sub_blocks: false, ..external() };
+        let whole = RunConfig { read: ReadPolicy::Full, sub_blocks: SubBlocks::Off, ..external() };
         let off = RunConfig { cross_iteration: CrossIteration::Off, ..whole.clone() };
         let (found, read) = in_rounds(&graph, &off);
         assert!(found == expected, "{weights:?}: another answer");
@@ -63,7 +63,7 @@ fn passes_with_weights_serve_two_iterations() {
         }
         // In windows of signals, from chunks that stay, and by lists.
         let memory = smallest(&graph, "sssp", &asked("program", Source::MaxDegree), &whole);
-        let kept = RunConfig { sub_blocks: true, ..whole.clone() };
+        let kept = RunConfig { sub_blocks: SubBlocks::On, ..whole.clone() };
         let chosen = RunConfig { cross_iteration: CrossIteration::Graphsd, ..external() };
         let early = RunConfig { precompute: Some(Precompute::Gap), ..external() };
         let lists = RunConfig { read: ReadPolicy::OnDemand, ..external() };

@@ -37,5 +37,5 @@ pub use sciu::RetainedLists;
 pub use select::{Divisor, Penalty, Select, SelectOptions, SelectSettings, select};
 pub use selected::{SelectedLists, SelectedReport};
 pub use sidecar::{About, Saved, Side, is_saved, path_of};
-pub use sub_block_buffer::SubBlockBuffer;
+pub use sub_block_buffer::{SubBlockBuffer, SubBlocks};
 pub use told::Told;

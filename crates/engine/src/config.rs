@@ -1,5 +1,6 @@
 //! What a run is told, whatever the algorithm.
 
+use outercore_caches::SubBlocks;
 use outercore_storage::{HugePages, IoScheduling, backend::IoBackend};
 
 pub use crate::switches::{
@@ -33,9 +34,8 @@ pub struct RunConfig {
     pub preset: Preset,
     /// How on-demand requests are made.
     pub io_scheduling: IoScheduling,
-    /// Whether chunks of the grid stay in memory between the passes of fully-external runs, those
-    /// with the most active edges (GraphSD, section 4.3).
-    pub sub_blocks: bool,
+    /// Which chunks of the grid stay in memory between the passes of fully-external runs.
+    pub sub_blocks: SubBlocks,
     /// Whether a worker that has read all of its share of the lists takes from the others'
     /// (Graphene, section 4.2).
     pub stealing: bool,
@@ -44,6 +44,8 @@ pub struct RunConfig {
     /// Requests for lists that each worker keeps in flight: a device answers small random reads at
     /// its full rate only when many are asked for.
     pub queue_depth: usize,
+    /// Threads that read for those that compute; 0: each reads for itself.
+    pub io_threads: usize,
     /// From which side breadth-first searches follow edges.
     pub direction: SearchDirection,
     /// By which formula the grid or lists are chosen.

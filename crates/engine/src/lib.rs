@@ -31,9 +31,10 @@ mod state;
 mod switches;
 mod techniques;
 
+pub use outercore_caches::SubBlocks;
 pub use outercore_storage::{
     Bitmap as Frontier, Block, BlockSize, Bytes, Choice, CompactCounters, HugePages, HugeVec,
-    IoScheduling, Named, PerWorker, Pod, Remaining, Resources, Settings, Size, Widths,
+    IoScheduling, Named, PerWorker, Pod, Remaining, Resources, Settings, Size, Trees, Widths,
     backend::IoBackend, human_bytes, memory::prefetch, named, settings, totals,
 };
 

@@ -1,5 +1,6 @@
 //! What can be asked of a run by name.
 
+use outercore_caches::SubBlocks;
 use outercore_storage::{
     BlockSize, Bytes, HugePages, IoScheduling, Resources, backend::IoBackend, settings,
     settings::Depth,
@@ -31,9 +32,8 @@ settings! {
         max_request: Option<Bytes> = ("max-request", "SIZE", "from the device's profile"),
         /// Whether a pass over the edges serves more than one iteration, in fully-external runs.
         cross_iteration: Option<CrossIteration> = ("cross-iteration", "CROSS_ITERATION", "on"),
-        /// Whether the grid's chunks with the most active edges stay in memory between passes, in
-        /// fully-external runs.
-        sub_blocks: Option<bool> = ("sub-blocks", "SUB_BLOCKS", "on"),
+        /// Which of the grid's chunks stay in memory between passes, in fully-external runs.
+        sub_blocks: Option<SubBlocks> = ("sub-blocks", "SUB_BLOCKS", "on"),
         /// Whether vertices of the next iteration are computed in this one when their lists are
         /// near, in fully-external runs of programs that allow it.
         precompute: Option<Precompute> =
@@ -50,6 +50,9 @@ settings! {
         direction: Option<SearchDirection> = ("direction", "DIRECTION", "auto"),
         /// Requests for lists that each thread keeps in flight.
         queue_depth: Option<Depth> = ("queue-depth", "N", "64"),
+        /// Threads that submit reads and wait for them, each for one of the threads that compute or
+        /// for several, on its core. With 0 these do it themselves.
+        io_threads: Option<usize> = ("io-threads", "N", "0"),
         /// Memory, of the budget, for the blocks of lists that were used last. Nothing else keeps
         /// lists that were read then.
         page_cache: Option<Bytes> = ("page-cache", "SIZE", ""),
@@ -84,6 +87,7 @@ impl RunSettings {
             cost: self.cost.unwrap_or_default(),
             direction: self.direction.unwrap_or_default(),
             queue_depth: self.queue_depth.map_or(64, |depth| depth.0),
+            io_threads: self.io_threads.unwrap_or(0),
             precompute: self.precompute,
             page_cache: self.page_cache.map(|bytes| bytes.0),
             static_cache: self.static_cache.map(|bytes| bytes.0),
@@ -117,12 +121,12 @@ mod tests {
         let streaming = asked(&[("preset", "streaming")]);
         assert_eq!(
             (streaming.read, streaming.cross_iteration, streaming.sub_blocks),
-            (ReadPolicy::Full, CrossIteration::Off, false)
+            (ReadPolicy::Full, CrossIteration::Off, SubBlocks::Off)
         );
         let both = asked(&[("read", "on-demand"), ("preset", "streaming"), ("sub-blocks", "on")]);
         assert_eq!(
             (both.read, both.cross_iteration, both.sub_blocks, both.preset),
-            (ReadPolicy::OnDemand, CrossIteration::Off, true, Preset::Streaming)
+            (ReadPolicy::OnDemand, CrossIteration::Off, SubBlocks::On, Preset::Streaming)
         );
         assert_eq!(asked(&[("preset", "seraph")]).early(), Some(Precompute::Gap));
         assert_eq!(asked(&[("preset", "seraph"), ("precompute", "off")]).early(), None);

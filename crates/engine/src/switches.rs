@@ -1,5 +1,6 @@
 //! The switches of a run: what each can be, and what that means.
 
+use outercore_caches::SubBlocks;
 use outercore_storage::named;
 
 named! {
@@ -109,16 +110,16 @@ named! {
 }
 
 impl Preset {
-    /// What it sets: how edges are read, what serves more than one iteration, whether chunks of the
+    /// What it sets: how edges are read, what serves more than one iteration, which chunks of the
     /// grid stay, and which vertices are computed early.
-    pub(crate) fn settings(self) -> (ReadPolicy, CrossIteration, bool, Precompute) {
+    pub(crate) fn settings(self) -> (ReadPolicy, CrossIteration, SubBlocks, Precompute) {
         use CrossIteration::{Graphsd, Off, On};
         match self {
-            Preset::Best => (ReadPolicy::Auto, On, true, Precompute::Off),
-            Preset::Streaming => (ReadPolicy::Full, Off, false, Precompute::Off),
-            Preset::Graphene => (ReadPolicy::OnDemand, Off, false, Precompute::Off),
-            Preset::Graphsd => (ReadPolicy::Auto, Graphsd, true, Precompute::Off),
-            Preset::Seraph => (ReadPolicy::Auto, Off, false, Precompute::Gap),
+            Preset::Best => (ReadPolicy::Auto, On, SubBlocks::On, Precompute::Off),
+            Preset::Streaming => (ReadPolicy::Full, Off, SubBlocks::Off, Precompute::Off),
+            Preset::Graphene => (ReadPolicy::OnDemand, Off, SubBlocks::Off, Precompute::Off),
+            Preset::Graphsd => (ReadPolicy::Auto, Graphsd, SubBlocks::Secondary, Precompute::Off),
+            Preset::Seraph => (ReadPolicy::Auto, Off, SubBlocks::Off, Precompute::Gap),
         }
     }
 }

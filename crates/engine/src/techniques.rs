@@ -65,6 +65,8 @@ named! {
         Huge = "huge-pages",
         /// All runs.
         AsyncIo = "asynchronous-io",
+        /// Runs with at least as many `--threads`.
+        IoThreads = "io-threads",
     }
 }
 use Technique::*;
@@ -112,6 +114,7 @@ const FACTS: [(&str, &str); Technique::ALL.len()] = [
     ("executor", "visits"),
     ("huge-pages", "bytes in huge pages"),
     ("io", "requests"),
+    ("io-threads", "requests handed over"),
 ];
 
 /// What reads lists uses: some of these in a row. Between lists that are all read there are no
@@ -169,6 +172,7 @@ pub(crate) fn planned(
     mut can: Vec<Technique>,
 ) -> Result<Vec<TechniqueReport>> {
     can.extend([Huge, AsyncIo]);
+    can.extend((config.io_threads <= config.threads).then_some(IoThreads));
     can.retain(|&technique| technique != WorkStealing || config.threads > 1);
     for (asked, switch, value, wanted) in config.asked() {
         if asked && !wanted.iter().any(|technique| can.contains(technique)) {
@@ -212,7 +216,7 @@ impl Technique {
     }
 
     /// Whether a run that can use it does.
-    fn is_on(self, config: &RunConfig) -> bool {
+    pub(crate) fn is_on(self, config: &RunConfig) -> bool {
         match self {
             FullPasses => config.read != ReadPolicy::OnDemand,
             OnDemand => config.read != ReadPolicy::Full,
@@ -225,10 +229,11 @@ impl Technique {
             StaticCache => config.static_cache.is_some(),
             Push => config.direction != SearchDirection::Pull,
             Direction => config.direction != SearchDirection::Push,
-            SubBlocks => config.sub_blocks,
+            SubBlocks => config.sub_blocks.are_kept(),
             WorkStealing => config.stealing,
             Huge => config.huge_pages != HugePages::Off,
             AsyncIo => config.io != IoBackend::Blocking,
+            IoThreads => config.io_threads > 0,
             _ => true,
         }
     }
@@ -239,9 +244,10 @@ type Asked = (bool, &'static str, &'static str, &'static [Technique]);
 
 impl RunConfig {
     /// The switches, which were given if they are neither usual nor what the preset sets.
-    fn asked(&self) -> [Asked; 14] {
+    fn asked(&self) -> [Asked; 15] {
         let (read, cross_iteration, sub_blocks, _) = self.preset.settings();
         let (way, cross, how) = (self.direction, self.cross_iteration, self.io_scheduling);
+        let kept = self.sub_blocks;
         let (fine, early) = (self.preset == Preset::Graphene, self.precompute.unwrap_or(Off));
         let reads: &[_] = if self.read == ReadPolicy::Full { &[FullPasses] } else { &[OnDemand] };
         let ways: &[_] = if way == SearchDirection::Push { &[Push] } else { &[Direction] };
@@ -256,7 +262,12 @@ impl RunConfig {
             (self.static_cache.is_some(), "static-cache", "", &[StaticCache]),
             (![ReadPolicy::Auto, read].contains(&self.read), "read", self.read.name(), reads),
             (!crossed, "cross-iteration", cross.name(), crosses),
-            (sub_blocks && !self.sub_blocks, "sub-blocks", "off", &[SubBlocks]),
+            (
+                ![sub_blocks, <_>::default()].contains(&kept),
+                "sub-blocks",
+                kept.name(),
+                &[SubBlocks],
+            ),
             (early != Off, "precompute", early.name(), &[Precompute]),
             (how != IoScheduling::Bitmap, "io-scheduling", how.name(), &[BitmapIo]),
             (
@@ -270,6 +281,7 @@ impl RunConfig {
             (self.queue_depth != 64, "queue-depth", "", &[QueueDepth]),
             (self.cost == CostFormula::Paper, "cost", "paper", &[StateAware]),
             (way != SearchDirection::Auto, "direction", way.name(), ways),
+            (self.io_threads > 0, "io-threads", "", &[IoThreads]),
             (!self.stealing, "stealing", "off", &[WorkStealing]),
         ]
     }

@@ -148,7 +148,7 @@ pub use outercore_engine::{
     BlockSize, Bytes, Cell, Choice, Column, CostFormula, CrossIteration, Figure, HugePages,
     IoBackend, IoScheduling, Isolated, IterationReport, Job, Meaning, MemoryModel, Named, Outcome,
     Plan, Precompute, Preset, ReadPolicy, Resources, RunConfig, RunProgress, RunReport,
-    RunSettings, SearchDirection, Settings, Silent, Size, Technique, TechniqueReport,
+    RunSettings, SearchDirection, Settings, Silent, Size, SubBlocks, Technique, TechniqueReport,
     TechniqueState, TopRow, Values, VisitReport, human_bytes, settings,
 };
 pub use outercore_graph::{

@@ -233,7 +233,8 @@ fn set<S: Settings>(settings: &mut S, name: &str, value: &Bound<'_, PyAny>) -> P
 
 /// A value as the library reads it.
 fn text(switch: &Switch, name: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
-    if matches!(switch.kind, Kind::OnOff | Kind::Flag)
+    let is_on_or_off = switch.choices.iter().any(|choice| choice.name == "on");
+    if (is_on_or_off || switch.kind == Kind::Flag)
         && let Ok(on) = value.extract::<bool>()
     {
         return Ok(if on { "on" } else { "off" }.to_owned());

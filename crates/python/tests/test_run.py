@@ -178,9 +178,11 @@ def test_options_are_those_of_the_command_line(graph, edges):
         edges[0][0], memory="256M", model="semi-external", read="on-demand", io="blocking", huge_pages="off", block=8192,
         max_gap="32K", max_request=1 << 20, io_scheduling="pluglist", stealing=False, cross_iteration="off", sub_blocks=False,
         precompute="off", preset="streaming", threads=2, disk="50%", queue_depth=8, direction="push", cost="measured",
+        io_threads=1,
     ).report
     assert (report["memory_model"], report["io_backend"], report["threads"]) == ("semi-external", "blocking", 2)
     assert {technique["name"]: technique["state"] for technique in report["techniques"]}["fciu"] == "not-applicable"
+    assert {technique["name"]: technique["effect"] for technique in report["techniques"]}["io-threads"] > 0
 
 
 def test_options_that_cannot_act_are_refused(graph, edges):

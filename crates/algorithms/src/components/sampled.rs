@@ -1,7 +1,7 @@
 //! Components by first neighbors, and then the lists of vertices outside of the largest one
 //! (Afforest; Sutton, Ben-Nun and Barak, IPDPS'18).
 
-use outercore_engine::{SomeEdges, forest::Trees};
+use outercore_engine::{SomeEdges, Trees};
 
 use crate::common::*;
 

@@ -76,6 +76,7 @@ impl<'a> IoIterator<'a> {
         state: impl Fn(usize) -> S + Sync,
         compute: impl Fn(&mut S, u64, List) + Sync,
     ) -> Result<Vec<S>> {
+        self.rows.keep_if_worth(self.session)?;
         let alone = self.ordered || expected < 1 << 14;
         let workers = if alone { 1 } else { self.session.workers.count() as u64 };
         let shares = self.shares(workers, self.session.config.stealing);

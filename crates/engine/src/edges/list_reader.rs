@@ -403,6 +403,7 @@ impl<'s, 'r, C: FnMut(u64, List)> ListReader<'s, 'r, C> {
     /// still write to.
     pub(crate) fn end(mut self, failed: bool) {
         self.reader.pool.forget();
+        self.rows.waits.fetch_add((self.deepest > 0).into(), Relaxed);
         let counters = &self.session.counters;
         for (cache, hits) in self.caches.iter().zip(self.hits) {
             counters.note(cache.kept(), hits);

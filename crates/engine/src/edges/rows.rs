@@ -1,6 +1,9 @@
 //! [`Rows`]: the lists of one direction, and where each vertex's list lies.
 
-use std::ops::{Deref, Range};
+use std::{
+    ops::{Deref, Range},
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
+};
 
 use outercore_caches::Prefix;
 use outercore_graph::{
@@ -18,6 +21,9 @@ use crate::session::{OpenSection, Session};
 /// Bytes of lists that a device reads in the time of a few requests one after the other.
 pub const SMALL: u64 = 4 << 20;
 
+/// The same in the time of one request that a step waits for.
+const WAIT: u64 = SMALL / 16;
+
 /// The rows of one direction.
 pub struct Rows {
     index: RowIndex,
@@ -31,6 +37,8 @@ pub struct Rows {
     pub(super) lists: Vec<OpenSection>,
     /// Lists that stay in memory.
     pub(super) prefix: Prefix,
+    /// In how many steps workers waited for lists.
+    pub(super) waits: AtomicU64,
 }
 
 /// Rows are looked up as their index is.
@@ -100,6 +108,17 @@ impl Rows {
         Ok(())
     }
 
+    /// The same before a step, once steps have waited for single lists as long as that takes: it
+    /// costs at most twice what the better way would have.
+    pub(super) fn keep_if_worth(&self, session: &Session) -> Result<()> {
+        let worth = self.waits.load(Relaxed) * WAIT;
+        if worth > self.lists.iter().map(|list| list.bytes).sum() {
+            self.waits.store(0, Relaxed);
+            self.keep(session, worth)?;
+        }
+        Ok(())
+    }
+
     /// Rows whose window is empty, to be slid. `cache` is as in [`Rows::load`].
     pub(crate) fn sliding(
         session: &Session,
@@ -125,6 +144,7 @@ impl Rows {
             weight_width: if lists.len() > 1 { widths[1] as usize } else { 0 },
             prefix: Prefix(lists.iter().zip(widths).map(front).collect::<Result<_>>()?),
             lists,
+            waits: AtomicU64::new(0),
         })
     }
 

@@ -197,7 +197,7 @@ impl<P: VertexProgram> Run<'_, P> {
         let signals = workspace.signals.items(workspace.len);
         if let Some(mut place) = step.places.get(workspace.interval) {
             place.copy_from_slice(signals);
-        } else if workspace.first < self.hubs.len() {
+        } else if workspace.first < self.hubs.size() {
             // SAFETY: this worker has the interval, and marks it as settled only later.
             unsafe { self.hubs.publish(workspace.first, signals) };
         } else if let Some(tail) = &self.tail {

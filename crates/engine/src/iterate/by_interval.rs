@@ -21,7 +21,7 @@ const LOGGED: f64 = 190e-6;
 impl<P: VertexProgram> Run<'_, P> {
     /// One iteration.
     pub(crate) fn by_interval(&mut self) -> Result<Delivered> {
-        if self.hubs.len() > 0 {
+        if self.hubs.size() > 0 {
             self.pass = self.pass.next(self.session.config.cross_iteration, self.goes_on());
         }
         let predicted = self.predict();
@@ -51,7 +51,7 @@ impl<P: VertexProgram> Run<'_, P> {
     /// Brings a window's signals back into memory, unless they are there.
     pub(crate) fn fetch(&self, window: &Range<u64>) -> Result<()> {
         let mut signals = self.signals();
-        let parts = self.parts(&mut signals, &(window.start.max(self.hubs.len())..window.end));
+        let parts = self.parts(&mut signals, &(window.start.max(self.hubs.size())..window.end));
         self.each_interval(|workspace| {
             let interval = workspace.interval;
             if let (Some(mut part), Some(tail)) = (parts.get(interval), &self.tail)

@@ -26,9 +26,7 @@
 //!                      + both[now]                              both[1 - now] -> partial sums
 //! ```
 
-use std::{ops::Range, ptr::NonNull};
-
-use outercore_storage::{EverySecond, HugePages, HugeVec, Pod};
+use std::ops::Range;
 
 use crate::{
     Frontier,
@@ -119,87 +117,6 @@ impl Pass {
     }
 }
 
-/// The hubs' signals, this iteration's and the next one's side by side: an edge that serves both
-/// finds them at one place. Each interval writes its own next ones once, then the interval is
-/// marked as settled; others read them only after that.
-pub(crate) struct HubSignals<T: Pod> {
-    /// Owns what `base` points to, and is not used otherwise.
-    _pairs: HugeVec<[T; 2]>,
-    base: NonNull<[T; 2]>,
-    len: u64,
-    /// Which of a pair is this iteration's; the other one is the next one's.
-    now: usize,
-}
-
-// SAFETY: it owns its items, like the `HugeVec` behind it.
-unsafe impl<T: Pod + Send> Send for HubSignals<T> {}
-// SAFETY: this iteration's items change only through `turn`, which borrows exclusively. For the
-// next one's, `publish` and `settled` are ordered by `Progress`: a range is written by the one
-// worker that has its interval, before that interval is marked under a mutex; readers have seen the
-// mark under the same mutex. So no item is written while another thread reads or writes it.
-unsafe impl<T: Pod + Send + Sync> Sync for HubSignals<T> {}
-
-impl<T: Pod + Copy> HubSignals<T> {
-    /// Zeros for vertices below `len`.
-    pub(crate) fn new(len: u64, huge: HugePages) -> Result<Self> {
-        let mut pairs: HugeVec<[T; 2]> = HugeVec::zeroed(len as usize, huge)?;
-        let base = NonNull::from(&mut *pairs).cast();
-        Ok(Self { _pairs: pairs, base, len, now: 0 })
-    }
-
-    /// Vertices below this are hubs.
-    pub(crate) fn len(&self) -> u64 {
-        self.len
-    }
-
-    /// Between passes: the next signals become this iteration's.
-    pub(crate) fn turn(&mut self) {
-        self.now = 1 - self.now;
-    }
-
-    /// Writes the next signals of the vertices from `first` on.
-    ///
-    /// # Safety
-    /// The caller is the only one that has these vertices' interval, and the interval is not
-    /// settled yet in this pass.
-    pub(crate) unsafe fn publish(&self, first: u64, signals: &[T]) {
-        assert!(first + signals.len() as u64 <= self.len, "only hubs' signals are kept");
-        for (vertex, &signal) in (first as usize..).zip(signals) {
-            // SAFETY: in bounds by the assertion; nothing else touches the next signals of the
-            // range (this function's contract).
-            unsafe { self.base.add(vertex).cast::<T>().add(1 - self.now).write(signal) };
-        }
-    }
-
-    /// This iteration's signals of the hubs `first..=last`.
-    pub(crate) fn current(&self, first: u64, last: u64) -> EverySecond<'_, T> {
-        assert!(first <= last && last < self.len, "only hubs' signals are kept");
-        // SAFETY: in bounds by the assertion; this iteration's are not written while they are
-        // borrowed.
-        unsafe {
-            let base = self.base.add(first as usize).cast::<T>().add(self.now);
-            EverySecond::new(base, (last - first + 1) as usize)
-        }
-    }
-
-    /// Both signals of the hubs `first..=last`, and which of a pair is this iteration's.
-    ///
-    /// # Safety
-    /// Their intervals are settled in this pass, as this thread has seen through
-    /// `Progress::wait`.
-    #[inline(always)]
-    pub(crate) unsafe fn settled(&self, first: u64, last: u64) -> (&[[T; 2]], usize) {
-        assert!(first <= last && last < self.len, "only hubs' signals are kept");
-        // SAFETY: in bounds by the assertion; written before the mark that this thread has seen,
-        // and not since (this function's contract).
-        let pairs = unsafe {
-            let base = self.base.add(first as usize);
-            NonNull::slice_from_raw_parts(base, (last - first + 1) as usize).as_ref()
-        };
-        (pairs, self.now)
-    }
-}
-
 /// Combines the messages of a block for this iteration and for the next one: of sources in
 /// `sending`, and in `next_sending`. `all` says whether all of the block's sources are in each.
 /// Returns how many edges are active now.
@@ -235,7 +152,7 @@ impl<P: VertexProgram> Run<'_, P> {
     /// the partial sums.
     pub(crate) fn complete(&self, workspace: &mut Workspace<P>) -> Result<()> {
         let Some(partial) = &self.partial else { return Ok(()) };
-        let (interval, now) = (workspace.interval, self.hubs.now);
+        let (interval, now) = (workspace.interval, self.hubs.now());
         let sums = workspace.base..workspace.base + workspace.len;
         let Workspace { total, both, partial: block, .. } = workspace;
         let total = &mut total[sums.clone()];
@@ -261,45 +178,5 @@ impl<P: VertexProgram> Run<'_, P> {
                 }
             }),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use outercore_storage::{Lookup, OrderedMarks};
-
-    use super::*;
-
-    #[test]
-    fn what_is_settled_is_seen() {
-        let (mut signals, progress) =
-            (HubSignals::<u64>::new(40, HugePages::Off).unwrap(), OrderedMarks::new(4));
-        std::thread::scope(|scope| {
-            scope.spawn(|| {
-                for interval in [1u64, 0, 3, 2] {
-                    // SAFETY: this thread alone has the intervals.
-                    unsafe { signals.publish(interval * 10, &[interval + 1; 10]) };
-                    progress.mark(interval as usize, interval != 3);
-                }
-            });
-            scope.spawn(|| {
-                let current = signals.current(5, 39);
-                // SAFETY: the vertices 5 to 39 are 35.
-                let zero = |at| unsafe { current.at(at) } == 0;
-                assert!((0..current.len()).all(zero) && current.len() == 35, "others publish");
-                progress.wait(2).unwrap();
-                // SAFETY: intervals 0 and 1 are settled.
-                let (pairs, _) = unsafe { signals.settled(0, 19) };
-                let right = |(&pair, vertex): (&[u64; 2], u64)| pair == [0, vertex / 10 + 1];
-                assert!(pairs.iter().zip(0..).all(right));
-                assert!(!progress.wait(4).unwrap(), "not all of interval 3 send");
-            });
-        });
-        signals.turn();
-        let current = signals.current(25, 39);
-        // SAFETY: the vertices 25 to 39 are 15.
-        let next = |at: usize| unsafe { current.at(at) } == (25 + at as u64) / 10 + 1;
-        assert!((0..15).all(next), "they have become this iteration's");
-        assert_eq!(signals.now, 1);
     }
 }

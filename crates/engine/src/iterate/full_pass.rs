@@ -80,7 +80,7 @@ impl<P: VertexProgram> Run<'_, P> {
             })
         };
         let feeds: Vec<_> = readers.iter_mut().map(|reader| feed(&mut **reader)).collect();
-        let ready = if self.hubs.len() < window.end {
+        let ready = if self.hubs.size() < window.end {
             let filled = self.each_worker(|workspace| lock(&feeds[workspace.worker]).fill());
             filled.and_then(|()| self.fetch(window))
         } else {
@@ -271,41 +271,74 @@ impl<P: VertexProgram> Worker<'_, '_, '_, '_, P> {
             }
             let weight = index.weights.of(chunk.edges.0, weights);
             let block = index.block(&chunk, words);
-            let ((first, last), window) = (chunk.sources, step.window);
-            *edges += if window.contains(&first) { block.words() } else { 0 };
-            let (base, sums) = (workspace.base, &mut workspace.total[workspace.base..]);
+            let (first, last) = chunk.sources;
+            *edges += if step.window.contains(&first) { block.words() } else { 0 };
             let sources = last - first + 1;
             let sent = if *all_send { sources } else { run.sending.count_within(first, last) };
-            let active = if run.pass.serves_next(chunk.side) {
-                let needs = run.pass.needs(&chunk, index);
-                let settled = progress.wait(needs).ok_or(GraphError::Cancelled)?;
-                // SAFETY: the chunk's sources are hubs, in intervals that are settled, which was
-                // just waited for.
-                let pairs = unsafe { step.signals.hubs.settled(first, last) };
-                let all =
-                    plain && sent == sources && (settled || run.next_sending.all(first, last));
-                let sets = (&run.sending, &run.next_sending, all);
-                let both = &mut workspace.both[base..];
-                combine_twice(&*run.program, (&block, weight), pairs, both, sets)
-            } else if plain
-                && window.start <= first
-                && last < window.end
-                && run.asks_none(sent, sources)
-            {
-                combine_of_all(run, step, &block, sums);
-                (block.words() * sent).div_ceil(sources)
+            let (chunk, needs) = (&chunk, run.pass.needs(&chunk, index));
+            let part = Part { run, step, progress, chunk, needs, sent, plain };
+            // Loops of their own: those with weights are half as fast.
+            let active = if plain {
+                part.combine(&block, |_| 1.0, workspace)?
             } else {
-                combine_some(run, step, (&block, weight), sums)
+                part.combine(&block, weight, workspace)?
             };
             any = Some(active > 0);
-            // What is read in every pass is worth twice what is read in every second one.
-            Ok(if chunk.side == Side::Near { 2 * active } else { active })
+            let (near, kept) = (chunk.side == Side::Near, run.session.config.sub_blocks);
+            Ok(kept.worth(active, near, run.pass.serves_next(chunk.side)))
         })?;
         debug_assert!(shown, "the chunks of the interval at hand were wanted");
         if any.is_some() {
             weights.clear();
         }
         Ok(any)
+    }
+}
+
+/// A chunk of the interval at hand.
+struct Part<'p, 's, 'r, P: VertexProgram> {
+    run: &'p Run<'r, P>,
+    step: &'p Step<'s, P>,
+    progress: &'p OrderedMarks,
+    chunk: &'p Chunk,
+    /// How many intervals must be settled before it serves the next iteration.
+    needs: usize,
+    /// How many of its sources send.
+    sent: u64,
+    /// Whether its edges have no weights.
+    plain: bool,
+}
+
+impl<P: VertexProgram> Part<'_, '_, '_, P> {
+    /// Combines its messages; returns how many of its edges are active.
+    fn combine(
+        &self,
+        block: &EdgeBlock,
+        weight: impl Fn(usize) -> f64,
+        workspace: &mut Workspace<P>,
+    ) -> Result<u64> {
+        let &Self { run, step, chunk, sent, plain, .. } = self;
+        let ((first, last), window) = (chunk.sources, step.window);
+        let (base, sources) = (workspace.base, last - first + 1);
+        let sums = &mut workspace.total[base..];
+        Ok(if run.pass.serves_next(chunk.side) {
+            let settled = self.progress.wait(self.needs).ok_or(GraphError::Cancelled)?;
+            // SAFETY: the chunk's sources are hubs, in intervals that are settled, which was just
+            // waited for.
+            let pairs = unsafe { step.signals.hubs.settled(first, last) };
+            let all = plain && sent == sources && (settled || run.next_sending.all(first, last));
+            let sets = (&run.sending, &run.next_sending, all);
+            combine_twice(&*run.program, (block, weight), pairs, &mut workspace.both[base..], sets)
+        } else if plain
+            && window.start <= first
+            && last < window.end
+            && run.asks_none(sent, sources)
+        {
+            combine_of_all(run, step, block, sums);
+            (block.words() * sent).div_ceil(sources)
+        } else {
+            combine_some(run, step, (block, weight), sums)
+        })
     }
 }
 
@@ -318,13 +351,13 @@ fn combine_of_all<P: VertexProgram>(
     sums: &mut [P::Message],
 ) {
     let ((first, last), hubs) = (block.sources(), step.signals.hubs);
-    if last < hubs.len() {
+    if last < hubs.size() {
         combine_all(&*run.program, block, hubs.current(first, last), sums);
-    } else if first >= hubs.len() {
+    } else if first >= hubs.size() {
         combine_all(&*run.program, block, step.signals.others(first), sums);
     } else {
-        let hubs = hubs.current(first, hubs.len() - 1);
-        let all = InARow(hubs, step.signals.others(step.signals.hubs.len()));
+        let hubs = hubs.current(first, hubs.size() - 1);
+        let all = InARow(hubs, step.signals.others(step.signals.hubs.size()));
         combine_all(&*run.program, block, all, sums);
     }
 }

@@ -3,7 +3,7 @@
 
 use std::{ops::Range, sync::Arc};
 
-use outercore_caches::{ChunkCache, PinnedChunks, SubBlockBuffer};
+use outercore_caches::{ChunkCache, PinnedChunks, SubBlockBuffer, SubBlocks};
 use outercore_graph::{
     Graph, Result,
     error::too_small,
@@ -317,9 +317,9 @@ impl IntervalMemory {
         let mut run = Run::open(program, session, (edges, lists), left, &mut division)?;
         chunks += division.near;
         if let Edges::Grid(grid) = &mut run.edges
-            && config.sub_blocks
+            && config.sub_blocks.are_kept()
         {
-            grid.cache = if session.decision.in_passes {
+            grid.cache = if session.decision.in_passes && config.sub_blocks == SubBlocks::On {
                 let side = |near| {
                     let wanted = move |chunk: &Chunk| (chunk.side == Side::Near) == near;
                     let chunks = (0..grid.index.intervals())

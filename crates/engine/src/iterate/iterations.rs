@@ -146,8 +146,7 @@ fn can<P: VertexProgram>(
             // What is off would act in passes instead.
             let passes = P::ACTIVITY == Activity::AllSend
                 && memory.as_ref().is_some_and(|memory| memory.may_cross);
-            let off = [(Fciu, config.cross_iteration.in_passes()), (SubBlocks, config.sub_blocks)];
-            let off = off.into_iter().filter(|(_, on)| passes && !on).map(|(can, _)| can);
+            let off = [Fciu, SubBlocks].into_iter().filter(|can| passes && !can.is_on(config));
             EdgePath::can(paths, P::Message::EXACT).into_iter().chain(off).collect()
         }
     };

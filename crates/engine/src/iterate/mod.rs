@@ -36,11 +36,11 @@ use std::{
 
 use outercore_caches::ChunkCache;
 use outercore_graph::{Graph, Result, error};
-use outercore_storage::{Block, CutSlice, HugePages, HugeVec, lock};
+use outercore_storage::{Block, CutSlice, HugePages, HugeVec, Pairs, lock};
 
 use self::{
     by_lists::{OnDemand, Role},
-    fciu::{HubSignals, Pass},
+    fciu::Pass,
     signals::Signals,
 };
 use crate::{
@@ -172,7 +172,7 @@ struct Run<'r, P: VertexProgram> {
     states: Vec<Mutex<IntervalState>>,
     workspaces: Vec<Mutex<Workspace<P>>>,
     windows: Vec<Range<u64>>,
-    hubs: HubSignals<P::Signal>,
+    hubs: Pairs<P::Signal>,
     /// This iteration's signals of a window's vertices beyond the hubs.
     signals: Mutex<HugeVec<P::Signal>>,
     /// The next signals of vertices beyond the hubs, where others still read this iteration's.
@@ -317,7 +317,7 @@ impl<'r, P: VertexProgram> Run<'r, P> {
             workspaces,
             values,
             windows,
-            hubs: HubSignals::new(hubs, huge)?,
+            hubs: Pairs::zeroed(hubs, huge)?,
             signals: Mutex::new(session.zeroed(signals - hubs)?),
             tail: tail.transpose()?,
             sending: session.no_vertices()?,
@@ -355,7 +355,7 @@ impl<'r, P: VertexProgram> Run<'r, P> {
 
     /// Whether vertices of a window that do not send have signals like none, once it is silenced.
     fn is_quiet(&self) -> bool {
-        P::SILENCE.is_some() && self.hubs.len() == 0 && self.precompute.is_none()
+        P::SILENCE.is_some() && self.hubs.size() == 0 && self.precompute.is_none()
     }
 
     /// Whether edges of sources of which so many send are combined without asking which. Where few
@@ -434,7 +434,7 @@ impl<'r, P: VertexProgram> Run<'r, P> {
 
     /// The vertices beyond the hubs.
     fn beyond_hubs(&self) -> Range<u64> {
-        self.hubs.len()..self.sending.len()
+        self.hubs.size()..self.sending.len()
     }
 
     /// A step that reads signals; `others` are those of the window's vertices beyond the hubs.

@@ -98,7 +98,10 @@ impl PassEdges {
 /// What every run has in memory beside its buffers.
 fn always(graph: &Graph, config: &RunConfig, edge_pages: u64) -> Vec<PlanItem> {
     let mut items = vec![
-        PlanItem { name: "program", bytes: PROCESS + config.threads as u64 * thread_bytes() },
+        PlanItem {
+            name: "program",
+            bytes: PROCESS + (config.threads + config.io_threads) as u64 * thread_bytes(),
+        },
         PlanItem { name: "checksums", bytes: edge_pages * 4 + graph.connected() / 400 },
     ];
     let asked = [("page cache", config.page_cache), ("static cache", config.static_cache)];
@@ -131,7 +134,7 @@ impl Passes {
         memory.extend(self.arrays);
         let used = memory.iter().map(|item| item.bytes).sum::<u64>() + MARGIN;
         let most = if asked == Some(MemoryModel::SemiExternal) { whole / 2 } else { whole };
-        let left = if config.sub_blocks { most } else { 0 };
+        let left = if config.sub_blocks.are_kept() { most } else { 0 };
         let left = config.memory.saturating_sub(used).min(left);
         let edges = (self.edges)(graph)?;
         let bytes_per_pass = edges.read(left);
@@ -220,7 +223,9 @@ impl Needs {
         let full = if external && !self.in_turn.is_empty() { 0 } else { scans };
         memory.extend(if external { self.external.unwrap_or_default() } else { self.resident });
         let used: u64 = memory.iter().map(|item| item.bytes).sum();
-        let most = most_kept(asked, model, edge_bytes);
+        // What is read once is not kept: that costs more than it is worth.
+        let is_one = self.scans == Some(1) && !external;
+        let most = if is_one { 0 } else { most_kept(asked, model, edge_bytes) };
         let room = most.min((config.memory - used).saturating_sub(MARGIN));
         let kept = if external { room.checked_div(self.shares[1]).unwrap_or(0) } else { room };
         let name = ["edges", "windows, edges"][usize::from(external)];

@@ -1,10 +1,8 @@
 //! Sets of vertices that edges join: union-find over one scan of all edges.
 //!
-//! Every vertex has a parent with a smaller id, or is the root of its tree. A link hangs the larger
-//! of two roots under the smaller one by compare-and-swap (Shiloach and Vishkin's hooking, as in
-//! GAPBS), so a set ends up named by its smallest vertex.
-//!
-//! Parents are in memory by windows, from the last one to the first:
+//! Every vertex has a parent with a smaller id, or is the root of its tree ([`Trees`]): a set ends
+//! up named by its smallest vertex. Parents are in memory by windows, from the last one to the
+//! first:
 //!
 //! ```text
 //!  0          first        end            n
@@ -18,12 +16,9 @@
 //! There is one window, and so one scan that leaves nothing to wait, where the parents are in
 //! memory, or where 4 bytes for each vertex fit.
 
-use std::{
-    ops::Range,
-    sync::atomic::{AtomicU32, Ordering::Relaxed},
-};
+use std::ops::Range;
 
-use outercore_storage::Pod;
+use outercore_storage::{Pod, Trees};
 
 use super::edge_scan::Edges;
 use crate::{
@@ -32,11 +27,6 @@ use crate::{
     state::{VertexArray, Window},
 };
 use outercore_graph::Result;
-
-/// Vertices of a part in parallel steps.
-const PART: u64 = 1 << 16;
-/// Vertices that are looked at to find the largest tree.
-const SAMPLE: u64 = 1 << 10;
 
 /// The other end of an edge that waits: a vertex with a smaller id.
 #[repr(transparent)]
@@ -60,99 +50,6 @@ impl Record for Lower {
     }
 }
 
-/// The trees of a window of vertices; with `WHOLE`, it has all of them.
-#[derive(Clone, Copy)]
-pub struct Trees<'w, const WHOLE: bool> {
-    first: u32,
-    parents: &'w [AtomicU32],
-}
-
-impl<'w, const WHOLE: bool> Trees<'w, WHOLE> {
-    /// Every vertex of the window a tree of its own.
-    fn alone(session: &Session, window: &'w Window<u32>) -> Self {
-        let trees = Self { first: window.vertices.start as u32, parents: window.cells() };
-        trees.each(session, |vertex| trees.cell(vertex).store(vertex, Relaxed));
-        trees
-    }
-
-    /// Hands every vertex of the window to `visit`, on all workers.
-    fn each(&self, session: &Session, visit: impl Fn(u32) + Sync) {
-        let len = self.parents.len() as u64;
-        session.workers.each(len, PART, |range| {
-            range.for_each(|at| visit(self.first + at as u32));
-        });
-    }
-
-    #[inline(always)]
-    fn cell(&self, vertex: u32) -> &AtomicU32 {
-        &self.parents[if WHOLE { vertex } else { vertex - self.first } as usize]
-    }
-
-    /// The parent of a vertex; a root is its own, and so is what lies below the window.
-    #[inline(always)]
-    fn parent(&self, vertex: u32) -> u32 {
-        if !WHOLE && vertex < self.first { vertex } else { self.cell(vertex).load(Relaxed) }
-    }
-
-    /// Joins the trees of `a` and `b`; `Some`: both hang from below the window, from these two
-    /// vertices, the larger one first.
-    #[inline(always)]
-    pub fn link(&self, a: u32, b: u32) -> Option<(u32, u32)> {
-        let (mut a, mut b) = (self.parent(a), self.parent(b));
-        while a != b {
-            let (high, low) = if a > b { (a, b) } else { (b, a) };
-            if !WHOLE && high < self.first {
-                return Some((high, low));
-            }
-            let parent = self.parent(high);
-            if parent == low
-                || (parent == high
-                    && self.cell(high).compare_exchange(high, low, Relaxed, Relaxed).is_ok())
-            {
-                return None;
-            }
-            a = self.parent(self.parent(high));
-            b = self.parent(low);
-            if !WHOLE {
-                // The path is halved: windows are scanned again and again.
-                self.cell(high).store(a, Relaxed);
-            }
-        }
-        None
-    }
-
-    /// The root of a vertex's tree, or the vertex below the window from which the tree hangs. The
-    /// vertex is hung there.
-    #[inline(always)]
-    pub fn root(&self, vertex: u32) -> u32 {
-        let first = self.parent(vertex);
-        let mut root = first;
-        loop {
-            let parent = self.parent(root);
-            if parent == root {
-                break;
-            }
-            root = parent;
-        }
-        if root != first {
-            self.cell(vertex).store(root, Relaxed);
-        }
-        root
-    }
-}
-
-impl Trees<'_, true> {
-    /// A vertex of the largest tree, as far as a sample tells which that is.
-    pub fn of_the_largest(&self) -> u32 {
-        let len = self.parents.len() as u64;
-        let count = SAMPLE.min(len);
-        let mut sample: Vec<u32> =
-            (0..count).map(|at| self.root((at * len / count) as u32)).collect();
-        sample.sort_unstable();
-        sample.chunk_by(|a, b| a == b).max_by_key(|group| group.len()).map_or(0, |group| group[0])
-    }
-}
-
 /// Makes `labels` the label of every vertex, the smallest vertex of its set. Windows of labels that
 /// are on scratch take at most `room` bytes. Where all trees are in memory together, `before` may
 /// link some of them; `true`: nothing is left for a scan.
@@ -171,13 +68,14 @@ pub fn join(
         return by_windows(session, edges, window);
     }
     window.turn_to(0)?;
-    let trees = Trees::<true>::alone(session, &window);
+    let workers = &session.workers;
+    let trees = Trees::<true>::alone(workers, 0, window.cells());
     if !before(trees)? {
         edges.for_each(session, |source, target| {
             trees.link(source as u32, target as u32);
         })?;
     }
-    trees.each(session, |vertex| _ = trees.root(vertex));
+    trees.flatten(workers);
     window.give_back()
 }
 
@@ -190,8 +88,8 @@ fn by_windows(
     let exchange = Exchange::<Lower>::new(session, &window.windows)?;
     for index in (0..window.windows.len() - 1).rev() {
         window.turn_to(index)?;
-        let trees = Trees::<false>::alone(session, &window);
         let Range { start: first, end } = window.vertices;
+        let trees = Trees::<false>::alone(&session.workers, first, window.cells());
         let senders = edges.for_some(
             session,
             |sources, targets| sources.0.max(targets.0) < end && sources.1.max(targets.1) >= first,
@@ -212,7 +110,7 @@ fn by_windows(
             }
         })?;
         exchange.collect([sender])?;
-        trees.each(session, |vertex| _ = trees.root(vertex));
+        trees.flatten(&session.workers);
     }
     let labels = window.give_back()?;
     look_up(&labels, &exchange.bounds)?;

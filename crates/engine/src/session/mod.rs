@@ -28,7 +28,7 @@ use outercore_graph::{Graph, GraphError, Result, error::refuse};
 use outercore_storage::{
     Arena, Bitmap as Frontier, Disk, DiskFile, HugeVec, Limits, PAGE, PageCache, Pod, Reader,
     Workers,
-    backend::{QueueOptions, open_queue},
+    backend::{QueueOptions, open_queues},
     device::Asked,
     lock, memory,
     reader::Timeline,
@@ -113,7 +113,7 @@ impl<'a> Session<'a> {
         let buffer_bytes = buffers::buffer_bytes(largest);
         let buffers = (buffers::depth(config, largest), buffer_bytes);
         let arena = arena(config, &workers, buffers)?;
-        let readers = readers(config, &disk, &files, (&arena, buffers), begun)?;
+        let readers = readers(config, (&disk, &workers), &files, (&arena, buffers), begun)?;
         let backend = readers.first().map_or("none", Reader::backend);
         let limits = limits(graph, config, buffer_bytes, &sections)?;
         let means = (workers.count(), config.huge_pages);
@@ -290,10 +290,12 @@ impl<'a> Session<'a> {
 
     /// What became of each technique of the plan.
     pub(crate) fn techniques(&self, plan: &Plan) -> Vec<TechniqueReport> {
+        let moved = self.disk.counters();
         if self.backend == "uring" {
-            let requests = self.disk.counters().read_requests.load(Relaxed);
-            self.counters.note_most(Technique::AsyncIo, requests);
+            self.counters.note_most(Technique::AsyncIo, moved.read_requests.load(Relaxed));
         }
+        let handed_over = moved.requests_by_io_threads.load(Relaxed);
+        self.counters.note_most(Technique::IoThreads, handed_over);
         if let Some(pages) = &self.pages {
             let hits = pages.uses().hits;
             self.counters.note(Technique::PageCache, [hits, hits * self.limits.block_bytes]);
@@ -364,7 +366,7 @@ fn arena(config: &RunConfig, workers: &Workers, buffers: (usize, usize)) -> Resu
 /// A reader for each worker.
 fn readers(
     config: &RunConfig,
-    disk: &Disk,
+    (disk, workers): (&Disk, &Workers),
     files: &[Arc<DiskFile>],
     (arena, (depth, buffer_bytes)): (&Arc<Arena>, (usize, usize)),
     begun: Instant,
@@ -372,12 +374,13 @@ fn readers(
     let registered = vec![arena.clone()];
     let in_flight = (config.queue_depth + 1).max(DEPTH);
     let options = QueueOptions { backend: config.io, depth: in_flight, registered };
-    let reader = |index: usize| -> Result<Reader> {
-        let queue = open_queue(disk, files, &options)?;
-        let len = depth * buffer_bytes;
-        Ok(Reader::new(queue, arena.clone(), index * len, len, begun))
-    };
-    (0..config.threads.max(1)).map(reader).collect()
+    if config.io_threads > 0 {
+        workers.pin();
+    }
+    let queues = open_queues(disk, files, &options, (workers.count(), config.io_threads))?;
+    let len = depth * buffer_bytes;
+    let reader = |(queue, at)| Reader::new(queue, arena.clone(), at * len, len, begun);
+    Ok(queues.into_iter().zip(0..).map(reader).collect())
 }
 
 /// How on-demand requests are made: what was asked for, then what the device's profile says, then

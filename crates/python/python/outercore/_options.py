@@ -30,7 +30,7 @@ class Options(TypedDict, total=False):
     max_gap: Size | None
     max_request: Size | None
     cross_iteration: str | None
-    sub_blocks: bool | None
+    sub_blocks: bool | str | None
     precompute: str | None
     preset: str | None
     io_scheduling: str | None
@@ -40,6 +40,7 @@ class Options(TypedDict, total=False):
     peek: bool | None
     ownership: str | None
     queue_depth: int | None
+    io_threads: int | None
     page_cache: Size | None
     static_cache: Size | None
     direction: str | None
