@@ -98,7 +98,8 @@ def ablations(bench):
     ways = [
         ("graphsd", []),
         ("b1: no cross-iteration", ["--cross-iteration", "off"]),
-        ("b2, b3: no selective reading, always full", ["--read", "full"]),
+        ("b2: no selective reading", ["--read", "full"]),
+        ("b3: always full, of what is active", ["--read", "active"]),
         ("b4: always on-demand", ["--read", "on-demand"]),
         ("a buffer of all chunks", ["--sub-blocks", "on"]),
         ("no sub-block buffer", ["--sub-blocks", "off"]),

@@ -73,7 +73,7 @@ def making(rng, place, name):
 
 def ways(rng):
     """What does not change an answer."""
-    words = ["--model", "semi-external", "--threads", rng.randint(1, 4), "--io", rng.choice(["auto", "blocking"]), "--read", rng.choice(["auto", "full", "on-demand"])]
+    words = ["--model", "semi-external", "--threads", rng.randint(1, 4), "--io", rng.choice(["auto", "blocking"]), "--read", rng.choice(["auto", "full", "active", "on-demand"])]
     words += ["--huge-pages", rng.choice(["auto", "off"]), "--block", rng.choice([512, 4096, 8192])]
     return words + (["--max-gap", rng.choice([0, 4096, 65536])] if rng.random() < 0.5 else [])
 

@@ -61,7 +61,7 @@ impl Components {
             || [Preset::Streaming, Preset::Graphsd].contains(&config.preset);
         let usual = if spreads && !graph.directed() {
             (Method::Program, "vertices may be computed early, or edges are streamed")
-        } else if config.read == ReadPolicy::Full {
+        } else if config.read.scans() {
             (Method::Scan, "all edges are to be read")
         } else if config.read == ReadPolicy::Auto && !graph.has_hubs() {
             (Method::Scan, "no hubs, to which first neighbors would lead")

@@ -44,7 +44,7 @@ fn some_ways() -> Vec<RunConfig> {
         way(MemoryModel::FullyExternal, ReadPolicy::OnDemand, IoBackend::Blocking, 1),
         RunConfig {
             io_threads: 2,
-            ..way(MemoryModel::FullyExternal, ReadPolicy::Auto, IoBackend::Uring, 2)
+            ..way(MemoryModel::FullyExternal, ReadPolicy::Active, IoBackend::Uring, 2)
         },
     ]
 }
@@ -204,9 +204,11 @@ fn manner(config: &RunConfig) -> &'static str {
     match (config.model == Some(MemoryModel::FullyExternal), config.read) {
         (false, ReadPolicy::Auto) => "auto",
         (false, ReadPolicy::Full) => "full",
+        (false, ReadPolicy::Active) => "active",
         (false, ReadPolicy::OnDemand) => "on demand",
         (true, ReadPolicy::Auto) => "external, auto",
         (true, ReadPolicy::Full) => "external, full",
+        (true, ReadPolicy::Active) => "external, active",
         (true, ReadPolicy::OnDemand) => "external, on demand",
     }
 }

@@ -53,8 +53,9 @@ const ROWS: [Row; 22] = [
 /// turns something off.
 type Asked = (&'static str, &'static str, Option<Technique>);
 
-const SWITCHES: [Asked; 23] = [
+const SWITCHES: [Asked; 24] = [
     ("read", "full", Some(Technique::FullPasses)),
+    ("read", "active", Some(Technique::FullPasses)),
     ("read", "on-demand", Some(Technique::OnDemand)),
     ("cross-iteration", "fciu", Some(Technique::Fciu)),
     ("cross-iteration", "sciu", Some(Technique::Sciu)),

@@ -24,6 +24,8 @@ named! {
         Auto = "auto",
         /// All edges, in the order of the disk.
         Full = "full",
+        /// The chunks of the grid that have active sources, in that order.
+        Active = "active",
         /// The edges of active vertices.
         OnDemand = "on-demand",
     }
@@ -121,6 +123,13 @@ impl Preset {
             Preset::Graphsd => (ReadPolicy::Auto, Graphsd, SubBlocks::Secondary, Precompute::Off),
             Preset::Seraph => (ReadPolicy::Auto, Off, SubBlocks::Off, Precompute::Gap),
         }
+    }
+}
+
+impl ReadPolicy {
+    /// Whether no lists are read where there is a grid.
+    pub fn scans(self) -> bool {
+        matches!(self, ReadPolicy::Full | ReadPolicy::Active)
     }
 }
 

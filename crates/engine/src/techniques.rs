@@ -219,7 +219,7 @@ impl Technique {
     pub(crate) fn is_on(self, config: &RunConfig) -> bool {
         match self {
             FullPasses => config.read != ReadPolicy::OnDemand,
-            OnDemand => config.read != ReadPolicy::Full,
+            OnDemand => !config.read.scans(),
             StateAware => config.read == ReadPolicy::Auto,
             Fciu => config.cross_iteration.in_passes(),
             Sciu => config.cross_iteration.in_lists(),
@@ -249,7 +249,7 @@ impl RunConfig {
         let (way, cross, how) = (self.direction, self.cross_iteration, self.io_scheduling);
         let kept = self.sub_blocks;
         let (fine, early) = (self.preset == Preset::Graphene, self.precompute.unwrap_or(Off));
-        let reads: &[_] = if self.read == ReadPolicy::Full { &[FullPasses] } else { &[OnDemand] };
+        let reads: &[_] = if self.read.scans() { &[FullPasses] } else { &[OnDemand] };
         let ways: &[_] = if way == SearchDirection::Push { &[Push] } else { &[Direction] };
         let crosses: &[_] = match cross {
             CrossIteration::Sciu => &[Sciu],

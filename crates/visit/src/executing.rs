@@ -1,6 +1,6 @@
 //! [`Executing`]: what was asked of the executor.
 
-use outercore_engine::{Job, MemoryModel, Preset, ReadPolicy};
+use outercore_engine::{Job, MemoryModel, Preset};
 use outercore_graph::{Result, error::refuse};
 use outercore_storage::named;
 
@@ -57,7 +57,7 @@ impl Executing {
             None => None,
         };
         // Visitors that were asked for say themselves that they cannot do this.
-        let auto = auto && !config.wants_monotone() && config.read != ReadPolicy::Full;
+        let auto = auto && !config.wants_monotone() && !config.read.scans();
         match (self.executor, other) {
             (Executor::Async, Some(switch)) => {
                 return refuse(format!(

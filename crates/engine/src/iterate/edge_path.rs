@@ -46,7 +46,7 @@ impl EdgePath {
                 && config.read != ReadPolicy::OnDemand
                 && graph.has_whole_grid();
             if paths.iter().all(|path| path.degrees != rows) {
-                let lists = (!grid || !dense && config.read != ReadPolicy::Full).then_some(rows);
+                let lists = (!grid || !dense && !config.read.scans()).then_some(rows);
                 paths.push(Self { grid, lists, degrees: rows, weights });
             }
         }

@@ -67,7 +67,7 @@ impl IntervalMemory {
             Some("row") => Some(Role::Beside),
             Some(_) => Some(Role::Instead),
             None if precompute.is_some() => Some(Role::Instead),
-            None if P::ACTIVITY == Activity::AllSend || config.read == ReadPolicy::Full => None,
+            None if P::ACTIVITY == Activity::AllSend || config.read.scans() => None,
             None => Some(Role::Choice),
         };
         let lists = (config.threads, path.weights);

@@ -54,7 +54,7 @@ impl Search {
             Lists::along(&[Direction::Out])
         };
         // A grid that lacks edges is no use: the lists have them all.
-        let scans = job.config.read == ReadPolicy::Full && graph.has_whole_grid();
+        let scans = job.config.read.scans() && graph.has_whole_grid();
         // Few frontiers are pushed; else a vertex is found along every edge.
         let few = pulls && !scans;
         let records = if few { 2 * graph.connected() } else { graph.manifest().arcs };
@@ -276,9 +276,10 @@ impl OneLevel<'_> {
     /// All edges, of which those from the frontier count.
     fn scan(&self, grid: &Grid) -> Result<Vec<Part>> {
         let Self { search, session, .. } = self;
+        let all = session.config.read == ReadPolicy::Full;
         grid.for_each(
             session,
-            |_, _| true,
+            |(first, last), _| all || search.current.any(first, last),
             |_| Part::default(),
             |part, block| {
                 block.edges(|source, target| {
