@@ -164,6 +164,15 @@ def backends(bench):
     table("Asynchronous and blocking reads", ["", "BFS, s", "PageRank, s", "GB/s", "CPU s"], rows)
 
 
+def io_threads(bench):
+    """Figure 14c: a thread that reads beside each that computes, against one that does both."""
+    graph, rows, counts = bench.rmat(bench.options.scale), [], (0, 1, os.cpu_count())
+    for algorithm, *options in (("bfs", "--source", "max-degree"), ("components",), ("kcore",), ("spmv",), ("pagerank", "--iterations", 5), ("multi-source", "--sources", "max-degree,random:1,random:2")):
+        found = bench.compare({count: bench.run(algorithm, graph, *options, "--memory", "256M", "--io-threads", count) for count in counts})
+        rows.append([algorithm, *(f"{found[count]['seconds']:.3f}" for count in counts), f"{found[0]['seconds'] / found[counts[-1]]['seconds']:.2f}x", *(f"{found[count]['io']['cpu_seconds']:.2f}" for count in (0, counts[-1]))])
+    table("Threads that read, in 256 MiB", ["algorithm", *(f"{count} I/O threads, s" for count in counts), "gain", "CPU s without", "CPU s with"], rows)
+
+
 def stealing(bench):
     graph, rows = bench.rmat(bench.options.scale), []
     frontiers = {"all vertices": [], "every second range": [f"slices={64 * os.cpu_count()}"]}
@@ -225,7 +234,7 @@ def devices(bench):
     table(f"Several devices, each {size(rate)}/s, scale {scale}", ["devices", "PageRank, s", "MiB/s", "gain", "BFS, s", "gain", "spread of bytes held"], rows)
 
 
-SECTIONS = {f.__name__.replace("_", "-"): f for f in (device, scans, scheduling, gaps, blocks, random_lists, huge_pages, backends, stealing, partition, devices)}
+SECTIONS = {f.__name__.replace("_", "-"): f for f in (device, scans, scheduling, gaps, blocks, random_lists, huge_pages, backends, io_threads, stealing, partition, devices)}
 
 
 def main():

@@ -98,7 +98,8 @@ impl Rows {
     /// them: to wait for each page would take far longer.
     pub(crate) fn keep(&self, session: &Session, most: u64) -> Result<()> {
         for (list, front) in self.lists.iter().zip(&self.prefix.0) {
-            if front.size() == list.pages() && list.bytes <= most {
+            let all = 0..list.pages();
+            if front.size() == all.end && list.bytes <= most && front.get(&all).is_none() {
                 let mut entries = vec![(); list.bytes as usize];
                 for_each_part(session, list, 0, &mut entries, |first, _, part| {
                     front.put(first / PAGE as u64, part);

@@ -200,16 +200,22 @@ impl<'s, W: AtomicItem, const L: usize> Search<'s, W, L> {
         level << (Self::BITS * lane as u32)
     }
 
-    /// Whether one of the lanes is at `level`.
+    /// Not zero if one of the lanes is at `level`.
     #[inline(always)]
-    fn has(levels: u64, level: u64) -> bool {
+    fn matches(levels: u64, level: u64) -> u64 {
         const ONES: u64 = 0x0101_0101_0101_0101;
         if L == 1 {
-            return Self::level(levels, 0) == level;
+            return (Self::level(levels, 0) == level).into();
         }
         // Whether a byte of the difference is zero.
         let other = levels ^ (ONES * level);
-        other.wrapping_sub(ONES) & !other & (ONES << 7) != 0
+        other.wrapping_sub(ONES) & !other & (ONES << 7)
+    }
+
+    /// Whether one of the lanes is at `level`.
+    #[inline(always)]
+    fn has(levels: u64, level: u64) -> bool {
+        Self::matches(levels, level) != 0
     }
 
     #[inline(always)]
@@ -225,8 +231,13 @@ impl<'s, W: AtomicItem, const L: usize> Search<'s, W, L> {
     /// The vertices of a group of 64 that have a lane at `level`, as bits.
     fn members(&self, group: u64, level: u64) -> u64 {
         let first = group as usize * 64;
-        let words = self.levels[first..(first + 64).min(self.levels.len())].iter().rev();
-        words.fold(0, |bits, word| bits << 1 | u64::from(Self::has(Self::of_word(word), level)))
+        let words = &self.levels[first..(first + 64).min(self.levels.len())];
+        let matches = |word| Self::matches(Self::of_word(word), level);
+        // Where there are many levels, most groups have none of one: that is told faster.
+        if words.iter().fold(0, |any, word| any | matches(word)) == 0 {
+            return 0;
+        }
+        words.iter().rev().fold(0, |bits, word| bits << 1 | u64::from(matches(word) != 0))
     }
 
     /// Hands every vertex to `work`, on all workers.
