@@ -11,13 +11,13 @@ fn chunks_without_active_sources_are_read_only_in_full() {
     let folder = tempfile::tempdir().unwrap();
     let options = BuildOptions { memory: 256 << 20, threads: 2, ..BuildOptions::default() };
     let graph = generate(folder.path().join("graph.oc"), Rmat::new(18, 5), options);
-    let cross_iteration = CrossIteration::Off;
+    let passes = RunConfig { cross_iteration: CrossIteration::Off, ..external() };
     let semi = RunConfig { model: Some(MemoryModel::SemiExternal), memory: 64 << 20, ..external() };
-    for (method, config) in [("program", external()), ("direction", semi)] {
+    for (method, config) in [("program", passes), ("direction", semi)] {
         let method = Some(method.to_owned()).filter(|name| name == "program");
         let asked = Request { method, ..request("bfs", &[Source::MaxDegree]) };
         let ran = |read| {
-            let config = RunConfig { read, cross_iteration, ..config.clone() };
+            let config = RunConfig { read, ..config.clone() };
             let outcome = run(&graph, "bfs", &asked, &config);
             (values(&outcome), outcome.report)
         };
