@@ -16,8 +16,6 @@
 //!
 //! Memory: 8 bytes for each vertex, or a window of parents while values are on storage.
 
-mod sampled;
-
 use outercore_engine::{
     Decision, EdgeScan, Min, Monotone, Preset, ReadPolicy, SomeEdges,
     forest::{self, Sets},
@@ -96,9 +94,8 @@ impl VertexProgram for Labels {
     }
 
     fn apply(&self, _: &Context, _: u64, label: &mut u32, message: Min<u32>) -> bool {
-        let better = message.0 < *label;
-        *label = message.0.min(*label);
-        better
+        let before = std::mem::replace(label, message.0.min(*label));
+        *label < before
     }
 }
 
@@ -146,12 +143,8 @@ fn spreading<'a>(
 fn by_visitors<'a>(mut planner: Planner<'a>, executing: &Executing) -> Result<Prepared<'a>> {
     planner.memory("32-bit labels, sizes", [planner.job.graph.connected() * 8, 0]);
     visit::prepared(planner, executing, Smallest, |session, labels| {
-        results(
-            (session, session.graph),
-            labels.map(|&label| label as u32)?,
-            1,
-            session.decision.room,
-        )
+        let labels = labels.map(|&label| label as u32)?;
+        results((session, session.graph), labels, 1, session.decision.room)
     })
 }
 
@@ -228,9 +221,8 @@ impl Algorithm for Components {
                 return results((session, graph), labels, scans, room);
             }
             let labels = forest::join(session, &edges, labels, room, |trees| {
-                if let Some(some) = some {
-                    sampled = sampled::link(session, some, trees, most)?;
-                }
+                sampled =
+                    some.map_or(Ok(false), |some| forest::sample(session, some, trees, most))?;
                 Ok(sampled)
             })?;
             let mode = if sampled { "on-demand" } else { "full" };

@@ -48,9 +48,9 @@ pub use outcome::{Outcome, Results};
 pub use outercore_graph::format::List;
 pub use plan::{Decided, Decision, Plan, PlanItem, Planner, Prepared, Resource};
 pub use program::{
-    Activity, Along, Batch, Context, DeltaStepping, EdgeScan, Ended, IterationEnd, Lengths, Lists,
-    Monotone, Neighborhoods, Next, OpenNeighborhoods, OpenSearch, PathCounts, Search, SomeEdges,
-    Start, VertexProgram, Wake, forest, spread,
+    Activity, Along, Batch, Context, DeltaStepping, EdgeScan, Ended, IterationEnd, LengthTotals,
+    Lengths, Lists, Monotone, Neighborhoods, Next, OpenNeighborhoods, OpenSearch, PathCounts,
+    PathLengths, Search, SomeEdges, Start, VertexProgram, Wake, forest, spread,
 };
 pub use progress::{RunProgress, Silent};
 pub use report::{Figure, IoReport, IterationReport, RunReport, TopRow, VisitReport};

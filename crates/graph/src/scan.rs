@@ -173,6 +173,26 @@ impl Graph {
         RowReader::open(self, "row")
     }
 
+    /// What to say of the first edge with a negative weight, in the order of the disk, behind a
+    /// refusal; nothing, if there is none.
+    pub fn negative_edge(&self) -> Result<String> {
+        let mut found = None;
+        let scanned = self.for_each_edge(1 << 16, &mut |rows| {
+            let row = rows.weights.iter().position(|&weight| weight < 0.0);
+            let Some(row) = row else { return Ok(()) };
+            found = Some((rows.sources[row], rows.targets[row], rows.weights[row]));
+            // There is no need to see the others.
+            Err(GraphError::Cancelled)
+        });
+        match (found, scanned) {
+            (Some((source, target, weight)), _) => {
+                let (source, target) = (self.key_of(source)?, self.key_of(target)?);
+                Ok(format!(": the edge from {source} to {target} has weight {weight}"))
+            }
+            (None, scanned) => scanned.map(|()| String::new()),
+        }
+    }
+
     /// Every edge, as internal ids, in batches of at most `batch`; an undirected edge once, from
     /// its larger to its smaller end.
     pub fn for_each_edge(

@@ -5,14 +5,13 @@
 //! of a fully-external run. Those that are too large all become the second largest number, which is
 //! larger than any that is right, so no other distance is wrong for it.
 
-use outercore_engine::{Idempotent, Lengths, Min, Monoid, Monotone};
+use outercore_engine::{Idempotent, Lengths, Min, Monoid, Monotone, PathLengths};
 
-use super::Distances;
 use crate::common::*;
 
 /// Distances from one vertex, as `keep` makes them of 64 bits; the largest number stays that.
 pub(super) struct Rounds<F> {
-    pub distances: Distances,
+    pub distances: PathLengths,
     pub source: u64,
     pub keep: F,
 }

@@ -110,12 +110,13 @@ impl Rows {
     }
 
     /// The same before a step, once steps have waited for single lists as long as that takes: it
-    /// costs at most twice what the better way would have.
+    /// costs at most twice what the better way would have. Searches that wait so often for more
+    /// bytes than these are better off without levels.
     pub(super) fn keep_if_worth(&self, session: &Session) -> Result<()> {
         let worth = self.waits.load(Relaxed) * WAIT;
         if worth > self.lists.iter().map(|list| list.bytes).sum() {
             self.waits.store(0, Relaxed);
-            self.keep(session, worth)?;
+            self.keep(session, worth.min(4 * SMALL))?;
         }
         Ok(())
     }

@@ -20,7 +20,7 @@ use crate::{
     techniques::{Technique, planned},
     totals,
 };
-use outercore_graph::Result;
+use outercore_graph::{GraphError, Result};
 
 /// Something that a run needs.
 pub trait Resource {
@@ -317,6 +317,22 @@ impl<'a> Prepared<'a> {
     /// A run with this plan.
     pub fn new(plan: Plan, run: impl FnOnce() -> Result<Outcome> + 'a) -> Self {
         Self { plan, run: Box::new(run) }
+    }
+
+    /// This run, or if it is refused because something is `beyond` its numbers, another one.
+    pub fn or_beyond(self, beyond: &'static str, other: Self) -> Self {
+        let mut plan = self.plan.clone();
+        for (most, other) in [
+            (&mut plan.smallest_budget_bytes, other.plan.smallest_budget_bytes),
+            (&mut plan.in_memory_budget_bytes, other.plan.in_memory_budget_bytes),
+            (&mut plan.disk_bytes, other.plan.disk_bytes),
+        ] {
+            *most = other.max(*most);
+        }
+        Self::new(plan, move || match self.run() {
+            Err(GraphError::Usage(what)) if what == beyond => other.run(),
+            ran => ran,
+        })
     }
 
     /// Runs it.

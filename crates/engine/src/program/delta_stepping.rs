@@ -28,6 +28,8 @@ pub trait Lengths: Copy + Sync {
     fn unreached(self) -> u64;
     /// A path of this length and an edge of this weight, as it is stored.
     fn add(self, length: u64, weight: u64) -> u64;
+    /// The same of a weight that is a number.
+    fn plus_weight(self, length: u64, weight: f64) -> u64;
     /// The number that a length stands for.
     fn number(self, length: u64) -> f64;
     /// A length so much larger than this one, and larger in any case.

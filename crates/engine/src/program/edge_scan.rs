@@ -152,7 +152,11 @@ impl SomeEdges {
     }
 
     /// Shows every vertex that has incoming edges with the first of its in-neighbors.
-    pub fn first_neighbors(self, session: &Session, visit: impl Fn(u64, u64) + Sync) -> Result<()> {
+    pub(super) fn first_neighbors(
+        self,
+        session: &Session,
+        visit: impl Fn(u64, u64) + Sync,
+    ) -> Result<()> {
         let vertices = session.graph.connected();
         let show = |(): &mut (), group: u64, heads: &SomeHeads| {
             for vertex in group * INDEX_GROUP..((group + 1) * INDEX_GROUP).min(vertices) {
@@ -166,7 +170,7 @@ impl SomeEdges {
     }
 
     /// The lists of one direction; their index takes about a byte for each vertex.
-    pub fn lists(self, session: &Session, direction: Direction) -> Result<OpenLists> {
+    pub(super) fn lists(self, session: &Session, direction: Direction) -> Result<OpenLists> {
         OpenLists::beside(session, direction, false)
     }
 }

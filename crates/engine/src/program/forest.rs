@@ -20,13 +20,13 @@ use std::ops::Range;
 
 use outercore_storage::{Pod, Trees};
 
-use super::edge_scan::Edges;
+use super::edge_scan::{Edges, SomeEdges};
 use crate::{
     exchange::{Exchange, Record},
     session::Session,
     state::{VertexArray, Window},
 };
-use outercore_graph::Result;
+use outercore_graph::{Direction, Result};
 
 /// The other end of an edge that waits: a vertex with a smaller id.
 #[repr(transparent)]
@@ -77,6 +77,40 @@ pub fn join(
     }
     trees.flatten(workers);
     window.give_back()
+}
+
+/// Links all vertices that have edges with each other by first neighbors, and then by the lists of
+/// vertices outside of the largest set (Afforest; Sutton, Ben-Nun and Barak, IPDPS'18), if that reads at most so many bytes of
+/// outgoing lists; `false`: edges are left to be looked at.
+pub fn sample(session: &Session, some: SomeEdges, trees: Trees<true>, most: u64) -> Result<bool> {
+    let link = |vertex, neighbor| _ = trees.link(vertex as u32, neighbor as u32);
+    some.first_neighbors(session, link)?;
+    // A vertex in this one's set needs no list: the same set for both directions, or an edge from one that was left out to one that is could be missed.
+    let member = trees.of_the_largest();
+    let mut outside = session.no_vertices()?;
+    outside.fill();
+    let width = u64::from(session.graph.manifest().neighbor_bytes);
+    for direction in [Direction::Out, Direction::In] {
+        let within = trees.root(member);
+        outside.retain(&session.workers, |vertex| trees.root(vertex as u32) != within);
+        // An undirected graph has all edges in one direction.
+        if outside.is_empty() || session.graph.rows(direction) != Some(direction) {
+            break;
+        }
+        let lists = some.lists(session, direction)?;
+        let lists = lists.all(session);
+        let edges = lists.edges_of(&outside);
+        if direction == Direction::Out && edges * width > most {
+            return Ok(false);
+        }
+        lists.for_each(
+            edges,
+            |group| outside.word(group),
+            |_| (),
+            |(), vertex, list| list.neighbors().for_each(|other| link(vertex, other)),
+        )?;
+    }
+    Ok(true)
 }
 
 /// From the last window to the first: links all edges, and stores what every vertex hangs from.
