@@ -80,12 +80,13 @@ pub fn join(
 }
 
 /// Links all vertices that have edges with each other by first neighbors, and then by the lists of
-/// vertices outside of the largest set (Afforest; Sutton, Ben-Nun and Barak, IPDPS'18), if that reads at most so many bytes of
-/// outgoing lists; `false`: edges are left to be looked at.
+/// vertices outside of the largest set (Afforest; Sutton, Ben-Nun and Barak, IPDPS'18), if that
+/// reads at most so many bytes of outgoing lists; `false`: edges are left to be looked at.
 pub fn sample(session: &Session, some: SomeEdges, trees: Trees<true>, most: u64) -> Result<bool> {
     let link = |vertex, neighbor| _ = trees.link(vertex as u32, neighbor as u32);
     some.first_neighbors(session, link)?;
-    // A vertex in this one's set needs no list: the same set for both directions, or an edge from one that was left out to one that is could be missed.
+    // A vertex in this one's set needs no list: the same set for both directions, or an edge from
+    // one that was left out to one that is could be missed.
     let member = trees.of_the_largest();
     let mut outside = session.no_vertices()?;
     outside.fill();
