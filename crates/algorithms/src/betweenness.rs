@@ -29,21 +29,21 @@ pub struct Betweenness {
     /// The sources; none: every vertex.
     pub sources: Vec<Source>,
     /// How it goes about it; `None`: the plan decides.
-    pub method: Option<Method>,
+    pub method: Option<BetweennessMethod>,
     /// Rows of the summary.
     pub top: usize,
 }
 
 named! {
     /// How sources are searched.
-    pub enum Method: "method" {
+    pub enum BetweennessMethod: "method" {
         /// In batches: a scan of the edges serves many sources.
         Batches = "batches",
         /// A few at once: lists are read level by level.
         Lists = "lists",
     }
 }
-use Method::{Batches, Lists};
+use BetweennessMethod::{Batches, Lists};
 
 /// What a vertex keeps of `L` sources, each in a lane of its own.
 #[repr(C)]
@@ -226,7 +226,7 @@ fn lists(planner: &mut Planner, lanes: usize) -> Result<Search> {
 
 /// A way to search.
 struct Way {
-    method: Method,
+    method: BetweennessMethod,
     /// Sources side by side.
     lanes: usize,
     /// So many sources are too few.

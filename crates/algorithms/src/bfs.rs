@@ -28,14 +28,14 @@ pub struct Bfs {
     /// Where it starts.
     pub source: Source,
     /// How it goes about it; `None`: the plan decides.
-    pub method: Option<Method>,
+    pub method: Option<BfsMethod>,
     /// Whether it waits at the end of each level.
     pub executing: Executing,
 }
 
 named! {
     /// How a search goes about it.
-    pub enum Method: "method" {
+    pub enum BfsMethod: "method" {
         /// Small frontiers are pushed, large ones pulled.
         DirectionOptimizing = "direction-optimizing",
         /// Vertices send their levels to their neighbors.
@@ -44,7 +44,7 @@ named! {
 }
 
 /// A search from this vertex, by messages.
-struct Program(u64);
+struct BfsProgram(u64);
 
 /// Where so many levels have fewer than so many vertices on average, visitors are faster.
 const LEVELS: u64 = 32;
@@ -53,7 +53,7 @@ const WIDTH: u64 = 512;
 /// Not reached.
 const NOWHERE: u64 = u64::MAX;
 
-impl VertexProgram for Program {
+impl VertexProgram for BfsProgram {
     type Value = u64;
     type Signal = u64;
     type Message = Min<u64>;
@@ -85,7 +85,7 @@ impl VertexProgram for Program {
     }
 }
 
-impl Monotone for Program {}
+impl Monotone for BfsProgram {}
 
 /// What a search reached.
 #[derive(Default)]
@@ -128,13 +128,13 @@ impl Algorithm for Bfs {
         let fits = || by_levels(plan_32_bits(self.name(), job)?, source, false).map(fits);
         let early = job.config.wants_monotone();
         let usual = if early && (job.config.precompute.is_some() || !fits().unwrap_or(false)) {
-            (Method::Program, "vertices may be computed early")
+            (BfsMethod::Program, "vertices may be computed early")
         } else {
-            (Method::DirectionOptimizing, "reads fewest lists")
+            (BfsMethod::DirectionOptimizing, "reads fewest lists")
         };
         let (method, why) = method(self.method, usual);
         planner.runs(method.name(), why);
-        if method == Method::DirectionOptimizing {
+        if method == BfsMethod::DirectionOptimizing {
             let plain = by_levels(planner, source, false)?;
             let either = job.config.direction == SearchDirection::Auto;
             if !either || !self.executing.is_async(job, other, true)? {
@@ -150,7 +150,7 @@ impl Algorithm for Bfs {
                 _ => plain,
             });
         }
-        let mut program = Program(source);
+        let mut program = BfsProgram(source);
         let iterations = Iterations::declare_monotone(&mut planner, &program)?;
         Ok(planner.decide()?.prepared(move |session| {
             let ended = iterations.run(session, &mut program, None)?;

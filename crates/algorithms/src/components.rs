@@ -32,14 +32,14 @@ use crate::{
 #[derive(Clone, Debug, Default)]
 pub struct Components {
     /// How; `None`: chosen by the plan.
-    pub method: Option<Method>,
+    pub method: Option<ComponentsMethod>,
     /// Whether labels, where they spread, wait for each other.
     pub executing: Executing,
 }
 
 named! {
     /// How components are found.
-    pub enum Method: "method" {
+    pub enum ComponentsMethod: "method" {
         /// First neighbors, then the lists of vertices outside of the largest component.
         Sampled = "sampled",
         /// Union-find over one scan of all edges.
@@ -54,17 +54,17 @@ const LEAST: u64 = (4 << 17) + (3 << 20);
 
 impl Components {
     /// The method, and why.
-    fn choose(&self, Job { graph, config, .. }: Job) -> Result<(Method, &'static str)> {
+    fn choose(&self, Job { graph, config, .. }: Job) -> Result<(ComponentsMethod, &'static str)> {
         let spreads = config.wants_monotone()
             || [Preset::Streaming, Preset::Graphsd].contains(&config.preset);
         let usual = if spreads && !graph.directed() {
-            (Method::Program, "vertices may be computed early, or edges are streamed")
+            (ComponentsMethod::Program, "vertices may be computed early, or edges are streamed")
         } else if config.read.scans() {
-            (Method::Scan, "all edges are to be read")
+            (ComponentsMethod::Scan, "all edges are to be read")
         } else if config.read == ReadPolicy::Auto && !graph.has_hubs() {
-            (Method::Scan, "no hubs, to which first neighbors would lead")
+            (ComponentsMethod::Scan, "no hubs, to which first neighbors would lead")
         } else {
-            (Method::Sampled, "where first neighbors are kept, reads least")
+            (ComponentsMethod::Sampled, "where first neighbors are kept, reads least")
         };
         Ok(method(self.method, usual))
     }
@@ -130,7 +130,7 @@ fn spreading<'a>(
     graph: &'a Graph,
     adjust: Adjust,
 ) -> Result<Prepared<'a>> {
-    planner.runs(Method::Program.name(), why);
+    planner.runs(ComponentsMethod::Program.name(), why);
     let labels = Iterations::declare_monotone(&mut planner, &Labels)?;
     let mut decided = planner.decide()?;
     adjust(&mut decided);
@@ -191,21 +191,21 @@ impl Algorithm for Components {
             return by_visitors(planner, &self.executing);
         }
         let (mut method, mut why) = self.choose(job)?;
-        if method == Method::Program {
+        if method == ComponentsMethod::Program {
             return by_labels(planner, why);
         }
         let edges = planner.declare(EdgeScan::Always)?;
-        let some = (method == Method::Sampled).then(|| SomeEdges::declare(&mut planner));
+        let some = (method == ComponentsMethod::Sampled).then(|| SomeEdges::declare(&mut planner));
         let streams = config.preset == Preset::Streaming && self.method.is_none();
         declare_sets(&mut planner, streams, some)?;
         let mut decided = planner.decide()?;
         decided.plan.disk_bytes += waiting(graph, &decided.decision);
         let some = some.filter(|some| some.fits(graph, &decided.decision));
-        if some.is_none() && method == Method::Sampled {
+        if some.is_none() && method == ComponentsMethod::Sampled {
             if self.method.is_some() {
                 return refuse("--method sampled needs incoming edges and, in memory, all parents");
             }
-            (method, why) = (Method::Scan, "no first neighbors, or no room for lists");
+            (method, why) = (ComponentsMethod::Scan, "no first neighbors, or no room for lists");
         }
         decided.plan.method = format!("{} ({why}): {}", method.name(), decided.plan.method);
         let asked = self.method.is_some() || config.read == ReadPolicy::OnDemand;

@@ -28,7 +28,7 @@ pub struct Diameter {
 }
 
 /// What a search found.
-struct Reach {
+struct Depths {
     /// The last level: the source's eccentricity.
     depth: u32,
     /// A vertex of the last level, the one with the smallest internal id.
@@ -51,7 +51,7 @@ impl Candidates {
 }
 
 /// What searches say of the eccentricities of the vertices of one component.
-struct Run<'s> {
+struct Bounding<'s> {
     session: &'s Session<'s>,
     search: OpenSearch,
     searches: u64,
@@ -64,8 +64,8 @@ struct Run<'s> {
     candidates: Candidates,
 }
 
-impl Run<'_> {
-    fn search(&mut self, source: u64) -> Result<Reach> {
+impl Bounding<'_> {
+    fn search(&mut self, source: u64) -> Result<Depths> {
         let reach = reach(self.session, &mut self.search, source)?;
         self.searches += 1;
         self.narrow(reach.depth)?;
@@ -115,7 +115,7 @@ impl Run<'_> {
 
     /// From the vertex farthest from the start of `last` to the one farthest from it and so on,
     /// while distances grow; then from the most central vertex.
-    fn estimate(&mut self, mut last: Reach) -> Result<()> {
+    fn estimate(&mut self, mut last: Depths) -> Result<()> {
         self.narrow(last.depth)?;
         while !self.is_proved() {
             let next = self.search(last.farthest)?;
@@ -142,13 +142,13 @@ impl Run<'_> {
     }
 }
 
-fn reach(session: &Session, search: &mut OpenSearch, source: u64) -> Result<Reach> {
-    let mut reach = Reach { depth: 0, farthest: source };
+fn reach(session: &Session, search: &mut OpenSearch, source: u64) -> Result<Depths> {
+    let mut reach = Depths { depth: 0, farthest: source };
     // Without edges there is no source.
     if source < session.graph.connected() {
         search.run(session, source, |level, _, frontier| {
             let farthest = frontier.iter(0..frontier.len()).next().expect("a level has vertices");
-            reach = Reach { depth: level as u32, farthest };
+            reach = Depths { depth: level as u32, farthest };
             true
         })?;
     }
@@ -189,7 +189,8 @@ impl Diameter {
         bounds[0].fill(|vertex| if members.contains(vertex) { 0 } else { u32::MAX })?;
         bounds[1].fill(|_| u32::MAX)?;
         let candidates = Candidates::NONE;
-        let mut run = Run { session, search, searches, members, bounds, diameter: 0, candidates };
+        let mut run =
+            Bounding { session, search, searches, members, bounds, diameter: 0, candidates };
         run.estimate(last)?;
         if self.exact {
             run.prove()?;

@@ -34,12 +34,12 @@ pub struct KCore {
     /// Only the k-core for this k: its vertices have k as their value, others none.
     pub k: Option<u64>,
     /// How it goes about it; `None`: the plan decides.
-    pub method: Option<Method>,
+    pub method: Option<KCoreMethod>,
 }
 
 named! {
     /// How vertices are peeled off.
-    pub enum Method: "method" {
+    pub enum KCoreMethod: "method" {
         /// With what is left of their neighbors in memory.
         Peeling = "peeling",
         /// Vertices that depart tell their neighbors.
@@ -55,9 +55,9 @@ const PART: u64 = 1 << 17;
 const GONE: u64 = 1 << 32;
 
 /// Peeling by messages, at these levels.
-struct Program(Range<u64>);
+struct KCoreProgram(Range<u64>);
 
-impl VertexProgram for Program {
+impl VertexProgram for KCoreProgram {
     type Value = u64;
     type Signal = u32;
     type Message = Sum<u32>;
@@ -182,7 +182,7 @@ impl<'p> Peel<'p> {
 /// What a method needs.
 enum Chosen {
     Peeling(Lists, Widths),
-    Messages(Iterations<Program>),
+    Messages(Iterations<KCoreProgram>),
 }
 
 /// A plan with a method.
@@ -201,18 +201,22 @@ impl KCore {
         let fully = model == Some(MemoryModel::FullyExternal);
         let given = match self.method {
             None if fully && preset != Preset::Best => {
-                Some((Method::Program, "as the preset does"))
+                Some((KCoreMethod::Program, "as the preset does"))
             }
             method => method.map(|method| (method, "as asked")),
         };
         let ways = [
-            (Method::Peeling, false, "counts of neighbors fit"),
-            (Method::Peeling, true, "counts of neighbors fit, an index of their lists does not"),
-            (Method::Program, false, "counts of neighbors do not fit"),
+            (KCoreMethod::Peeling, false, "counts of neighbors fit"),
+            (
+                KCoreMethod::Peeling,
+                true,
+                "counts of neighbors fit, an index of their lists does not",
+            ),
+            (KCoreMethod::Program, false, "counts of neighbors do not fit"),
         ];
-        let wanted = |&(method, ..): &(Method, bool, &str)| match given {
+        let wanted = |&(method, ..): &(KCoreMethod, bool, &str)| match given {
             Some((given, _)) => method == given,
-            None => method == Method::Peeling || fully || model.is_none(),
+            None => method == KCoreMethod::Peeling || fully || model.is_none(),
         };
         let plans = ways.into_iter().filter(wanted).map(|(method, slides, why)| {
             self.plan(job, (method, slides), given.map_or(why, |(_, why)| why))
@@ -224,13 +228,13 @@ impl KCore {
     fn plan<'a>(
         &self,
         job: Job<'a>,
-        (method, slides): (Method, bool),
+        (method, slides): (KCoreMethod, bool),
         why: &'static str,
     ) -> Result<Planned<'a>> {
         let mut planner = Planner::new("kcore", job);
         planner.runs(method.name(), why);
         let chosen = match method {
-            Method::Peeling => {
+            KCoreMethod::Peeling => {
                 let vertices = job.graph.connected();
                 let widths = job.graph.widths(Remaining::SMALL)?;
                 planner.method("level by level, each list read once");
@@ -246,8 +250,8 @@ impl KCore {
                 lists.slides = slides;
                 Chosen::Peeling(planner.declare(lists)?, widths)
             }
-            Method::Program => {
-                let program = Program(self.levels());
+            KCoreMethod::Program => {
+                let program = KCoreProgram(self.levels());
                 Chosen::Messages(Iterations::declare(&mut planner, &program, None)?)
             }
         };
@@ -284,7 +288,7 @@ impl KCore {
                     (steps, cores.array)
                 }
                 Chosen::Messages(iterations) => {
-                    let ended = iterations.run(session, &mut Program(self.levels()), None)?;
+                    let ended = iterations.run(session, &mut KCoreProgram(self.levels()), None)?;
                     (ended.iterations, ended.values.map(|&value| core(value as u32))?)
                 }
             };

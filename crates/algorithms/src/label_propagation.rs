@@ -110,7 +110,7 @@ impl Tally {
 }
 
 /// The labels of all vertices, and those of a round on their way.
-struct Rounds<'s> {
+struct LabelRounds<'s> {
     session: &'s Session<'s>,
     lists: OpenNeighborhoods,
     labels: HugeVec<AtomicU32>,
@@ -119,7 +119,7 @@ struct Rounds<'s> {
     new: Appender<u32>,
 }
 
-impl<'s> Rounds<'s> {
+impl<'s> LabelRounds<'s> {
     fn new(session: &'s Session<'s>) -> Result<Self> {
         let (graph, huge) = (session.graph, session.config.huge_pages);
         let lists = Neighborhoods::All.open(session)?;
@@ -223,7 +223,7 @@ impl Algorithm for LabelPropagation {
         planner.reads(2 * vertices * u64::from(graph.manifest().neighbor_bytes));
         planner.method("synchronous rounds over all lists");
         Ok(planner.decide()?.prepared(move |session| {
-            let mut rounds = Rounds::new(session)?;
+            let mut rounds = LabelRounds::new(session)?;
             let iterations = rounds.run(self.iterations)?;
             rounds.finish(iterations)
         }))

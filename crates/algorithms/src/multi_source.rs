@@ -75,9 +75,9 @@ struct Reached<S> {
 unsafe impl<S: Sources> Pod for Reached<S> {}
 
 /// A search from these vertices, by lane.
-struct Program<S>(Vec<u64>, PhantomData<fn() -> S>);
+struct MultiSourceProgram<S>(Vec<u64>, PhantomData<fn() -> S>);
 
-impl<S: Sources> VertexProgram for Program<S> {
+impl<S: Sources> VertexProgram for MultiSourceProgram<S> {
     type Value = Reached<S>;
     type Signal = S;
     type Message = S;
@@ -134,7 +134,7 @@ impl Algorithm for MultiSource {
 impl MultiSource {
     fn search<'a, S: Sources + 'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
         let (graph, sources) = (job.graph, self.sources.len());
-        let mut program = Program::<S>(locate_all(graph, &self.sources)?, PhantomData);
+        let mut program = MultiSourceProgram::<S>(locate_all(graph, &self.sources)?, PhantomData);
         let mut planner = Planner::new(self.name(), job);
         let iterations = Iterations::declare(&mut planner, &program, None)?;
         Ok(planner.decide()?.prepared(move |session| {

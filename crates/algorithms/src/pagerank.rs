@@ -57,7 +57,7 @@ impl PageRank {
     }
 }
 
-struct Program {
+struct RankProgram {
     asked: PageRank,
     vertices: f64,
     isolated: f64,
@@ -70,7 +70,7 @@ struct Program {
     base: f64,
 }
 
-impl VertexProgram for Program {
+impl VertexProgram for RankProgram {
     type Value = f64;
     type Signal = f32;
     type Message = Sum<f64>;
@@ -142,7 +142,7 @@ impl PageRank {
         let graph = planner.job.graph;
         let (most, vertices) = (self.iterations, graph.vertices() as f64);
         let isolated = graph.isolated() as f64;
-        let mut program = Program {
+        let mut program = RankProgram {
             asked: self.clone(),
             vertices,
             isolated,

@@ -24,12 +24,12 @@ pub struct PageRankDelta {
     /// The parameters of PageRank.
     pub pagerank: PageRank,
     /// How it goes about it; `None`: the plan decides.
-    pub method: Option<Method>,
+    pub method: Option<DeltaMethod>,
 }
 
 named! {
     /// How ranks come to rest.
-    pub enum Method: "method" {
+    pub enum DeltaMethod: "method" {
         /// Vertices pass on what their ranks have gained or lost, where that is worth it.
         Differences = "differences",
         /// All vertices pass on their ranks, as in PageRank.
@@ -69,7 +69,7 @@ struct State {
 // to drop.
 unsafe impl Pod for State {}
 
-struct Program {
+struct DeltaProgram {
     asked: PageRank,
     vertices: f64,
     isolated: f64,
@@ -82,7 +82,7 @@ struct Program {
     gain: f64,
 }
 
-impl VertexProgram for Program {
+impl VertexProgram for DeltaProgram {
     type Value = State;
     type Signal = u64;
     type Message = Sum<u64>;
@@ -152,22 +152,22 @@ impl Algorithm for PageRankDelta {
     fn prepare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
         let (asked, graph) = (self.pagerank.clone(), job.graph);
         let usual = if job.config.preset != Preset::Best {
-            (Method::Differences, "as the preset does")
+            (DeltaMethod::Differences, "as the preset does")
         } else if asked.tolerance.is_none_or(|tolerance| tolerance < ROUNDING) {
-            (Method::Differences, "whole iterations round more than the tolerance allows")
+            (DeltaMethod::Differences, "whole iterations round more than the tolerance allows")
         } else {
-            (Method::Iterations, "whole iterations take less time to the same residual")
+            (DeltaMethod::Iterations, "whole iterations take less time to the same residual")
         };
         let (method, why) = method(self.method, usual);
         let mut planner = Planner::new(self.name(), job);
         planner.runs(method.name(), why);
-        if method == Method::Iterations {
+        if method == DeltaMethod::Iterations {
             return self.pagerank.iterate(planner);
         }
         let (vertices, isolated) = (graph.vertices() as f64, graph.isolated() as f64);
         let bar = SHARE * asked.tolerance.unwrap_or(0.0) / graph.manifest().arcs.max(1) as f64;
         let (alone, gain) = ((0.0, 1.0 / vertices), 0.0);
-        let mut program = Program { asked, vertices, isolated, bar, alone, gain };
+        let mut program = DeltaProgram { asked, vertices, isolated, bar, alone, gain };
         let iterations = Iterations::declare(&mut planner, &program, None)?;
         Ok(planner.decide()?.prepared(move |session| {
             let ended = iterations.run(session, &mut program, None)?;

@@ -7,9 +7,9 @@ use crate::common::*;
 #[derive(Clone, Debug, Default)]
 pub struct Spmv;
 
-struct Program;
+struct SpmvProgram;
 
-impl VertexProgram for Program {
+impl VertexProgram for SpmvProgram {
     type Value = f64;
     type Signal = f64;
     type Message = Sum<f64>;
@@ -45,9 +45,9 @@ impl Algorithm for Spmv {
 
     fn prepare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
         let mut planner = Planner::new(self.name(), job);
-        let iterations = Iterations::declare(&mut planner, &Program, Some(1))?;
+        let iterations = Iterations::declare(&mut planner, &SpmvProgram, Some(1))?;
         Ok(planner.decide()?.prepared(move |session| {
-            let ended = iterations.run(session, &mut Program, None)?;
+            let ended = iterations.run(session, &mut SpmvProgram, None)?;
             let mut squares = 0.0;
             ended.values.for_each(|_, value| squares += value * value)?;
             Ok(session

@@ -1,7 +1,11 @@
 //! Shortest paths from one vertex.
 //!
 //! - `delta-stepping`: windows of distance, by [`DeltaStepping`] of the engine.
-//! - `program`: rounds, in which every vertex whose distance fell sends it on.
+//! - `program`: rounds, in which every vertex whose distance fell sends it on, and may do so again
+//!   in a later round (Bellman and Ford's algorithm, with a frontier). Whole distances are kept in
+//!   32 bits if these hold all of them: signals take most of the memory of a fully-external run.
+//!   Those that are too large all become the second largest number, which is larger than any that
+//!   is right, so no other distance is wrong for it.
 //!
 //! With `--executor async` visitors carry the distances (Pearce, Gokhale and Amato, SC'10), the
 //! smallest first, and no window waits for another.
@@ -13,13 +17,13 @@
 //! A distance is 64 bits that are ordered like the numbers: whole numbers for whole weights,
 //! non-negative doubles otherwise.
 
-mod rounds;
-
-use outercore_engine::{DeltaStepping, MemoryModel, Monotone, PathLengths, Preset, Values};
+use outercore_engine::{
+    DeltaStepping, Idempotent, Lengths, MemoryModel, Min, Monoid, Monotone, PathLengths, Preset,
+    Values,
+};
 use outercore_graph::WeightKind;
 use outercore_visit::{self as visit, Executor, lengths::Paths};
 
-use self::rounds::Rounds;
 use crate::common::*;
 
 /// Shortest paths from one vertex.
@@ -30,14 +34,14 @@ pub struct Sssp {
     /// The width of a window of distance; `None`: from the mean weight and degree.
     pub delta: Option<f64>,
     /// How; `None`: the plan decides.
-    pub method: Option<Method>,
+    pub method: Option<SsspMethod>,
     /// Whether it waits at the end of each window.
     pub executing: Executing,
 }
 
 named! {
     /// How distances are found.
-    pub enum Method: "method" {
+    pub enum SsspMethod: "method" {
         /// Those of a window of distance before those of the next one.
         DeltaStepping = "delta-stepping",
         /// In rounds: each vertex whose distance fell sends it on.
@@ -47,6 +51,54 @@ named! {
 
 /// What is said of distances that 32 bits do not hold.
 const BEYOND: &str = "a distance is beyond 32 bits";
+
+/// Distances from one vertex, as `keep` makes them of 64 bits; the largest number stays that.
+struct Rounds<F> {
+    distances: PathLengths,
+    source: u64,
+    keep: F,
+}
+
+impl<L, F> VertexProgram for Rounds<F>
+where
+    L: Pod + Copy + Ord + Into<u64> + Send + Sync,
+    F: Fn(u64) -> L + Sync,
+    Min<L>: Idempotent,
+{
+    type Value = L;
+    type Signal = L;
+    type Message = Min<L>;
+
+    const SILENCE: Option<L> = Some(Min::IDENTITY.0);
+    const WEIGHTED: bool = true;
+
+    fn start(&self) -> Start {
+        Start::Vertices(vec![self.source])
+    }
+
+    fn init(&self, vertex: u64, _: u32) -> L {
+        (self.keep)(if vertex == self.source { 0 } else { self.distances.unreached() })
+    }
+
+    fn scatter(&self, _: u64, distance: &L, _: u32) -> Option<L> {
+        Some(*distance)
+    }
+
+    #[inline(always)]
+    fn carry(&self, distance: L, weight: f64) -> Min<L> {
+        match Min(distance) {
+            silent if silent == Min::IDENTITY => silent,
+            _ => Min((self.keep)(self.distances.plus_weight(distance.into(), weight))),
+        }
+    }
+
+    fn apply(&self, _: &Context, _: u64, distance: &mut L, message: Min<L>) -> bool {
+        let before = std::mem::replace(distance, message.0.min(*distance));
+        *distance < before
+    }
+}
+
+impl<F> Monotone for Rounds<F> where Self: VertexProgram<Message: Idempotent> {}
 
 impl Sssp {
     /// Refuses graphs and parameters that the search is not for.
@@ -59,9 +111,12 @@ impl Sssp {
             ));
         }
         if graph.manifest().negative_weights {
-            let edge = graph.negative_edge()?;
+            let of = graph.negative_edge()?.map(|(source, target, weight)| {
+                format!(": the edge from {source} to {target} has weight {weight}")
+            });
             return refuse(format!(
-                "{path} has negative weights, for which shortest paths are not computed{edge}"
+                "{path} has negative weights, for which shortest paths are not computed{}",
+                of.unwrap_or_default()
             ));
         }
         if !self.delta.is_none_or(|delta| delta > 0.0) {
@@ -98,13 +153,13 @@ impl Algorithm for Sssp {
         }
         let preset = [Preset::Streaming, Preset::Graphsd].contains(&job.config.preset);
         let usual = if preset || job.config.wants_monotone() {
-            (Method::Program, "the preset's, or vertices may be computed early")
+            (SsspMethod::Program, "the preset's, or vertices may be computed early")
         } else {
-            (Method::DeltaStepping, "relaxes fewest edges")
+            (SsspMethod::DeltaStepping, "relaxes fewest edges")
         };
         let (method, why) = method(self.method, usual);
         planner.runs(method.name(), why);
-        if method == Method::Program {
+        if method == SsspMethod::Program {
             if self.delta.is_some() {
                 return refuse("--delta is for --method delta-stepping; leave it out");
             }
@@ -139,8 +194,7 @@ where
     let rounds = Iterations::declare_monotone(&mut planner, &program)?;
     Ok(planner.decide()?.prepared(move |session| {
         let ended = rounds.run(session, &mut program, None)?;
-        let (most, none) = (keep(u64::MAX - 1).into(), keep(u64::MAX).into());
-        let mut fits = true;
+        let (most, none, mut fits) = (keep(u64::MAX - 1).into(), keep(u64::MAX).into(), true);
         let found = ended.values.map(|&length| {
             fits &= length.into() != most;
             if length.into() == none { u64::MAX } else { length.into() }

@@ -18,9 +18,9 @@ pub struct RetainedLists {
     /// Bytes of the lists that one worker may keep.
     most: usize,
     /// The lists that serve this iteration.
-    before: Vec<Shelf>,
+    before: Vec<WorkerShelf>,
     /// What each worker keeps of it.
-    now: Vec<Mutex<Shelf>>,
+    now: Vec<Mutex<WorkerShelf>>,
     /// The vertices of the lists that serve this iteration.
     held: Bitmap,
     /// Bytes of a neighbor, and of a weight; 0: weights are not read.
@@ -29,13 +29,13 @@ pub struct RetainedLists {
 
 /// The lists that one worker keeps.
 #[derive(Default)]
-struct Shelf {
+struct WorkerShelf {
     /// Vertex, and where its list begins in `bytes`.
     lists: Vec<(u64, usize)>,
     bytes: Vec<u8>,
 }
 
-/// Bytes of memory that an entry of [`Shelf::lists`] takes, beside its list.
+/// Bytes of memory that an entry of [`WorkerShelf::lists`] takes, beside its list.
 const ENTRY: usize = 16;
 
 impl RetainedLists {

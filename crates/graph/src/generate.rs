@@ -76,14 +76,14 @@ pub struct Uniform {
 
 /// A generator as a source of edges.
 pub struct Generated {
-    shape: Shape,
+    shape: GraphShape,
     edges: u64,
     seed: u64,
     weights: GeneratedWeights,
     info: SourceInfo,
 }
 
-enum Shape {
+enum GraphShape {
     /// Thresholds of the four quadrants as 32-bit fractions, and the keys of the permutation.
     Rmat {
         scale: u32,
@@ -186,7 +186,7 @@ impl Rmat {
         });
         let text = format!("RMAT of scale {}, {edges} edges, seed {}", self.scale, self.seed);
         Ok(Generated {
-            shape: Shape::Rmat {
+            shape: GraphShape::Rmat {
                 scale: self.scale,
                 thresholds: [
                     fraction(self.a),
@@ -214,7 +214,7 @@ impl Uniform {
             self.vertices, self.edges, self.seed
         );
         Ok(Generated {
-            shape: Shape::Uniform { vertices: self.vertices },
+            shape: GraphShape::Uniform { vertices: self.vertices },
             edges: self.edges,
             seed: self.seed,
             weights: self.weights,
@@ -235,15 +235,15 @@ fn permute(id: u64, bits: u32, keys: &[u64; 4]) -> u64 {
     })
 }
 
-impl Shape {
+impl GraphShape {
     /// One edge of each sequence of random numbers.
     fn edges(&self, draws: &mut [Draws; LANES]) -> [[u64; 2]; LANES] {
         match self {
-            Shape::Uniform { vertices } => draws.each_mut().map(|draws| {
+            GraphShape::Uniform { vertices } => draws.each_mut().map(|draws| {
                 let scaled = |draw| ((u128::from(draw) * u128::from(*vertices)) >> 64) as u64;
                 [scaled(draws.next()), scaled(draws.next())]
             }),
-            Shape::Rmat { scale, thresholds, keys } => {
+            GraphShape::Rmat { scale, thresholds, keys } => {
                 #[cfg(target_arch = "x86_64")]
                 if has_avx512() {
                     // SAFETY: the processor has it.

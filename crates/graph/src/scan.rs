@@ -7,7 +7,7 @@ use crate::{
     error::{GraphError, Result},
     format::INDEX_GROUP,
     graph::{Graph, Table},
-    types::{Direction, WeightKind},
+    types::{Direction, Key, WeightKind},
 };
 
 /// Reads one direction's rows, or the lists of the edges in row format.
@@ -173,9 +173,8 @@ impl Graph {
         RowReader::open(self, "row")
     }
 
-    /// What to say of the first edge with a negative weight, in the order of the disk, behind a
-    /// refusal; nothing, if there is none.
-    pub fn negative_edge(&self) -> Result<String> {
+    /// The first edge with a negative weight, in the order of the disk: its ends, and the weight.
+    pub fn negative_edge(&self) -> Result<Option<(Key, Key, f64)>> {
         let mut found = None;
         let scanned = self.for_each_edge(1 << 16, &mut |rows| {
             let row = rows.weights.iter().position(|&weight| weight < 0.0);
@@ -186,10 +185,9 @@ impl Graph {
         });
         match (found, scanned) {
             (Some((source, target, weight)), _) => {
-                let (source, target) = (self.key_of(source)?, self.key_of(target)?);
-                Ok(format!(": the edge from {source} to {target} has weight {weight}"))
+                Ok(Some((self.key_of(source)?, self.key_of(target)?, weight)))
             }
-            (None, scanned) => scanned.map(|()| String::new()),
+            (None, scanned) => scanned.map(|()| None),
         }
     }
 

@@ -43,7 +43,7 @@ impl Resolved {
 /// From internal ids to ranks: positions among all original ids in ascending order.
 pub(crate) struct RankLookup {
     /// `None`: they are the same.
-    table: Option<Table>,
+    table: Option<AscendingTable>,
     width: usize,
 }
 
@@ -51,7 +51,8 @@ impl RankLookup {
     /// Opens the table of `graph`; `memory` bounds what of it stays.
     pub(crate) fn new(graph: &Graph, memory: u64) -> Result<Self> {
         let width = graph.manifest().id_bytes as usize;
-        let table = if width == 0 { None } else { Some(Table::open(graph, "ids.rank", memory)?) };
+        let table =
+            if width == 0 { None } else { Some(AscendingTable::open(graph, "ids.rank", memory)?) };
         Ok(Self { table, width })
     }
 
@@ -74,7 +75,7 @@ impl RankLookup {
     }
 
     fn is_flat(&self) -> bool {
-        self.table.as_ref().is_none_or(Table::is_loaded)
+        self.table.as_ref().is_none_or(AscendingTable::is_loaded)
     }
 
     #[inline]
@@ -95,10 +96,10 @@ pub(crate) struct KeyLookup {
 enum KeyTable {
     /// Rank `r` is `first + r`.
     Range(u64),
-    Numbers(Table),
+    Numbers(AscendingTable),
     Names {
-        ends: Table,
-        bytes: Table,
+        ends: AscendingTable,
+        bytes: AscendingTable,
     },
 }
 
@@ -112,10 +113,12 @@ impl KeyLookup {
         };
         let keys = match manifest.ids {
             IdTable::Range { first } => KeyTable::Range(first),
-            IdTable::Numbers => KeyTable::Numbers(Table::open(graph, "ids.keys", keys_share)?),
+            IdTable::Numbers => {
+                KeyTable::Numbers(AscendingTable::open(graph, "ids.keys", keys_share)?)
+            }
             IdTable::Names => KeyTable::Names {
-                ends: Table::open(graph, "ids.ends", keys_share / 3)?,
-                bytes: Table::open(graph, "ids.keys", keys_share * 2 / 3)?,
+                ends: AscendingTable::open(graph, "ids.ends", keys_share / 3)?,
+                bytes: AscendingTable::open(graph, "ids.keys", keys_share * 2 / 3)?,
             },
         };
         Ok(Self { ranks: RankLookup::new(graph, memory - keys_share)?, keys })
@@ -195,7 +198,7 @@ impl KeyLookup {
 }
 
 /// A section read at ascending places. Every page is verified when it is read.
-struct Table {
+struct AscendingTable {
     table: graph::Table,
     /// Its length, padding included.
     end: u64,
@@ -209,7 +212,7 @@ struct Table {
     moved: u64,
 }
 
-impl Table {
+impl AscendingTable {
     fn open(graph: &Graph, name: &str, memory: u64) -> Result<Self> {
         let table = graph.table(name)?;
         let end = table.section.file.len();

@@ -15,7 +15,7 @@ pub use observer::{Change, Observer};
 use crate::error::{Result, StorageError};
 use crate::fault::{Fault, FaultPlan};
 use crate::hidden::random_name;
-use observer::Shared;
+use observer::SharedObserver;
 use std::ffi::CString;
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -84,7 +84,7 @@ impl IoCounters {
 struct Inner {
     counters: IoCounters,
     faults: Option<Arc<FaultPlan>>,
-    observer: Option<Shared>,
+    observer: Option<SharedObserver>,
 }
 
 /// Access to files. Clones share the counters and the faults.
@@ -124,7 +124,7 @@ impl Disk {
 
     /// Access where every change is seen by an observer, which may refuse it.
     pub fn with_observer(observer: Box<dyn Observer>) -> Self {
-        let observer = Some(Shared::new(observer));
+        let observer = Some(SharedObserver::new(observer));
         Self(Arc::new(Inner { observer, ..Inner::default() }))
     }
 

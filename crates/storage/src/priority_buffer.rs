@@ -11,10 +11,10 @@ use std::{
 use crate::lock;
 
 /// Parts in memory, by their number.
-pub struct PriorityBuffer(Mutex<State>);
+pub struct PriorityBuffer(Mutex<HeldParts>);
 
 #[derive(Default)]
-struct State {
+struct HeldParts {
     /// Bytes that are not in use.
     spare: u64,
     held: HashMap<usize, (u64, Arc<Vec<u8>>)>,
@@ -28,7 +28,7 @@ const ENTRY: u64 = 8 << 10;
 impl PriorityBuffer {
     /// Room for `most` bytes.
     pub fn new(most: u64) -> Self {
-        Self(Mutex::new(State { spare: most, ..State::default() }))
+        Self(Mutex::new(HeldParts { spare: most, ..HeldParts::default() }))
     }
 
     /// The bytes of a part, if they are here.

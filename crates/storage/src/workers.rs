@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// A step as the threads see it: called with the worker's number.
-type Step = &'static (dyn Fn(usize) + Sync);
+type SharedStep = &'static (dyn Fn(usize) + Sync);
 type Payload = Box<dyn std::any::Any + Send>;
 
 /// What workers counted, by two things at once.
@@ -37,7 +37,7 @@ pub struct Workers {
 }
 
 struct Helper {
-    steps: Option<Sender<Step>>,
+    steps: Option<Sender<SharedStep>>,
     done: Receiver<std::result::Result<(), Payload>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -76,7 +76,8 @@ impl Workers {
     fn run(&self, step: &(dyn Fn(usize) + Sync)) {
         // SAFETY: the reference outlives its use: this function returns, normally or by a panic,
         // only after every helper that got the reference has answered that its step is over.
-        let erased: Step = unsafe { std::mem::transmute::<&(dyn Fn(usize) + Sync), Step>(step) };
+        let erased: SharedStep =
+            unsafe { std::mem::transmute::<&(dyn Fn(usize) + Sync), SharedStep>(step) };
         for helper in &self.helpers {
             helper
                 .steps
@@ -191,7 +192,7 @@ fn timed(nanos: &AtomicU64, step: impl FnOnce()) {
 
 impl Helper {
     fn start(index: usize, busy: Arc<[AtomicU64]>) -> Result<Self> {
-        let (steps, inbox) = unbounded::<Step>();
+        let (steps, inbox) = unbounded::<SharedStep>();
         let (outbox, done) = unbounded();
         let thread = std::thread::Builder::new()
             .name(format!("outercore-{index}"))

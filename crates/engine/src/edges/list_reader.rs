@@ -26,20 +26,20 @@ const GROUPS: usize = 1 << 15;
 pub type Chain<'s> = &'s [&'s dyn ListCache];
 
 /// Lists that are read together.
-struct Run<'s> {
+struct ListRun<'s> {
     /// How many were requested before it.
     number: u64,
     /// Edges, by their number in the rows.
     edges: Range<u64>,
     groups: Vec<Group>,
-    parts: [Part<'s>; 2],
+    parts: [LanePart<'s>; 2],
     /// Parts that have not arrived, and one more until all are requested.
     missing: usize,
 }
 
 /// The bytes of a run in one section.
 #[derive(Default)]
-struct Part<'s> {
+struct LanePart<'s> {
     /// Where they begin in the section, and how many are read.
     start: u64,
     len: usize,
@@ -101,7 +101,7 @@ impl<'s> Lane<'s> {
     }
 }
 
-impl Part<'_> {
+impl LanePart<'_> {
     /// The bytes of some edges.
     #[inline(always)]
     fn slice(&self, edges: &Range<u64>, width: usize) -> &[u8] {
@@ -123,7 +123,7 @@ pub struct ListReader<'s, 'r, C> {
     compute: C,
     ordered: bool,
     /// Runs that were requested and not delivered, in that order.
-    line: VecDeque<Run<'s>>,
+    line: VecDeque<ListRun<'s>>,
     /// Runs requested so far.
     requested: u64,
     /// Groups of all runs in the line.
@@ -220,14 +220,14 @@ impl<'s, 'r, C: FnMut(u64, List)> ListReader<'s, 'r, C> {
         self.requested += 1;
         self.held += groups.len();
         self.pending += vertices(&groups);
-        self.line.push_back(Run { number, edges, groups, parts, missing: 1 });
+        self.line.push_back(ListRun { number, edges, groups, parts, missing: 1 });
         (0..self.lanes.len()).try_for_each(|part| self.start(part))?;
         self.newest().missing -= 1;
         Ok(())
     }
 
     /// The run that is being requested.
-    fn newest(&mut self) -> &mut Run<'s> {
+    fn newest(&mut self) -> &mut ListRun<'s> {
         self.line.back_mut().expect("it is in the line")
     }
 
@@ -239,7 +239,7 @@ impl<'s, 'r, C: FnMut(u64, List)> ListReader<'s, 'r, C> {
             let hits = pages.end - pages.start;
             self.session.counters.note(Technique::ListCache, [hits, hits * PAGE_BYTES]);
             let start = pages.start * PAGE_BYTES;
-            self.newest().parts[part] = Part { start, cached, ..Part::default() };
+            self.newest().parts[part] = LanePart { start, cached, ..LanePart::default() };
             return Ok(());
         }
         let Range { start, end } = lane.span(&edges);
@@ -256,7 +256,7 @@ impl<'s, 'r, C: FnMut(u64, List)> ListReader<'s, 'r, C> {
             };
         };
         let run = self.newest();
-        run.parts[part] = Part { start, len, ..Part::default() };
+        run.parts[part] = LanePart { start, len, ..LanePart::default() };
         run.missing += 1;
         let tag = run.number * 2 + part as u64;
         self.small += u64::from(!(start | len as u64).is_multiple_of(PAGE_BYTES));
@@ -282,7 +282,7 @@ impl<'s, 'r, C: FnMut(u64, List)> ListReader<'s, 'r, C> {
                 self.held -= run.groups.len();
                 self.pending -= vertices(&run.groups);
                 let keeps = self.keeps && matches!(result, Ok(true));
-                for (lane, Part { start, len, read, .. }) in self.lanes.iter().zip(run.parts) {
+                for (lane, LanePart { start, len, read, .. }) in self.lanes.iter().zip(run.parts) {
                     match read {
                         Some(buffer) if keeps => {
                             self.reader.pool.keep(buffer, len, (lane.file.queued().1, start));
@@ -307,7 +307,7 @@ impl<'s, 'r, C: FnMut(u64, List)> ListReader<'s, 'r, C> {
 
     /// Verifies the bytes of a run that were read, and keeps those that the front wants. Returns
     /// how many could not be verified, and the bytes of an edge that were read.
-    fn verified(&self, run: &Run) -> Result<(u64, u64)> {
+    fn verified(&self, run: &ListRun) -> Result<(u64, u64)> {
         let (mut doubtful, mut bytes_read) = (0, 0);
         for (lane, part) in self.lanes.iter().zip(&run.parts) {
             if let Some(buffer) = &part.read {
@@ -323,7 +323,7 @@ impl<'s, 'r, C: FnMut(u64, List)> ListReader<'s, 'r, C> {
     }
 
     /// Keeps the blocks of a run in the page cache, if there is one, with the units that were used.
-    fn keep(&self, run: &Run, used: Vec<Units>) {
+    fn keep(&self, run: &ListRun, used: Vec<Units>) {
         let Some(pages) = &self.session.pages else { return };
         for ((lane, part), used) in self.lanes.iter().zip(&run.parts).zip(&used) {
             let bytes = part.read.as_deref().unwrap_or_default();
@@ -332,7 +332,7 @@ impl<'s, 'r, C: FnMut(u64, List)> ListReader<'s, 'r, C> {
     }
 
     /// Shows the lists of a run. Returns whether all of its bytes are verified.
-    fn compute(&mut self, run: &Run) -> Result<bool> {
+    fn compute(&mut self, run: &ListRun) -> Result<bool> {
         let (doubtful, bytes_read) = self.verified(run)?;
         let pages = self.session.pages.as_ref();
         let units = |_: &PageCache| run.parts.iter().map(|part| Units::none(part.len)).collect();
@@ -349,7 +349,8 @@ impl<'s, 'r, C: FnMut(u64, List)> ListReader<'s, 'r, C> {
                     return;
                 }
                 let lanes = self.lanes.iter().zip(&run.parts);
-                for (units, (Lane { width, .. }, Part { start, .. })) in used.iter_mut().zip(lanes)
+                for (units, (Lane { width, .. }, LanePart { start, .. })) in
+                    used.iter_mut().zip(lanes)
                 {
                     let at = |edge: u64| (edge * width - start) as usize;
                     units.note(at(part.start)..at(part.end));

@@ -55,9 +55,9 @@ pub(crate) fn for_each_part<T: bytemuck::Pod, U: Send>(
                 let (first, into) = lock(&parts).next()?;
                 let lead = (first * size) % SIZE;
                 let place = (first * size - lead, (lead + into.len() as u64 * size) as usize);
-                Some([Part { first, into, lead: lead as usize, place }])
+                Some([TablePart { first, into, lead: lead as usize, place }])
             };
-            let each = |Part { first, into, lead, .. }: Part<U>, bytes: &[u8]| {
+            let each = |TablePart { first, into, lead, .. }: TablePart<U>, bytes: &[u8]| {
                 show(first, into, bytemuck::cast_slice(&bytes[lead..]));
             };
             stream.run(more, each)
@@ -67,7 +67,7 @@ pub(crate) fn for_each_part<T: bytemuck::Pod, U: Send>(
 }
 
 /// A part of a table, and what is made of it.
-struct Part<'t, U> {
+struct TablePart<'t, U> {
     /// Its first entry.
     first: u64,
     into: &'t mut [U],
@@ -76,7 +76,7 @@ struct Part<'t, U> {
     place: (u64, usize),
 }
 
-impl<U> Piece for Part<'_, U> {
+impl<U> Piece for TablePart<'_, U> {
     fn place(&self) -> (u64, usize) {
         self.place
     }

@@ -21,7 +21,7 @@ pub(crate) struct InMemory<'v, M> {
 
 /// A worker's messages on their way, by range.
 #[must_use = "what is not collected does not arrive"]
-pub(crate) struct Sender<M> {
+pub(crate) struct LocalSender<M> {
     batches: Vec<Vec<(u64, M)>>,
 }
 
@@ -38,13 +38,13 @@ impl<'v, M: Monoid> InMemory<'v, M> {
     }
 
     /// What a worker sends with.
-    pub(crate) fn sender(&self) -> Sender<M> {
-        Sender { batches: vec![Vec::new(); self.ranges.len()] }
+    pub(crate) fn sender(&self) -> LocalSender<M> {
+        LocalSender { batches: vec![Vec::new(); self.ranges.len()] }
     }
 
     /// Sends a message to a vertex.
     #[inline(always)]
-    pub(crate) fn send(&self, sender: &mut Sender<M>, vertex: u64, message: M) {
+    pub(crate) fn send(&self, sender: &mut LocalSender<M>, vertex: u64, message: M) {
         let range = (vertex >> self.bits) as usize;
         let batch = &mut sender.batches[range];
         batch.push((vertex, message));
@@ -55,7 +55,7 @@ impl<'v, M: Monoid> InMemory<'v, M> {
 
     /// Takes what the senders still have. There is nothing that can fail: the result is that of the
     /// other exchange.
-    pub(crate) fn collect(&self, senders: impl IntoIterator<Item = Sender<M>>) -> Result<()> {
+    pub(crate) fn collect(&self, senders: impl IntoIterator<Item = LocalSender<M>>) -> Result<()> {
         for mut sender in senders {
             for (range, batch) in sender.batches.iter_mut().enumerate() {
                 self.combine(range, batch);

@@ -8,7 +8,7 @@
 
 use std::{mem::take, ops::Range};
 
-use super::{Delivered, Edges, Run, by_lists::Role, io_scheduling::Scan};
+use super::{Delivered, EdgeSource, Run, by_lists::Role, io_scheduling::Scan};
 use crate::{config::ReadPolicy, edges::grid::index::Chunk, program::VertexProgram, report::Costs};
 use outercore_graph::Result;
 
@@ -83,9 +83,9 @@ impl<P: VertexProgram> Run<'_, P> {
                 self.send_along(lists, window)?;
             }
             match &self.edges {
-                Edges::Grid(grid) => self.full_pass(window, grid),
-                Edges::Lists(rows) => self.pull(window, rows),
-                Edges::Resident(_) => unreachable!("those are for iterations by segment"),
+                EdgeSource::Grid(grid) => self.full_pass(window, grid),
+                EdgeSource::Lists(rows) => self.pull(window, rows),
+                EdgeSource::Resident(_) => unreachable!("those are for iterations by segment"),
             }
         })
     }
@@ -93,7 +93,7 @@ impl<P: VertexProgram> Run<'_, P> {
     /// What both ways of reading will take.
     fn predict(&self) -> Option<Costs> {
         let lists = self.lists.as_ref().filter(|lists| lists.role != Role::Beside)?;
-        let Edges::Grid(grid) = &self.edges else { return None };
+        let EdgeSource::Grid(grid) = &self.edges else { return None };
         let (sending, grid) = (&self.sending, &grid.index);
         // Between windows of signals, sums go to scratch and come back.
         let sums = sending.len() * size_of::<P::Message>() as u64;

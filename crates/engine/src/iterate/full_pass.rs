@@ -29,7 +29,7 @@ use crate::{
 use outercore_graph::{GraphError, Result, format::EdgeBlock};
 
 /// Intervals that a worker has, and their chunks in the order in which they are combined.
-struct Batch {
+struct IntervalBatch {
     intervals: Range<usize>,
     /// With each: how many of the batch's intervals must be closed before.
     chunks: Vec<(usize, Chunk)>,
@@ -47,7 +47,7 @@ struct Feed<'f, 'r, P: VertexProgram> {
     all_send: bool,
     stream: PieceStream<'f, Chunk>,
     /// Batches that this worker has taken, the one at hand left out.
-    batches: VecDeque<Batch>,
+    batches: VecDeque<IntervalBatch>,
 }
 
 /// A worker of a pass.
@@ -187,7 +187,7 @@ impl<P: VertexProgram> Feed<'_, '_, P> {
             .collect();
         chunks.sort_by_key(|(closed, chunk)| (*closed, pass.turn(chunk)));
         self.stream.plan(chunks.iter().flat_map(|(_, chunk)| grid.pieces(*chunk)));
-        self.batches.push_back(Batch { intervals, chunks });
+        self.batches.push_back(IntervalBatch { intervals, chunks });
         true
     }
 }
@@ -206,7 +206,7 @@ impl<P: VertexProgram> Worker<'_, '_, '_, '_, P> {
     }
 
     /// Combines the messages of a batch, and hands every interval's to its vertices.
-    fn batch(&mut self, batch: &Batch) -> Result<()> {
+    fn batch(&mut self, batch: &IntervalBatch) -> Result<()> {
         let run = self.feed.run;
         let last = run.is_last(self.step.window);
         // Of each interval: whether there may be messages.
@@ -235,7 +235,7 @@ impl<P: VertexProgram> Worker<'_, '_, '_, '_, P> {
     }
 
     /// Turns to an interval of the batch at hand.
-    fn turn_to(&mut self, batch: &Batch, interval: usize) {
+    fn turn_to(&mut self, batch: &IntervalBatch, interval: usize) {
         let run = self.feed.run;
         let vertices = run.vertices(interval);
         let base = vertices.start - run.vertices(batch.intervals.start).start;
@@ -244,7 +244,12 @@ impl<P: VertexProgram> Worker<'_, '_, '_, '_, P> {
 
     /// What intervals of a batch were sent reaches their vertices: those with these places in the
     /// order of the pass.
-    fn close(&mut self, batch: &Batch, places: Range<usize>, touched: &[bool]) -> Result<()> {
+    fn close(
+        &mut self,
+        batch: &IntervalBatch,
+        places: Range<usize>,
+        touched: &[bool],
+    ) -> Result<()> {
         let run = self.feed.run;
         for place in places {
             let at = run.pass.position(place, touched.len());
@@ -276,7 +281,7 @@ impl<P: VertexProgram> Worker<'_, '_, '_, '_, P> {
             let sources = last - first + 1;
             let sent = if *all_send { sources } else { run.sending.count_within(first, last) };
             let (chunk, needs) = (&chunk, run.pass.needs(&chunk, index));
-            let part = Part { run, step, progress, chunk, needs, sent, plain };
+            let part = ChunkAtHand { run, step, progress, chunk, needs, sent, plain };
             // Loops of their own: those with weights are half as fast.
             let active = if plain {
                 part.combine(&block, |_| 1.0, workspace)?
@@ -296,7 +301,7 @@ impl<P: VertexProgram> Worker<'_, '_, '_, '_, P> {
 }
 
 /// A chunk of the interval at hand.
-struct Part<'p, 's, 'r, P: VertexProgram> {
+struct ChunkAtHand<'p, 's, 'r, P: VertexProgram> {
     run: &'p Run<'r, P>,
     step: &'p Step<'s, P>,
     progress: &'p OrderedMarks,
@@ -309,7 +314,7 @@ struct Part<'p, 's, 'r, P: VertexProgram> {
     plain: bool,
 }
 
-impl<P: VertexProgram> Part<'_, '_, '_, P> {
+impl<P: VertexProgram> ChunkAtHand<'_, '_, '_, P> {
     /// Combines its messages; returns how many of its edges are active.
     fn combine(
         &self,

@@ -12,7 +12,7 @@ use outercore_graph::{
 use outercore_storage::{PAGE, PriorityBuffer, windows};
 
 use super::{
-    Division, Edges, GridByInterval, Run, Workspace,
+    Division, EdgeSource, GridByInterval, Run, Workspace,
     by_lists::{OnDemand, Role},
     edge_path::EdgePath,
 };
@@ -306,17 +306,17 @@ impl IntervalMemory {
             let index = GridIndex::new(directory, session.graph.connected(), division.hubs)
                 .weighing(self.weights);
             let sections = session.sections(&self.path.grid_sections());
-            Edges::Grid(GridByInterval { index, sections, cache: None })
+            EdgeSource::Grid(GridByInterval { index, sections, cache: None })
         } else {
             let sections = session.sections(&self.path.list_sections());
-            Edges::Lists(Box::new(Rows::load_small(session, sections, 0)?))
+            EdgeSource::Lists(Box::new(Rows::load_small(session, sections, 0)?))
         };
         // Plain streaming has nothing but chunks in memory that it could have on scratch.
         let streams = config.preset == Preset::Streaming;
         let mut chunks = if streams { std::mem::take(&mut division.near) } else { 0 };
         let mut run = Run::open(program, session, (edges, lists), left, &mut division)?;
         chunks += division.near;
-        if let Edges::Grid(grid) = &mut run.edges
+        if let EdgeSource::Grid(grid) = &mut run.edges
             && config.sub_blocks.are_kept()
         {
             grid.cache = if session.decision.in_passes && config.sub_blocks == SubBlocks::On {

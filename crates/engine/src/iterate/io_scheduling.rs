@@ -30,7 +30,7 @@ pub struct Scan {
 
 /// The lists of active vertices.
 #[derive(Clone, Copy, Debug)]
-struct Lists {
+struct ActiveLists {
     /// How many there are.
     count: u64,
     /// Their edges.
@@ -54,7 +54,7 @@ impl Scan {
     }
 }
 
-impl Lists {
+impl ActiveLists {
     fn seconds(&self, limits: &Limits) -> f64 {
         // Near lists become one request: there are no more requests than gaps.
         let requests = self.count.min(self.adjacency / limits.break_even_bytes.max(1) + 1);
@@ -80,7 +80,7 @@ impl<P: VertexProgram> Run<'_, P> {
         // Measured with signals of 8 bytes. Those of 16 take half as long again.
         let wide = size_of::<P::Signal>().max(8) as f64 / 16.0 + 0.5;
         let edge_seconds = edge_seconds * wide;
-        let lists = Lists { count, edges, width, adjacency, held, edge_seconds, workers };
+        let lists = ActiveLists { count, edges, width, adjacency, held, edge_seconds, workers };
         let word = if self.asks_none(count, self.sending.len()) { WORD } else { ASKED };
         let full_seconds = scan.seconds(limits, word * wide / threads as f64);
         Costs { full_seconds, on_demand_seconds: lists.seconds(limits) }
@@ -123,7 +123,7 @@ mod tests {
         let asked = Asked { block: 4096, max_gap: None, max_request: None };
         let limits = Limits::new(asked, None, 1 << 20);
         let scan = Scan { bytes: 600 << 20, requests: 1000, words: 268 << 20 };
-        let lists = |count, edges, held| Lists {
+        let lists = |count, edges, held| ActiveLists {
             count,
             edges,
             width: 3,
@@ -132,7 +132,7 @@ mod tests {
             edge_seconds: 8e-9,
             workers: 2,
         };
-        let costs = |scan: Scan, lists: Lists| Costs {
+        let costs = |scan: Scan, lists: ActiveLists| Costs {
             full_seconds: scan.seconds(&limits, WORD / 2.0),
             on_demand_seconds: lists.seconds(&limits),
         };

@@ -4,7 +4,7 @@
 use outercore_storage::memory;
 
 use super::{
-    Division, Edges, INTERVAL, Resident, Run, Workspace, edge_path::EdgePath, fciu::Pass,
+    Division, EdgeSource, INTERVAL, Resident, Run, Workspace, edge_path::EdgePath, fciu::Pass,
     interval_memory::IntervalMemory,
 };
 use crate::{
@@ -119,7 +119,7 @@ impl<P: VertexProgram> Iterations<P> {
                 (memory.open(program, session, values)?, memory.path.degrees())
             }
             _ => {
-                let edges = (Edges::Resident(Resident::open(session, &self.paths)?), None);
+                let edges = (EdgeSource::Resident(Resident::open(session, &self.paths)?), None);
                 let mut division = Division::whole(session.graph.connected());
                 let run = Run::open(program, session, edges, values, &mut division)?;
                 (run, self.paths[0].degrees())

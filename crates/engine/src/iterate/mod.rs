@@ -85,7 +85,7 @@ struct IntervalState {
 }
 
 /// Where the edges of an iteration come from.
-enum Edges<M: Monoid> {
+enum EdgeSource<M: Monoid> {
     /// The grid by segment, or lists; messages have memory of their own.
     Resident(Resident<M>),
     /// The grid by interval.
@@ -110,10 +110,10 @@ struct GridByInterval {
     cache: Option<Box<dyn ChunkCache>>,
 }
 
-impl<M: Monoid> Edges<M> {
+impl<M: Monoid> EdgeSource<M> {
     /// Those of a run with everything in memory.
     fn resident(&self) -> Option<&Resident<M>> {
-        if let Edges::Resident(edges) = self { Some(edges) } else { None }
+        if let EdgeSource::Resident(edges) = self { Some(edges) } else { None }
     }
 
     /// Degrees along the first direction, where lists in memory have them.
@@ -156,7 +156,7 @@ struct Run<'r, P: VertexProgram> {
     program: &'r mut P,
     session: &'r Session<'r>,
     context: Context,
-    edges: Edges<P::Message>,
+    edges: EdgeSource<P::Message>,
     /// The lists of active vertices of a run by interval.
     lists: Option<OnDemand<P::Message>>,
     /// Which vertices are computed early.
@@ -279,7 +279,7 @@ impl<'r, P: VertexProgram> Run<'r, P> {
     fn open(
         program: &'r mut P,
         session: &'r Session<'r>,
-        (edges, lists): (Edges<P::Message>, Option<OnDemand<P::Message>>),
+        (edges, lists): (EdgeSource<P::Message>, Option<OnDemand<P::Message>>),
         left: Option<VertexArray<P::Value>>,
         division: &mut Division,
     ) -> Result<Self> {

@@ -76,7 +76,7 @@ impl DeltaStepping {
         let (count, lists) = (window.windows.len() - 1, lists.all(session));
         let mean_degree = lists.edges() as f64 / session.graph.connected().max(1) as f64;
         let usual = || Ok(session.graph.mean_weight()? * 16.0 / mean_degree.max(1.0));
-        let mut search = Search {
+        let mut search = WindowSearch {
             session,
             of,
             delta: delta.map_or_else(usual, Ok::<_, GraphError>)?.max(f64::MIN_POSITIVE),
@@ -117,7 +117,7 @@ impl Record for Shorter {
 }
 
 /// A search under way.
-struct Search<'s, L> {
+struct WindowSearch<'s, L> {
     session: &'s Session<'s>,
     of: L,
     delta: f64,
@@ -135,7 +135,7 @@ struct Search<'s, L> {
     active: Frontier,
 }
 
-impl<L: Lengths> Search<'_, L> {
+impl<L: Lengths> WindowSearch<'_, L> {
     /// Runs to the end, unless the source has no edges; returns the number of rounds.
     fn run(&mut self, source: u64) -> Result<u64> {
         if source >= self.session.graph.connected() {

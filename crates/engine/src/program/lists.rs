@@ -68,11 +68,11 @@ impl Lists {
         direction: Direction,
         cache: u64,
         external: bool,
-    ) -> Result<Side> {
+    ) -> Result<OneWay> {
         let sections = session.sections(&Rows::sections(direction.name(), self.weighted));
         if external && self.slides {
             let rows = Rows::sliding(session, sections, cache)?;
-            return Ok(Side::Sliding(Mutex::new(rows)));
+            return Ok(OneWay::Sliding(Mutex::new(rows)));
         }
         let load = if self.cached { Rows::load_small } else { Rows::load };
         let rows = load(session, sections, cache)?;
@@ -80,7 +80,7 @@ impl Lists {
         if !self.heads {
             rows.keep(session, SMALL)?;
         }
-        Ok(Side::Whole(rows))
+        Ok(OneWay::Whole(rows))
     }
 }
 
@@ -136,13 +136,13 @@ impl Resource for Lists {
 
 /// Lists that are open.
 pub struct OpenLists {
-    sides: Vec<(Direction, Side)>,
+    sides: Vec<(Direction, OneWay)>,
     /// The first neighbors, where they were declared.
     pub(super) heads: Option<Heads>,
 }
 
 /// The lists of one direction.
-pub(super) enum Side {
+pub(super) enum OneWay {
     /// The index of all vertices is in memory.
     Whole(Rows),
     /// That of a window is.
@@ -166,8 +166,8 @@ impl OpenLists {
     ) -> impl Iterator<Item = Result<&RowIndex>> {
         self.sides.iter_mut().map(move |(_, side)| {
             let rows = match side {
-                Side::Whole(rows) => rows,
-                Side::Sliding(rows) => rows.get_mut().unwrap_or_else(PoisonError::into_inner),
+                OneWay::Whole(rows) => rows,
+                OneWay::Sliding(rows) => rows.get_mut().unwrap_or_else(PoisonError::into_inner),
             };
             let total = session.graph.connected();
             if vertex < total {
@@ -204,7 +204,7 @@ impl OpenLists {
 #[derive(Clone)]
 pub struct Along<'l> {
     pub(super) session: &'l Session<'l>,
-    pub(super) sides: &'l [(Direction, Side)],
+    pub(super) sides: &'l [(Direction, OneWay)],
     pub(super) vertices: Range<u64>,
     /// Lists come in ascending order of their vertices, to one worker: for sums whose order
     /// matters.
@@ -212,15 +212,15 @@ pub struct Along<'l> {
 }
 
 impl<'l> Along<'l> {
-    fn of(session: &'l Session<'l>, sides: &'l [(Direction, Side)]) -> Self {
+    fn of(session: &'l Session<'l>, sides: &'l [(Direction, OneWay)]) -> Self {
         Self { session, sides, vertices: 0..session.graph.connected(), ordered: false }
     }
 
     /// The lists of each direction, to be requested one by one. An index that slides has none.
     pub fn on_request(&self) -> Vec<IoIterator<'l>> {
-        let whole = |(_, side): &'l (_, Side)| match side {
-            Side::Whole(rows) => Some(IoIterator::new(self.session, rows)),
-            Side::Sliding(_) => None,
+        let whole = |(_, side): &'l (_, OneWay)| match side {
+            OneWay::Whole(rows) => Some(IoIterator::new(self.session, rows)),
+            OneWay::Sliding(_) => None,
         };
         self.sides.iter().filter_map(whole).collect()
     }
@@ -236,8 +236,8 @@ impl<'l> Along<'l> {
         let mut sum = 0;
         for (_, side) in self.sides {
             match side {
-                Side::Whole(rows) => sum += u64::from(rows.degree(vertex)),
-                Side::Sliding(_) => return self.edges() / self.session.graph.connected() + 1,
+                OneWay::Whole(rows) => sum += u64::from(rows.degree(vertex)),
+                OneWay::Sliding(_) => return self.edges() / self.session.graph.connected() + 1,
             }
         }
         sum
@@ -257,7 +257,9 @@ impl<'l> Along<'l> {
     /// # Panics
     /// If the index slides.
     pub(crate) fn parts(&self, count: u64) -> Vec<u64> {
-        let [(_, Side::Whole(rows)), ..] = self.sides else { panic!("the index has all vertices") };
+        let [(_, OneWay::Whole(rows)), ..] = self.sides else {
+            panic!("the index has all vertices")
+        };
         let (vertices, mut bounds) = (self.session.graph.connected(), vec![0]);
         for part in 1..count {
             let edges = rows.edges() / count * part;
@@ -319,7 +321,7 @@ impl<'l> Along<'l> {
     }
 }
 
-impl Side {
+impl OneWay {
     /// Shows the index of all `vertices`, or of each window of them of which something is wanted.
     fn for_each_window(
         &self,
@@ -329,8 +331,8 @@ impl Side {
         mut show: impl FnMut(&Rows, Range<u64>) -> Result<()>,
     ) -> Result<()> {
         let rows = match self {
-            Side::Whole(rows) => return show(rows, vertices.clone()),
-            Side::Sliding(rows) => rows,
+            OneWay::Whole(rows) => return show(rows, vertices.clone()),
+            OneWay::Sliding(rows) => rows,
         };
         let (mut rows, total) = (lock(rows), session.graph.connected());
         let mut first = vertices.start;

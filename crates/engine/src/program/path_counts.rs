@@ -86,14 +86,14 @@ impl PathCounts {
         session.loaded();
         let (mut levels, of) = (0, &turn);
         let done = match self.lanes {
-            8 => Search::<u64, 8>::over(&lists, session, sources, sums, of, &mut levels)?,
-            4 => Search::<u32, 4>::over(&lists, session, sources, sums, of, &mut levels)?,
-            2 => Search::<u16, 2>::over(&lists, session, sources, sums, of, &mut levels)?,
-            _ => Search::<u8, 1>::over(&lists, session, sources, sums, of, &mut levels)?,
+            8 => LaneSearch::<u64, 8>::over(&lists, session, sources, sums, of, &mut levels)?,
+            4 => LaneSearch::<u32, 4>::over(&lists, session, sources, sums, of, &mut levels)?,
+            2 => LaneSearch::<u16, 2>::over(&lists, session, sources, sums, of, &mut levels)?,
+            _ => LaneSearch::<u8, 1>::over(&lists, session, sources, sums, of, &mut levels)?,
         };
         if done < sources.len() {
             let left = &sources[done..];
-            Search::<u32, 1>::over(&lists, session, left, sums, of, &mut levels)?;
+            LaneSearch::<u32, 1>::over(&lists, session, left, sums, of, &mut levels)?;
         }
         Ok((sums.map(ExactSum::total)?, levels))
     }
@@ -122,7 +122,7 @@ type Reached = [u64; 2];
 
 /// Up to `L` searches side by side. The levels of a vertex share a word of type `W`, the first in
 /// its lowest bits. A level of 0 is not reached, 1 the source; all ones: the lane has no source.
-struct Search<'s, W: AtomicItem, const L: usize> {
+struct LaneSearch<'s, W: AtomicItem, const L: usize> {
     session: &'s Session<'s>,
     outgoing: Along<'s>,
     incoming: Along<'s>,
@@ -133,7 +133,7 @@ struct Search<'s, W: AtomicItem, const L: usize> {
     counts: HugeVec<AtomicU64>,
 }
 
-impl<'s, W: AtomicItem, const L: usize> Search<'s, W, L> {
+impl<'s, W: AtomicItem, const L: usize> LaneSearch<'s, W, L> {
     /// Bits of a level.
     const BITS: u32 = (8 * size_of::<W>() / L) as u32;
     /// The bits of a lane.
@@ -364,8 +364,8 @@ impl<'s, W: AtomicItem, const L: usize> Search<'s, W, L> {
         level: u64,
         work: impl Fn(usize, &mut Block<ExactSum>, usize) -> Result<Reached> + Sync,
     ) -> Result<Reached> {
-        type State = (usize, Block<ExactSum>, Reached);
-        let visit = |(worker, block, total): &mut State, part: Range<u64>| {
+        type Summing = (usize, Block<ExactSum>, Reached);
+        let visit = |(worker, block, total): &mut Summing, part: Range<u64>| {
             let part = part.start as usize;
             let ends = &self.sums.bounds()[part..];
             let mut groups = ends[0] / 64..ends[1].div_ceil(64);

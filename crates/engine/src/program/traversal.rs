@@ -202,7 +202,7 @@ impl OpenSearch {
     }
 
     /// The vertices that were found become the frontier. Returns how many, and their edges.
-    fn end_level(&mut self, parts: Vec<Part>) -> Result<(u64, u64)> {
+    fn end_level(&mut self, parts: Vec<Findings>) -> Result<(u64, u64)> {
         let vertices = parts.iter().map(|part| part.vertices).sum();
         let edges = parts.iter().map(|part| part.edges).sum();
         self.levels.end_level(parts.into_iter().map(|part| part.found))?;
@@ -240,7 +240,7 @@ impl OpenSearch {
 
 /// What a worker finds in a level.
 #[derive(Default)]
-struct Part {
+struct Findings {
     vertices: u64,
     edges: u64,
     found: Found,
@@ -257,7 +257,7 @@ struct OneLevel<'l> {
 impl OneLevel<'_> {
     /// Puts `vertex` on the level. Several workers may find it: one of them counts it.
     #[inline(always)]
-    fn take(&self, part: &mut Part, vertex: u64, parent: u64) {
+    fn take(&self, part: &mut Findings, vertex: u64, parent: u64) {
         let search = self.search;
         let is_new = search.next.insert(vertex);
         if is_new {
@@ -274,13 +274,13 @@ impl OneLevel<'_> {
     }
 
     /// All edges, of which those from the frontier count.
-    fn scan(&self, grid: &Grid) -> Result<Vec<Part>> {
+    fn scan(&self, grid: &Grid) -> Result<Vec<Findings>> {
         let Self { search, session, .. } = self;
         let all = session.config.read == ReadPolicy::Full;
         grid.for_each(
             session,
             |(first, last), _| all || search.current.any(first, last),
-            |_| Part::default(),
+            |_| Findings::default(),
             |part, block| {
                 block.edges(|source, target| {
                     if search.current.contains(source) && search.unvisited.contains(target) {
@@ -292,13 +292,13 @@ impl OneLevel<'_> {
     }
 
     /// The frontier's lists.
-    fn push(&self, edges: u64) -> Result<Vec<Part>> {
+    fn push(&self, edges: u64) -> Result<Vec<Findings>> {
         let search = self.search;
         self.session.counters.note(Technique::Push, [1, 0]);
         self.pushed.for_each(
             edges,
             |group| search.current.word(group),
-            |_| Part::default(),
+            |_| Findings::default(),
             |part, vertex, list| {
                 for target in list.neighbors() {
                     if search.unvisited.contains(target) {
@@ -311,7 +311,7 @@ impl OneLevel<'_> {
 
     /// The unvisited vertices: their first in-neighbor, where it is known, then the lists of those
     /// for which it does not answer.
-    fn pull(&self, unexplored: u64) -> Result<Vec<Part>> {
+    fn pull(&self, unexplored: u64) -> Result<Vec<Findings>> {
         let search = self.search;
         self.session.counters.note(Technique::Direction, [1, 0]);
         let (mut parts, mut edges, mut lists) =
@@ -332,23 +332,23 @@ impl OneLevel<'_> {
             rest.fold(0, |bits, vertex| bits | 1 << (vertex % 64))
         };
         // A long list comes in pieces, each of which may have a parent.
-        let look = |part: &mut Part, vertex, list: List| {
+        let look = |part: &mut Findings, vertex, list: List| {
             let is_active = |&neighbor: &u64| search.current.contains(neighbor);
             if let Some(parent) = list.neighbors().find(is_active) {
                 self.take(part, vertex, parent);
             }
         };
-        parts.extend(lists.for_each(edges, wanted, |_| Part::default(), look)?);
+        parts.extend(lists.for_each(edges, wanted, |_| Findings::default(), look)?);
         Ok(parts)
     }
 
     /// The vertices whose first in-neighbor is in the frontier.
-    fn by_heads(&self, heads: &Heads) -> Result<Vec<Part>> {
+    fn by_heads(&self, heads: &Heads) -> Result<Vec<Findings>> {
         let search = self.search;
         heads.for_each_group(
             self.session,
             |group| search.unvisited.word(group) != 0,
-            |_| Part::default(),
+            |_| Findings::default(),
             |part, group, heads| {
                 for vertex in members(group, search.unvisited.word(group)) {
                     match heads.get(vertex) {

@@ -11,7 +11,7 @@ use super::{
     cells::{CellCounts, Tally},
     numbering::Numbered,
     partition::{Partition, PartitionWriter},
-    spool::EdgeBlock,
+    spool::SpoolBlock,
     weights::WeightCode,
 };
 use crate::{
@@ -67,7 +67,7 @@ impl Numbered {
         let progress = access.progress;
         let (writers, finish) = (|| to.writers(), EdgeWriters::finish);
         if let Some(spool) = &self.spool {
-            let visit = |writers: &mut EdgeWriters, block: &EdgeBlock| {
+            let visit = |writers: &mut EdgeWriters, block: &SpoolBlock| {
                 self.push(writers, &block.pairs, &block.weights, weights)?;
                 progress.advance(block.pairs.len() as u64);
                 progress.check()

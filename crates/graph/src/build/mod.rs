@@ -64,7 +64,7 @@ use self::{
     packed::RecordCode,
     partition::{Partition, block_bytes},
     radix::Weighted,
-    reorder::Found,
+    reorder::Reordered,
     sections::{BULK, Folders},
     smallest::{Division, budget_for},
     sorting::Sorting,
@@ -182,7 +182,7 @@ struct Builder<'a> {
     memory: u64,
     uuid: String,
     /// The graph that it writes in another order.
-    found: Option<Found<'a>>,
+    found: Option<Reordered<'a>>,
 }
 
 /// What has been decided before edges are sorted.

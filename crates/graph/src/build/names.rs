@@ -16,7 +16,7 @@ use outercore_storage::{Disk, Spill};
 use super::{
     parallel,
     sample::{KEY_COST, Sample},
-    spool::EdgeBlock,
+    spool::SpoolBlock,
 };
 use crate::{
     error::Result,
@@ -47,7 +47,7 @@ pub struct NameBlock<'a> {
     /// How many edges.
     pub edges: usize,
     /// One weight for each edge, or empty.
-    pub weights: EdgeBlock,
+    pub weights: SpoolBlock,
 }
 
 impl NameSpool {
@@ -167,7 +167,7 @@ fn decode(bytes: &[u8]) -> NameBlock<'_> {
             &bytes[at - len..at]
         })
         .collect();
-    let mut weights = EdgeBlock::default();
+    let mut weights = SpoolBlock::default();
     if field(8) == 1 {
         weights.weights.extend(
             bytes[at..at + edges * 8]

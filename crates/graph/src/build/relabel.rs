@@ -43,14 +43,14 @@ pub struct Relabel<'a> {
 }
 
 /// Edges by range of one end.
-struct Ranges {
+struct EndRanges {
     bins: Bins,
     width: u64,
     weighted: bool,
 }
 
 struct RangeWriter<'a> {
-    ranges: &'a Ranges,
+    ranges: &'a EndRanges,
     writer: BinWriter<'a>,
 }
 
@@ -89,7 +89,7 @@ impl Relabel<'_> {
         Ok(renumbered)
     }
 
-    fn ranges(&self) -> Result<Ranges> {
+    fn ranges(&self) -> Result<EndRanges> {
         let (vertices, threads) = (self.map.len(), self.threads);
         let ranges = |memory: u64| {
             let width = (memory / 2 / threads as u64 / 8).max(1 << 10);
@@ -102,11 +102,11 @@ impl Relabel<'_> {
             budget_for(self.budget, what, fits)
         })?;
         let bins = Bins::create(self.disk, self.scratch, count, block, 0)?;
-        Ok(Ranges { bins, width, weighted: self.weighted })
+        Ok(EndRanges { bins, width, weighted: self.weighted })
     }
 }
 
-impl Ranges {
+impl EndRanges {
     fn writer(&self) -> RangeWriter<'_> {
         RangeWriter { ranges: self, writer: self.bins.writer() }
     }
@@ -154,7 +154,7 @@ impl Ranges {
 
 impl RangeWriter<'_> {
     fn push(&mut self, rank: u64, pair: [u64; 2], weight: Option<f64>) -> Result<()> {
-        let Ranges { width, weighted, .. } = *self.ranges;
+        let EndRanges { width, weighted, .. } = *self.ranges;
         let block = self.writer.room((rank / width) as usize, self.ranges.record())?;
         block.extend_from_slice(&pair[0].to_le_bytes());
         block.extend_from_slice(&pair[1].to_le_bytes());

@@ -47,7 +47,7 @@ pub type Find<'f> = &'f dyn Fn(&Graph, &mut Places) -> Result<()>;
 
 /// The graph that a build writes in another order.
 #[derive(Clone, Copy)]
-pub(super) struct Found<'a> {
+pub(super) struct Reordered<'a> {
     /// The graph.
     pub graph: &'a Graph,
     /// The places of its vertices, where they are not a matter of degrees and ids.
@@ -113,7 +113,7 @@ impl Builder<'_> {
             simple: manifest.simple,
             ..self.options.clone()
         };
-        let found = Some(Found { graph, places: places.as_ref() });
+        let found = Some(Reordered { graph, places: places.as_ref() });
         let builder =
             Builder { options: &options, memory: Division(memory).work(), found, ..self.clone() };
         let written = builder.run(&ByRank::of(graph)?);

@@ -28,7 +28,7 @@ pub struct Spool {
 
 /// Edges read back; ids are raw or ranks, as they were appended.
 #[derive(Default)]
-pub struct EdgeBlock {
+pub struct SpoolBlock {
     /// Source and target of each edge.
     pub pairs: Vec<[u64; 2]>,
     /// One weight for each edge, or empty.
@@ -38,7 +38,7 @@ pub struct EdgeBlock {
 /// A place to which one thread gathers edges until a block is full.
 pub struct SpoolWriter<'a> {
     spool: &'a Spool,
-    block: EdgeBlock,
+    block: SpoolBlock,
     bytes: Vec<u8>,
 }
 
@@ -78,7 +78,7 @@ impl Spool {
 
     /// A writer for one thread.
     pub fn writer(&self) -> SpoolWriter<'_> {
-        SpoolWriter { spool: self, block: EdgeBlock::default(), bytes: Vec::new() }
+        SpoolWriter { spool: self, block: SpoolBlock::default(), bytes: Vec::new() }
     }
 
     /// Reads every block, from `threads` threads, in no particular order. Each thread has a state
@@ -87,14 +87,14 @@ impl Spool {
         &self,
         threads: usize,
         state: impl Fn() -> Result<S> + Sync,
-        visit: impl Fn(&mut S, &EdgeBlock) -> Result<()> + Sync,
+        visit: impl Fn(&mut S, &SpoolBlock) -> Result<()> + Sync,
         finish: impl Fn(S) -> Result<()> + Sync,
     ) -> Result<()> {
         let extents = self.spill.extents(0);
         let next = AtomicUsize::new(0);
         super::parallel(threads, |_| {
             let mut state = state()?;
-            let (mut reader, mut block) = (self.spill.reader(), EdgeBlock::default());
+            let (mut reader, mut block) = (self.spill.reader(), SpoolBlock::default());
             while let Some(extent) = extents.get(next.fetch_add(1, Relaxed)) {
                 let bytes = reader.read(*extent)?;
                 block.decode(bytes);
@@ -122,7 +122,7 @@ impl SpoolWriter<'_> {
     }
 }
 
-impl EdgeBlock {
+impl SpoolBlock {
     fn decode(&mut self, bytes: &[u8]) {
         let field = |at: usize| {
             u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes")) as usize

@@ -20,7 +20,7 @@ const STEP: u64 = 1 << 20;
 
 /// What one of the ways in which edges are stored holds.
 #[derive(Default)]
-struct Found {
+struct StoredEdges {
     all: Digest,
     /// Of those, the edges that belong to row format.
     in_rows: Digest,
@@ -31,7 +31,7 @@ struct Found {
     heads: Option<Fault>,
 }
 
-impl Found {
+impl StoredEdges {
     /// Adds a piece of a list, of vertices before `connected` and not before `previous`; returns
     /// what is wrong with it.
     fn add(
@@ -104,8 +104,8 @@ pub fn check_edges(
 /// is not sound is compared with nothing.
 fn compare(
     graph: &Graph,
-    out: &Found,
-    (inward, row, tiles): (Option<&Found>, Option<&Found>, Option<Digest>),
+    out: &StoredEdges,
+    (inward, row, tiles): (Option<&StoredEdges>, Option<&StoredEdges>, Option<Digest>),
     faults: &mut Vec<Fault>,
 ) -> Result<()> {
     if !out.faults.is_empty() {
@@ -148,14 +148,14 @@ fn check_lists(
     mut lists: RowReader,
     prefix: &str,
     progress: &dyn BuildProgress,
-) -> Result<Found> {
+) -> Result<StoredEdges> {
     let adjacency = graph.section(&format!("{prefix}.adjacency"))?;
     let cells = if graph.layout() == Layout::Hybrid && prefix == "out" {
         graph.manifest().cells()
     } else {
         None
     };
-    let mut found = Found::default();
+    let mut found = StoredEdges::default();
     let mut heads = Heads::open(graph, prefix)?;
     let (mut problem, mut last, mut seen) = (None, (u64::MAX, 0), 0);
     lists.for_each(&mut |vertex, neighbors, weights| {

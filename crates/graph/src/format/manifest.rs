@@ -132,7 +132,7 @@ pub struct Shares {
 
 /// The part that must be read before the rest can be trusted to have a known shape.
 #[derive(Deserialize)]
-struct Header {
+struct ManifestHeader {
     outercore: String,
     version: u32,
 }
@@ -244,7 +244,7 @@ impl Manifest {
             .rposition(|window| window == mark)
             .ok_or_else(|| corrupt("the line with the checksum is missing"))?;
         let json = &bytes[..at];
-        let header: Option<Header> = serde_json::from_slice(json).ok();
+        let header: Option<ManifestHeader> = serde_json::from_slice(json).ok();
         if let Some(header) = &header
             && header.version > VERSION
         {

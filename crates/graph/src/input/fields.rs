@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use super::{Picked, WeightKind, record::Fault};
+use super::{Picked, WeightKind, record::RecordFault};
 
 /// The longest line that is read.
 pub(super) const MAX_LINE: usize = 1 << 20;
@@ -78,7 +78,7 @@ impl Comments {
 }
 
 /// A line without its end and the blanks around it, or why it cannot be one.
-pub(super) fn trim(line: &[u8]) -> Result<&[u8], Fault> {
+pub(super) fn trim(line: &[u8]) -> Result<&[u8], RecordFault> {
     if line.len() > MAX_LINE {
         return Err(long_line());
     }
@@ -96,7 +96,7 @@ pub(super) fn trim(line: &[u8]) -> Result<&[u8], Fault> {
 }
 
 /// A line that is longer than any edge.
-pub(super) fn long_line() -> Fault {
+pub(super) fn long_line() -> RecordFault {
     let advice = format!(
         "an edge list has one edge in each line, with names of at most {LONGEST_NAME} bytes: is \
          this another format?"
@@ -105,8 +105,8 @@ pub(super) fn long_line() -> Fault {
 }
 
 /// A NUL byte at this offset.
-pub(super) fn binary(offset: u64) -> Fault {
-    Fault {
+pub(super) fn binary(offset: u64) -> RecordFault {
+    RecordFault {
         line: None,
         offset: Some(offset),
         what: "a NUL byte: this looks binary, not like text".to_owned(),
@@ -116,8 +116,8 @@ pub(super) fn binary(offset: u64) -> Fault {
 }
 
 /// A fault of the line at hand.
-pub(super) fn complaint(what: String, advice: &str) -> Fault {
-    Fault { line: Some(0), offset: None, what, advice: advice.to_owned() }
+pub(super) fn complaint(what: String, advice: &str) -> RecordFault {
+    RecordFault { line: Some(0), offset: None, what, advice: advice.to_owned() }
 }
 
 /// The columns of a trimmed line.
@@ -241,7 +241,7 @@ pub(super) fn pick<'a>(
 }
 
 /// What to say of a line without a weight.
-pub(super) fn no_weight(picked: &Picked) -> Fault {
+pub(super) fn no_weight(picked: &Picked) -> RecordFault {
     let column = picked.weight.map_or(3, |weight| weight + 1);
     complaint(
         format!("the weight (column {column}) is missing"),
@@ -250,7 +250,7 @@ pub(super) fn no_weight(picked: &Picked) -> Fault {
 }
 
 /// What to say of a line that has not all columns.
-pub(super) fn too_short(picked: &Picked, line: &[u8]) -> Fault {
+pub(super) fn too_short(picked: &Picked, line: &[u8]) -> RecordFault {
     let (source, target) = (picked.source + 1, picked.target + 1);
     let found = show(line);
     let what = format!("the ids are in columns {source} and {target}, and there are not so many");
@@ -284,7 +284,7 @@ pub(super) fn is_padded(column: &[u8]) -> bool {
 }
 
 /// What to say of an id that is written with zeros in front.
-pub(super) fn padded(column: &[u8]) -> Fault {
+pub(super) fn padded(column: &[u8]) -> RecordFault {
     complaint(
         format!("the id {} has zeros in front: as a number it is another's too", show(column)),
         "give --ids string to keep ids as they are written, or --ids u64 to take them as numbers",
@@ -303,7 +303,7 @@ pub(super) fn number(column: &[u8]) -> Option<u64> {
 }
 
 /// A weight of the kind, or what is wrong with it.
-pub(super) fn weight(column: &[u8], kind: WeightKind) -> Result<f64, Fault> {
+pub(super) fn weight(column: &[u8], kind: WeightKind) -> Result<f64, RecordFault> {
     let shown = show(column);
     let advice = "mend the line, or give --weights none to ignore the column";
     match kind {

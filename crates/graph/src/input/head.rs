@@ -5,7 +5,7 @@ use super::{
     Picked, WeightKind, fault,
     fields::{self, Comments, Separator},
     options::join,
-    record::Fault,
+    record::RecordFault,
     source::{ENOUGH_LINES, Source},
 };
 use crate::error::Result;
@@ -341,7 +341,7 @@ pub(super) fn refuse_binary(source: &Source) -> Result<()> {
         Some(at) => {
             let before = memchr::memchr_iter(b'\n', &head[..at]).count() as u64;
             let fault = fields::binary(at as u64);
-            Err(Fault { line: (before > 0).then_some(before), ..fault }.at(&source.path, 0))
+            Err(RecordFault { line: (before > 0).then_some(before), ..fault }.at(&source.path, 0))
         }
         None => Ok(()),
     }

@@ -5,7 +5,7 @@ use super::{
     Picked, WeightKind,
     emit::Emitter,
     fields::{self, Comments, MAX_LINE, Separator, complaint, show},
-    record::{Chunk, Decoder, Fault, Stop},
+    record::{Decoder, RecordChunk, RecordFault, Stop},
 };
 
 /// How lines of numbers are to be read.
@@ -37,12 +37,12 @@ const REAL: u8 = 2;
 /// What stands between the columns of a line of the usual shape: one separator, and any number of
 /// blanks behind it.
 #[derive(Clone, Copy)]
-struct Shape {
+struct LineShape {
     separators: [u8; 2],
     blanks: [u8; 2],
 }
 
-impl Shape {
+impl LineShape {
     #[inline(always)]
     fn separates(self, byte: u8) -> bool {
         byte == self.separators[0] || byte == self.separators[1]
@@ -67,7 +67,7 @@ struct Line {
 }
 
 impl Decoder for NumberLines {
-    fn decode(&self, chunk: &Chunk<'_>, out: &mut Emitter<'_>) -> Result<u64, Stop> {
+    fn decode(&self, chunk: &RecordChunk<'_>, out: &mut Emitter<'_>) -> Result<u64, Stop> {
         match (self.weights, self.tag.is_some()) {
             (WeightKind::None, false) => self.lines::<NONE, false>(chunk, out),
             (WeightKind::None, true) => self.lines::<NONE, true>(chunk, out),
@@ -82,14 +82,14 @@ impl Decoder for NumberLines {
 impl NumberLines {
     fn lines<const WEIGHTS: u8, const TAG: bool>(
         &self,
-        chunk: &Chunk<'_>,
+        chunk: &RecordChunk<'_>,
         out: &mut Emitter<'_>,
     ) -> Result<u64, Stop> {
         out.prepare(WEIGHTS != NONE);
         let bytes = chunk.bytes;
         let shape = match self.separator {
-            Separator::Blank => Shape { separators: [b' ', b'\t'], blanks: [b' ', b'\t'] },
-            other => Shape { separators: [other.byte(); 2], blanks: [b' '; 2] },
+            Separator::Blank => LineShape { separators: [b' ', b'\t'], blanks: [b' ', b'\t'] },
+            other => LineShape { separators: [other.byte(); 2], blanks: [b' '; 2] },
         };
         let in_order = self.picked.is_in_order();
         let (mut at, mut lines) = (0, 0);
@@ -99,7 +99,7 @@ impl NumberLines {
                 Some(line) => line,
                 None => match self
                     .unusual(chunk, at)
-                    .map_err(|fault| Fault { line: fault.line.map(|_| lines), ..fault })?
+                    .map_err(|fault| RecordFault { line: fault.line.map(|_| lines), ..fault })?
                 {
                     (Some(line), _) => line,
                     (None, next) => {
@@ -136,7 +136,7 @@ impl NumberLines {
         &self,
         bytes: &[u8],
         at: usize,
-        shape: Shape,
+        shape: LineShape,
     ) -> Option<Line> {
         let mut p = at;
         if TAG {
@@ -230,10 +230,14 @@ impl NumberLines {
     /// Reads the line at `at`, whatever its shape; returns it if it has data, and where the next
     /// begins.
     #[cold]
-    fn unusual(&self, chunk: &Chunk<'_>, at: usize) -> Result<(Option<Line>, usize), Fault> {
+    fn unusual(
+        &self,
+        chunk: &RecordChunk<'_>,
+        at: usize,
+    ) -> Result<(Option<Line>, usize), RecordFault> {
         let bytes = &chunk.bytes[..chunk.end];
         let next = at + memchr::memchr(b'\n', &bytes[at..]).map_or(bytes.len() - at, |end| end + 1);
-        let content = fields::trim(&bytes[at..next]).map_err(|fault| Fault {
+        let content = fields::trim(&bytes[at..next]).map_err(|fault| RecordFault {
             offset: fault.offset.map(|offset| chunk.offset + at as u64 + offset),
             ..fault
         })?;
@@ -245,7 +249,7 @@ impl NumberLines {
     }
 
     /// Reads a trimmed line of data.
-    fn line(&self, content: &[u8]) -> Result<Line, Fault> {
+    fn line(&self, content: &[u8]) -> Result<Line, RecordFault> {
         let mut rest = content;
         if let Some(tag) = self.tag {
             rest = match content {
@@ -272,7 +276,7 @@ impl NumberLines {
         Ok(Line { pair, weight, next: 0 })
     }
 
-    fn id(&self, column: &[u8]) -> Result<u64, Fault> {
+    fn id(&self, column: &[u8]) -> Result<u64, RecordFault> {
         let free = self.span == u64::MAX;
         let Some(id) = fields::number(column) else {
             let advice = if free { "give --ids string if ids are names" } else { "" };
@@ -296,7 +300,7 @@ impl NumberLines {
         Ok(id)
     }
 
-    fn untagged(&self, content: &[u8], tag: u8) -> Fault {
+    fn untagged(&self, content: &[u8], tag: u8) -> RecordFault {
         let tag = tag as char;
         complaint(
             format!("expected a line `{tag} ...` or a comment `c ...`, found {}", show(content)),
@@ -304,7 +308,7 @@ impl NumberLines {
         )
     }
 
-    fn lonely(&self, content: &[u8]) -> Fault {
+    fn lonely(&self, content: &[u8]) -> RecordFault {
         let found = show(content);
         let other = [(b',', "commas"), (b';', "semicolons"), (b'\t', "tabs"), (b' ', "spaces")];
         let other =

@@ -20,7 +20,7 @@ pub(super) const BANNER: &[u8] = b"%%MatrixMarket";
 const SHORTEST_ENTRY: u64 = 4;
 
 /// What the first lines say.
-struct Header {
+struct MatrixHeader {
     symmetric: bool,
     /// Whether entries have values.
     valued: bool,
@@ -84,7 +84,7 @@ fn values(weights: WeightKind, found: Option<WeightKind>) -> String {
     }
 }
 
-fn part(source: Source, header: &Header, weights: WeightKind, mirrored: bool) -> Part {
+fn part(source: Source, header: &MatrixHeader, weights: WeightKind, mirrored: bool) -> Part {
     let decoder = NumberLines {
         separator: Separator::Blank,
         comments: Comments::Percent,
@@ -114,7 +114,7 @@ struct Banner {
     real: bool,
 }
 
-fn header(source: &Source) -> Result<Header> {
+fn header(source: &Source) -> Result<MatrixHeader> {
     refuse_binary(source)?;
     let fault = |line, (what, advice): Wrong| line_fault(&source.path, line, what, advice);
     let mut lines = head_lines(source).zip(1..);
@@ -132,7 +132,7 @@ fn header(source: &Source) -> Result<Header> {
     let kind =
         if real || has_other_values(source, number) { WeightKind::F64 } else { WeightKind::U32 };
     let weights = valued.then_some(kind);
-    Ok(Header { symmetric, valued, weights, vertices, entries, begin, lines: number })
+    Ok(MatrixHeader { symmetric, valued, weights, vertices, entries, begin, lines: number })
 }
 
 fn banner(line: &[u8]) -> std::result::Result<Banner, Wrong> {

@@ -4,7 +4,7 @@ use super::{
     Picked, WeightKind,
     emit::Emitter,
     fields::{self, Comments, Separator, complaint, show},
-    record::{Chunk, Decoder, Fault, Stop},
+    record::{Decoder, RecordChunk, RecordFault, Stop},
 };
 
 /// How lines of names are to be read.
@@ -17,7 +17,7 @@ pub(super) struct NameLines {
 }
 
 impl Decoder for NameLines {
-    fn decode(&self, chunk: &Chunk<'_>, out: &mut Emitter<'_>) -> Result<u64, Stop> {
+    fn decode(&self, chunk: &RecordChunk<'_>, out: &mut Emitter<'_>) -> Result<u64, Stop> {
         each_line(chunk, |content| self.edge(content, out))
     }
 }
@@ -43,7 +43,7 @@ impl NameLines {
 }
 
 impl NameLines {
-    fn lonely(&self, content: &[u8]) -> Fault {
+    fn lonely(&self, content: &[u8]) -> RecordFault {
         if !self.picked.is_in_order() {
             return fields::too_short(&self.picked, content);
         }
@@ -55,7 +55,7 @@ impl NameLines {
 }
 
 /// Complains about names that cannot be.
-pub(super) fn check(name: &[u8]) -> Result<(), Fault> {
+pub(super) fn check(name: &[u8]) -> Result<(), RecordFault> {
     if name.is_empty() {
         return Err(complaint("an id is empty".to_owned(), "every line needs two ids"));
     }
@@ -68,7 +68,7 @@ pub(super) fn check(name: &[u8]) -> Result<(), Fault> {
 /// Calls `visit` with each trimmed line that has data, and returns the number of lines. All are
 /// UTF-8.
 pub(super) fn each_line(
-    chunk: &Chunk<'_>,
+    chunk: &RecordChunk<'_>,
     mut visit: impl FnMut(&[u8]) -> Result<(), Stop>,
 ) -> Result<u64, Stop> {
     let bytes = &chunk.bytes[..chunk.end];
@@ -87,7 +87,9 @@ pub(super) fn each_line(
                 }
             });
         result.map_err(|stop| match stop {
-            Stop::Fault(fault) => Stop::Fault(Fault { line: fault.line.map(|_| lines), ..fault }),
+            Stop::RecordFault(fault) => {
+                Stop::RecordFault(RecordFault { line: fault.line.map(|_| lines), ..fault })
+            }
             other => other,
         })?;
         lines += 1;
@@ -96,9 +98,9 @@ pub(super) fn each_line(
     Ok(lines)
 }
 
-fn trimmed(line: &[u8], is_utf8: bool, offset: u64) -> Result<&[u8], Fault> {
+fn trimmed(line: &[u8], is_utf8: bool, offset: u64) -> Result<&[u8], RecordFault> {
     let content = fields::trim(line)
-        .map_err(|fault| Fault { offset: fault.offset.map(|at| offset + at), ..fault })?;
+        .map_err(|fault| RecordFault { offset: fault.offset.map(|at| offset + at), ..fault })?;
     if !is_utf8 && std::str::from_utf8(content).is_err() {
         let advice = "names must be UTF-8; convert the file: `iconv -f LATIN1 -t UTF-8 FILE`";
         return Err(complaint(format!("the line is not UTF-8: {}", show(content)), advice));

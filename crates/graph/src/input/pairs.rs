@@ -5,7 +5,7 @@ use super::{
     emit::Emitter,
     options::weight_name,
     reader::{Reader, describe, stored},
-    record::{Chunk, Cut, Decoder, Part, Stop},
+    record::{Cut, Decoder, Part, RecordChunk, Stop},
     source::Source,
 };
 use crate::error::{Result, refuse};
@@ -79,7 +79,11 @@ pub(super) fn plan(sources: Vec<Source>, options: &InputOptions, width: Width) -
 struct Pairs(Width);
 
 impl Decoder for Pairs {
-    fn decode(&self, chunk: &Chunk<'_>, out: &mut Emitter<'_>) -> std::result::Result<u64, Stop> {
+    fn decode(
+        &self,
+        chunk: &RecordChunk<'_>,
+        out: &mut Emitter<'_>,
+    ) -> std::result::Result<u64, Stop> {
         let record = self.0.record();
         for bytes in chunk.bytes[..chunk.end].chunks(out.limit() * record) {
             let pairs = match self.0 {

@@ -1,5 +1,5 @@
 //! The words that readers of records have in common: a [`Part`] of the input is cut into
-//! [`Chunk`]s, each of which a [`Decoder`] turns into batches, unless there is a [`Stop`].
+//! [`RecordChunk`]s, each of which a [`Decoder`] turns into batches, unless there is a [`Stop`].
 
 use std::path::Path;
 
@@ -32,7 +32,7 @@ pub(super) enum Cut {
 }
 
 /// Whole records.
-pub(super) struct Chunk<'a> {
+pub(super) struct RecordChunk<'a> {
     /// The records and at least [`SLACK`] bytes more.
     pub(super) bytes: &'a [u8],
     /// Where the records end; with [`Cut::Lines`] the byte before is a newline.
@@ -44,21 +44,25 @@ pub(super) struct Chunk<'a> {
 /// Turns a chunk into batches.
 pub(super) trait Decoder: Send + Sync {
     /// Decodes every record and returns the number of lines.
-    fn decode(&self, chunk: &Chunk<'_>, out: &mut Emitter<'_>) -> std::result::Result<u64, Stop>;
+    fn decode(
+        &self,
+        chunk: &RecordChunk<'_>,
+        out: &mut Emitter<'_>,
+    ) -> std::result::Result<u64, Stop>;
 }
 
 /// Why decoding ends early.
 #[derive(Debug)]
 pub(super) enum Stop {
     /// The input is at fault.
-    Fault(Fault),
+    RecordFault(RecordFault),
     /// Anything else.
     Other(GraphError),
 }
 
-impl From<Fault> for Stop {
-    fn from(fault: Fault) -> Self {
-        Stop::Fault(fault)
+impl From<RecordFault> for Stop {
+    fn from(fault: RecordFault) -> Self {
+        Stop::RecordFault(fault)
     }
 }
 
@@ -70,7 +74,7 @@ impl From<GraphError> for Stop {
 
 /// A fault in a chunk.
 #[derive(Debug, Default)]
-pub(super) struct Fault {
+pub(super) struct RecordFault {
     /// The line, from 0 at the beginning of the chunk.
     pub(super) line: Option<u64>,
     /// The byte in the input.
@@ -79,7 +83,7 @@ pub(super) struct Fault {
     pub(super) advice: String,
 }
 
-impl Fault {
+impl RecordFault {
     /// The error, where chunks play no part: `line` counts from the beginning of the input.
     pub(super) fn at(self, path: &Path, before: u64) -> GraphError {
         let line = self.line.map(|line| before + line + 1);

@@ -7,7 +7,7 @@ use super::{
     head::{Lines, refuse_binary},
     names,
     reader::{Reader, stored},
-    record::{Chunk, Cut, Decoder, Part, Stop},
+    record::{Cut, Decoder, Part, RecordChunk, Stop},
     source::Source,
 };
 use crate::error::{Result, refuse};
@@ -21,7 +21,11 @@ struct VertexLines {
 }
 
 impl Decoder for VertexLines {
-    fn decode(&self, chunk: &Chunk<'_>, out: &mut Emitter<'_>) -> std::result::Result<u64, Stop> {
+    fn decode(
+        &self,
+        chunk: &RecordChunk<'_>,
+        out: &mut Emitter<'_>,
+    ) -> std::result::Result<u64, Stop> {
         names::each_line(chunk, |content| {
             let column = fields::columns(content, self.separator).next().transpose();
             let id = column.map_err(|what| complaint(what.to_owned(), ""))?.unwrap_or_default();

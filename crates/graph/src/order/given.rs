@@ -1,6 +1,6 @@
 //! Places from a file, one for each rank: an order that was found in a graph.
 
-use super::Degrees;
+use super::TotalDegrees;
 use crate::{
     build::{RankFile, RankReader},
     error::{Result, refuse},
@@ -31,7 +31,7 @@ impl Given {
     /// hold, each time from all ranks.
     pub(super) fn each_degree(
         &self,
-        degrees: &impl Degrees,
+        degrees: &impl TotalDegrees,
         room: u64,
         mut visit: impl FnMut(u64),
     ) -> Result<()> {

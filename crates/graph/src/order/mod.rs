@@ -43,7 +43,7 @@ outercore_storage::named! {
 }
 
 /// The total degree of each vertex, in ascending order of original id.
-pub(crate) trait Degrees {
+pub(crate) trait TotalDegrees {
     /// Hands out every degree.
     fn for_each(&self, visit: impl FnMut(u64)) -> Result<()>;
 }
@@ -90,7 +90,7 @@ impl Placing<'_> {
     pub(crate) fn each_degree(
         self,
         counts: &DegreeCounts,
-        degrees: &impl Degrees,
+        degrees: &impl TotalDegrees,
         room: u64,
         mut visit: impl FnMut(u64),
     ) -> Result<()> {

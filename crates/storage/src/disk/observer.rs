@@ -42,9 +42,9 @@ pub trait Observer: fmt::Debug + Send {
 
 /// An observer of several disks.
 #[derive(Clone, Debug)]
-pub(super) struct Shared(Arc<Mutex<Box<dyn Observer>>>);
+pub(super) struct SharedObserver(Arc<Mutex<Box<dyn Observer>>>);
 
-impl Shared {
+impl SharedObserver {
     pub(super) fn new(observer: Box<dyn Observer>) -> Self {
         Self(Arc::new(Mutex::new(observer)))
     }

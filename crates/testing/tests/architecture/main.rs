@@ -102,6 +102,35 @@ fn only_interchange_knows_arrow() {
     }
 }
 
+/// The type that a line declares, if it does so for the whole file.
+fn declared(line: &str) -> Option<&str> {
+    // What `named!` and `settings!` declare is one step further in.
+    let line = line.strip_prefix("    pub ").or_else(|| {
+        (!line.starts_with(' ')).then(|| {
+            line.trim_start_matches("pub(crate) ")
+                .trim_start_matches("pub(super) ")
+                .trim_start_matches("pub ")
+        })
+    })?;
+    let (kind, rest) = line.split_once(' ')?;
+    let is_type = ["struct", "enum", "trait", "type", "union"].contains(&kind);
+    identifiers(rest).next().filter(|_| is_type)
+}
+
+#[test]
+fn a_type_name_means_one_thing_in_a_crate() {
+    for name in every_crate() {
+        let mut known = BTreeMap::<String, String>::new();
+        for source in product(&name) {
+            for found in code(&source.text, false).lines().filter_map(declared) {
+                let other = known.insert(found.to_owned(), source.path.clone());
+                let other = other.filter(|other| *other != source.path);
+                assert!(other.is_none(), "{found} is in {} and in {}", other.unwrap(), source.path);
+            }
+        }
+    }
+}
+
 /// Says where an identifier of the crate has one of the words. `strings`: what is in quotes counts
 /// too.
 fn says(name: &str, forbidden: &[&str], strings: bool, exceptions: &[&str]) -> Found {
@@ -266,6 +295,9 @@ fn lines_are_narrow() {
 
 #[test]
 fn the_rules_see_what_they_should() {
+    let all =
+        ["pub(crate) struct A<T> {", "    pub enum B: C {", "    type D = u8;", "fn struct_e() {"];
+    assert_eq!(all.map(declared), [Some("A"), Some("B"), None, None]);
     assert_eq!(code("let a = 1; // page", true).trim(), "let a = 1;");
     assert_eq!(code("say(\"a page\", b)", false).trim(), "say(, b)");
     assert_eq!(code("say(\"http://x\", b) // page", true).trim(), "say(\"http://x\", b)");

@@ -7,14 +7,14 @@ use xxhash_rust::xxh3::Xxh3Default;
 
 use crate::build::sample::KEY_COST;
 
-type Table = HashMap<Box<[u8]>, (u64, u64), BuildHasherDefault<Xxh3Default>>;
+type DistinctTable = HashMap<Box<[u8]>, (u64, u64), BuildHasherDefault<Xxh3Default>>;
 
 /// A key with its rank and its degree.
 pub type Entry<'t> = (&'t [u8], &'t mut (u64, u64));
 
 /// A piece of a range: the keys from `begin` on, below `end`.
 pub struct Distinct {
-    table: Table,
+    table: DistinctTable,
     /// What they take.
     bytes: u64,
     /// What they may take.
@@ -27,7 +27,7 @@ pub struct Distinct {
 impl Distinct {
     /// The piece that begins at a key, in so many bytes.
     pub fn new(begin: Box<[u8]>, most: u64) -> Self {
-        Self { table: Table::default(), bytes: 0, most, begin, end: None }
+        Self { table: DistinctTable::default(), bytes: 0, most, begin, end: None }
     }
 
     /// What a piece takes at the least, if it is not the last one and no key is longer than

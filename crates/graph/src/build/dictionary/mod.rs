@@ -25,7 +25,7 @@ use outercore_storage::{Disk, ending};
 use self::{
     distinct::{Distinct, Entry},
     records::{RecordWriter, Records},
-    windows::{WindowWriter, Windows},
+    windows::{PositionWindows, WindowWriter},
 };
 use super::{
     BuildProgress,
@@ -36,7 +36,7 @@ use super::{
     sample::{KEY_COST, Sample},
     sections::{Folders, Section},
     smallest::{Division, budget_for, of_ranking},
-    spool::{EdgeBlock, Spool},
+    spool::{Spool, SpoolBlock},
     turns::Turns,
 };
 use crate::{
@@ -123,7 +123,7 @@ impl Dictionary<'_> {
         let records = Records::create(self, bounds, bytes, 0)?;
         let next = AtomicU64::new(0);
         self.progress.stage("ranking ids", Some(edges * 3));
-        let visit = |writer: &mut RecordWriter, block: &EdgeBlock| {
+        let visit = |writer: &mut RecordWriter, block: &SpoolBlock| {
             let base = next.fetch_add(block.pairs.len() as u64, Relaxed);
             for (index, pair) in block.pairs.iter().enumerate() {
                 let weight = block.weight(index).unwrap_or_default();
@@ -136,7 +136,7 @@ impl Dictionary<'_> {
         spool.read(self.threads, || Ok(records.writer()), visit, RecordWriter::finish)?;
         drop(spool);
         if let Some(listed) = hints.listed {
-            let single = |writer: &mut RecordWriter, block: &EdgeBlock| {
+            let single = |writer: &mut RecordWriter, block: &SpoolBlock| {
                 block.pairs.iter().try_for_each(|pair| writer.single(&number_key(pair[0])))
             };
             listed.read(self.threads, || Ok(records.writer()), single, RecordWriter::finish)?;
@@ -199,14 +199,15 @@ impl Dictionary<'_> {
         budget_for(self.budget, format!("the ids of {edges} edges"), |division| {
             let memory = of_ranking(division.work());
             let piece = Distinct::least(self.most_of_table(memory), LONGEST_NAME);
-            Windows::fit(self, memory, edges) && bytes <= MOST_PIECES * piece
+            PositionWindows::fit(self, memory, edges) && bytes <= MOST_PIECES * piece
         })
     }
 
     /// Steps 2 and 3.
     fn rank(&self, records: &Records, edges: u64, ids: IdTable) -> Result<Ranked> {
         // How keys are cut is seen later, and nearly always well.
-        let windows = Windows::create(self, edges)?.ok_or_else(|| self.too_small(edges, 0))?;
+        let windows =
+            PositionWindows::create(self, edges)?.ok_or_else(|| self.too_small(edges, 0))?;
         let turns = Turns::new(KeyWriter::create(self, &ids)?);
         let next = AtomicUsize::new(0);
         parallel(self.threads, |_| {

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// Records by window of positions.
-pub struct Windows {
+pub struct PositionWindows {
     bins: Bins,
     edges: u64,
     /// Edges of a window.
@@ -24,11 +24,11 @@ pub struct Windows {
 
 /// One thread's way there.
 pub struct WindowWriter<'a> {
-    windows: &'a Windows,
+    windows: &'a PositionWindows,
     writer: BinWriter<'a>,
 }
 
-impl Windows {
+impl PositionWindows {
     /// Windows over the positions of so many edges, each filled in the memory of one worker;
     /// `None`: `memory` bytes are too few.
     fn cut(dictionary: &Dictionary, memory: u64, edges: u64) -> Option<(u64, usize, usize)> {

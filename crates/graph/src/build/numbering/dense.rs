@@ -10,7 +10,7 @@ use crate::{
     build::{Builder, spool::Spool},
     error::Result,
     format::{IdTable, SectionEntry},
-    order::Degrees,
+    order::TotalDegrees,
 };
 
 /// An array over the range of the ids.
@@ -57,7 +57,7 @@ impl DenseVertices {
     }
 }
 
-impl Degrees for DenseVertices {
+impl TotalDegrees for DenseVertices {
     fn for_each(&self, mut visit: impl FnMut(u64)) -> Result<()> {
         (0..self.domain.len)
             .filter(|&index| self.domain.present(index))

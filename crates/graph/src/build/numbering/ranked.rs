@@ -16,7 +16,7 @@ use crate::{
     },
     error::Result,
     format::{IdTable, SectionEntry},
-    order::Degrees,
+    order::TotalDegrees,
 };
 
 /// Ranks.
@@ -26,7 +26,7 @@ pub struct RankedVertices {
     pub(super) map: RankFileWriter,
 }
 
-impl Degrees for RankedVertices {
+impl TotalDegrees for RankedVertices {
     fn for_each(&self, mut visit: impl FnMut(u64)) -> Result<()> {
         self.ranked.degrees.for_each(|degree| {
             visit(degree);

@@ -8,7 +8,7 @@ use crate::{
     build::{Builder, spool::Spool},
     error::Result,
     format::{IdTable, SectionEntry},
-    order::Degrees,
+    order::TotalDegrees,
 };
 
 /// Entry of a map for an id that is no vertex.
@@ -18,7 +18,7 @@ pub const ABSENT: u32 = u32::MAX;
 pub type IdMap = HugeVec<AtomicU32>;
 
 /// Vertices that have no numbers yet.
-pub trait Vertices: Degrees {
+pub trait Vertices: TotalDegrees {
     /// They, numbered.
     type Ids: InternalIds;
 

@@ -7,7 +7,7 @@ use outercore_storage::{DiskFile, threads};
 use super::{Run, remainder, resize};
 use crate::input::{
     fields::{MAX_LINE, long_line},
-    record::{Chunk, Cut, Fault, SLACK, Stop},
+    record::{Cut, RecordChunk, RecordFault, SLACK, Stop},
 };
 
 /// What is read beyond a chunk at first, to complete its last line.
@@ -63,7 +63,7 @@ impl Reading<'_> {
                 Ok((start, end, behind)) => {
                     let offset =
                         from + start as u64 - u64::from(index > 0 && run.cut == Cut::Lines);
-                    let chunk = Chunk { bytes: &buffer[start..], end: end - start, offset };
+                    let chunk = RecordChunk { bytes: &buffer[start..], end: end - start, offset };
                     run.decode(index, &chunk, behind, &mut out)
                 }
                 Err(stop) => run.stop(index, stop),
@@ -82,7 +82,7 @@ impl Reading<'_> {
         &self,
         span: &Span,
         buffer: &mut Vec<u8>,
-    ) -> std::result::Result<(usize, usize, Option<Fault>), Stop> {
+    ) -> std::result::Result<(usize, usize, Option<RecordFault>), Stop> {
         let failed = |error| Stop::Other(self.run.source.file_error(error));
         if self.run.cut != Cut::Lines {
             let end = (span.to - span.from) as usize;

@@ -22,7 +22,7 @@ use std::{
 use super::{
     Progress, Sink,
     emit::Emitter,
-    record::{Chunk, Cut, Decoder, Fault, Part, Stop},
+    record::{Cut, Decoder, Part, RecordChunk, RecordFault, Stop},
     source::{Opened, Source},
 };
 use crate::error::{GraphError, InputError, Result};
@@ -85,12 +85,12 @@ struct Run<'a> {
     /// Chunks after this one are not wanted any more.
     limit: AtomicU64,
     edges: AtomicU64,
-    found: Mutex<Found>,
+    found: Mutex<FoundInChunks>,
 }
 
 /// What the workers found so far.
 #[derive(Default)]
-struct Found {
+struct FoundInChunks {
     /// The first error and its chunk.
     stop: Option<(u64, Stop)>,
     /// Lines of the chunks `0..chunks`.
@@ -115,8 +115,8 @@ impl Run<'_> {
     fn decode(
         &self,
         index: u64,
-        chunk: &Chunk<'_>,
-        behind: Option<Fault>,
+        chunk: &RecordChunk<'_>,
+        behind: Option<RecordFault>,
         out: &mut Emitter<'_>,
     ) -> bool {
         if self.job.progress.cancelled() {
@@ -125,7 +125,7 @@ impl Run<'_> {
         match (self.decoder.decode(chunk, out), behind) {
             (Ok(lines), None) => self.done(index, lines),
             (Ok(lines), Some(fault)) => {
-                self.stop(index, Fault { line: Some(lines), ..fault }.into())
+                self.stop(index, RecordFault { line: Some(lines), ..fault }.into())
             }
             (Err(stop), _) => self.stop(index, stop),
         }
@@ -166,7 +166,7 @@ impl Run<'_> {
         let found = self.found.into_inner().unwrap_or_else(PoisonError::into_inner);
         let by_input = matches!(
             found.stop,
-            None | Some((_, Stop::Fault(_) | Stop::Other(GraphError::Input(_))))
+            None | Some((_, Stop::RecordFault(_) | Stop::Other(GraphError::Input(_))))
         );
         if by_input {
             // A file that is written to meanwhile may look wrong: then the writing is the fault.
@@ -177,7 +177,7 @@ impl Run<'_> {
         };
         match stop {
             Stop::Other(error) => Err(error),
-            Stop::Fault(Fault { line, offset, what, advice }) => {
+            Stop::RecordFault(RecordFault { line, offset, what, advice }) => {
                 // Every chunk before the faulty one was decoded: else one of them would be the
                 // first.
                 let line = line.map(|line| before + found.lines + line + 1);
@@ -195,10 +195,10 @@ fn resize(buffer: &mut Vec<u8>, len: usize) {
     }
 }
 
-fn remainder(bytes: u64, record: usize) -> Fault {
+fn remainder(bytes: u64, record: usize) -> RecordFault {
     let offset = bytes / record as u64 * record as u64;
     let left = bytes - offset;
-    Fault {
+    RecordFault {
         line: None,
         offset: Some(offset),
         what: format!("an edge takes {record} bytes, and only {left} are left at the end"),

@@ -8,7 +8,7 @@ use outercore_storage::threads;
 use super::{Run, remainder, resize};
 use crate::input::{
     fields::{MAX_LINE, long_line},
-    record::{Chunk, Cut, SLACK, Stop},
+    record::{Cut, RecordChunk, SLACK, Stop},
     source::Stream,
 };
 
@@ -49,7 +49,7 @@ fn work(run: &Run<'_>, receive: &Receiver<Piece>, give_back: &Sender<Vec<u8>>) {
         if run.is_beyond(piece.index) {
             break;
         }
-        let chunk = Chunk { bytes: &piece.buffer, end: piece.end, offset: piece.offset };
+        let chunk = RecordChunk { bytes: &piece.buffer, end: piece.end, offset: piece.offset };
         if !run.decode(piece.index, &chunk, None, &mut out) {
             break;
         }
