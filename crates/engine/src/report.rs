@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use outercore_caches::SelectedReport;
 use outercore_graph::Key;
-use outercore_storage::{IoScheduling, Limits, PageCacheUse};
+use outercore_storage::{IoScheduling, Limits, PageCacheUse, reader::Reading};
 use serde::Serialize;
 
 use crate::{config::MemoryModel, plan::Plan, techniques::TechniqueReport};
@@ -89,10 +89,9 @@ pub struct IoReport {
     /// Their limits, and where these are from.
     #[serde(flatten)]
     pub limits: Limits,
-    /// Mean bytes of a request for edges: what opens the graph, and vertex arrays, are not in it.
-    pub mean_request_bytes: f64,
-    /// Mean requests in flight while there were any, all workers together.
-    pub mean_queue_depth: f64,
+    /// What the workers' readers did.
+    #[serde(flatten)]
+    pub reading: Reading,
     /// Processor time, in seconds, of all workers together that made requests of active vertices:
     /// marking and merging. Finding out who is active is not in it.
     pub prepare_seconds: f64,
@@ -112,8 +111,6 @@ pub struct IoReport {
     pub stolen: u64,
     /// For each worker, the processor time of its steps.
     pub worker_busy_seconds: Vec<f64>,
-    /// Bytes that arrived, over time.
-    pub throughput: Throughput,
 }
 
 /// What a traversal by visitors did (Pearce, Gokhale and Amato, SC'10).
@@ -137,15 +134,6 @@ pub struct VisitReport {
     pub queue_bytes: u64,
     /// Visitors that a full queue dropped; their vertices came back later.
     pub spilled: u64,
-}
-
-/// Bytes that arrived in each stretch of a run.
-#[derive(Clone, Debug, Serialize)]
-pub struct Throughput {
-    /// Seconds of a stretch.
-    pub bucket_seconds: f64,
-    /// Bytes of each, divided by its seconds; at most 64.
-    pub bytes_per_second: Vec<f64>,
 }
 
 /// What a run did. Serialised, it is the JSON of `--json`.

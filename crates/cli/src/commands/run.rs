@@ -259,7 +259,7 @@ fn model(report: &RunReport) -> String {
 fn requests(report: &RunReport) -> String {
     let io = &report.io;
     let (mean, block, gap, most) = (
-        io.mean_request_bytes as u64,
+        io.reading.mean_request_bytes as u64,
         io.limits.block_bytes,
         io.limits.max_gap_bytes,
         io.limits.max_request_bytes,
@@ -267,7 +267,7 @@ fn requests(report: &RunReport) -> String {
     let mut text = format!(
         "{} each, {:.1} in flight; {}, blocks of {}, gaps to {}, requests to {}",
         human_bytes(mean),
-        io.mean_queue_depth,
+        io.reading.mean_queue_depth,
         io.scheduling.name(),
         human_bytes(block),
         human_bytes(gap),

@@ -255,7 +255,9 @@ impl<P: VertexProgram> Worker<'_, '_, '_, '_, P> {
             let at = run.pass.position(place, touched.len());
             let interval = batch.intervals.start + at;
             self.turn_to(batch, interval);
-            run.complete(self.workspace)?;
+            if interval < self.feed.index.crossing {
+                run.complete(self.workspace)?;
+            }
             let all_send = run.finish(self.step, touched[at], self.workspace)?;
             self.progress.mark(run.pass.position(interval, run.states.len()), all_send);
         }

@@ -173,6 +173,7 @@ impl IntervalMemory {
         scans: u64,
     ) -> Result<[u64; 2]> {
         let division = self.divide::<P>(self.lists(config, room)?, room).1;
+        let index = self.index::<P>(graph, &division);
         let Division { windows, hubs, mut near, .. } = division;
         let (vertices, more) = (graph.connected(), windows.len() as u64 - 1);
         let mut stored = |bytes: u64| {
@@ -181,23 +182,28 @@ impl IntervalMemory {
             bytes - kept
         };
         let [value, _, signal, message] = sizes::<P>().map(|size| size as u64);
-        // As often as sums wait, for another window or for the next iteration.
-        let waits = more.max(hubs.min(1));
-        let sums = stored(vertices * message * waits.min(1)) * waits;
+        // Sums wait for other windows, or for the next iteration.
+        let waiting = if more > 0 { vertices } else { self.directory.intervals[index.crossing] };
+        let mut sums = stored(waiting * message) * more.max(1);
         let (values, degrees) = (stored(vertices * value), stored(vertices));
-        // The last iteration makes no signals.
-        let passing = scans * sums + (scans.max(1) - 1) * signal * (vertices - hubs);
         let edges = if self.path.grid {
-            edges_of((Arc::clone(&self.directory), self.weights), (vertices, hubs), &windows)
+            edges_of(&index, &windows)
         } else {
             let near = graph.pages(self.path.edges()) * PAGE as u64 * (more + 1);
             PassEdges { near, far: 0 }
         };
         // Values that come from messages alone are looked at in the last iteration.
         let changes = if P::ACTIVITY == Activity::AllSend { 1 } else { scans };
-        let again = edges.read(near / 4 * 3) * scans.saturating_sub(1);
+        let (all, mut again) = (edges.near + edges.far, edges.read(near / 4 * 3));
+        if hubs > 0 && config.cross_iteration == CrossIteration::Fciu {
+            // Every second pass serves two iterations, not every one.
+            (again, sums) = (again.midpoint(all), sums / 2);
+        }
+        // The last iteration makes no signals.
+        let passing = scans * sums + (scans.max(1) - 1) * signal * (vertices - hubs);
+        let again = again * scans.saturating_sub(1);
         Ok([
-            edges.near + edges.far + again + scans * degrees + passing + (changes + 1) * values,
+            all + again + scans * degrees + passing + (changes + 1) * values,
             values + degrees + more.min(1) * vertices * signal + passing + changes * values,
         ])
     }
@@ -286,6 +292,15 @@ impl IntervalMemory {
         (lists, Division { bounds: bounds.into(), windows, hubs, near: room - hubs * signal })
     }
 
+    /// The grid, and what each chunk may serve.
+    fn index<P: VertexProgram>(&self, graph: &Graph, division: &Division) -> GridIndex {
+        let (all, sum) = (graph.connected(), size_of::<P::Message>() as u64);
+        let index = GridIndex::new(Arc::clone(&self.directory), all, division.hubs);
+        // Sums on scratch are written and read again.
+        let cost = if all * sum > division.near { 2 * sum } else { 0 };
+        index.weighing(self.weights).crossing(cost)
+    }
+
     /// Opens the run of `program`, in a session whose plan has declared it, with the values that
     /// another program has left if there are some.
     pub(crate) fn open<'r, P: VertexProgram>(
@@ -302,9 +317,7 @@ impl IntervalMemory {
         let open = |role| OnDemand::open(session, role, &division.bounds, keep);
         let lists = role.map(|role| open((role, self.path.weights))).transpose()?;
         let edges = if self.path.grid {
-            let directory = Arc::clone(&self.directory);
-            let index = GridIndex::new(directory, session.graph.connected(), division.hubs)
-                .weighing(self.weights);
+            let index = self.index::<P>(session.graph, &division);
             let sections = session.sections(&self.path.grid_sections());
             EdgeSource::Grid(GridByInterval { index, sections, cache: None })
         } else {
@@ -356,17 +369,12 @@ fn sizes<P: VertexProgram>() -> [usize; 4] {
 /// What passes read where each serves two iterations and all signals are in memory.
 fn pass_edges(graph: &Graph) -> Result<PassEdges> {
     let all = graph.connected();
-    let grid = (graph.grid()?, GridWeights::default());
-    Ok(edges_of(grid, (all, all), &windows(&[0, all], all)))
+    let grid = GridIndex::new(graph.grid()?, all, all);
+    Ok(edges_of(&grid, &windows(&[0, all], all)))
 }
 
-/// Edges of so many vertices with so many hubs: those that all windows read, one after the other.
-fn edges_of(
-    (directory, weights): (Arc<GridDirectory>, GridWeights),
-    (vertices, hubs): (u64, u64),
-    windows: &[Range<u64>],
-) -> PassEdges {
-    let grid = GridIndex::new(directory, vertices, hubs).weighing(weights);
+/// The edges of a grid: those that all windows read, one after the other.
+fn edges_of(grid: &GridIndex, windows: &[Range<u64>]) -> PassEdges {
     let mut edges = PassEdges::default();
     for chunk in (0..grid.intervals()).flat_map(|interval| grid.chunks(interval, |_| true)) {
         let (first, last) = chunk.sources;

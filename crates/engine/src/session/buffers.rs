@@ -12,7 +12,7 @@ pub const DEPTH: usize = 6;
 /// device's speed.
 const SHALLOW: usize = 3;
 /// A small budget, in bytes.
-const SMALL: u64 = 64 << 20;
+const SMALL: u64 = 96 << 20;
 
 /// Bytes of all workers' buffers. Above a small budget each byte goes to buffers until there are
 /// enough, so that what is left for everything else never falls as the budget grows.

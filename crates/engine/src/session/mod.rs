@@ -31,7 +31,7 @@ use outercore_storage::{
     backend::{QueueOptions, open_queues},
     device::Asked,
     lock, memory,
-    reader::Timeline,
+    reader::Reading,
 };
 
 pub(crate) use self::buffers::{DEPTH, buffer_bytes, buffers_bytes, depth, smallest_budget};
@@ -41,7 +41,7 @@ use crate::{
     job::Job,
     plan::{Decided, Decision, Plan},
     progress::RunProgress,
-    report::{CacheReport, Costs, IoReport, IterationReport, Throughput, VisitReport},
+    report::{CacheReport, Costs, IoReport, IterationReport, VisitReport},
     techniques::{Technique, TechniqueReport},
 };
 
@@ -310,20 +310,13 @@ impl<'a> Session<'a> {
         if counters.of(Technique::Huge)[0] == 0 {
             self.note_huge_pages();
         }
-        let meters: Vec<_> = (0..self.readers.len())
-            .map(|index| lock(&self.readers[index]).meter().clone())
-            .collect();
-        let mut timeline = Timeline::default();
-        meters.iter().for_each(|meter| timeline.merge(meter.timeline()));
-        let requests: u64 = meters.iter().map(|meter| meter.requests()).sum();
-        let bytes: u64 = timeline.bytes.iter().sum();
+        let meters = self.all_readers().into_iter().map(|reader| reader.meter().clone());
         let cpu_seconds = memory::process_time().saturating_sub(self.cpu_begun).as_secs_f64();
         let prepare_seconds = counters.prepare_nanos.load(Relaxed) as f64 / 1e9;
         IoReport {
             scheduling: self.config.io_scheduling,
             limits: self.limits,
-            mean_request_bytes: bytes as f64 / requests.max(1) as f64,
-            mean_queue_depth: meters.iter().map(|meter| meter.mean_depth()).sum(),
+            reading: Reading::of(meters),
             prepare_seconds,
             prepare_share: prepare_seconds / cpu_seconds.max(1e-9),
             cpu_seconds,
@@ -332,14 +325,6 @@ impl<'a> Session<'a> {
             stealing: self.config.stealing,
             stolen: counters.of(Technique::WorkStealing)[0],
             worker_busy_seconds: self.workers.busy_seconds(),
-            throughput: Throughput {
-                bucket_seconds: timeline.width,
-                bytes_per_second: timeline
-                    .bytes
-                    .iter()
-                    .map(|&bytes| (bytes as f64 / timeline.width).round())
-                    .collect(),
-            },
         }
     }
 }

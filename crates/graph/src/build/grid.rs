@@ -189,9 +189,12 @@ impl EncodedTiles {
         self.words.reserve_exact(records.len() * 4 + 4096);
         self.weights.reserve_exact(records.len() * code.weights.bytes + 8);
         self.edges = 0;
-        let (mut start, mut at) = (0usize, 0usize);
+        let (mut start, mut at, mut before) = (0usize, 0usize, 0);
         while start < degrees.len() {
             let (end, edges) = interval_end(degrees, start, bucket.first, cut);
+            let width = (end - start) as u64;
+            // The last interval of a bucket is narrower than those before it.
+            let margin = code.lag * width.max(before);
             let tiled = code.keep_tiled(&mut records[at..at + edges], bucket.first);
             let (sorted, _) = radix::sort(
                 &mut records[at..at + tiled],
@@ -199,14 +202,15 @@ impl EncodedTiles {
                 0,
                 other_bits,
             );
-            self.interval(sorted, (start as u64, (end - start) as u64), bucket.first, code);
+            self.interval(sorted, ((start as u64, width), margin), bucket.first, code);
             self.interval_ends.push(bucket.first + end as u64);
-            (start, at) = (end, at + edges);
+            (start, at, before) = (end, at + edges, width);
         }
     }
 
     /// One interval, whose records are sorted by source: its first vertex, counted from `base`, and
-    /// how many it has are `targets`.
+    /// how many it has are `targets`. Sources are well before it or after it where at least `margin`
+    /// vertices are between.
     ///
     /// A segment's edges are one tile, or up to three: those from sources well before the interval,
     /// around it, and well after it. A run updates intervals in order, so the signals of all
@@ -215,12 +219,12 @@ impl EncodedTiles {
     fn interval<R: Record>(
         &mut self,
         records: &[R],
-        targets: (u64, u64),
+        (targets, margin): ((u64, u64), u64),
         base: u64,
         code: &TileCode,
     ) {
         let mask = (1u64 << code.other_bits) - 1;
-        let (first, margin) = (base + targets.0, code.lag * targets.1);
+        let first = base + targets.0;
         // Intervals become wider with falling degrees.
         let (lower, upper) =
             (first.saturating_sub(margin), first + targets.1 + margin + margin / 4);

@@ -3,6 +3,8 @@
 
 use std::time::Instant;
 
+use serde::Serialize;
+
 /// Most buckets of a timeline.
 const BUCKETS: usize = 64;
 
@@ -11,11 +13,11 @@ const FIRST_WIDTH: f64 = 1.0 / 256.0;
 
 /// Bytes that arrived in each stretch of time.
 #[derive(Clone, Debug)]
-pub struct Timeline {
+struct Timeline {
     /// Seconds of a bucket.
-    pub width: f64,
+    width: f64,
     /// Bytes in each, from the beginning of the run.
-    pub bytes: Vec<u64>,
+    bytes: Vec<u64>,
 }
 
 impl Default for Timeline {
@@ -42,7 +44,7 @@ impl Timeline {
     }
 
     /// Adds another reader's.
-    pub fn merge(&mut self, other: &Timeline) {
+    fn merge(&mut self, other: &Timeline) {
         let mut other = other.clone();
         while other.width < self.width {
             other.fold();
@@ -114,15 +116,46 @@ impl Meter {
     pub fn mean_depth(&self) -> f64 {
         if self.reading_seconds > 0.0 { self.request_seconds / self.reading_seconds } else { 0.0 }
     }
+}
 
-    /// The requests that ended.
-    pub fn requests(&self) -> u64 {
-        self.requests
-    }
+/// Bytes that arrived in each stretch of a run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Throughput {
+    /// Seconds of a stretch.
+    pub bucket_seconds: f64,
+    /// Bytes of each, divided by its seconds; at most 64.
+    pub bytes_per_second: Vec<f64>,
+}
 
-    /// The bytes over time.
-    pub fn timeline(&self) -> &Timeline {
-        &self.timeline
+/// What the readers of a run did, all together.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Reading {
+    /// Mean bytes of a request for edges: what opens the graph, and vertex arrays, are not in it.
+    pub mean_request_bytes: f64,
+    /// Mean requests in flight while there were any, of all of them together.
+    pub mean_queue_depth: f64,
+    /// Bytes that arrived, over time.
+    pub throughput: Throughput,
+}
+
+impl Reading {
+    /// That of readers with these meters.
+    pub fn of(meters: impl IntoIterator<Item = Meter>) -> Self {
+        let (mut requests, mut depth, mut timeline) = (0, 0.0, Timeline::default());
+        for meter in meters {
+            requests += meter.requests;
+            depth += meter.mean_depth();
+            timeline.merge(&meter.timeline);
+        }
+        let rate = |&bytes: &u64| (bytes as f64 / timeline.width).round();
+        Self {
+            mean_request_bytes: timeline.bytes.iter().sum::<u64>() as f64 / requests.max(1) as f64,
+            mean_queue_depth: depth,
+            throughput: Throughput {
+                bucket_seconds: timeline.width,
+                bytes_per_second: timeline.bytes.iter().map(rate).collect(),
+            },
+        }
     }
 }
 
@@ -156,8 +189,13 @@ mod tests {
         std::thread::sleep(std::time::Duration::from_millis(5));
         meter.started(1);
         meter.ended(1, 4096);
-        assert_eq!(meter.requests(), 5);
         assert!(meter.mean_depth() > 3.0 && meter.mean_depth() <= 4.0, "{}", meter.mean_depth());
-        assert_eq!(meter.timeline().bytes.iter().sum::<u64>(), 8192);
+        let both = Reading::of([meter.clone(), Meter::new(Instant::now())]);
+        assert_eq!(
+            (both.mean_request_bytes, both.mean_queue_depth),
+            (8192.0 / 5.0, meter.mean_depth())
+        );
+        let Throughput { bucket_seconds, bytes_per_second } = both.throughput;
+        assert_eq!((bytes_per_second.iter().sum::<f64>() * bucket_seconds).round(), 8192.0);
     }
 }

@@ -9,7 +9,7 @@ mod pool;
 use std::{sync::Arc, time::Instant};
 
 pub use self::{
-    meter::{Meter, Timeline},
+    meter::{Meter, Reading},
     pool::Pool,
 };
 use crate::{

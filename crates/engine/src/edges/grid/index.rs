@@ -19,7 +19,7 @@ use crate::edges::piece_stream::Piece;
 pub enum Side {
     /// All in intervals well before it.
     Before,
-    /// Near it, on both sides, or beyond the hubs.
+    /// Near it, on both sides, or beyond the hubs; or the interval does not cross.
     Near,
     /// All in intervals well after it.
     After,
@@ -80,6 +80,8 @@ pub struct GridIndex {
     /// Vertices below this are hubs: both of their signals, this iteration's and the next one's,
     /// are in memory.
     hubs: u64,
+    /// Chunks of the intervals before this one may serve two iterations.
+    pub(crate) crossing: usize,
     /// The weights that are read along.
     pub weights: GridWeights,
 }
@@ -87,7 +89,21 @@ pub struct GridIndex {
 impl GridIndex {
     /// Prepares the directory of a graph with `vertices` connected vertices.
     pub(crate) fn new(directory: Arc<GridDirectory>, vertices: u64, hubs: u64) -> Self {
-        Self { directory, vertices, hubs, weights: GridWeights::default() }
+        let crossing = usize::MAX;
+        Self { directory, vertices, hubs, crossing, weights: GridWeights::default() }
+    }
+
+    /// The same, with intervals that serve two iterations only as far as chunks before one save
+    /// more bytes than its sums cost, which are so many for each vertex.
+    pub(crate) fn crossing(self, sum: u64) -> Self {
+        let saves = |interval: &usize| {
+            let before = self.chunks(*interval, |chunk| chunk.side == Side::Before);
+            let vertices = self.directory.interval(*interval as u32);
+            let saved: u64 = before.into_iter().map(|chunk| self.read(chunk)).sum();
+            saved > sum * (vertices.end - vertices.start)
+        };
+        let crossing = (0..self.intervals()).rfind(saves).map_or(0, |last| last + 1);
+        Self { crossing, ..self }
     }
 
     /// The same with these weights, which are read along.
@@ -114,25 +130,22 @@ impl GridIndex {
         reads: impl Fn(Side) -> bool,
     ) -> Vec<Range<usize>> {
         let bounds = &self.directory.intervals;
-        let bytes = |interval| -> f64 {
-            let chunks = self.chunks(interval, |chunk| reads(chunk.side));
-            chunks.iter().map(|chunk| chunk.len as f64).sum()
-        };
         let sized = |batch: Range<usize>| {
-            let vertices = (bounds[batch.end] - bounds[batch.start]) as f64;
-            (batch.clone().map(bytes).sum::<f64>(), vertices, batch)
+            let chunks = batch.clone().flat_map(|at| self.chunks(at, |chunk| reads(chunk.side)));
+            let bytes = chunks.map(|chunk| chunk.len).sum::<usize>() as f64;
+            (bytes, (bounds[batch.end] - bounds[batch.start]) as f64, batch)
         };
         let mut rest: VecDeque<_> = batches.into_iter().map(sized).collect();
         let all = rest.iter().fold((0.0, 0.0), |all, batch| (all.0 + batch.0, all.1 + batch.1));
-        let (mut mixed, mut done) = (Vec::with_capacity(rest.len()), (0.0, 0.0));
+        // How far bytes are ahead of vertices.
+        let ahead = |batch: &(f64, f64, _)| batch.0 * all.1 - batch.1 * all.0;
+        let (mut mixed, mut done) = (Vec::with_capacity(rest.len()), 0.0);
         while let (Some(front), Some(back)) = (rest.front(), rest.back()) {
-            let front_is_dense = front.0 * back.1 >= back.0 * front.1;
-            let bytes_are_behind = done.0 * all.1 <= done.1 * all.0;
-            let next =
-                if front_is_dense == bytes_are_behind { rest.pop_front() } else { rest.pop_back() };
-            let (bytes, vertices, batch) = next.expect("there are both ends");
-            done = (done.0 + bytes, done.1 + vertices);
-            mixed.push(batch);
+            let from_front = (ahead(front) >= ahead(back)) == (done <= 0.0);
+            let next = if from_front { rest.pop_front() } else { rest.pop_back() };
+            let batch = next.expect("there are both ends");
+            done += ahead(&batch);
+            mixed.push(batch.2);
         }
         mixed
     }
@@ -190,7 +203,7 @@ impl GridIndex {
     fn side(&self, index: usize, first: u64, last: u64) -> Side {
         let (bounds, lag) = (&self.directory.intervals, self.directory.lag());
         let after = (index + 1 + lag).min(self.intervals());
-        if last >= self.hubs {
+        if last >= self.hubs || index >= self.crossing {
             Side::Near
         } else if last < bounds[index.saturating_sub(lag)] {
             Side::Before
@@ -259,5 +272,33 @@ mod tests {
             [0, 9, 10, 419, 1019].map(|vertex| index.directory.interval_of(vertex)),
             [0, 0, 1, 3, 5]
         );
+    }
+
+    #[test]
+    fn intervals_serve_two_iterations_as_far_as_that_saves_bytes() {
+        let code = WordCode { bits: 8, low_bits: 10, kind: WordKind::Gaps };
+        let tile = |number: u32| {
+            Tile {
+                segment: 0,
+                interval: number / 2,
+                offset: 0,
+                packed: 0,
+                first_edge: 0,
+                first_chunk: number.into(),
+            }
+            .with_words(100, code)
+        };
+        let directory = Arc::new(GridDirectory {
+            intervals: vec![0, 10, 20, 30, 1030, 2030],
+            tiles: (0..10).map(tile).collect(),
+            chunks: (0..10).map(|at| ChunkEntry { source: at % 2 * 10, edge: 0 }).collect(),
+        });
+        for (sum, crossing) in [(0, 5), (4, 5), (8, 3), (1000, 0)] {
+            let index = GridIndex::new(Arc::clone(&directory), 2030, 2030).crossing(sum);
+            assert_eq!(index.crossing, crossing, "a page for 10 vertices, and for 1000; {sum}");
+            let sides = [2, 3].map(|interval| index.chunks(interval, |_| true)[0].side);
+            let expected = |interval| if interval < crossing { Side::Before } else { Side::Near };
+            assert_eq!(sides, [expected(2), expected(3)]);
+        }
     }
 }

@@ -121,7 +121,7 @@ fn the_bitmap_makes_fewer_requests_than_the_pluglist() {
         pluglist.requests
     );
     assert!(bitmap.bytes < pluglist.bytes, "blocks that two batches share are read twice");
-    assert!(bitmap.io.mean_request_bytes > 100_000.0);
+    assert!(bitmap.io.reading.mean_request_bytes > 100_000.0);
     assert!(bitmap.io.prepare_seconds > 0.0);
 }
 
@@ -154,7 +154,7 @@ fn no_more_requests_are_in_flight_than_the_queue_is_deep() {
     };
     let (one, many) = (of(1), of(32));
     assert_eq!((&one.edges, &many.edges), (&expected(LARGE, &edges, false, active), &one.edges));
-    let depths = [one.io.mean_queue_depth, many.io.mean_queue_depth];
+    let depths = [one.io.reading.mean_queue_depth, many.io.reading.mean_queue_depth];
     assert!(depths[0] <= 1.0 && depths[1] > 2.0 && depths[1] <= 32.0, "{depths:?}");
 }
 
