@@ -209,8 +209,8 @@ impl EncodedTiles {
     }
 
     /// One interval, whose records are sorted by source: its first vertex, counted from `base`, and
-    /// how many it has are `targets`. Sources are well before it or after it where `margin` vertices
-    /// or more are between.
+    /// how many it has are `targets`. Sources are well before it or well after it where at least
+    /// `margin` vertices are between.
     ///
     /// A segment's edges are one tile, or up to three: those from sources well before the interval,
     /// around it, and well after it. A run updates intervals in order, so the signals of all
