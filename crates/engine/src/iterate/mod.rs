@@ -432,11 +432,6 @@ impl<'r, P: VertexProgram> Run<'r, P> {
         CutSlice { first, parts: intervals.map(take).collect() }
     }
 
-    /// The vertices beyond the hubs.
-    fn beyond_hubs(&self) -> Range<u64> {
-        self.hubs.size()..self.sending.len()
-    }
-
     /// A step that reads signals; `others` are those of the window's vertices beyond the hubs.
     fn step<'s>(&'s self, window: &'s Range<u64>, others: &'s [P::Signal]) -> Step<'s, P> {
         Step {
@@ -459,7 +454,7 @@ impl<'r, P: VertexProgram> Run<'r, P> {
     ) -> Result<()> {
         let mut signals = self.signals();
         let step = self.step_in_place(match self.windows.len() {
-            1 => self.parts(&mut signals, &self.beyond_hubs()),
+            1 => self.parts(&mut signals, &(self.hubs.size()..self.sending.len())),
             _ => CutSlice::default(),
         });
         self.each_interval(|workspace| work(&step, workspace))

@@ -26,12 +26,10 @@ use std::{
 use outercore_caches::SelectedLists;
 use outercore_graph::{Graph, GraphError, Result, error::refuse};
 use outercore_storage::{
-    Arena, Bitmap as Frontier, Disk, DiskFile, HugeVec, Limits, PAGE, PageCache, Pod, Reader,
-    Workers,
-    backend::{QueueOptions, open_queues},
+    Bitmap as Frontier, Disk, HugeVec, Limits, PAGE, PageCache, Pod, Reader, Workers,
     device::Asked,
     lock, memory,
-    reader::Reading,
+    reader::{ReaderOptions, Reading, open_readers},
 };
 
 pub(crate) use self::buffers::{DEPTH, buffer_bytes, buffers_bytes, depth, smallest_budget};
@@ -111,9 +109,14 @@ impl<'a> Session<'a> {
         let pages = sections.iter().map(|section| section.pages());
         let largest = pages.max().unwrap_or(0);
         let buffer_bytes = buffers::buffer_bytes(largest);
-        let buffers = (buffers::depth(config, largest), buffer_bytes);
-        let arena = arena(config, &workers, buffers)?;
-        let readers = readers(config, (&disk, &workers), &files, (&arena, buffers), begun)?;
+        let options = ReaderOptions {
+            backend: config.io,
+            in_flight: (config.queue_depth + 1).max(DEPTH),
+            io_threads: config.io_threads,
+            buffers: (buffers::depth(config, largest), buffer_bytes),
+            huge_pages: config.huge_pages,
+        };
+        let (readers, huge) = open_readers((&disk, &workers), &files, &options, begun)?;
         let backend = readers.first().map_or("none", Reader::backend);
         let limits = limits(graph, config, buffer_bytes, &sections)?;
         let means = (workers.count(), config.huge_pages);
@@ -139,7 +142,7 @@ impl<'a> Session<'a> {
             readers: readers.into_iter().map(Mutex::new).collect(),
             backend,
             buffer_bytes,
-            huge: arena.is_huge(),
+            huge,
             begun,
             loading: AtomicU64::new(0),
             cpu_begun,
@@ -334,38 +337,6 @@ pub struct Mark {
     begun: Instant,
     bytes: u64,
     edges: u64,
-}
-
-/// Memory for all buffers. Each worker's come to be where it runs, all at a time: the system may
-/// take milliseconds to find a huge page.
-fn arena(config: &RunConfig, workers: &Workers, buffers: (usize, usize)) -> Result<Arc<Arena>> {
-    let each = buffers.0 * buffers.1;
-    let arena = Arena::new(workers.count() * each, config.huge_pages)?;
-    workers.map(|index| {
-        let mut buffers = arena.buffer(index * each, each);
-        buffers.chunks_mut(PAGE).for_each(|page| page[0] = 0);
-    });
-    Ok(arena)
-}
-
-/// A reader for each worker.
-fn readers(
-    config: &RunConfig,
-    (disk, workers): (&Disk, &Workers),
-    files: &[Arc<DiskFile>],
-    (arena, (depth, buffer_bytes)): (&Arc<Arena>, (usize, usize)),
-    begun: Instant,
-) -> Result<Vec<Reader>> {
-    let registered = vec![arena.clone()];
-    let in_flight = (config.queue_depth + 1).max(DEPTH);
-    let options = QueueOptions { backend: config.io, depth: in_flight, registered };
-    if config.io_threads > 0 {
-        workers.pin();
-    }
-    let queues = open_queues(disk, files, &options, (workers.count(), config.io_threads))?;
-    let len = depth * buffer_bytes;
-    let reader = |(queue, at)| Reader::new(queue, arena.clone(), at * len, len, begun);
-    Ok(queues.into_iter().zip(0..).map(reader).collect())
 }
 
 /// How on-demand requests are made: what was asked for, then what the device's profile says, then

@@ -13,11 +13,14 @@ pub use self::{
     pool::Pool,
 };
 use crate::{
-    arena::{Arena, Buffer},
-    backend::{Completion, Queue, ReadRequest},
+    PAGE,
+    arena::{Arena, Buffer, HugePages},
+    backend::{Completion, IoBackend, Queue, QueueOptions, ReadRequest, open_queues},
+    disk::{Disk, DiskFile},
     error::{Result, StorageError},
     page_cache::PageCache,
     stripe::StripedFile,
+    workers::Workers,
 };
 
 /// Marks the tags of pieces; the tags of callers are below.
@@ -30,6 +33,46 @@ struct Split {
     pieces: Vec<Option<Buffer>>,
     missing: usize,
     error: Option<StorageError>,
+}
+
+/// How the readers of a run are opened.
+pub struct ReaderOptions {
+    /// Which way to read.
+    pub backend: IoBackend,
+    /// Requests of a reader in flight at once.
+    pub in_flight: usize,
+    /// Threads that submit and wait for them.
+    pub io_threads: usize,
+    /// How many buffers a reader has, and their bytes.
+    pub buffers: (usize, usize),
+    /// Whether they lie in huge pages.
+    pub huge_pages: HugePages,
+}
+
+/// Opens a reader for each worker, which reads these files. Returns whether their memory lies in
+/// huge pages, too.
+pub fn open_readers(
+    (disk, workers): (&Disk, &Workers),
+    files: &[Arc<DiskFile>],
+    options: &ReaderOptions,
+    begun: Instant,
+) -> Result<(Vec<Reader>, bool)> {
+    let each = options.buffers.0 * options.buffers.1;
+    let arena = Arena::new(workers.count() * each, options.huge_pages)?;
+    // Each worker's come to be where it runs, all at a time: the system may take milliseconds to
+    // find a huge page.
+    workers.map(|index| {
+        let mut buffers = arena.buffer(index * each, each);
+        buffers.chunks_mut(PAGE).for_each(|page| page[0] = 0);
+    });
+    let &ReaderOptions { backend, in_flight: depth, io_threads, .. } = options;
+    if io_threads > 0 {
+        workers.pin();
+    }
+    let queue = QueueOptions { backend, depth, registered: vec![Arc::clone(&arena)] };
+    let queues = open_queues(disk, files, &queue, (workers.count(), io_threads))?;
+    let reader = |(queue, at)| Reader::new(queue, Arc::clone(&arena), at * each, each, begun);
+    Ok((queues.into_iter().zip(0..).map(reader).collect(), arena.is_huge()))
 }
 
 /// A queue and the memory that it reads into, for one thread.
