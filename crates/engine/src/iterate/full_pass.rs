@@ -23,7 +23,7 @@ use crate::{
         piece_stream::{Piece, PieceStream},
     },
     monoid::Monoid,
-    program::VertexProgram,
+    program::{Activity, VertexProgram},
     techniques::Technique,
 };
 use outercore_graph::{GraphError, Result, format::EdgeBlock};
@@ -209,6 +209,7 @@ impl<P: VertexProgram> Worker<'_, '_, '_, '_, P> {
     fn batch(&mut self, batch: &IntervalBatch) -> Result<()> {
         let run = self.feed.run;
         let last = run.is_last(self.step.window);
+        self.ask(batch, 0)?;
         // Of each interval: whether there may be messages.
         let mut touched = Vec::with_capacity(batch.intervals.len());
         for interval in batch.intervals.clone() {
@@ -232,6 +233,24 @@ impl<P: VertexProgram> Worker<'_, '_, '_, '_, P> {
             };
         }
         self.close(batch, closed..touched.len(), &touched)
+    }
+
+    /// Asks for what the interval with this place, if there is one, wants from scratch.
+    fn ask(&mut self, IntervalBatch { intervals, .. }: &IntervalBatch, place: usize) -> Result<()> {
+        if place == intervals.len() {
+            return Ok(());
+        }
+        let Feed { run, index, .. } = &*self.feed;
+        let interval = intervals.start + run.pass.position(place, intervals.len());
+        let (io, workspace) = (run.session.config.io, &mut *self.workspace);
+        // Vertices of other programs may have nothing to apply.
+        if let (Some(stored), Activity::AllSend) = (&run.degrees, P::ACTIVITY) {
+            stored.ask(interval, &mut workspace.degrees, io)?;
+        }
+        if let (Some(sums), true) = (&run.partial, !run.pass.whole && interval < index.crossing) {
+            sums.ask((interval, sums.items(interval)), &mut workspace.partial, io)?;
+        }
+        Ok(())
     }
 
     /// Turns to an interval of the batch at hand.
@@ -259,6 +278,7 @@ impl<P: VertexProgram> Worker<'_, '_, '_, '_, P> {
                 run.complete(self.workspace)?;
             }
             let all_send = run.finish(self.step, touched[at], self.workspace)?;
+            self.ask(batch, place + 1)?;
             self.progress.mark(run.pass.position(interval, run.states.len()), all_send);
         }
         Ok(())

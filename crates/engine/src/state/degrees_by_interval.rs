@@ -7,7 +7,7 @@ use std::sync::{
 };
 
 use outercore_graph::{Graph, Result, format::Degrees};
-use outercore_storage::{Block, PAGE, packing};
+use outercore_storage::{Block, PAGE, backend::IoBackend, packing};
 
 use super::{scratch::Scratch, vertex_array::VertexArray};
 
@@ -51,11 +51,22 @@ impl DegreesByInterval {
 
     /// Reads the degrees of an interval.
     pub(crate) fn load(&self, interval: usize, block: &mut Block<u32>) -> Result<()> {
-        let len = self.array.items(interval);
-        let width = self.widths[interval].load(Relaxed) as usize;
-        self.array.load_front(interval, (len * width).div_ceil(4), block)?;
+        let (len, width, front) = self.stored(interval);
+        self.array.load_front(interval, front, block)?;
         packing(width)[1](block.items(len));
         Ok(())
+    }
+
+    /// Asks for the degrees of an interval, as [`VertexArray::ask`] does.
+    pub(crate) fn ask(&self, interval: usize, block: &mut Block<u32>, io: IoBackend) -> Result<()> {
+        self.array.ask((interval, self.stored(interval).2), block, io)
+    }
+
+    /// How many degrees an interval has, the bytes of one, and how many items they all take.
+    fn stored(&self, interval: usize) -> (usize, usize, usize) {
+        let len = self.array.items(interval);
+        let width = self.widths[interval].load(Relaxed) as usize;
+        (len, width, (len * width).div_ceil(4))
     }
 }
 

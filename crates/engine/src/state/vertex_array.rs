@@ -9,7 +9,9 @@ use std::{
     },
 };
 
-use outercore_storage::{Block, HugePages, HugeVec, PAGE, Pod, Resident, ScratchFile, lock};
+use outercore_storage::{
+    Block, HugePages, HugeVec, PAGE, Pod, Resident, ScratchFile, backend::IoBackend, lock,
+};
 
 use super::scratch::Scratch;
 use crate::{plan::Planner, session::Session};
@@ -26,7 +28,7 @@ pub struct VertexArray<T: Pod> {
 /// The intervals that are on scratch.
 pub(super) struct Rest<T: Pod> {
     pub scratch: Scratch,
-    pub file: ScratchFile,
+    pub file: Arc<ScratchFile>,
     /// How often something was stored.
     stores: AtomicU64,
     at_hand: Mutex<Option<AtHand<T>>>,
@@ -218,6 +220,18 @@ impl<T: Pod + Copy> VertexArray<T> {
         self.load_front(interval, self.items(interval), block)
     }
 
+    /// Asks for the first `items` items of an interval, which are then on their way into `block`
+    /// until they are loaded. Nothing may change them until then.
+    pub(crate) fn ask(
+        &self,
+        (interval, items): (usize, usize),
+        block: &mut Block<T>,
+        io: IoBackend,
+    ) -> Result<()> {
+        let Some((rest, place)) = self.in_file(interval) else { return Ok(()) };
+        Ok(block.ask((&rest.scratch.disk, io), (&rest.file, place), items)?)
+    }
+
     /// Copies the items of an interval from `block`. What is behind them there, up to a page,
     /// becomes zeros.
     pub(crate) fn store(&self, interval: usize, block: &mut Block<T>) -> Result<()> {
@@ -236,7 +250,7 @@ impl<T: Pod + Copy> VertexArray<T> {
             self.memory.read(interval, copy);
             return Ok(());
         };
-        rest.file.read(place, block.pages(items))?;
+        block.load((&rest.file, place), items)?;
         let useful = (items * size_of::<T>()) as u64;
         rest.scratch.counters.useful_bytes.fetch_add(useful, Relaxed);
         Ok(())

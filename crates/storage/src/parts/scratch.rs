@@ -7,6 +7,7 @@
 
 use std::{
     path::Path,
+    sync::Arc,
     sync::atomic::{AtomicU32, Ordering::Relaxed},
 };
 
@@ -20,7 +21,7 @@ use crate::{
 /// Parts of an array.
 pub struct ScratchFile {
     /// The file.
-    pub file: DiskFile,
+    pub file: Arc<DiskFile>,
     /// First byte of each part; one more than parts.
     offsets: Vec<u64>,
     sums: Vec<AtomicU32>,
@@ -35,13 +36,19 @@ impl ScratchFile {
             offsets.push(offsets[offsets.len() - 1] + bytes.next_multiple_of(PAGE as u64));
         }
         let pages = offsets[offsets.len() - 1] / PAGE as u64;
+        let file = Arc::new(file);
         Ok(Self { file, offsets, sums: (0..pages).map(|_| AtomicU32::new(0)).collect() })
     }
 
     /// Reads the first pages of a part, as many as `pages` holds.
     pub fn read(&self, part: usize, pages: &mut [u8]) -> Result<()> {
+        self.file.read_at(pages, self.place(part, pages))?;
+        self.verify(part, pages)
+    }
+
+    /// Compares the first pages of a part with their checksums.
+    pub(super) fn verify(&self, part: usize, pages: &[u8]) -> Result<()> {
         let offset = self.place(part, pages);
-        self.file.read_at(pages, offset)?;
         for (page, content) in (offset / PAGE as u64..).zip(pages.chunks_exact(PAGE)) {
             if page_sum(content) != self.sums[page as usize].load(Relaxed) {
                 return Err(StorageError::scratch(self.file.path(), page * PAGE as u64));
@@ -59,7 +66,8 @@ impl ScratchFile {
         self.file.write_at(pages, offset)
     }
 
-    fn place(&self, part: usize, pages: &[u8]) -> u64 {
+    /// Where a part begins.
+    pub(super) fn place(&self, part: usize, pages: &[u8]) -> u64 {
         let offset = self.offsets[part];
         debug_assert!(pages.len() as u64 <= self.offsets[part + 1] - offset);
         offset
