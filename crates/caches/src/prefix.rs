@@ -1,5 +1,8 @@
 //! [`Prefix`]: the front of the rows, kept in memory page by page as it is read. Vertices are
-//! ordered by degree, so the front holds the lists of the hubs: the pages that are wanted most.
+//! ordered by degree, so the front holds the lists of the hubs: the lists that are wanted most.
+//!
+//! A traversal that wants each list about once wants the front once, and a page of the end, which
+//! has hundreds of lists, again and again: it keeps the end.
 
 use std::ops::Range;
 
@@ -15,6 +18,11 @@ const FEW: u64 = 64;
 pub struct Prefix(pub Vec<PrefixCache>);
 
 impl Prefix {
+    /// Keeps as much of the end instead. Nothing has been read yet.
+    pub fn turn_to_end(&mut self) {
+        self.0.iter_mut().for_each(PrefixCache::turn_to_end);
+    }
+
     /// Some edges, if all of their pages are here.
     #[inline]
     pub fn list(&self, edges: &Range<u64>) -> Option<List<'_>> {
@@ -37,8 +45,7 @@ impl Prefix {
 impl ListCache for Prefix {
     fn held(&self, index: &RowIndex, (group, bits): Group) -> u64 {
         let edges = index.group(group);
-        if edges.is_empty() || self.0.iter().any(|cache| cache.pages(&edges).start >= cache.size())
-        {
+        if edges.is_empty() || self.0.iter().any(|cache| !cache.wants(&edges)) {
             return 0;
         }
         if self.group(&edges).is_some() {

@@ -16,7 +16,7 @@
 //!   logical byte.
 //! - [`pages`]: [`PageSet`], a bitmap of wanted pages, merged into runs.
 //! - `wanted`: [`WantedBlocks`], what is read next, and the requests that are made of it;
-//!   `prefix_cache`: [`PrefixCache`], the front of a file in memory; `priority_buffer`:
+//!   `prefix_cache`: [`PrefixCache`], one end of a file in memory; `priority_buffer`:
 //!   [`PriorityBuffer`], the parts of one that are worth most; `page_cache`: [`PageCache`], the
 //!   blocks that were used last; `second_chance`: [`SecondChance`], which of them go.
 //! - [`checksum`]: CRC-32C of pages, written at build, verified at read.

@@ -26,6 +26,10 @@ pub type Letter = (u64, u64);
 pub const BATCH: usize = 1 << 9;
 /// Lists in memory that are followed before a worker looks around.
 const STEPS: u64 = 64;
+/// Labels that a processor has near anyway.
+const NEARBY: usize = 1 << 18;
+/// Letters whose labels are brought near before the first of them is opened.
+const AHEAD: usize = 16;
 /// Visitors whose lists are brought near together.
 const BLOCK: usize = 8;
 /// Such blocks after which a worker looks for mail.
@@ -182,9 +186,19 @@ impl<'t, V: Visitor> Owner<'t, V> {
 
     /// Visitors come from other workers.
     pub(crate) fn receive(&mut self, mail: impl IntoIterator<Item = Vec<Letter>>) {
-        for letter in mail.into_iter().flatten() {
-            self.counts.visits += 1;
-            self.arrive(letter);
+        for letters in mail {
+            self.counts.visits += letters.len() as u64;
+            let mut soon = letters.iter();
+            let mut bring = |many| {
+                for &(vertex, _) in soon.by_ref().take(many) {
+                    prefetch(&raw const self.all.labels[vertex as usize]);
+                }
+            };
+            bring(AHEAD);
+            for &letter in &letters {
+                bring(1);
+                self.arrive(letter);
+            }
         }
         self.shed();
     }
@@ -194,7 +208,13 @@ impl<'t, V: Visitor> Owner<'t, V> {
     fn follow(&mut self, vertex: u64, list: List) {
         let (all, alone, mut visits) = (self.all, self.mail.is_none(), 0);
         let label = all.labels[vertex as usize].load(Relaxed);
-        list.for_each_weighted(|neighbor, weight| {
+        let is_far = all.labels.len() > NEARBY;
+        let soon = |neighbor: u64| {
+            if is_far {
+                prefetch(&raw const all.labels[neighbor as usize]);
+            }
+        };
+        list.for_each_weighted_told(soon, |neighbor, weight| {
             let letter = (neighbor, all.visitor.along(vertex, label, weight));
             if all.peek && letter.1 >= all.labels[neighbor as usize].load(Relaxed) {
                 return;
@@ -224,6 +244,7 @@ impl<'t, V: Visitor> Owner<'t, V> {
     fn send(&mut self, to: usize) {
         let mut batch = take(&mut self.letters[to]);
         let Some(mail) = self.mail.clone().filter(|_| !batch.is_empty()) else { return };
+        self.look_for_mail();
         loop {
             let Err(back) = mail.send(to, batch) else { return };
             // Another worker has failed: no worker reads this.
@@ -235,8 +256,11 @@ impl<'t, V: Visitor> Owner<'t, V> {
 
     /// Takes what has come: a full box would make others wait.
     fn look_for_mail(&mut self) {
-        if let Some(mail) = self.mail.clone() {
-            self.receive(mail.take(self.index));
+        if let Some(mail) = &self.mail {
+            let letters = mail.take(self.index);
+            if !letters.is_empty() {
+                self.receive(letters);
+            }
         }
     }
 
@@ -254,6 +278,7 @@ impl<'t, V: Visitor> Owner<'t, V> {
             self.all.due.remove(vertex);
         }
         self.follow(vertex, list);
+        self.look_for_mail();
     }
 
     /// Visitors that a full queue drops come back when the queues are empty: they are due. Stale

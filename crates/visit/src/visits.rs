@@ -64,6 +64,9 @@ impl Visits {
         planner.can(|_| Ok(vec![Technique::Visitors]));
         let mut lists = Lists::along(V::DIRECTIONS);
         (lists.weighted, lists.can) = (V::WEIGHTED, &LISTS[2..]);
+        // Most lists are wanted once, and so is a page of a long one. A page of short ones, which
+        // come last, is wanted again and again.
+        lists.last = true;
         let lists = planner.declare(lists)?;
         planner.guess(1);
         planner.method("prioritized visitors, no iterations");

@@ -54,8 +54,6 @@ struct LanePart<'s> {
 pub struct Lane<'s> {
     file: &'s OpenSection,
     front: &'s PrefixCache,
-    /// Pages before this one are read whole: the front wants them.
-    kept: u64,
     /// Bytes of an entry.
     pub width: u64,
     block: u64,
@@ -65,13 +63,8 @@ impl<'s> Lane<'s> {
     /// Those of some rows.
     fn all(session: &Session, rows: &'s Rows) -> Vec<Self> {
         let block = session.limits.block_bytes;
-        let lane = |(file, front): (_, &'s PrefixCache)| Self {
-            file,
-            front,
-            kept: front.size(),
-            width: front.width,
-            block,
-        };
+        let lane =
+            |(file, front): (_, &'s PrefixCache)| Self { file, front, width: front.width, block };
         rows.lists.iter().zip(&rows.prefix.0).map(lane).collect()
     }
 
@@ -82,7 +75,7 @@ impl<'s> Lane<'s> {
         // Blocks and pages are powers of two: a division for each list would cost more than all the
         // rest.
         let mask = |byte: u64| {
-            if byte / PAGE_BYTES < self.kept {
+            if self.front.wants_byte(byte) {
                 self.block.max(PAGE_BYTES) - 1
             } else {
                 self.block - 1
@@ -397,7 +390,7 @@ impl<'s, 'r, C: FnMut(u64, List)> ListReader<'s, 'r, C> {
     /// Whether the front wants some of the pages that these edges lie in.
     #[inline]
     pub(crate) fn may_be_kept(&self, edges: &Range<u64>) -> bool {
-        !self.ordered && self.lanes.iter().any(|lane| lane.front.pages(edges).start < lane.kept)
+        !self.ordered && self.lanes.iter().any(|lane| lane.front.wants(edges))
     }
 
     /// Counts what was done. After an error (`failed`), takes back every buffer that the kernel may

@@ -36,7 +36,7 @@ pub struct Rows {
     /// The neighbors, and the weights if they are read.
     pub(super) lists: Vec<OpenSection>,
     /// Lists that stay in memory.
-    pub(super) prefix: Prefix,
+    pub(crate) prefix: Prefix,
     /// In how many steps workers waited for lists.
     pub(super) waits: AtomicU64,
 }
@@ -135,9 +135,8 @@ impl Rows {
         let front = |(list, width): (&OpenSection, _)| -> Result<PrefixCache> {
             let bytes =
                 (u128::from(cache) * u128::from(list.bytes) / u128::from(total.max(1))) as u64;
-            let pages = (bytes / PrefixCache::PAGE_COST).min(list.pages());
             let huge = session.config.huge_pages.for_streams();
-            Ok(PrefixCache::new(pages, u64::from(width), huge)?)
+            Ok(PrefixCache::new(bytes, list.pages(), u64::from(width), huge)?)
         };
         Ok(Self {
             index: RowIndex::none()?,

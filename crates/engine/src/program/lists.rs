@@ -42,6 +42,8 @@ pub struct Lists {
     pub(super) heads: bool,
     /// Whether what memory is left keeps some of them.
     pub cached: bool,
+    /// Whether it keeps the last ones instead of the first ones.
+    pub last: bool,
     /// The techniques that reading them may use.
     pub can: &'static [Technique],
 }
@@ -50,7 +52,15 @@ impl Lists {
     /// Lists along edges of these directions. In an undirected graph all directions are one.
     pub fn along(directions: &'static [Direction]) -> Self {
         let can = &LISTS[1..];
-        Self { directions, weighted: false, slides: false, heads: false, cached: true, can }
+        Self {
+            directions,
+            weighted: false,
+            slides: false,
+            heads: false,
+            cached: true,
+            last: false,
+            can,
+        }
     }
 
     /// The directions that the graph has lists of; `None`: one is missing.
@@ -75,7 +85,10 @@ impl Lists {
             return Ok(OneWay::Sliding(Mutex::new(rows)));
         }
         let load = if self.cached { Rows::load_small } else { Rows::load };
-        let rows = load(session, sections, cache)?;
+        let mut rows = load(session, sections, cache)?;
+        if self.last {
+            rows.prefix.turn_to_end();
+        }
         // What looks at first neighbors wants few lists.
         if !self.heads {
             rows.keep(session, SMALL)?;

@@ -79,10 +79,22 @@ impl<'a> List<'a> {
     /// Hands every neighbor with the bits of its weight to `each`: faster than
     /// [`List::weighted`], because widths are looked at once for many.
     #[inline(always)]
-    pub fn for_each_weighted(&self, mut each: impl FnMut(u64, u64)) {
+    pub fn for_each_weighted(&self, each: impl FnMut(u64, u64)) {
+        self.for_each_weighted_told(|_| (), each);
+    }
+
+    /// The same, and `soon` is told of so many neighbors before: what belongs to them can be
+    /// brought near together.
+    #[inline(always)]
+    pub fn for_each_weighted_told(
+        &self,
+        mut soon: impl FnMut(u64),
+        mut each: impl FnMut(u64, u64),
+    ) {
         let (mut neighbors, mut weights, mut first) = ([0; MANY], [0; MANY], 0);
         while first < self.count() as usize {
             let count = self.copy(first, &mut neighbors);
+            neighbors[..count].iter().for_each(|&neighbor| soon(neighbor));
             if self.weight_width > 0 {
                 let bytes = &self.weights[first * self.weight_width..];
                 copy(bytes, self.weight_width, &mut weights[..count]);
