@@ -102,7 +102,10 @@ impl<'a> Session<'a> {
     fn of(job: Job<'a>, decision: Decision, plan: Option<Plan>, names: &[String]) -> Result<Self> {
         let (begun, cpu_begun) = (Instant::now(), memory::process_time());
         let Job { graph, config, progress } = job;
-        memory::give_back_freed_memory();
+        // To take again what was given back takes longer than a small graph does.
+        if !decision.ample {
+            memory::give_back_freed_memory();
+        }
         let (mut files, mut sections) = (Vec::new(), Vec::new());
         for name in names {
             sections.push(OpenSection::open(graph, name, &mut files)?);
