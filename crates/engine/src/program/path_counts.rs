@@ -177,8 +177,8 @@ impl<'s, W: AtomicItem, const L: usize> LaneSearch<'s, W, L> {
         self.counts[vertex as usize * L + lane].store(count.to_bits(), Relaxed);
     }
 
-    /// Counts paths. Returns how many vertices each level has, and their edges; `None`: there are too
-    /// many levels.
+    /// Counts paths. Returns how many vertices and edges each level has; `None`: there are too many
+    /// levels.
     fn forward(&mut self, batch: &[u64]) -> Result<Option<Vec<u64>>> {
         self.levels.begin(&self.session.workers, batch);
         for (lane, &source) in batch.iter().enumerate() {
@@ -312,7 +312,8 @@ impl<'s, W: AtomicItem, const L: usize> LaneSearch<'s, W, L> {
     }
 
     /// Hands every part with a vertex that is `wanted` to `work`, with the worker's number and a
-    /// block for sums; on one worker if there are no more than `grain`. What it returns is added up.
+    /// block for sums; on one worker if there are no more than `grain`. What it returns is added
+    /// up.
     fn each_part(
         &self,
         grain: u64,
@@ -336,8 +337,8 @@ impl<'s, W: AtomicItem, const L: usize> LaneSearch<'s, W, L> {
         Ok(totals(error::all(ends)?.into_iter().map(|(_, _, total)| total)))
     }
 
-    /// Every vertex of a part that is `wanted` adds up what its neighbors at level `from` have, lane
-    /// by lane; `end` gets the sums, and what it returns is added up.
+    /// Every vertex of a part that is `wanted` adds up what its neighbors at level `from` have,
+    /// lane by lane; `end` gets the sums, and what it returns is added up.
     fn gather(
         &self,
         worker: usize,
