@@ -20,8 +20,8 @@
 use std::ops::Range;
 
 use outercore_engine::{
-    Along, Appender, Decided, Lists, MemoryModel, Plan, Preset, Remaining, RunConfig, Widths,
-    totals,
+    ALONE, Along, Appender, Decided, Lists, MemoryModel, Plan, Preset, Remaining, RunConfig,
+    Widths, totals,
 };
 
 use outercore_sets::Bucket;
@@ -164,12 +164,13 @@ impl<'p> Peel<'p> {
 
     /// The frontier departs: returns what follows at the same level.
     fn depart(&self, level: u32, edges: u64) -> Result<Departing> {
+        let alone = edges < ALONE;
         let parts = self.lists.for_each(
             edges,
             |group| self.bucket.current.word(group),
             |_| [0; 2],
             |[vertices, edges], _, list| {
-                self.bucket.depart(list, level, |neighbor| {
+                self.bucket.depart(list, level, alone, |neighbor| {
                     *vertices += 1;
                     *edges += self.lists.degree(neighbor);
                 });

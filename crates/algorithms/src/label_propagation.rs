@@ -139,7 +139,8 @@ impl<'s> LabelRounds<'s> {
             let (mark, mut first) = (self.session.mark(), 0);
             while let Some(vertices) = self.lists.load(self.session, first)? {
                 let (old, new) = (&*self.labels, &*self.batch);
-                self.lists.each(self.session, &tallies, |tally, vertex| {
+                let all = vertices.clone();
+                OpenNeighborhoods::each(self.session, &tallies, all, |tally, vertex| {
                     tally.labels.clear();
                     for lists in &self.lists.batch {
                         let label = |neighbor: u32| old[neighbor as usize].load(Relaxed);

@@ -11,6 +11,8 @@
 //! Memory: the window; a batch of lists; the row index, which slides while values are on storage;
 //! and for counts by vertex 1 byte each, 4 at the front.
 
+use std::ops::Range;
+
 use outercore_engine::{
     Appender, Block, CompactCounters, Decision, Neighborhoods, OpenNeighborhoods, PerWorker, Widths,
 };
@@ -95,8 +97,8 @@ pub fn count<'a>(
         "sets of smaller neighbors of a window of vertices in memory, those of all others stream \
          past",
     );
-    // The vertices of the windows are read once, those that stream past once for each window, from
-    // that window on.
+    // The vertices of a window are read once, those that stream past once for each window, from its
+    // end on.
     planner.scans(Some(0));
     planner.traffic(move |decision, _| {
         let blocks = blocks(graph, counting, decision);
@@ -105,7 +107,7 @@ pub fn count<'a>(
         let windows = (all as f64 / blocks as f64).max(1.0);
         let whole = windows.ceil();
         let streams = whole - whole * (whole - 1.0) / (2.0 * windows);
-        Ok([(sets.edge_bytes(graph) as f64 * (1.0 + streams)) as u64, 0])
+        Ok([(sets.edge_bytes(graph) as f64 * streams) as u64, 0])
     });
     let decided = planner.decide()?;
     let blocks = blocks(graph, counting, &decided.decision);
@@ -140,7 +142,7 @@ fn find(
     while first < vertices {
         let mark = session.mark();
         run.fill(first)?;
-        run.stream(first)?;
+        run.stream()?;
         let len = run.window.len as u64;
         assert!(len > 0, "a window has room for the largest set");
         session.end_iteration(&mark, len, "full");
@@ -165,43 +167,52 @@ impl Run<'_> {
     /// Fills the window with the sets of vertices from `first` on.
     fn fill(&mut self, first: u64) -> Result<()> {
         (self.window.first, self.window.len) = (first, 0);
-        while let Some(batch) = self.lists.load(self.session, first + self.window.len as u64)? {
+        while let Some(batch) = self.lists.load(self.session, self.window.end())? {
             let blocks: Vec<_> = batch.clone().map(|_| AtomicU32::new(0)).collect();
-            self.each(|counter, vertex| {
-                let count = counter.set.blocks.len() as u32;
+            self.each(batch.clone(), |counter, vertex| {
+                let count = counter.set.count(&self.lists.batch, vertex) as u32;
                 blocks[(vertex - batch.start) as usize].store(count, Relaxed);
             })?;
             if !self.window.extend(&blocks) {
                 break;
             }
-            self.each(|counter, vertex| self.window.put(vertex, &counter.set))?;
-        }
-        Ok(())
-    }
-
-    /// Lets all vertices after `first` stream past the window.
-    fn stream(&mut self, first: u64) -> Result<()> {
-        let mut next = first;
-        while let Some(batch) = self.lists.load(self.session, next)? {
-            let degrees = self.degrees.as_ref().filter(|_| first == 0);
-            self.each(|counter, vertex| {
-                counter.close(&self.window, vertex, &self.counts);
-                if let Some(degrees) = degrees {
-                    counter.set.ids.iter().for_each(|&id| degrees.add(u64::from(id), 1));
-                    degrees.add(vertex, counter.set.ids.len() as u64);
-                }
+            self.each(batch, |counter, vertex| {
+                counter.set.collect(&self.lists.batch, vertex);
+                self.window.put(vertex, &counter.set);
             })?;
-            next = batch.end;
         }
         Ok(())
     }
 
-    /// Hands the set of each vertex of the batch at hand to `work`, on all workers.
-    fn each(&self, work: impl Fn(&mut Counter, u64) + Sync) -> Result<()> {
-        self.lists.each(self.session, &self.tallies, |counter, vertex| {
-            counter.set.collect(&self.lists.batch, vertex);
-            work(counter, vertex);
-        })
+    /// Lets the vertices of the window, whose sets it has, and all after it stream past it.
+    fn stream(&mut self) -> Result<()> {
+        let mut next = self.window.end();
+        self.each(self.window.first..next, |counter, vertex| {
+            counter.set.take(&self.window, vertex);
+            self.close(counter, vertex);
+        })?;
+        while let Some(batch) = self.lists.load(self.session, next)? {
+            next = batch.end;
+            self.each(batch, |counter, vertex| {
+                counter.set.collect(&self.lists.batch, vertex);
+                self.close(counter, vertex);
+            })?;
+        }
+        Ok(())
+    }
+
+    /// A vertex with this set streams past the window.
+    fn close(&self, counter: &mut Counter, vertex: u64) {
+        counter.close(&self.window, vertex, &self.counts);
+        if let (0, Some(degrees)) = (self.window.first, &self.degrees) {
+            counter.set.ids.iter().for_each(|&id| degrees.add(u64::from(id), 1));
+            degrees.add(vertex, counter.set.ids.len() as u64);
+        }
+    }
+
+    /// Hands these vertices to `work`, on all workers.
+    fn each(&self, vertices: Range<u64>, work: impl Fn(&mut Counter, u64) + Sync) -> Result<()> {
+        OpenNeighborhoods::each(self.session, &self.tallies, vertices, work)
     }
 }
 

@@ -39,7 +39,7 @@ pub use outercore_storage::{
 };
 
 pub use config::RunConfig;
-pub use edges::io_iterator::{IoIterator, Requests};
+pub use edges::io_iterator::{ALONE, IoIterator, Requests};
 pub use execute::{Finished, execute, execute_monotone};
 pub use iterate::Iterations;
 pub use job::Job;

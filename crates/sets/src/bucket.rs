@@ -56,18 +56,28 @@ impl Bucket {
         })
     }
 
-    /// A vertex with this list departs at this level; tells of the neighbors that do so next.
-    ///
+    /// A vertex with this list departs at this level; tells of the neighbors that do so next. If
+    /// this is all that one worker does, it is `alone`.
+    #[inline(always)]
+    pub fn depart(&self, list: List, level: u32, alone: bool, next: impl FnMut(u64)) {
+        if alone {
+            self.depart_by::<true>(list, level, next);
+        } else {
+            self.depart_by::<false>(list, level, next);
+        }
+    }
+
     /// An update of a count waits for all loads before it. So the counts of many neighbors are
     /// asked for at once, and come while others are updated.
     #[inline(always)]
-    pub fn depart(&self, list: List, level: u32, mut next: impl FnMut(u64)) {
-        let (mut neighbors, mut first) = ([0; AHEAD], 0);
-        while first < list.count() as usize {
-            let count = list.copy(first, &mut neighbors);
+    fn depart_by<const ALONE: bool>(&self, list: List, level: u32, mut next: impl FnMut(u64)) {
+        let (mut neighbors, mut first, mut count) = ([0; AHEAD], 0, AHEAD);
+        // To ask how long the list is costs a division.
+        while count == AHEAD {
+            count = list.copy(first, &mut neighbors);
             neighbors[..count].iter().for_each(|&neighbor| self.left.prefetch(neighbor));
             for &neighbor in &neighbors[..count] {
-                if self.take(neighbor, level) {
+                if self.take::<ALONE>(neighbor, level) {
                     next(neighbor);
                 }
             }
@@ -77,14 +87,20 @@ impl Bucket {
 
     /// A neighbor of the vertex departs at this level; returns whether the vertex does so next.
     #[inline(always)]
-    pub fn take(&self, vertex: u64, level: u32) -> bool {
-        let before = self.left.take(vertex, level);
+    pub fn take<const ALONE: bool>(&self, vertex: u64, level: u32) -> bool {
+        let before = self.left.take::<ALONE>(vertex, level);
         let departs = before == level + 1;
-        if departs {
-            self.next.insert(vertex);
-            self.near.remove(vertex);
-        } else if before == self.horizon {
-            self.near.insert(vertex);
+        match (departs, ALONE) {
+            (true, true) => {
+                self.next.insert_alone(vertex);
+                self.near.remove_alone(vertex);
+            }
+            (true, false) => {
+                self.next.insert(vertex);
+                self.near.remove(vertex);
+            }
+            _ if before == self.horizon => _ = self.near.insert(vertex),
+            _ => {}
         }
         departs
     }

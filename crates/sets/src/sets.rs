@@ -18,6 +18,7 @@ use std::{
 };
 
 use outercore_engine::{Batch, HugePages, HugeVec};
+use outercore_storage::bitmap::members;
 
 /// How many middle vertices ahead the place of a set is asked for.
 const FAR: usize = 8;
@@ -54,6 +55,35 @@ impl Set {
     pub fn new(edges: u64) -> Self {
         let ids = || Vec::with_capacity(edges as usize);
         Self { ids: ids(), incoming: ids(), blocks: Vec::with_capacity(edges as usize) }
+    }
+
+    /// How many blocks the set of `vertex` in a batch has.
+    pub fn count(&mut self, batch: &[Batch], vertex: u64) -> usize {
+        if let [only] = batch {
+            let (mut blocks, mut last) = (0, None);
+            let is_next = |id: u32| {
+                let before = last.replace(id);
+                blocks += usize::from(before.is_none_or(|before| before >> 6 != id >> 6));
+                before.is_none_or(|before| before <= id)
+            };
+            if only.neighbors(vertex).all(is_next) {
+                return blocks;
+            }
+        }
+        self.collect(batch, vertex);
+        self.blocks.len()
+    }
+
+    /// Takes the set of a vertex of the window.
+    pub fn take(&mut self, window: &SetWindow, vertex: u64) {
+        self.ids.clear();
+        self.blocks.clear();
+        for at in window.blocks(vertex as u32) {
+            let (word, bits) = (window.words[at].load(Relaxed), window.bits[at].load(Relaxed));
+            let both = window.both.get(at).map_or(0, |both| both.load(Relaxed));
+            self.ids.extend(members(word.into(), bits).map(|id| id as u32));
+            self.blocks.push(Block { word, bits, both });
+        }
     }
 
     /// Takes the set of `vertex` from a batch.
@@ -151,6 +181,11 @@ impl SetWindow {
         }
         self.len = len;
         true
+    }
+
+    /// The vertex after the last one.
+    pub fn end(&self) -> u64 {
+        self.first + self.len as u64
     }
 
     /// The blocks of a vertex of the window.

@@ -58,10 +58,24 @@ impl Bitmap {
         word.load(Relaxed) & bit == 0 && word.fetch_or(bit, Relaxed) & bit == 0
     }
 
+    /// Adds `number`, while no other thread changes the set.
+    #[inline(always)]
+    pub fn insert_alone(&self, number: u64) {
+        let word = &self.words[(number / 64) as usize];
+        word.store(word.load(Relaxed) | 1 << (number % 64), Relaxed);
+    }
+
     /// Removes `number`.
     #[inline]
     pub fn remove(&self, number: u64) {
         self.words[(number / 64) as usize].fetch_and(!(1 << (number % 64)), Relaxed);
+    }
+
+    /// Removes `number`, while no other thread changes the set.
+    #[inline(always)]
+    pub fn remove_alone(&self, number: u64) {
+        let word = &self.words[(number / 64) as usize];
+        word.store(word.load(Relaxed) & !(1 << (number % 64)), Relaxed);
     }
 
     /// Removes the members of another set of the same length.
@@ -319,6 +333,16 @@ mod tests {
         let bitmap = Bitmap::new(3000, HugePages::Off).unwrap();
         members.into_iter().for_each(|member| _ = bitmap.insert(member));
         bitmap
+    }
+
+    #[test]
+    fn one_thread_alone_changes_single_members() {
+        let bitmap = bitmap_of([3, 64, 65]);
+        bitmap.insert_alone(5);
+        bitmap.insert_alone(64);
+        bitmap.remove_alone(65);
+        bitmap.remove_alone(66);
+        assert!(bitmap.iter(0..3000).eq([3, 5, 64]));
     }
 
     #[test]

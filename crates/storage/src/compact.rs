@@ -137,7 +137,7 @@ impl Remaining {
     /// The count of an item.
     #[inline(always)]
     pub fn get(&self, item: u64) -> u32 {
-        self.update(item, |_| None)
+        self.update::<true>(item, |_| None)
     }
 
     /// Shows the counts of some items, with their places among these.
@@ -162,25 +162,38 @@ impl Remaining {
         }
     }
 
-    /// Takes one from the count of an item if it is above `floor`; returns what it was.
+    /// Takes one from the count of an item if it is above `floor`; returns what it was. With
+    /// `ALONE`, no other worker takes from any: an update that others may see costs as much as many
+    /// that they do not.
     #[inline(always)]
-    pub fn take(&self, item: u64, floor: u32) -> u32 {
-        self.update(item, |count| (count > floor).then(|| count - 1))
+    pub fn take<const ALONE: bool>(&self, item: u64, floor: u32) -> u32 {
+        self.update::<ALONE>(item, |count| (count > floor).then(|| count - 1))
     }
 
     #[inline(always)]
-    fn update(&self, item: u64, step: impl Fn(u32) -> Option<u32>) -> u32 {
-        let wide = |count: &AtomicU32| match count.fetch_update(Relaxed, Relaxed, &step) {
-            Ok(before) | Err(before) => before,
+    fn update<const ALONE: bool>(&self, item: u64, step: impl Fn(u32) -> Option<u32>) -> u32 {
+        let wide = |cell: &AtomicU32| {
+            if ALONE {
+                let before = cell.load(Relaxed);
+                step(before).into_iter().for_each(|after| cell.store(after, Relaxed));
+                return before;
+            }
+            cell.fetch_update(Relaxed, Relaxed, &step).unwrap_or_else(|before| before)
         };
         let Some(at) = (item as usize).checked_sub(self.front.len()) else {
             return wide(&self.front[item as usize]);
         };
-        let narrow = |count: u8| (count != LARGE).then(|| step(count.into())).flatten();
-        match self.others[at].fetch_update(Relaxed, Relaxed, |count| Some(narrow(count)? as u8)) {
-            Err(LARGE) => wide(&self.large[&item]),
-            Ok(before) | Err(before) => before.into(),
-        }
+        let cell = &self.others[at];
+        let step = |count: u8| (count != LARGE).then(|| step(count.into())).flatten();
+        let before = if ALONE {
+            let before = cell.load(Relaxed);
+            step(before).into_iter().for_each(|after| cell.store(after as u8, Relaxed));
+            before
+        } else {
+            cell.fetch_update(Relaxed, Relaxed, |count| Some(step(count)? as u8))
+                .unwrap_or_else(|before| before)
+        };
+        if before == LARGE { wide(&self.large[&item]) } else { before.into() }
     }
 }
 
@@ -272,11 +285,14 @@ mod tests {
             left.each(item..6, |at, count| seen.push((at, count)));
             assert!(seen.into_iter().eq((item..6).map(|item| left.get(item)).enumerate()));
             for floor in [count as u32 - 2, 5, 3] {
-                let before = left.get(item);
-                assert_eq!(left.take(item, floor), before);
-                assert_eq!(left.get(item), if before > floor { before - 1 } else { before });
+                let take = [Remaining::take::<true>, Remaining::take::<false>];
+                for take in take {
+                    let before = left.get(item);
+                    assert_eq!(take(&left, item, floor), before);
+                    assert_eq!(left.get(item), if before > floor { before - 1 } else { before });
+                }
             }
-            while left.take(item, 3) > 3 {}
+            while left.take::<true>(item, 3) > 3 {}
             assert_eq!(left.get(item), 3);
         }
     }

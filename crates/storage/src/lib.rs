@@ -38,6 +38,7 @@
 //!   of them take; `packing`: [`packing()`], all in as many as the largest takes.
 //! - `lookup`: [`Lookup`], items that are looked up by their place; `pairs`: [`Pairs`], those of a
 //!   round and of the next one.
+//! - `lane_levels`: [`LaneLevels`], the levels of numbers in a few lanes, and which are due soon.
 //! - `trees`: [`Trees`], sets of numbers that pairs of them join.
 //! - `exact_sum`: [`ExactSum`], the same in whatever order it is made.
 //! - `monitor`: [`Monitor`], what threads share and wait for; `ordered_marks`: [`OrderedMarks`],
@@ -58,6 +59,7 @@ mod exact_sum;
 pub mod fault;
 mod fence;
 pub mod hidden;
+mod lane_levels;
 mod lookup;
 mod mapping;
 pub mod memory;
@@ -101,6 +103,7 @@ pub use disk::{Change, DirLock, Disk, DiskFile, Entry, FileKind, IoCounters, Obs
 pub use error::{Result, Shown, StorageError};
 pub use exact_sum::ExactSum;
 pub use fault::{Fault, FaultPlan};
+pub use lane_levels::LaneLevels;
 pub use lookup::{EverySecond, InARow, Lookup};
 pub use monitor::{Monitor, atomic, ending, lock};
 pub use named::{Choice, Named};

@@ -77,7 +77,7 @@ impl<'a> IoIterator<'a> {
         compute: impl Fn(&mut S, u64, List) + Sync,
     ) -> Result<Vec<S>> {
         self.rows.keep_if_worth(self.session)?;
-        let alone = self.ordered || expected < 1 << 14;
+        let alone = self.ordered || expected < ALONE;
         let workers = if alone { 1 } else { self.session.workers.count() as u64 };
         let shares = self.shares(workers, self.session.config.stealing);
         let body = |index: usize| {
@@ -185,14 +185,14 @@ impl<'a> IoIterator<'a> {
 /// measured.
 const GROUP_COST: u64 = 1024;
 
+/// Steps with fewer edges are one worker's.
+pub const ALONE: u64 = 1 << 14;
+
 /// The least that a range costs, in edges: some requests.
 const RANGE_COST: u64 = 1 << 18;
 
 /// Groups that are asked for their active vertices before what they want is marked.
 const ASKED: u64 = 1 << 12;
-
-/// Groups of vertices whose lists are held before they are delivered.
-const HELD: usize = 1 << 10;
 
 /// Lists that are marked together.
 struct Marked {
@@ -234,7 +234,10 @@ impl<'i, C: FnMut(u64, List)> Requests<'i, '_, C> {
         self.preparing.start();
         for some in vertices.chunk_by(|a, b| a / 64 == b / 64) {
             let bits = some.iter().fold(0, |bits, vertex| bits | 1 << (vertex % 64));
-            self.want((some[0] / 64, bits))?;
+            match self.set_held_aside((some[0] / 64, bits)) {
+                0 => {}
+                bits => self.mark((some[0] / 64, bits))?,
+            }
         }
         self.request()?;
         self.preparing.stop();
@@ -275,49 +278,46 @@ impl<'i, C: FnMut(u64, List)> Requests<'i, '_, C> {
         Ok(())
     }
 
-    /// Asks for the active vertices of some groups of the range, and then, by the stopwatch, marks
-    /// what these want: which are active is the author's to say.
+    /// Asks for the active vertices of some groups of the range, notes those whose lists a cache
+    /// holds, and then, by the stopwatch, marks what the others want.
     fn mark_active(&mut self, groups: Range<u64>, is_active: impl Fn(u64) -> u64) -> Result<()> {
         let first = self.stream.within.start / 64;
-        let active: Vec<Group> = (first + groups.start..first + groups.end)
-            .map(|group| (group, is_active(group) & self.stream.members(group)))
-            .filter(|&(_, bits)| bits != 0)
-            .collect();
+        let mut others = Vec::new();
+        for group in first + groups.start..first + groups.end {
+            let mut bits = is_active(group) & self.stream.members(group);
+            // In order, a cache shows lists as long as it holds all.
+            if bits != 0
+                && (!self.stream.ordered
+                    || self.reader.pending == 0
+                        && self.blocks.groups.is_empty()
+                        && others.is_empty())
+            {
+                bits = self.set_held_aside((group, bits));
+            }
+            if bits != 0 {
+                others.push((group, bits));
+            }
+        }
         // The time costs more to ask for than most groups of a small frontier do.
-        if active.is_empty() {
+        if others.is_empty() {
             return Ok(());
         }
+        self.reader.deliver_held(&mut self.held);
         self.preparing.start();
-        active.into_iter().try_for_each(|some| self.want(some))?;
+        others.into_iter().try_for_each(|some| self.mark(some))?;
         self.preparing.stop();
         Ok(())
     }
 
-    /// Marks what those of some vertices want whose lists no cache holds.
-    fn want(&mut self, (group, bits): Group) -> Result<()> {
-        match self.set_held_aside((group, bits)) {
-            0 => Ok(()),
-            bits => self.mark((group, bits)),
-        }
-    }
-
-    /// Notes those of a group's active vertices whose lists a cache holds; returns the others.
-    /// Lists in order come from the reader alone.
+    /// Notes those of a group's active vertices whose lists a cache holds; returns the others. In
+    /// order, all or none.
     fn set_held_aside(&mut self, (group, mut bits): Group) -> u64 {
-        if self.stream.ordered {
-            return bits;
-        }
         for (at, cache) in self.stream.caches.iter().enumerate() {
             let held = cache.held(self.stream.rows, (group, bits));
-            if held != 0 {
+            if held != 0 && (held == bits || !self.stream.ordered) {
                 self.held.push((at, (group, held)));
                 bits &= !held;
             }
-        }
-        if self.held.len() >= HELD {
-            self.preparing.stop();
-            self.reader.deliver_held(&mut self.held);
-            self.preparing.start();
         }
         bits
     }

@@ -112,7 +112,9 @@ impl<P: VertexProgram> Iterations<P> {
         left: Option<(VertexArray<P::Value>, Wake<P>)>,
     ) -> Result<Ended<P::Value>> {
         // What the program before has freed.
-        memory::give_back_freed_memory();
+        if !session.decision.ample {
+            memory::give_back_freed_memory();
+        }
         let (values, wake) = left.unzip();
         let (mut run, degrees) = match &self.by_interval {
             Some(memory) if session.decision.is_by_interval() => {

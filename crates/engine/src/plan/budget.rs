@@ -225,11 +225,13 @@ impl Needs {
         let used: u64 = memory.iter().map(|item| item.bytes).sum();
         // What is read once is not kept: that costs more than it is worth.
         let is_one = self.scans == Some(1) && !external;
-        let most = if is_one { 0 } else { most_kept(asked, model, edge_bytes) };
+        // Of what wants room, all edges take about twice as much as on storage.
+        let whole = edge_bytes << u32::from(self.wants_room && model == MemoryModel::InMemory);
+        let most = if is_one { 0 } else { most_kept(asked, model, whole) };
         let room = most.min((config.memory - used).saturating_sub(MARGIN));
         let kept = if external { room.checked_div(self.shares[1]).unwrap_or(0) } else { room };
         let name = ["edges", "windows, edges"][usize::from(external)];
-        memory.push(PlanItem { name, bytes: room.min(edge_bytes + stored) });
+        memory.push(PlanItem { name, bytes: room.min(whole + stored) });
         let bytes_per_scan = edge_bytes.saturating_sub(kept);
         let again = (bytes_per_scan as f64 * (read as f64 / edge_bytes.max(1) as f64)) as u64;
         let plan = Plan {

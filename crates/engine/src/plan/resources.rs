@@ -45,6 +45,8 @@ pub struct Decision {
     pub in_passes: bool,
     /// The sum of the weights by which `room` is shared out.
     pub shares: u64,
+    /// Whether the budget is many times what a run takes in memory: it need not be minded.
+    pub ample: bool,
 }
 
 impl Decision {
@@ -231,8 +233,9 @@ impl<'a> Planner<'a> {
         let (mut plan, room, in_passes) = self.needs.decided(graph, config)?;
         let external = plan.memory_model == MemoryModel::FullyExternal;
         let shares = shares[usize::from(external)];
-        let decision = Decision { model: plan.memory_model, room, in_passes, shares };
         let in_memory = plan.memory_model == MemoryModel::InMemory;
+        let ample = in_memory && plan.in_memory_budget_bytes < config.memory / 4;
+        let decision = Decision { model: plan.memory_model, room, in_passes, shares, ample };
         let can = self.techniques.iter().map(|of| of(&decision)).collect::<Result<Vec<_>>>()?;
         let mut can = can.concat();
         can.retain(|&can| can != Technique::PageCache || !in_memory);

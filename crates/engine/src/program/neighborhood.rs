@@ -118,7 +118,7 @@ impl Resource for Neighborhoods {
         let batch = (0..directions(graph)).map(batch).collect::<Result<_>>()?;
         let lists = self.lists().open(session)?;
         let smaller = *self == Self::Smaller;
-        Ok(OpenNeighborhoods { smaller, lists, batch, entries, vertices: 0..0 })
+        Ok(OpenNeighborhoods { smaller, lists, batch, entries })
     }
 }
 
@@ -132,8 +132,6 @@ pub struct OpenNeighborhoods {
     /// ones.
     pub batch: Vec<Batch>,
     entries: u64,
-    /// The vertices of the batch.
-    vertices: Range<u64>,
 }
 
 /// The lists of a batch in one direction.
@@ -177,11 +175,11 @@ impl OpenNeighborhoods {
     /// Brings the next batch into memory: vertices from `first` on, as many as fit; `None` once
     /// `first` is past the last one.
     pub fn load(&mut self, session: &Session, first: u64) -> Result<Option<Range<u64>>> {
-        self.vertices = first..first + self.lay_out(session, first)?;
+        let vertices = first..first + self.lay_out(session, first)?;
         for (direction, batch) in [Direction::Out, Direction::In].into_iter().zip(&self.batch) {
-            let expected = u64::from(batch.starts[(self.vertices.end - first) as usize]);
+            let expected = u64::from(batch.starts[(vertices.end - first) as usize]);
             let lists = self.lists.along(session, direction);
-            Along { vertices: self.vertices.clone(), ..lists }.for_each(
+            Along { vertices: vertices.clone(), ..lists }.for_each(
                 expected,
                 |_| u64::MAX,
                 |_| (),
@@ -191,7 +189,7 @@ impl OpenNeighborhoods {
                 },
             )?;
         }
-        Ok(Some(self.vertices.clone()).filter(|vertices| !vertices.is_empty()))
+        Ok(Some(vertices).filter(|vertices| !vertices.is_empty()))
     }
 
     /// Lays out the lists of the next batch; returns how many vertices it has.
@@ -228,19 +226,19 @@ impl OpenNeighborhoods {
         Ok(indexes.sum::<Result<u64>>()? + Neighborhoods::bytes(session.graph, self.entries))
     }
 
-    /// Hands every vertex of the batch to `visit`, on all workers, each with its own state.
+    /// Hands every vertex of some to `visit`, on all workers, each with its own state.
     pub fn each<S: Send>(
-        &self,
         session: &Session,
         states: &PerWorker<S>,
+        vertices: Range<u64>,
         visit: impl Fn(&mut S, u64) + Sync,
     ) -> Result<()> {
-        let len = self.vertices.end - self.vertices.start;
+        let len = vertices.end - vertices.start;
         let grain = (len / (16 * session.workers.count() as u64)).clamp(1, 64);
         let part = |worker: &mut usize, part: Range<u64>| {
             if !session.stopped() {
                 let mut state = states.of(*worker);
-                part.for_each(|at| visit(&mut state, self.vertices.start + at));
+                part.for_each(|at| visit(&mut state, vertices.start + at));
             }
         };
         session.workers.over(len, grain, |worker| worker, part);

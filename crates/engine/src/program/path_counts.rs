@@ -21,10 +21,12 @@ use std::{
 };
 
 use outercore_graph::{Direction, Result, error, format::List};
-use outercore_storage::{AtomicItem, Block, ExactSum, HugeVec, memory::prefetch};
+use outercore_storage::{AtomicItem, Block, ExactSum, HugeVec, LaneLevels, memory::prefetch};
 
 use super::lists::{Along, Lists, OpenLists};
 use crate::{
+    Frontier,
+    edges::io_iterator::ALONE,
     plan::{Planner, Resource},
     session::Session,
     state::{Scratch, VertexArray},
@@ -42,6 +44,8 @@ const BLOCK: usize = 16;
 const STORED: u64 = 1 << 14;
 /// Vertices of a part of a step without lists.
 const STEP: u64 = 1 << 14;
+/// Levels for which vertices are looked up at once, where there are more.
+const SPAN: u64 = 16;
 
 /// Counts of shortest paths that a plan has declared.
 pub struct PathCounts {
@@ -58,7 +62,8 @@ impl PathCounts {
         let stored = VertexArray::<ExactSum>::memory(vertices, parts)
             + (threads + 1) * Block::<ExactSum>::bytes(STORED.min(vertices) as usize);
         planner.memory("paths", [vertices * 8 * each; 2]);
-        planner.memory("levels", [vertices * each.max(4); 2]);
+        let levels = vertices * each.max(4) + Frontier::bytes(vertices);
+        planner.memory("levels", [levels; 2]);
         planner.memory("sums", [vertices * 16, stored]);
         planner.scratch(vertices * 24);
         let how =
@@ -120,29 +125,19 @@ fn sums(session: &Session, lists: &OpenLists) -> Result<VertexArray<ExactSum>> {
 /// Vertices that a step reached, and their outgoing edges.
 type Reached = [u64; 2];
 
-/// Up to `L` searches side by side. The levels of a vertex share a word of type `W`, the first in
-/// its lowest bits. A level of 0 is not reached, 1 the source; all ones: the lane has no source.
+/// Up to `L` searches side by side. A level of 0 is not reached, 1 the source.
 struct LaneSearch<'s, W: AtomicItem, const L: usize> {
     session: &'s Session<'s>,
     outgoing: Along<'s>,
     incoming: Along<'s>,
     /// By parts, which are handed to workers.
     sums: &'s VertexArray<ExactSum>,
-    levels: HugeVec<W::Cell>,
+    levels: LaneLevels<W, L>,
     /// The bits of counts; backwards, of vertices that are done, of what is gathered.
     counts: HugeVec<AtomicU64>,
 }
 
 impl<'s, W: AtomicItem, const L: usize> LaneSearch<'s, W, L> {
-    /// Bits of a level.
-    const BITS: u32 = (8 * size_of::<W>() / L) as u32;
-    /// The bits of a lane.
-    const LANE: u64 = (1 << Self::BITS) - 1;
-    /// The deepest level that a lane holds.
-    const DEEPEST: u64 = Self::LANE - 1;
-    /// The lanes that a word of 64 bits has beside those of `W`.
-    const BEYOND: u64 = if size_of::<W>() == 8 { 0 } else { !0 << (8 * size_of::<W>()) };
-
     /// Searches from all `sources`, or from those before one that is too deep; returns how many
     /// these are.
     fn over(
@@ -154,68 +149,22 @@ impl<'s, W: AtomicItem, const L: usize> LaneSearch<'s, W, L> {
         levels: &mut u64,
     ) -> Result<usize> {
         let vertices = session.graph.connected();
-        let search = Self {
+        let mut search = Self {
             session,
             sums,
             outgoing: lists.along(session, Direction::Out),
             incoming: lists.along(session, Direction::In),
-            levels: session.zeroed(vertices)?,
+            levels: LaneLevels::new(vertices, session.config.huge_pages)?,
             counts: session.zeroed(vertices * L as u64)?,
         };
         let mut done = 0;
         for batch in sources.chunks(L) {
-            let Some(last) = search.forward(batch)? else { break };
-            search.backward(last, &turn)?;
-            *levels += 2 * last;
+            let Some(steps) = search.forward(batch)? else { break };
+            search.backward(&steps, &turn)?;
+            *levels += 2 * steps.len() as u64;
             done += batch.len();
         }
         Ok(done)
-    }
-
-    /// The levels of a vertex.
-    #[inline(always)]
-    fn levels(&self, vertex: u64) -> u64 {
-        Self::of_word(&self.levels[vertex as usize])
-    }
-
-    #[inline(always)]
-    fn of_word(word: &W::Cell) -> u64 {
-        W::load(word).into() | Self::BEYOND
-    }
-
-    #[inline(always)]
-    fn set_levels(&self, vertex: u64, levels: u64) {
-        W::store(&self.levels[vertex as usize], W::of_bits(levels));
-    }
-
-    /// The level of a lane.
-    #[inline(always)]
-    fn level(levels: u64, lane: usize) -> u64 {
-        levels >> (Self::BITS * lane as u32) & Self::LANE
-    }
-
-    /// One level in its lane.
-    #[inline(always)]
-    fn at(level: u64, lane: usize) -> u64 {
-        level << (Self::BITS * lane as u32)
-    }
-
-    /// Not zero if one of the lanes is at `level`.
-    #[inline(always)]
-    fn matches(levels: u64, level: u64) -> u64 {
-        const ONES: u64 = 0x0101_0101_0101_0101;
-        if L == 1 {
-            return (Self::level(levels, 0) == level).into();
-        }
-        // Whether a byte of the difference is zero.
-        let other = levels ^ (ONES * level);
-        other.wrapping_sub(ONES) & !other & (ONES << 7)
-    }
-
-    /// Whether one of the lanes is at `level`.
-    #[inline(always)]
-    fn has(levels: u64, level: u64) -> bool {
-        Self::matches(levels, level) != 0
     }
 
     #[inline(always)]
@@ -228,42 +177,28 @@ impl<'s, W: AtomicItem, const L: usize> LaneSearch<'s, W, L> {
         self.counts[vertex as usize * L + lane].store(count.to_bits(), Relaxed);
     }
 
-    /// The vertices of a group of 64 that have a lane at `level`, as bits.
-    fn members(&self, group: u64, level: u64) -> u64 {
-        let first = group as usize * 64;
-        let words = &self.levels[first..(first + 64).min(self.levels.len())];
-        let matches = |word| Self::matches(Self::of_word(word), level);
-        // Where there are many levels, most groups have none of one: that is told faster.
-        if words.iter().fold(0, |any, word| any | matches(word)) == 0 {
-            return 0;
-        }
-        words.iter().rev().fold(0, |bits, word| bits << 1 | u64::from(matches(word) != 0))
-    }
-
-    /// Hands every vertex to `work`, on all workers.
-    fn each(&self, work: impl Fn(u64) + Sync) {
-        let vertices = self.levels.len() as u64;
-        self.session.workers.each(vertices, STEP, |range| range.for_each(&work));
-    }
-
-    /// Counts paths. Returns the last level; `None`: it is too deep.
-    fn forward(&self, batch: &[u64]) -> Result<Option<u64>> {
-        let idle = (batch.len()..L).fold(0, |levels, lane| levels | Self::at(Self::LANE, lane));
-        self.each(|vertex| self.set_levels(vertex, idle));
-        let mut sending = 0;
+    /// Counts paths. Returns how many vertices and edges each level has; `None`: there are too many
+    /// levels.
+    fn forward(&mut self, batch: &[u64]) -> Result<Option<Vec<u64>>> {
+        self.levels.begin(&self.session.workers, batch);
         for (lane, &source) in batch.iter().enumerate() {
-            self.set_levels(source, self.levels(source) | Self::at(1, lane));
             self.set_count(source, lane, 1.0);
-            sending += self.outgoing.degree(source) + 1;
         }
-        for level in 1..=Self::DEEPEST {
+        let mut sending = batch.iter().map(|&source| self.outgoing.degree(source) + 1).sum();
+        let (mut steps, mut is_near) = (vec![], true);
+        for level in 1..=LaneLevels::<W, L>::DEEPEST {
             let mark = self.session.mark();
             let few = sending < self.outgoing.edges() / SENDING;
+            if few && !is_near {
+                self.levels.gather(&self.session.workers, level..level + 1);
+            }
+            is_near = few;
+            steps.push(sending);
             let reached = if few { self.send(level, sending)? } else { self.receive(level)? };
             sending = reached[0] + reached[1];
             self.session.end_iteration(&mark, reached[0], "on-demand");
             if sending == 0 {
-                return Ok(Some(level));
+                return Ok(Some(steps));
             }
         }
         Ok(None)
@@ -271,20 +206,21 @@ impl<'s, W: AtomicItem, const L: usize> LaneSearch<'s, W, L> {
 
     /// Vertices at level `sender` send their counts, when they have about so many `edges`.
     fn send(&self, sender: u64, edges: u64) -> Result<Reached> {
+        let (level, at) = (LaneLevels::<W, L>::level, LaneLevels::<W, L>::at);
         let reached = Along { ordered: true, ..self.outgoing.clone() }.for_each(
             edges,
-            |group| self.members(group, sender),
+            |group| self.levels.pass(group, sender),
             |_| [0; 2],
             |reached, vertex, list| {
-                let from = self.levels(vertex);
-                for lane in (0..L).filter(|&lane| Self::level(from, lane) == sender) {
+                let from = self.levels.get(vertex);
+                for lane in (0..L).filter(|&lane| level(from, lane) == sender) {
                     let count = self.count(vertex, lane);
                     for neighbor in list.neighbors() {
-                        let levels = self.levels(neighbor);
-                        match Self::level(levels, lane) {
+                        let levels = self.levels.get(neighbor);
+                        match level(levels, lane) {
                             0 => {
                                 self.set_count(neighbor, lane, count);
-                                self.set_levels(neighbor, levels | Self::at(sender + 1, lane));
+                                self.levels.bring(neighbor, levels | at(sender + 1, lane));
                                 *reached = totals([*reached, self.reached(neighbor)]);
                             }
                             other if other == sender + 1 => {
@@ -307,106 +243,123 @@ impl<'s, W: AtomicItem, const L: usize> LaneSearch<'s, W, L> {
 
     /// Vertices that are not reached yet gather the counts of level `sender`.
     fn receive(&self, sender: u64) -> Result<Reached> {
-        self.each_part(0, |worker, _, part| {
-            self.gather(worker, part, &self.incoming, (0, sender), |vertex, sums| {
-                let before = self.levels(vertex);
+        let (level, at) = (LaneLevels::<W, L>::level, LaneLevels::<W, L>::at);
+        let unreached = |group| self.levels.all(group, 0);
+        self.each_part(1, unreached, |worker, _, part| {
+            self.gather(worker, part, (&self.incoming, sender), unreached, |vertex, sums| {
+                let before = self.levels.get(vertex);
                 let mut levels = before;
-                let is_reached = |&lane: &usize| Self::level(before, lane) == 0 && sums[lane] > 0.0;
+                let is_reached = |&lane: &usize| level(before, lane) == 0 && sums[lane] > 0.0;
                 for lane in (0..L).filter(is_reached) {
                     self.set_count(vertex, lane, sums[lane]);
-                    levels |= Self::at(sender + 1, lane);
+                    levels |= at(sender + 1, lane);
                 }
-                self.set_levels(vertex, levels);
+                self.levels.set(vertex, levels);
                 if levels == before { [0; 2] } else { self.reached(vertex) }
             })
         })
     }
 
     /// Gathers from the level before the last one to that after the sources.
-    fn backward(&self, last: u64, turn: impl Fn(f64, f64) -> [f64; 2] + Sync) -> Result<()> {
+    fn backward(
+        &mut self,
+        steps: &[u64],
+        turn: impl Fn(f64, f64) -> [f64; 2] + Sync,
+    ) -> Result<()> {
+        let last = steps.len() as u64;
+        // Where there are few levels, all vertices are soon due.
+        self.levels.bring_all();
+        let mut near = if last > SPAN { last } else { 0 };
+        let (this, workers) = (&*self, &self.session.workers);
+        let level = LaneLevels::<W, L>::level;
         let turn = |vertex: u64, lane: usize, sum: f64| {
-            let [own, gathered] = turn(self.count(vertex, lane), sum);
-            self.set_count(vertex, lane, gathered);
+            let [own, gathered] = turn(this.count(vertex, lane), sum);
+            this.set_count(vertex, lane, gathered);
             own
         };
         // Nothing comes after the end of every path.
-        self.each(|vertex| {
-            let (levels, ends) = (self.levels(vertex), self.outgoing.degree(vertex) == 0);
-            for lane in 0..L {
-                let level = Self::level(levels, lane);
-                if level == last || ends && (1..last).contains(&level) {
-                    turn(vertex, lane, 0.0);
-                }
+        workers.each(this.session.graph.connected(), STEP, |range| {
+            for vertex in range {
+                let (levels, ends) = (this.levels.get(vertex), this.outgoing.degree(vertex) == 0);
+                let ends = |lane| {
+                    let level = level(levels, lane);
+                    level == last || ends && (1..last).contains(&level)
+                };
+                (0..L).filter(|&lane| ends(lane)).for_each(|lane| _ = turn(vertex, lane, 0.0));
             }
         });
         for receiver in (2..last).rev() {
-            let (mark, between) = (self.session.mark(), (receiver, receiver + 1));
-            let [active, _] = self.each_part(receiver, |worker, block, part| {
-                let first = self.sums.bounds()[part];
-                self.sums.update(part, block, |all| {
-                    self.gather(worker, part, &self.outgoing, between, |vertex, sums| {
-                        let (levels, at) = (self.levels(vertex), (vertex - first) as usize);
-                        let lanes = (0..L).filter(|&lane| Self::level(levels, lane) == receiver);
+            let (mark, due) = (this.session.mark(), |group| this.levels.near(group, receiver));
+            if receiver < near {
+                near = receiver.saturating_sub(SPAN);
+                this.levels.gather(workers, near..receiver + 1);
+            }
+            let grain = if steps[receiver as usize - 1] < ALONE { u64::MAX } else { 1 };
+            let [active, _] = this.each_part(grain, due, |worker, block, part| {
+                let (first, from) = (this.sums.bounds()[part], (&this.outgoing, receiver + 1));
+                this.sums.update(part, block, |all| {
+                    this.gather(worker, part, from, due, |vertex, sums| {
+                        let (levels, at) = (this.levels.get(vertex), (vertex - first) as usize);
+                        let lanes = (0..L).filter(|&lane| level(levels, lane) == receiver);
                         lanes.for_each(|lane| all[at].add(turn(vertex, lane, sums[lane])));
                         [1, 0]
                     })
                 })?
             })?;
-            self.session.end_iteration(&mark, active, "on-demand");
+            this.session.end_iteration(&mark, active, "on-demand");
         }
         Ok(())
     }
 
-    /// Hands every part with a vertex that has a lane at `level` to `work`, on all workers, with
-    /// the worker's number and a block for sums. What it returns is added up.
+    /// Hands every part with a vertex that is `wanted` to `work`, with the worker's number and a
+    /// block for sums; on one worker if there are no more than `grain`. What it returns is added
+    /// up.
     fn each_part(
         &self,
-        level: u64,
+        grain: u64,
+        wanted: impl Fn(u64) -> u64 + Sync,
         work: impl Fn(usize, &mut Block<ExactSum>, usize) -> Result<Reached> + Sync,
     ) -> Result<Reached> {
         type Summing = (usize, Block<ExactSum>, Reached);
-        let visit = |(worker, block, total): &mut Summing, part: Range<u64>| {
-            let part = part.start as usize;
-            let ends = &self.sums.bounds()[part..];
-            let mut groups = ends[0] / 64..ends[1].div_ceil(64);
-            if groups.any(|group| self.members(group, level) != 0) {
-                *total = totals([*total, work(*worker, block, part)?]);
+        let visit = |(worker, block, total): &mut Summing, parts: Range<u64>| {
+            for part in parts.start as usize..parts.end as usize {
+                let ends = &self.sums.bounds()[part..];
+                let mut groups = ends[0] / 64..ends[1].div_ceil(64);
+                if groups.any(|group| wanted(group) != 0) {
+                    *total = totals([*total, work(*worker, block, part)?]);
+                }
             }
             Ok(())
         };
         let state = |worker| Ok((worker, self.sums.block()?, [0; 2]));
-        let ends = self.session.workers.try_over(self.sums.intervals() as u64, 1, state, visit);
+        let ends = self.session.workers.try_over(self.sums.intervals() as u64, grain, state, visit);
         self.session.check()?;
         Ok(totals(error::all(ends)?.into_iter().map(|(_, _, total)| total)))
     }
 
-    /// Every vertex of a part with a lane at level `to` adds up what its neighbors at level `from`
-    /// have, lane by lane; `end` gets the sums, and what it returns is added up.
+    /// Every vertex of a part that is `wanted` adds up what its neighbors at level `from` have,
+    /// lane by lane; `end` gets the sums, and what it returns is added up.
     fn gather(
         &self,
         worker: usize,
         part: usize,
-        lists: &Along,
-        (to, from): (u64, u64),
+        (lists, from): (&Along, u64),
+        wanted: impl Fn(u64) -> u64,
         mut end: impl FnMut(u64, &[f64; L]) -> Reached,
     ) -> Result<Reached> {
         let (mut open, mut total): (Option<(u64, [f64; L])>, _) = (None, [0; 2]);
         let vertices = self.sums.bounds()[part]..self.sums.bounds()[part + 1];
-        Along { vertices, ..lists.clone() }.for_each_here(
-            worker,
-            |group| self.members(group, to),
-            |vertex, list| {
-                // A long list comes in pieces, one after the other.
-                if open.is_none_or(|(last, _)| last != vertex)
-                    && let Some((last, sums)) = open.replace((vertex, [0.0; L]))
-                {
-                    total = totals([total, end(last, &sums)]);
-                }
-                if let Some((_, sums)) = &mut open {
-                    self.add_up(list, from, sums);
-                }
-            },
-        )?;
+        Along { vertices, ..lists.clone() }.for_each_here(worker, wanted, |vertex, list| {
+            // A long list comes in pieces, one after the other.
+            if open.is_none_or(|(last, _)| last != vertex)
+                && let Some((last, sums)) = open.replace((vertex, [0.0; L]))
+            {
+                total = totals([total, end(last, &sums)]);
+            }
+            if let Some((_, sums)) = &mut open {
+                self.add_up(list, from, sums);
+            }
+        })?;
         let last = open.map(|(last, sums)| end(last, &sums));
         Ok(totals([total].into_iter().chain(last)))
     }
@@ -432,7 +385,7 @@ impl<'s, W: AtomicItem, const L: usize> LaneSearch<'s, W, L> {
     fn ask(&self, list: List, first: usize, block: &mut [u64; BLOCK]) -> usize {
         let len = list.copy(first, block);
         for &neighbor in &block[..len] {
-            prefetch(&raw const self.levels[neighbor as usize]);
+            prefetch(self.levels.cell(neighbor));
             prefetch(&raw const self.counts[neighbor as usize * L]);
         }
         len
@@ -441,11 +394,11 @@ impl<'s, W: AtomicItem, const L: usize> LaneSearch<'s, W, L> {
     #[inline(always)]
     fn add(&self, neighbor: u64, from: u64, sums: &mut [f64; L]) {
         // Loads without branches, which would be guessed wrong, for the sums of all lanes.
-        let levels = self.levels(neighbor);
-        if Self::has(levels, from) {
+        let levels = self.levels.get(neighbor);
+        if LaneLevels::<W, L>::has(levels, from) {
             let counts = &self.counts[neighbor as usize * L..][..L];
             for (lane, (sum, count)) in sums.iter_mut().zip(counts).enumerate() {
-                let at = u64::from(Self::level(levels, lane) == from).wrapping_neg();
+                let at = u64::from(LaneLevels::<W, L>::level(levels, lane) == from).wrapping_neg();
                 *sum += f64::from_bits(count.load(Relaxed) & at);
             }
         }

@@ -92,6 +92,10 @@ impl<'a> Session<'a> {
     /// Opens what a plan has decided.
     pub(crate) fn start(decided: Decided<'a>) -> Result<Self> {
         let Decided { job, plan, decision, sections, begun } = decided;
+        // To take again what was given back takes longer than a small graph does.
+        if !decision.ample {
+            memory::give_back_freed_memory();
+        }
         let mut session = Self::of(job, decision, Some(plan), &sections)?;
         session.begun = begun.unwrap_or(session.begun);
         Ok(session)
@@ -100,7 +104,6 @@ impl<'a> Session<'a> {
     fn of(job: Job<'a>, decision: Decision, plan: Option<Plan>, names: &[String]) -> Result<Self> {
         let (begun, cpu_begun) = (Instant::now(), memory::process_time());
         let Job { graph, config, progress } = job;
-        memory::give_back_freed_memory();
         let (mut files, mut sections) = (Vec::new(), Vec::new());
         for name in names {
             sections.push(OpenSection::open(graph, name, &mut files)?);

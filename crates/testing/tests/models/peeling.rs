@@ -28,6 +28,14 @@ impl Frontier {
         self.0.fetch_and(!(1 << number), Relaxed);
     }
 
+    fn insert_alone(&self, number: u64) {
+        self.insert(number);
+    }
+
+    fn remove_alone(&self, number: u64) {
+        self.remove(number);
+    }
+
     fn members(&self, range: Range<u64>) -> impl Iterator<Item = u64> + use<> {
         let bits = self.0.load(Relaxed);
         range.filter(move |number| bits >> number & 1 == 1)
@@ -63,7 +71,7 @@ impl Remaining {
         items.enumerate().for_each(|(at, item)| show(at, self.get(item)));
     }
 
-    fn take(&self, item: u64, floor: u32) -> u32 {
+    fn take<const ALONE: bool>(&self, item: u64, floor: u32) -> u32 {
         let step = |count: u32| (count > floor).then(|| count - 1);
         let done = self.0[item as usize].fetch_update(Relaxed, Relaxed, step);
         done.unwrap_or_else(|unchanged| unchanged)
@@ -89,7 +97,7 @@ fn depart(bucket: Bucket, neighbors: &'static [&[u64]], level: u32) -> (Bucket, 
         move || {
             let all = bucket.current.members(0..neighbors.len() as u64);
             let lists = all.skip(first).step_by(2).flat_map(|vertex| neighbors[vertex as usize]);
-            lists.filter(|&&neighbor| bucket.take(neighbor, level)).count() as u64
+            lists.filter(|&&neighbor| bucket.take::<false>(neighbor, level)).count() as u64
         }
     };
     let other = thread::spawn(worker(1));
