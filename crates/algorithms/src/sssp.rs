@@ -18,10 +18,9 @@
 //! non-negative doubles otherwise.
 
 use outercore_engine::{
-    DeltaStepping, Idempotent, Lengths, MemoryModel, Min, Monoid, Monotone, PathLengths, Preset,
-    Values,
+    DeltaStepping, Idempotent, MemoryModel, Min, Monoid, Monotone, Values, length_totals,
 };
-use outercore_graph::WeightKind;
+use outercore_graph::{PathLengths, WeightKind};
 use outercore_visit::{self as visit, Executor, lengths::Paths};
 
 use crate::common::*;
@@ -93,8 +92,7 @@ where
     }
 
     fn apply(&self, _: &Context, _: u64, distance: &mut L, message: Min<L>) -> bool {
-        let before = std::mem::replace(distance, message.0.min(*distance));
-        *distance < before
+        lower(distance, message.0)
     }
 }
 
@@ -151,8 +149,7 @@ impl Algorithm for Sssp {
                 return prepared;
             }
         }
-        let preset = [Preset::Streaming, Preset::Graphsd].contains(&job.config.preset);
-        let usual = if preset || job.config.wants_monotone() {
+        let usual = if spreads(job.config) {
             (SsspMethod::Program, "the preset's, or vertices may be computed early")
         } else {
             (SsspMethod::DeltaStepping, "relaxes fewest edges")
@@ -173,7 +170,7 @@ impl Algorithm for Sssp {
         }
         let search = DeltaStepping::declare(&mut planner)?;
         Ok(planner.decide()?.prepared(move |session| {
-            let (found, rounds) = search.run(session, distances, source, self.delta)?;
+            let (rounds, found) = search.run(session, distances, source, self.delta)?;
             outcome(session, (source, rounds), found, distances)
         }))
     }
@@ -218,15 +215,15 @@ fn outcome(
     found: VertexArray<u64>,
     distances: PathLengths,
 ) -> Result<Outcome> {
-    let totals = distances.totals(&found)?;
+    let (reached, [largest, sum]) = length_totals(distances, &found)?;
     let is_whole = distances.are_whole();
     let values: Values = if is_whole { found.into() } else { found.into_floats().into() };
     let alone = (source >= session.graph.connected()).then_some((source, 0.0));
     Ok(session
         .results(rounds)
-        .figure("reached", 1.max(totals.reached))
-        .figure("max_distance", totals.largest)
-        .figure("distance_sum", totals.sum)
+        .figure("reached", 1.max(reached))
+        .figure("max_distance", largest)
+        .figure("distance_sum", sum)
         .figure("source", session.graph.key_of(source)?)
         .column(Column::new("distance", values).except(alone))
         .outcome())

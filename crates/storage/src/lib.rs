@@ -39,7 +39,8 @@
 //! - `lookup`: [`Lookup`], items that are looked up by their place; `pairs`: [`Pairs`], those of a
 //!   round and of the next one.
 //! - `trees`: [`Trees`], sets of numbers that pairs of them join.
-//! - `exact_sum`: [`ExactSum`], the same in whatever order it is made.
+//! - `exact_sum`: [`ExactSum`], the same in whatever order it is made; `monoid`: [`Monoid`], numbers
+//!   that merge in any grouping.
 //! - `monitor`: [`Monitor`], what threads share and wait for; `ordered_marks`: [`OrderedMarks`],
 //!   which parts of a work are done; `atomic_item`: [`AtomicItem`], numbers that threads change.
 //! - [`error`]: what can go wrong, as [`StorageError`].
@@ -62,6 +63,7 @@ mod lookup;
 mod mapping;
 pub mod memory;
 mod monitor;
+mod monoid;
 pub mod named;
 mod ordered_marks;
 mod packing;
@@ -103,6 +105,7 @@ pub use exact_sum::ExactSum;
 pub use fault::{Fault, FaultPlan};
 pub use lookup::{EverySecond, InARow, Lookup};
 pub use monitor::{Monitor, atomic, ending, lock};
+pub use monoid::{Idempotent, Lanes, Min, Monoid, Or, Sum, Sums};
 pub use named::{Choice, Named};
 pub use ordered_marks::OrderedMarks;
 pub use packing::packing;

@@ -17,14 +17,13 @@ use super::{
     edge_path::EdgePath,
 };
 use crate::{
-    Frontier,
+    Frontier, Monoid,
     config::{CrossIteration, Precompute, Preset, ReadPolicy, RunConfig},
     edges::{
         grid::index::{Chunk, GridIndex, Side},
         rows::Rows,
     },
     job::Job,
-    monoid::Monoid,
     plan::{PassEdges, Passes, PlanItem, Planner},
     program::{Activity, VertexProgram},
     session::Session,

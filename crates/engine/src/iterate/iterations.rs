@@ -8,12 +8,11 @@ use super::{
     interval_memory::IntervalMemory,
 };
 use crate::{
-    Frontier,
+    Frontier, Monoid,
     config::{MemoryModel, Precompute, RunConfig},
     edges::rows::Rows,
     exchange::InMemory,
     job::Job,
-    monoid::Monoid,
     plan::{Decision, Planner},
     program::{Activity, Ended, IterationEnd, Monotone, Next, VertexProgram, Wake},
     session::Session,

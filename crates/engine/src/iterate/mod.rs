@@ -44,13 +44,12 @@ use self::{
     signals::Signals,
 };
 use crate::{
-    Frontier,
+    Frontier, Monoid,
     config::Precompute,
     edges::{
         grid::{Grid, index::GridIndex},
         rows::Rows,
     },
-    monoid::Monoid,
     program::{Context, VertexProgram},
     report::Costs,
     session::{OpenSection, Session},
