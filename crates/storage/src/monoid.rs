@@ -54,6 +54,7 @@ monoid!(Sum<u32>, 0, true, u32::wrapping_add);
 monoid!(Sum<u64>, 0, true, u64::wrapping_add);
 monoid!(Min<u32>, u32::MAX, true, Ord::min);
 monoid!(Min<u64>, u64::MAX, true, Ord::min);
+monoid!(Min<u128>, u128::MAX, true, Ord::min);
 monoid!(Or<u32>, 0, true, std::ops::BitOr::bitor);
 monoid!(Or<u64>, 0, true, std::ops::BitOr::bitor);
 

@@ -128,7 +128,11 @@ impl IntervalMemory {
     }
 
     /// Declares what the run needs.
-    pub(crate) fn declare<P: VertexProgram>(&self, planner: &mut Planner) -> Result<()> {
+    pub(crate) fn declare<P: VertexProgram>(
+        &self,
+        planner: &mut Planner,
+        scans: Option<u64>,
+    ) -> Result<()> {
         let Job { graph, config, .. } = planner.job;
         let least = self.least::<P>(graph, config.threads)?;
         // Programs whose vertices come to send no more are better off with scans, and with lists
@@ -157,8 +161,8 @@ impl IntervalMemory {
         let bytes: usize = sizes::<P>().iter().sum();
         planner.scratch_in_turn(graph.connected() * bytes as u64);
         let memory = self.clone();
-        planner.traffic(move |decision, scans| match decision.is_external() {
-            true => memory.traffic::<P>((graph, config), decision.room, scans),
+        planner.traffic(move |decision, all| match decision.is_external() {
+            true => memory.traffic::<P>((graph, config), decision.room, scans.unwrap_or(all)),
             false => Ok([0; 2]),
         });
         Ok(())

@@ -88,7 +88,7 @@ impl<P: VertexProgram> Iterations<P> {
         }
         let by_interval = IntervalMemory::of::<P>(planner.job, early)?;
         match &by_interval {
-            Some(memory) => memory.declare::<P>(planner)?,
+            Some(memory) => memory.declare::<P>(planner, scans)?,
             None => planner.in_turn_external(None),
         }
         let (resident, external) = (paths.clone(), by_interval.clone());
