@@ -1,5 +1,5 @@
-//! [`Tree`]: parents in a tree of shortest paths, once the distances are known: a program of its own, which
-//! runs after whatever found them.
+//! [`Tree`]: parents in a tree of shortest paths, once the distances are known: a program of its
+//! own, which runs after whatever found them.
 //!
 //! First all vertices with a distance send along all edges, and of the neighbors over which its
 //! distance is reached (they are *tight*) a vertex takes the one with the smallest internal id. An
@@ -20,7 +20,9 @@ use crate::common::*;
 /// Finds the parents of vertices with such distances from a source.
 #[derive(Clone, Copy)]
 pub struct Tree {
+    /// What distances are.
     pub distances: PathLengths,
+    /// Where the paths start.
     pub source: u64,
 }
 

@@ -58,7 +58,7 @@ pub fn parents(
 /// Fails unless parents make a tree of shortest paths: each leads to the source, and by an edge
 /// over which the distance is reached.
 pub fn verify_tree(graph: &Edges, source: u32, distances: &[Option<f64>], parents: &[Option<u64>]) {
-    let mut arcs: Vec<_> = graph.arcs().map(|(from, to, weight)| (from, to, weight)).collect();
+    let mut arcs: Vec<_> = graph.arcs().collect();
     arcs.sort_by_key(|&(from, to, _)| (from, to));
     // Whether the way from a vertex leads to the source.
     let mut leads = vec![false; graph.n];
