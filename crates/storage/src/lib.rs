@@ -39,8 +39,8 @@
 //! - `lookup`: [`Lookup`], items that are looked up by their place; `pairs`: [`Pairs`], those of a
 //!   round and of the next one.
 //! - `trees`: [`Trees`], sets of numbers that pairs of them join.
-//! - `exact_sum`: [`ExactSum`], the same in whatever order it is made; `monoid`: [`Monoid`], numbers
-//!   that merge in any grouping.
+//! - `exact_sum`: [`ExactSum`], the same in whatever order it is made; `monoid`: [`Monoid`],
+//!   numbers that merge in any grouping.
 //! - `monitor`: [`Monitor`], what threads share and wait for; `ordered_marks`: [`OrderedMarks`],
 //!   which parts of a work are done; `atomic_item`: [`AtomicItem`], numbers that threads change.
 //! - [`error`]: what can go wrong, as [`StorageError`].

@@ -1,5 +1,5 @@
-//! [`Monoid`]: numbers that merge on their way; [`Idempotent`]: those that may be merged twice, early
-//! or late.
+//! [`Monoid`]: numbers that merge on their way; [`Idempotent`]: those that may be merged twice,
+//! early or late.
 //!
 //! What merges early asks for `Idempotent`, so doing that with a sum does not compile.
 
