@@ -4,8 +4,9 @@
 //! First all vertices with a distance send along all edges, and of the neighbors over which its
 //! distance is reached (they are *tight*) a vertex takes the one with the smallest internal id. An
 //! edge that adds nothing to a distance, because its weight is zero or lost in rounding, might
-//! close a circle: there a tight neighbor counts only once it has a parent itself. So vertices that have
-//! no others wait, and rounds follow: in each, those that got a parent in the one before lead on.
+//! close a circle: there a tight neighbor counts only once it has a parent itself. So vertices that
+//! have no others wait, and rounds follow: in each, those that got a parent in the one before lead
+//! on.
 //!
 //! A value is a distance above a parent. In a message they are one number likewise, of which the
 //! smallest has the smallest distance, which is the vertex's own, and then the smallest id.
