@@ -41,6 +41,7 @@ pub fn by_name(name: &str, request: &Request) -> Result<Box<dyn Algorithm>> {
             source: given.source()?,
             delta: given.left.delta.take(),
             method: given.method()?,
+            parents: take(&mut given.left.parents),
             executing: given.executing(),
         }),
         "components" => {

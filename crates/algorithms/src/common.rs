@@ -1,7 +1,7 @@
 //! What the algorithms have in common: what most of them are made of, how they find vertices and
 //! refuse what cannot be done, and results that several of them have.
 
-use outercore_engine::Values;
+use outercore_engine::{Preset, RunConfig, Values};
 
 pub use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -54,6 +54,16 @@ pub fn plan_32_bits<'a>(name: &'static str, job: Job<'a>) -> Result<Planner<'a>>
 /// The method that was asked for, or the usual one of this run; and why.
 pub fn method<M>(asked: Option<M>, usual: (M, &'static str)) -> (M, &'static str) {
     asked.map_or(usual, |method| (method, "as asked"))
+}
+
+/// Lowers a value to another one, if that is lower; returns whether it is.
+pub fn lower<T: Copy + Ord>(value: &mut T, to: T) -> bool {
+    to < std::mem::replace(value, to.min(*value))
+}
+
+/// Whether edges are streamed, or vertices may be computed early: then labels spread.
+pub fn spreads(config: &RunConfig) -> bool {
+    config.wants_monotone() || [Preset::Streaming, Preset::Graphsd].contains(&config.preset)
 }
 
 /// A column of numbers; isolated vertices have 0.

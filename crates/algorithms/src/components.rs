@@ -55,9 +55,7 @@ const LEAST: u64 = (4 << 17) + (3 << 20);
 impl Components {
     /// The method, and why.
     fn choose(&self, Job { graph, config, .. }: Job) -> Result<(ComponentsMethod, &'static str)> {
-        let spreads = config.wants_monotone()
-            || [Preset::Streaming, Preset::Graphsd].contains(&config.preset);
-        let usual = if spreads && !graph.directed() {
+        let usual = if spreads(config) && !graph.directed() {
             (ComponentsMethod::Program, "vertices may be computed early, or edges are streamed")
         } else if config.read.scans() {
             (ComponentsMethod::Scan, "all edges are to be read")
@@ -94,8 +92,7 @@ impl VertexProgram for Labels {
     }
 
     fn apply(&self, _: &Context, _: u64, label: &mut u32, message: Min<u32>) -> bool {
-        let before = std::mem::replace(label, message.0.min(*label));
-        *label < before
+        lower(label, message.0)
     }
 }
 

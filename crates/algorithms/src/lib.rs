@@ -7,7 +7,8 @@
 //!   [`betweenness`], [`multi_source`], [`spmv`], [`triangles`], [`clustering`],
 //!   [`label_propagation`], [`diameter`]: the problems.
 //!
-//! Beneath them: `common`, what they share; `simple_view`, runs on the view of a graph.
+//! Beneath them: `common`, what they share; `simple_view`, runs on the view of a graph;
+//! `parents`, a tree of shortest paths.
 
 pub mod algorithm;
 pub mod betweenness;
@@ -22,6 +23,7 @@ pub mod label_propagation;
 pub mod multi_source;
 pub mod pagerank;
 pub mod pagerank_delta;
+mod parents;
 mod simple_view;
 pub mod spmv;
 pub mod sssp;

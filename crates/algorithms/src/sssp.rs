@@ -18,13 +18,12 @@
 //! non-negative doubles otherwise.
 
 use outercore_engine::{
-    DeltaStepping, Idempotent, Lengths, MemoryModel, Min, Monoid, Monotone, PathLengths, Preset,
-    Values,
+    DeltaStepping, Idempotent, MemoryModel, Min, Monoid, Monotone, Results, Values, length_totals,
 };
-use outercore_graph::WeightKind;
+use outercore_graph::{PathLengths, WeightKind};
 use outercore_visit::{self as visit, Executor, lengths::Paths};
 
-use crate::common::*;
+use crate::{common::*, parents::Tree};
 
 /// Shortest paths from one vertex.
 #[derive(Clone, Debug)]
@@ -35,6 +34,8 @@ pub struct Sssp {
     pub delta: Option<f64>,
     /// How; `None`: the plan decides.
     pub method: Option<SsspMethod>,
+    /// Whether parents are wanted, too.
+    pub parents: bool,
     /// Whether it waits at the end of each window.
     pub executing: Executing,
 }
@@ -53,11 +54,7 @@ named! {
 const BEYOND: &str = "a distance is beyond 32 bits";
 
 /// Distances from one vertex, as `keep` makes them of 64 bits; the largest number stays that.
-struct Rounds<F> {
-    distances: PathLengths,
-    source: u64,
-    keep: F,
-}
+struct Rounds<F>(Tree, F);
 
 impl<L, F> VertexProgram for Rounds<F>
 where
@@ -73,11 +70,11 @@ where
     const WEIGHTED: bool = true;
 
     fn start(&self) -> Start {
-        Start::Vertices(vec![self.source])
+        Start::Vertices(vec![self.0.source])
     }
 
     fn init(&self, vertex: u64, _: u32) -> L {
-        (self.keep)(if vertex == self.source { 0 } else { self.distances.unreached() })
+        self.1(if vertex == self.0.source { 0 } else { self.0.distances.unreached() })
     }
 
     fn scatter(&self, _: u64, distance: &L, _: u32) -> Option<L> {
@@ -88,21 +85,21 @@ where
     fn carry(&self, distance: L, weight: f64) -> Min<L> {
         match Min(distance) {
             silent if silent == Min::IDENTITY => silent,
-            _ => Min((self.keep)(self.distances.plus_weight(distance.into(), weight))),
+            _ => Min(self.1(self.0.distances.plus_weight(distance.into(), weight))),
         }
     }
 
     fn apply(&self, _: &Context, _: u64, distance: &mut L, message: Min<L>) -> bool {
-        let before = std::mem::replace(distance, message.0.min(*distance));
-        *distance < before
+        lower(distance, message.0)
     }
 }
 
 impl<F> Monotone for Rounds<F> where Self: VertexProgram<Message: Idempotent> {}
 
 impl Sssp {
-    /// Refuses graphs and parameters that the search is not for.
-    fn suits(&self, graph: &Graph) -> Result<()> {
+    /// A plan that finds what was asked for. Refuses graphs and parameters that it is not for.
+    fn wanted<'a>(&self, job: Job<'a>) -> Result<(Planner<'a>, Wanted)> {
+        let (mut planner, graph) = (plan_32_bits(self.name(), job)?, job.graph);
         let path = graph.path().display();
         if graph.weights() == WeightKind::None {
             return refuse(format!(
@@ -122,7 +119,10 @@ impl Sssp {
         if !self.delta.is_none_or(|delta| delta > 0.0) {
             return refuse("--delta must be above 0");
         }
-        Ok(())
+        let distances = PathLengths(graph.weights());
+        let tree = Tree { distances, source: locate(graph, &self.source)? };
+        let parents = self.parents.then(|| tree.declare(&mut planner)).transpose()?;
+        Ok((planner, (tree, parents)))
     }
 }
 
@@ -132,27 +132,22 @@ impl Algorithm for Sssp {
     }
 
     fn prepare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
-        let mut planner = plan_32_bits(self.name(), job)?;
-        self.suits(job.graph)?;
-        let source = locate(job.graph, &self.source)?;
-        let distances = PathLengths(job.graph.weights());
+        let (mut planner, wanted) = self.wanted(job)?;
         // Where vertices have few neighbors, as in road networks, windows are many and small.
         let auto = job.graph.manifest().arcs <= 4 * job.graph.connected() && !job.graph.has_hubs();
         let other = self.delta.map(|_| "--delta").or(self.method.map(|_| "--method"));
         if self.executing.is_async(job, other, auto)? {
-            let mut visiting = plan_32_bits(self.name(), job)?;
+            let (mut visiting, wanted) = self.wanted(job)?;
             visiting.runs("visitors", "as asked, or few edges, no hubs: windows would be small");
-            let visitor = Paths::new(job.graph, distances, source)?;
-            let end =
-                move |session: &Session, found| outcome(session, (source, 1), found, distances);
+            let visitor = Paths::new(job.graph, wanted.0.distances, wanted.0.source)?;
+            let end = move |session: &Session, found| outcome(session, wanted, (1, found));
             let prepared = visit::prepared(visiting, &self.executing, visitor, end);
             let runs = |it: &Prepared| it.plan.memory_model != MemoryModel::FullyExternal;
             if self.executing.executor == Executor::Async || prepared.as_ref().is_ok_and(runs) {
                 return prepared;
             }
         }
-        let preset = [Preset::Streaming, Preset::Graphsd].contains(&job.config.preset);
-        let usual = if preset || job.config.wants_monotone() {
+        let usual = if spreads(job.config) {
             (SsspMethod::Program, "the preset's, or vertices may be computed early")
         } else {
             (SsspMethod::DeltaStepping, "relaxes fewest edges")
@@ -163,71 +158,79 @@ impl Algorithm for Sssp {
             if self.delta.is_some() {
                 return refuse("--delta is for --method delta-stepping; leave it out");
             }
-            let wide = by_rounds(planner, (distances, source), |length| length)?;
-            if !distances.are_whole() {
+            let wide = by_rounds(planner, wanted, |length| length)?;
+            let (mut planner, wanted) = self.wanted(job)?;
+            if !wanted.0.distances.are_whole() {
                 return Ok(wide);
             }
-            let mut planner = plan_32_bits(self.name(), job)?;
             planner.runs(method.name(), why);
-            return Ok(by_rounds(planner, (distances, source), narrow)?.or_beyond(BEYOND, wide));
+            return Ok(by_rounds(planner, wanted, narrow)?.or_beyond(BEYOND, wide));
         }
         let search = DeltaStepping::declare(&mut planner)?;
         Ok(planner.decide()?.prepared(move |session| {
-            let (found, rounds) = search.run(session, distances, source, self.delta)?;
-            outcome(session, (source, rounds), found, distances)
+            let Tree { distances, source } = wanted.0;
+            outcome(session, wanted, search.run(session, distances, source, self.delta)?)
         }))
     }
 }
 
+/// Paths from where, with what distances; what finds parents, if they are wanted.
+type Wanted = (Tree, Option<Iterations<Tree>>);
+
 /// Distances in rounds, as `keep` makes them of 64 bits.
-fn by_rounds<'a, L, F>(
-    mut planner: Planner<'a>,
-    (distances, source): (PathLengths, u64),
-    keep: F,
-) -> Result<Prepared<'a>>
+fn by_rounds<'a, L, F>(mut planner: Planner<'a>, wanted: Wanted, keep: F) -> Result<Prepared<'a>>
 where
     L: Pod + Copy + Into<u64>,
     F: Fn(u64) -> L + Copy + 'a,
     Rounds<F>: Monotone<Value = L>,
 {
-    let mut program = Rounds { distances, source, keep };
+    let mut program = Rounds(wanted.0, keep);
     let rounds = Iterations::declare_monotone(&mut planner, &program)?;
     Ok(planner.decide()?.prepared(move |session| {
         let ended = rounds.run(session, &mut program, None)?;
-        let (most, none, mut fits) = (keep(u64::MAX - 1).into(), keep(u64::MAX).into(), true);
+        let ([most, none], mut fits) = ([u64::MAX - 1, u64::MAX].map(|it| keep(it).into()), true);
         let found = ended.values.map(|&length| {
-            fits &= length.into() != most;
-            if length.into() == none { u64::MAX } else { length.into() }
+            let length = length.into();
+            fits &= length != most;
+            if length == none { u64::MAX } else { length }
         })?;
-        if !fits {
-            return refuse(BEYOND);
-        }
-        outcome(session, (source, ended.iterations), found, distances)
+        drop(ended.values);
+        if fits { outcome(session, wanted, (ended.iterations, found)) } else { refuse(BEYOND) }
     }))
+}
+
+/// The results of distances that were found in so many rounds.
+fn outcome(
+    session: &Session,
+    (tree, parents): Wanted,
+    (mut rounds, mut found): (u64, VertexArray<u64>),
+) -> Result<Outcome> {
+    let Tree { distances, source } = tree;
+    let (reached, [largest, sum]) = length_totals(distances, &found)?;
+    let mut columns = Vec::new();
+    if let Some(parents) = parents {
+        let ended = tree.grow(&parents, session, found)?;
+        rounds += ended.iterations;
+        found = ended.values.map(|&value| (value >> 64) as u64)?;
+        let parents = ended.values.map(|&value| value as u32)?;
+        columns.push((Column::of_vertices("parent", parents), source as f64));
+    }
+    let is_whole = distances.are_whole();
+    let values: Values = if is_whole { found.into() } else { found.into_floats().into() };
+    columns.push((Column::new("distance", values), 0.0));
+    let results = session
+        .results(rounds)
+        .figure("reached", 1.max(reached))
+        .figure("max_distance", largest)
+        .figure("distance_sum", sum)
+        .figure("source", session.graph.key_of(source)?);
+    // Without edges it is in no array.
+    let is_alone = source >= session.graph.connected();
+    let own = |(column, value): (Column, _)| column.except(is_alone.then_some((source, value)));
+    Ok(columns.into_iter().rev().map(own).fold(results, Results::column).outcome())
 }
 
 /// In 32 bits; the largest number stays that, and what else is too large becomes the next one.
 fn narrow(length: u64) -> u32 {
     length.min(u64::from(u32::MAX - 1)) as u32 + u32::from(length == u64::MAX)
-}
-
-/// The results of distances from a source that took so many rounds.
-fn outcome(
-    session: &Session,
-    (source, rounds): (u64, u64),
-    found: VertexArray<u64>,
-    distances: PathLengths,
-) -> Result<Outcome> {
-    let totals = distances.totals(&found)?;
-    let is_whole = distances.are_whole();
-    let values: Values = if is_whole { found.into() } else { found.into_floats().into() };
-    let alone = (source >= session.graph.connected()).then_some((source, 0.0));
-    Ok(session
-        .results(rounds)
-        .figure("reached", 1.max(totals.reached))
-        .figure("max_distance", totals.largest)
-        .figure("distance_sum", totals.sum)
-        .figure("source", session.graph.key_of(source)?)
-        .column(Column::new("distance", values).except(alone))
-        .outcome())
 }

@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use outercore_algorithms::{NAMES, Source, by_name};
+use outercore_algorithms::{Algorithm, NAMES, Request, Source, by_name};
 use outercore_engine::{MemoryModel, RunConfig, Silent};
 use outercore_graph::generate::{GeneratedWeights, Rmat};
 use outercore_graph::{BuildOptions, Graph, GraphError, Layout};
@@ -43,8 +43,7 @@ fn child() {
         ..RunConfig::default()
     };
     let graph = Graph::open(&Disk::new(), Path::new(path)).unwrap();
-    let algorithm = by_name(name, &request(name, &[Source::MaxDegree])).unwrap();
-    match algorithm.run(&graph, &config, &Silent) {
+    match algorithm(name).run(&graph, &config, &Silent) {
         Ok(outcome) => {
             let mut values = 0;
             graph
@@ -63,6 +62,18 @@ fn child() {
         }
         Err(error) => panic!("{error}"),
     }
+}
+
+/// The chains of programs that the names of algorithms do not tell.
+const CHAINS: [&str; 3] = ["sssp+parents", "sssp+parents+program", "sssp+parents+delta-stepping"];
+
+/// An algorithm by its name; behind `+`, that parents are wanted, and by which method.
+fn algorithm(name: &str) -> Box<dyn Algorithm> {
+    let mut parts = name.split('+');
+    let name = parts.next().expect("a name");
+    let (parents, method) = (parts.next().is_some(), parts.next().map(str::to_owned));
+    let request = Request { parents, method, ..request(name, &[Source::MaxDegree]) };
+    by_name(name, &request).unwrap()
 }
 
 /// Runs in a child; returns what it says, its peak, and bytes read or the budget that it needs.
@@ -125,13 +136,12 @@ fn keeps(directed: bool) {
         options,
     );
     let mut over = Vec::new();
-    for name in NAMES {
+    for name in NAMES.iter().chain(&CHAINS) {
         // Of those that take long, the smallest budget and the largest one only.
         let long = LONG.contains(name);
         for threads in if long || !thorough() { 2..=2 } else { 1..=2 } {
             let generous = RunConfig { memory: 1 << 30, threads, ..RunConfig::default() };
-            let request = request(name, &[Source::MaxDegree]);
-            let plan = || by_name(name, &request).unwrap().plan(&graph, &generous).unwrap();
+            let plan = || algorithm(name).plan(&graph, &generous).unwrap();
             let first = plan();
             let (smallest, whole) = (first.smallest_budget_bytes, first.in_memory_budget_bytes);
             let what = format!("{name}, directed: {directed}, {threads} threads");
@@ -184,11 +194,10 @@ fn other_layouts_and_many_threads() {
         };
         let path = folder.path().join(format!("{layout:?}.oc"));
         let graph = generate(path.clone(), Rmat { weights, ..Rmat::new(15, 2) }, options);
-        for name in NAMES {
+        for name in NAMES.iter().chain(&CHAINS) {
             for threads in [1, 8] {
                 let generous = RunConfig { memory: 1 << 30, threads, ..RunConfig::default() };
-                let request = request(name, &[Source::MaxDegree]);
-                let plan = by_name(name, &request).unwrap().plan(&graph, &generous).unwrap();
+                let plan = algorithm(name).plan(&graph, &generous).unwrap();
                 let what = format!("{name}, {layout:?}, {threads} threads");
                 let case = Case { name, graph: &path, threads, what };
                 over.extend(case.keeps(plan.smallest_budget_bytes, "auto"));
@@ -208,9 +217,8 @@ fn a_search_along_a_path() {
     let options = BuildOptions { directed: Some(false), ..options() };
     build_file(&Disk::new(), &input, &path, &options).unwrap();
     let graph = Graph::open(&Disk::new(), &path).unwrap();
-    let request = request("bfs", &[Source::MaxDegree]);
     let generous = RunConfig { memory: 1 << 30, threads: 2, ..RunConfig::default() };
-    let plan = by_name("bfs", &request).unwrap().plan(&graph, &generous).unwrap();
+    let plan = algorithm("bfs").plan(&graph, &generous).unwrap();
     let case = Case { name: "bfs", graph: &path, threads: 2, what: "bfs along a path".to_owned() };
     assert_eq!(case.keeps(plan.smallest_budget_bytes, "auto"), None);
     assert_eq!(case.keeps(plan.in_memory_budget_bytes, "in-memory"), None);

@@ -68,8 +68,17 @@ fn every_plan_has_estimates_and_room_for_all_scratch() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let graph = graph(folder.path());
     for name in NAMES {
-        let request = request(name, &[Source::MaxDegree]);
-        for config in configs(&graph, name, &request) {
+        let usual = request(name, &[Source::MaxDegree]);
+        // Of shortest paths, with parents too, by either method.
+        let more = ["delta-stepping", "program"].into_iter().filter(|_| *name == "sssp");
+        let more = more.map(|method| {
+            let method = Some(method.to_owned());
+            Request { parents: true, method, ..usual.clone() }
+        });
+        let asked = more.chain([usual.clone()]).flat_map(|request| {
+            configs(&graph, name, &request).into_iter().map(move |config| (request.clone(), config))
+        });
+        for (request, config) in asked {
             let report = run(&graph, name, &request, &config).report;
             let what = format!("{name}, {}, {}", report.memory_model.name(), config.memory);
             assert!(report.planned.bytes_read > Some(0), "{what}");

@@ -99,3 +99,26 @@ fn distances_beyond_the_numbers_are_no_answer() {
     let expected = (steps * (steps + 1) / 2) as f64 * weight as f64;
     assert!((sum / expected - 1.0).abs() < 1e-12, "{sum} {expected}");
 }
+
+/// A circle of zeros behind two ways of equal length; `far` is not reached.
+#[test]
+fn parents_are_written_as_ids() {
+    let place = Place::new();
+    place.file("e.csv", "a,b,2\na,c,2\nb,d,1\nc,d,1\nd,x,0\nx,y,0\ny,d,0\nfar,a,1\n");
+    place.ends(0, &["build", "e.csv", "-o", "g.oc", "--directed", "--ids", "string"]);
+    let sssp = ["run", "sssp", "g.oc", "--source", "a"];
+    for model in ["in-memory", "semi-external", "fully-external"] {
+        let more = ["--parents", "-o", "tree.csv", "--force", "--model", model];
+        place.ends(0, &[&sssp[..], &more].concat());
+        let tree = std::fs::read_to_string(place.path("tree.csv")).unwrap();
+        let rows = ["a,0,a", "b,2,a", "c,2,a", "far,,", "x,3,d", "y,3,x"];
+        assert!(tree.starts_with("id,distance,parent\n"), "{tree}");
+        assert!(rows.iter().all(|row| tree.lines().any(|line| line == *row)), "{tree}");
+        assert!(tree.contains("d,3,b") || tree.contains("d,3,c"), "{tree}");
+    }
+    place.ends(0, &[&sssp[..], &["-o", "plain.csv"]].concat());
+    let plain = std::fs::read_to_string(place.path("plain.csv")).unwrap();
+    assert!(plain.starts_with("id,distance\n"), "{plain}");
+    let (_, error) = place.ends(2, &["run", "components", "g.oc", "--parents"]);
+    assert!(error.contains("components has no --parents"), "{error}");
+}

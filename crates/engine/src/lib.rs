@@ -6,7 +6,7 @@
 //!   `techniques`: [`Technique`], which of the papers' techniques a run can use, and did.
 //! - `job`: [`Job`], what a run is given; `progress`: [`RunProgress`], who is told how far it is.
 //! - `plan`: [`Plan`], what a run will do, and why, and what it needs for that.
-//! - `program`: what an author writes; `monoid`: what messages are.
+//! - `program`: what an author writes.
 //! - `execute`: runs of one program; `iterate`: the loop; `exchange`: what vertices send.
 //! - `edges`: edges on their way from storage to the workers.
 //! - `session`: [`Session`], everything that lasts as long as a run, its threads among them.
@@ -19,7 +19,6 @@ mod exchange;
 mod execute;
 mod iterate;
 mod job;
-mod monoid;
 mod outcome;
 mod plan;
 mod program;
@@ -34,8 +33,9 @@ mod techniques;
 pub use outercore_caches::SubBlocks;
 pub use outercore_storage::{
     Bitmap as Frontier, Block, BlockSize, Bytes, Choice, CompactCounters, HugePages, HugeVec,
-    IoScheduling, Named, PerWorker, Pod, Remaining, Resources, Settings, Size, Trees, Widths,
-    backend::IoBackend, human_bytes, memory::prefetch, named, settings, totals,
+    Idempotent, IoScheduling, Lanes, Min, Monoid, Named, Or, PerWorker, Pod, Remaining, Resources,
+    Settings, Size, Sum, Sums, Trees, Widths, backend::IoBackend, human_bytes, memory::prefetch,
+    named, settings, totals,
 };
 
 pub use config::RunConfig;
@@ -43,14 +43,13 @@ pub use edges::io_iterator::{ALONE, IoIterator, Requests};
 pub use execute::{Finished, execute, execute_monotone};
 pub use iterate::Iterations;
 pub use job::Job;
-pub use monoid::{Idempotent, Lanes, Min, Monoid, Or, Sum, Sums};
 pub use outcome::{Outcome, Results};
 pub use outercore_graph::format::List;
 pub use plan::{Decided, Decision, Plan, PlanItem, Planner, Prepared, Resource};
 pub use program::{
-    Activity, Along, Batch, Context, DeltaStepping, EdgeScan, Ended, IterationEnd, LengthTotals,
-    Lengths, Lists, Monotone, Neighborhoods, Next, OpenNeighborhoods, OpenSearch, PathCounts,
-    PathLengths, Search, SomeEdges, Start, VertexProgram, Wake, forest, spread,
+    Activity, Along, Batch, Context, DeltaStepping, EdgeScan, Ended, IterationEnd, Lists, Monotone,
+    Neighborhoods, Next, OpenNeighborhoods, OpenSearch, PathCounts, Search, SomeEdges, Start,
+    VertexProgram, Wake, forest, length_totals, spread,
 };
 pub use progress::{RunProgress, Silent};
 pub use report::{Figure, IoReport, IterationReport, RunReport, TopRow, VisitReport};

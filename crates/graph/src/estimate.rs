@@ -4,12 +4,18 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use outercore_storage::PAGE;
 
-use crate::Graph;
+use crate::{Graph, Result};
 
 impl Graph {
     /// Edges of a connected vertex, on average.
     fn mean_degree(&self) -> f64 {
         self.manifest().arcs as f64 / self.connected().max(1) as f64
+    }
+
+    /// The mean weight, shared out among the edges of a vertex: about how far apart the lengths of
+    /// paths are that a vertex is met by.
+    pub fn mean_step(&self) -> Result<f64> {
+        Ok(self.mean_weight()? / self.mean_degree().max(1.0))
     }
 
     /// About how many steps a frontier takes to all vertices, of which each has one at the most: it

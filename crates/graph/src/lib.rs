@@ -5,6 +5,7 @@
 //! - [`input`]: edge lists in every supported format, as batches of edges.
 //! - [`graph`]: [`Graph`], an opened graph.
 //! - [`order`]: the orders that vertices can have on disk.
+//! - `lengths`: [`PathLengths`], lengths of paths as sums of weights.
 //! - `probe`: what a look at a few pages tells of a graph.
 //! - [`build`]: edges to a graph, inside a memory budget.
 //! - [`scan`]: the rows from front to back.
@@ -23,6 +24,7 @@ pub mod generate;
 pub mod graph;
 mod info;
 pub mod input;
+mod lengths;
 pub mod order;
 mod probe;
 pub mod scan;
@@ -37,6 +39,7 @@ pub use check::{Fault, check};
 pub use error::{GraphError, InputError, Result};
 pub use graph::{Graph, SectionFile, Table};
 pub use info::{GraphInfo, SectionInfo, TileEdges, ViewInfo};
+pub use lengths::PathLengths;
 pub use order::Order;
 pub use scan::EdgeRows;
 pub use types::{Direction, GridPartition, Key, Keys, Layout, WeightKind};

@@ -49,6 +49,31 @@ def test_sssp(edges, path):
     assert distances == pytest.approx(nx.single_source_dijkstra_path_length(weighted, source))
 
 
+@pytest.mark.parametrize("model", ["in-memory", "semi-external", "fully-external"])
+@pytest.mark.parametrize("method", ["delta-stepping", "program"])
+def test_parents_of_shortest_paths(edges, path, model, method):
+    weighted = [(*edge, number % 4) for number, edge in enumerate(edges)]
+    source = edges[0][0]
+    graph = oc.build(weighted, path)
+    result = graph.sssp(source, parents=True, method=method, model=model, memory="256M", threads=2)
+    distances, parents = by_id(result, result.distances), by_id(result, result.parents)
+    steps = set(weighted)
+    for vertex, distance in distances.items():
+        parent, way = parents[vertex], [vertex]
+        assert (parent == -1) == (distance == -1)
+        if vertex == source or distance == -1:
+            assert parent == (source if vertex == source else -1)
+            continue
+        assert (parent, vertex, distance - distances[parent]) in steps
+        while way[-1] != source:
+            way.append(parents[way[-1]])
+            assert len(way) <= len(distances)
+    with pytest.raises(AttributeError, match="no parents"):
+        graph.sssp(source).parents
+    with pytest.raises(oc.UsageError, match="components has no --parents"):
+        graph.run("components", parents=True)
+
+
 def test_components(graph, edges):
     result = graph.components()
     groups: dict[int, set[int]] = {}

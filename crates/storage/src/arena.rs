@@ -210,7 +210,7 @@ macro_rules! pod {
 }
 // SAFETY: items in a row, each plain, with nothing between them.
 unsafe impl<T: Pod, const N: usize> Pod for [T; N] {}
-pod!(u8, u16, u32, u64, usize, i8, i16, i32, i64, f32, f64);
+pod!(u8, u16, u32, u64, u128, usize, i8, i16, i32, i64, f32, f64);
 pod!(AtomicU8, AtomicU16, AtomicU32, AtomicU64);
 
 /// The bytes of plain items, as they are in memory.

@@ -40,7 +40,8 @@
 //!   round and of the next one.
 //! - `lane_levels`: [`LaneLevels`], the levels of numbers in a few lanes, and which are due soon.
 //! - `trees`: [`Trees`], sets of numbers that pairs of them join.
-//! - `exact_sum`: [`ExactSum`], the same in whatever order it is made.
+//! - `exact_sum`: [`ExactSum`], the same in whatever order it is made; `monoid`: [`Monoid`],
+//!   numbers that merge in any grouping.
 //! - `monitor`: [`Monitor`], what threads share and wait for; `ordered_marks`: [`OrderedMarks`],
 //!   which parts of a work are done; `atomic_item`: [`AtomicItem`], numbers that threads change.
 //! - [`error`]: what can go wrong, as [`StorageError`].
@@ -64,6 +65,7 @@ mod lookup;
 mod mapping;
 pub mod memory;
 mod monitor;
+mod monoid;
 pub mod named;
 mod ordered_marks;
 mod packing;
@@ -106,6 +108,7 @@ pub use fault::{Fault, FaultPlan};
 pub use lane_levels::LaneLevels;
 pub use lookup::{EverySecond, InARow, Lookup};
 pub use monitor::{Monitor, atomic, ending, lock};
+pub use monoid::{Idempotent, Lanes, Min, Monoid, Or, Sum, Sums};
 pub use named::{Choice, Named};
 pub use ordered_marks::OrderedMarks;
 pub use packing::packing;

@@ -38,7 +38,7 @@ pub struct SectionWriter {
     position: u64,
     full: Option<Sender<(Buffer, usize)>>,
     empty: Receiver<Buffer>,
-    thread: Option<JoinHandle<Result<Sums>>>,
+    thread: Option<JoinHandle<Result<NewSums>>>,
     error: Option<StorageError>,
 }
 
@@ -64,7 +64,7 @@ impl SectionWriter {
         let arena = Arena::new(2 * size, HugePages::Auto)?;
         let (full, jobs) = bounded(1);
         let (done, empty) = bounded(2);
-        let behind = WriteBehind { files, layout, sums: Sums::new(sums_file), offset: 0 };
+        let behind = WriteBehind { files, layout, sums: NewSums::new(sums_file), offset: 0 };
         done.send(arena.buffer(size, size)).expect("the channel has room for both buffers");
         let thread = std::thread::Builder::new()
             .name("section-writer".into())
@@ -146,7 +146,7 @@ impl SectionWriter {
     }
 
     /// Ends the thread and remembers its error.
-    fn join(&mut self) -> Result<Option<Sums>> {
+    fn join(&mut self) -> Result<Option<NewSums>> {
         self.full = None;
         let Some(thread) = self.thread.take() else {
             return Ok(None);
@@ -194,12 +194,12 @@ impl Drop for SectionWriter {
 struct WriteBehind {
     files: Vec<DiskFile>,
     layout: StripeLayout,
-    sums: Sums,
+    sums: NewSums,
     offset: u64,
 }
 
 impl WriteBehind {
-    fn run(mut self, jobs: &Receiver<(Buffer, usize)>, done: &Sender<Buffer>) -> Result<Sums> {
+    fn run(mut self, jobs: &Receiver<(Buffer, usize)>, done: &Sender<Buffer>) -> Result<NewSums> {
         for (buffer, len) in jobs {
             debug_assert!(len.is_multiple_of(PAGE));
             for (file, inside, at, piece) in self.layout.pieces(self.files.len(), self.offset, len)
@@ -222,14 +222,14 @@ impl WriteBehind {
 }
 
 /// The checksum file as it grows.
-struct Sums {
+struct NewSums {
     file: DiskFile,
     pending: Vec<u8>,
     written: u64,
     crc: Running,
 }
 
-impl Sums {
+impl NewSums {
     fn new(file: DiskFile) -> Self {
         Self { file, pending: Vec::with_capacity(SUMS_BUFFER), written: 0, crc: Running::new() }
     }

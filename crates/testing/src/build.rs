@@ -187,6 +187,19 @@ pub fn generate(path: PathBuf, rmat: Rmat, options: BuildOptions) -> Graph {
     Graph::open(&Disk::new(), &path).expect("a graph")
 }
 
+/// The edges of a graph with edges alone, by internal ids.
+pub fn internal_edges(graph: &Graph) -> Edges {
+    let (mut rows, mut edges) = (graph.row_reader(Direction::Out).unwrap(), Vec::new());
+    let visit = &mut |vertex: u64, neighbors: &[u64], weights: &[f64]| {
+        let ends = neighbors.iter().zip(weights);
+        edges.extend(ends.map(|(&neighbor, &weight)| (vertex as u32, neighbor as u32, weight)));
+        Ok(())
+    };
+    rows.for_each(visit).unwrap();
+    // An undirected edge is in the lists of both ends.
+    Edges { n: graph.connected() as usize, directed: true, edges }
+}
+
 /// The lists of a direction, by internal ids.
 pub fn lists(graph: &Graph, direction: Direction) -> Vec<Vec<usize>> {
     let mut lists = vec![Vec::new(); graph.connected() as usize];

@@ -30,7 +30,8 @@ mod watchdog;
 pub use self::{
     answer::{Answer, Question, Value, assert_close, distance, furthest},
     build::{
-        Built, Recipe, build, build_file, generate, lists, options, random_graph, small_graph,
+        Built, Recipe, build, build_file, generate, internal_edges, lists, options, random_graph,
+        small_graph,
     },
     child::{Said, in_a_child},
     crash::{Crash, Exchange, Recorder, Recording, Wiles},

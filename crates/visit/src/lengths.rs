@@ -1,7 +1,7 @@
 //! [`Paths`]: visitors that add up the lengths of edges on their way from one vertex.
 
-use outercore_engine::{Lengths, Start};
-use outercore_graph::{Graph, Result};
+use outercore_engine::Start;
+use outercore_graph::{Graph, PathLengths, Result};
 
 use crate::Visitor;
 
@@ -9,23 +9,21 @@ use crate::Visitor;
 ///
 /// Visitors whose lengths are within a mean weight shared among a vertex's edges have the same
 /// priority: then many lists are read together, and few vertices are visited again.
-pub struct Paths<L> {
-    of: L,
+pub struct Paths {
+    of: PathLengths,
     source: u64,
     /// Priorities of each unit of length.
     per_unit: f64,
 }
 
-impl<L: Lengths> Paths<L> {
+impl Paths {
     /// From `source`, with lengths of this kind.
-    pub fn new(graph: &Graph, of: L, source: u64) -> Result<Self> {
-        let degree = graph.manifest().arcs as f64 / graph.connected().max(1) as f64;
-        let width = graph.mean_weight()? / degree.max(1.0);
-        Ok(Self { of, source, per_unit: 1.0 / width.max(f64::MIN_POSITIVE) })
+    pub fn new(graph: &Graph, of: PathLengths, source: u64) -> Result<Self> {
+        Ok(Self { of, source, per_unit: 1.0 / graph.mean_step()?.max(f64::MIN_POSITIVE) })
     }
 }
 
-impl<L: Lengths> Visitor for Paths<L> {
+impl Visitor for Paths {
     const WEIGHTED: bool = true;
     // Four times as wide, pages are read a quarter less often, and a few lists more.
     const NEAR: u32 = 2;

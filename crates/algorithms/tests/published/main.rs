@@ -7,8 +7,11 @@ use std::path::{Path, PathBuf};
 
 use outercore_algorithms::Request;
 use outercore_engine::{Figure, MemoryModel, ReadPolicy, RunConfig};
-use outercore_graph::input::{self, InputOptions};
-use outercore_testing::{MODELS, data, run, smallest, thorough};
+use outercore_graph::{
+    Key,
+    input::{self, InputOptions},
+};
+use outercore_testing::{MODELS, data, internal_edges, reference, run, smallest, thorough, values};
 
 use graphs::{Published, from_adjacency, from_files, from_text, options, rounds, shared, source};
 
@@ -184,6 +187,18 @@ fn roads_of_new_york() {
     });
     graph.run("sssp", &source(2), |ran| {
         assert_eq!(ran.figures(["max_distance", "distance_sum"]), [1_440_884, 186_898_907_898]);
+    });
+    let (edges, from) = (internal_edges(&graph.graph), graph.graph.find(&Key::Number(1)));
+    let from = from.unwrap().expect("a vertex") as u32;
+    let ranks: Vec<u64> = (0..edges.n as u64).collect();
+    let asked = Request { parents: true, ..source(1) };
+    graph.run_in(&MODELS, "sssp", &asked, |ran| {
+        assert_eq!(ran.figures(["max_distance", "distance_sum"]), [1_440_081, 186_686_642_878]);
+        let [distances, parents] = &values(&ran.outcome)[..] else { panic!("two columns") };
+        let distances: Vec<_> = distances.iter().map(|value| value.number()).collect();
+        let parents: Vec<_> = parents.iter().map(|value| value.whole()).collect();
+        reference::verify_tree(&edges, from, &distances, &parents);
+        assert!(parents == reference::parents(&edges, from, &distances, &ranks), "other parents");
     });
     graph.run("bfs", &source(1), |ran| {
         assert_eq!(ran.figures(["levels", "level_sum", "reached"]), [620, 90_771_609, 264_346]);

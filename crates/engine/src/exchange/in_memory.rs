@@ -7,7 +7,7 @@ use std::sync::Mutex;
 
 use outercore_storage::lock;
 
-use crate::monoid::Monoid;
+use crate::Monoid;
 use outercore_graph::Result;
 
 /// Bytes of a batch.

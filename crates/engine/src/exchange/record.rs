@@ -2,7 +2,7 @@
 
 use outercore_storage::{Pod, items_of};
 
-use crate::monoid::Monoid;
+use crate::Monoid;
 
 /// Where a record stands that names a step: a place that no interval has.
 pub(crate) const STEP: u64 = u32::MAX as u64;

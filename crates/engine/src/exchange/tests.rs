@@ -11,10 +11,7 @@ use outercore_storage::{
 };
 
 use super::{Exchange, InMemory, Record, STEP};
-use crate::{
-    monoid::{Min, Monoid, Sum},
-    session::Counters,
-};
+use crate::{Min, Monoid, Sum, session::Counters};
 use outercore_graph::Result;
 
 const BOUNDS: [u64; 4] = [0, 100, 1000, 5000];

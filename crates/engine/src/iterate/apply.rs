@@ -3,8 +3,8 @@
 
 use super::{IntervalState, Run, Step, Workspace};
 use crate::{
+    Monoid,
     edges::table::Parted,
-    monoid::Monoid,
     program::{Activity, Start, VertexProgram, Wake},
 };
 use outercore_graph::Result;

@@ -17,10 +17,9 @@ use outercore_storage::lock;
 
 use super::{Run, Step, Workspace, signals::Signals};
 use crate::{
-    Frontier,
+    Frontier, Monoid,
     edges::{io_iterator::IoIterator, rows::Rows},
     exchange::Exchange,
-    monoid::Monoid,
     program::VertexProgram,
     session::Session,
 };

@@ -11,13 +11,13 @@ use outercore_storage::lock;
 
 use super::{Delivered, INTERVAL, Resident, Run, edge_path::EdgePath};
 use crate::{
+    Monoid,
     edges::{
         grid::{Grid, combine::combine_all},
         io_iterator::IoIterator,
         rows::Rows,
     },
     exchange::InMemory,
-    monoid::Monoid,
     program::VertexProgram,
     session::Session,
 };

@@ -3,9 +3,9 @@
 use outercore_graph::{Direction, Graph, Result, WeightKind, error::refuse};
 
 use crate::{
+    Monoid,
     config::{ReadPolicy, RunConfig},
     edges::rows::Rows,
-    monoid::Monoid,
     program::{Activity, Start, VertexProgram},
     techniques::{LISTS, Technique},
 };

@@ -29,14 +29,13 @@
 use std::ops::Range;
 
 use crate::{
-    Frontier,
+    Frontier, Monoid,
     config::CrossIteration,
     edges::grid::{
         combine::combine_both,
         index::{Chunk, GridIndex, Side},
     },
     iterate::{Run, Workspace},
-    monoid::Monoid,
     program::VertexProgram,
 };
 use outercore_graph::{Result, format::EdgeBlock};

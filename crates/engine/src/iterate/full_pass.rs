@@ -14,6 +14,7 @@ use outercore_storage::{InARow, OrderedMarks, lock};
 
 use super::{GridByInterval, Run, Step, Workspace, fciu::combine_twice};
 use crate::{
+    Monoid,
     config::ReadPolicy,
     edges::{
         grid::{
@@ -22,7 +23,6 @@ use crate::{
         },
         piece_stream::{Piece, PieceStream},
     },
-    monoid::Monoid,
     program::{Activity, VertexProgram},
     techniques::Technique,
 };

@@ -17,14 +17,13 @@ use super::{
     edge_path::EdgePath,
 };
 use crate::{
-    Frontier,
+    Frontier, Monoid,
     config::{CrossIteration, Precompute, Preset, ReadPolicy, RunConfig},
     edges::{
         grid::index::{Chunk, GridIndex, Side},
         rows::Rows,
     },
     job::Job,
-    monoid::Monoid,
     plan::{PassEdges, Passes, PlanItem, Planner},
     program::{Activity, VertexProgram},
     session::Session,
@@ -129,7 +128,11 @@ impl IntervalMemory {
     }
 
     /// Declares what the run needs.
-    pub(crate) fn declare<P: VertexProgram>(&self, planner: &mut Planner) -> Result<()> {
+    pub(crate) fn declare<P: VertexProgram>(
+        &self,
+        planner: &mut Planner,
+        scans: Option<u64>,
+    ) -> Result<()> {
         let Job { graph, config, .. } = planner.job;
         let least = self.least::<P>(graph, config.threads)?;
         // Programs whose vertices come to send no more are better off with scans, and with lists
@@ -158,8 +161,8 @@ impl IntervalMemory {
         let bytes: usize = sizes::<P>().iter().sum();
         planner.scratch_in_turn(graph.connected() * bytes as u64);
         let memory = self.clone();
-        planner.traffic(move |decision, scans| match decision.is_external() {
-            true => memory.traffic::<P>((graph, config), decision.room, scans),
+        planner.traffic(move |decision, all| match decision.is_external() {
+            true => memory.traffic::<P>((graph, config), decision.room, scans.unwrap_or(all)),
             false => Ok([0; 2]),
         });
         Ok(())

@@ -7,7 +7,7 @@ use outercore_storage::{Limits, PAGE};
 
 use super::Run;
 use crate::{
-    config::CostFormula, edges::rows::Rows, monoid::Monoid, program::VertexProgram, report::Costs,
+    Monoid, config::CostFormula, edges::rows::Rows, program::VertexProgram, report::Costs,
 };
 
 /// Seconds of a processor for each word of the grid that is combined: measured, on a processor of

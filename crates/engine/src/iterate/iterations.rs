@@ -8,12 +8,11 @@ use super::{
     interval_memory::IntervalMemory,
 };
 use crate::{
-    Frontier,
+    Frontier, Monoid,
     config::{MemoryModel, Precompute, RunConfig},
     edges::rows::Rows,
     exchange::InMemory,
     job::Job,
-    monoid::Monoid,
     plan::{Decision, Planner},
     program::{Activity, Ended, IterationEnd, Monotone, Next, VertexProgram, Wake},
     session::Session,
@@ -89,7 +88,7 @@ impl<P: VertexProgram> Iterations<P> {
         }
         let by_interval = IntervalMemory::of::<P>(planner.job, early)?;
         match &by_interval {
-            Some(memory) => memory.declare::<P>(planner)?,
+            Some(memory) => memory.declare::<P>(planner, scans)?,
             None => planner.in_turn_external(None),
         }
         let (resident, external) = (paths.clone(), by_interval.clone());

@@ -44,13 +44,12 @@ use self::{
     signals::Signals,
 };
 use crate::{
-    Frontier,
+    Frontier, Monoid,
     config::Precompute,
     edges::{
         grid::{Grid, index::GridIndex},
         rows::Rows,
     },
-    monoid::Monoid,
     program::{Context, VertexProgram},
     report::Costs,
     session::{OpenSection, Session},
@@ -294,7 +293,7 @@ impl<'r, P: VertexProgram> Run<'r, P> {
             .then(|| VertexArray::create(&scratch, Arc::clone(&bounds), near))
             .transpose()?;
         let values = match left {
-            Some(left) => left,
+            Some(left) => left.cut(&bounds),
             None if resident => VertexArray::in_memory(Arc::clone(&bounds), huge.for_streams())?,
             None => VertexArray::create(&scratch, Arc::clone(&bounds), near)?,
         };

@@ -220,7 +220,7 @@ impl Needs {
         let external = model == MemoryModel::FullyExternal;
         let mut memory = base(graph, config, edge_pages);
         // Programs know themselves what passes by interval read.
-        let full = if external && !self.in_turn.is_empty() { 0 } else { scans };
+        let full = if external && self.edges.is_empty() { 0 } else { scans };
         memory.extend(if external { self.external.unwrap_or_default() } else { self.resident });
         let used: u64 = memory.iter().map(|item| item.bytes).sum();
         // What is read once is not kept: that costs more than it is worth.
@@ -264,7 +264,8 @@ impl Needs {
     }
 
     /// Pages of all edges, and the bytes of those that may be kept at a time, and that a scan
-    /// reads: of a program's grid and lists the one or the other.
+    /// reads: of a program's grid and lists the one or the other. Beside lists, a program tells
+    /// itself what it reads.
     fn edges(&self, graph: &Graph) -> (u64, u64, u64) {
         let pages = |programs: &[Vec<String>]| -> u64 {
             let names: BTreeSet<_> = self.edges.iter().chain(programs.iter().flatten()).collect();
@@ -274,7 +275,12 @@ impl Needs {
         let most = self.in_turn.chunks(1).map(pages).max();
         let bytes = most.unwrap_or(all) * (PAGE + 1);
         let has_grid = self.in_turn.iter().flatten().any(|name| name == "grid.words");
-        (all, bytes, if has_grid { graph.scan_bytes().min(bytes) } else { bytes })
+        let read = match pages(&[]) * (PAGE + 1) {
+            0 if has_grid => graph.scan_bytes().min(bytes),
+            0 => bytes,
+            own => own,
+        };
+        (all, bytes, read)
     }
 
     /// What a run must have beside vertex state in memory, or it is better off without that: three

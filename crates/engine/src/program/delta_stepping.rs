@@ -9,7 +9,7 @@
 //!
 //! Memory for each vertex: 8 bytes and two bits, beside the lists; fully externally the bits alone.
 
-use outercore_graph::{Direction, GraphError, Result};
+use outercore_graph::{Direction, PathLengths, Result};
 use outercore_storage::Pod;
 
 use super::lists::{Along, Lists};
@@ -21,20 +21,6 @@ use crate::{
     state::{VertexArray, Window},
     techniques::Technique,
 };
-
-/// Lengths of paths as numbers of 64 bits that are ordered like them.
-pub trait Lengths: Copy + Sync {
-    /// More than any length.
-    fn unreached(self) -> u64;
-    /// A path of this length and an edge of this weight, as it is stored.
-    fn add(self, length: u64, weight: u64) -> u64;
-    /// The same of a weight that is a number.
-    fn plus_weight(self, length: u64, weight: f64) -> u64;
-    /// The number that a length stands for.
-    fn number(self, length: u64) -> f64;
-    /// A length so much larger than this one, and larger in any case.
-    fn plus(self, length: u64, delta: f64) -> u64;
-}
 
 /// A search for the smallest lengths of paths that a plan has declared.
 pub struct DeltaStepping(Lists);
@@ -63,23 +49,23 @@ impl DeltaStepping {
     }
 
     /// Searches from `source` in windows of `delta`, or of what suits weights and degrees. Returns
-    /// the lengths, and the number of rounds.
-    pub fn run<L: Lengths>(
+    /// the number of rounds, and the lengths.
+    pub fn run(
         &self,
         session: &Session,
-        of: L,
+        of: PathLengths,
         source: u64,
         delta: Option<f64>,
-    ) -> Result<(VertexArray<u64>, u64)> {
+    ) -> Result<(u64, VertexArray<u64>)> {
         let lists = self.0.open(session)?;
         let window = Window::open(session, VertexArray::of(session)?, of.unreached())?;
         let (count, lists) = (window.windows.len() - 1, lists.all(session));
-        let mean_degree = lists.edges() as f64 / session.graph.connected().max(1) as f64;
-        let usual = || Ok(session.graph.mean_weight()? * 16.0 / mean_degree.max(1.0));
         let mut search = WindowSearch {
             session,
             of,
-            delta: delta.map_or_else(usual, Ok::<_, GraphError>)?.max(f64::MIN_POSITIVE),
+            delta: delta
+                .map_or_else(|| session.graph.mean_step().map(|step| step * 16.0), Ok)?
+                .max(f64::MIN_POSITIVE),
             exchange: (count > 1).then(|| Exchange::new(session, &window.windows)).transpose()?,
             lists,
             window,
@@ -89,8 +75,7 @@ impl DeltaStepping {
             active: session.no_vertices()?,
         };
         session.loaded();
-        let rounds = search.run(source)?;
-        Ok((search.window.give_back()?, rounds))
+        Ok((search.run(source)?, search.window.give_back()?))
     }
 }
 
@@ -117,9 +102,9 @@ impl Record for Shorter {
 }
 
 /// A search under way.
-struct WindowSearch<'s, L> {
+struct WindowSearch<'s> {
     session: &'s Session<'s>,
-    of: L,
+    of: PathLengths,
     delta: f64,
     lists: Along<'s>,
     window: Window<u64>,
@@ -135,7 +120,7 @@ struct WindowSearch<'s, L> {
     active: Frontier,
 }
 
-impl<L: Lengths> WindowSearch<'_, L> {
+impl WindowSearch<'_> {
     /// Runs to the end, unless the source has no edges; returns the number of rounds.
     fn run(&mut self, source: u64) -> Result<u64> {
         if source >= self.session.graph.connected() {

@@ -4,7 +4,7 @@
 //! - `lists`: [`Lists`], the adjacency lists of a run: those of active vertices.
 //! - `traversal`: [`Search`], a frontier and its lists, pushed or pulled.
 //! - `delta_stepping`: [`DeltaStepping`], the smallest lengths of paths, by windows of length.
-//! - `path_lengths`: [`PathLengths`], what lengths are, by the kind of weights.
+//! - `length_totals`: [`length_totals`], what is told of them.
 //! - `path_counts`: [`PathCounts`], shortest paths from several vertices, counted and summed back.
 //! - `edge_scan`: [`EdgeScan`], every edge once; [`forest`]: sets of vertices that edges join.
 //! - `spread`: [`spread`], the same sets by labels in scan after scan.
@@ -13,20 +13,20 @@
 mod delta_stepping;
 mod edge_scan;
 pub mod forest;
+mod length_totals;
 mod lists;
 mod neighborhood;
 mod path_counts;
-mod path_lengths;
 pub mod spread;
 mod traversal;
 mod vertex;
 
-pub use delta_stepping::{DeltaStepping, Lengths};
+pub use delta_stepping::DeltaStepping;
 pub use edge_scan::{EdgeScan, SomeEdges};
+pub use length_totals::length_totals;
 pub use lists::{Along, Lists};
 pub use neighborhood::{Batch, Neighborhoods, OpenNeighborhoods};
 pub use path_counts::PathCounts;
-pub use path_lengths::{LengthTotals, PathLengths};
 pub use traversal::{OpenSearch, Search};
 pub use vertex::{
     Activity, Context, Ended, IterationEnd, Monotone, Next, Start, VertexProgram, Wake,

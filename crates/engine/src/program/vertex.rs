@@ -6,10 +6,7 @@
 use outercore_graph::Direction;
 use outercore_storage::Pod;
 
-use crate::{
-    monoid::{Idempotent, Monoid},
-    state::VertexArray,
-};
+use crate::{Idempotent, Monoid, state::VertexArray};
 
 /// The vertices that are active at first.
 pub enum Start {

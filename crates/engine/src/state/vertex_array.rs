@@ -97,6 +97,15 @@ impl<T: Pod> VertexArray<T> {
         Ok(Self { memory: Resident::zeroed(bounds, count, huge)?, rest: None })
     }
 
+    /// The same items by other intervals, where all are in memory.
+    pub(crate) fn cut(self, bounds: &Arc<[u64]>) -> Self {
+        if self.rest.is_some() {
+            return self;
+        }
+        let count = bounds.len().saturating_sub(1);
+        Self { memory: Resident::new(self.memory.into_memory(), Arc::clone(bounds), count), ..self }
+    }
+
     /// Bytes of memory of an interval of `items` items that stays.
     pub(crate) fn kept_bytes(items: usize) -> u64 {
         ((items * size_of::<T>()).next_multiple_of(PAGE) + PAGE) as u64

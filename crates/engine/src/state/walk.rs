@@ -6,6 +6,7 @@ use std::sync::Arc;
 use outercore_storage::{HugePages, HugeVec, Pod};
 
 use super::vertex_array::VertexArray;
+use crate::session::Session;
 use outercore_graph::Result;
 
 impl<T: Pod + Copy> VertexArray<T> {
@@ -33,8 +34,25 @@ impl<T: Pod + Copy> VertexArray<T> {
     }
 
     /// An array made of this one, item by item; in memory where this one is.
-    pub fn map<U: Pod + Copy>(&self, mut make: impl FnMut(&T) -> U) -> Result<VertexArray<U>> {
-        let made = self.like()?;
+    pub fn map<U: Pod + Copy>(&self, make: impl FnMut(&T) -> U) -> Result<VertexArray<U>> {
+        self.map_to(self.like()?, make)
+    }
+
+    /// The same where the plan has decided that values are: in memory or on scratch.
+    pub fn map_in<U: Pod + Copy>(
+        self,
+        session: &Session,
+        make: impl FnMut(&T) -> U,
+    ) -> Result<VertexArray<U>> {
+        let made = VertexArray::of(session)?;
+        self.cut(made.memory.bounds()).map_to(made, make)
+    }
+
+    fn map_to<U: Pod + Copy>(
+        &self,
+        made: VertexArray<U>,
+        mut make: impl FnMut(&T) -> U,
+    ) -> Result<VertexArray<U>> {
         let mut block = made.block()?;
         (0..self.intervals()).try_for_each(|interval| {
             self.with(interval, |_, items| {

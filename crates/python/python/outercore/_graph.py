@@ -241,14 +241,15 @@ class Graph:
         *,
         delta: float | None = None,
         method: str | None = None,
+        parents: bool = False,
         **options: Unpack[Options],
     ) -> Result:
-        """Shortest paths from ``source``: ``distances``.
+        """Shortest paths from ``source``: ``distances``, and with ``parents`` a tree of them.
 
         ``method`` is ``"delta-stepping"`` or ``"program"`` (default: chosen by the plan); ``delta``
         is the width of the former's windows of distance.
         """
-        return self.run("sssp", source=source, delta=delta, method=method, **options)
+        return self.run("sssp", source=source, delta=delta, method=method, parents=parents, **options)
 
     def components(self, *, method: str | None = None, **options: Unpack[Options]) -> Result:
         """Connected components (weak ones of a directed graph): ``components``.
@@ -383,8 +384,8 @@ class Graph:
         """Runs any algorithm by its name; ``outercore.ALGORITHMS`` has them all.
 
         Parameters, beside what every run takes: ``source``, ``sources``, ``iterations``,
-        ``tolerance``, ``damping``, ``delta``, ``k``, ``exact``, ``method``, ``top``. An algorithm
-        refuses those that it has not.
+        ``tolerance``, ``damping``, ``delta``, ``k``, ``exact``, ``parents``, ``method``, ``top``. An
+        algorithm refuses those that it has not.
         """
         with Line(progress) as line:
             return Result(self._graph.run(algorithm, arguments, line.callback))

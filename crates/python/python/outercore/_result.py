@@ -104,7 +104,7 @@ class Result:
 
     @property
     def parents(self) -> npt.NDArray[Any]:
-        """The parents of ``bfs``, as original ids."""
+        """The parents of ``bfs``, and of ``sssp`` with ``parents=True``, as original ids."""
         return self._named("parent", "parents")
 
     @property

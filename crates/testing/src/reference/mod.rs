@@ -41,7 +41,7 @@ pub use self::{
     multi_source::multi_source,
     pagerank::pagerank,
     spmv::spmv,
-    sssp::sssp,
+    sssp::{parents, sssp, verify_tree},
     triangles::triangles,
 };
 

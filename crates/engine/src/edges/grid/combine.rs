@@ -6,7 +6,7 @@
 use outercore_graph::format::EdgeBlock;
 use outercore_storage::Lookup;
 
-use crate::{monoid::Monoid, program::VertexProgram};
+use crate::{Monoid, program::VertexProgram};
 
 /// Combines the messages of a block all of whose sources send. The first signal is that of the
 /// first vertex of [`EdgeBlock::sources`]; `sums` has one for each vertex of the interval.
@@ -124,7 +124,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        monoid::Sum,
+        Sum,
         program::{Context, Start},
     };
 

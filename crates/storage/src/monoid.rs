@@ -1,13 +1,13 @@
-//! [`Monoid`]: what may be merged on its way to a vertex; [`Idempotent`]: what may be merged twice,
+//! [`Monoid`]: numbers that merge on their way; [`Idempotent`]: those that may be merged twice,
 //! early or late.
 //!
-//! A relaxed executor asks for `Idempotent`, so running a sum on one does not compile.
+//! What merges early asks for `Idempotent`, so doing that with a sum does not compile.
 
-use outercore_storage::Pod;
+use crate::arena::Pod;
 
-/// Messages that merge, in any grouping, with a neutral element.
+/// Numbers that merge, in any grouping, with a neutral element.
 pub trait Monoid: Pod + Copy + PartialEq + Send + Sync {
-    /// The neutral element: no message.
+    /// The neutral element: nothing came.
     const IDENTITY: Self;
     /// Whether merging in another order gives the same bits; floating-point sums do not.
     const EXACT: bool;
@@ -15,7 +15,7 @@ pub trait Monoid: Pod + Copy + PartialEq + Send + Sync {
     fn combine(&mut self, other: Self);
 }
 
-/// Messages for which receiving one twice is the same as once.
+/// Numbers for which receiving one twice is the same as once.
 pub trait Idempotent: Monoid {}
 
 /// The sum.
@@ -54,6 +54,7 @@ monoid!(Sum<u32>, 0, true, u32::wrapping_add);
 monoid!(Sum<u64>, 0, true, u64::wrapping_add);
 monoid!(Min<u32>, u32::MAX, true, Ord::min);
 monoid!(Min<u64>, u64::MAX, true, Ord::min);
+monoid!(Min<u128>, u128::MAX, true, Ord::min);
 monoid!(Or<u32>, 0, true, std::ops::BitOr::bitor);
 monoid!(Or<u64>, 0, true, std::ops::BitOr::bitor);
 
@@ -62,7 +63,7 @@ impl Idempotent for Min<u64> {}
 impl Idempotent for Or<u32> {}
 impl Idempotent for Or<u64> {}
 
-/// Several sums side by side, one for each of some sources.
+/// Several sums side by side.
 #[repr(transparent)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sums<const LANES: usize>(pub [f64; LANES]);
@@ -81,7 +82,7 @@ impl<const LANES: usize> Monoid for Sums<LANES> {
     }
 }
 
-/// 128 bits, one for each of 128 sources.
+/// 128 bits, all of which merge.
 #[repr(transparent)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lanes(pub [u64; 2]);
