@@ -16,7 +16,7 @@ use crate::{
     config::MemoryModel,
     job::Job,
     outcome::Outcome,
-    session::{Session, buffer_bytes, depth},
+    session::{Session, buffers::buffers},
     techniques::{Technique, planned},
     totals,
 };
@@ -267,8 +267,9 @@ impl<'a> Planner<'a> {
         }
         // What is always there is set aside first, for the worst case.
         plan.memory[0].bytes = USUAL;
-        let used = config.threads * depth(config, largest) * buffer_bytes(largest);
-        plan.memory[1].bytes = plan.memory[1].bytes.min(used as u64);
+        let (depth, bytes) = buffers(config, largest);
+        let used = (config.threads * depth * bytes) as u64;
+        plan.memory[1].bytes = plan.memory[1].bytes.min(used);
         Ok(Decided { job: self.job, plan, decision, sections, begun: None })
     }
 }

@@ -1,5 +1,7 @@
 //! Buffers of the workers: how many, how large, and what budget has room for them.
 
+use outercore_storage::{PAGE, reader::ReaderOptions};
+
 use crate::config::RunConfig;
 
 /// Bytes of a buffer: the largest request.
@@ -27,18 +29,24 @@ pub(crate) fn smallest_budget(threads: usize, bytes: u64) -> u64 {
     if shallow <= SMALL { shallow } else { bytes + buffers_bytes(threads, u64::MAX / 2) }
 }
 
-/// Buffers of a worker. There are few where they hold the largest section, of so many pages.
-pub(crate) fn depth(config: &RunConfig, largest: u64) -> usize {
-    let each = config.threads.max(1) * BUFFER_BYTES;
+/// Buffers of a worker, and the bytes of each. They are few where they hold the largest section, of
+/// so many pages, and no longer than that: a small graph has small buffers, made in no time.
+pub(crate) fn buffers(config: &RunConfig, largest: u64) -> (usize, usize) {
+    let (each, largest) = (config.threads.max(1) * BUFFER_BYTES, largest as usize * PAGE);
     let depth = buffers_bytes(config.threads.max(1), config.memory) as usize / each;
-    let is_small = largest as usize * outercore_storage::PAGE <= SHALLOW * each;
-    if is_small { SHALLOW } else { depth.min(DEPTH) }
+    let depth = if largest <= SHALLOW * each { SHALLOW } else { depth.min(DEPTH) };
+    (depth, largest.clamp(SMALLEST_BUFFER, BUFFER_BYTES))
 }
 
-/// The largest request is no longer than the largest section, which has so many pages: a small
-/// graph has small buffers, which are made in no time.
-pub(crate) fn buffer_bytes(largest: u64) -> usize {
-    (largest as usize * outercore_storage::PAGE).clamp(SMALLEST_BUFFER, BUFFER_BYTES)
+/// How readers are opened whose largest section has so many pages.
+pub(super) fn options(config: &RunConfig, largest: u64) -> ReaderOptions {
+    ReaderOptions {
+        backend: config.io,
+        in_flight: (config.queue_depth + 1).max(DEPTH),
+        io_threads: config.io_threads,
+        buffers: buffers(config, largest),
+        huge_pages: config.huge_pages,
+    }
 }
 
 #[cfg(test)]
@@ -52,7 +60,7 @@ mod tests {
             for budget in ((30 << 20)..(200 << 20)).step_by(100_003) {
                 assert!(beside(budget + 100_003) >= beside(budget), "{budget}");
                 let config = RunConfig { threads, memory: budget, ..RunConfig::default() };
-                let depth = depth(&config, u64::MAX >> 13);
+                let depth = super::buffers(&config, u64::MAX >> 13).0;
                 assert!(
                     (SHALLOW..=DEPTH).contains(&depth)
                         && (depth * threads * BUFFER_BYTES) as u64

@@ -29,10 +29,10 @@ use outercore_storage::{
     Bitmap as Frontier, Disk, HugeVec, Limits, PAGE, PageCache, Pod, Reader, Workers,
     device::Asked,
     lock, memory,
-    reader::{ReaderOptions, Reading, open_readers},
+    reader::{Reading, open_readers},
 };
 
-pub(crate) use self::buffers::{DEPTH, buffer_bytes, buffers_bytes, depth, smallest_budget};
+pub(crate) use self::buffers::{buffers_bytes, smallest_budget};
 pub use self::{counters::Counters, section::OpenSection};
 use crate::{
     config::{Preset, RunConfig},
@@ -111,14 +111,8 @@ impl<'a> Session<'a> {
         let (workers, disk) = (Workers::new(config.threads.max(1))?, graph.disk().clone());
         let pages = sections.iter().map(|section| section.pages());
         let largest = pages.max().unwrap_or(0);
-        let buffer_bytes = buffers::buffer_bytes(largest);
-        let options = ReaderOptions {
-            backend: config.io,
-            in_flight: (config.queue_depth + 1).max(DEPTH),
-            io_threads: config.io_threads,
-            buffers: (buffers::depth(config, largest), buffer_bytes),
-            huge_pages: config.huge_pages,
-        };
+        let options = buffers::options(config, largest);
+        let buffer_bytes = options.buffers.1;
         let (readers, huge) = open_readers((&disk, &workers), &files, &options, begun)?;
         let backend = readers.first().map_or("none", Reader::backend);
         let limits = limits(graph, config, buffer_bytes, &sections)?;
