@@ -1,9 +1,10 @@
-//! What an iteration reads of the grid: all of it, the chunks with active sources, or lists.
+//! What an iteration reads of the grid: all of it, the chunks with active sources, or lists; and what
+//! is read ahead.
 
 use outercore_algorithms::{Request, Source};
-use outercore_engine::{CrossIteration, MemoryModel, ReadPolicy, RunConfig};
+use outercore_engine::{CrossIteration, IoBackend, MemoryModel, ReadPolicy, RunConfig};
 use outercore_graph::{BuildOptions, generate::Rmat};
-use outercore_testing::{external, generate, request, run, values};
+use outercore_testing::{external, generate, request, run, smallest, values};
 
 /// A search has levels of few vertices: most chunks have no active source then.
 #[test]
@@ -28,5 +29,30 @@ fn chunks_without_active_sources_are_read_only_in_full() {
         assert!(passes.all(|iteration| iteration.read_mode == "full"));
         let (some, all) = (active.bytes_read, full.bytes_read);
         assert!(some * 10 < all * 9, "{some} of {all} bytes");
+    }
+}
+
+/// Degrees and sums that were asked for are those that are wanted: without a ring the same is read.
+#[test]
+fn what_is_read_ahead_is_read_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = BuildOptions { memory: 256 << 20, threads: 2, ..BuildOptions::default() };
+    let graph = generate(folder.path().join("graph.oc"), Rmat::new(18, 5), options);
+    let asked = Request { iterations: Some(4), ..Request::default() };
+    let least = smallest(&graph, "pagerank", &asked, &external());
+    for cross_iteration in [CrossIteration::Off, CrossIteration::Fciu, CrossIteration::On] {
+        // Windows of signals, then sums of two iterations on scratch.
+        for memory in [least, least + (2 << 20)] {
+            let ran = |io| {
+                let config = RunConfig { memory, io, cross_iteration, ..external() };
+                let outcome = run(&graph, "pagerank", &asked, &config);
+                (values(&outcome), outcome.report.bytes_read, outcome.report.bytes_written)
+            };
+            let (ahead, plain) = (ran(IoBackend::Auto), ran(IoBackend::Blocking));
+            let more = ahead.1.abs_diff(plain.1);
+            assert!(more < 4096, "{more} bytes differ, {cross_iteration:?}, {memory}");
+            let is_same = (ahead.0, ahead.2) == (plain.0, plain.2);
+            assert!(is_same, "another answer, {cross_iteration:?}, {memory}");
+        }
     }
 }

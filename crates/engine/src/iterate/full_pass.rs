@@ -243,8 +243,9 @@ impl<P: VertexProgram> Worker<'_, '_, '_, '_, P> {
         let Feed { run, index, .. } = &*self.feed;
         let interval = intervals.start + run.pass.position(place, intervals.len());
         let (io, workspace) = (run.session.config.io, &mut *self.workspace);
-        // Vertices of other programs may have nothing to apply.
-        if let (Some(stored), Activity::AllSend) = (&run.degrees, P::ACTIVITY) {
+        // Vertices of other programs may have nothing to apply, and none do before the last window.
+        let applies = P::ACTIVITY == Activity::AllSend && run.is_last(self.step.window);
+        if let (Some(stored), true) = (&run.degrees, applies) {
             stored.ask(interval, &mut workspace.degrees, io)?;
         }
         if let (Some(sums), true) = (&run.partial, !run.pass.whole && interval < index.crossing) {

@@ -108,9 +108,8 @@ impl<'a> Session<'a> {
         for name in names {
             sections.push(OpenSection::open(graph, name, &mut files)?);
         }
-        let (workers, disk) = (Workers::new(config.threads.max(1))?, graph.disk().clone());
-        let pages = sections.iter().map(|section| section.pages());
-        let largest = pages.max().unwrap_or(0);
+        let (workers, disk) = (Workers::new(config.threads)?, graph.disk().clone());
+        let largest = sections.iter().map(|one| one.pages()).max().unwrap_or(0);
         let options = buffers::options(config, largest);
         let buffer_bytes = options.buffers.1;
         let (readers, huge) = open_readers((&disk, &workers), &files, &options, begun)?;
@@ -345,17 +344,16 @@ fn limits(
     sections: &[OpenSection],
 ) -> Result<Limits> {
     let &RunConfig { mut block, max_gap, max_request, .. } = config;
-    let files = || sections.iter().flat_map(|section| section.file.files());
-    for file in files().filter(|_| config.block < PAGE as u64) {
-        if !file.takes(config.block as usize)? {
+    let files = sections.iter().flat_map(|section| section.file.files());
+    for file in files.filter(|_| block < PAGE as u64) {
+        if !file.takes(block as usize)? {
             if config.preset == Preset::Graphene {
                 block = PAGE as u64;
                 break;
             }
-            let place = file.path().display();
             return refuse(format!(
-                "--block {}: the device of {place} reads larger blocks only; give --block 4096",
-                config.block
+                "--block {block}: the device of {} reads larger blocks only; give --block 4096",
+                file.path().display()
             ));
         }
     }
