@@ -37,20 +37,22 @@ fn chunks_without_active_sources_are_read_only_in_full() {
 fn what_is_read_ahead_is_read_once() {
     let folder = tempfile::tempdir().unwrap();
     let options = BuildOptions { memory: 256 << 20, threads: 2, ..BuildOptions::default() };
-    let graph = generate(folder.path().join("graph.oc"), Rmat::new(18, 5), options);
+    // Many vertices, whose signals do not fit the smallest budget all at once.
+    let rmat = Rmat { edge_factor: 1, ..Rmat::new(22, 5) };
+    let graph = generate(folder.path().join("graph.oc"), rmat, options);
     let asked = Request { iterations: Some(4), ..Request::default() };
     let least = smallest(&graph, "pagerank", &asked, &external());
     for cross_iteration in [CrossIteration::Off, CrossIteration::Fciu, CrossIteration::On] {
         // Windows of signals, then sums of two iterations on scratch.
-        for memory in [least, least + (2 << 20)] {
+        for memory in [least, least + (8 << 20)] {
             let ran = |io| {
                 let config = RunConfig { memory, io, cross_iteration, ..external() };
                 let outcome = run(&graph, "pagerank", &asked, &config);
                 (values(&outcome), outcome.report.bytes_read, outcome.report.bytes_written)
             };
             let (ahead, plain) = (ran(IoBackend::Auto), ran(IoBackend::Blocking));
-            let more = ahead.1.abs_diff(plain.1);
-            assert!(more < 4096, "{more} bytes differ, {cross_iteration:?}, {memory}");
+            let (more, all) = (ahead.1.abs_diff(plain.1), plain.1);
+            assert!(more * 500 < all, "{more} of {all} bytes, {cross_iteration:?}, {memory}");
             let is_same = (ahead.0, ahead.2) == (plain.0, plain.2);
             assert!(is_same, "another answer, {cross_iteration:?}, {memory}");
         }
