@@ -1,5 +1,5 @@
-//! What an iteration reads of the grid: all of it, the chunks with active sources, or lists; and what
-//! is read ahead.
+//! What an iteration reads of the grid: all of it, the chunks with active sources, or lists; and
+//! what is read ahead.
 
 use outercore_algorithms::{Request, Source};
 use outercore_engine::{CrossIteration, IoBackend, MemoryModel, ReadPolicy, RunConfig};

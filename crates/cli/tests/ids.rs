@@ -108,9 +108,9 @@ fn parents_are_written_as_ids() {
     place.ends(0, &["build", "e.csv", "-o", "g.oc", "--directed", "--ids", "string"]);
     let sssp = ["run", "sssp", "g.oc", "--source", "a"];
     for model in ["in-memory", "semi-external", "fully-external"] {
-        let more = ["--parents", "-o", "tree.csv", "--force", "--model", model];
-        place.ends(0, &[&sssp[..], &more].concat());
-        let tree = std::fs::read_to_string(place.path("tree.csv")).unwrap();
+        let file = format!("{model}.csv");
+        place.ends(0, &[&sssp[..], &["--parents", "-o", &file, "--model", model]].concat());
+        let tree = std::fs::read_to_string(place.path(&file)).unwrap();
         let rows = ["a,0,a", "b,2,a", "c,2,a", "far,,", "x,3,d", "y,3,x"];
         assert!(tree.starts_with("id,distance,parent\n"), "{tree}");
         assert!(rows.iter().all(|row| tree.lines().any(|line| line == *row)), "{tree}");
