@@ -70,7 +70,7 @@ def test_parents_of_shortest_paths(edges, path, model, method):
             assert len(way) <= len(distances)
     with pytest.raises(AttributeError, match="no parents"):
         graph.sssp(source).parents
-    with pytest.raises(oc.UsageError, match="components has no --parents"):
+    with pytest.raises(oc.UsageError, match="components has no parents"):
         graph.run("components", parents=True)
 
 
@@ -192,7 +192,7 @@ def test_every_option_is_documented():
     from outercore import _options
     from outercore import _outercore as native
 
-    parameters = "source sources iterations tolerance damping delta k exact method top".split()
+    parameters = "source sources iterations tolerance damping delta k exact parents method top".split()
     assert set(_options.Options.__annotations__) == {name for name, *_ in native.KEYWORDS} - set(parameters) | {"progress"}
     for name in _options.Options.__annotations__:
         assert f"``{name}``" in oc.Graph.__doc__
