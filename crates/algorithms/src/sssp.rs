@@ -53,7 +53,8 @@ named! {
 /// What is said of distances that 32 bits do not hold.
 const BEYOND: &str = "a distance is beyond 32 bits";
 
-/// Distances from one vertex, as `keep` makes them of 64 bits; the largest number stays that.
+/// Distances from the root of a tree, as the function makes them of 64 bits; the largest number
+/// stays that.
 struct Rounds<F>(Tree, F);
 
 impl<L, F> VertexProgram for Rounds<F>

@@ -62,7 +62,7 @@ impl PathCounts {
         let stored = VertexArray::<ExactSum>::memory(vertices, parts)
             + (threads + 1) * Block::<ExactSum>::bytes(STORED.min(vertices) as usize);
         planner.memory("paths", [vertices * 8 * each; 2]);
-        let levels = vertices * each.max(4) + Frontier::bytes(vertices);
+        let levels = vertices * each.max(4) + 2 * Frontier::bytes(vertices);
         planner.memory("levels", [levels; 2]);
         planner.memory("sums", [vertices * 16, stored]);
         planner.scratch(vertices * 24);
@@ -133,6 +133,8 @@ struct LaneSearch<'s, W: AtomicItem, const L: usize> {
     /// By parts, which are handed to workers.
     sums: &'s VertexArray<ExactSum>,
     levels: LaneLevels<W, L>,
+    /// Levels with so few vertices and edges that one worker does them alone, counted from 0.
+    small: Frontier,
     /// The bits of counts; backwards, of vertices that are done, of what is gathered.
     counts: HugeVec<AtomicU64>,
 }
@@ -155,13 +157,14 @@ impl<'s, W: AtomicItem, const L: usize> LaneSearch<'s, W, L> {
             outgoing: lists.along(session, Direction::Out),
             incoming: lists.along(session, Direction::In),
             levels: LaneLevels::new(vertices, session.config.huge_pages)?,
+            small: session.no_vertices()?,
             counts: session.zeroed(vertices * L as u64)?,
         };
         let mut done = 0;
         for batch in sources.chunks(L) {
-            let Some(steps) = search.forward(batch)? else { break };
-            search.backward(&steps, &turn)?;
-            *levels += 2 * steps.len() as u64;
+            let Some(last) = search.forward(batch)? else { break };
+            search.backward(last, &turn)?;
+            *levels += 2 * last;
             done += batch.len();
         }
         Ok(done)
@@ -177,15 +180,15 @@ impl<'s, W: AtomicItem, const L: usize> LaneSearch<'s, W, L> {
         self.counts[vertex as usize * L + lane].store(count.to_bits(), Relaxed);
     }
 
-    /// Counts paths. Returns how many vertices and edges each level has; `None`: there are too many
-    /// levels.
-    fn forward(&mut self, batch: &[u64]) -> Result<Option<Vec<u64>>> {
+    /// Counts paths. Returns the last level; `None`: it is too deep.
+    fn forward(&mut self, batch: &[u64]) -> Result<Option<u64>> {
         self.levels.begin(&self.session.workers, batch);
+        self.small.clear();
         for (lane, &source) in batch.iter().enumerate() {
             self.set_count(source, lane, 1.0);
         }
         let mut sending = batch.iter().map(|&source| self.outgoing.degree(source) + 1).sum();
-        let (mut steps, mut is_near) = (vec![], true);
+        let mut is_near = true;
         for level in 1..=LaneLevels::<W, L>::DEEPEST {
             let mark = self.session.mark();
             let few = sending < self.outgoing.edges() / SENDING;
@@ -193,12 +196,14 @@ impl<'s, W: AtomicItem, const L: usize> LaneSearch<'s, W, L> {
                 self.levels.gather(&self.session.workers, level..level + 1);
             }
             is_near = few;
-            steps.push(sending);
+            if sending < ALONE {
+                self.small.insert(level - 1);
+            }
             let reached = if few { self.send(level, sending)? } else { self.receive(level)? };
             sending = reached[0] + reached[1];
             self.session.end_iteration(&mark, reached[0], "on-demand");
             if sending == 0 {
-                return Ok(Some(steps));
+                return Ok(Some(level));
             }
         }
         Ok(None)
@@ -261,12 +266,7 @@ impl<'s, W: AtomicItem, const L: usize> LaneSearch<'s, W, L> {
     }
 
     /// Gathers from the level before the last one to that after the sources.
-    fn backward(
-        &mut self,
-        steps: &[u64],
-        turn: impl Fn(f64, f64) -> [f64; 2] + Sync,
-    ) -> Result<()> {
-        let last = steps.len() as u64;
+    fn backward(&mut self, last: u64, turn: impl Fn(f64, f64) -> [f64; 2] + Sync) -> Result<()> {
         // Where there are few levels, all vertices are soon due.
         self.levels.bring_all();
         let mut near = if last > SPAN { last } else { 0 };
@@ -294,7 +294,7 @@ impl<'s, W: AtomicItem, const L: usize> LaneSearch<'s, W, L> {
                 near = receiver.saturating_sub(SPAN);
                 this.levels.gather(workers, near..receiver + 1);
             }
-            let grain = if steps[receiver as usize - 1] < ALONE { u64::MAX } else { 1 };
+            let grain = if this.small.contains(receiver - 1) { u64::MAX } else { 1 };
             let [active, _] = this.each_part(grain, due, |worker, block, part| {
                 let (first, from) = (this.sums.bounds()[part], (&this.outgoing, receiver + 1));
                 this.sums.update(part, block, |all| {
