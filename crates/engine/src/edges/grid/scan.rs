@@ -41,6 +41,7 @@ pub struct Grid {
 /// destinations of each interval.
 struct Schedule<'s, M> {
     grid: &'s Grid,
+    workers: u64,
     tiles: Monitor<Tiles<'s, M>>,
 }
 
@@ -98,7 +99,7 @@ impl Grid {
         state: impl Fn(usize) -> S + Sync,
         visit: impl Fn(&mut S, &mut [M], &EdgeBlock) + Sync,
     ) -> Result<Vec<S>> {
-        let schedule = Schedule::new(self, inbox);
+        let schedule = Schedule::new(self, session.workers.count() as u64, inbox);
         self.on_workers(session, state, |stream, state| {
             let held = RefCell::new(Vec::<HeldInterval<M>>::new());
             let more = |wait| {
@@ -164,21 +165,26 @@ impl Grid {
 }
 
 impl<'s, M> Schedule<'s, M> {
-    fn new(grid: &'s Grid, mut inbox: &'s mut [M]) -> Self {
+    fn new(grid: &'s Grid, workers: u64, mut inbox: &'s mut [M]) -> Self {
         let of = |bounds: &[u64]| inbox.split_off_mut(..(bounds[1] - bounds[0]) as usize);
         let intervals: Vec<_> = grid.index.directory.intervals.windows(2).map(of).collect();
         assert!(intervals.iter().all(Option::is_some), "the inbox has a value for each vertex");
         let rest = grid.order().to_vec().into();
-        Self { grid, tiles: Monitor::new(Tiles { rest, intervals }) }
+        Self { grid, workers, tiles: Monitor::new(Tiles { rest, intervals }) }
     }
 
     /// Takes the next tile whose interval is free, or is in `held` (its worker has the interval
     /// already). With `wait`, sleeps until there is one; `None`: nothing now, or with `wait`,
-    /// nothing any more.
+    /// nothing any more. The last tiles are shared out: none is on its way to one worker while
+    /// another has nothing to do.
     fn claim(&self, held: &mut Vec<HeldInterval<'s, M>>, wait: bool) -> Option<usize> {
         let all = &self.grid.index.directory.tiles;
+        let coming: u64 = held.iter().map(|held| held.chunks).sum();
         self.tiles
             .wait(|Tiles { rest, intervals }| {
+                if coming * self.workers > rest.len() as u64 {
+                    return Some(None);
+                }
                 // Intervals whose earlier tile is still untaken cannot occur: an interval's tiles
                 // stand in order, and a free interval's first untaken tile comes first.
                 for at in 0..rest.len().min(4096) {
