@@ -8,25 +8,28 @@ use outercore_storage::{Arena, Buffer, HugePages, PAGE};
 
 use crate::{ChunkCache, Held, Kept};
 
+/// Where a chunk lies in the arena, if it stays, and its words once they were read.
+type Place = Option<(u64, OnceLock<Arc<Buffer>>)>;
+
 /// Chunks in memory, each from its first reading on.
 pub struct PinnedChunks {
-    /// Where a chunk lies in the arena, if it stays, and its words once they were read.
-    chunks: Vec<Option<(u64, OnceLock<Arc<Buffer>>)>>,
+    chunks: Vec<Place>,
     arena: Arc<Arena>,
     /// Whose hits these are.
     kept: Kept,
 }
 
 impl PinnedChunks {
-    /// Chooses what stays of all chunks, at most `bytes`: of one group after the other an even
-    /// share of every stretch of a scan. A group gives number and padded bytes of each of its
-    /// chunks in the order of the scan. `None`: nothing stays.
+    /// Chooses what stays of all chunks, at most `bytes` with a place for each: of one group after
+    /// the other an even share of every stretch of a scan. A group gives number and padded bytes
+    /// of each of its chunks in the order of the scan. `None`: nothing stays.
     pub fn choose(
         groups: &[Vec<(usize, u64)>],
         bytes: u64,
         huge: HugePages,
     ) -> Result<Option<Self>> {
-        let mut chunks: Vec<_> = groups.iter().flatten().map(|_| None).collect();
+        let mut chunks: Vec<Place> = groups.iter().flatten().map(|_| None).collect();
+        let bytes = bytes.saturating_sub(size_of_val(chunks.as_slice()) as u64);
         let mut used = 0;
         for group in groups {
             let (before, mut seen) = (used, 0);

@@ -162,7 +162,7 @@ impl IntervalMemory {
         planner.scratch_in_turn(graph.connected() * bytes as u64);
         let memory = self.clone();
         planner.traffic(move |decision, all| match decision.is_external() {
-            true => memory.traffic::<P>((graph, config), decision.room, scans.unwrap_or(all)),
+            true => memory.traffic::<P>((graph, config), decision.room, (scans, all)),
             false => Ok([0; 2]),
         });
         Ok(())
@@ -173,8 +173,9 @@ impl IntervalMemory {
         &self,
         (graph, config): (&Graph, &RunConfig),
         room: u64,
-        scans: u64,
+        (known, all): (Option<u64>, u64),
     ) -> Result<[u64; 2]> {
+        let scans = known.unwrap_or(all);
         let division = self.divide::<P>(self.lists(config, room)?, room).1;
         let index = self.index::<P>(graph, &division);
         let Division { windows, hubs, mut near, .. } = division;
@@ -188,15 +189,18 @@ impl IntervalMemory {
         // Sums wait for other windows, or for the next iteration.
         let waiting = if more > 0 { vertices } else { self.directory.intervals[index.crossing] };
         let mut sums = stored(waiting * message) * more.max(1);
-        let (values, degrees) = (stored(vertices * value), stored(vertices));
+        // Values that come from messages alone are looked at in the last iteration.
+        let late = P::ACTIVITY == Activity::AllSend;
+        let discards = late && known.is_some_and(|known| known > 1);
+        let values = if discards { vertices * value } else { stored(vertices * value) };
+        let degrees = stored(vertices);
         let edges = if self.path.grid {
             edges_of(&index, &windows)
         } else {
             let near = graph.pages(self.path.edges()) * PAGE as u64 * (more + 1);
             PassEdges { near, far: 0 }
         };
-        // Values that come from messages alone are looked at in the last iteration.
-        let changes = if P::ACTIVITY == Activity::AllSend { 1 } else { scans };
+        let changes = if late { 1 } else { scans };
         let (all, mut again) = (edges.near + edges.far, edges.read(near / 4 * 3));
         if hubs > 0 && config.cross_iteration == CrossIteration::Fciu {
             // Every second pass serves two iterations, not every one.
@@ -241,14 +245,11 @@ impl IntervalMemory {
     /// scratch.
     fn more<P: VertexProgram>(&self, graph: &Graph) -> Result<Vec<PlanItem>> {
         let bounds = &self.directory.intervals;
-        let kept = |bytes: fn(usize) -> u64| {
-            bounds.windows(2).map(|pair| bytes((pair[1] - pair[0]) as usize)).sum()
-        };
         Ok(vec![
             item("all signals, twice", 2 * self.signals - self.window),
             item("next intervals at hand", self.two),
-            item("next messages", kept(VertexArray::<P::Message>::kept_bytes)),
-            item("values", kept(VertexArray::<P::Value>::kept_bytes)),
+            item("next messages", sum_of(bounds, VertexArray::<P::Message>::kept_bytes)),
+            item("values", sum_of(bounds, VertexArray::<P::Value>::kept_bytes)),
             item("degrees", DegreesByInterval::memory(graph, bounds.len())?),
         ])
     }
@@ -292,7 +293,8 @@ impl IntervalMemory {
         // Hubs end where an interval does.
         let most = if cross { room / signal } else { 0 };
         let hubs = bounds.iter().rfind(|&&bound| bound <= most).map_or(0, |&bound| bound);
-        (lists, Division { bounds: bounds.into(), windows, hubs, near: room - hubs * signal })
+        let near = room - hubs * signal;
+        (lists, Division { bounds: bounds.into(), windows, hubs, near, most: [u64::MAX; 2] })
     }
 
     /// The grid, and what each chunk may serve.
@@ -305,12 +307,13 @@ impl IntervalMemory {
     }
 
     /// Opens the run of `program`, in a session whose plan has declared it, with the values that
-    /// another program has left if there are some.
+    /// another program has left if there are some; `discards`: those of single iterations are not
+    /// looked at.
     pub(crate) fn open<'r, P: VertexProgram>(
         &self,
         program: &'r mut P,
         session: &'r Session<'r>,
-        left: Option<VertexArray<P::Value>>,
+        (left, discards): (Option<VertexArray<P::Value>>, bool),
     ) -> Result<Run<'r, P>> {
         let config = session.config;
         let kept = left.as_ref().map_or(0, VertexArray::resident_bytes::<P::Value>);
@@ -321,12 +324,21 @@ impl IntervalMemory {
         let lists = role.map(|role| open((role, self.path.weights))).transpose()?;
         let edges = if self.path.grid {
             let index = self.index::<P>(session.graph, &division);
+            if division.windows.len() == 1 {
+                let waiting = ..=index.crossing.min(index.intervals());
+                let bytes = VertexArray::<P::Message>::kept_bytes;
+                division.most[0] = sum_of(&division.bounds[waiting], bytes);
+            }
             let sections = session.sections(&self.path.grid_sections());
             EdgeSource::Grid(GridByInterval { index, sections, cache: None })
         } else {
             let sections = session.sections(&self.path.list_sections());
             EdgeSource::Lists(Box::new(Rows::load_small(session, sections, 0)?))
         };
+        let passes = session.decision.in_passes;
+        if discards && !passes {
+            division.most[1] = 0;
+        }
         // Plain streaming has nothing but chunks in memory that it could have on scratch.
         let streams = config.preset == Preset::Streaming;
         let mut chunks = if streams { std::mem::take(&mut division.near) } else { 0 };
@@ -335,7 +347,7 @@ impl IntervalMemory {
         if let EdgeSource::Grid(grid) = &mut run.edges
             && config.sub_blocks.are_kept()
         {
-            grid.cache = if session.decision.in_passes && config.sub_blocks == SubBlocks::On {
+            grid.cache = if (passes || discards) && config.sub_blocks == SubBlocks::On {
                 let side = |near| {
                     let wanted = move |chunk: &Chunk| (chunk.side == Side::Near) == near;
                     let chunks = (0..grid.index.intervals())
@@ -358,6 +370,11 @@ impl IntervalMemory {
 
 fn boxed(cache: impl ChunkCache + 'static) -> Box<dyn ChunkCache> {
     Box::new(cache)
+}
+
+/// Bytes of intervals with these bounds, by the number of vertices of each.
+fn sum_of(bounds: &[u64], bytes: fn(usize) -> u64) -> u64 {
+    bounds.windows(2).map(|pair| bytes((pair[1] - pair[0]) as usize)).sum()
 }
 
 fn item(name: &'static str, bytes: u64) -> PlanItem {

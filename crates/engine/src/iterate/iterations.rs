@@ -117,6 +117,7 @@ impl<P: VertexProgram> Iterations<P> {
         let (values, wake) = left.unzip();
         let (mut run, degrees) = match &self.by_interval {
             Some(memory) if session.decision.is_by_interval() => {
+                let values = (values, self.discards_values_before > 0);
                 (memory.open(program, session, values)?, memory.path.degrees())
             }
             _ => {

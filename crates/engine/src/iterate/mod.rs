@@ -36,7 +36,7 @@ use std::{
 
 use outercore_caches::ChunkCache;
 use outercore_graph::{Graph, Result, error};
-use outercore_storage::{Block, CutSlice, HugePages, HugeVec, Pairs, lock};
+use outercore_storage::{Block, CutSlice, HugePages, HugeVec, Pairs, Pod, lock};
 
 use self::{
     by_lists::{OnDemand, Role},
@@ -131,6 +131,8 @@ struct Division {
     hubs: u64,
     /// Bytes for arrays that would be on scratch otherwise; what they leave.
     near: u64,
+    /// The most of them for messages that wait, and for values.
+    most: [u64; 2],
 }
 
 impl Division {
@@ -138,7 +140,16 @@ impl Division {
     fn whole(vertices: u64) -> Self {
         let starts = (0..vertices).step_by(INTERVAL as usize);
         let bounds = starts.chain([vertices]).collect();
-        Self { bounds, windows: once(0..vertices).collect(), hubs: 0, near: u64::MAX }
+        Self { bounds, windows: once(0..vertices).collect(), hubs: 0, near: u64::MAX, most: [0; 2] }
+    }
+
+    /// An array on scratch, but for its first intervals, which may take so many bytes.
+    fn array<T: Pod>(&mut self, scratch: &Scratch, most: u64) -> Result<VertexArray<T>> {
+        let mut room = self.near.min(most);
+        self.near -= room;
+        let array = VertexArray::create(scratch, Arc::clone(&self.bounds), &mut room)?;
+        self.near += room;
+        Ok(array)
     }
 
     /// Degrees are in memory all together or not at all.
@@ -284,18 +295,18 @@ impl<'r, P: VertexProgram> Run<'r, P> {
     ) -> Result<Self> {
         let (scratch, huge) = (Scratch::of(session), session.config.huge_pages);
         let (hubs, windows) = (division.hubs, std::mem::take(&mut division.windows));
-        let (bounds, near) = (Arc::clone(&division.bounds), &mut division.near);
+        let (bounds, most) = (Arc::clone(&division.bounds), division.most);
         let signals = windows.iter().map(|window| window.end - window.start).max().unwrap_or(0);
         let resident = edges.resident().is_some();
         // What moves most bytes for each of its own stays in memory first: what is written and
         // read again in an iteration, then what is read.
         let partial = (hubs > 0 || windows.len() > 1)
-            .then(|| VertexArray::create(&scratch, Arc::clone(&bounds), near))
+            .then(|| division.array(&scratch, most[0]))
             .transpose()?;
         let values = match left {
             Some(left) => left.cut(&bounds),
             None if resident => VertexArray::in_memory(Arc::clone(&bounds), huge.for_streams())?,
-            None => VertexArray::create(&scratch, Arc::clone(&bounds), near)?,
+            None => division.array(&scratch, most[1])?,
         };
         let workspace =
             |worker| Workspace::new(worker, values.widest(), hubs > 0, huge).map(Mutex::new);
