@@ -10,7 +10,7 @@ use outercore_graph::{
 use outercore_storage::memory::thread_bytes;
 
 use crate::{
-    config::{MemoryModel, RunConfig},
+    config::{MemoryModel, Preset, RunConfig},
     plan::{Plan, PlanItem},
     session::{buffers_bytes, smallest_budget},
 };
@@ -167,8 +167,8 @@ struct Budgets {
     whole: u64,
     /// With vertex state on storage.
     external: Option<u64>,
-    /// Whether lists come through a page cache, and so are not all in memory.
-    paged: bool,
+    /// Whether edges are to be read: lists through a page cache, or all edges each time.
+    reads: bool,
 }
 
 impl Needs {
@@ -227,7 +227,9 @@ impl Needs {
         let is_one = self.scans == Some(1) && !external;
         // Of what wants room, all edges take about twice as much as on storage.
         let whole = edge_bytes << u32::from(self.wants_room && model == MemoryModel::InMemory);
-        let most = if is_one { 0 } else { most_kept(asked, model, whole) };
+        // Nor is anything by plain streaming.
+        let is_kept = !is_one && (model != MemoryModel::SemiExternal || !streams(config));
+        let most = if is_kept { most_kept(asked, model, whole) } else { 0 };
         let room = most.min((config.memory - used).saturating_sub(MARGIN));
         let kept = if external { room.checked_div(self.shares[1]).unwrap_or(0) } else { room };
         let name = ["edges", "windows, edges"][usize::from(external)];
@@ -305,7 +307,7 @@ impl Needs {
             resident: budget(&self.resident, 0),
             whole: budget(&self.resident, edge_bytes + MARGIN),
             external: self.external.as_deref().map(|items| budget(items, 0)),
-            paged: config.is_paged(),
+            reads: config.is_paged() || streams(config),
         }
     }
 
@@ -327,11 +329,11 @@ impl Needs {
                 ));
             }
             Some(model) => (model, "as asked"),
-            None if memory >= budgets.whole && !budgets.paged => {
+            None if memory >= budgets.whole && !budgets.reads => {
                 (InMemory, "vertices and edges fit the budget")
             }
             None if memory >= budgets.resident + self.room(budgets) => {
-                (SemiExternal, "vertex state fits the budget, edges do not")
+                (SemiExternal, "vertex state fits the budget, edges do not or are to be read")
             }
             None if budgets.external.is_some() && memory >= budgets.resident => {
                 (FullyExternal, "vertex state in memory would leave little room")
@@ -364,6 +366,11 @@ impl Budgets {
             None => self.external.unwrap_or(self.resident).min(self.resident),
         }
     }
+}
+
+/// Whether all edges are read, each time.
+fn streams(config: &RunConfig) -> bool {
+    config.preset == Preset::Streaming
 }
 
 /// The most bytes of edges that a run keeps: one that was asked to be semi-external keeps half.
