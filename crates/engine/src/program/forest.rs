@@ -189,15 +189,15 @@ pub struct Sets {
 }
 
 impl Sets {
-    /// Counts vertices by ranges of labels, as many as `room` bytes hold, until no range that is
-    /// left can have a larger set.
+    /// Counts vertices by ranges of labels, until no range that is left can have a larger set: a
+    /// few first, where the largest mostly is, and then as many as `room` bytes hold.
     pub fn of(labels: &VertexArray<u32>, room: u64) -> Result<Self> {
         let vertices = labels.len() as u64;
-        let most = (room / 4).max(1 << 16).min(vertices);
-        let mut sizes = vec![0u32; most as usize];
+        let (mut most, mut sizes) = (1 << 16, Vec::new());
         let (mut sets, mut left, mut first) = (Self::default(), vertices, 0);
         while left > sets.largest {
-            sizes.fill(0);
+            sizes.clear();
+            sizes.resize(vertices.min(most) as usize, 0u32);
             labels.for_each(|vertex, &label| {
                 sets.count += u64::from(first == 0 && u64::from(label) == vertex);
                 if let Some(size) = sizes.get_mut(u64::from(label).wrapping_sub(first) as usize) {
@@ -211,6 +211,7 @@ impl Sets {
                 left -= u64::from(size);
             }
             first += most;
+            most = most.max(room / 4);
         }
         Ok(sets)
     }
