@@ -9,7 +9,8 @@
 //!   would read more than half of a scan, there is a scan.
 //! - `program`: the smallest label spreads until no vertex gets another one, as Seraph (FAST'24)
 //!   and plain streaming systems (GridGraph, ATC'15) do. Labels may come early. They travel along
-//!   outgoing edges: those of a directed graph's undirected view.
+//!   outgoing edges: those of a directed graph's undirected view. With `--preset streaming` they
+//!   take the directed edges both ways ([`spread`]).
 //!
 //! With `--executor async` visitors carry the labels (Pearce, Gokhale and Amato, SC'10), along
 //! edges of both directions, the smallest first: each vertex sends about once.
@@ -167,12 +168,13 @@ fn declare_sets(planner: &mut Planner, streams: bool, some: Option<SomeEdges>) -
         let (all, waiting) = (graph.scan_bytes(), waiting(graph, decision) / 2);
         Ok([if few { all / 4 } else { all + waiting }, waiting])
     });
-    planner.method("union-find");
-    planner.external_method(Some(if streams {
-        "labels that spread in scan after scan of all edges"
+    let [inner, external] = if streams {
+        ["labels that spread in scan after scan of all edges"; 2]
     } else {
-        "union-find by windows of vertices, each edge once"
-    }));
+        ["union-find", "union-find by windows of vertices, each edge once"]
+    };
+    planner.method(inner);
+    planner.external_method(Some(external));
     Ok(())
 }
 
@@ -213,7 +215,7 @@ impl Algorithm for Components {
             // Lists that are not asked for must take less than half of a scan.
             let most = if asked { u64::MAX } else { graph.scan_bytes() / 2 };
             let (mark, room, mut sampled) = (session.mark(), session.decision.room, false);
-            if streams && session.decision.is_external() {
+            if streams {
                 let (labels, scans) = spread::labels(session, &edges, labels, room)?;
                 return results((session, graph), labels, scans, room);
             }

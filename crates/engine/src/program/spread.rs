@@ -22,13 +22,13 @@ pub fn declare(planner: &mut Planner) -> Result<()> {
     let graph = planner.job.graph;
     // Two windows, pairs and labels, and blocks of each.
     let least = 6 * Window::<u64>::SMALLEST + VertexArray::<u64>::memory_of(graph)?;
-    planner.memory("labels at hand", [0, least]);
+    planner.memory("labels at hand", [graph.connected() * 16, least]);
     planner.scratch(graph.connected() * 8);
     Ok(())
 }
 
-/// Makes `labels`, an array on scratch, the label of every vertex, the smallest vertex of its set;
-/// returns the number of scans. Windows take at most `room` bytes.
+/// Makes `labels` the label of every vertex, the smallest vertex of its set; returns the number of
+/// scans. Windows of labels that are on scratch take at most `room` bytes.
 pub fn labels(
     session: &Session,
     edges: &Edges,
@@ -46,7 +46,8 @@ pub fn labels(
             items.iter_mut().zip(vertices).for_each(|(pair, vertex)| *pair = vertex << 32 | vertex);
         })?;
     }
-    let window = || Window::over(&pairs, room / 16, session.config.huge_pages);
+    let most = if session.decision.is_external() { room / 16 } else { u64::MAX };
+    let window = || Window::over(&pairs, most, session.config.huge_pages);
     let (mut windows, mut scans, mut changed) = ([window()?, window()?], 0, true);
     while changed {
         let mark = session.mark();
