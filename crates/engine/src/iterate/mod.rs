@@ -301,7 +301,9 @@ impl<'r, P: VertexProgram> Run<'r, P> {
             |worker| Workspace::new(worker, values.widest(), hubs > 0, huge).map(Mutex::new);
         let workspaces = (0..session.workers.count()).map(workspace).collect::<Result<_>>()?;
         let degrees = edges.degrees().is_none().then(|| division.degrees(session.graph, &scratch));
-        let tail = (!resident).then(|| VertexArray::create(&scratch, Arc::clone(&bounds), &mut 0));
+        let degrees = degrees.transpose()?;
+        let near = if hubs > 0 { &mut 0 } else { &mut division.near };
+        let tail = (!resident).then(|| VertexArray::create(&scratch, Arc::clone(&bounds), near));
         Ok(Self {
             program,
             session,
@@ -309,7 +311,7 @@ impl<'r, P: VertexProgram> Run<'r, P> {
             lists,
             precompute: None,
             discards_before: 0,
-            degrees: degrees.transpose()?,
+            degrees,
             edges,
             partial,
             states: (1..bounds.len()).map(|_| Mutex::default()).collect(),
