@@ -20,8 +20,8 @@
 use std::ops::Range;
 
 use outercore_engine::{
-    ALONE, Along, Appender, Decided, Lists, MemoryModel, Plan, Preset, Remaining, RunConfig,
-    Widths, totals,
+    ALONE, Along, Appender, Decided, Lists, MemoryModel, Monotone, Plan, Precompute, Preset,
+    Remaining, RunConfig, Widths, totals,
 };
 
 use outercore_sets::Bucket;
@@ -96,6 +96,9 @@ impl VertexProgram for KCoreProgram {
         if *value >= self.0.end { u64::MAX } else { self.0.start.max(*value) }
     }
 }
+
+/// What a vertex loses counts once, in whatever order it comes at a level.
+impl Monotone for KCoreProgram {}
 
 /// Peeling with counts in memory.
 struct Peel<'p> {
@@ -198,11 +201,14 @@ impl KCore {
 
     /// Plans a run on a graph that is undirected and simple, or stands for one.
     fn choose<'a>(&self, job: Job<'a>) -> Result<Planned<'a>> {
-        let RunConfig { model, preset, .. } = *job.config;
+        let RunConfig { model, preset, precompute, .. } = *job.config;
         let fully = model == Some(MemoryModel::FullyExternal);
         let given = match self.method {
             None if fully && preset != Preset::Best => {
                 Some((KCoreMethod::Program, "as the preset does"))
+            }
+            None if precompute.is_some_and(|early| early != Precompute::Off) => {
+                Some((KCoreMethod::Program, "vertices may be computed early"))
             }
             method => method.map(|method| (method, "as asked")),
         };
@@ -253,7 +259,7 @@ impl KCore {
             }
             KCoreMethod::Program => {
                 let program = KCoreProgram(self.levels());
-                Chosen::Messages(Iterations::declare(&mut planner, &program, None)?)
+                Chosen::Messages(Iterations::declare_monotone(&mut planner, &program)?)
             }
         };
         Ok((planner.decide()?, chosen))

@@ -95,7 +95,7 @@ where
     }
 }
 
-impl<F> Monotone for Rounds<F> where Self: VertexProgram<Message: Idempotent> {}
+impl<F> Monotone for Rounds<F> where Self: VertexProgram {}
 
 impl Sssp {
     /// A plan that finds what was asked for. Refuses graphs and parameters that it is not for.

@@ -23,7 +23,8 @@
 //! - [`device`]: [`DeviceProfile`], what a device measured.
 //! - [`writer`]: [`SectionWriter`], sequential checksummed writing with direct I/O.
 //! - [`spill`]: [`Spill`], partitions of bytes in one scratch file, for sorting what does not fit
-//!   into memory.
+//!   into memory; `record_log`: [`RecordLog`], records that wait there for the numbers that they are
+//!   sent to.
 //! - `cut_slice`: [`CutSlice`], a slice whose parts go to different workers.
 //! - `parts`: [`Resident`] and [`ScratchFile`], arrays cut into parts, in memory and in a file.
 //! - [`memory`]: what the process uses and what the machine allows; `stopwatch`:
@@ -77,6 +78,7 @@ mod prefix_cache;
 mod priority_buffer;
 mod promote;
 pub mod reader;
+mod record_log;
 pub mod resources;
 mod second_chance;
 pub mod settings;
@@ -120,6 +122,7 @@ pub use prefix_cache::PrefixCache;
 pub use priority_buffer::PriorityBuffer;
 pub use promote::promote;
 pub use reader::Reader;
+pub use record_log::{LogShape, Record, RecordLog, STEP, Sender};
 pub use resources::Resources;
 pub use second_chance::SecondChance;
 pub use settings::Settings;

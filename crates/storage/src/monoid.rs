@@ -1,7 +1,6 @@
-//! [`Monoid`]: numbers that merge on their way; [`Idempotent`]: those that may be merged twice,
-//! early or late.
+//! [`Monoid`]: numbers that merge on their way; [`Idempotent`]: those that may be merged twice.
 //!
-//! What merges early asks for `Idempotent`, so doing that with a sum does not compile.
+//! What merges twice asks for `Idempotent`, so doing that with a sum does not compile.
 
 use crate::arena::Pod;
 

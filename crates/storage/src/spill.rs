@@ -3,7 +3,7 @@
 //!
 //! Memory:
 //!
-//! - 8 bytes for each block that was appended; at most 16, as the list doubles;
+//! - 16 bytes for each block that was appended; at most 32, as the list doubles;
 //! - for appending, up to four buffers of one block, once a block came that could not be written
 //!   from where it was;
 //! - for reading, one block per call or per [`SpillReader`].
@@ -16,10 +16,11 @@ use crate::checksum::crc32c;
 use crate::disk::{Disk, DiskFile};
 use crate::error::{Result, StorageError};
 use crate::monitor::{Monitor, lock};
+use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 /// How many unaligned blocks are copied and written at the same time; more would not make the
 /// device faster.
@@ -32,14 +33,32 @@ pub struct Extent {
     len: u32,
     /// CRC-32C of the block, so that what comes back is what was written, or an error.
     sum: u32,
+    /// What it was appended with.
+    pub(crate) tag: u32,
+}
+
+/// A block in memory that is to be appended to a part.
+#[derive(Clone, Copy)]
+pub(crate) struct Placed {
+    pub part: usize,
+    /// Where it begins in memory, and how many bytes it has.
+    pub at: usize,
+    pub len: usize,
+    /// Comes back with the block, and means nothing here.
+    pub tag: u32,
 }
 
 impl Extent {
-    fn offset(self) -> u64 {
+    pub(crate) fn offset(self) -> u64 {
         u64::from(self.page) * PAGE as u64
     }
 
-    fn padded(self) -> usize {
+    pub(crate) fn len(self) -> usize {
+        self.len as usize
+    }
+
+    /// Bytes of the pages that it occupies.
+    pub(crate) fn padded(self) -> usize {
         (self.len as usize).next_multiple_of(PAGE)
     }
 }
@@ -53,13 +72,13 @@ struct Partition {
 
 /// Partitions of bytes in a scratch file. All methods may be called from several threads at once.
 pub struct Spill {
-    file: DiskFile,
+    pub(crate) file: Arc<DiskFile>,
     block: usize,
     partitions: Vec<Mutex<Partition>>,
     /// Where the next block goes.
     end: AtomicU64,
-    /// Pages of full blocks that were freed.
-    freed: Mutex<Vec<u32>>,
+    /// Pages in a row that were freed: where they begin, and how many there are.
+    freed: Mutex<BTreeMap<u32, u32>>,
     /// Bytes written so far, padding counted.
     written: AtomicU64,
     bounces: Monitor<Bounces>,
@@ -80,7 +99,7 @@ impl Spill {
     /// If a block would be empty or larger than 1 GiB.
     pub fn create(disk: &Disk, dir: &Path, partitions: usize, block_bytes: usize) -> Result<Self> {
         assert!((1..=1 << 30).contains(&block_bytes), "a block of {block_bytes} bytes");
-        let file = disk.create_unnamed(dir, ".spill")?;
+        let file = Arc::new(disk.create_unnamed(dir, ".spill")?);
         Ok(Self {
             file,
             block: block_bytes.next_multiple_of(PAGE),
@@ -119,35 +138,49 @@ impl Spill {
             return Ok(());
         }
         let padded = block.len().next_multiple_of(PAGE);
-        self.written.fetch_add(padded as u64, Ordering::Relaxed);
-        let again = if padded == self.block { lock(&self.freed).pop() } else { None };
-        let offset = again.map_or_else(
-            || self.end.fetch_add(padded as u64, Ordering::Relaxed),
-            |page| u64::from(page) * PAGE as u64,
-        );
-        let Ok(page) = u32::try_from(offset / PAGE as u64) else {
-            let source = io::Error::from_raw_os_error(libc::EFBIG);
-            return Err(StorageError::write(
-                "write",
-                self.file.path(),
-                offset,
-                padded as u64,
-                source,
-            ));
-        };
+        let placed = Placed { part: partition, at: 0, len: block.len(), tag: 0 };
         if padded == block.len() && (block.as_ptr() as usize).is_multiple_of(PAGE) {
-            self.file.write_at(block, offset)?;
-        } else {
-            let mut bounce = self.bounce()?;
-            let memory = &mut bounce.buffer()[..padded];
-            memory[..block.len()].copy_from_slice(block);
-            memory[block.len()..].fill(0);
-            self.file.write_at(memory, offset)?;
+            return self.append_all(block, &[placed]);
         }
-        let mut partition = lock(&self.partitions[partition]);
-        partition.extents.push(Extent { page, len: block.len() as u32, sum: crc32c(block) });
-        partition.bytes += block.len() as u64;
+        let mut bounce = self.bounce()?;
+        let memory = &mut bounce.buffer()[..padded];
+        memory[..block.len()].copy_from_slice(block);
+        memory[block.len()..].fill(0);
+        self.append_all(memory, &[placed])
+    }
+
+    /// Appends blocks that lie in some memory, which begins at a page and is whole pages long, each
+    /// from a page on, in one write.
+    pub(crate) fn append_all(&self, memory: &[u8], blocks: &[Placed]) -> Result<()> {
+        let bytes = memory.len() as u64;
+        self.written.fetch_add(bytes, Ordering::Relaxed);
+        let offset = match self.freed_room(memory.len() / PAGE) {
+            Some(page) => u64::from(page) * PAGE as u64,
+            None => self.end.fetch_add(bytes, Ordering::Relaxed),
+        };
+        if u32::try_from((offset + bytes) / PAGE as u64).is_err() {
+            let source = io::Error::from_raw_os_error(libc::EFBIG);
+            return Err(StorageError::write("write", self.file.path(), offset, bytes, source));
+        }
+        self.file.write_at(memory, offset)?;
+        for &Placed { part, at, len, tag } in blocks {
+            let (page, sum) = ((offset as usize + at) / PAGE, crc32c(&memory[at..at + len]));
+            let mut partition = lock(&self.partitions[part]);
+            partition.extents.push(Extent { page: page as u32, len: len as u32, sum, tag });
+            partition.bytes += len as u64;
+        }
         Ok(())
+    }
+
+    /// So many pages in a row that were freed: where they begin.
+    fn freed_room(&self, pages: usize) -> Option<u32> {
+        let mut freed = lock(&self.freed);
+        let (&page, &room) = freed.iter().find(|&(_, &room)| room as usize >= pages)?;
+        freed.remove(&page);
+        if room as usize > pages {
+            freed.insert(page + pages as u32, room - pages as u32);
+        }
+        Some(page)
     }
 
     /// Waits for aligned memory.
@@ -214,8 +247,19 @@ impl Spill {
 
     /// Lets the room of blocks that are not read any more be used again.
     pub fn free(&self, extents: Vec<Extent>) {
-        let full = extents.into_iter().filter(|extent| extent.padded() == self.block);
-        lock(&self.freed).extend(full.map(|extent| extent.page));
+        let mut freed = lock(&self.freed);
+        for extent in extents {
+            let (mut page, mut pages) = (extent.page, (extent.padded() / PAGE) as u32);
+            if let Some(after) = freed.remove(&(page + pages)) {
+                pages += after;
+            }
+            if let Some((&before, &room)) = freed.range(..page).next_back()
+                && before + room == page
+            {
+                (page, pages) = (before, pages + room);
+            }
+            freed.insert(page, pages);
+        }
     }
 
     /// Bytes written so far, padding counted.
@@ -224,7 +268,7 @@ impl Spill {
     }
 
     /// What `extent` holds must be what was written.
-    fn verify(&self, extent: Extent, bytes: &[u8]) -> Result<()> {
+    pub(crate) fn verify(&self, extent: Extent, bytes: &[u8]) -> Result<()> {
         if crc32c(bytes) == extent.sum {
             return Ok(());
         }

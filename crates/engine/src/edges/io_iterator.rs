@@ -93,6 +93,34 @@ impl<'a> IoIterator<'a> {
         error::all(results)
     }
 
+    /// The same in shares of the work, which do not depend on how many workers there are: at most
+    /// [`SHARES`]. Each has a state of its own, gets its lists in ascending order, and comes to its
+    /// `end`.
+    pub(crate) fn for_each_share<S>(
+        &self,
+        expected: u64,
+        is_active: impl Fn(u64) -> u64 + Sync,
+        state: impl Fn(u32) -> S + Sync,
+        compute: impl Fn(&mut S, u64, List) + Sync,
+        end: impl Fn(S) -> Result<()> + Sync,
+    ) -> Result<()> {
+        self.rows.keep_if_worth(self.session)?;
+        let all = self.ranges(1, (expected / ALONE).clamp(1, SHARES.into()), false);
+        let ranges: Vec<_> = std::iter::from_fn(|| all.take(0)).collect();
+        let (first, Range { start, end: last }) = (self.within.start / 64, self.within.clone());
+        let done = self.session.workers.try_over(ranges.len() as u64, 1, Ok, |worker, share| {
+            let groups = &ranges[share.start as usize];
+            let of = |group: u64| ((first + group) * 64).clamp(start, last);
+            let within = of(groups.start)..of(groups.end);
+            let (mut state, caches) = (state(share.start as u32), self.caches.clone());
+            let compute = |vertex, list: List| compute(&mut state, vertex, list);
+            Self { within, caches, ..*self }.for_each_here(*worker, &is_active, compute)?;
+            end(state)
+        });
+        self.session.check()?;
+        error::all(done).map(drop)
+    }
+
     /// The same on the calling worker alone, in ascending order.
     pub(crate) fn for_each_here(
         mut self,
@@ -106,13 +134,28 @@ impl<'a> IoIterator<'a> {
 
     /// Shares of the groups of the range.
     fn shares(&self, workers: u64, stealing: bool) -> WorkShares<impl Fn(u64) -> u64 + Sync> {
-        let first = self.within.start / 64;
-        let groups = self.within.end.div_ceil(64).saturating_sub(first);
-        let cost = move |group| self.rows.group_offset(first + group) + GROUP_COST * group;
+        let (groups, cost) = self.cost();
         // Ranges are small enough to be shared out evenly, and large enough to form long runs.
         let most = if groups > 0 { (cost(groups) - cost(0)) / RANGE_COST } else { 0 };
-        let ranges = most.min(64 * workers).max(groups / 4096).max(workers);
+        self.ranges(workers, most.min(64 * workers).max(groups / 4096).max(workers), stealing)
+    }
+
+    /// The same, so many.
+    fn ranges(
+        &self,
+        workers: u64,
+        ranges: u64,
+        stealing: bool,
+    ) -> WorkShares<impl Fn(u64) -> u64 + Sync> {
+        let (groups, cost) = self.cost();
         WorkShares::new(groups, workers, ranges, stealing, cost)
+    }
+
+    /// How many groups the range has, and what those before one of them cost.
+    fn cost(&self) -> (u64, impl Fn(u64) -> u64 + Sync) {
+        let first = self.within.start / 64;
+        let groups = self.within.end.div_ceil(64).saturating_sub(first);
+        (groups, move |group| self.rows.group_offset(first + group) + GROUP_COST * group)
     }
 
     /// Which of a group's vertices are in the range, as bits.
@@ -187,6 +230,9 @@ const GROUP_COST: u64 = 1024;
 
 /// Steps with fewer edges are one worker's.
 pub const ALONE: u64 = 1 << 14;
+
+/// Shares of a step in which the order of lists matters, at most.
+pub const SHARES: u32 = 16;
 
 /// The least that a range costs, in edges: some requests.
 const RANGE_COST: u64 = 1 << 18;

@@ -1,7 +1,7 @@
 //! What vertices send to each other: gathered by interval, and handed to the vertices when their
 //! interval's turn comes (vertex passing, Seraph, FAST'24, section 3.3).
 //!
-//! - [`record`]: [`Record`], what is sent.
+//! - [`Record`]: what is sent.
 //! - [`vertex_passing`]: [`Exchange`], where most vertices are on storage: records wait in memory
 //!   and in a log on scratch.
 //! - [`in_memory`]: [`InMemory`], where all vertices are in memory: records arrive batch by batch.
@@ -10,13 +10,11 @@
 //! senders are collected.
 
 pub(crate) mod in_memory;
-mod record;
 mod vertex_passing;
 
 #[cfg(test)]
 mod tests;
 
 pub(crate) use in_memory::InMemory;
-pub use record::Record;
-pub(crate) use record::STEP;
-pub use vertex_passing::{Exchange, Sender};
+pub use outercore_storage::{Record, STEP, Sender};
+pub use vertex_passing::Exchange;

@@ -11,18 +11,24 @@
 use std::{ops::Range, sync::Mutex};
 
 use outercore_caches::RetainedLists;
-use outercore_graph::{Graph, Result, WeightKind};
+use outercore_graph::{Graph, Result, WeightKind, format::List};
 
-use outercore_storage::lock;
+use outercore_storage::{LogShape, RecordLog, lock};
 
 use super::{Run, Step, Workspace, signals::Signals};
 use crate::{
     Frontier, Monoid,
-    edges::{io_iterator::IoIterator, rows::Rows},
-    exchange::Exchange,
+    edges::{
+        io_iterator::{IoIterator, SHARES},
+        rows::Rows,
+    },
+    exchange::{Exchange, Sender},
     program::VertexProgram,
     session::Session,
 };
+
+/// Iterations over so many edges are done in shares, where the order of messages matters.
+const SHARED: u64 = 1 << 18;
 
 /// What lists of active vertices are for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,25 +62,27 @@ impl Role {
         graph: &Graph,
         (threads, weights): (usize, bool),
     ) -> Result<u64> {
-        let intervals = graph.grid()?.intervals.len();
+        let grid = graph.grid()?;
+        let (parts, widest) = (grid.intervals.len(), grid.widest() as u64);
+        let shape = LogShape { threads, parts, widest };
         // Beside those of the degrees.
         let sums = graph.sums_bytes(&self.sections(weights)[1..]);
         Ok(Rows::small_bytes(graph)?
             // The vertices of retained lists.
             + Frontier::bytes(graph.connected())
             + sums
-            + Exchange::<M>::bytes(threads, intervals)
+            + RecordLog::<M>::bytes(shape, 0)
             + (1 << 20))
     }
 }
 
 impl<M: Monoid> OnDemand<M> {
-    /// Opens them; `keep` bytes are for lists that stay.
+    /// Opens them; `keep` bytes are for lists that stay, `more` for messages.
     pub(crate) fn open(
         session: &Session,
         (role, weights): (Role, bool),
         bounds: &[u64],
-        keep: u64,
+        (keep, more): (u64, u64),
     ) -> Result<Self> {
         let rows = Rows::load_small(session, session.sections(&role.sections(weights)), 0)?;
         let retains = M::EXACT && session.config.cross_iteration.in_lists();
@@ -86,7 +94,7 @@ impl<M: Monoid> OnDemand<M> {
             let most = (keep / 4 / workers as u64).min(all);
             RetainedLists::new(vertices, workers, most as usize, widths).map(Mutex::new)
         });
-        let (retained, exchange) = (retained.transpose()?, Exchange::new(session, bounds)?);
+        let (retained, exchange) = (retained.transpose()?, Exchange::new(session, bounds, more)?);
         Ok(Self { role, rows, exchange, retained })
     }
 }
@@ -125,19 +133,22 @@ impl<P: VertexProgram> Run<'_, P> {
             retained.turn();
             stream = stream.behind(&**retained);
         }
-        let senders = stream.for_each(
-            edges.min(rows.edges()),
-            |group| self.sending.word(group),
-            |_| exchange.sender(),
-            |sender, vertex, list| {
-                let signal = signals.of(vertex);
-                list.for_each_weighted(|target, weight| {
-                    let message = self.program.carry(signal, kind.value(weight));
-                    exchange.send(sender, target, message);
-                });
-            },
-        )?;
-        exchange.collect(senders)
+        let (edges, sending) = (edges.min(rows.edges()), |group| self.sending.word(group));
+        let send = |sender: &mut Sender<_>, vertex, list: List| {
+            let signal = signals.of(vertex);
+            exchange.turn_to(sender, vertex);
+            list.for_each_weighted(|target, weight| {
+                let message = self.program.carry(signal, kind.value(weight));
+                exchange.send(sender, target, message);
+            });
+        };
+        if P::Message::EXACT || edges < SHARED {
+            let senders = stream.for_each(edges, sending, |_| exchange.sender(), send)?;
+            return exchange.collect(senders);
+        }
+        let first = exchange.shares(SHARES);
+        let sender = |share| exchange.sender_of(first + share);
+        stream.for_each_share(edges, sending, sender, send, |sender| exchange.collect([sender]))
     }
 
     /// The messages that were passed to an interval become its total, and reach its vertices.

@@ -31,6 +31,9 @@ use crate::{
     techniques::{LISTS, Technique},
 };
 
+/// Bytes of blocks of messages beside the least, at most.
+const PASSING: u64 = 14 << 20;
+
 /// What was decided of a run by interval before its memory is known.
 #[derive(Clone, Debug)]
 pub(crate) struct IntervalMemory {
@@ -194,6 +197,8 @@ impl IntervalMemory {
         let discards = late && known.is_some_and(|known| known > 1);
         let values = if discards { vertices * value } else { stored(vertices * value) };
         let degrees = stored(vertices);
+        let tail = signal * (vertices - hubs);
+        let tail = if hubs > 0 { tail } else { stored(tail) };
         let edges = if self.path.grid {
             edges_of(&index, &windows)
         } else {
@@ -207,7 +212,7 @@ impl IntervalMemory {
             (again, sums) = (again.midpoint(all), sums / 2);
         }
         // The last iteration makes no signals.
-        let passing = scans * sums + (scans.max(1) - 1) * signal * (vertices - hubs);
+        let passing = scans * sums + (scans.max(1) - 1) * tail;
         let again = again * scans.saturating_sub(1);
         Ok([
             all + again + scans * degrees + passing + (changes + 1) * values,
@@ -277,7 +282,7 @@ impl IntervalMemory {
     }
 
     /// Divides the bytes that are beside the least. Returns the bytes of lists that serve the next
-    /// iteration too, and what there is memory for.
+    /// iteration too, or of more blocks of messages, and what there is memory for.
     fn divide<P: VertexProgram>(&self, role: Option<Role>, mut room: u64) -> (u64, Division) {
         let (bounds, signal) = (&*self.directory.intervals, size_of::<P::Signal>() as u64);
         let selects = role == Some(Role::Choice);
@@ -286,7 +291,11 @@ impl IntervalMemory {
         let one = windows.len() == 1;
         room -= if one { self.signals - self.window } else { room };
         // Lists, hubs' signals and chunks share what is left.
-        let lists = if selects { room / 4 } else { 0 };
+        let lists = match role {
+            Some(Role::Choice) => room / 4,
+            Some(_) => (room / 8).min(PASSING),
+            None => 0,
+        };
         room -= lists;
         let cross = one && self.crosses && self.two <= room;
         room -= if cross { self.two } else { 0 };
@@ -319,8 +328,9 @@ impl IntervalMemory {
         let kept = left.as_ref().map_or(0, VertexArray::resident_bytes::<P::Value>);
         let room = session.decision.room.saturating_sub(kept);
         let role = self.lists(config, room)?;
-        let (keep, mut division) = self.divide::<P>(role, room);
-        let open = |role| OnDemand::open(session, role, &division.bounds, keep);
+        let (lists, mut division) = self.divide::<P>(role, room);
+        let lists = if role == Some(Role::Choice) { (lists, 0) } else { (0, lists) };
+        let open = |role| OnDemand::open(session, role, &division.bounds, lists);
         let lists = role.map(|role| open((role, self.path.weights))).transpose()?;
         let edges = if self.path.grid {
             let index = self.index::<P>(session.graph, &division);

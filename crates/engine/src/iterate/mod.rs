@@ -312,7 +312,9 @@ impl<'r, P: VertexProgram> Run<'r, P> {
             |worker| Workspace::new(worker, values.widest(), hubs > 0, huge).map(Mutex::new);
         let workspaces = (0..session.workers.count()).map(workspace).collect::<Result<_>>()?;
         let degrees = edges.degrees().is_none().then(|| division.degrees(session.graph, &scratch));
-        let tail = (!resident).then(|| VertexArray::create(&scratch, Arc::clone(&bounds), &mut 0));
+        let degrees = degrees.transpose()?;
+        let most = if hubs > 0 { 0 } else { u64::MAX };
+        let tail = (!resident).then(|| division.array(&scratch, most));
         Ok(Self {
             program,
             session,
@@ -320,7 +322,7 @@ impl<'r, P: VertexProgram> Run<'r, P> {
             lists,
             precompute: None,
             discards_before: 0,
-            degrees: degrees.transpose()?,
+            degrees,
             edges,
             partial,
             states: (1..bounds.len()).map(|_| Mutex::default()).collect(),

@@ -33,16 +33,20 @@ impl<P: VertexProgram> Run<'_, P> {
             if range.is_empty() || !(self.sends(&range) || all && passed) {
                 continue;
             }
+            // Those of vertices that send, and of those that may be promoted: what wakes other
+            // workers must be worth it.
+            let mut edges = self.state(interval).edges;
             let part = &mut signals[range.start as usize..range.end as usize];
             if passed {
                 let step = self.step_in_place(self.parts(part, &range));
                 let mut workspace = lock(&self.workspaces[0]);
                 workspace.turn_to(interval, &range, 0);
                 self.collect(lists, &step, &mut workspace)?;
+                edges += self.state(interval).edges;
             }
             let moved = promote(&self.sending, &self.next_sending, range.clone(), all);
             self.session.counters.note(Technique::Precompute, [moved, 0]);
-            self.gather(lists, range, part, u64::MAX)?;
+            self.gather(lists, range, part, edges)?;
         }
         Ok(())
     }

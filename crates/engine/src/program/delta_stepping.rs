@@ -66,7 +66,9 @@ impl DeltaStepping {
             delta: delta
                 .map_or_else(|| session.graph.mean_step().map(|step| step * 16.0), Ok)?
                 .max(f64::MIN_POSITIVE),
-            exchange: (count > 1).then(|| Exchange::new(session, &window.windows)).transpose()?,
+            exchange: (count > 1)
+                .then(|| Exchange::new(session, &window.windows, 0))
+                .transpose()?,
             lists,
             window,
             current: 0,
@@ -228,7 +230,7 @@ impl WindowSearch<'_> {
         let found = Along { vertices: window.vertices.clone(), ..self.lists.clone() }.for_each(
             edges,
             |group| self.active.word(group),
-            |_| (u64::MAX, exchange.map(Exchange::sender)),
+            |_| (u64::MAX, exchange.map(|exchange| exchange.sender())),
             |(smallest, sender), vertex, list| {
                 let length = window.load(vertex);
                 list.for_each_weighted(|target, weight| {

@@ -120,7 +120,7 @@ fn by_windows(
     edges: &Edges,
     mut window: Window<u32>,
 ) -> Result<VertexArray<u32>> {
-    let exchange = Exchange::<Lower>::new(session, &window.windows)?;
+    let exchange = Exchange::<Lower>::new(session, &window.windows, 0)?;
     for index in (0..window.windows.len() - 1).rev() {
         window.turn_to(index)?;
         let Range { start: first, end } = window.vertices;
@@ -148,7 +148,7 @@ fn by_windows(
         trees.flatten(&session.workers);
     }
     let labels = window.give_back()?;
-    look_up(&labels, &exchange.bounds)?;
+    look_up(&labels, exchange.bounds())?;
     Ok(labels)
 }
 

@@ -6,7 +6,7 @@
 use outercore_graph::Direction;
 use outercore_storage::Pod;
 
-use crate::{Idempotent, Monoid, state::VertexArray};
+use crate::{Monoid, state::VertexArray};
 
 /// The vertices that are active at first.
 pub enum Start {
@@ -135,8 +135,7 @@ pub struct Ended<V: Pod> {
     pub residual: f64,
 }
 
-/// A program whose messages may come early, twice, or in another order, and whose values end up the
-/// same: `apply` only ever improves a value, by the message alone (not by the iteration's number),
-/// and is active when that matters to others. A sum is no such message, and this does not compile
-/// for one.
-pub trait Monotone: VertexProgram<Message: Idempotent> {}
+/// A program whose messages may come early or in another order, each of them once, and whose values
+/// end up the same: `apply` only ever moves a value one way, by the message alone (not by the
+/// iteration's number), and is active when that matters to others.
+pub trait Monotone: VertexProgram {}

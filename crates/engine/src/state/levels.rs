@@ -74,7 +74,7 @@ impl Resource for Levels {
                 weight => decision.share(weight) / 16,
             };
             let windows = cut_windows(&graph.grid()?.intervals, most);
-            return Ok(OpenLevels::Logs(Box::new(Exchange::new(session, &windows)?)));
+            return Ok(OpenLevels::Logs(Box::new(Exchange::new(session, &windows, 0)?)));
         }
         let levels = session.zeroed(graph.connected())?;
         let parents = session.zeroed(if self.parents { graph.connected() } else { 0 })?;
@@ -103,7 +103,7 @@ impl OpenLevels {
                 fill(session, levels, UNREACHED);
                 fill(session, parents, UNREACHED);
             }
-            Self::Logs(logs) => **logs = Exchange::new(session, &logs.bounds)?,
+            Self::Logs(logs) => **logs = Exchange::new(session, logs.bounds(), 0)?,
         }
         Ok(())
     }
@@ -198,10 +198,10 @@ fn replay<S>(
     visit: impl Fn(&mut S, usize, &[AtomicU32], &[AtomicU32]) -> Result<()>,
 ) -> Result<Vec<S>> {
     let bounds = &session.graph.grid()?.intervals;
-    let widest = logs.bounds.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);
+    let widest = logs.bounds().windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);
     let [levels, parents]: [HugeVec<AtomicU32>; 2] =
         [session.zeroed(widest)?, session.zeroed(widest)?];
-    for (window, pair) in logs.bounds.windows(2).enumerate() {
+    for (window, pair) in logs.bounds().windows(2).enumerate() {
         fill(session, &levels, UNREACHED);
         fill(session, &parents, UNREACHED);
         let mut level = 0;
