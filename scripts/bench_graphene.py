@@ -185,15 +185,24 @@ def stealing(bench):
 
 
 def partition(bench):
-    rows = []
-    ways = {}
+    """Balanced and uniform grids: how even they are, and PageRank by 2 threads and by 16, in memory and semi-externally."""
+    rows, spread, ways = [], [], {}
     for way in ("balanced", "uniform"):
         ways[way] = bench.rmat(bench.options.scale, f"unpermuted{bench.options.scale}-{way}.oc", "--no-permute", "--order", "original", "--partition", way)
-    found = bench.compare({way: bench.run("pagerank", graph, "--iterations", 5, "--memory", "512M") for way, graph in ways.items()})
-    for way, r in found.items():
-        busy = r["io"]["worker_busy_seconds"]
-        rows.append([way, f"{r['seconds']:.2f}", size(r["bytes_read"]), f"{r['edges'] * r['iterations'] / r['seconds'] / 1e6:,.0f}", f"{max(busy) / max(min(busy), 1e-9):.2f}"])
-    table("Partition of the grid, PageRank, ids neither permuted nor ordered", ["partition", "s", "read", "M edges/s", "most / least busy worker"], rows)
+        info = json.loads(subprocess.run([bench.binary, "info", ways[way], "--json"], capture_output=True, text=True, check=True).stdout)["tiles"]
+        parts = [("tiles", {**info, "parts": info["tiles"]}), ("columns", info["columns"]), ("rows", info["rows"])]
+        spread += [[way, name, f"{p['parts']:,}", f"{p['mean']:,.0f}", f"{p['largest']:,}", f"{p['largest'] / p['mean']:.2f}"] for name, p in parts]
+    table("Edges of the parts of the grid, ids neither permuted nor ordered", ["partition", "", "parts", "mean", "largest", "largest / mean"], spread)
+    for memory in ("8G", "512M"):
+        for threads in (2, 16):
+            options = ["--iterations", 5, "--memory", memory, "--threads", threads]
+            found = bench.compare({way: bench.run("pagerank", graph, *options) for way, graph in ways.items()})
+            for way, r in found.items():
+                edges = r["io"]["worker_edges"]
+                busiest = f"{max(edges) / sum(edges):.3f}", f"{max(edges) * len(edges) / sum(edges):.2f}"
+                rows.append([r["memory_model"], threads, way, f"{r['seconds']:.2f}", size(r["bytes_read"]), f"{r['edges'] * r['iterations'] / r['seconds'] / 1e6:,.0f}", *busiest])
+    head = ["model", "threads", "partition", "s", "read", "M edges/s", "share of the busiest worker", "against the mean"]
+    table("PageRank, ids neither permuted nor ordered: the edges of the busiest worker", head, rows)
 
 
 def devices(bench):

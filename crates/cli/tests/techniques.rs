@@ -3,7 +3,7 @@
 mod place;
 
 use place::Place;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// A folder with a graph `r.oc`.
 fn place() -> Place {
@@ -84,10 +84,25 @@ fn info_shows_how_evenly_edges_are_spread() {
         let graph = format!("{partition}.oc");
         let made = ["generate", "rmat", "--scale", "16", "--partition", partition, "-o", &graph];
         place.ends(0, &made);
-        assert!(place.ends(0, &["info", &graph]).0.contains("  tiles "));
+        let text = place.ends(0, &["info", &graph]).0;
+        for line in [
+            &format!("  partition       {partition}: "),
+            "  tiles ",
+            "    of a column ",
+            "    of a row ",
+        ] {
+            assert!(text.contains(line), "{line}: {text}");
+        }
         let tiles = &place.json(&["info", &graph])["tiles"];
-        tiles["largest"].as_f64().unwrap() / tiles["mean"].as_f64().unwrap()
+        assert_eq!(tiles["partition"], partition);
+        assert_eq!(
+            (&tiles["rows"]["parts"], &tiles["rows"]["largest"]),
+            (&json!(1), &json!(1 << 20))
+        );
+        [tiles, &tiles["columns"]]
+            .map(|parts| parts["largest"].as_f64().unwrap() / parts["mean"].as_f64().unwrap())
     };
-    let (balanced, uniform) = (spread("balanced"), spread("uniform"));
-    assert!(balanced < 2.0 && 2.0 * balanced < uniform, "{balanced} against {uniform}");
+    let ([tiles, columns], uniform) = (spread("balanced"), spread("uniform"));
+    assert!(columns < 1.5 && tiles < 4.0, "{tiles} {columns}");
+    assert!(uniform.iter().all(|&times| times > 8.0), "{uniform:?}");
 }

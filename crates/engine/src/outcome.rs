@@ -104,7 +104,7 @@ impl<'s> Results<'s> {
             io_utility: if read == 0 { 1.0 } else { useful as f64 / read as f64 },
             requests: moved.read_requests.load(Relaxed),
             io: session.io_report(),
-            edges_processed: counters.edges.load(Relaxed),
+            edges_processed: session.workers.total_work(),
             cache: session.cache(),
             visitors: lock(&session.visitors).take(),
             method: plan.method.clone(),

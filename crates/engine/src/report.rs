@@ -111,6 +111,8 @@ pub struct IoReport {
     pub stolen: u64,
     /// For each worker, the processor time of its steps.
     pub worker_busy_seconds: Vec<f64>,
+    /// The edges that each looked at.
+    pub worker_edges: Vec<u64>,
 }
 
 /// What a traversal by visitors did (Pearce, Gokhale and Amato, SC'10).

@@ -3,7 +3,8 @@
 use std::{collections::BTreeMap, fs};
 
 use outercore::{
-    Disk, GraphError, Job, Layout, MemoryModel, Order, RunConfig, Silent, WeightKind,
+    Disk, GraphError, GridPartition, Job, Layout, MemoryModel, Order, RunConfig, Silent,
+    WeightKind,
     format::{IdTable, Manifest, SectionEntry, VERSION},
     program::{Activity, Context, IterationEnd, Next, Start, Sum, VertexProgram, execute},
 };
@@ -99,6 +100,7 @@ impl Forged {
             max_out_degree: self.largest,
             max_in_degree: self.arcs,
             grid_words: self.grid_words,
+            partition: GridPartition::Balanced,
             layout: self.layout,
             hybrid: None,
             stripe_unit: 1 << 20,

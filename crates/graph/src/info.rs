@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, path::PathBuf};
 use serde::Serialize;
 
 use crate::{
-    Graph, Layout, Order, Result, WeightKind,
-    format::{Extra, IdTable, SEGMENT_BITS, Shares},
+    Graph, GridPartition, Layout, Order, Result, WeightKind,
+    format::{Extra, IdTable, SEGMENT_BITS, Shares, Tile},
     view,
 };
 
@@ -65,34 +65,72 @@ pub struct GraphInfo {
     pub view: Option<ViewInfo>,
 }
 
-/// How edges are spread over the tiles of the grid: a tile for each segment of sources and interval
-/// of targets (Graphene, FAST'17, section 4.1).
+/// How edges are spread over the grid (Graphene, FAST'17, section 4.1).
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct TileEdges {
-    /// Tiles, those without edges among them.
+    /// How the grid was cut.
+    pub partition: GridPartition,
+    /// Tiles: of a balanced grid those on disk, each of which has edges; of a uniform one every
+    /// segment of sources with every interval of targets.
     pub tiles: u64,
     /// Edges of the largest one.
     pub largest: u64,
     /// Edges of a tile on average.
     pub mean: f64,
+    /// The columns: intervals of targets.
+    pub columns: Spread,
+    /// The rows that all columns share: segments of sources.
+    pub rows: Spread,
+}
+
+/// How evenly edges are spread over parts of the grid.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Spread {
+    /// How many there are.
+    pub parts: u64,
+    /// Edges of the largest one.
+    pub largest: u64,
+    /// Edges of one on average.
+    pub mean: f64,
+}
+
+impl Spread {
+    fn of(parts: u64, edges: impl IntoIterator<Item = u64>) -> Self {
+        let (mut sum, mut largest) = (0, 0);
+        for edges in edges {
+            (sum, largest) = (sum + edges, largest.max(edges));
+        }
+        Self { parts, largest, mean: sum as f64 / parts.max(1) as f64 }
+    }
 }
 
 impl TileEdges {
     /// Those of a graph; `None`: its grid has no edges.
     fn of(graph: &Graph) -> Result<Option<Self>> {
-        let (grid, all) = (graph.grid()?, graph.manifest().shares().grid_arcs);
+        let (grid, manifest) = (graph.grid()?, graph.manifest());
         let Some(behind) = grid.tiles.get(1..) else { return Ok(None) };
-        // Tiles of one place may be several on disk: of different density, or on different sides.
-        let mut edges: BTreeMap<(u32, u32), u64> = BTreeMap::new();
-        let ends = behind.iter().map(|tile| tile.first_edge).chain([all]);
-        for (tile, end) in grid.tiles.iter().zip(ends) {
-            let place = edges.entry((tile.segment, tile.interval)).or_default();
-            *place += end.saturating_sub(tile.first_edge);
-        }
+        let ends = behind.iter().map(|tile| tile.first_edge).chain([manifest.shares().grid_arcs]);
+        let edges = |(tile, end): (&Tile, u64)| end.saturating_sub(tile.first_edge);
+        let tiles: Vec<u64> = grid.tiles.iter().zip(ends).map(edges).collect();
+        let by = |place: fn(&Tile) -> (u32, u32)| {
+            let mut sums: BTreeMap<(u32, u32), u64> = BTreeMap::new();
+            for (tile, edges) in grid.tiles.iter().zip(&tiles) {
+                *sums.entry(place(tile)).or_default() += edges;
+            }
+            sums.into_values()
+        };
         let segments = graph.connected().div_ceil(1 << SEGMENT_BITS);
-        let tiles = segments * (grid.intervals.len() as u64 - 1);
-        let largest = edges.into_values().max().unwrap_or(0);
-        Ok(Some(Self { tiles, largest, mean: all as f64 / tiles as f64 }))
+        let intervals = grid.intervals.len() as u64 - 1;
+        let columns = Spread::of(intervals, by(|tile| (0, tile.interval)));
+        let rows = Spread::of(segments, by(|tile| (tile.segment, 0)));
+        let places = by(|tile| (tile.segment, tile.interval));
+        let Spread { parts, largest, mean } = match manifest.partition {
+            GridPartition::Balanced => Spread::of(tiles.len() as u64, tiles),
+            // On disk they are cut further, as the builder's memory has it.
+            GridPartition::Uniform => Spread::of(segments * intervals, places),
+        };
+        let partition = manifest.partition;
+        Ok(Some(Self { partition, tiles: parts, largest, mean, columns, rows }))
     }
 }
 

@@ -38,7 +38,7 @@ pub use build::{
 pub use check::{Fault, check};
 pub use error::{GraphError, InputError, Result};
 pub use graph::{Graph, SectionFile, Table};
-pub use info::{GraphInfo, SectionInfo, TileEdges, ViewInfo};
+pub use info::{GraphInfo, SectionInfo, Spread, TileEdges, ViewInfo};
 pub use lengths::PathLengths;
 pub use order::Order;
 pub use scan::EdgeRows;

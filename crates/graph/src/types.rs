@@ -167,14 +167,21 @@ impl WeightKind {
 }
 
 outercore_storage::named! {
-    /// How the targets of the grid are cut into intervals (Graphene, FAST'17, section 4.1).
+    /// How the grid is cut, by targets and by sources (Graphene, FAST'17, section 4.1).
     #[derive(Default)]
     pub enum GridPartition: "partition" {
-        /// About equal edges in each interval.
+        /// About equal edges in each interval of targets, and in each tile of one.
         #[default]
         Balanced = "balanced",
-        /// Equal ranges of vertices, as is conventional.
+        /// Equal ranges of vertices both ways, as is conventional.
         Uniform = "uniform",
+    }
+}
+
+impl GridPartition {
+    /// Whether it is cut by edges.
+    pub fn is_balanced(&self) -> bool {
+        *self == GridPartition::Balanced
     }
 }
 

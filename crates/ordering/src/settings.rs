@@ -29,7 +29,7 @@ settings! {
         seed: Option<u64> = ("seed", "N", "1"),
         /// Keep the incoming edges of each vertex too.
         transpose: Option<bool> = ("transpose", "TRANSPOSE", "as the graph"),
-        /// How the targets of the grid are cut into intervals.
+        /// How the grid is cut, by targets and by sources.
         partition: Option<GridPartition> = ("partition", "HOW", "balanced"),
         /// How the edges lie that full passes read.
         layout: Option<Layout> = ("layout", "HOW", "as the graph"),

@@ -153,8 +153,8 @@ pub use outercore_engine::{
 };
 pub use outercore_graph::{
     BuildOptions, BuildProgress, BuildSettings, Direction, Fault, Graph, GraphError, GraphInfo,
-    GridPartition, InputError, Key, Layout, Order, Result, TileEdges, ViewInfo, WeightKind, check,
-    format, generate, input,
+    GridPartition, InputError, Key, Layout, Order, Result, Spread, TileEdges, ViewInfo, WeightKind,
+    check, format, generate, input,
 };
 pub use outercore_interchange::{
     ArrowEdges, EdgeFormat, ExportFormat, ResultFormat, WriteOptions, export_edges, is_parsing,

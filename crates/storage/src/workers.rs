@@ -2,6 +2,7 @@
 //! them.
 
 use std::{
+    cell::Cell,
     ops::Range,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     sync::{
@@ -34,6 +35,13 @@ pub struct Workers {
     helpers: Vec<Helper>,
     /// Nanoseconds of processor time that each spent in shared steps.
     busy: Arc<[AtomicU64]>,
+    /// The work that each counted.
+    done: Box<[AtomicU64]>,
+}
+
+thread_local! {
+    /// The number of the worker that a thread is: 0 is whatever thread began the run.
+    static NUMBER: Cell<usize> = const { Cell::new(0) };
 }
 
 struct Helper {
@@ -45,9 +53,10 @@ struct Helper {
 impl Workers {
     /// Starts `count` workers, the calling thread among them.
     pub fn new(count: usize) -> Result<Self> {
-        let busy: Arc<[AtomicU64]> = (0..count.max(1)).map(|_| AtomicU64::new(0)).collect();
+        let zeros = || (0..count.max(1)).map(|_| AtomicU64::new(0));
+        let busy: Arc<[AtomicU64]> = zeros().collect();
         let helpers = (1..count.max(1)).map(|index| Helper::start(index, busy.clone()));
-        Ok(Self { helpers: helpers.collect::<Result<_>>()?, busy })
+        Ok(Self { helpers: helpers.collect::<Result<_>>()?, busy, done: zeros().collect() })
     }
 
     /// Has each worker but the calling thread, which is not ours, run on a processor of its own,
@@ -70,6 +79,21 @@ impl Workers {
     /// seconds.
     pub fn busy_seconds(&self) -> Vec<f64> {
         self.busy.iter().map(|nanos| nanos.load(Relaxed) as f64 / 1e9).collect()
+    }
+
+    /// Counts work, edges say, of the worker that calls.
+    pub fn worked(&self, amount: u64) {
+        self.done[NUMBER.get() % self.done.len()].fetch_add(amount, Relaxed);
+    }
+
+    /// The work that each worker counted so far.
+    pub fn work(&self) -> Vec<u64> {
+        self.done.iter().map(|done| done.load(Relaxed)).collect()
+    }
+
+    /// That of all of them.
+    pub fn total_work(&self) -> u64 {
+        self.work().into_iter().sum()
     }
 
     /// Runs `step` on every worker and waits for all of them. A panic in one is raised here.
@@ -197,6 +221,7 @@ impl Helper {
         let thread = std::thread::Builder::new()
             .name(format!("outercore-{index}"))
             .spawn(move || {
+                NUMBER.set(index);
                 while let Ok(step) = inbox.recv() {
                     let result =
                         catch_unwind(AssertUnwindSafe(|| timed(&busy[index], || step(index))));
@@ -237,6 +262,16 @@ mod tests {
         assert_eq!(sum.load(Relaxed), 600);
         assert_eq!(workers.map(|index| index * 2), [0, 2, 4]);
         assert!(workers.busy_seconds().iter().all(|&seconds| seconds > 0.0));
+    }
+
+    #[test]
+    fn work_is_counted_by_worker() {
+        let workers = Workers::new(3).unwrap();
+        for _ in 0..2 {
+            workers.map(|index| workers.worked(10 * index as u64 + 1));
+        }
+        workers.worked(5);
+        assert_eq!((workers.work(), workers.total_work()), (vec![7, 22, 42], 71));
     }
 
     #[test]

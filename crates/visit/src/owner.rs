@@ -407,10 +407,10 @@ impl<'t, V: Visitor> Owner<'t, V> {
 
     /// Counts what was done in the session.
     fn end(&mut self) {
-        let (counters, counts) = (&self.all.session.counters, &mut self.counts);
-        counters.edges.fetch_add(take(&mut counts.edges), Relaxed);
+        let (session, counts) = (&self.all.session, &mut self.counts);
+        session.workers.worked(take(&mut counts.edges));
         let pages = take(&mut counts.pages);
-        counters.note(Technique::ListCache, [pages, pages * PAGE as u64]);
+        session.counters.note(Technique::ListCache, [pages, pages * PAGE as u64]);
         counts.queue_bytes = counts.queue_bytes.max(self.queue.bytes());
         counts.spilled = self.queue.dropped;
     }

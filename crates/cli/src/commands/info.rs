@@ -4,7 +4,7 @@ use std::{fmt::Write, path::PathBuf};
 
 use clap::Args;
 use outercore::{
-    Disk, Graph, GraphInfo, Layout, Named, Result, TileEdges, ViewInfo,
+    Disk, Graph, GraphInfo, Layout, Named, Result, Spread, TileEdges, ViewInfo,
     format::{Extra, IdTable, Manifest},
     human_bytes, io_cost,
 };
@@ -79,10 +79,17 @@ fn table(manifest: &Manifest, info: &GraphInfo) -> String {
     line("order", format!("{}: {}", info.order, meaning(info.order)));
     line("ids", ids(manifest));
     line("layout", layout(manifest));
-    if let Some(TileEdges { tiles, largest, mean }) = info.tiles {
-        let (tiles, most) = (grouped(tiles), grouped(largest));
-        let times = largest as f64 / mean;
-        line("tiles", format!("{tiles}, {mean:.0} edges on average, {most} at most ({times:.2}x)"));
+    if let Some(TileEdges { partition, tiles, largest, mean, columns, rows }) = info.tiles {
+        line("partition", format!("{partition}: {}", meaning(partition)));
+        for (name, Spread { parts, largest, mean }) in [
+            ("tiles", Spread { parts: tiles, largest, mean }),
+            ("  of a column", columns),
+            ("  of a row", rows),
+        ] {
+            let (parts, most, times) = (grouped(parts), grouped(largest), largest as f64 / mean);
+            let spread = format!("{mean:.0} edges on average, {most} at most ({times:.2}x)");
+            line(name, format!("{parts}, {spread}"));
+        }
     }
     let sums = "a CRC-32C for each 4 KiB page; `outercore check` verifies them";
     line("format", format!("version {}, {sums}", info.format_version));

@@ -403,7 +403,7 @@ impl<'s, 'r, C: FnMut(u64, List)> ListReader<'s, 'r, C> {
             counters.note(cache.kept(), hits);
             self.edges += hits[1] / self.lanes[0].width;
         }
-        counters.edges.fetch_add(self.edges, Relaxed);
+        self.session.workers.worked(self.edges);
         counters.useful_bytes.fetch_add(self.useful, Relaxed);
         counters.note_most(Technique::QueueDepth, self.deepest as u64);
         counters.note(Technique::SmallBlocks, [self.small, 0]);

@@ -3,12 +3,7 @@
 //! the next iteration too ([`fciu`](super::fciu)). Intervals go to the workers in batches of
 //! neighbors.
 
-use std::{
-    collections::VecDeque,
-    ops::Range,
-    sync::{Mutex, atomic::Ordering::Relaxed},
-    vec::IntoIter,
-};
+use std::{collections::VecDeque, ops::Range, sync::Mutex, vec::IntoIter};
 
 use outercore_storage::{InARow, OrderedMarks, lock};
 
@@ -97,7 +92,7 @@ impl<P: VertexProgram> Run<'_, P> {
                 let (progress, edges) = (&progress, 0);
                 let mut worker = Worker { step, progress, workspace, feed, weights, edges };
                 let result = progress.attend(|| worker.work());
-                self.session.counters.edges.fetch_add(worker.edges, Relaxed);
+                self.session.workers.worked(worker.edges);
                 result
             })
         });

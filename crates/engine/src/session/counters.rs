@@ -12,8 +12,6 @@ use crate::techniques::Technique;
 pub struct Counters {
     /// Bytes of what was read that were wanted.
     pub useful_bytes: AtomicU64,
-    /// Edges looked at.
-    pub edges: AtomicU64,
     /// Bytes that were used although their page's checksum could not be computed: blocks smaller
     /// than a page.
     pub unverified_bytes: AtomicU64,

@@ -234,7 +234,7 @@ impl<'a> Session<'a> {
             read_mode,
             seconds: mark.begun.elapsed().as_secs_f64(),
             bytes_read: self.bytes_read() - mark.bytes,
-            edges: self.counters.edges.load(Relaxed) - mark.edges,
+            edges: self.workers.total_work() - mark.edges,
             predicted,
         };
         self.progress.iteration(&report);
@@ -256,11 +256,7 @@ impl<'a> Session<'a> {
 
     /// Notes the beginning of an iteration.
     pub fn mark(&self) -> Mark {
-        Mark {
-            begun: Instant::now(),
-            bytes: self.bytes_read(),
-            edges: self.counters.edges.load(Relaxed),
-        }
+        Mark { begun: Instant::now(), bytes: self.bytes_read(), edges: self.workers.total_work() }
     }
 
     /// Seconds since the session was opened.
@@ -324,6 +320,7 @@ impl<'a> Session<'a> {
             stealing: self.config.stealing,
             stolen: counters.of(Technique::WorkStealing)[0],
             worker_busy_seconds: self.workers.busy_seconds(),
+            worker_edges: self.workers.work(),
         }
     }
 }

@@ -3,6 +3,7 @@
 
 use super::{
     buckets::Bucket,
+    intervals::{Interval, IntervalCut},
     radix,
     radix::Record,
     rows::push_bytes,
@@ -11,18 +12,14 @@ use super::{
 };
 use crate::{
     error::Result,
-    format::{
-        CHUNK_WORDS, Cells, Chunk, GridDirectory, SEGMENT_BITS, STRIPE_BITS, SectionEntry, Tile,
-        WordCode,
-    },
-    types::GridPartition,
+    format::{CHUNK_WORDS, Cells, Chunk, SEGMENT_BITS, SectionEntry, Tile, WordCode},
 };
 
 /// A bucket's tiles, encoded and ready to be written in turn; offsets and numbers count from the
 /// bucket's first.
 #[derive(Default)]
 pub struct EncodedTiles {
-    /// Ends of the bucket's intervals.
+    /// Ends of the bucket's intervals; the last one may end behind the bucket.
     interval_ends: Vec<u64>,
     tiles: Vec<Tile>,
     chunks: Vec<Chunk>,
@@ -61,44 +58,6 @@ impl TileCode<'_> {
             }
         }
         kept
-    }
-}
-
-/// Where an interval of the grid ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum IntervalCut {
-    /// After about so many edges.
-    Edges(u64),
-    /// At multiples of so many vertices, whatever their edges (and where a bucket ends).
-    Vertices(u64),
-}
-
-impl IntervalCut {
-    /// The cut of a graph: enough intervals for many workers, enough edges in each that a 7-bit
-    /// source delta rarely overflows; or as many intervals, of equal width.
-    pub fn new(partition: GridPartition, edges: u64, connected: u64) -> Self {
-        let interval_edges = (edges / 64).clamp(1 << 16, 1 << 22).max(connected / 16);
-        match partition {
-            GridPartition::Balanced => IntervalCut::Edges(interval_edges),
-            GridPartition::Uniform => IntervalCut::Vertices(
-                connected
-                    .div_ceil(edges.div_ceil(interval_edges).max(1))
-                    .clamp(1, STRIPE_VERTICES as u64),
-            ),
-        }
-    }
-
-    /// About what [`GridDirectory::lag`] will be, which is known only when all intervals are cut.
-    /// Of so many edges in the grid, from so many pieces, each of which ends an interval. Rather
-    /// more than less: with less, no tile would serve two iterations.
-    pub fn lag(self, edges: u64, connected: u64, pieces: u64) -> u64 {
-        let intervals = match self {
-            // Those before the widest ones, and these, which have few edges.
-            IntervalCut::Edges(most) => edges / most.max(1) + connected / STRIPE_VERTICES as u64,
-            IntervalCut::Vertices(width) => connected / width,
-        };
-        // The last interval of a piece is half as large as others; in small pieces the only one.
-        GridDirectory::lag_of((intervals + pieces / 2).max(pieces + pieces / 8))
     }
 }
 
@@ -180,7 +139,7 @@ impl EncodedTiles {
         degrees: &[u64],
         code: &TileCode,
     ) {
-        let TileCode { other_bits, cut, .. } = *code;
+        let other_bits = code.other_bits;
         self.interval_ends.clear();
         self.tiles.clear();
         self.chunks.clear();
@@ -191,8 +150,9 @@ impl EncodedTiles {
         self.edges = 0;
         let (mut start, mut at, mut before) = (0usize, 0usize, 0);
         while start < degrees.len() {
-            let (end, edges) = interval_end(degrees, start, bucket.first, cut);
-            let width = (end - start) as u64;
+            let Interval { first, end, upto, edges } =
+                code.cut.interval(degrees, start, bucket.first);
+            let width = end - first;
             // The last interval of a bucket is narrower than those before it.
             let margin = code.lag * width.max(before);
             let tiled = code.keep_tiled(&mut records[at..at + edges], bucket.first);
@@ -202,9 +162,11 @@ impl EncodedTiles {
                 0,
                 other_bits,
             );
-            self.interval(sorted, ((start as u64, width), margin), bucket.first, code);
-            self.interval_ends.push(bucket.first + end as u64);
-            (start, at, before) = (end, at + edges, width);
+            // Records count from the bucket's first vertex, before which the interval may begin.
+            let targets = (first.wrapping_sub(bucket.first), width);
+            self.interval(sorted, (targets, margin), bucket.first, code);
+            self.interval_ends.push(end);
+            (start, at, before) = (upto, at + edges, width);
         }
     }
 
@@ -224,7 +186,7 @@ impl EncodedTiles {
         code: &TileCode,
     ) {
         let mask = (1u64 << code.other_bits) - 1;
-        let first = base + targets.0;
+        let first = base.wrapping_add(targets.0);
         // Intervals become wider with falling degrees.
         let (lower, upper) =
             (first.saturating_sub(margin), first + targets.1 + margin + margin / 4);
@@ -247,11 +209,15 @@ impl EncodedTiles {
         }
     }
 
-    /// Edges of one segment, from sources `from` and above: a tile, or several where some of them
-    /// are denser than others, as those of hubs are, and other words suit them.
+    /// Edges of one segment, from sources `from` and above: a tile, or several. The rows of a
+    /// balanced grid are cut by edges, interval by interval: tiles of equally many, each a chunk.
+    /// In a uniform one there are several where some edges are denser than others, as those of hubs
+    /// are, and other words suit them.
     fn tiles<R: Record>(&mut self, records: &[R], from: u64, targets: (u64, u64), code: &TileCode) {
         let source = |record: &R| record.key() & ((1u64 << code.other_bits) - 1);
-        let blocks = records.len().div_ceil(CHUNK_WORDS as usize);
+        let by_edges = code.cut.is_by_edges();
+        let blocks =
+            records.len().div_ceil(if by_edges { TILE_EDGES } else { CHUNK_WORDS as usize });
         let mut parts: Vec<(usize, WordCode)> = Vec::with_capacity(blocks);
         let (mut start, mut first) = (0, from);
         for block in 1..=blocks {
@@ -263,7 +229,7 @@ impl EncodedTiles {
             if end > start {
                 let best = best_code(&records[start..end], first, targets, code.other_bits);
                 match parts.last_mut() {
-                    Some((upto, same)) if *same == best => *upto = end,
+                    Some((upto, same)) if *same == best && !by_edges => *upto = end,
                     _ => parts.push((end, best)),
                 }
                 start = end;
@@ -313,7 +279,7 @@ impl EncodedTiles {
 #[inline(always)]
 fn place_of<R: Record>(record: &R, (first, width): (u64, u64), other_bits: u32) -> u64 {
     let source = record.key() & ((1u64 << other_bits) - 1) & ((1 << SEGMENT_BITS) - 1);
-    source << WordCode::low_bits_of(width) | ((record.key() >> other_bits) - first)
+    source << WordCode::low_bits_of(width) | (record.key() >> other_bits).wrapping_sub(first)
 }
 
 /// The words that suit edges from sources `from` and above.
@@ -337,29 +303,9 @@ fn best_code<R: Record>(
 /// requests cost more than bytes.
 const FEWEST_EDGES: usize = 1 << 14;
 
-/// Most vertices of an interval that this builder makes: half of what the words allow. Their 8-byte
-/// sums are 512 KiB, which a second-level cache holds.
-const STRIPE_VERTICES: usize = 1 << (STRIPE_BITS - 1);
-
-/// Where the interval that begins at `start` (of a bucket whose first vertex is `first`) ends, and
-/// how many edges it has.
-fn interval_end(degrees: &[u64], start: usize, first: u64, cut: IntervalCut) -> (usize, usize) {
-    let (most_edges, most_vertices) = match cut {
-        IntervalCut::Edges(edges) => (edges, STRIPE_VERTICES),
-        IntervalCut::Vertices(width) => {
-            (u64::MAX, (width - (first + start as u64) % width) as usize)
-        }
-    };
-    let (mut end, mut edges) = (start, 0);
-    while end < degrees.len()
-        && end - start < most_vertices
-        && (edges == 0 || edges + degrees[end] <= most_edges)
-    {
-        edges += degrees[end];
-        end += 1;
-    }
-    (end, edges as usize)
-}
+/// Most edges of a tile whose rows are cut by edges: with the skips between them, hardly one in
+/// fifty, they are a chunk.
+const TILE_EDGES: usize = CHUNK_WORDS as usize / 16 * 15;
 
 /// What the grid came to.
 pub struct GridSummary {
@@ -410,7 +356,8 @@ impl GridWriter {
 
     /// Appends the next bucket.
     pub fn append(&mut self, tiles: &mut EncodedTiles) -> Result<()> {
-        // A vertex with several buckets keeps its interval: the later buckets add tiles to it.
+        // A vertex with several buckets keeps its interval, as do those of equal width that several
+        // buckets share: the later buckets add tiles to it.
         let continued = tiles.interval_ends.first() == Some(&self.last_bound);
         let base_interval = self.interval_count - u32::from(continued);
         for &end in &tiles.interval_ends[usize::from(continued)..] {
@@ -460,40 +407,43 @@ impl GridWriter {
 mod tests {
     use super::*;
 
-    /// The ends of all intervals of a bucket, and the edges of each.
-    fn intervals(degrees: &[u64], first: u64, cut: IntervalCut) -> Vec<(usize, usize)> {
-        let mut start = 0;
-        std::iter::from_fn(|| {
-            (start < degrees.len()).then(|| {
-                let (end, edges) = interval_end(degrees, start, first, cut);
-                start = end;
-                (end, edges)
+    /// The tiles of a bucket of 4096 targets, in which low sources have most edges: edges, and the
+    /// first source.
+    fn tiles(cut: IntervalCut) -> Vec<(u64, u64)> {
+        const EDGES: u64 = 1 << 20;
+        let (other_bits, sources) = (20, 1u64 << 20);
+        let mut records: Vec<u64> = (0..EDGES)
+            .map(|edge| {
+                let part = (edge * 0x9e37_79b9 % EDGES) as f64 / EDGES as f64;
+                ((edge % 4096) << other_bits) | (part.powi(3) * sources as f64) as u64
             })
-        })
-        .collect()
+            .collect();
+        records.sort_unstable();
+        let bucket = Bucket { first: 512, end: 512 + 4096, other_first: 0, other_end: sources };
+        let code = TileCode { other_bits, cut, lag: 1, weights: WeightCode::NONE, cells: None };
+        let (mut encoded, mut scratch) = (EncodedTiles::default(), records.clone());
+        encoded.encode(&bucket, &mut records, &mut scratch, &[EDGES / 4096; 4096], &code);
+        let ends = encoded.tiles.iter().skip(1).map(|tile| tile.first_edge).chain([EDGES]);
+        let first = |tile: &Tile| encoded.chunks[tile.first_chunk as usize].source;
+        encoded
+            .tiles
+            .iter()
+            .zip(ends)
+            .map(|(tile, end)| (end - tile.first_edge, first(tile)))
+            .collect()
     }
 
     #[test]
-    fn balanced_intervals_have_equal_edges_and_uniform_ones_equal_widths() {
-        // A skewed bucket: the first vertices have most of the edges.
-        let degrees: Vec<u64> = (0..1000u64).map(|vertex| 100_000 / (vertex + 1)).collect();
-        let total: u64 = degrees.iter().sum();
-        let balanced = intervals(&degrees, 24, IntervalCut::Edges(100_000));
-        assert!(balanced.iter().all(|&(_, edges)| edges <= 100_000));
-        assert_eq!(balanced.len() as u64, total.div_ceil(100_000));
-        let uniform = intervals(&degrees, 24, IntervalCut::Vertices(100));
-        assert_eq!(
-            uniform.iter().map(|&(end, _)| end).collect::<Vec<_>>(),
-            [76, 176, 276, 376, 476, 576, 676, 776, 876, 976, 1000]
-        );
-        assert!(uniform[0].1 as u64 * 2 > total, "the first has more than half of the edges");
-        assert_eq!(
-            IntervalCut::new(GridPartition::Balanced, 1 << 28, 1 << 24),
-            IntervalCut::Edges(1 << 22)
-        );
-        assert_eq!(
-            IntervalCut::new(GridPartition::Uniform, 1 << 28, 1 << 20),
-            IntervalCut::Vertices(1 << 14)
-        );
+    fn rows_are_cut_by_edges() {
+        let balanced = tiles(IntervalCut::Edges(1 << 20));
+        let (largest, mean) =
+            (balanced.iter().map(|tile| tile.0).max().unwrap(), (1 << 20) / balanced.len() as u64);
+        assert!(balanced.len() >= 5 && largest <= TILE_EDGES as u64, "{balanced:?}");
+        assert!(largest * 10 < mean * 13, "{balanced:?}");
+        let sources: Vec<u64> = balanced.windows(2).map(|pair| pair[1].1 - pair[0].1).collect();
+        assert!(sources[0] * 20 < sources[sources.len() - 1], "other numbers of rows: {sources:?}");
+        let uniform = tiles(IntervalCut::Vertices { width: 8192, connected: 1 << 20 });
+        let largest = uniform.iter().map(|tile| tile.0).max().unwrap();
+        assert!(largest > 2 * TILE_EDGES as u64, "{uniform:?}");
     }
 }

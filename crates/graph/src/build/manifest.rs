@@ -72,6 +72,7 @@ impl Builder<'_> {
             max_out_degree,
             max_in_degree,
             grid_words,
+            partition: self.options.partition,
             layout: self.options.layout,
             hybrid,
             stripe_unit: self.folders.unit,

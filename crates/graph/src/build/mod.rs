@@ -25,6 +25,7 @@ mod fixed;
 mod grid;
 mod ids;
 mod ingest;
+mod intervals;
 mod manifest;
 mod names;
 mod numbering;

@@ -26,7 +26,7 @@ pub struct BuildOptions {
     pub transpose: bool,
     /// The order of the vertices on disk.
     pub order: Order,
-    /// How the targets of the grid are cut into intervals.
+    /// How the grid is cut.
     pub partition: GridPartition,
     /// How the edges lie that passes over all of them read.
     pub layout: Layout,

@@ -18,7 +18,7 @@ settings! {
         transpose: Option<bool> = ("transpose", "TRANSPOSE", "on"),
         /// The order of the vertices on disk.
         order: Option<Order> = ("order", "METHOD", "degree"),
-        /// How the targets of the grid are cut into intervals.
+        /// How the grid is cut, by targets and by sources.
         partition: Option<GridPartition> = ("partition", "HOW", "balanced"),
         /// How the edges lie that full passes read.
         layout: Option<Layout> = ("layout", "HOW", "grid"),

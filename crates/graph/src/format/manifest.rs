@@ -13,7 +13,7 @@ use super::{Cells, Hybrid, MANIFEST, VERSION};
 use crate::{
     error::{GraphError, Result, of_part, refuse},
     order::Order,
-    types::{Layout, WeightKind},
+    types::{GridPartition, Layout, WeightKind},
 };
 
 /// One section: a logical file, whole or striped.
@@ -90,6 +90,9 @@ pub struct Manifest {
     pub max_in_degree: u64,
     /// Grid words, skips included.
     pub grid_words: u64,
+    /// How the grid was cut. Readers take its bounds from `grid.stripes` and `grid.tiles`.
+    #[serde(default, skip_serializing_if = "GridPartition::is_balanced")]
+    pub partition: GridPartition,
     /// How the edges lie that passes over all of them read.
     #[serde(default, skip_serializing_if = "Layout::is_grid")]
     pub layout: Layout,

@@ -148,7 +148,7 @@ impl Grid {
     /// The edges of a chunk, which are counted.
     fn block<'w>(&self, session: &Session, chunk: &Chunk, words: &'w [u8]) -> EdgeBlock<'w> {
         let block = self.index.block(chunk, words);
-        session.counters.edges.fetch_add(block.words(), Relaxed);
+        session.workers.worked(block.words());
         block
     }
 
