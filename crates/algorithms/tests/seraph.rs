@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use outercore_algorithms::{Request, Source, by_name};
+use outercore_algorithms::{Source, by_name};
 use outercore_engine::{
     CrossIteration, MemoryModel, Outcome, Precompute, Preset, RunConfig, Silent,
 };

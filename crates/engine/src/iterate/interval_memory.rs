@@ -303,7 +303,9 @@ impl IntervalMemory {
         let most = if cross { room / signal } else { 0 };
         let hubs = bounds.iter().rfind(|&&bound| bound <= most).map_or(0, |&bound| bound);
         let near = room - hubs * signal;
-        (lists, Division { bounds: bounds.into(), windows, hubs, near, most: [u64::MAX; 2] })
+        // Where hubs have memory for both of their signals, the next ones of others have none.
+        let most = [u64::MAX, u64::MAX, if hubs > 0 { 0 } else { u64::MAX }];
+        (lists, Division { bounds: bounds.into(), windows, hubs, near, most })
     }
 
     /// The grid, and what each chunk may serve.
@@ -357,25 +359,33 @@ impl IntervalMemory {
         if let EdgeSource::Grid(grid) = &mut run.edges
             && config.sub_blocks.are_kept()
         {
-            grid.cache = if (passes || discards) && config.sub_blocks == SubBlocks::On {
-                let side = |near| {
-                    let wanted = move |chunk: &Chunk| (chunk.side == Side::Near) == near;
-                    let chunks = (0..grid.index.intervals())
-                        .flat_map(|interval| grid.index.chunks(interval, wanted));
-                    chunks.map(|chunk| (chunk.number, grid.index.read(chunk))).collect()
-                };
-                let huge = config.huge_pages.for_streams();
-                let kept = PinnedChunks::choose(&[side(true), side(false)], chunks, huge)?;
-                kept.map(PinnedChunks::of_passes).map(boxed)
-            } else {
-                // Copies of chunks are blocks of the heap, with what goes with that.
-                let room = chunks / 4 * 3;
-                (room >= 2 * CHUNK_BYTES).then(|| boxed(SubBlockBuffer(PriorityBuffer::new(room))))
-            };
+            let each_reads = passes || discards;
+            grid.cache = chunks_of(&grid.index, config, (chunks, each_reads))?;
         }
         run.precompute = self.precompute;
         Ok(run)
     }
+}
+
+/// Chunks that stay, of so many bytes; the same ones always where each pass reads them all.
+fn chunks_of(
+    index: &GridIndex,
+    config: &RunConfig,
+    (bytes, each_reads): (u64, bool),
+) -> Result<Option<Box<dyn ChunkCache>>> {
+    if each_reads && config.sub_blocks == SubBlocks::On {
+        let side = |near| {
+            let wanted = move |chunk: &Chunk| (chunk.side == Side::Near) == near;
+            let chunks = (0..index.intervals()).flat_map(|interval| index.chunks(interval, wanted));
+            chunks.map(|chunk| (chunk.number, index.read(chunk))).collect()
+        };
+        let huge = config.huge_pages.for_streams();
+        let kept = PinnedChunks::choose(&[side(true), side(false)], bytes, huge)?;
+        return Ok(kept.map(PinnedChunks::of_passes).map(boxed));
+    }
+    // Copies of chunks are blocks of the heap, with what goes with that.
+    let room = bytes / 4 * 3;
+    Ok((room >= 2 * CHUNK_BYTES).then(|| boxed(SubBlockBuffer(PriorityBuffer::new(room)))))
 }
 
 fn boxed(cache: impl ChunkCache + 'static) -> Box<dyn ChunkCache> {

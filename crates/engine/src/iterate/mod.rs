@@ -131,8 +131,8 @@ struct Division {
     hubs: u64,
     /// Bytes for arrays that would be on scratch otherwise; what they leave.
     near: u64,
-    /// The most of them for messages that wait, and for values.
-    most: [u64; 2],
+    /// The most of them for messages that wait, for values, and for next signals.
+    most: [u64; 3],
 }
 
 impl Division {
@@ -140,7 +140,7 @@ impl Division {
     fn whole(vertices: u64) -> Self {
         let starts = (0..vertices).step_by(INTERVAL as usize);
         let bounds = starts.chain([vertices]).collect();
-        Self { bounds, windows: once(0..vertices).collect(), hubs: 0, near: u64::MAX, most: [0; 2] }
+        Self { bounds, windows: once(0..vertices).collect(), hubs: 0, near: u64::MAX, most: [0; 3] }
     }
 
     /// An array on scratch, but for its first intervals, which may take so many bytes.
@@ -300,9 +300,8 @@ impl<'r, P: VertexProgram> Run<'r, P> {
         let resident = edges.resident().is_some();
         // What moves most bytes for each of its own stays in memory first: what is written and
         // read again in an iteration, then what is read.
-        let partial = (hubs > 0 || windows.len() > 1)
-            .then(|| division.array(&scratch, most[0]))
-            .transpose()?;
+        let waits = hubs > 0 || windows.len() > 1;
+        let partial = waits.then(|| division.array(&scratch, most[0])).transpose()?;
         let values = match left {
             Some(left) => left.cut(&bounds),
             None if resident => VertexArray::in_memory(Arc::clone(&bounds), huge.for_streams())?,
@@ -313,8 +312,7 @@ impl<'r, P: VertexProgram> Run<'r, P> {
         let workspaces = (0..session.workers.count()).map(workspace).collect::<Result<_>>()?;
         let degrees = edges.degrees().is_none().then(|| division.degrees(session.graph, &scratch));
         let degrees = degrees.transpose()?;
-        let most = if hubs > 0 { 0 } else { u64::MAX };
-        let tail = (!resident).then(|| division.array(&scratch, most));
+        let tail = (!resident).then(|| division.array(&scratch, most[2]));
         Ok(Self {
             program,
             session,

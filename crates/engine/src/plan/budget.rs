@@ -227,9 +227,7 @@ impl Needs {
         let is_one = self.scans == Some(1) && !external;
         // Of what wants room, all edges take about twice as much as on storage.
         let whole = edge_bytes << u32::from(self.wants_room && model == MemoryModel::InMemory);
-        // Nor is anything by plain streaming.
-        let is_kept = !is_one && (model != MemoryModel::SemiExternal || !streams(config));
-        let most = if is_kept { most_kept(asked, model, whole) } else { 0 };
+        let most = if is_one { 0 } else { most_kept((asked, model), config, whole) };
         let room = most.min((config.memory - used).saturating_sub(MARGIN));
         let kept = if external { room.checked_div(self.shares[1]).unwrap_or(0) } else { room };
         let name = ["edges", "windows, edges"][usize::from(external)];
@@ -373,10 +371,16 @@ fn streams(config: &RunConfig) -> bool {
     config.preset == Preset::Streaming
 }
 
-/// The most bytes of edges that a run keeps: one that was asked to be semi-external keeps half.
-fn most_kept(asked: Option<MemoryModel>, model: MemoryModel, edge_bytes: u64) -> u64 {
-    match (asked, model) {
+/// The most bytes of edges that a run keeps: one that was asked to be semi-external keeps half,
+/// and none if it is plain streaming.
+fn most_kept(
+    models: (Option<MemoryModel>, MemoryModel),
+    config: &RunConfig,
+    edge_bytes: u64,
+) -> u64 {
+    match models {
         (_, MemoryModel::FullyExternal) => u64::MAX,
+        (_, MemoryModel::SemiExternal) if streams(config) => 0,
         (Some(MemoryModel::SemiExternal), _) => edge_bytes / 2,
         _ => edge_bytes,
     }

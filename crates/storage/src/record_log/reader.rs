@@ -1,4 +1,5 @@
-//! [`BlockReader`]: the blocks of a part come back in their order, the next ones while one is shown.
+//! [`BlockReader`]: the blocks of a part come back in their order, the next ones while one is
+//! shown.
 
 use std::sync::Arc;
 
