@@ -177,7 +177,7 @@ impl<P: VertexProgram> Run<'_, P> {
     /// One iteration by the lists of targets, or what a window of signals adds to it.
     pub(crate) fn pull(&self, window: &Range<u64>, rows: &Rows) -> Result<()> {
         self.fetch(window)?;
-        let (weights, mut signals) = (self.session.graph.weights(), self.signals());
+        let mut signals = self.signals();
         self.silence(window, &mut signals);
         let step = &self.step(window, &signals);
         self.each_interval(|workspace| {
@@ -189,18 +189,26 @@ impl<P: VertexProgram> Run<'_, P> {
                 worker,
                 |_| u64::MAX,
                 |vertex, list| {
-                    let sum = &mut total[(vertex - first) as usize];
-                    let sends = |&(neighbor, _): &(u64, u64)| {
-                        window.contains(&neighbor) && self.sending.contains(neighbor)
-                    };
-                    for (neighbor, weight) in list.weighted().filter(sends) {
-                        touched = true;
-                        let signal = step.signals.of(neighbor);
-                        sum.combine(self.program.carry(signal, weights.value(weight)));
-                    }
+                    touched |= self.take(step, &mut total[(vertex - first) as usize], list);
                 },
             )?;
             self.finish(step, touched, workspace)
         })
+    }
+
+    /// Takes what the neighbors of a list send to its vertex, in their order. Returns whether there
+    /// was any.
+    #[inline(always)]
+    pub(crate) fn take(&self, step: &Step<P>, sum: &mut P::Message, list: List) -> bool {
+        let weights = self.session.graph.weights();
+        let mut touched = false;
+        let sends = |&(neighbor, _): &(u64, u64)| {
+            step.window.contains(&neighbor) && self.sending.contains(neighbor)
+        };
+        for (neighbor, weight) in list.weighted().filter(sends) {
+            touched = true;
+            sum.combine(self.program.carry(step.signals.of(neighbor), weights.value(weight)));
+        }
+        touched
     }
 }

@@ -45,7 +45,8 @@ impl<M: Monoid> Resident<M> {
         session.workers.each(parts.len() as u64, 1, |part| {
             lock(&parts[part.start as usize]).fill(M::IDENTITY);
         });
-        Ok(Self { edges, inbox: Mutex::new(inbox) })
+        let takes = paths.iter().any(|path| path.takes);
+        Ok(Self { edges, takes, inbox: Mutex::new(inbox) })
     }
 }
 
@@ -86,6 +87,10 @@ impl<P: VertexProgram> Run<'_, P> {
                     self.scan(grid, &signals, inbox)?;
                     ("full", predicted)
                 }
+                (Some(rows), _) if resident.takes => {
+                    self.take_all(rows, &signals, inbox)?;
+                    ("full", None)
+                }
                 (rows, _) => {
                     let rows = rows.as_ref().expect("it has a grid or rows");
                     self.on_demand(rows, &signals, edges, inbox)?;
@@ -112,6 +117,22 @@ impl<P: VertexProgram> Run<'_, P> {
             }
         };
         grid.scan(self.session, inbox, |_| (), visit).map(drop)
+    }
+
+    /// Every vertex takes what the neighbors in its list send.
+    fn take_all(&self, rows: &Rows, signals: &[P::Signal], inbox: &mut [P::Message]) -> Result<()> {
+        let all = 0..self.sending.len();
+        let (step, parts) = (self.step(&all, signals), self.parts(inbox, &all));
+        self.each_interval(|workspace| {
+            let (first, worker) = (workspace.first, workspace.worker);
+            let mut sums = parts.get(workspace.interval).expect("one for each interval");
+            let lists = IoIterator::new(self.session, rows).within(workspace.vertices());
+            lists.for_each_here(
+                worker,
+                |_| u64::MAX,
+                |vertex, list| _ = self.take(&step, &mut sums[(vertex - first) as usize], list),
+            )
+        })
     }
 
     fn on_demand(

@@ -17,6 +17,8 @@ pub(crate) struct EdgePath {
     pub grid: bool,
     /// The direction of the lists.
     pub lists: Option<Direction>,
+    /// The lists are those of targets, which take from their neighbors.
+    pub takes: bool,
     /// The direction of the signals: a vertex's degree counts its edges along it.
     degrees: Direction,
     pub weights: bool,
@@ -24,11 +26,13 @@ pub(crate) struct EdgePath {
 
 impl EdgePath {
     /// Where every vertex is in memory, by direction of the signals: the grid, and lists of
-    /// sources.
+    /// sources. Sums that have an order are taken by targets, if all sources send again and again
+    /// and there is no grid: every target's has the order of its list, whatever workers do.
     pub(crate) fn pushed<P: VertexProgram>(
         program: &P,
         graph: &Graph,
         config: &RunConfig,
+        scans: Option<u64>,
     ) -> Result<Vec<Self>> {
         let weights = weights::<P>(graph);
         // Whether all vertices apply in every iteration, from the first one on.
@@ -47,7 +51,15 @@ impl EdgePath {
                 && graph.has_whole_grid();
             if paths.iter().all(|path| path.degrees != rows) {
                 let lists = (!grid || !dense && !config.read.scans()).then_some(rows);
-                paths.push(Self { grid, lists, degrees: rows, weights });
+                let targets = graph.rows(direction.reversed()).filter(|_| {
+                    !grid
+                        && P::ACTIVITY == Activity::AllSend
+                        && scans != Some(1)
+                        && !P::Message::EXACT
+                        && config.read != ReadPolicy::OnDemand
+                });
+                let takes = targets.is_some();
+                paths.push(Self { grid, lists: targets.or(lists), takes, degrees: rows, weights });
             }
         }
         Ok(paths)
@@ -58,7 +70,9 @@ impl EdgePath {
         let grid = paths.iter().any(|path| path.grid);
         let lists = paths.iter().any(|path| path.lists.is_some());
         let mut can = Vec::new();
-        if lists {
+        if paths.iter().any(|path| path.takes) {
+            can.extend(&LISTS[3..9]);
+        } else if lists {
             can.extend(&LISTS[if exact { 1 } else { 3 }..]);
         }
         if grid {
@@ -76,11 +90,12 @@ impl EdgePath {
         let out = |direction: &Direction| graph.rows(*direction) == Some(Direction::Out);
         let fits = !weights || P::Message::EXACT && graph.has_whole_grid();
         if fits && P::DIRECTIONS.iter().all(out) {
-            return Some(Self { grid: true, lists: None, degrees: Direction::Out, weights });
+            let degrees = Direction::Out;
+            return Some(Self { grid: true, lists: None, takes: false, degrees, weights });
         }
         let &[direction] = P::DIRECTIONS else { return None };
         let (lists, degrees) = (Some(graph.rows(direction.reversed())?), graph.rows(direction)?);
-        Some(Self { grid: false, lists, degrees, weights })
+        Some(Self { grid: false, lists, takes: true, degrees, weights })
     }
 
     /// The section of the degrees.

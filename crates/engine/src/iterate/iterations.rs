@@ -61,10 +61,12 @@ impl<P: VertexProgram> Iterations<P> {
         early: Option<Precompute>,
     ) -> Result<Self> {
         let Job { graph, config, .. } = planner.job;
-        let (vertices, paths) = (graph.connected(), EdgePath::pushed(program, graph, config)?);
+        let vertices = graph.connected();
+        let paths = EdgePath::pushed(program, graph, config, scans)?;
         let workspace =
             Workspace::<P>::bytes(INTERVAL as usize) + InMemory::<P::Message>::bytes(vertices);
         let indexes = paths.iter().filter(|path| path.lists.is_some()).count();
+        let degrees = paths.iter().filter(|path| path.lists.is_none() || path.takes).count();
         for (name, bytes) in [
             ("values", vertices * size_of::<P::Value>() as u64),
             ("signals", vertices * size_of::<P::Signal>() as u64),
@@ -72,7 +74,7 @@ impl<P: VertexProgram> Iterations<P> {
             ("frontiers", 2 * Frontier::bytes(vertices)),
             ("intervals at hand, batches", config.threads as u64 * workspace),
             ("row index", indexes as u64 * Rows::index_bytes(graph.connected())),
-            ("degrees", (paths.len() - indexes) as u64 * vertices * 4),
+            ("degrees", degrees as u64 * vertices * 4),
         ] {
             planner.in_turn(name, bytes);
         }

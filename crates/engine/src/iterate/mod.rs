@@ -97,6 +97,8 @@ enum EdgeSource<M: Monoid> {
 struct Resident<M: Monoid> {
     /// By direction.
     edges: Vec<(Option<Rows>, Option<Grid>)>,
+    /// Whether lists are those of targets.
+    takes: bool,
     inbox: Mutex<HugeVec<M>>,
 }
 
@@ -117,7 +119,7 @@ impl<M: Monoid> EdgeSource<M> {
 
     /// Degrees along the first direction, where lists in memory have them.
     fn degrees(&self) -> Option<&[u32]> {
-        self.resident()?.edges[0].0.as_ref()?.degrees.as_slice()
+        self.resident().filter(|resident| !resident.takes)?.edges[0].0.as_ref()?.degrees.as_slice()
     }
 }
 
