@@ -142,9 +142,10 @@ impl RunArguments {
         self.settings.config(&self.resources)
     }
 
-    /// Says no if a run would write more than it may.
+    /// Says no if a run would write more than it may, or comes to do so.
     pub fn check_disk(&self, graph: &Graph, needed: u64) -> Result<(), GraphError> {
         let allowed = self.resources.disk(graph.disk(), graph.path())?;
+        graph.disk().allow_scratch(allowed);
         if needed > allowed { Err(GraphError::Disk { needed, allowed }) } else { Ok(()) }
     }
 }

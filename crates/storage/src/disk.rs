@@ -47,6 +47,8 @@ pub struct IoCounters {
     pub scratch_bytes: AtomicU64,
     /// The most that these came to.
     pub peak_scratch_bytes: AtomicU64,
+    /// The most that they may come to; 0: as much as there is room for.
+    scratch_allowed: AtomicU64,
     /// Read requests, each part of a continued one counted.
     pub read_requests: AtomicU64,
     /// Requests that a thread which computes has handed to an I/O thread.
@@ -71,6 +73,13 @@ impl IoCounters {
     pub fn count_write(&self, bytes: usize) {
         self.write_requests.fetch_add(1, Ordering::Relaxed);
         self.bytes_written.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    /// Whether files without names may grow by `bytes`.
+    fn admits(&self, bytes: u64) -> bool {
+        let allowed = self.scratch_allowed.load(Ordering::Relaxed);
+        let all = self.scratch_bytes.load(Ordering::Relaxed) + bytes;
+        bytes == 0 || allowed == 0 || all <= allowed
     }
 
     /// Counts `bytes` that a file without a name has grown by.
@@ -126,6 +135,12 @@ impl Disk {
     pub fn with_observer(observer: Box<dyn Observer>) -> Self {
         let observer = Some(SharedObserver::new(observer));
         Self(Arc::new(Inner { observer, ..Inner::default() }))
+    }
+
+    /// Lets files without names come to so many bytes together: what would make them larger fails
+    /// like a write to a device that is full.
+    pub fn allow_scratch(&self, bytes: u64) {
+        self.counters().scratch_allowed.store(bytes.max(1), Ordering::Relaxed);
     }
 
     /// The same access with counters of its own, at zero; faults and observer are shared.

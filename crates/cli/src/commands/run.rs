@@ -97,10 +97,11 @@ impl Asked {
         Ok((algorithm, graph, config))
     }
 
-    /// Refuses a plan that takes more scratch than is allowed.
+    /// Refuses a plan that takes more scratch than is allowed, and a run that comes to take more.
     pub fn check_disk(&self, graph: &Graph, plan: &Plan) -> Result<()> {
         let (needed, allowed) =
             (plan.disk_bytes, self.resources.0.disk(graph.disk(), &self.graph)?);
+        graph.disk().allow_scratch(allowed);
         if needed > allowed { Err(GraphError::Disk { needed, allowed }) } else { Ok(()) }
     }
 }
@@ -134,7 +135,7 @@ impl Run {
         let meter = Meter::of_run(asked.face.progress, asked.request.0.iterations);
         let counted = graph.counted_apart();
         let prepared = algorithm.prepare(Job::new(&counted, &config, &meter))?;
-        asked.check_disk(&graph, &prepared.plan)?;
+        asked.check_disk(&counted, &prepared.plan)?;
         let mut outcome = prepared.run()?;
         meter.finish();
         // All that can fail comes before the result has its name: an error says that there is none.

@@ -62,6 +62,15 @@ impl OpenFile {
     }
 }
 
+impl OpenFile {
+    /// Whether a file without a name may have its last byte just before `end`.
+    fn admits(&self, end: u64) -> bool {
+        self.scratch.as_ref().is_none_or(|(disk, counted)| {
+            disk.counters().admits(end.saturating_sub(counted.load(Ordering::Relaxed)))
+        })
+    }
+}
+
 impl Drop for OpenFile {
     fn drop(&mut self) {
         if let Some((disk, counted)) = &self.scratch {
@@ -243,6 +252,11 @@ impl DiskFile {
         debug_assert!(
             !direct || (is_aligned(buffer.as_ptr(), offset) && buffer.len().is_multiple_of(PAGE))
         );
+        if !self.open.admits(offset + buffer.len() as u64) {
+            let (path, needed) = (self.open.path.clone(), buffer.len() as u64);
+            let source = io::Error::other("the disk budget allows no more");
+            return Err(StorageError::Full { path, needed, source });
+        }
         let granule = if direct { PAGE } else { 1 };
         let (mut done, mut idle) = (0, 0);
         while done < buffer.len() {

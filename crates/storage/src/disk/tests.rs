@@ -335,3 +335,24 @@ fn scratch_counts_as_long_as_it_is_there() {
     second.counted_by(&Disk::new()).write_at(&memory, 2 * PAGE as u64).unwrap();
     assert_eq!(scratch(), [4, 7]);
 }
+
+#[test]
+fn scratch_ends_where_it_may_not_grow() {
+    let dir = tempdir().unwrap();
+    let disk = Disk::new();
+    let memory = Arena::new(2 * PAGE, HugePages::Off).unwrap().buffer(0, 2 * PAGE);
+    let first = disk.create_unnamed(dir.path(), "scratch").unwrap();
+    first.write_at(&memory, 0).unwrap();
+    disk.allow_scratch(5 * PAGE as u64);
+    let second = disk.create_unnamed(dir.path(), "scratch").unwrap();
+    second.write_at(&memory, 0).unwrap();
+    for _ in 0..2 {
+        let full = second.write_at(&memory, PAGE as u64 * 2);
+        assert!(matches!(full, Err(StorageError::Full { needed: 8192, .. })), "{full:?}");
+        second.write_at(&memory, 0).unwrap();
+    }
+    disk.counted_apart().create_unnamed(dir.path(), "x").unwrap().write_at(&memory, 0).unwrap();
+    drop(first);
+    second.write_at(&memory, PAGE as u64 * 2).unwrap();
+    disk.create(&dir.path().join("named")).unwrap().write_at(&memory, 0).unwrap();
+}
