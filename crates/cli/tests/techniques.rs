@@ -85,12 +85,8 @@ fn info_shows_how_evenly_edges_are_spread() {
         let made = ["generate", "rmat", "--scale", "16", "--partition", partition, "-o", &graph];
         place.ends(0, &made);
         let text = place.ends(0, &["info", &graph]).0;
-        for line in [
-            &format!("  partition       {partition}: "),
-            "  tiles ",
-            "    of a column ",
-            "    of a row ",
-        ] {
+        let line = format!("  partition       {partition}: ");
+        for line in [line.as_str(), "  tiles ", "    of a column ", "    of a row "] {
             assert!(text.contains(line), "{line}: {text}");
         }
         let tiles = &place.json(&["info", &graph])["tiles"];
