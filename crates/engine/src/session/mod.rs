@@ -238,6 +238,10 @@ impl<'a> Session<'a> {
             predicted,
         };
         self.progress.iteration(&report);
+        // More and more seldom: code that has run comes to be as large as a small budget's room.
+        if (report.iteration + 1).is_power_of_two() && !self.decision.ample {
+            memory::give_back_freed_memory();
+        }
         iterations.truncate(KEPT);
         iterations.push(report);
         if iterations.len() == 1 {
