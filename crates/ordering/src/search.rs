@@ -112,16 +112,16 @@ impl<'g> Search<'g> {
     /// The vertices in the order of the visits. `roots` are all vertices.
     pub fn run(mut self, roots: &[u32], breadth: Breadth) -> Result<Vec<u32>> {
         match breadth {
-            Breadth::All => self.from_unvisited(roots, u64::MAX)?,
-            Breadth::Levels(levels) => self.from_unvisited(roots, levels)?,
-            Breadth::TwoFromAll => self.from_all(roots)?,
+            Breadth::All => self.nearest_first(roots, u64::MAX)?,
+            Breadth::Levels(levels) => self.nearest_first(roots, levels)?,
+            Breadth::TwoFromAll => self.around_all(roots)?,
         }
         Ok(self.seen.order)
     }
 
     /// Searches of so many levels from roots that were not visited. What a last level leads to
     /// comes before the next of `roots`, the nearest first.
-    fn from_unvisited(&mut self, roots: &[u32], levels: u64) -> Result<()> {
+    fn nearest_first(&mut self, roots: &[u32], levels: u64) -> Result<()> {
         // Last levels, by place.
         let mut ends: VecDeque<Range<usize>> = VecDeque::new();
         for (at, &root) in roots.iter().enumerate() {
@@ -171,7 +171,7 @@ impl<'g> Search<'g> {
     }
 
     /// Searches of two levels from all roots. No list is gone through by more than two of them.
-    fn from_all(&mut self, roots: &[u32]) -> Result<()> {
+    fn around_all(&mut self, roots: &[u32]) -> Result<()> {
         let mut expanded = Marks::new(roots.len());
         for (at, &root) in roots.iter().enumerate() {
             if at % 1024 == 0 {
