@@ -60,17 +60,7 @@ pub fn gvs(lists: &[Vec<usize>], asked: Gvs) -> Vec<usize> {
 pub fn gvs_by_levels(lists: &[Vec<usize>], source: usize, asked: Gvs) -> Vec<usize> {
     let bytes = |vertex: usize| lists[vertex].len() as u64 * asked.width;
     let start = |vertex: usize| (0..vertex).map(bytes).sum::<u64>();
-    let mut levels = vec![usize::MAX; lists.len()];
-    let mut reached = std::collections::VecDeque::from([source]);
-    levels[source] = 0;
-    while let Some(vertex) = reached.pop_front() {
-        for &to in &lists[vertex] {
-            if levels[to] == usize::MAX {
-                levels[to] = levels[vertex] + 1;
-                reached.push_back(to);
-            }
-        }
-    }
+    let levels = levels(lists, source);
     let portion = |vertex: usize, page: u64| {
         let (start, page) = (start(vertex), page * asked.page);
         (start + bytes(vertex)).min(page + asked.page).saturating_sub(start.max(page))
@@ -116,4 +106,20 @@ pub fn gvs_by_levels(lists: &[Vec<usize>], source: usize, asked: Gvs) -> Vec<usi
         }
     }
     chosen
+}
+
+/// How far each vertex is from `source`.
+fn levels(lists: &[Vec<usize>], source: usize) -> Vec<usize> {
+    let mut levels = vec![usize::MAX; lists.len()];
+    let mut reached = std::collections::VecDeque::from([source]);
+    levels[source] = 0;
+    while let Some(vertex) = reached.pop_front() {
+        for &to in &lists[vertex] {
+            if levels[to] == usize::MAX {
+                levels[to] = levels[vertex] + 1;
+                reached.push_back(to);
+            }
+        }
+    }
+    levels
 }
