@@ -56,7 +56,8 @@ pub fn gvs(lists: &[Vec<usize>], asked: Gvs) -> Vec<usize> {
 /// The same by a search from `source` that no page cache serves: each level reads each page for the
 /// lists in it that were not chosen. A vertex has its part of each such reading, for each byte. A
 /// reading is worth half as much again if the level reads no page beside it, and half as much if
-/// it reads both; those that are one list's alone are worth as they are. Equal scores go by the smaller vertex.
+/// it reads both; those that are one list's alone are worth as they are. Equal scores go by the
+/// smaller vertex.
 pub fn gvs_by_levels(lists: &[Vec<usize>], source: usize, asked: Gvs) -> Vec<usize> {
     let bytes = |vertex: usize| lists[vertex].len() as u64 * asked.width;
     let start = |vertex: usize| (0..vertex).map(bytes).sum::<u64>();
