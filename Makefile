@@ -90,7 +90,7 @@ bench-papers: ## The papers' experiments in our form, a chapter of docs/papers.m
 	$(if $(filter external,$(or $(ONLY),external)),$(MAKE) bench-external)
 	$(if $(filter basc,$(or $(ONLY),basc)),$(MAKE) bench-basc)
 
-bench-basc: build ## The static cache and the orders against page caches of the same memory (root for some, a quarter of an hour; SECTION=selections SCALE=20 DATA=FOLDER of real graphs)
+bench-basc: build ## The static cache and the orders against page caches of the same memory (root for some, an hour or more; SECTION=selections SCALE=20 DATA=FOLDER of real graphs)
 	$(PYTHON) scripts/bench_basc.py --binary $(TARGET)/release/outercore --dir $(or $(OUTERCORE_BENCH_DIR),$(TARGET)/bench)/basc $(if $(SCALE),--scale $(SCALE)) $(if $(DATA),--data $(DATA)) $(if $(SECTION),--only $(SECTION))
 
 soak: build ## Random graphs through every model and option against references and each other, products of 268 M edges; MINUTES=10 SEED=1

@@ -17,6 +17,7 @@ import shutil
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from devices import MIB, Loops, Throttle, drop_caches
@@ -24,7 +25,6 @@ from devices import MIB, Loops, Throttle, drop_caches
 PAPER = ["--block", "8192", "--max-gap", "0", "--model", "semi-external", "--memory", "400M"]
 SELECTIONS = {
     "gvs": [],
-    "gvs, 4 searches": ["--sample", "4"],
     "gvs, neighbors": ["--sample", "0"],
     "... by own degree": ["--sample", "0", "--divided-by", "own-degree"],
     "... by in-degree": ["--sample", "0", "--divided-by", "arriving-degree"],
@@ -40,9 +40,11 @@ REAL = {
     "gitdag-crates": "gitdag/gitdag-crates.u32.zst",
     "USA-road-d.NY": "road/USA-road-d.NY.gr.gz",
 }
-# Which vertex that is depends on the order.
 ANY = "bfs, any source"
-ORDERS = ["gorder", "random", "pagerank", "degree", "norder", "hubs-norder", "bfs"]
+# The window of the paper is the lists of a page.
+ORDERS = ["gorder", "gorder, window 5", "random", "pagerank", "degree", "norder", "hubs-norder", "bfs", "hubs-bfs"]
+# A disk's character, as in bench_external.
+RATE, REQUESTS = 100 * 10**6, 200
 
 
 class Bench:
@@ -67,7 +69,7 @@ class Bench:
             return path
         print(f"making {path.name} ...", file=sys.stderr)
         if undirected:
-            edges = self.dir / "edges.parquet"
+            edges = self.dir / f"{path.stem}.parquet"
             self.command("export", self.graph(name), "-o", edges)
             self.command("build", edges, "-o", path, "--order", "original", "--undirected", "--simple")
             edges.unlink()
@@ -100,12 +102,34 @@ class Bench:
         """The runs on a graph: what each is called, on what, and its words."""
         plain = self.graph(name)
         vertices, rng = self.command("info", plain)["vertices"], random.Random(1)
-        source = "0" if name == "gitdag-crates" else "max-degree"
+        source, other = (self.source(plain, asked) for asked in ("0" if name == "gitdag-crates" else "max-degree", "random:7"))
         sources = ",".join(str(1 + rng.randrange(vertices - 1)) for _ in range(64))
         yield "bfs", plain, ["bfs", "--source", source, "--direction", "push"]
-        yield ANY, plain, ["bfs", "--source", "random:7", "--direction", "push"]
+        yield ANY, plain, ["bfs", "--source", other, "--direction", "push"]
         yield "components", self.graph(name, undirected=True), ["components", "--method", "program"]
         yield "multi-source", plain, ["multi-source", "--sources", sources]
+
+    def source(self, graph, asked):
+        """The original id of a source: which one is meant by name may depend on the order."""
+        levels = self.dir / f"{graph.stem}-levels.csv"
+        self.command("run", "bfs", graph, "--source", asked, "-o", levels)
+        with open(levels, encoding="utf-8") as lines:
+            found = next(line.split(",")[0] for line in lines if line.rstrip().split(",")[1] == "0")
+        levels.unlink()
+        return found
+
+    def ordered(self, name, order):
+        """The graph in an order, and the seconds that it took to write it."""
+        plain, (order, *more) = self.graph(name), order.split(", window ")
+        if order == "gorder" and not more:
+            more = [max(5, round(8192 / (self.lists(plain) / self.command("info", plain)["connected"])))]
+        path = self.dir / f"{plain.stem}-{'-'.join(map(str, (order, *more)))}.oc"
+        seconds = 0.0
+        if not path.exists():
+            begun = time.monotonic()
+            self.command("order", order, plain, "-o", path, *(("--window", more[0]) if more else ()))
+            seconds = time.monotonic() - begun
+        return path, seconds
 
     def run(self, graph, words, pages, lists=0, more=PAPER, before=None):
         static = ["--static-cache", lists] if lists else []
@@ -165,7 +189,7 @@ def compared(bench, title, names, selections, shares, more=PAPER, block=()):
 
 
 def selections(bench):
-    compared(bench, "Selections, pages of 8 KiB (figure 6)", bench.rmats + bench.reals, SELECTIONS, (0.05, 0.10))
+    compared(bench, "Selections, pages of 8 KiB (figure 6)", bench.rmats[:1] + bench.reals, SELECTIONS, (0.05, 0.10))
 
 
 def larger(bench):
@@ -183,38 +207,40 @@ def orders(bench):
     for name in [*bench.rmats[:1], *bench.reals]:
         plain, seconds, made = bench.graph(name), [], {}
         for order in ORDERS:
-            made[order] = bench.dir / f"{plain.stem}-{order}.oc"
-            begun = time.monotonic()
-            bench.command("order", order, plain, "-o", made[order], "--force")
-            seconds.append(time.monotonic() - begun)
+            made[order], took = bench.ordered(name, order)
+            seconds.append(took)
         for kind, graph, words in bench.runs(name):
-            if graph != plain or kind == ANY:
+            if graph != plain:
                 continue
             pages = int(bench.lists(graph) * 0.25)
             base = bench.run(graph, words, pages)["bytes_read"]
             for order in ORDERS:
                 both[order].append(bench.run(made[order], words, pages)["bytes_read"] / base)
             row(name, kind, base / 1e6, *(found[-1] for found in both.values()))
+        words = {order: next(s["bytes"] for s in bench.command("info", made[order])["sections"] if s["name"] == "grid.words") for order in ORDERS}
+        row(name, "words of the tiles, bytes an edge", "", *(count / bench.command("info", plain)["edges"] for count in words.values()))
         row(name, "seconds", "", *seconds)
     row("all", "mean", "", *map(mean, both.values()))
-    by = {order: mean([a / b for a, b in zip(both["norder"], both[order])]) for order in ("gorder", "pagerank", "degree", "random")}
-    print("\nNorder's bytes, of those of " + ", ".join(f"{order}: {share:.3f}" for order, share in by.items()) + " (means of shares).")
+    for own in ("norder", "hubs-bfs"):
+        by = {order: mean([a / b for a, b in zip(both[own], both[order])]) for order in ORDERS if order != own}
+        print(f"\nBytes of {own}, of those of " + ", ".join(f"{order}: {share:.3f}" for order, share in by.items()) + " (means of shares).")
+
+
+WAYS = {"gorder, pages": ("gorder", None), "norder, pages": ("norder", None), "norder, gvs": ("norder", []), "hubs-bfs, pages": ("hubs-bfs", None), "hubs-bfs, gvs": ("hubs-bfs", [])}
 
 
 def together(bench):
-    ways = {"gorder, pages": ("gorder", None), "gorder, gvs": ("gorder", []), "norder, pages": ("norder", None), "norder, low-degree": ("norder", ["--select", "low-degree"]), "norder, gvs": ("norder", [])}
+    ways = {**WAYS, "gorder, gvs": ("gorder", []), "norder, low-degree": ("norder", ["--select", "low-degree"])}
     table("Both together (figure 12)", ["graph", "run", *ways], "A page cache of 25 %; or 5 %, and a static cache of 20 %. Bytes read, of those by Gorder with pages alone.")
     shares = {way: [] for way in ways}
     for name in [*bench.rmats[:1], *bench.reals]:
         plain = bench.graph(name)
         for kind, graph, words in bench.runs(name):
-            if graph != plain or kind == ANY:
+            if graph != plain:
                 continue
             size, read = bench.lists(graph), {}
             for way, (order, how) in ways.items():
-                other = bench.dir / f"{plain.stem}-{order}.oc"
-                if not other.exists():
-                    bench.command("order", order, plain, "-o", other)
+                other, _ = bench.ordered(name, order)
                 if how is None:
                     read[way] = bench.run(other, words, int(size * 0.25))["bytes_read"]
                 else:
@@ -226,51 +252,86 @@ def together(bench):
 
 
 def throttled(bench):
-    """Seconds where the device is the limit, loading counted and not."""
-    rate, requests = 100 * MIB, 10_000
-    table("Seconds on a throttled device", ["graph", "run", "pages alone, s", "gvs, s", "share", "share with loading", "select, s", "load, s", "runs to break even"],
-          f"{rate // MIB} MiB and {requests:,} requests a second, cold, medians of 3. 5 % pages, 10 % lists. Seconds of gvs are without loading; runs to break even pay for selecting (at full speed) and for loading in each run.")
-    loops = Loops(bench.dir, 1, 3 << 30)
+    """Seconds where the device is the limit, loading counted and not: by selections, and by orders. A device for each graph, all at once."""
+    head = f"{RATE // 10**6} MB and {REQUESTS} requests a second, cold. The paper's configuration. "
+    rows = on_devices(bench, selected_on)
+    table("Seconds on a throttled device, by GVS", ["graph", "run", "pages alone, s", "gvs, s", "share", "share of bytes", "share with loading", "select, s", "load, s", "runs to break even"],
+          head + "15 % pages; or 5 %, and 10 % lists. Seconds of gvs are without loading; runs to break even pay for selecting (at full speed) and for loading once each.")
+    for cells in rows:
+        row(*cells)
+    row("all", "mean", "", "", *(mean([cells[at] for cells in rows]) for at in (4, 5, 6)), "", "", "")
+    rows = on_devices(bench, ordered_on)
+    table("Seconds on a throttled device, by orders", ["graph", "run", *WAYS], head + "25 % pages; or 5 %, and 20 % lists, without loading.")
+    for cells in rows:
+        row(*cells)
+    row("all", "mean of shares of the first", *(mean([cells[at + 2] / cells[2] for cells in rows]) for at in range(len(WAYS))))
+
+
+def on_devices(bench, measure):
+    names = [*bench.rmats[:1], *bench.reals]
+    loops = Loops(bench.dir, len(names), 640 * MIB)
+    throttle = None
     try:
-        for name in [*bench.rmats[:1], *bench.reals]:
-            for kind, graph, words in bench.runs(name):
-                if kind in (ANY, "multi-source"):
-                    continue
-                size, mount = bench.lists(graph), loops.mounts[0]
-                about = bench.select(graph, int(size * 0.10))
-                shutil.copytree(graph, mount / graph.name)
-                shutil.copy(f"{graph}.cache", mount)
-                throttle = Throttle(loops.devices, rate, requests)
-                try:
-                    alone = median(bench, mount / graph.name, words, (int(size * 0.15), 0), throttle)
-                    found = median(bench, mount / graph.name, words, (int(size * 0.05), int(size * 0.10)), throttle)
-                finally:
-                    throttle.close()
-                    shutil.rmtree(mount / graph.name)
-                load = (found["cache"].get("selected") or {"load_seconds": 0.0})["load_seconds"]
-                bare, full = found["seconds"] - load, alone["seconds"]
-                # Each run of a process loads the lists; one process with many runs does so once.
-                runs = "never" if bare >= full else figure((about["seconds"] + load) / (full - bare))
-                row(name, kind, full, bare, bare / full, found["seconds"] / full, about["seconds"], load, runs)
+        throttle = Throttle(loops.devices, RATE, REQUESTS)
+        with ThreadPoolExecutor(len(names)) as pool:
+            done = [pool.submit(lambda *on: list(measure(bench, *on)), name, mount, throttle) for name, mount in zip(names, loops.mounts)]
+            return [cells for future in done for cells in future.result()]
     finally:
+        if throttle:
+            throttle.close()
         loops.close()
 
 
-def median(bench, graph, words, caches, throttle):
-    found = []
-    for _ in range(3):
-        drop_caches()
-        found.append(bench.run(graph, words, *caches, before=throttle.enter))
-    return sorted(found, key=lambda report: report["seconds"])[1]
+def slow(bench, graph, words, caches, on):
+    """A cold run on a device: its seconds without loading the static cache, those of loading, and its bytes."""
+    mount, throttle = on
+    copy = mount / graph.name
+    shutil.copytree(graph, copy)
+    if caches[1]:
+        shutil.copy(f"{graph}.cache", mount)
+    drop_caches()
+    found = bench.run(copy, words, *caches, before=throttle.enter)
+    shutil.rmtree(copy)
+    load = (found["cache"].get("selected") or {"load_seconds": 0.0})["load_seconds"]
+    return found["seconds"] - load, load, found["bytes_read"]
+
+
+def selected_on(bench, name, *on):
+    # Those of the road network would take an hour, and are those with pages alone.
+    roads = name == "USA-road-d.NY"
+    for kind, graph, words in bench.runs(name):
+        if roads and kind in ("components", "multi-source"):
+            continue
+        size = bench.lists(graph)
+        about = bench.select(graph, int(size * 0.10), "--page-cache", int(size * 0.05))
+        full, _, all_bytes = slow(bench, graph, words, (int(size * 0.15), 0), on)
+        bare, load, read = slow(bench, graph, words, (int(size * 0.05), int(size * 0.10)), on)
+        # Each run of a process loads the lists; one process with many runs does so once.
+        runs = "never" if bare >= full else figure((about["seconds"] + load) / (full - bare))
+        yield name, kind, full, bare, bare / full, read / all_bytes, (bare + load) / full, about["seconds"], load, runs
+
+
+def ordered_on(bench, name, *on):
+    for kind, graph, words in bench.runs(name):
+        if graph != bench.graph(name) or kind == "multi-source":
+            continue
+        size, seconds = bench.lists(graph), []
+        for order, how in WAYS.values():
+            other, _ = bench.ordered(name, order)
+            if how is not None:
+                bench.select(other, int(size * 0.20), *how, "--page-cache", int(size * 0.05))
+            caches = (int(size * 0.25), 0) if how is None else (int(size * 0.05), int(size * 0.20))
+            seconds.append(slow(bench, other, words, caches, on)[0])
+        yield name, kind, *seconds
 
 
 def rounds(bench):
-    table("Seconds to select, by rounds (table 2, figure 10)", ["graph", "how", *(f"K = {k}" for k in (1, 10, 100, 1000)), "1000 against 1"], "A static cache of 20 % of the lists' bytes.")
+    table("Seconds to select, by rounds (table 2, figure 10)", ["graph", "how", *(f"K = {k}" for k in (1, 10, 100, 1000)), "against 1, of 1.5 sqrt(K)"], "A static cache of 20 % of the lists' bytes. The last column: the time by the one for K = 1, at most, in the bound of the paper: 1.5 times the square root of K.")
     for name in [*bench.rmats[:1], *bench.reals]:
         graph = bench.graph(name)
         for label, how in (("searches", []), ("neighbors", ["--sample", "0"])):
             took = [min(bench.select(graph, "20%", "--rounds", k, *how)["seconds"] for _ in range(2)) for k in (1, 10, 100, 1000)]
-            row(name, label, *took, f"{took[3] / took[0]:.1f}x")
+            row(name, label, *took, max(seconds / took[0] / (1.5 * k**0.5) for seconds, k in zip(took[1:], (10, 100, 1000))))
     if not bench.rmats:
         return
     big = bench.graph(f"RMAT {bench.options.scale + 2}, seed 1")
@@ -284,8 +345,8 @@ def plain_scan(graph):
     """Seconds to read the lists of both directions, cold, by a program that does nothing with them."""
     drop_caches()
     begun = time.monotonic()
-    for section in ("out.adjacency", "in.adjacency"):
-        with open(graph / section, "rb", buffering=0) as file:
+    for section in graph.glob("*.adjacency"):
+        with open(section, "rb", buffering=0) as file:
             while file.read(4 * MIB):
                 pass
     return time.monotonic() - begun
@@ -311,11 +372,22 @@ def correlation(xs, ys):
 
 
 def model(bench):
-    table("The cost model (equation 1, figure 5): 20 orders of the ids", ["graph", "run", "r-squared with bytes", "with requests", "cost, least / most", "bytes, least / most"],
-          "The order of the ids, of which 0 to 100 % change places, or which are shuffled within blocks of 4 to 262,144. A page cache of 15 % of the lists' bytes.")
+    table("The cost model (equation 1, figure 5): 20 orders of the ids", ["graph", "run", "r-squared with bytes", "with requests", "with seconds", "cost, least / most", "bytes, least / most"],
+          "The order of the ids, of which 0 to 100 % change places, or which are shuffled within blocks of 4 to 262,144. A page cache of 15 % of the lists' bytes. "
+          f"Seconds of searches are those on a device of {RATE // 10**6} MB and {REQUESTS} requests a second.")
+    loops = Loops(bench.dir, 1, 640 * MIB)
+    throttle = Throttle(loops.devices, RATE, REQUESTS)
+    try:
+        modelled(bench, (loops.mounts[0], throttle))
+    finally:
+        throttle.close()
+        loops.close()
+
+
+def modelled(bench, on):
     for name in [real for real in bench.reals if real in ("cnr-2000", "web-NotreDame", "soc-Epinions1")]:
         edges, vertices = numbers(bench, name)
-        costs, bytes_read, requests = [], {}, {}
+        costs, bytes_read, requests, seconds = [], {}, {}, []
         parts = [(part / 100, 0) for part in (0, 1, 2, 5, 10, 20, 35, 50, 75, 100)] + [(0, 4 ** k) for k in range(1, 10)] + [(0.5, 4096)]
         for part, block in parts:
             ids = shuffled(vertices, part, block, random.Random(5))
@@ -327,9 +399,11 @@ def model(bench):
                 report = bench.run(other, words, pages)
                 bytes_read.setdefault(kind, []).append(report["bytes_read"])
                 requests.setdefault(kind, []).append(report["requests"])
+                if kind == "bfs":
+                    seconds.append(slow(bench, other, words, (pages, 0), on)[0])
         for kind in bytes_read:
             read = bytes_read[kind]
-            row(name, kind, correlation(costs, read), correlation(costs, requests[kind]), min(costs) / max(costs), min(read) / max(read))
+            row(name, kind, correlation(costs, read), correlation(costs, requests[kind]), correlation(costs, seconds) if kind == "bfs" else "", min(costs) / max(costs), min(read) / max(read))
 
 
 def numbers(bench, name):

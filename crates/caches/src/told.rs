@@ -64,7 +64,11 @@ impl Told {
 impl std::fmt::Display for Told {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (lists, bytes, select) = (self.lists, human_bytes(self.bytes), &self.select);
-        let used = if self.is_used { "used" } else { "--static-cache SIZE uses it" };
+        let used = match (self.is_used, self.searches) {
+            (true, Some([pages, with])) if with >= pages => "all is left to the page cache",
+            (true, _) => "used",
+            (false, _) => "--static-cache SIZE uses it",
+        };
         let of = if self.is_current { "" } else { ", of an earlier version of the graph" };
         write!(f, "  selection          {lists} lists, {bytes}, by {select}{of}: {used}")?;
         let Some([pages, with]) = self.searches else { return Ok(()) };

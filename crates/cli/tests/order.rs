@@ -14,6 +14,7 @@ const ORDERS: [&str; 9] = [
     "bfs",
     "random",
     "hubs-norder",
+    "hubs-bfs",
 ];
 
 /// A graph with names, weights and a vertex without edges, as `g.oc`.

@@ -2,7 +2,8 @@
 //! and ids alone are the builder's, in `graph/order`.)
 //!
 //! - [`reorder()`]: writes a graph once more, in another order; [`build()`]: builds in any order.
-//! - `in_degree`, `pagerank`, `random`, `bfs`, `norder`, `gorder`, `hubs_norder`: the orders.
+//! - `in_degree`, `pagerank`, `random`, `bfs`, `norder`, `gorder`, `hubs_norder`,
+//!   `hubs_bfs`: the orders.
 //! - `search`: what visits along the lists of a graph, in memory or read ahead.
 //! - `heap`: what finds the vertex that fits best, for `gorder`.
 //! - `degrees`, `sorting`: how many edges lead where, and vertices in descending order of that.
@@ -16,6 +17,7 @@ mod bfs;
 mod degrees;
 mod gorder;
 mod heap;
+mod hubs_bfs;
 mod hubs_norder;
 mod in_degree;
 mod norder;
@@ -113,6 +115,7 @@ impl Finder<'_> {
             Order::Gorder => self.gorder(),
             Order::Bfs => self.search(Breadth::All),
             Order::HubsNorder => self.hubs_norder(),
+            Order::HubsBfs => self.hubs_bfs(),
             Order::Degree | Order::Original | Order::Random => {
                 unreachable!("these are found in no graph, or without an array")
             }

@@ -4,18 +4,24 @@
 //! where all of them fit; else those of the next roots and of their neighbors are read ahead,
 //! several at a time.
 
+use std::{collections::VecDeque, ops::Range};
+
 use outercore_caches::{Lists, lists::Shelf};
 use outercore_graph::{BuildProgress, Direction, Graph, Result, error::too_small};
 
 use crate::Finder;
 
-/// How far a search goes.
+/// Where searches begin, and how far they go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Breadth {
-    /// So many levels below the root.
-    Levels(u64),
-    /// As far as edges lead.
+    /// As far as edges lead, from each root that was not visited.
     All,
+    /// So many levels, from each root that was not visited. What the last level leads to are the
+    /// next roots.
+    Levels(u64),
+    /// Two levels, from every root, visited or not: its neighbors are expanded, whichever search
+    /// has visited them.
+    TwoFromAll,
 }
 
 /// Roots whose lists are read ahead.
@@ -37,22 +43,40 @@ struct Source<'g> {
     room: u64,
 }
 
+/// A bit for each vertex.
+struct Marks(Vec<u64>);
+
 /// Which vertices were visited, and in which order.
 struct Seen {
-    bits: Vec<u64>,
+    visited: Marks,
     order: Vec<u32>,
 }
 
-impl Seen {
-    fn contains(&self, vertex: u32) -> bool {
-        self.bits[vertex as usize / 64] >> (vertex % 64) & 1 == 1
+impl Marks {
+    fn new(vertices: usize) -> Self {
+        Self(vec![0; vertices.div_ceil(64)])
     }
 
+    /// Nothing is in an empty one.
+    fn contains(&self, vertex: u32) -> bool {
+        let word = self.0.get(vertex as usize / 64).copied().unwrap_or(0);
+        word >> (vertex % 64) & 1 == 1
+    }
+
+    /// Whether it was not there.
+    #[inline(always)]
+    fn insert(&mut self, vertex: u32) -> bool {
+        let (word, bit) = (&mut self.0[vertex as usize / 64], 1 << (vertex % 64));
+        let is_new = *word & bit == 0;
+        *word |= bit;
+        is_new
+    }
+}
+
+impl Seen {
     #[inline(always)]
     fn visit(&mut self, vertex: u32) {
-        let (word, bit) = (&mut self.bits[vertex as usize / 64], 1 << (vertex % 64));
-        if *word & bit == 0 {
-            *word |= bit;
+        if self.visited.insert(vertex) {
             self.order.push(vertex);
         }
     }
@@ -62,72 +86,114 @@ impl<'g> Search<'g> {
     /// Bytes of memory without lists: roots, visits, and the index.
     pub fn bytes(graph: &Graph) -> u64 {
         let vertices = graph.connected();
-        8 * vertices + vertices.div_ceil(8) + Lists::index_bytes(graph)
+        8 * vertices + 2 * vertices.div_ceil(8) + Lists::index_bytes(graph)
     }
 
     /// A search that has `room` bytes for lists.
     pub fn new(finder: &Finder<'g>, room: u64) -> Result<Self> {
         let graph = finder.graph;
         let mut lists = Lists::open(graph, Direction::Out, finder.threads)?;
-        if Lists::entry_bytes(graph) <= room {
+        // One is copied, and one is on each shelf.
+        let longest = lists.longest();
+        let left = room.saturating_sub(longest);
+        if Lists::entry_bytes(graph) <= left {
             lists.keep()?;
-        } else if 2 * lists.longest() > room {
+        } else if 2 * longest > left {
             let budget = finder.room.budget();
-            let needed = budget + 2 * lists.longest() - room;
+            let needed = budget + 3 * longest - room;
             return too_small(needed, budget, "reading the longest list");
         }
         let vertices = graph.connected() as usize;
-        let seen =
-            Seen { bits: vec![0; vertices.div_ceil(64)], order: Vec::with_capacity(vertices) };
-        let source = Source { lists, shelves: Default::default(), room: room / 2 };
+        let seen = Seen { visited: Marks::new(vertices), order: Vec::with_capacity(vertices) };
+        let source = Source { lists, shelves: Default::default(), room: left / 2 };
         Ok(Self { source, seen, progress: finder.progress })
     }
 
-    /// The vertices in the order of the visits, from each of the roots that was not visited before.
+    /// The vertices in the order of the visits. `roots` are all vertices.
     pub fn run(mut self, roots: &[u32], breadth: Breadth) -> Result<Vec<u32>> {
-        let levels = if let Breadth::Levels(levels) = breadth { levels } else { u64::MAX };
-        for (at, &root) in roots.iter().enumerate() {
-            if at % AHEAD == 0 {
-                self.progress.check()?;
-            }
-            if self.seen.contains(root) {
-                continue;
-            }
-            self.source.read_ahead(&roots[at..], &self.seen)?;
-            let mut first = self.seen.order.len();
-            self.seen.visit(root);
-            for _ in 0..levels {
-                let end = self.seen.order.len();
-                if first == end {
-                    break;
-                }
-                self.expand(first, end)?;
-                first = end;
-            }
+        match breadth {
+            Breadth::All => self.nearest_first(roots, u64::MAX)?,
+            Breadth::Levels(levels) => self.nearest_first(roots, levels)?,
+            Breadth::TwoFromAll => self.around_all(roots)?,
         }
         Ok(self.seen.order)
     }
 
-    /// Visits the neighbors of the vertices that were visited as number `first` to before `end`.
-    fn expand(&mut self, first: usize, end: usize) -> Result<()> {
-        for at in first..end {
-            let vertex = self.seen.order[at];
-            if self.source.lists.degree(vertex) == 0 {
+    /// Searches of so many levels from roots that were not visited. What a last level leads to
+    /// comes before the next of `roots`, the nearest first.
+    fn nearest_first(&mut self, roots: &[u32], levels: u64) -> Result<()> {
+        // Last levels, by place.
+        let mut ends: VecDeque<Range<usize>> = VecDeque::new();
+        for (at, &root) in roots.iter().enumerate() {
+            if at % AHEAD == 0 {
+                self.progress.check()?;
+            }
+            if self.seen.visited.contains(root) {
                 continue;
             }
-            self.source.have(&self.seen.order[at..end])?;
-            let Source { lists, shelves: [near, far], .. } = &self.source;
-            let list = if lists.is_kept() {
-                lists.kept(vertex)
-            } else {
-                lists.find(vertex, [near, far]).expect("it was read")
-            };
-            lists.each(list, |neighbor| self.seen.visit(neighbor))?;
-            if at % 1024 == 0 {
-                self.progress.check()?;
+            let visited = &self.seen.visited;
+            self.source.read_ahead(&roots[at..], visited, visited)?;
+            ends.push_back(self.search(root, levels)?);
+            while let Some(end) = ends.pop_front() {
+                for place in end.clone() {
+                    self.source.have(0, &self.seen.order[place..end.end])?;
+                    for next in self.source.neighbors(self.seen.order[place])? {
+                        if !self.seen.visited.contains(next) {
+                            ends.push_back(self.search(next, levels)?);
+                        }
+                    }
+                }
             }
         }
         Ok(())
+    }
+
+    /// A search of so many levels from a vertex that was not visited. Returns its last level, by
+    /// place, which was not expanded.
+    fn search(&mut self, root: u32, levels: u64) -> Result<Range<usize>> {
+        let mut first = self.seen.order.len();
+        self.seen.visit(root);
+        for _ in 0..levels {
+            let end = self.seen.order.len();
+            if first == end {
+                break;
+            }
+            for at in first..end {
+                self.source.have(1, &self.seen.order[at..end])?;
+                self.expand(self.seen.order[at])?;
+                if at % 1024 == 0 {
+                    self.progress.check()?;
+                }
+            }
+            first = end;
+        }
+        Ok(first..self.seen.order.len())
+    }
+
+    /// Searches of two levels from all roots. No list is gone through by more than two of them.
+    fn around_all(&mut self, roots: &[u32]) -> Result<()> {
+        let mut expanded = Marks::new(roots.len());
+        for (at, &root) in roots.iter().enumerate() {
+            if at % 1024 == 0 {
+                self.progress.check()?;
+            }
+            self.source.read_ahead(&roots[at..], &Marks::new(0), &expanded)?;
+            self.seen.visit(root);
+            expanded.insert(root);
+            let mut neighbors = self.source.neighbors(root)?;
+            neighbors.iter().for_each(|&neighbor| self.seen.visit(neighbor));
+            neighbors.retain(|&neighbor| expanded.insert(neighbor));
+            for at in 0..neighbors.len() {
+                self.source.have(1, &neighbors[at..])?;
+                self.expand(neighbors[at])?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Visits the neighbors of a vertex, whose list is there.
+    fn expand(&mut self, vertex: u32) -> Result<()> {
+        self.source.each(vertex, |neighbor| self.seen.visit(neighbor))
     }
 }
 
@@ -137,21 +203,41 @@ impl Source<'_> {
         self.lists.is_kept() || self.lists.find(vertex, [near, far]).is_some()
     }
 
-    /// Reads the list of the first of some vertices, unless it is there, and of those behind it.
-    fn have(&mut self, vertices: &[u32]) -> Result<()> {
+    /// Hands the neighbors of a vertex to `visit`. Its list is there.
+    #[inline(always)]
+    fn each(&self, vertex: u32, visit: impl FnMut(u32)) -> Result<()> {
+        let Source { lists, shelves: [near, far], .. } = self;
+        let list = if lists.is_kept() {
+            lists.kept(vertex)
+        } else {
+            lists.find(vertex, [near, far]).expect("it was read")
+        };
+        lists.each(list, visit)
+    }
+
+    /// The neighbors of a vertex. Its list is there.
+    fn neighbors(&self, vertex: u32) -> Result<Vec<u32>> {
+        let mut neighbors = Vec::with_capacity(self.lists.degree(vertex) as usize);
+        self.each(vertex, |neighbor| neighbors.push(neighbor))?;
+        Ok(neighbors)
+    }
+
+    /// Reads the list of the first of some vertices, unless it is there, and of those behind it,
+    /// into a shelf.
+    fn have(&mut self, shelf: usize, vertices: &[u32]) -> Result<()> {
         if !self.has(vertices[0]) {
-            self.shelves[1] = self.lists.read(vertices, self.room)?;
+            self.shelves[shelf] = self.lists.read(vertices, self.room)?;
         }
         Ok(())
     }
 
-    /// Reads the list of a root, unless it is there, those of roots behind it that will be visited,
-    /// as it seems, and those of all their neighbors that were not.
-    fn read_ahead(&mut self, roots: &[u32], seen: &Seen) -> Result<()> {
+    /// Reads the list of a root, unless it is there, those of roots behind it that are not among
+    /// `past`, and those of all their neighbors that are not among `done`.
+    fn read_ahead(&mut self, roots: &[u32], past: &Marks, done: &Marks) -> Result<()> {
         if self.has(roots[0]) {
             return Ok(());
         }
-        let next = roots.iter().copied().filter(|&root| !seen.contains(root));
+        let next = roots.iter().copied().filter(|&root| !past.contains(root));
         let next: Vec<u32> = next.take(AHEAD).collect();
         self.shelves = [self.lists.read(&next, self.room)?, Shelf::default()];
         let (mut neighbors, mut bytes) = (Vec::new(), 0);
@@ -159,7 +245,7 @@ impl Source<'_> {
             let [near, far] = &self.shelves;
             let Some(list) = self.lists.find(root, [near, far]) else { break };
             self.lists.each(list, |neighbor| {
-                if bytes < self.room && !seen.contains(neighbor) {
+                if bytes < self.room && !done.contains(neighbor) {
                     bytes += u64::from(self.lists.degree(neighbor)) * 4;
                     neighbors.push(neighbor);
                 }

@@ -80,6 +80,44 @@ fn norder_gives_ids_in_the_order_of_searches_of_depth_two() {
     assert_eq!(order, [0, 3, 7, 9, 2, 5, 4, 1, 6, 8]);
 }
 
+/// All neighbors of a vertex are side by side, also where a search has ended with it.
+#[test]
+fn norder_searches_from_vertices_that_were_visited_too() {
+    let more = [(9, 20), (9, 10), (8, 11)];
+    let order = sequence(&[&PAIRS[..], &more].concat(), true, Order::Norder, Means::default());
+    // 3 is a root again before 10, 11 and 20: two levels below are what 9 leads to.
+    assert_eq!(order, [0, 3, 7, 9, 2, 5, 4, 10, 20, 11, 1, 6, 8]);
+}
+
+/// Two paths that end where they begin.
+#[test]
+fn bounded_searches_go_on_where_the_nearest_has_ended() {
+    let path = |first: u32| (0..69).map(move |at| (first + at, first + at + 1));
+    let ends = [(0, 101), (0, 201), (170, 0), (270, 0)];
+    let pairs: Vec<_> = path(101).chain(path(201)).chain(ends).collect();
+    let order = sequence(&pairs, true, Order::HubsBfs, Means::default());
+    let both = (1..=32).flat_map(|level| [100 + level, 200 + level]);
+    let patches = [133..=165, 233..=265, 166..=170, 266..=270].into_iter().flatten();
+    assert_eq!(order, [0].into_iter().chain(both).chain(patches).collect::<Vec<_>>());
+}
+
+#[test]
+fn classes_of_degree_descend_and_each_is_in_the_order_of_the_search() {
+    let mut random = Random::new(3);
+    let pairs = shapes::skewed(500, 4000, &mut random);
+    let [search, classes] =
+        [Order::Bfs, Order::HubsBfs].map(|order| sequence(&pairs, true, order, Means::default()));
+    let mut degrees = BTreeMap::new();
+    let ends = pairs.iter().flat_map(|&(source, target)| [source, target]);
+    ends.for_each(|end| *degrees.entry(u64::from(end)).or_insert(0.0) += 1.0);
+    let mean = degrees.values().sum::<f64>() / degrees.len() as f64;
+    let class = |id: &u64| (degrees[id] / (2.0 * mean)).log2().floor().max(-1.0) as i64;
+    let mut expected = search;
+    expected.sort_by_key(|id| -class(id));
+    assert!(class(&expected[0]) > class(&expected[100]), "there are hubs");
+    assert_eq!(classes, expected);
+}
+
 #[test]
 fn searches_in_breadth_go_as_far_as_edges_lead() {
     let order = sequence(&PAIRS, true, Order::Bfs, Means::default());

@@ -31,13 +31,17 @@ impl Clock {
         }
     }
 
-    /// Asks for pages in ascending order. Hands those that must be read to `read`.
-    pub fn want(&mut self, mut pages: &[u32], mut read: impl FnMut(u32)) {
+    /// Asks for pages in ascending order. Hands those that must be read to `read`, and whether a
+    /// request begins with them.
+    pub fn want(&mut self, mut pages: &[u32], mut read: impl FnMut(u32, bool)) {
         while !pages.is_empty() {
             let (now, rest) = pages.split_at(self.together(pages));
             let missing: Vec<u32> = now.iter().copied().filter(|&page| !self.has(page)).collect();
+            let (mut next, mut len) = (NONE, 0);
             for page in missing {
-                read(page);
+                len = if page == next && len < self.longest { len + 1 } else { 1 };
+                next = page + 1;
+                read(page, len == 1);
                 self.put(page);
             }
             pages = rest;
@@ -91,7 +95,7 @@ mod tests {
         let mut clock = Clock::new(10_000, 3, 8192);
         let mut read = |pages: &[u32]| {
             let mut missing = Vec::new();
-            clock.want(pages, |page| missing.push(page));
+            clock.want(pages, |page, _| missing.push(page));
             missing
         };
         assert_eq!(read(&[1, 2, 3]), [1, 2, 3]);

@@ -7,6 +7,9 @@
 //! takes part in, of readings saved, for each byte: for each of its stays, one by the bytes that
 //! are still to be had of the stay.
 //!
+//! A stay counts for more if its page is a request of its own, and for less if it lies within a
+//! request, which would become two without it.
+//!
 //! The degrees of the paper's penalty are not needed: a stay is counted once, and not for each edge
 //! that leads to it.
 
@@ -18,9 +21,12 @@ use super::{Selector, clock::Clock, gvs::Scores, layout::Pages, searches::Search
 /// Bytes for each vertex: where its list begins, two entries of the heap, and what has changed.
 pub(super) const EACH: u64 = 8 + 4 + 1 + 32 + 4;
 /// Bytes for each vertex and sample: its place in a search, perhaps the end of a level, its stay,
-/// and perhaps the bytes of one.
-pub(super) const OF_SAMPLE: u64 = 4 + 4 + 4 + 4;
+/// and perhaps the bytes and the worth of one, and where a request begins.
+pub(super) const OF_SAMPLE: u64 = 4 + 4 + 4 + 4 + 4 + 8;
 const NONE: u32 = u32::MAX;
+/// What a request takes beside its pages, in readings of a page. A fast device takes more, and
+/// bytes matter too.
+const REQUEST: f32 = 0.5;
 /// What a vertex that no sample wants takes part in: then short lists come first.
 const UNWANTED: f64 = 1e-9;
 
@@ -40,6 +46,8 @@ struct Sample {
     last: Vec<(u32, u32)>,
     /// Bytes of lists that each stay was for, without those that were chosen.
     bytes: Vec<u32>,
+    /// What the device would be spared without each stay.
+    worth: Vec<f32>,
 }
 
 impl<'s> Stays<'s> {
@@ -59,10 +67,14 @@ impl Sample {
         let mut stays = vec![NONE; pages.count()];
         let mut first = vec![NONE; selector.graph.connected() as usize];
         let (mut last, mut bytes, mut wanted) = (Vec::new(), Vec::new(), Vec::new());
+        let mut requests = Vec::new();
         for level in search.levels() {
             pages.wanted(level.iter().copied(), &mut wanted);
-            clock.want(&wanted, |page| {
+            clock.want(&wanted, |page, begins| {
                 stays[page as usize] = bytes.len() as u32;
+                if begins {
+                    requests.push(bytes.len());
+                }
                 bytes.push(0);
             });
             for &vertex in level {
@@ -77,7 +89,8 @@ impl Sample {
             }
         }
         last.sort_unstable();
-        Self { first, last, bytes }
+        let worth = worth(&requests, bytes.len());
+        Self { first, last, bytes, worth }
     }
 
     /// The stays of the first and of the last page of a vertex's list.
@@ -99,7 +112,8 @@ impl Sample {
         let Some([first, last]) = self.of(vertex, pages) else { return 0.0 };
         let own = pages.of(vertex);
         let share = |page: u32, stay: u32| {
-            pages.portion(vertex, page) as f64 / f64::from(self.bytes[stay as usize].max(1))
+            let worth = f64::from(self.worth[stay as usize]);
+            worth * pages.portion(vertex, page) as f64 / f64::from(self.bytes[stay as usize].max(1))
         };
         let begin = share(*own.start(), first);
         if own.start() == own.end() {
@@ -107,6 +121,21 @@ impl Sample {
         }
         begin + f64::from(own.end() - own.start() - 1) + share(*own.end(), last)
     }
+}
+
+/// What the device would be spared without each of so many stays, whose pages are read in requests
+/// that begin with some of them.
+fn worth(requests: &[usize], stays: usize) -> Vec<f32> {
+    let ends = requests.iter().copied().skip(1).chain([stays]);
+    let of = |(&start, end): (&usize, usize)| {
+        (start..end).map(move |at| match (at == start, at + 1 == end) {
+            (true, true) => 1.0 + REQUEST,
+            // A request from which a page within is missing is two.
+            (false, false) => 1.0 - REQUEST,
+            _ => 1.0,
+        })
+    };
+    requests.iter().zip(ends).flat_map(of).collect()
 }
 
 impl Scores for Stays<'_> {
@@ -143,5 +172,16 @@ impl Scores for Stays<'_> {
             changed.into_iter().flat_map(|page| self.pages.mates(page)).collect();
         vertices.dedup();
         Ok(vertices)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_that_are_requests_of_their_own_are_worth_more() {
+        assert_eq!(worth(&[0, 1, 3], 7), [1.5, 1.0, 1.0, 1.0, 0.5, 0.5, 1.0]);
+        assert!(worth(&[], 0).is_empty());
     }
 }

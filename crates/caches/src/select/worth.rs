@@ -3,7 +3,8 @@
 //! Where the pages that a search wants next are mostly those that it has just read, as in a road
 //! network, a page cache gains more than any choice of lists. So a selection is tried on sample
 //! runs, of each kind: nothing of it, an eighth, and so on, in the same memory. What reads least on
-//! average of the kinds is worth it, if no kind reads more than it does without.
+//! average of the kinds is worth it, if no kind reads more than it does without, nor takes more
+//! requests: a page within a request that need not be read makes two of it.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -18,12 +19,15 @@ const PARTS: u64 = 8;
 /// Bytes of a thread for each page: its place in the cache beside each part.
 pub(super) const OF_PAGE: u64 = 4 * (PARTS + 2);
 
+/// Pages that were read, and requests that they took.
+type Read = [u64; 2];
+
 /// Page caches beside each part of a selection.
 struct Trial<'t> {
     pages: &'t Pages,
     /// The first part that has each vertex's list.
     parts: &'t [u8],
-    clocks: Vec<(Clock, u64)>,
+    clocks: Vec<(Clock, Read)>,
     wanted: Vec<u32>,
 }
 
@@ -33,12 +37,15 @@ impl Trial<'_> {
         for (part, (clock, read)) in (0..).zip(&mut self.clocks) {
             let not_held = |&vertex: &u32| self.parts[vertex as usize] > part;
             self.pages.wanted(vertices.iter().copied().filter(not_held), &mut self.wanted);
-            clock.want(&self.wanted, |_| *read += 1);
+            clock.want(&self.wanted, |_, begins| {
+                read[0] += 1;
+                read[1] += u64::from(begins);
+            });
         }
     }
 
-    /// Pages that were read beside each part.
-    fn read(self) -> Vec<u64> {
+    /// What was read beside each part.
+    fn read(self) -> Vec<Read> {
         self.clocks.into_iter().map(|(_, read)| read).collect()
     }
 }
@@ -85,10 +92,10 @@ impl Selector<'_> {
         };
         let mut read = error::all(threads::at_once(self.options.threads, work)?)?.concat();
         read.sort_by_key(|(kind, _)| *kind);
-        let read: Vec<Vec<u64>> = read.into_iter().map(|(_, read)| read).collect();
+        let read: Vec<Vec<Read>> = read.into_iter().map(|(_, read)| read).collect();
         let part = best(&read, searches.len());
         let mean = |part: u64| {
-            let all: u64 = read[..searches.len()].iter().map(|read| read[part as usize]).sum();
+            let all: u64 = read[..searches.len()].iter().map(|read| read[part as usize][0]).sum();
             all * self.options.block / searches.len() as u64
         };
         Ok(Worth { bytes: self.bytes_of(part), searches: Some([mean(0), mean(part)]) })
@@ -111,7 +118,7 @@ impl Selector<'_> {
         let clock = |part| {
             let left = options.size - self.bytes_of(part);
             let frames = PageCache::frames(options.page_cache + left, options.block);
-            (Clock::new(pages.count(), frames, options.block), 0)
+            (Clock::new(pages.count(), frames, options.block), [0; 2])
         };
         Trial { pages, parts, clocks: (0..=PARTS).map(clock).collect(), wanted: Vec::new() }
     }
@@ -123,16 +130,21 @@ impl Selector<'_> {
     }
 }
 
-/// The part that reads least, on average of the kinds of runs, and with which none reads more. The
-/// first kinds are `searches`, which count as one.
-fn best(read: &[Vec<u64>], searches: usize) -> u64 {
+/// The part with which least is read, on average of the kinds of runs, by pages and by requests
+/// alike, and with which no kind reads more of either. The first kinds are `searches`, which count
+/// as one.
+fn best(read: &[Vec<Read>], searches: usize) -> u64 {
     let (searches, others) = read.split_at(searches);
     let judged = |part: u64| {
-        let of = |read: &Vec<u64>| read[part as usize] as f64 / read[0].max(1) as f64;
-        let search = searches.iter().map(of).sum::<f64>() / searches.len().max(1) as f64;
-        let kinds: Vec<f64> = others.iter().map(of).chain([search]).collect();
-        let most = kinds.iter().copied().fold(0.0, f64::max);
-        (most <= 1.0).then(|| (part, kinds.iter().sum::<f64>()))
+        let shares = |which: usize| {
+            let of =
+                |read: &Vec<Read>| read[part as usize][which] as f64 / read[0][which].max(1) as f64;
+            let search = searches.iter().map(of).sum::<f64>() / searches.len().max(1) as f64;
+            others.iter().map(of).chain([search]).collect::<Vec<f64>>()
+        };
+        let shares = [0, 1].map(shares).concat();
+        let most = shares.iter().copied().fold(0.0, f64::max);
+        (most <= 1.0).then(|| (part, shares.iter().sum::<f64>()))
     };
     let judged = (0..=PARTS).filter_map(judged);
     judged.min_by(|one, other| one.1.total_cmp(&other.1)).map_or(0, |(part, _)| part)
@@ -144,16 +156,19 @@ mod tests {
 
     #[test]
     fn a_part_with_which_some_kind_reads_more_is_not_worth_it() {
-        let both = |mut read: Vec<u64>, at: usize, pages| {
-            read[at] = pages;
+        let both = |mut read: Vec<Read>, at: usize, found| {
+            read[at] = found;
             read
         };
-        let part = |at, pages| both(vec![100; PARTS as usize + 1], at, pages);
-        let searches = vec![both(part(3, 50), 5, 20), part(3, 110)];
+        let part = |at, pages| both(vec![[100; 2]; PARTS as usize + 1], at, [pages, 100]);
+        let searches = vec![both(part(3, 50), 5, [20, 100]), part(3, 110)];
         // On average the searches read less with 3 parts, and with 5 even more so.
         let with = |other| best(&[searches.clone(), vec![other]].concat(), 2);
         assert_eq!(with(part(0, 100)), 5);
         assert_eq!(with(part(5, 101)), 3);
-        assert_eq!(with(both(part(5, 101), 3, 150)), 0);
+        assert_eq!(with(both(part(5, 101), 3, [150, 100])), 0);
+        // Fewer pages, but in more requests; and a few more pages in half the requests.
+        assert_eq!(with(both(part(5, 10), 5, [10, 101])), 3);
+        assert_eq!(with(both(part(3, 100), 3, [100, 20])), 3);
     }
 }

@@ -22,7 +22,7 @@ const EXAMPLES: &str = "Examples:
 ///
 /// Original ids, weights, direction, layout and vertices without edges stay as they are, and so do
 /// the answers of every algorithm. The order decides which lists lie side by side, and so how much
-/// a traversal reads. degree, the order of a build, suits most runs; norder and hubs-norder suit
+/// a traversal reads. degree, the order of a build, suits most runs; norder and hubs-bfs suit
 /// traversals that read lists on demand. docs/guide.md says more.
 #[derive(Args)]
 #[command(before_help = EXAMPLES)]

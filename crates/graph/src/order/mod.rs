@@ -29,7 +29,7 @@ outercore_storage::named! {
         InDegree = "in-degree",
         /// Descending PageRank, ties by original id.
         PageRank = "pagerank",
-        /// Neighborhoods: searches of depth two from vertices of descending in-degree.
+        /// Neighborhoods: searches of depth two from all vertices, by descending in-degree.
         Norder = "norder",
         /// Common neighbors side by side, greedily, within a window.
         Gorder = "gorder",
@@ -39,6 +39,8 @@ outercore_storage::named! {
         Random = "random",
         /// Hubs first, by descending total degree, and neighborhoods behind them.
         HubsNorder = "hubs-norder",
+        /// Classes of degree, and in each searches that end after some levels, the nearest next.
+        HubsBfs = "hubs-bfs",
     }
 }
 

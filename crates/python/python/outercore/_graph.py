@@ -66,7 +66,7 @@ def build(
     or ``"string"`` (default: found out); ``columns`` names those of a text, a Parquet file or a table, as in
     ``{"source": "left_id", "target": "right_id", "weight": 5}``, by name or by number from 1; ``simple=True`` drops duplicate edges and self-loops; ``transpose=False`` does not
     keep the incoming edges, which some algorithms need; ``order`` is ``"degree"``, ``"original"``, ``"in-degree"``,
-    ``"pagerank"``, ``"norder"``, ``"gorder"``, ``"bfs"``, ``"random"`` or ``"hubs-norder"``, of which all but the first two build the graph twice;
+    ``"pagerank"``, ``"norder"``, ``"gorder"``, ``"bfs"``, ``"random"``, ``"hubs-norder"`` or ``"hubs-bfs"``, of which all but the first two build the graph twice;
     ``partition`` is ``"balanced"`` or ``"uniform"`` (intervals of the grid with equal edges, or with equal ranges of vertices);
     ``layout`` is ``"grid"``, ``"row"`` or ``"hybrid"`` (all edges in tiles for passes over all of them, none, or the dense parts); ``force=True`` replaces a
     graph that exists. ``format`` and ``vertices`` (lists of vertices that exist whether or not they have edges) are of files;

@@ -54,25 +54,24 @@ pub fn gvs(lists: &[Vec<usize>], asked: Gvs) -> Vec<usize> {
 }
 
 /// The same by a search from `source` that no page cache serves: each level reads each page for the
-/// lists in it that were not chosen. A vertex has its part of each such reading, for each byte.
-/// Equal scores go by the smaller vertex.
+/// lists in it that were not chosen. A vertex has its part of each such reading, for each byte. A
+/// reading is worth half as much again if the level reads no page beside it, and half as much if
+/// it reads both; those that are one list's alone are worth as they are. Equal scores go by the
+/// smaller vertex.
 pub fn gvs_by_levels(lists: &[Vec<usize>], source: usize, asked: Gvs) -> Vec<usize> {
     let bytes = |vertex: usize| lists[vertex].len() as u64 * asked.width;
     let start = |vertex: usize| (0..vertex).map(bytes).sum::<u64>();
-    let mut levels = vec![usize::MAX; lists.len()];
-    let mut reached = std::collections::VecDeque::from([source]);
-    levels[source] = 0;
-    while let Some(vertex) = reached.pop_front() {
-        for &to in &lists[vertex] {
-            if levels[to] == usize::MAX {
-                levels[to] = levels[vertex] + 1;
-                reached.push_back(to);
-            }
-        }
-    }
+    let levels = levels(lists, source);
     let portion = |vertex: usize, page: u64| {
         let (start, page) = (start(vertex), page * asked.page);
         (start + bytes(vertex)).min(page + asked.page).saturating_sub(start.max(page))
+    };
+    let is_read = |level: usize, page: u64| {
+        (0..lists.len()).any(|vertex| levels[vertex] == level && portion(vertex, page) > 0)
+    };
+    let worth = |level: usize, page: u64| {
+        let beside = [page.checked_sub(1), Some(page + 1)].into_iter().flatten();
+        1.5 - 0.5 * beside.filter(|&page| is_read(level, page)).count() as f64
     };
     let (mut chosen, mut used) = (Vec::new(), 0);
     for round in 1..=asked.rounds {
@@ -84,7 +83,13 @@ pub fn gvs_by_levels(lists: &[Vec<usize>], source: usize, asked: Gvs) -> Vec<usi
         let score = |vertex: usize| {
             let pages =
                 start(vertex) / asked.page..=(start(vertex) + bytes(vertex) - 1) / asked.page;
-            let part = |page| portion(vertex, page) as f64 / reading(levels[vertex], page) as f64;
+            let (first, last) = (*pages.start(), *pages.end());
+            let part = |page| {
+                let (level, portion) = (levels[vertex], portion(vertex, page));
+                let is_shared = page == first || page == last;
+                let worth = if is_shared { worth(level, page) } else { 1.0 };
+                worth * portion as f64 / reading(level, page) as f64
+            };
             let parts: f64 = if levels[vertex] == usize::MAX { 0.0 } else { pages.map(part).sum() };
             (parts + 1e-9) / bytes(vertex) as f64
         };
@@ -102,4 +107,20 @@ pub fn gvs_by_levels(lists: &[Vec<usize>], source: usize, asked: Gvs) -> Vec<usi
         }
     }
     chosen
+}
+
+/// How far each vertex is from `source`.
+fn levels(lists: &[Vec<usize>], source: usize) -> Vec<usize> {
+    let mut levels = vec![usize::MAX; lists.len()];
+    let mut reached = std::collections::VecDeque::from([source]);
+    levels[source] = 0;
+    while let Some(vertex) = reached.pop_front() {
+        for &to in &lists[vertex] {
+            if levels[to] == usize::MAX {
+                levels[to] = levels[vertex] + 1;
+                reached.push_back(to);
+            }
+        }
+    }
+    levels
 }
