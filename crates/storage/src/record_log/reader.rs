@@ -30,7 +30,9 @@ impl BlockReader {
         let options = QueueOptions { backend, depth: DEPTH, registered: vec![Arc::clone(&arena)] };
         let asks = backend != IoBackend::Blocking && probe_uring();
         Ok(Self {
-            queue: asks.then(|| open_queue(file.disk(), &[file.clone()], &options)).transpose()?,
+            queue: asks
+                .then(|| open_queue(file.disk(), std::slice::from_ref(&file), &options))
+                .transpose()?,
             free: (0..DEPTH).map(|at| arena.buffer(at * bytes, bytes)).collect(),
             there: Default::default(),
             done: Vec::new(),
