@@ -47,7 +47,7 @@ named! {
 struct BfsProgram(u64);
 
 /// Where so many levels have fewer than so many vertices on average, visitors are faster.
-const LEVELS: u64 = 32;
+const LEVELS: u64 = 8;
 const WIDTH: u64 = 512;
 
 /// Not reached.

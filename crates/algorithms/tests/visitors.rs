@@ -154,6 +154,20 @@ fn full_queues() {
     }
 }
 
+/// In memory no list is read while visitors go, whatever the last pages of neighbors and of weights
+/// have room for.
+#[test]
+fn in_memory_nothing_is_in_flight() {
+    for count in (2_000..10_000).step_by(517) {
+        let graph = Edges::of(&shapes::uniform(900, count, &mut Random::new(3)), true);
+        let built = build(&graph, &Recipe { weights: WeightKind::U32, ..Recipe::default() });
+        let asked = visitors(&request("sssp", &[Source::MaxDegree]), None);
+        let model = Some(MemoryModel::InMemory);
+        let outcome = run(&built.graph, "sssp", &asked, &RunConfig { model, ..config() });
+        assert_eq!(report(&outcome).most_in_flight, 0, "{count} edges");
+    }
+}
+
 /// In the order of priorities every vertex reads its edges once, and no label has to be corrected,
 /// or few of distances, several of which have one priority.
 /// A last page that no cache has room for may come late.

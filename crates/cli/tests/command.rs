@@ -300,6 +300,45 @@ fn signals_end_a_build_in_order() {
     }
 }
 
+/// Whenever it comes, with thousands of reads in flight: the run ends within a second, and leaves
+/// nothing.
+#[test]
+fn a_signal_ends_a_traversal_with_reads_in_flight() {
+    let place = Place::new();
+    let made = ["generate", "rmat", "--scale", "18", "--weights", "uw", "-o", "g.oc"];
+    place.ends(0, &made);
+    let mut ends = Vec::new();
+    for wait in [20, 50, 100, 200, 400] {
+        let flight = ["--model", "semi-external", "--executor", "async", "--in-flight", "4096"];
+        let child = command()
+            .args(["run", "sssp", "g.oc", "--source", "max-degree", "-o", "r.csv"])
+            .args(flight)
+            .current_dir(place.0.path())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(Duration::from_millis(wait));
+        // SAFETY: the process is our child and has not been waited for.
+        unsafe { libc::kill(child.id() as i32, libc::SIGINT) };
+        let begin = Instant::now();
+        let output = child.wait_with_output().unwrap();
+        assert!(begin.elapsed() < Duration::from_secs(1), "{wait}: {:?}", begin.elapsed());
+        let code = output.status.code();
+        assert!(
+            matches!(code, None | Some(0 | 130)),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        // A run that had ended before has its result; one that has just begun is no longer there.
+        let left = if code == Some(0) { &["g.oc", "r.csv"][..] } else { &["g.oc"] };
+        assert_eq!(place.names(), left);
+        _ = fs::remove_file(place.path("r.csv"));
+        ends.push(code);
+    }
+    assert!(ends.contains(&Some(130)), "{ends:?}");
+}
+
 /// Whoever runs the tests may ignore that signal, and children inherit it.
 fn heed_hang_ups() -> std::io::Result<()> {
     // SAFETY: the default action is no function of ours.

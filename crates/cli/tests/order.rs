@@ -4,7 +4,7 @@ mod place;
 
 use place::Place;
 
-const ORDERS: [&str; 9] = [
+const ORDERS: [&str; 10] = [
     "degree",
     "original",
     "in-degree",

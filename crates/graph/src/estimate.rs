@@ -18,6 +18,11 @@ impl Graph {
         Ok(self.mean_weight()? / self.mean_degree().max(1.0))
     }
 
+    /// About what the lightest edge of a vertex weighs.
+    pub fn light_step(&self) -> Result<f64> {
+        self.light_weight(self.mean_degree())
+    }
+
     /// About how many steps a frontier takes to all vertices, of which each has one at the most: it
     /// grows by the mean degree. Where there are hubs it comes to one, and is everywhere.
     pub fn steps(&self) -> u64 {

@@ -62,11 +62,23 @@ impl Graph {
 
     /// The mean of the first weights of the rows: they belong to the hubs, and stand for all.
     pub fn mean_weight(&self) -> Result<f64> {
+        let weights = self.some_weights()?;
+        Ok(weights.iter().sum::<f64>() / weights.len().max(1) as f64)
+    }
+
+    /// The weight that one of so many of these is not above.
+    pub fn light_weight(&self, one_of: f64) -> Result<f64> {
+        let mut weights = self.some_weights()?;
+        let at = (weights.len() as f64 / one_of.max(1.0)) as usize;
+        let Some(last) = weights.len().checked_sub(1) else { return Ok(0.0) };
+        Ok(*weights.select_nth_unstable_by(at.min(last), f64::total_cmp).1)
+    }
+
+    fn some_weights(&self) -> Result<Vec<f64>> {
         let weights = self.table("out.weights")?;
         let width = self.manifest().weight_bytes as usize;
         let len = weights.section.bytes.min(WEIGHTS) as usize / width * width;
         let weights = numbers(&weights.read(0, len)?, width);
-        let sum: f64 = weights.iter().map(|&weight| self.weights().value(weight)).sum();
-        Ok(sum / weights.len().max(1) as f64)
+        Ok(weights.iter().map(|&weight| self.weights().value(weight)).collect())
     }
 }

@@ -22,7 +22,8 @@ named! {
     /// What decides to which worker a vertex belongs.
     #[derive(Default)]
     pub enum Ownership: "ownership" {
-        /// Its group of 64: lists in one page mostly have one owner.
+        /// Its group, of 64 in memory and of 1024 where lists are read: what is read together has
+        /// one owner.
         #[default]
         Group = "group",
         /// Itself, as in the paper.

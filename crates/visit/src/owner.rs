@@ -66,7 +66,8 @@ impl<V: Visitor> Traversal<'_, V> {
     /// The priority of a visitor with this label.
     #[inline(always)]
     pub(crate) fn priority(&self, label: u64) -> u64 {
-        self.visitor.priority(label) >> if self.reads { V::NEAR } else { 0 }
+        let Self { visitor, reads, .. } = self;
+        if *reads { visitor.rough_priority(label) } else { visitor.priority(label) }
     }
 
     /// The worker to which a vertex belongs.
@@ -342,7 +343,8 @@ impl<'t, V: Visitor> Owner<'t, V> {
     /// The next visitors. Returns how many of them were not stale.
     fn turn<C: FnMut(u64, List)>(&mut self, requests: &Requests<'t, '_, C>) -> u64 {
         let (all, pending, mut steps, mut reads) = (self.all, requests.pending(), 0, 0);
-        let usual = || (self.queue.len / 4).clamp(USUAL, LARGEST);
+        let least = if self.mail.is_none() { ALONE } else { USUAL };
+        let usual = || (self.queue.len / 4).clamp(least, LARGEST);
         let most = all.in_flight.unwrap_or_else(usual);
         // Where lists are read, as many as can be are to be asked for at once.
         let enough = if all.reads { STEPS.max(most as u64) } else { STEPS };
@@ -421,6 +423,9 @@ impl<'t, V: Visitor> Owner<'t, V> {
 /// read too early may have to be read again.
 pub const USUAL: usize = 1 << 8;
 const LARGEST: usize = 1 << 16;
+/// The same of a worker alone. Its few visitors hang on each other: to wait for each of them takes
+/// longer than to read some lists again.
+const ALONE: usize = 1 << 12;
 
 /// Does a worker's part, until nothing is left or it is to leave off.
 pub(crate) fn work<'t, V: Visitor>(

@@ -12,11 +12,6 @@ pub trait Visitor: Sync {
     const DIRECTIONS: &'static [Direction] = &[Direction::Out];
     /// Whether edges' weights are wanted.
     const WEIGHTED: bool = false;
-    /// The lowest bits of priorities that do not count where lists are read from storage. Visitors
-    /// that differ in them alone are of one priority: their lists are read together, in the order
-    /// in which they lie there.
-    const NEAR: u32 = 0;
-
     /// The vertices that have visitors at first.
     fn start(&self) -> Start;
     /// What the first visitor of a vertex brings.
@@ -35,5 +30,10 @@ pub trait Visitor: Sync {
     /// The smallest comes first.
     fn priority(&self, label: u64) -> u64 {
         label
+    }
+    /// The same where lists are read from storage: those of one priority are read together, in the
+    /// order in which they lie there.
+    fn rough_priority(&self, label: u64) -> u64 {
+        self.priority(label)
     }
 }

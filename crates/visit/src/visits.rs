@@ -25,6 +25,10 @@ const FEW_BYTES: u64 = 1 << 20;
 /// others fill.
 const VISITOR: usize = 4 * size_of::<Waiting>();
 
+/// Vertices of one owner where lists are read, as a power of two. Requests go over gaps: where the
+/// groups of two workers lie close to each other, each would read what the other one wants.
+const STRETCH: u32 = 10;
+
 /// A plan that runs by visitors and makes its results of their labels.
 pub fn prepared<'a, V: Visitor + 'a>(
     mut planner: Planner<'a>,
@@ -133,7 +137,12 @@ fn over<'s, V: Visitor>(
     let workers = session.workers.count();
     let queues = queues as usize;
     let in_flight = asked.in_flight.map(|asked| asked as usize);
-    let is_by_group = asked.ownership.unwrap_or_default() == Ownership::Group;
+    let reads = session.decision.model != MemoryModel::InMemory;
+    let grain = match asked.ownership.unwrap_or_default() {
+        Ownership::Vertex => 0,
+        Ownership::Group if reads => STRETCH,
+        Ownership::Group => 6,
+    };
     let mut due = session.no_vertices()?;
     let start = begin(labels.cells(), &mut due);
     let all = Traversal {
@@ -143,9 +152,9 @@ fn over<'s, V: Visitor>(
         due: &due,
         lists,
         workers,
-        grain: if is_by_group { 6 } else { 0 },
+        grain,
         peek: asked.peek.unwrap_or(true),
-        reads: session.decision.model != MemoryModel::InMemory,
+        reads,
         in_flight,
         most: queues / VISITOR / workers,
         few: in_flight.unwrap_or(2 * USUAL).min(queues / VISITOR / 16).max(1),

@@ -131,10 +131,10 @@ impl Rows {
         let cache = if session.pages.is_some() { 0 } else { cache };
         let manifest = session.graph.manifest();
         let widths = [manifest.neighbor_bytes, manifest.weight_bytes];
-        let total: u64 = lists.iter().map(|list| list.bytes).sum();
-        let front = |(list, width): (&OpenSection, _)| -> Result<PrefixCache> {
+        let all: u64 = lists.iter().map(|list| list.pages()).sum();
+        let front = |(list, width): (&OpenSection, _)| -> Result<_> {
             let bytes =
-                (u128::from(cache) * u128::from(list.bytes) / u128::from(total.max(1))) as u64;
+                (u128::from(cache) * u128::from(list.pages()) / u128::from(all.max(1))) as u64;
             let huge = session.config.huge_pages.for_streams();
             Ok(PrefixCache::new(bytes, list.pages(), u64::from(width), huge)?)
         };
