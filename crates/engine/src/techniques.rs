@@ -32,8 +32,8 @@ named! {
         SubBlocks = "sub-block-buffer",
         /// Fully-external runs in which vertices send to others that are not in memory.
         VertexPassing = "vertex-passing",
-        /// Fully-external runs of programs whose messages may come early without changing the answer,
-        /// along outgoing edges.
+        /// Fully-external runs of programs whose messages may come early without changing the
+        /// answer, along outgoing edges.
         Precompute = "pre-computation",
         /// Runs that read lists.
         BitmapIo = "bitmap-io",

@@ -28,7 +28,8 @@ fn main() -> Result<()> {
     for more in [0, 14 << 20] {
         println!("{} MiB beside the least", more >> 20);
         pass("8 bytes, any number", &folder, (records, more), |_, random| random, Plain)?;
-        let skewed = |turn: u64, random: u64| if turn % 2 == 0 { random % 16_384 } else { random };
+        let skewed =
+            |turn: u64, random: u64| if turn.is_multiple_of(2) { random % 16_384 } else { random };
         pass("sums, half to the first", &folder, (records, more), skewed, |n| Sum(n as f64))?;
         pass("minima of 4 bytes", &folder, (records, more), |_, n| n, |n| Min(n as u32))?;
     }

@@ -23,8 +23,8 @@
 //! - [`device`]: [`DeviceProfile`], what a device measured.
 //! - [`writer`]: [`SectionWriter`], sequential checksummed writing with direct I/O.
 //! - [`spill`]: [`Spill`], partitions of bytes in one scratch file, for sorting what does not fit
-//!   into memory; `record_log`: [`RecordLog`], records that wait there for the numbers that they are
-//!   sent to.
+//!   into memory; `record_log`: [`RecordLog`], records that wait there for the numbers that they
+//!   are sent to.
 //! - `cut_slice`: [`CutSlice`], a slice whose parts go to different workers.
 //! - `parts`: [`Resident`] and [`ScratchFile`], arrays cut into parts, in memory and in a file.
 //! - [`memory`]: what the process uses and what the machine allows; `stopwatch`:

@@ -287,8 +287,7 @@ impl<'r, P: VertexProgram> Run<'r, P> {
         let (bounds, near) = (Arc::clone(&division.bounds), &mut division.near);
         let signals = windows.iter().map(|window| window.end - window.start).max().unwrap_or(0);
         let resident = edges.resident().is_some();
-        // What moves most bytes for each of its own stays in memory first: what is written and
-        // read again in an iteration, then what is read.
+        // What moves most bytes for each of its own in an iteration stays in memory first.
         let partial = (hubs > 0 || windows.len() > 1)
             .then(|| VertexArray::create(&scratch, Arc::clone(&bounds), near))
             .transpose()?;
@@ -301,9 +300,8 @@ impl<'r, P: VertexProgram> Run<'r, P> {
             |worker| Workspace::new(worker, values.widest(), hubs > 0, huge).map(Mutex::new);
         let workspaces = (0..session.workers.count()).map(workspace).collect::<Result<_>>()?;
         let degrees = edges.degrees().is_none().then(|| division.degrees(session.graph, &scratch));
-        let degrees = degrees.transpose()?;
         let near = if hubs > 0 { &mut 0 } else { &mut division.near };
-        let tail = (!resident).then(|| VertexArray::create(&scratch, Arc::clone(&bounds), near));
+        let tail = || VertexArray::create(&scratch, Arc::clone(&bounds), near);
         Ok(Self {
             program,
             session,
@@ -311,7 +309,7 @@ impl<'r, P: VertexProgram> Run<'r, P> {
             lists,
             precompute: None,
             discards_before: 0,
-            degrees,
+            degrees: degrees.transpose()?,
             edges,
             partial,
             states: (1..bounds.len()).map(|_| Mutex::default()).collect(),
@@ -320,7 +318,7 @@ impl<'r, P: VertexProgram> Run<'r, P> {
             windows,
             hubs: Pairs::zeroed(hubs, huge)?,
             signals: Mutex::new(session.zeroed(signals - hubs)?),
-            tail: tail.transpose()?,
+            tail: (!resident).then(tail).transpose()?,
             sending: session.no_vertices()?,
             next_sending: session.no_vertices()?,
             pass: Pass::PLAIN,

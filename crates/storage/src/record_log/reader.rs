@@ -1,6 +1,7 @@
-//! [`BlockReader`]: the blocks of a part come back in their order, the next ones while one is shown.
+//! [`BlockReader`]: the blocks of a part come back in their order, the next ones while one is
+//! shown.
 
-use std::sync::Arc;
+use std::{slice::from_ref, sync::Arc};
 
 use crate::{
     arena::{Arena, Buffer, HugePages},
@@ -29,7 +30,7 @@ impl BlockReader {
         let options = QueueOptions { backend, depth: DEPTH, registered: vec![Arc::clone(&arena)] };
         let asks = backend != IoBackend::Blocking && probe_uring();
         Ok(Self {
-            queue: asks.then(|| open_queue(file.disk(), &[file.clone()], &options)).transpose()?,
+            queue: asks.then(|| open_queue(file.disk(), from_ref(&file), &options)).transpose()?,
             free: (0..DEPTH).map(|at| arena.buffer(at * bytes, bytes)).collect(),
             there: Default::default(),
             done: Vec::new(),
