@@ -1,7 +1,7 @@
 //! What it costs to pass records through a log: processor time and seconds for each, sent, written,
 //! read and taken.
 //!
-//!     cargo run --release --example pass_records -- FOLDER [RECORDS]
+//! `cargo run --release -p outercore-storage --example pass_records -- FOLDER [RECORDS]`
 
 use std::{path::PathBuf, time::Instant};
 
