@@ -1,7 +1,7 @@
 //! [`BlockReader`]: the blocks of a part come back in their order, the next ones while one is
 //! shown.
 
-use std::{slice::from_ref, sync::Arc};
+use std::sync::Arc;
 
 use crate::{
     arena::{Arena, Buffer, HugePages},
