@@ -1,8 +1,6 @@
 //! [`Iterations`]: a program and how it is to run, as a resource of a plan; and the loop that runs
 //! it.
 
-use outercore_storage::memory;
-
 use super::{
     Division, EdgeSource, INTERVAL, Resident, Run, Workspace, edge_path::EdgePath, fciu::Pass,
     interval_memory::IntervalMemory,
@@ -113,9 +111,7 @@ impl<P: VertexProgram> Iterations<P> {
         left: Option<(VertexArray<P::Value>, Wake<P>)>,
     ) -> Result<Ended<P::Value>> {
         // What the program before has freed.
-        if !session.decision.ample {
-            memory::give_back_freed_memory();
-        }
+        session.give_back();
         let (values, wake) = left.unzip();
         let (mut run, degrees) = match &self.by_interval {
             Some(memory) if session.decision.is_by_interval() => {

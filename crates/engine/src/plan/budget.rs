@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// The program's own code and heap.
-const PROCESS: u64 = 10 << 20;
+const PROCESS: u64 = 21 << 19;
 
 /// What these usually are.
 pub(super) const USUAL: u64 = 8 << 20;

@@ -179,7 +179,16 @@ impl<'a> Session<'a> {
     /// Notes that everything is loaded that the first program of the run needs.
     pub fn loaded(&self) {
         let nanos = self.begun.elapsed().as_nanos() as u64;
-        _ = self.loading.compare_exchange(0, nanos, SeqCst, SeqCst);
+        if self.loading.compare_exchange(0, nanos, SeqCst, SeqCst).is_ok() {
+            self.give_back();
+        }
+    }
+
+    /// Code that has run comes to be as large as a small budget's room.
+    pub(crate) fn give_back(&self) {
+        if !self.decision.ample {
+            memory::give_back_freed_memory();
+        }
     }
 
     /// Seconds of loading.
@@ -238,9 +247,9 @@ impl<'a> Session<'a> {
             predicted,
         };
         self.progress.iteration(&report);
-        // More and more seldom: code that has run comes to be as large as a small budget's room.
-        if (report.iteration + 1).is_power_of_two() && !self.decision.ample {
-            memory::give_back_freed_memory();
+        // More and more seldom: what an iteration runs is mostly what the one before has run.
+        if (report.iteration + 1).is_power_of_two() {
+            self.give_back();
         }
         iterations.truncate(KEPT);
         iterations.push(report);

@@ -57,6 +57,7 @@ use crate::{
     backend::IoBackend,
     disk::Disk,
     error::Result,
+    memory::thread_bytes,
     monitor::lock,
     spill::{Extent, Spill},
 };
@@ -122,7 +123,8 @@ impl<R: Record> RecordLog<R> {
         let sender =
             parts * CHUNK + sums_bytes::<R>(widest) + size_of::<(u64, R)>() * R::REMEMBERED;
         let written = memory(block as usize) as u64;
-        Self::blocks(shape) * block + written + (threads * sender) as u64 + BESIDE
+        // And the thread that writes.
+        Self::blocks(shape) * block + written + (threads * sender) as u64 + BESIDE + thread_bytes()
     }
 
     /// A log of the parts with these bounds for some threads, in a scratch file in a folder, with
