@@ -158,7 +158,8 @@ fn full_queues() {
 /// have room for.
 #[test]
 fn in_memory_nothing_is_in_flight() {
-    for count in (2_000..10_000).step_by(517) {
+    // So many that every vertex has one.
+    for count in (7_000..15_000).step_by(517) {
         let graph = Edges::of(&shapes::uniform(900, count, &mut Random::new(3)), true);
         let built = build(&graph, &Recipe { weights: WeightKind::U32, ..Recipe::default() });
         let asked = visitors(&request("sssp", &[Source::MaxDegree]), None);
@@ -189,7 +190,8 @@ fn one_worker_reads_each_list_once() {
             "sssp" => 120,
             _ => 101,
         };
-        assert!(outcome.report.edges_processed * 100 <= most * graph.manifest().arcs, "{name}");
+        let share = outcome.report.edges_processed * 100 / graph.manifest().arcs;
+        assert!(share <= most, "{name}: {share} %");
     }
 }
 

@@ -28,7 +28,7 @@ impl Paths {
     pub fn new(graph: &Graph, of: PathLengths, source: u64) -> Result<Self> {
         let (mean, light) = (graph.mean_step()?, graph.light_step()?);
         // Many edges may weigh nothing.
-        let steps = [light.max(mean * LEAST), NEAR * mean];
+        let steps = [(light / 2.0).max(mean * LEAST), NEAR * mean];
         let steps = steps.map(|step| 1.0 / step.max(f64::MIN_POSITIVE));
         Ok(Self { of, source, per_unit: steps })
     }

@@ -330,13 +330,14 @@ impl IntervalMemory {
         let kept = left.as_ref().map_or(0, VertexArray::resident_bytes::<P::Value>);
         let room = session.decision.room.saturating_sub(kept);
         let role = self.lists(config, room)?;
+        let passes = session.decision.in_passes;
         let (lists, mut division) = self.divide::<P>(role, room);
         let lists = if role == Some(Role::Choice) { (lists, 0) } else { (0, lists) };
         let open = |role| OnDemand::open(session, role, &division.bounds, lists);
         let lists = role.map(|role| open((role, self.path.weights))).transpose()?;
         let edges = if self.path.grid {
             let index = self.index::<P>(session.graph, &division);
-            if division.windows.len() == 1 {
+            if division.windows.len() == 1 && !passes {
                 let waiting = ..=index.crossing.min(index.intervals());
                 let bytes = VertexArray::<P::Message>::kept_bytes;
                 division.most[0] = sum_of(&division.bounds[waiting], bytes);
@@ -347,7 +348,6 @@ impl IntervalMemory {
             let sections = session.sections(&self.path.list_sections());
             EdgeSource::Lists(Box::new(Rows::load_small(session, sections, 0)?))
         };
-        let passes = session.decision.in_passes;
         if discards && !passes {
             division.most[1] = 0;
         }

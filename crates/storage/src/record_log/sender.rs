@@ -24,8 +24,8 @@ pub struct Sender<R> {
     /// Records by part, as they are in the log; a chunk's room for each.
     chunks: Vec<u8>,
     lens: Vec<usize>,
-    front: Sums<R>,
-    home: Sums<R>,
+    front: SumRange<R>,
+    home: SumRange<R>,
     /// The smallest key that was sent to each part.
     pub(super) smallest: Vec<u64>,
     /// The last record at each place.
@@ -37,7 +37,7 @@ pub struct Sender<R> {
 }
 
 /// Sums of numbers in a row.
-struct Sums<R> {
+struct SumRange<R> {
     first: u64,
     sums: Vec<R>,
     /// How many numbers a group has, and in which groups something came.
@@ -61,7 +61,7 @@ pub(super) fn sums_bytes<R: Record>(widest: u64) -> usize {
     (summed::<R>(u64::MAX, FRONT) + at_home::<R>(widest)) * size_of::<R>()
 }
 
-impl<R: Record> Sums<R> {
+impl<R: Record> SumRange<R> {
     fn new(numbers: usize) -> Self {
         let sums = R::NOTHING.map_or(Vec::new(), |nothing| vec![nothing; numbers]);
         Self { first: 0, sums, group: numbers.div_ceil(GROUPS).next_power_of_two(), came: 0 }
@@ -103,8 +103,8 @@ impl<R: Record> RecordLog<R> {
         let new = || Sender {
             chunks: vec![0; parts * self.chunk],
             lens: vec![0; parts],
-            front: Sums::new(summed::<R>(end, FRONT)),
-            home: Sums { first: u64::MAX, ..Sums::new(0) },
+            front: SumRange::new(summed::<R>(end, FRONT)),
+            home: SumRange { first: u64::MAX, ..SumRange::new(0) },
             smallest: vec![u64::MAX; parts],
             remembered: Vec::new(),
             share: 0,
@@ -140,7 +140,7 @@ impl<R: Record> RecordLog<R> {
         if numbers == 0 {
             return;
         }
-        let mut home = std::mem::replace(&mut sender.home, Sums::new(0));
+        let mut home = std::mem::replace(&mut sender.home, SumRange::new(0));
         home.drain(|number, record| self.put(sender, number, record));
         home.first = bounds[part];
         home.sums.resize(numbers, R::NOTHING.expect("it merges"));
@@ -206,7 +206,7 @@ impl<R: Record> RecordLog<R> {
 
     /// Passes on all that a sender has, which may then be used anew.
     pub(super) fn empty(&self, sender: &mut Sender<R>) {
-        let none = || Sums { first: u64::MAX, ..Sums::new(0) };
+        let none = || SumRange { first: u64::MAX, ..SumRange::new(0) };
         let mut front = std::mem::replace(&mut sender.front, none());
         let mut home = std::mem::replace(&mut sender.home, none());
         front.drain(|number, record| self.put(sender, number, record));
