@@ -23,7 +23,7 @@ const WRITES: usize = 2;
 
 /// Blocks on their way.
 pub(super) struct Writer {
-    shared: Arc<Shared>,
+    shared: Arc<BlockQueue>,
     /// What is being filled.
     open: Mutex<Blocks>,
     /// Bytes of a write.
@@ -39,13 +39,13 @@ struct Blocks {
     placed: Vec<Placed>,
 }
 
-struct Shared {
+struct BlockQueue {
     spill: Spill,
-    state: Monitor<State>,
+    state: Monitor<QueueState>,
 }
 
 #[derive(Default)]
-struct State {
+struct QueueState {
     free: Vec<Buffer>,
     /// What is not written yet, in the order in which it came.
     waiting: VecDeque<Blocks>,
@@ -70,8 +70,8 @@ impl Writer {
         let bytes = write_bytes(block);
         let arena = Arena::new(WRITES * bytes, HugePages::Off)?;
         let free = (0..WRITES).map(|at| arena.buffer(at * bytes, bytes)).collect();
-        let state = Monitor::new(State { free, ..State::default() });
-        let shared = Arc::new(Shared { spill, state });
+        let state = Monitor::new(QueueState { free, ..QueueState::default() });
+        let shared = Arc::new(BlockQueue { spill, state });
         Ok(Self { shared, open: Mutex::default(), bytes, thread: OnceLock::new() })
     }
 
@@ -108,7 +108,7 @@ impl Writer {
             thread.map_err(|error| self.shared.state.change(|it| it.fail(refused(error)))).ok()
         };
         if self.thread.get_or_init(start).is_none() {
-            self.shared.state.change(State::give_up);
+            self.shared.state.change(QueueState::give_up);
         }
     }
 
@@ -150,7 +150,7 @@ impl Blocks {
     }
 }
 
-impl State {
+impl QueueState {
     fn has(&self, part: usize) -> bool {
         self.written.contains(&part) || self.waiting.iter().any(|blocks| blocks.has(part))
     }
@@ -166,7 +166,7 @@ impl State {
     }
 }
 
-impl Shared {
+impl BlockQueue {
     /// Writes until the end.
     fn run(&self) {
         loop {
