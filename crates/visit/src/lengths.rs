@@ -7,9 +7,9 @@ use crate::Visitor;
 
 /// Paths from a vertex. A label is a length.
 ///
-/// Visitors whose lengths differ by less than the lightest edge of a vertex have the same priority.
-/// Where lists are read from storage, this is coarser: by a mean weight shared among a vertex's
-/// edges. Then many lists are read together, and few vertices are visited again.
+/// Visitors whose lengths differ by less than half of the lightest edge of a vertex have the same
+/// priority. Where lists are read from storage, this is coarser: by a mean weight shared among a
+/// vertex's edges. Then many lists are read together, and few vertices are visited again.
 pub struct Paths {
     of: PathLengths,
     source: u64,

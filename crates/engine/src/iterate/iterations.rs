@@ -111,7 +111,7 @@ impl<P: VertexProgram> Iterations<P> {
         left: Option<(VertexArray<P::Value>, Wake<P>)>,
     ) -> Result<Ended<P::Value>> {
         // What the program before has freed.
-        session.give_back();
+        session.decision.give_back();
         let (values, wake) = left.unzip();
         let (mut run, degrees) = match &self.by_interval {
             Some(memory) if session.decision.is_by_interval() => {

@@ -50,6 +50,14 @@ pub struct Decision {
 }
 
 impl Decision {
+    /// Gives back what was freed, and code that has run: it comes to be as large as a small
+    /// budget's room. To take it again takes longer than a small graph does, where there is plenty.
+    pub(crate) fn give_back(&self) {
+        if !self.ample {
+            outercore_storage::memory::give_back_freed_memory();
+        }
+    }
+
     /// Whether an interval of vertices at a time is at hand.
     pub(crate) fn is_by_interval(&self) -> bool {
         self.is_external() || self.in_passes

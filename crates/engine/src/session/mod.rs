@@ -92,10 +92,7 @@ impl<'a> Session<'a> {
     /// Opens what a plan has decided.
     pub(crate) fn start(decided: Decided<'a>) -> Result<Self> {
         let Decided { job, plan, decision, sections, begun } = decided;
-        // To take again what was given back takes longer than a small graph does.
-        if !decision.ample {
-            memory::give_back_freed_memory();
-        }
+        decision.give_back();
         let mut session = Self::of(job, decision, Some(plan), &sections)?;
         session.begun = begun.unwrap_or(session.begun);
         Ok(session)
@@ -180,14 +177,7 @@ impl<'a> Session<'a> {
     pub fn loaded(&self) {
         let nanos = self.begun.elapsed().as_nanos() as u64;
         if self.loading.compare_exchange(0, nanos, SeqCst, SeqCst).is_ok() {
-            self.give_back();
-        }
-    }
-
-    /// Code that has run comes to be as large as a small budget's room.
-    pub(crate) fn give_back(&self) {
-        if !self.decision.ample {
-            memory::give_back_freed_memory();
+            self.decision.give_back();
         }
     }
 
@@ -249,7 +239,7 @@ impl<'a> Session<'a> {
         self.progress.iteration(&report);
         // More and more seldom: what an iteration runs is mostly what the one before has run.
         if (report.iteration + 1).is_power_of_two() {
-            self.give_back();
+            self.decision.give_back();
         }
         iterations.truncate(KEPT);
         iterations.push(report);
