@@ -91,7 +91,8 @@ settings! {
         damping: Option<f64> = ("damping", "D", "0.85"),
         /// The width of a window of distance in sssp.
         delta: Option<f64> = ("delta", "D", ""),
-        /// The parent of each vertex in a tree of shortest paths, as a column beside the distances.
+        /// The parent of each vertex in a tree of shortest paths, as a column beside the distances
+        /// (bfs always gives it).
         parents: bool = ("parents", "", ""),
         /// The k of one k-core.
         k: Option<u64> = ("k", "K", ""),

@@ -30,7 +30,20 @@ pub const NAMES: &[&str] = &[
 
 /// The algorithm of that name with these parameters.
 pub fn by_name(name: &str, request: &Request) -> Result<Box<dyn Algorithm>> {
-    let mut given = Given { name, left: request.clone() };
+    let (algorithm, left) = taken(name, request.clone())?;
+    let Some(parameter) = left.first() else { return Ok(algorithm) };
+    let has = |other: &&&str| {
+        let mut request = request.clone();
+        request.source.get_or_insert(Source::MaxDegree);
+        taken(other, request).is_ok_and(|(_, left)| !left.contains(parameter))
+    };
+    let others: Vec<&str> = NAMES.iter().filter(has).copied().collect();
+    refuse(format!("{name} has no --{parameter}: it is for {}", others.join(", ")))
+}
+
+/// The algorithm of that name, and the parameters that it has not.
+fn taken(name: &str, request: Request) -> Result<(Box<dyn Algorithm>, Vec<&'static str>)> {
+    let mut given = Given { name, left: request };
     let algorithm: Box<dyn Algorithm> = match name {
         "bfs" => Box::new(Bfs {
             source: given.source()?,
@@ -71,10 +84,7 @@ pub fn by_name(name: &str, request: &Request) -> Result<Box<dyn Algorithm>> {
             return refuse(format!("there is no algorithm {name}; there are {names}"));
         }
     };
-    match given.left.asked().first() {
-        Some(parameter) => refuse(format!("{name} has no --{parameter}")),
-        None => Ok(algorithm),
-    }
+    Ok((algorithm, given.left.asked()))
 }
 
 fn pagerank(given: &mut Given, usual: PageRank) -> Result<PageRank> {

@@ -221,6 +221,6 @@ fn what_has_no_parents_refuses_the_switch() {
     for name in NAMES.iter().filter(|&&name| name != "sssp") {
         let asked = with_parents(&request(name, &[Source::MaxDegree]));
         let Err(GraphError::Usage(error)) = by_name(name, &asked) else { panic!("{name}") };
-        assert!(error.contains(&format!("{name} has no --parents")), "{error}");
+        assert!(error.contains(&format!("{name} has no --parents: it is for sssp")), "{error}");
     }
 }

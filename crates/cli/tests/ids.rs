@@ -120,5 +120,5 @@ fn parents_are_written_as_ids() {
     let plain = std::fs::read_to_string(place.path("plain.csv")).unwrap();
     assert!(plain.starts_with("id,distance\n"), "{plain}");
     let (_, error) = place.ends(2, &["run", "components", "g.oc", "--parents"]);
-    assert!(error.contains("components has no --parents"), "{error}");
+    assert!(error.contains("components has no --parents: it is for sssp"), "{error}");
 }
