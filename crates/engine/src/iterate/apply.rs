@@ -122,7 +122,7 @@ impl<P: VertexProgram> Run<'_, P> {
 
     /// Whether values are not looked at after so many iterations: neither by the next one nor as a
     /// result.
-    fn discards(&self, iterations: u64) -> bool {
+    pub(super) fn discards(&self, iterations: u64) -> bool {
         iterations < self.discards_before
     }
 

@@ -243,6 +243,9 @@ impl<P: VertexProgram> Worker<'_, '_, '_, '_, P> {
         if let (Some(stored), true) = (&run.degrees, applies) {
             stored.ask(interval, &mut workspace.degrees, io)?;
         }
+        if applies && !run.discards(run.context.iteration) {
+            run.values.ask((interval, run.values.items(interval)), &mut workspace.values, io)?;
+        }
         if let (Some(sums), true) = (&run.partial, !run.pass.whole && interval < index.crossing) {
             sums.ask((interval, sums.items(interval)), &mut workspace.partial, io)?;
         }
