@@ -147,9 +147,9 @@ fn a_window_of_signals_is_enough() {
     let graph = graph(folder.path(), Layout::Grid);
     for (name, preset) in [
         ("kcore", Preset::Streaming),
-        ("pagerank", Preset::Best),
-        ("multi-source", Preset::Best),
-        ("spmv", Preset::Best),
+        ("pagerank", Preset::Graphsd),
+        ("multi-source", Preset::Graphsd),
+        ("spmv", Preset::Graphsd),
     ]
     .into_iter()
     .skip(share(2) - 1)

@@ -24,6 +24,12 @@ pub(super) const USUAL: u64 = 8 << 20;
 /// What stays free beside everything that is counted.
 const MARGIN: u64 = 7 << 19;
 
+/// The room that a fully-external run has at the least: with less, small graphs are read again and
+/// again. Presets are as their papers.
+fn least_room(config: &RunConfig) -> u64 {
+    if config.preset == Preset::Best { 4 << 20 } else { 0 }
+}
+
 const PAGE: u64 = outercore_storage::PAGE as u64;
 
 /// What a run needs; a [`Plan`] is made of it.
@@ -228,7 +234,9 @@ impl Needs {
         // Of what wants room, all edges take about twice as much as on storage.
         let whole = edge_bytes << u32::from(self.wants_room && model == MemoryModel::InMemory);
         let most = if is_one { 0 } else { most_kept((asked, model), config, whole) };
-        let room = most.min((config.memory - used).saturating_sub(MARGIN));
+        let left = config.memory - used;
+        let least = if external { left.min(least_room(config)) } else { 0 };
+        let room = most.min(least + left.saturating_sub(least + MARGIN));
         let kept = if external { room.checked_div(self.shares[1]).unwrap_or(0) } else { room };
         let name = ["edges", "windows, edges"][usize::from(external)];
         memory.push(PlanItem { name, bytes: room.min(whole + stored) });
@@ -301,10 +309,12 @@ impl Needs {
             let items = always.iter().chain(items).map(|item| item.bytes).sum::<u64>();
             smallest_budget(config.threads, items + more)
         };
+        let useful = edge_bytes + self.disk_bytes + self.disk_bytes_in_turn;
+        let least = least_room(config).min(useful);
         Budgets {
             resident: budget(&self.resident, 0),
             whole: budget(&self.resident, edge_bytes + MARGIN),
-            external: self.external.as_deref().map(|items| budget(items, 0)),
+            external: self.external.as_deref().map(|items| budget(items, least)),
             reads: config.is_paged() || streams(config),
         }
     }
