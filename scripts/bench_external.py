@@ -140,12 +140,12 @@ def real(bench):
 def right_choices(bench, graph, algorithm, budget, enter=None):
     """In how many iterations the choice between passes and lists was the faster one: each is run both ways."""
     fixed = [*budget, "--cross-iteration", "off", "--sub-blocks", "off"]
-    ways = {way: [] for way in ("auto", "full", "on-demand")}
+    ways = {way: [] for way in ("iteration", "full", "on-demand")}
     for _ in range(bench.repeats):
         for way, runs in ways.items():
             runs.append(run(bench.binary, *algorithm, graph, *fixed, "--read", way, enter=enter)["per_iteration"])
-    modes = [iteration["read_mode"] for iteration in ways["auto"][0]]
-    seconds = {way: [statistics.median(run[index]["seconds"] for run in runs) for index in range(len(modes))] for way, runs in ways.items() if way != "auto"}
+    modes = [iteration["read_mode"] for iteration in ways["iteration"][0]]
+    seconds = {way: [statistics.median(run[index]["seconds"] for run in runs) for index in range(len(modes))] for way, runs in ways.items() if way != "iteration"}
     right = near = 0
     for index, mode in enumerate(modes):
         chosen, other = seconds[mode][index], seconds["full" if mode == "on-demand" else "on-demand"][index]

@@ -226,7 +226,7 @@ fn lists_of_few_active_vertices_instead_of_the_grid() {
     let graph = graph(folder.path(), 24);
     let request = request("multi-source", &sources());
     let ran = |config| run(&graph, "multi-source", &request, &config);
-    let [full, auto, on_demand] = [ReadPolicy::Full, ReadPolicy::Auto, ReadPolicy::OnDemand]
+    let [full, auto, on_demand] = [ReadPolicy::Full, ReadPolicy::Iteration, ReadPolicy::OnDemand]
         .map(|read| ran(RunConfig { read, ..external() }));
     let lists = RunConfig { read: ReadPolicy::OnDemand, ..external() };
     for other in [&auto, &on_demand, &ran(RunConfig { threads: 3, ..lists.clone() })] {

@@ -202,11 +202,11 @@ impl<'a> Case<'a> {
 /// follow the order of reading, and nothing else.
 fn manner(config: &RunConfig) -> &'static str {
     match (config.model == Some(MemoryModel::FullyExternal), config.read) {
-        (false, ReadPolicy::Auto) => "auto",
+        (false, ReadPolicy::Auto | ReadPolicy::Iteration) => "auto",
         (false, ReadPolicy::Full) => "full",
         (false, ReadPolicy::Active) => "active",
         (false, ReadPolicy::OnDemand) => "on demand",
-        (true, ReadPolicy::Auto) => "external, auto",
+        (true, ReadPolicy::Auto | ReadPolicy::Iteration) => "external, auto",
         (true, ReadPolicy::Full) => "external, full",
         (true, ReadPolicy::Active) => "external, active",
         (true, ReadPolicy::OnDemand) => "external, on demand",

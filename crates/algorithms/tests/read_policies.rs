@@ -1,10 +1,15 @@
 //! What an iteration reads of the grid: all of it, the chunks with active sources, or lists; and
 //! what is read ahead.
 
+use std::{fmt::Write, path::Path};
+
 use outercore_algorithms::{Request, Source};
-use outercore_engine::{CrossIteration, IoBackend, MemoryModel, ReadPolicy, RunConfig};
-use outercore_graph::{BuildOptions, generate::Rmat};
-use outercore_testing::{external, generate, request, run, smallest, values};
+use outercore_engine::{
+    CrossIteration, IoBackend, MemoryModel, ReadPolicy, RunConfig, SubBlocks::Off,
+};
+use outercore_graph::{BuildOptions, Graph, Key, generate::Rmat};
+use outercore_storage::Disk;
+use outercore_testing::{build_file, external, generate, request, run, smallest, values};
 
 /// A search has levels of few vertices: most chunks have no active source then.
 #[test]
@@ -30,6 +35,71 @@ fn chunks_without_active_sources_are_read_only_in_full() {
         let (some, all) = (active.bytes_read, full.bytes_read);
         assert!(some * 10 < all * 9, "{some} of {all} bytes");
     }
+}
+
+/// Vertices of a dense part, and all.
+const DENSE: u64 = 20_000;
+const ALL: u64 = 1_500_000;
+
+/// A dense part, and many short paths.
+fn dense_and_paths(folder: &Path) -> Graph {
+    let (mut text, mut random) = (String::new(), 1_u64);
+    for vertex in 0..DENSE * 40 {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        writeln!(text, "{} {}", vertex % DENSE, (random >> 33) % DENSE).unwrap();
+    }
+    for vertex in (DENSE..ALL).filter(|vertex| vertex % 40 < 39) {
+        writeln!(text, "{vertex} {}", vertex + 1).unwrap();
+    }
+    let [input, output] = ["edges.txt", "graph.oc"].map(|name| folder.join(name));
+    std::fs::write(&input, text).unwrap();
+    let options = BuildOptions {
+        memory: 256 << 20,
+        threads: 2,
+        directed: Some(false),
+        ..BuildOptions::default()
+    };
+    build_file(&Disk::new(), &input, &output, &options).unwrap();
+    Graph::open(&Disk::new(), &output).unwrap()
+}
+
+/// Searches from both parts have frontiers that are dense in some intervals and sparse in others.
+/// The grid is read for the former, and the lists of the latter: fewer bytes than either alone, and
+/// the same answer.
+#[test]
+fn some_intervals_send_along_lists_and_others_through_the_grid() {
+    let folder = tempfile::tempdir().unwrap();
+    let graph = dense_and_paths(folder.path());
+    let sources = (0..30).map(|at| DENSE + 20 + at * 49_000).chain([7]);
+    let sources: Vec<_> = sources.map(|vertex| Source::Key(Key::Number(vertex))).collect();
+    let asked = request("multi-source", &sources);
+    let ran = |read, threads| {
+        let cross_iteration = CrossIteration::Off;
+        let config = RunConfig { read, threads, cross_iteration, sub_blocks: Off, ..external() };
+        let outcome = run(&graph, "multi-source", &asked, &config);
+        (values(&outcome), outcome.report.per_iteration)
+    };
+    let (expected, by_grid) = ran(ReadPolicy::Active, 2);
+    let (_, by_lists) = ran(ReadPolicy::OnDemand, 2);
+    for threads in [1, 3] {
+        let (found, iterations) = ran(ReadPolicy::Auto, threads);
+        assert!(found == expected, "another answer");
+        assert_eq!(iterations.len(), by_grid.len());
+        let mut mixed = 0;
+        for (iteration, ways) in iterations.iter().zip(by_grid.iter().zip(&by_lists)) {
+            let read = [iteration, ways.0, ways.1].map(|iteration| iteration.bytes_read);
+            let costs = iteration.predicted.expect("a choice has reasons");
+            let is_mixed = iteration.read_mode == "mixed";
+            println!("{} {}: {read:?}, {costs:?}", iteration.iteration, iteration.read_mode);
+            assert_eq!(is_mixed, costs.mixed_seconds.is_some(), "{costs:?}");
+            assert!(!is_mixed || read[0] < read[1].min(read[2]), "{read:?}");
+            mixed += usize::from(is_mixed);
+        }
+        assert!(mixed > 0, "no iteration was mixed");
+    }
+    let (found, iterations) = ran(ReadPolicy::Iteration, 2);
+    assert!(found == expected, "another answer");
+    assert!(iterations.iter().all(|iteration| iteration.read_mode != "mixed"));
 }
 
 /// Degrees and sums that were asked for are those that are wanted: without a ring the same is read.

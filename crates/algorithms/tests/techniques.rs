@@ -53,10 +53,11 @@ const ROWS: [Row; 22] = [
 /// turns something off.
 type Asked = (&'static str, &'static str, Option<Technique>);
 
-const SWITCHES: [Asked; 24] = [
+const SWITCHES: [Asked; 25] = [
     ("read", "full", Some(Technique::FullPasses)),
     ("read", "active", Some(Technique::FullPasses)),
     ("read", "on-demand", Some(Technique::OnDemand)),
+    ("read", "iteration", Some(Technique::StateAware)),
     ("cross-iteration", "fciu", Some(Technique::Fciu)),
     ("cross-iteration", "sciu", Some(Technique::Sciu)),
     ("cross-iteration", "off", None),

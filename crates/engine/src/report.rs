@@ -59,7 +59,7 @@ pub struct IterationReport {
     pub iteration: u64,
     /// Active vertices at its beginning.
     pub active: u64,
-    /// `full`, `on-demand` or `memory`.
+    /// `full`, `on-demand`, `mixed` (the grid, and the lists of some intervals) or `memory`.
     pub read_mode: &'static str,
     /// Seconds that it took.
     pub seconds: f64,
@@ -79,6 +79,10 @@ pub struct Costs {
     pub full_seconds: f64,
     /// Reading the lists of active vertices.
     pub on_demand_seconds: f64,
+    /// Reading the lists of some intervals, and the chunks that others want, where that is the
+    /// fastest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mixed_seconds: Option<f64>,
 }
 
 /// How a run read, beside the totals.

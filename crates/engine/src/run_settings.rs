@@ -35,7 +35,7 @@ settings! {
         /// Which of the grid's chunks stay in memory between passes, in fully-external runs.
         sub_blocks: Option<SubBlocks> = ("sub-blocks", "SUB_BLOCKS", "on"),
         /// Whether vertices of the next iteration are computed in this one when their lists are
-        /// near, in fully-external runs of programs that allow it.
+        /// near, in runs of programs that allow it.
         precompute: Option<Precompute> =
             ("precompute", "PRECOMPUTE", "off; gap with --preset seraph"),
         /// Behave like a published system, as a yardstick; sets several of the above.

@@ -19,9 +19,11 @@ named! {
     /// How edges are read in an iteration.
     #[derive(Default)]
     pub enum ReadPolicy: "way to read" {
-        /// Whichever costs less, for each iteration.
+        /// Whichever costs less, for each iteration, or for each interval of sources.
         #[default]
         Auto = "auto",
+        /// Whichever costs less, for each iteration as a whole.
+        Iteration = "iteration",
         /// All edges, in the order of the disk.
         Full = "full",
         /// The chunks of the grid that have active sources, in that order.

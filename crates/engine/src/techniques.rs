@@ -32,8 +32,8 @@ named! {
         SubBlocks = "sub-block-buffer",
         /// Fully-external runs in which vertices send to others that are not in memory.
         VertexPassing = "vertex-passing",
-        /// Fully-external runs of programs whose messages may come early without changing the
-        /// answer, along outgoing edges.
+        /// Runs of programs whose messages may come early without changing the answer, which read
+        /// lists; along outgoing edges while values are on storage.
         Precompute = "pre-computation",
         /// Runs that read lists.
         BitmapIo = "bitmap-io",
@@ -220,7 +220,7 @@ impl Technique {
         match self {
             FullPasses => config.read != ReadPolicy::OnDemand,
             OnDemand => !config.read.scans(),
-            StateAware => config.read == ReadPolicy::Auto,
+            StateAware => config.read != ReadPolicy::OnDemand && !config.read.scans(),
             Fciu => config.cross_iteration.in_passes(),
             Sciu => config.cross_iteration.in_lists(),
             GapMerging => config.max_gap != Some(0),
@@ -249,7 +249,11 @@ impl RunConfig {
         let (way, cross, how) = (self.direction, self.cross_iteration, self.io_scheduling);
         let kept = self.sub_blocks;
         let (fine, early) = (self.preset == Preset::Graphene, self.precompute.unwrap_or(Off));
-        let reads: &[_] = if self.read.scans() { &[FullPasses] } else { &[OnDemand] };
+        let reads: &[_] = match self.read {
+            ReadPolicy::Iteration => &[StateAware],
+            read if read.scans() => &[FullPasses],
+            _ => &[OnDemand],
+        };
         let ways: &[_] = if way == SearchDirection::Push { &[Push] } else { &[Direction] };
         let crosses: &[_] = match cross {
             CrossIteration::Sciu => &[Sciu],

@@ -1,15 +1,18 @@
 //! What a look at a few pages of a graph tells of all of it.
 
-use outercore_storage::Widths;
+use outercore_storage::{Leads, Widths};
 
 use crate::{
     error::Result,
+    format::INDEX_GROUP,
     graph::{Graph, numbers},
     types::Direction,
 };
 
 /// Degrees on a page.
 const ON_PAGE: u64 = outercore_storage::PAGE as u64 / 4;
+/// How many places of lists are looked at.
+const LOOKS: u64 = 48;
 /// Bytes of the weights that are looked at.
 const WEIGHTS: u64 = 1 << 16;
 
@@ -72,6 +75,48 @@ impl Graph {
         let at = (weights.len() as f64 / one_of.max(1.0)) as usize;
         let Some(last) = weights.len().checked_sub(1) else { return Ok(0.0) };
         Ok(*weights.select_nth_unstable_by(at.min(last), f64::total_cmp).1)
+    }
+
+    /// Where edges of the lists `lists` lead, as far as a look at some pages tells: to vertices
+    /// before `front`, and elsewhere in the interval of their source; intervals have these bounds.
+    pub fn leads(&self, lists: &str, front: u64, bounds: &[u64]) -> Result<Leads> {
+        let index = self.table(&format!("{lists}.index"))?;
+        let adjacency = self.table(&format!("{lists}.adjacency"))?;
+        let width = self.manifest().neighbor_bytes as usize;
+        let edges = adjacency.section.bytes / width as u64;
+        let at_once = (outercore_storage::PAGE / width) as u64;
+        let (step, mut all) = ((edges / LOOKS).max(1), 0);
+        let (mut of_front, mut at_home) = ([0; 65], 0);
+        for first in (0..edges).step_by(step as usize) {
+            // The group that the edge is in: the index has a number for each, and one more.
+            let (mut low, mut high) = (0, index.section.bytes / 8 - 1);
+            while high - low > 1 {
+                let group = low.midpoint(high);
+                let begins = numbers(&index.read(group * 8, 8)?, 8)[0];
+                *(if begins <= first { &mut low } else { &mut high }) = group;
+            }
+            let source = low * INDEX_GROUP;
+            let interval = bounds.partition_point(|&bound| bound <= source).max(1);
+            let home = bounds[interval - 1]..bounds.get(interval).copied().unwrap_or(u64::MAX);
+            let count = at_once.min(edges - first) as usize * width;
+            let targets = numbers(&adjacency.read(first * width as u64, count)?, width);
+            all += targets.len();
+            for target in targets {
+                if target < front {
+                    of_front[(u64::BITS - target.leading_zeros()) as usize] += 1;
+                } else {
+                    at_home += usize::from(home.contains(&target));
+                }
+            }
+        }
+        let share = |count: usize| count as f64 / all.max(1) as f64;
+        Ok(Leads { front: of_front.map(share), home: share(at_home) })
+    }
+
+    /// How many edges these lists have.
+    pub fn edges_in(&self, lists: &str) -> u64 {
+        let adjacency = self.manifest().section(&format!("{lists}.adjacency"));
+        adjacency.map_or(0, |section| section.bytes / u64::from(self.manifest().neighbor_bytes))
     }
 
     fn some_weights(&self) -> Result<Vec<f64>> {

@@ -158,7 +158,7 @@ def test_an_existing_graph_stays(path):
         ("bfs", {"source": 1, "iterations": 3}, "has no iterations"),
         ("pagerank", {"damping": 2.0}, "out of range"),
         ("pagerank", {"model": "cloud"}, "in-memory, semi-external"),
-        ("pagerank", {"read": "never"}, "auto, full, active, on-demand"),
+        ("pagerank", {"read": "never"}, "auto, iteration, full, active, on-demand"),
         ("pagerank", {"io": "tape"}, "auto, uring, blocking"),
         ("pagerank", {"block": 3}, "512, 4096, 8192"),
         ("pagerank", {"max_gap": "wide"}, "is not a size"),

@@ -9,10 +9,12 @@ use serde::{Deserialize, Serialize};
 use crate::disk::Disk;
 use crate::error::{Result, Shown, StorageError};
 
+mod costs;
 mod identity;
 mod limits;
 mod measure;
 
+pub use costs::{Mix, Scattered, Streamed};
 pub use identity::device_of;
 pub use limits::{Asked, LimitSource, Limits};
 pub use measure::{Load, MeasureOptions, incompressible_file, measure, time_reads};

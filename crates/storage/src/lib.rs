@@ -24,7 +24,8 @@
 //! - [`writer`]: [`SectionWriter`], sequential checksummed writing with direct I/O.
 //! - [`spill`]: [`Spill`], partitions of bytes in one scratch file, for sorting what does not fit
 //!   into memory; `record_log`: [`RecordLog`], records that wait there for the numbers that they
-//!   are sent to.
+//!   are sent to; `inbox`: [`Inbox`], the same where all numbers are in memory; `carries`:
+//!   [`Carries`], what both are for those that send.
 //! - `cut_slice`: [`CutSlice`], a slice whose parts go to different workers.
 //! - `parts`: [`Resident`] and [`ScratchFile`], arrays cut into parts, in memory and in a file.
 //! - [`memory`]: what the process uses and what the machine allows; `stopwatch`:
@@ -51,6 +52,7 @@ pub mod arena;
 mod atomic_item;
 pub mod backend;
 pub mod bitmap;
+mod carries;
 pub mod checksum;
 mod compact;
 mod cut_slice;
@@ -61,6 +63,7 @@ mod exact_sum;
 pub mod fault;
 mod fence;
 pub mod hidden;
+mod inbox;
 mod lane_levels;
 mod lookup;
 mod mapping;
@@ -99,6 +102,7 @@ pub use backend::{
     Completion, IoBackend, Queue, QueueOptions, ReadRequest, open_queue, open_queues, probe_uring,
 };
 pub use bitmap::Bitmap;
+pub use carries::Carries;
 pub use checksum::{PageSums, page_sum};
 pub use compact::{CompactCounters, CompactNumbers, Remaining, Widths};
 pub use cut_slice::CutSlice;
@@ -107,6 +111,7 @@ pub use disk::{Change, DirLock, Disk, DiskFile, Entry, FileKind, IoCounters, Obs
 pub use error::{Result, Shown, StorageError};
 pub use exact_sum::ExactSum;
 pub use fault::{Fault, FaultPlan};
+pub use inbox::Inbox;
 pub use lane_levels::LaneLevels;
 pub use lookup::{EverySecond, InARow, Lookup};
 pub use monitor::{Monitor, atomic, ending, lock};
@@ -122,7 +127,7 @@ pub use prefix_cache::PrefixCache;
 pub use priority_buffer::PriorityBuffer;
 pub use promote::promote;
 pub use reader::Reader;
-pub use record_log::{LogShape, Record, RecordLog, STEP, Sender};
+pub use record_log::{Leads, LogShape, Record, RecordLog, STEP, Sender, Sent};
 pub use resources::Resources;
 pub use second_chance::SecondChance;
 pub use settings::Settings;

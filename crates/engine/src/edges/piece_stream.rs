@@ -7,7 +7,7 @@ use outercore_caches::{ChunkCache, Held};
 use outercore_storage::{Buffer, PAGE, Reader};
 
 use crate::session::{OpenSection, Session};
-use outercore_graph::{GraphError, Result, error};
+use outercore_graph::{GraphError, Result, error, format::GridChunk};
 
 /// Most pieces of a stream that were requested and not shown: those that a cache holds, and small
 /// ones.
@@ -31,6 +31,20 @@ pub(crate) trait Piece {
     /// Bytes that are read for it: whole pages.
     fn padded(&self) -> usize {
         self.place().1.next_multiple_of(PAGE)
+    }
+}
+
+impl Piece for GridChunk {
+    fn number(&self) -> usize {
+        self.number
+    }
+
+    fn section(&self) -> usize {
+        self.section
+    }
+
+    fn place(&self) -> (u64, usize) {
+        (self.offset, self.len)
     }
 }
 

@@ -16,7 +16,6 @@ use crate::{
     plan::Planner,
     session::{Counters, Session},
     state::Scratch,
-    techniques::Technique,
 };
 use outercore_graph::Result;
 
@@ -68,10 +67,7 @@ impl<R: Record> Exchange<R> {
     /// Hands out the records of an interval, which then wait no more: vertex and record. Returns
     /// how many there were. `take` may send records that do not merge.
     pub(crate) fn drain(&self, interval: usize, take: impl FnMut(u64, R)) -> Result<u64> {
-        let [records, read] = self.log.drain(interval, take)?;
-        self.counters.useful_bytes.fetch_add(read, Relaxed);
-        self.counters.note(Technique::VertexPassing, [records, 0]);
-        Ok(records)
+        Ok(self.counters.passed(self.log.drain(interval, take)?))
     }
 
     /// Shows the records of an interval, which stay: vertex and record.

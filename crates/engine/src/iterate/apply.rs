@@ -92,13 +92,18 @@ impl<P: VertexProgram> Run<'_, P> {
         self.load_degrees(workspace)?;
         if self.precompute.is_some() {
             // Those of vertices that are known to send already.
-            let signals = workspace.signals.items(workspace.len);
-            match step.places.get(workspace.interval) {
-                Some(place) => signals.copy_from_slice(&place),
-                None => {
+            let known = self.state(workspace.interval).tail;
+            match (step.places.get(workspace.interval), &self.tail) {
+                (Some(place), _) => workspace.signals.items(workspace.len).copy_from_slice(&place),
+                (None, Some(tail)) if known => {
+                    tail.load(workspace.interval, &mut workspace.signals)?;
+                }
+                (None, _) if self.windows.len() == 1 => {
                     let others = step.signals.others(workspace.first);
+                    let signals = workspace.signals.items(workspace.len);
                     signals.copy_from_slice(&others[..signals.len()]);
                 }
+                _ => {}
             }
         }
         let (program, context) = (&*self.program, self.context);
@@ -139,7 +144,9 @@ impl<P: VertexProgram> Run<'_, P> {
         let graph = self.session.graph;
         let edges = active * (graph.manifest().arcs / graph.connected().max(1));
         let mut state = self.state(workspace.interval);
-        *state = IntervalState { residual: 0.0, active, edges, tail: false, ..*state };
+        // Signals that are known already stay where they are.
+        let tail = state.tail && active > 0;
+        *state = IntervalState { residual: 0.0, active, edges, tail, ..*state };
         active == workspace.len as u64
     }
 

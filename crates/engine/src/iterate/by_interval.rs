@@ -8,11 +8,13 @@
 
 use std::{mem::take, ops::Range};
 
-use super::{Delivered, EdgeSource, Run, by_lists::Role, io_scheduling::Scan};
-use crate::{
-    Monoid, config::ReadPolicy, edges::grid::index::Chunk, program::VertexProgram, report::Costs,
+use super::{Delivered, EdgeSource, Run, by_lists::Role};
+use crate::{Monoid, config::ReadPolicy, program::VertexProgram, report::Costs};
+use outercore_graph::{
+    Result,
+    format::{GridChunk, GridIndex},
 };
-use outercore_graph::Result;
+use outercore_storage::device::{Mix, Streamed};
 
 /// Seconds of a processor for each message that is passed, with all that an iteration does for it:
 /// measured, on a processor of 2023.
@@ -21,26 +23,36 @@ const MESSAGE: f64 = 25e-9;
 impl<P: VertexProgram> Run<'_, P> {
     /// One iteration.
     pub(crate) fn by_interval(&mut self) -> Result<Delivered> {
-        if self.hubs.size() > 0 {
-            self.pass = self.pass.next(self.session.config.cross_iteration, self.goes_on());
+        if let (true, EdgeSource::Grid(grid)) = (self.hubs.size() > 0, &self.edges) {
+            self.pass = self.pass.next(grid.index.served, self.goes_on());
         }
-        let predicted = self.predict();
+        let (mut predicted, split) = self.predict();
         // What a pass does ahead binds the next iteration to the grid.
         self.pass.ahead &= !self.prefers_lists(predicted, 2.0);
         let by_lists = self.pass.whole && self.prefers_lists(predicted, 1.0);
         self.pass.ahead &= !by_lists;
-        match &self.lists {
+        let split = split.filter(|_| self.pass.whole && !self.pass.ahead);
+        let mode = match &self.lists {
+            Some(_) if split.is_some() => "mixed",
             Some(lists) if by_lists => {
                 self.each_window(|window| {
                     self.fetch(window)?;
                     self.send_along(lists, window)
                 })?;
-                self.each_in_place(|step, workspace| self.collect(lists, step, workspace))?;
+                self.each_in_place(|step, workspace| {
+                    self.collect(&*lists.exchange, step, workspace)
+                })?;
+                return Ok(("on-demand", predicted));
             }
-            _ => self.by_passes()?,
-        }
-        let listed = by_lists || self.beside().is_some();
-        Ok((if listed { "on-demand" } else { "full" }, predicted))
+            Some(lists) if lists.role == Role::Beside => "on-demand",
+            _ => "full",
+        };
+        predicted = predicted.map(|costs| match split {
+            Some(_) => costs,
+            None => Costs { mixed_seconds: None, ..costs },
+        });
+        self.by_passes(split.as_deref())?;
+        Ok((mode, predicted))
     }
 
     /// Whether there may be an iteration after this one.
@@ -75,12 +87,20 @@ impl<P: VertexProgram> Run<'_, P> {
         Ok(())
     }
 
-    /// One iteration by a pass over all intervals, or by one for each window of signals.
-    fn by_passes(&self) -> Result<()> {
+    /// One iteration by a pass over all intervals, or by one for each window of signals. Of a
+    /// `split` it says which intervals' vertices send along their lists instead.
+    fn by_passes(&self, split: Option<&[bool]>) -> Result<()> {
         self.each_window(|window| {
-            if let Some(lists) = self.beside() {
-                self.fetch(window)?;
-                self.send_along(lists, window)?;
+            match (&self.lists, split) {
+                (Some(lists), Some(split)) => {
+                    self.fetch(window)?;
+                    self.send_some(lists, window, split)?;
+                }
+                (Some(lists), None) if lists.role == Role::Beside => {
+                    self.fetch(window)?;
+                    self.send_along(lists, window)?;
+                }
+                _ => {}
             }
             match &self.edges {
                 EdgeSource::Grid(grid) => self.full_pass(window, grid),
@@ -90,46 +110,68 @@ impl<P: VertexProgram> Run<'_, P> {
         })
     }
 
-    /// What both ways of reading will take.
-    fn predict(&self) -> Option<Costs> {
-        let lists = self.lists.as_ref().filter(|lists| lists.role != Role::Beside)?;
-        let EdgeSource::Grid(grid) = &self.edges else { return None };
+    /// What both ways of reading will take; and if both together take less, the intervals of
+    /// sources whose lists are read.
+    fn predict(&self) -> (Option<Costs>, Option<Vec<bool>>) {
+        let lists = self.lists.as_ref().filter(|lists| lists.role != Role::Beside);
+        let (Some(lists), EdgeSource::Grid(grid)) = (lists, &self.edges) else {
+            return (None, None);
+        };
         let (sending, grid) = (&self.sending, &grid.index);
         // Between windows of signals, sums go to scratch and come back.
         let sums = sending.len() * size_of::<P::Message>() as u64;
-        let bytes = 2 * sums * (self.windows.len() as u64 - 1);
-        let between = Scan { bytes, ..Scan::default() };
-        let edges = self.total(|state| state.edges);
-        let (passed, blocks) = lists.exchange.logged(edges);
+        let between = 2 * sums * (self.windows.len() as u64 - 1);
         let limits = &self.session.limits;
-        let logging = 2.0 * limits.seconds(passed, blocks);
         // Messages whose order matters are gathered in shares, by all workers too.
         let workers = if P::Message::EXACT { 1 } else { self.workspaces.len() };
-        let message = MESSAGE / workers as f64;
-        let costs = |scan| {
-            let costs = self.costs(scan, &lists.rows, edges, message);
-            Costs { on_demand_seconds: costs.on_demand_seconds + logging, ..costs }
+        let costs = |scan: Streamed, sent: [u64; 2]| {
+            let scan = Streamed { bytes: scan.bytes + between, ..scan };
+            let costs = self.costs(scan, &lists.rows, sent, MESSAGE / workers as f64);
+            let (passed, blocks) = lists.exchange.logged(sent[1]);
+            let on_demand_seconds = costs.on_demand_seconds + 2.0 * limits.seconds(passed, blocks);
+            Costs { on_demand_seconds, ..costs }
         };
         // Looking at every chunk costs something too, which is not needed where not even all of
         // them would be worth it.
-        let most = costs(Scan {
-            bytes: between.bytes + grid.bytes(),
-            requests: grid.directory.chunks.len() as u64,
-            words: grid.directory.words(),
-        });
-        if self.is_by_paper() {
-            return Some(self.costs(Scan { bytes: grid.bytes(), ..between }, &lists.rows, 0, 0.0));
+        let (all, sent) = (grid.directory.chunks.len() as u64, self.sends_in_all());
+        let scan = Streamed { bytes: grid.bytes(), requests: all, items: grid.directory.words() };
+        let most = costs(scan, sent);
+        if self.is_by_paper() || !self.pass.whole || self.all_send() {
+            return (Some(most), None);
         }
-        if !self.pass.whole || most.on_demand_seconds >= most.full_seconds {
-            return Some(most);
+        let (wanted, mix) = self.mix(grid);
+        let whole = costs(wanted, sent);
+        let by_both = |scan, sent| {
+            let costs = costs(scan, sent);
+            costs.full_seconds + costs.on_demand_seconds
+        };
+        let (mixed, split) = mix.best(by_both);
+        // To do both takes a little longer than either alone.
+        let is_best = mixed < 0.9 * whole.full_seconds.min(whole.on_demand_seconds);
+        let config = self.session.config;
+        let may_mix = lists.role == Role::Choice && P::Message::EXACT && !config.is_paged();
+        let chosen = config.read == ReadPolicy::Auto && may_mix && is_best;
+        let mixed_seconds = chosen.then_some(mixed);
+        (Some(Costs { mixed_seconds, ..whole }), chosen.then_some(split))
+    }
+
+    /// The chunks that are wanted, and which intervals want them.
+    fn mix(&self, grid: &GridIndex) -> (Streamed, Mix) {
+        let of = |interval| {
+            let vertices = self.vertices(interval);
+            let sends = self.sends(&vertices);
+            let count = || self.sending.count_within(vertices.start, vertices.end - 1);
+            if sends { [count(), self.state(interval).edges] } else { [0; 2] }
+        };
+        let mut mix = Mix::new((0..grid.intervals()).map(of).collect());
+        let wanted = |chunk: &GridChunk| self.sending.any(chunk.sources.0, chunk.sources.1);
+        for chunk in (0..grid.intervals()).flat_map(|interval| grid.chunks(interval, wanted)) {
+            let [first, last] =
+                [chunk.sources.0, chunk.sources.1].map(|at| grid.directory.interval_of(at));
+            let (bytes, items) = (grid.read(chunk), chunk.words());
+            mix.piece(first..last + 1, Streamed { bytes, requests: 1, items });
         }
-        let wanted = |chunk: &Chunk| sending.any(chunk.sources.0, chunk.sources.1);
-        let chunks = (0..grid.intervals()).flat_map(|interval| grid.chunks(interval, wanted));
-        Some(costs(chunks.fold(between, |scan, chunk| Scan {
-            bytes: scan.bytes + grid.read(chunk),
-            requests: scan.requests + 1,
-            words: scan.words + chunk.words(),
-        })))
+        (mix.all(), mix)
     }
 
     /// Whether reading lists is predicted to take less than so many times what the grid takes, or

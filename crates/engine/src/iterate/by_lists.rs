@@ -11,9 +11,12 @@
 use std::{ops::Range, sync::Mutex};
 
 use outercore_caches::RetainedLists;
-use outercore_graph::{Graph, Result, WeightKind, format::List};
+use outercore_graph::{
+    Graph, Result, WeightKind,
+    format::{GridDirectory, List},
+};
 
-use outercore_storage::{LogShape, RecordLog, lock};
+use outercore_storage::{Carries, LogShape, RecordLog, Sent, lock, promote};
 
 use super::{Run, Step, Workspace, signals::Signals};
 use crate::{
@@ -22,7 +25,7 @@ use crate::{
         io_iterator::{IoIterator, SHARES},
         rows::Rows,
     },
-    exchange::{Exchange, Sender},
+    exchange::Exchange,
     program::VertexProgram,
     session::Session,
 };
@@ -41,6 +44,9 @@ pub(crate) enum Role {
     Beside,
 }
 
+/// Lists, what carries the messages that are sent along them, and lists that were kept.
+pub(crate) type Along<'l, R, E> = (R, &'l E, Option<&'l Mutex<RetainedLists>>);
+
 /// The lists of active vertices, read where they are needed.
 pub(crate) struct OnDemand<M: Monoid> {
     pub role: Role,
@@ -51,9 +57,31 @@ pub(crate) struct OnDemand<M: Monoid> {
 }
 
 impl Role {
+    fn rows(self) -> &'static str {
+        if self == Role::Beside { "row" } else { "out" }
+    }
+
     /// Names of the sections.
     pub(crate) fn sections(self, weights: bool) -> Vec<String> {
-        Rows::sections(if self == Role::Beside { "row" } else { "out" }, weights)
+        Rows::sections(self.rows(), weights)
+    }
+
+    /// About how many bytes are written to logs if all vertices send along them, with `more` memory
+    /// for messages than the least; `early`: interval by interval, each of which is drained in its
+    /// turn, too.
+    pub(crate) fn logged<M: Monoid>(
+        self,
+        graph: &Graph,
+        (threads, more, early): (usize, u64, bool),
+    ) -> Result<u64> {
+        let (grid, rows) = (graph.grid()?, self.rows());
+        let (bounds, records) = (&grid.intervals, graph.edges_in(rows));
+        let leads = graph.leads(rows, RecordLog::<M>::front(graph.connected()), bounds)?;
+        let (collects, drains) = if early { (bounds.len() as u64 - 1, 2) } else { (1, 1) };
+        let shares = (!M::EXACT && records >= SHARED).then_some(SHARES);
+        let leads = &leads;
+        let sent = Sent { bounds, records, leads, collects, shares, drains };
+        Ok(RecordLog::<M>::expected(shape(&grid, threads), more, &sent))
     }
 
     /// Bytes that they take beside what every run by interval has.
@@ -62,9 +90,7 @@ impl Role {
         graph: &Graph,
         (threads, weights): (usize, bool),
     ) -> Result<u64> {
-        let grid = graph.grid()?;
-        let (parts, widest) = (grid.intervals.len(), grid.widest() as u64);
-        let shape = LogShape { threads, parts, widest };
+        let shape = shape(&*graph.grid()?, threads);
         // Beside those of the degrees.
         let sums = graph.sums_bytes(&self.sections(weights)[1..]);
         Ok(Rows::small_bytes(graph)?
@@ -74,6 +100,11 @@ impl Role {
             + RecordLog::<M>::bytes(shape, 0)
             + (1 << 20))
     }
+}
+
+/// That of the log of a grid's intervals.
+fn shape(grid: &GridDirectory, threads: usize) -> LogShape {
+    LogShape { threads, parts: grid.intervals.len() - 1, widest: grid.widest() as u64 }
 }
 
 impl<M: Monoid> OnDemand<M> {
@@ -106,25 +137,68 @@ impl<P: VertexProgram> Run<'_, P> {
         lists: &OnDemand<P::Message>,
         window: &Range<u64>,
     ) -> Result<()> {
-        let mut signals = self.signals();
-        if self.precompute.is_some() {
-            return self.gather_early(lists, &mut signals);
+        let (mut signals, edges) = (self.signals(), self.total(|state| state.edges));
+        let (rows, retained) = (&[&lists.rows][..], lists.retained.as_ref());
+        self.gather_all((rows, &*lists.exchange, retained), window.clone(), &mut signals, edges)
+    }
+
+    /// Those vertices of a window that are in the intervals of `split` send along their lists, and
+    /// then send no more. Meanwhile the others are set aside, where the next ones will be.
+    pub(crate) fn send_some(
+        &self,
+        lists: &OnDemand<P::Message>,
+        window: &Range<u64>,
+        split: &[bool],
+    ) -> Result<()> {
+        let (mut edges, intervals) = (0, self.values.within(window));
+        for interval in intervals.clone() {
+            let range = self.vertices(interval);
+            self.next_sending.replace_words(range.clone(), |_| 0);
+            if split[interval] {
+                edges += self.state(interval).edges;
+            } else {
+                promote(&self.next_sending, &self.sending, range, true);
+            }
         }
-        self.gather(lists, window.clone(), &signals, self.total(|state| state.edges))
+        let along = (&lists.rows, &*lists.exchange, lists.retained.as_ref());
+        let gathered = self.gather(along, window.clone(), &self.signals(), edges);
+        for interval in intervals {
+            let range = self.vertices(interval);
+            self.sending.replace_words(range.clone(), |_| 0);
+            promote(&self.sending, &self.next_sending, range, true);
+        }
+        gathered
+    }
+
+    /// These vertices send along lists of several directions; some of them early, where that was
+    /// asked for.
+    pub(crate) fn gather_all(
+        &self,
+        lists: Along<&[&Rows], impl Carries<P::Message>>,
+        vertices: Range<u64>,
+        signals: &mut [P::Signal],
+        edges: u64,
+    ) -> Result<()> {
+        if self.precompute.is_some() {
+            return self.gather_early(lists, vertices, signals);
+        }
+        let (rows, exchange, retained) = lists;
+        rows.iter().try_for_each(|&rows| {
+            self.gather((rows, exchange, retained), vertices.clone(), signals, edges)
+        })
     }
 
     /// Reads the lists of those of these vertices that send, and passes their messages on; they
     /// have about so many edges. `signals` are those of the vertices that are no hubs.
-    pub(crate) fn gather(
+    pub(crate) fn gather<E: Carries<P::Message>>(
         &self,
-        lists: &OnDemand<P::Message>,
+        (rows, exchange, retained): Along<&Rows, E>,
         vertices: Range<u64>,
         signals: &[P::Signal],
         edges: u64,
     ) -> Result<()> {
-        let OnDemand { rows, exchange, retained, .. } = lists;
         let signals = Signals::new(&self.hubs, signals, vertices.start);
-        let mut retained = retained.as_ref().map(lock);
+        let mut retained = retained.map(lock);
         let graph = self.session.graph;
         let kind = if P::WEIGHTED { graph.weights() } else { WeightKind::None };
         let stream = IoIterator::new(self.session, rows).ordered(!P::Message::EXACT);
@@ -134,7 +208,7 @@ impl<P: VertexProgram> Run<'_, P> {
             stream = stream.behind(&**retained);
         }
         let (edges, sending) = (edges.min(rows.edges()), |group| self.sending.word(group));
-        let send = |sender: &mut Sender<_>, vertex, list: List| {
+        let send = |sender: &mut E::Sender, vertex, list: List| {
             let signal = signals.of(vertex);
             exchange.turn_to(sender, vertex);
             list.for_each_weighted(|target, weight| {
@@ -142,36 +216,37 @@ impl<P: VertexProgram> Run<'_, P> {
                 exchange.send(sender, target, message);
             });
         };
-        if P::Message::EXACT || edges < SHARED {
+        let shared = !P::Message::EXACT && edges >= SHARED;
+        let Some(first) = shared.then(|| exchange.shares(SHARES)).flatten() else {
             let senders = stream.for_each(edges, sending, |_| exchange.sender(), send)?;
-            return exchange.collect(senders);
-        }
-        let first = exchange.shares(SHARES);
+            return Ok(exchange.collect(senders)?);
+        };
         let sender = |share| exchange.sender_of(first + share);
-        stream.for_each_share(edges, sending, sender, send, |sender| exchange.collect([sender]))
+        let end = |sender| Ok(exchange.collect([sender])?);
+        stream.for_each_share(edges, sending, sender, send, end)
     }
 
     /// The messages that were passed to an interval become its total, and reach its vertices.
     pub(crate) fn collect(
         &self,
-        lists: &OnDemand<P::Message>,
+        exchange: &impl Carries<P::Message>,
         step: &Step<P>,
         workspace: &mut Workspace<P>,
     ) -> Result<bool> {
         workspace.total().fill(P::Message::IDENTITY);
-        let touched = self.receive(lists, workspace)?;
+        let touched = self.receive(exchange, workspace)?;
         self.apply(step, touched, workspace)
     }
 
     /// Combines what waits for an interval with its total. Returns whether there was any.
     pub(crate) fn receive(
         &self,
-        lists: &OnDemand<P::Message>,
+        exchange: &impl Carries<P::Message>,
         workspace: &mut Workspace<P>,
     ) -> Result<bool> {
         let (interval, first, total) = (workspace.interval, workspace.first, workspace.total());
         let combine = |target, message| total[(target - first) as usize].combine(message);
-        Ok(lists.exchange.drain(interval, combine)? > 0)
+        Ok(self.session.counters.passed(exchange.drain(interval, combine)?) > 0)
     }
 
     /// One iteration by the lists of targets, or what a window of signals adds to it.

@@ -7,7 +7,7 @@
 
 use std::sync::Mutex;
 
-use outercore_storage::lock;
+use outercore_storage::{Inbox, lock};
 
 use super::{Delivered, INTERVAL, Resident, Run, edge_path::EdgePath};
 use crate::{
@@ -17,7 +17,6 @@ use crate::{
         io_iterator::IoIterator,
         rows::Rows,
     },
-    exchange::InMemory,
     program::VertexProgram,
     session::Session,
 };
@@ -76,10 +75,11 @@ impl<P: VertexProgram> Run<'_, P> {
         inbox: &mut [P::Message],
     ) -> Result<Delivered> {
         let (mut signals, edges) = (self.signals(), self.total(|state| state.edges));
-        let mut done = ("memory", None);
+        let (mut done, mut lists) = (("memory", None), Vec::new());
         for (rows, grid) in &resident.edges {
             let both = rows.as_ref().zip(grid.as_ref());
-            let predicted = both.map(|(rows, grid)| self.costs(grid.a_scan, rows, edges, COMBINED));
+            let sent = self.sends_in_all();
+            let predicted = both.map(|(rows, grid)| self.costs(grid.a_scan, rows, sent, COMBINED));
             let by_lists = self.prefers_lists(predicted, 1.0);
             done = match (rows, grid) {
                 (_, Some(grid)) if !by_lists => {
@@ -92,12 +92,16 @@ impl<P: VertexProgram> Run<'_, P> {
                     ("full", None)
                 }
                 (rows, _) => {
-                    let rows = rows.as_ref().expect("it has a grid or rows");
-                    self.on_demand(rows, &signals, edges, inbox)?;
+                    lists.push(rows.as_ref().expect("it has a grid or rows"));
                     ("on-demand", predicted)
                 }
             };
         }
+        if lists.is_empty() {
+            return Ok(done);
+        }
+        let (all, exchange) = (0..self.sending.len(), Inbox::new(inbox));
+        self.gather_all((&lists, &exchange, None), all, &mut signals, edges)?;
         Ok(done)
     }
 
@@ -133,36 +137,5 @@ impl<P: VertexProgram> Run<'_, P> {
                 |vertex, list| _ = self.take(&step, &mut sums[(vertex - first) as usize], list),
             )
         })
-    }
-
-    fn on_demand(
-        &self,
-        rows: &Rows,
-        signals: &[P::Signal],
-        edges: u64,
-        inbox: &mut [P::Message],
-    ) -> Result<()> {
-        let (program, kind) = (&*self.program, self.session.graph.weights());
-        let (weighted, exchange) = (rows.weight_width > 0, InMemory::new(inbox));
-        let stream = IoIterator::new(self.session, rows).ordered(!P::Message::EXACT);
-        let senders = stream.for_each(
-            edges,
-            |group| self.sending.word(group),
-            |_| exchange.sender(),
-            |sender, vertex, list| {
-                let signal = signals[vertex as usize];
-                if weighted {
-                    list.weighted().for_each(|(target, weight)| {
-                        let message = program.carry(signal, kind.value(weight));
-                        exchange.send(sender, target, message);
-                    });
-                } else {
-                    list.neighbors().for_each(|target| {
-                        exchange.send(sender, target, program.carry(signal, 1.0));
-                    });
-                }
-            },
-        )?;
-        exchange.collect(senders)
     }
 }

@@ -3,8 +3,10 @@
 //! have their next signals already. A chunk all of whose sources are such serves this iteration and
 //! the next one in one reading.
 //!
-//! GraphSD passes upwards only: of two passes one reads everything, the other one the chunks that
-//! have served one iteration. Here passes alternate, so that each of them reads one half:
+//! In GraphSD's way one of two passes reads everything, and the other one the chunks that have
+//! served one iteration; both go upwards. Here the first one goes downwards where that saves more,
+//! and the second one goes the other way. By default passes alternate, so that each of them reads
+//! one half:
 //!
 //! ```text
 //!              sources of a chunk, seen from the interval at hand
@@ -30,15 +32,14 @@ use std::ops::Range;
 
 use crate::{
     Frontier, Monoid,
-    config::CrossIteration,
-    edges::grid::{
-        combine::combine_both,
-        index::{Chunk, GridIndex, Side},
-    },
+    edges::grid::combine::combine_both,
     iterate::{Run, Workspace},
     program::VertexProgram,
 };
-use outercore_graph::{Result, format::EdgeBlock};
+use outercore_graph::{
+    Result,
+    format::{ChunkSide, EdgeBlock, GridChunk, GridIndex},
+};
 
 /// Most intervals of a batch.
 const MOST_TOGETHER: usize = 8;
@@ -59,25 +60,29 @@ impl Pass {
     /// A pass that serves one iteration.
     pub const PLAIN: Pass = Pass { up: true, whole: true, ahead: false };
 
-    /// The pass after this one. `more`: there is an iteration after the next one.
-    pub(crate) fn next(self, cross_iteration: CrossIteration, more: bool) -> Self {
+    /// The pass after this one. `more`: there is an iteration after the next one; `side`: whose
+    /// chunks serve two iterations in every second pass.
+    pub(crate) fn next(self, side: Option<ChunkSide>, more: bool) -> Self {
         let served = self.ahead;
-        match cross_iteration {
+        match side {
             // In a pass down everything before an interval was served already, and what is read
             // serves the pass after it.
-            CrossIteration::On => Pass { up: !served || !self.up, whole: !served, ahead: more },
-            _ => Pass { up: !served, whole: !served, ahead: !served && more },
+            None => Pass { up: !served || !self.up, whole: !served, ahead: more },
+            Some(side) => {
+                let up = served != (side == ChunkSide::Before);
+                Pass { up, whole: !served, ahead: !served && more }
+            }
         }
     }
 
     /// Whether chunks of this side are read.
-    pub(crate) fn reads(self, side: Side) -> bool {
-        self.whole || side != if self.up { Side::After } else { Side::Before }
+    pub(crate) fn reads(self, side: ChunkSide) -> bool {
+        self.whole || side != if self.up { ChunkSide::After } else { ChunkSide::Before }
     }
 
     /// Whether chunks of this side serve the next iteration too.
-    pub(crate) fn serves_next(self, side: Side) -> bool {
-        self.ahead && side == if self.up { Side::Before } else { Side::After }
+    pub(crate) fn serves_next(self, side: ChunkSide) -> bool {
+        self.ahead && side == if self.up { ChunkSide::Before } else { ChunkSide::After }
     }
 
     /// The place of an interval among those that are settled one after the other.
@@ -89,13 +94,13 @@ impl Pass {
     /// come last, the nearest of them at the very end. Within a side all go by their sources,
     /// whatever interval they lead to, so that the intervals of a batch find the same signals in a
     /// processor's cache.
-    pub(crate) fn turn(self, chunk: &Chunk) -> (usize, u64) {
+    pub(crate) fn turn(self, chunk: &GridChunk) -> (usize, u64) {
         let (side, first) = (chunk.side as usize, chunk.sources.0);
-        if self.up { (Side::After as usize - side, first) } else { (side, u64::MAX - first) }
+        if self.up { (ChunkSide::After as usize - side, first) } else { (side, u64::MAX - first) }
     }
 
     /// How many intervals must be settled before a chunk's turn.
-    pub(crate) fn needs(self, chunk: &Chunk, grid: &GridIndex) -> usize {
+    pub(crate) fn needs(self, chunk: &GridChunk, grid: &GridIndex) -> usize {
         let (first, last) = chunk.sources;
         let interval = grid.directory.interval_of(if self.up { last } else { first });
         if self.serves_next(chunk.side) { self.position(interval, grid.intervals()) + 1 } else { 0 }

@@ -12,22 +12,22 @@ use crate::{
     Monoid,
     config::ReadPolicy,
     edges::{
-        grid::{
-            combine::combine_all,
-            index::{Chunk, GridIndex, Side},
-        },
+        grid::combine::combine_all,
         piece_stream::{Piece, PieceStream},
     },
     program::{Activity, VertexProgram},
     techniques::Technique,
 };
-use outercore_graph::{GraphError, Result, format::EdgeBlock};
+use outercore_graph::{
+    GraphError, Result,
+    format::{EdgeBlock, GridChunk, GridIndex},
+};
 
 /// Intervals that a worker has, and their chunks in the order in which they are combined.
 struct IntervalBatch {
     intervals: Range<usize>,
     /// With each: how many of the batch's intervals must be closed before.
-    chunks: Vec<(usize, Chunk)>,
+    chunks: Vec<(usize, GridChunk)>,
 }
 
 /// What a worker of a pass reads.
@@ -40,7 +40,7 @@ struct Feed<'f, 'r, P: VertexProgram> {
     order: &'f Mutex<IntoIter<Range<usize>>>,
     /// Whether all vertices send.
     all_send: bool,
-    stream: PieceStream<'f, Chunk>,
+    stream: PieceStream<'f, GridChunk>,
     /// Batches that this worker has taken, the one at hand left out.
     batches: VecDeque<IntervalBatch>,
 }
@@ -129,8 +129,8 @@ impl<P: VertexProgram> Run<'_, P> {
         let interval = workspace.interval;
         if self.is_last(step.window) {
             self.state(interval).summed = false;
-            let passed = match self.beside() {
-                Some(lists) => self.receive(lists, workspace)?,
+            let passed = match &self.lists {
+                Some(lists) => self.receive(&*lists.exchange, workspace)?,
                 None => false,
             };
             return self.apply(step, touched || passed, workspace);
@@ -159,7 +159,7 @@ impl<P: VertexProgram> Feed<'_, '_, P> {
         let Some(intervals) = next else { return false };
         let all = run.session.config.read == ReadPolicy::Full || self.all_send;
         let pass = run.pass;
-        let wanted = |chunk: &Chunk| {
+        let wanted = |chunk: &GridChunk| {
             let first = chunk.sources.0.max(window.start);
             let last = chunk.sources.1.min(window.end - 1);
             let wanted = first <= last
@@ -174,7 +174,7 @@ impl<P: VertexProgram> Feed<'_, '_, P> {
         let position = |interval| pass.position(interval, grid.intervals());
         let begun = position(intervals.start).min(position(intervals.end - 1));
         let chunks = intervals.clone().flat_map(|interval| grid.chunks(interval, wanted));
-        let mut chunks: Vec<(usize, Chunk)> = chunks
+        let mut chunks: Vec<(usize, GridChunk)> = chunks
             .map(|chunk| {
                 let waits = pass.needs(&chunk, grid) > begun;
                 (if waits { position(chunk.interval) - begun } else { 0 }, chunk)
@@ -310,7 +310,7 @@ impl<P: VertexProgram> Worker<'_, '_, '_, '_, P> {
                 part.combine(&block, weight, workspace)?
             };
             any = Some(active > 0);
-            let (near, kept) = (chunk.side == Side::Near, run.session.config.sub_blocks);
+            let (near, kept) = (!index.is_served(chunk), run.session.config.sub_blocks);
             Ok(kept.worth(active, near, run.pass.serves_next(chunk.side)))
         })?;
         debug_assert!(shown, "the chunks of the interval at hand were wanted");
@@ -326,7 +326,7 @@ struct ChunkAtHand<'p, 's, 'r, P: VertexProgram> {
     run: &'p Run<'r, P>,
     step: &'p Step<'s, P>,
     progress: &'p OrderedMarks,
-    chunk: &'p Chunk,
+    chunk: &'p GridChunk,
     /// How many intervals must be settled before it serves the next iteration.
     needs: usize,
     /// How many of its sources send.

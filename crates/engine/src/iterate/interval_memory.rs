@@ -7,7 +7,7 @@ use outercore_caches::{ChunkCache, PinnedChunks, SubBlockBuffer, SubBlocks};
 use outercore_graph::{
     Graph, Result,
     error::too_small,
-    format::{CHUNK_BYTES, GridDirectory, GridWeights},
+    format::{CHUNK_BYTES, GridChunk, GridDirectory, GridIndex, GridWeights},
 };
 use outercore_storage::{PAGE, PriorityBuffer, windows};
 
@@ -19,10 +19,7 @@ use super::{
 use crate::{
     Frontier, Monoid,
     config::{CrossIteration, Precompute, Preset, ReadPolicy, RunConfig},
-    edges::{
-        grid::index::{Chunk, GridIndex, Side},
-        rows::Rows,
-    },
+    edges::rows::Rows,
     job::Job,
     plan::{PassEdges, Passes, PlanItem, Planner},
     program::{Activity, VertexProgram},
@@ -51,7 +48,7 @@ pub(crate) struct IntervalMemory {
     /// Bytes of the signals of all vertices.
     signals: u64,
     /// Bytes of the fewest signals that are in memory at a time: a sixteenth, 2 MiB, or those of an
-    /// interval; all, where some are made early.
+    /// interval.
     window: u64,
     /// Bytes that passes which serve two iterations take beside the intervals at hand.
     two: u64,
@@ -83,8 +80,7 @@ impl IntervalMemory {
         let (directory, signal) = (graph.grid()?, size_of::<P::Signal>() as u64);
         let (signals, widest) = (graph.connected() * signal, directory.widest());
         // With few signals a smaller window saves little, and edges are read up to 16 times.
-        let some = (signals / 16).max(signals.min(2 << 20)).max(widest as u64 * signal);
-        let window = if precompute.is_some() { signals } else { some };
+        let window = (signals / 16).max(signals.min(2 << 20)).max(widest as u64 * signal);
         let two = config.threads as u64 * Workspace::<P>::two_bytes(widest);
         let weights = path.grid && path.weights;
         let weights = if weights { graph.grid_weights() } else { GridWeights::default() };
@@ -164,11 +160,33 @@ impl IntervalMemory {
         let bytes: usize = sizes::<P>().iter().sum();
         planner.scratch_in_turn(graph.connected() * bytes as u64);
         let memory = self.clone();
+        planner.logs(move |decision, all| match decision.is_external() {
+            true => memory.logs::<P>((graph, config), decision.room, scans.unwrap_or(all)),
+            false => Ok([0; 2]),
+        });
+        let memory = self.clone();
         planner.traffic(move |decision, all| match decision.is_external() {
             true => memory.traffic::<P>((graph, config), decision.room, (scans, all)),
             false => Ok([0; 2]),
         });
         Ok(())
+    }
+
+    /// Bytes that so many iterations write to logs, and that one does, where each reads lists.
+    fn logs<P: VertexProgram>(
+        &self,
+        (graph, config): (&Graph, &RunConfig),
+        room: u64,
+        scans: u64,
+    ) -> Result<[u64; 2]> {
+        let Some(role @ (Role::Instead | Role::Beside)) = self.lists(config, room)? else {
+            return Ok([0; 2]);
+        };
+        let more = self.divide::<P>(Some(role), room).0;
+        let how = (config.threads, more, self.precompute.is_some());
+        let most = role.logged::<P::Message>(graph, how)?;
+        // Vertices of a frontier send about once, most of them in one iteration.
+        Ok([most * if P::ACTIVITY == Activity::Frontier { 1 } else { scans }, most])
     }
 
     /// Bytes that so many iterations over all vertices read and write, with so much room.
@@ -180,7 +198,7 @@ impl IntervalMemory {
     ) -> Result<[u64; 2]> {
         let scans = known.unwrap_or(all);
         let division = self.divide::<P>(self.lists(config, room)?, room).1;
-        let index = self.index::<P>(graph, &division);
+        let index = self.index::<P>((graph, config), &division);
         let Division { windows, hubs, mut near, .. } = division;
         let (vertices, more) = (graph.connected(), windows.len() as u64 - 1);
         let mut stored = |bytes: u64| {
@@ -206,11 +224,9 @@ impl IntervalMemory {
             PassEdges { near, far: 0 }
         };
         let changes = if late { 1 } else { scans };
-        let (all, mut again) = (edges.near + edges.far, edges.read(near / 4 * 3));
-        if hubs > 0 && config.cross_iteration == CrossIteration::Fciu {
-            // Every second pass serves two iterations, not every one.
-            (again, sums) = (again.midpoint(all), sums / 2);
-        }
+        let (all, again) = (edges.near + edges.far, edges.read(near / 4 * 3));
+        // Every second pass may serve two iterations, not every one.
+        sums >>= u32::from(hubs > 0 && index.served.is_some());
         // The last iteration makes no signals.
         let passing = scans * sums + (scans.max(1) - 1) * tail;
         let again = again * scans.saturating_sub(1);
@@ -228,9 +244,8 @@ impl IntervalMemory {
             sizes::<P>().map(|size| vertices * size as u64 / PAGE as u64 * 4 + intervals * 12);
         let workspace = Workspace::<P>::bytes(directory.widest()) + self.weights.most() as u64;
         let workspaces = threads as u64 * workspace;
-        let early = self.precompute.is_some();
         let mut needs = vec![
-            item(if early { "signals" } else { "window of signals" }, self.window),
+            item("window of signals", self.window),
             item("frontiers", 2 * Frontier::bytes(vertices)),
             item("intervals at hand", workspaces),
             item("directory, checksums", directory.bytes() + sums.iter().sum::<u64>()),
@@ -309,12 +324,16 @@ impl IntervalMemory {
     }
 
     /// The grid, and what each chunk may serve.
-    fn index<P: VertexProgram>(&self, graph: &Graph, division: &Division) -> GridIndex {
+    fn index<P: VertexProgram>(
+        &self,
+        (graph, config): (&Graph, &RunConfig),
+        division: &Division,
+    ) -> GridIndex {
         let (all, sum) = (graph.connected(), size_of::<P::Message>() as u64);
         let index = GridIndex::new(Arc::clone(&self.directory), all, division.hubs);
         // Sums on scratch are written and read again.
         let cost = if all * sum > division.near { 2 * sum } else { 0 };
-        index.weighing(self.weights).crossing(cost)
+        index.weighing(self.weights).crossing(cost, config.cross_iteration == CrossIteration::On)
     }
 
     /// Opens the run of `program`, in a session whose plan has declared it, with the values that
@@ -336,7 +355,7 @@ impl IntervalMemory {
         let open = |role| OnDemand::open(session, role, &division.bounds, lists);
         let lists = role.map(|role| open((role, self.path.weights))).transpose()?;
         let edges = if self.path.grid {
-            let index = self.index::<P>(session.graph, &division);
+            let index = self.index::<P>((session.graph, config), &division);
             if division.windows.len() == 1 && !passes {
                 let waiting = ..=index.crossing.min(index.intervals());
                 let bytes = VertexArray::<P::Message>::kept_bytes;
@@ -375,7 +394,7 @@ fn chunks_of(
 ) -> Result<Option<Box<dyn ChunkCache>>> {
     if each_reads && config.sub_blocks == SubBlocks::On {
         let side = |near| {
-            let wanted = move |chunk: &Chunk| (chunk.side == Side::Near) == near;
+            let wanted = |chunk: &GridChunk| index.is_served(chunk) != near;
             let chunks = (0..index.intervals()).flat_map(|interval| index.chunks(interval, wanted));
             chunks.map(|chunk| (chunk.number, index.read(chunk))).collect()
         };
@@ -419,7 +438,7 @@ fn edges_of(grid: &GridIndex, windows: &[Range<u64>]) -> PassEdges {
     for chunk in (0..grid.intervals()).flat_map(|interval| grid.chunks(interval, |_| true)) {
         let (first, last) = chunk.sources;
         let reads = windows.iter().filter(|all| first < all.end && all.start <= last).count();
-        let part = if chunk.side == Side::Near { &mut edges.near } else { &mut edges.far };
+        let part = if grid.is_served(&chunk) { &mut edges.far } else { &mut edges.near };
         *part += grid.read(chunk) * reads as u64;
     }
     edges

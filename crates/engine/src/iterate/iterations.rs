@@ -7,9 +7,8 @@ use super::{
 };
 use crate::{
     Frontier, Monoid,
-    config::{MemoryModel, Precompute, RunConfig},
+    config::{Precompute, RunConfig},
     edges::rows::Rows,
-    exchange::InMemory,
     job::Job,
     plan::{Decision, Planner},
     program::{Activity, Ended, IterationEnd, Monotone, Next, VertexProgram, Wake},
@@ -18,6 +17,7 @@ use crate::{
     techniques::Technique,
 };
 use outercore_graph::Result;
+use outercore_storage::Inbox;
 
 /// A program and how it is to run, as a resource of a plan.
 pub struct Iterations<P> {
@@ -27,6 +27,8 @@ pub struct Iterations<P> {
     /// these: what vertices apply comes from messages alone. A run by passes does not keep them
     /// then.
     pub discards_values_before: u64,
+    /// Which vertices are computed early with everything in memory, and by intervals of how many.
+    early: Option<(Precompute, u64)>,
     /// How an interval at a time is at hand, if that is possible.
     by_interval: Option<IntervalMemory>,
     /// How edges are reached with everything in memory, by direction.
@@ -45,10 +47,8 @@ impl<P: VertexProgram> Iterations<P> {
     where
         P: Monotone,
     {
-        let Job { graph, config, .. } = planner.job;
-        let fits = config.model.is_none_or(|model| model == MemoryModel::FullyExternal)
-            && EdgePath::by_interval::<P>(graph).is_some();
-        let early = config.early().filter(|_| fits);
+        // What is promoted must send along all edges: there is one way for all of them.
+        let early = planner.job.config.early().filter(|_| P::DIRECTIONS.len() == 1);
         Self::of(planner, program, None, early)
     }
 
@@ -61,8 +61,10 @@ impl<P: VertexProgram> Iterations<P> {
         let Job { graph, config, .. } = planner.job;
         let vertices = graph.connected();
         let paths = EdgePath::pushed(program, graph, config, scans)?;
+        // What is sent early is handed out by range.
+        let interval = early.map_or(INTERVAL, |_| Inbox::<P::Message>::range(vertices));
         let workspace =
-            Workspace::<P>::bytes(INTERVAL as usize) + InMemory::<P::Message>::bytes(vertices);
+            Workspace::<P>::bytes(interval as usize) + Inbox::<P::Message>::bytes(vertices);
         let indexes = paths.iter().filter(|path| path.lists.is_some()).count();
         let degrees = paths.iter().filter(|path| path.lists.is_none() || path.takes).count();
         for (name, bytes) in [
@@ -83,23 +85,22 @@ impl<P: VertexProgram> Iterations<P> {
         } else {
             "iterations over a frontier; the cheaper of grid and rows for each"
         });
-        if early.is_some() {
-            planner.computes_early();
-        }
         let by_interval = IntervalMemory::of::<P>(planner.job, early)?;
         match &by_interval {
             Some(memory) => memory.declare::<P>(planner, scans)?,
             None => planner.in_turn_external(None),
         }
         let (resident, external) = (paths.clone(), by_interval.clone());
-        planner.can(move |decision| can::<P>((config, scans), decision, (&resident, &external)));
+        let how = (config, scans, early);
+        planner.can(move |decision| can::<P>(how, decision, (&resident, &external)));
         let (resident, external) = (paths.clone(), by_interval.clone());
         planner.sections(move |decision| match &external {
             Some(memory) if decision.is_by_interval() => memory.sections(config, decision.room),
             _ => Ok(resident.iter().flat_map(EdgePath::sections).collect()),
         });
         let program = std::marker::PhantomData;
-        Ok(Self { most: scans, discards_values_before: 0, by_interval, paths, program })
+        let early = early.map(|early| (early, interval));
+        Ok(Self { most: scans, discards_values_before: 0, early, by_interval, paths, program })
     }
 
     /// Runs the program to its end in a session whose plan it is part of, from the values that
@@ -120,9 +121,11 @@ impl<P: VertexProgram> Iterations<P> {
             }
             _ => {
                 let edges = (EdgeSource::Resident(Resident::open(session, &self.paths)?), None);
-                let mut division = Division::whole(session.graph.connected());
+                let (early, interval) = self.early.unzip();
+                let interval = interval.unwrap_or(INTERVAL);
+                let mut division = Division::whole(session.graph.connected(), interval);
                 let run = Run::open(program, session, edges, values, &mut division)?;
-                (run, self.paths[0].degrees())
+                (Run { precompute: early, ..run }, self.paths[0].degrees())
             }
         };
         (run.most, run.discards_before) = (self.most, self.discards_values_before);
@@ -135,7 +138,7 @@ impl<P: VertexProgram> Iterations<P> {
 
 /// The techniques of so many scans, by what was decided.
 fn can<P: VertexProgram>(
-    (config, scans): (&RunConfig, Option<u64>),
+    (config, scans, early): (&RunConfig, Option<u64>, Option<Precompute>),
     decision: &Decision,
     (paths, memory): (&[EdgePath], &Option<IntervalMemory>),
 ) -> Result<Vec<Technique>> {
@@ -147,7 +150,10 @@ fn can<P: VertexProgram>(
             let passes = P::ACTIVITY == Activity::AllSend
                 && memory.as_ref().is_some_and(|memory| memory.may_cross);
             let off = [Fciu, SubBlocks].into_iter().filter(|can| passes && !can.is_on(config));
-            EdgePath::can(paths, P::Message::EXACT).into_iter().chain(off).collect()
+            let mut can = EdgePath::can(paths, P::Message::EXACT);
+            can.extend(off);
+            can.extend(early.filter(|_| can.contains(&OnDemand)).map(|_| Technique::Precompute));
+            can
         }
     };
     can.extend(can.contains(&OnDemand).then_some(Push));

@@ -35,21 +35,14 @@ use std::{
 };
 
 use outercore_caches::ChunkCache;
-use outercore_graph::{Graph, Result, error};
+use outercore_graph::{Graph, Result, error, format::GridIndex};
 use outercore_storage::{Block, CutSlice, HugePages, HugeVec, Pairs, Pod, lock};
 
-use self::{
-    by_lists::{OnDemand, Role},
-    fciu::Pass,
-    signals::Signals,
-};
+use self::{by_lists::OnDemand, fciu::Pass, signals::Signals};
 use crate::{
     Frontier, Monoid,
     config::Precompute,
-    edges::{
-        grid::{Grid, index::GridIndex},
-        rows::Rows,
-    },
+    edges::{grid::Grid, rows::Rows},
     program::{Context, VertexProgram},
     report::Costs,
     session::{OpenSection, Session},
@@ -138,9 +131,9 @@ struct Division {
 }
 
 impl Division {
-    /// That of a run with everything in memory.
-    fn whole(vertices: u64) -> Self {
-        let starts = (0..vertices).step_by(INTERVAL as usize);
+    /// That of a run with everything in memory, by intervals of so many vertices.
+    fn whole(vertices: u64, interval: u64) -> Self {
+        let starts = (0..vertices).step_by(interval as usize);
         let bounds = starts.chain([vertices]).collect();
         Self { bounds, windows: once(0..vertices).collect(), hubs: 0, near: u64::MAX, most: [0; 3] }
     }
@@ -396,11 +389,6 @@ impl<'r, P: VertexProgram> Run<'r, P> {
     /// Whether one of these vertices sends.
     fn sends(&self, vertices: &Range<u64>) -> bool {
         !vertices.is_empty() && self.sending.any(vertices.start, vertices.end - 1)
-    }
-
-    /// The lists of edges that the grid does not have.
-    fn beside(&self) -> Option<&OnDemand<P::Message>> {
-        self.lists.as_ref().filter(|lists| lists.role == Role::Beside)
     }
 
     /// This iteration's signals of a window's vertices beyond the hubs.

@@ -65,8 +65,6 @@ pub struct Needs {
     pub disk_bytes_in_turn: u64,
     /// Whether a run is as fast as it has memory beside its vertex state.
     pub wants_room: bool,
-    /// Whether vertices are computed early, which fully-external runs do.
-    pub early: bool,
     /// What a semi-external run may do instead of scanning.
     pub passes: Option<Passes>,
 }
@@ -185,12 +183,9 @@ impl Needs {
         graph: &Graph,
         config: &RunConfig,
     ) -> Result<(Plan, u64, bool)> {
-        // Vertices are computed early where they are not all at hand. A preset has none moved out.
-        let early = self.early && config.precompute.is_some();
-        let asked = if early { Some(MemoryModel::FullyExternal) } else { config.model };
         let (passes, external_method) = (self.passes.take(), self.external_method.take());
         let (scans, is_one, runs) = (self.scans(graph), self.scans == Some(1), self.runs);
-        let (mut plan, mut room) = self.decide(graph, config, asked)?;
+        let (mut plan, mut room) = self.decide(graph, config)?;
         let whole = plan.bytes_per_scan + room;
         match (plan.memory_model, passes) {
             (MemoryModel::FullyExternal, _) => {
@@ -213,12 +208,8 @@ impl Needs {
         Ok((plan, room, in_passes))
     }
 
-    fn decide(
-        self,
-        graph: &Graph,
-        config: &RunConfig,
-        asked: Option<MemoryModel>,
-    ) -> Result<(Plan, u64)> {
+    fn decide(self, graph: &Graph, config: &RunConfig) -> Result<(Plan, u64)> {
+        let asked = config.model;
         let ((edge_pages, edge_bytes, read), scans) = (self.edges(graph), self.scans(graph));
         let stored = self.disk_bytes + self.disk_bytes_in_turn;
         let budgets = self.budgets(graph, config, (edge_pages, edge_bytes));

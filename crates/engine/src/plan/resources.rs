@@ -90,6 +90,7 @@ pub struct Planner<'a> {
     needs: Needs,
     sections: Vec<SectionsOf<'a>>,
     traffic: Vec<TrafficOf<'a>>,
+    logs: Vec<TrafficOf<'a>>,
     techniques: Vec<TechniquesOf<'a>>,
 }
 
@@ -97,8 +98,8 @@ impl<'a> Planner<'a> {
     /// A plan of this algorithm.
     pub fn new(algorithm: &'static str, job: Job<'a>) -> Self {
         let needs = Needs { algorithm, external: Some(Vec::new()), ..Needs::default() };
-        let (sections, traffic) = (Vec::new(), Vec::new());
-        Self { job, needs, sections, traffic, techniques: Vec::new() }
+        let (sections, traffic, logs) = (Vec::new(), Vec::new(), Vec::new());
+        Self { job, needs, sections, traffic, logs, techniques: Vec::new() }
     }
 
     /// What is planned.
@@ -163,6 +164,11 @@ impl<'a> Planner<'a> {
         self.traffic.push(Box::new(bytes));
     }
 
+    /// So many scans write these bytes to logs, which are read again, and have so many at a time.
+    pub(crate) fn logs(&mut self, bytes: impl Fn(&Decision, u64) -> Result<[u64; 2]> + 'a) {
+        self.logs.push(Box::new(bytes));
+    }
+
     /// These bytes are read, whatever the model and however many scans there are.
     pub fn reads(&mut self, bytes: u64) {
         self.traffic(move |_, _| Ok([bytes, 0]));
@@ -224,11 +230,6 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Vertices are computed early: such runs are fully external.
-    pub(crate) fn computes_early(&mut self) {
-        self.needs.early = true;
-    }
-
     /// A semi-external run of a program may pass over the grid instead, if it is the only program.
     pub(crate) fn may_pass(&mut self, passes: Option<Passes>) {
         self.needs.passes = passes.filter(|_| self.needs.in_turn.len() == 1);
@@ -263,11 +264,15 @@ impl<'a> Planner<'a> {
                 }
             }
         }
-        let traffic = self.traffic.iter().map(|of| of(&decision, scans));
-        let [read, written] = totals(traffic.collect::<Result<Vec<_>>>()?);
+        let total = |all: &[TrafficOf]| -> Result<[u64; 2]> {
+            let bytes = all.iter().map(|of| of(&decision, scans));
+            Ok(totals(bytes.collect::<Result<Vec<_>>>()?))
+        };
+        let ([read, written], [logged, waiting]) = (total(&self.traffic)?, total(&self.logs)?);
         let (opening, largest) = graph.opening(&sections);
-        plan.expected_bytes_read += read + opening;
-        plan.expected_bytes_written = written;
+        plan.expected_bytes_read += read + logged + opening;
+        plan.expected_bytes_written = written + logged;
+        plan.disk_bytes += waiting;
         // Nothing is kept that was not read; fully externally, values are, too.
         let stored = if external { plan.disk_bytes } else { 0 };
         if let Some(last) = plan.memory.last_mut().filter(|item| item.name.ends_with("edges")) {

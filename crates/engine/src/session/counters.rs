@@ -29,6 +29,14 @@ impl Counters {
         bytes.fetch_add(saved, Relaxed);
     }
 
+    /// Counts records that were passed on, and bytes of them that came from scratch. Returns how
+    /// many records.
+    pub(crate) fn passed(&self, [records, read]: [u64; 2]) -> u64 {
+        self.useful_bytes.fetch_add(read, Relaxed);
+        self.note(Technique::VertexPassing, [records, 0]);
+        records
+    }
+
     /// Notes how much a technique has of something, at the most.
     pub(crate) fn note_most(&self, technique: Technique, most: u64) {
         self.techniques[technique as usize][0].fetch_max(most, Relaxed);

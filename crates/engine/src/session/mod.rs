@@ -221,8 +221,8 @@ impl<'a> Session<'a> {
     ) {
         let mut iterations = lock(&self.iterations);
         for (technique, acted) in [
-            (Technique::FullPasses, read_mode == "full"),
-            (Technique::OnDemand, read_mode == "on-demand"),
+            (Technique::FullPasses, ["full", "mixed"].contains(&read_mode)),
+            (Technique::OnDemand, ["on-demand", "mixed"].contains(&read_mode)),
             (Technique::StateAware, predicted.is_some()),
         ] {
             self.counters.note(technique, [acted.into(), 0]);

@@ -7,11 +7,12 @@
 //! - [`cells`]: which edges are in row format, and which in grid format.
 //! - [`tiles`]: the directory of the grid: intervals, tiles and chunks; [`words`]: what edges
 //!   become in it; [`EdgeBlock`]: the edges of a chunk, decoded from its words; [`GridWeights`]:
-//!   their weights.
+//!   their weights; [`GridIndex`]: the chunks of each interval.
 
 pub mod cells;
 mod edge_block;
 mod files;
+mod grid_index;
 mod grid_weights;
 mod list;
 pub mod manifest;
@@ -23,6 +24,7 @@ pub mod words;
 pub use cells::{Cells, Hybrid, Ranges};
 pub use edge_block::EdgeBlock;
 pub(crate) use files::{is_a_graphs, section_files, sums_file};
+pub use grid_index::{ChunkSide, GridChunk, GridIndex};
 pub use grid_weights::GridWeights;
 pub use list::List;
 pub(crate) use manifest::no_graph;

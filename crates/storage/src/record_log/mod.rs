@@ -19,11 +19,13 @@
 //! whatever threads did them.
 //!
 //! - `record`: [`Record`], what is sent. `sender`: [`Sender`], what a thread sends with.
+//! - `expected`: what a step will write.
 //! - `writer`: blocks on their way to the log; `reader`: and back. `places`: which part is whose.
 //!
 //! Memory: blocks, the sums and chunks of every sender, and 16 bytes for each block on scratch, at
 //! most 32.
 
+mod expected;
 mod places;
 mod reader;
 mod record;
@@ -41,6 +43,11 @@ use std::{
     thread::{ThreadId, current},
 };
 
+pub use self::{
+    expected::{Leads, Sent},
+    record::{Record, STEP},
+    sender::Sender,
+};
 use self::{
     places::Places,
     reader::{BlockReader, DEPTH},
@@ -48,13 +55,10 @@ use self::{
     sender::sums_bytes,
     writer::{Writer, memory},
 };
-pub use self::{
-    record::{Record, STEP},
-    sender::Sender,
-};
 use crate::{
     PAGE,
     backend::IoBackend,
+    carries::Carries,
     disk::Disk,
     error::Result,
     memory::thread_bytes,
@@ -276,5 +280,43 @@ impl<R: Record> RecordLog<R> {
                 open.clear();
             }
         }
+    }
+}
+
+impl<R: Record> Carries<R> for RecordLog<R> {
+    type Sender = Sender<R>;
+
+    fn sender(&self) -> Sender<R> {
+        self.sender()
+    }
+
+    #[inline(always)]
+    fn send(&self, sender: &mut Sender<R>, number: u64, record: R) {
+        self.send(sender, number, record);
+    }
+
+    #[inline(always)]
+    fn turn_to(&self, sender: &mut Sender<R>, number: u64) {
+        self.turn_to(sender, number);
+    }
+
+    fn collect(&self, senders: impl IntoIterator<Item = Sender<R>>) -> Result<()> {
+        self.collect(senders)
+    }
+
+    fn pending(&self, part: usize) -> bool {
+        self.pending(part)
+    }
+
+    fn drain(&self, part: usize, take: impl FnMut(u64, R)) -> Result<[u64; 2]> {
+        self.drain(part, take)
+    }
+
+    fn shares(&self, count: u32) -> Option<u32> {
+        Some(self.shares(count))
+    }
+
+    fn sender_of(&self, share: u32) -> Sender<R> {
+        self.sender_of(share)
     }
 }

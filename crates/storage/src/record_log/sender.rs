@@ -12,7 +12,7 @@ use super::{
 use crate::{arena::bytes_of, monitor::lock};
 
 /// Bytes of the sums of the first numbers.
-const FRONT: usize = 128 << 10;
+pub(super) const FRONT: usize = 128 << 10;
 /// Bytes of the sums of a part, at most: wider ones are nowhere at home.
 const HOME: usize = 512 << 10;
 /// Groups of sums, of which it is known whether something came.
@@ -46,13 +46,13 @@ struct SumRange<R> {
 }
 
 /// Numbers that have sums where so many could.
-fn summed<R: Record>(numbers: u64, bytes: usize) -> usize {
+pub(super) fn summed<R: Record>(numbers: u64, bytes: usize) -> usize {
     let most = bytes / size_of::<R>().max(1);
     if R::NOTHING.is_some() { most.min(numbers as usize) } else { 0 }
 }
 
 /// Numbers of a part that have sums while it is at home.
-fn at_home<R: Record>(widest: u64) -> usize {
+pub(super) fn at_home<R: Record>(widest: u64) -> usize {
     if widest as usize * size_of::<R>() > HOME { 0 } else { summed::<R>(widest, HOME) }
 }
 

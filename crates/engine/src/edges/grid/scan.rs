@@ -16,15 +16,16 @@ use std::{
 };
 
 use outercore_caches::{ChunkCache, PinnedChunks};
-use outercore_storage::Monitor;
+use outercore_storage::{Monitor, device::Streamed};
 
-use super::index::{Chunk, GridIndex};
 use crate::{
     edges::piece_stream::{PieceStream, on_workers},
-    iterate::io_scheduling::Scan,
     session::{OpenSection, Session},
 };
-use outercore_graph::{Result, format::EdgeBlock};
+use outercore_graph::{
+    Result,
+    format::{EdgeBlock, GridChunk, GridIndex},
+};
 
 /// The grid of a graph, ready to be scanned.
 pub struct Grid {
@@ -34,7 +35,7 @@ pub struct Grid {
     order: OnceLock<Vec<u32>>,
     pinned: Option<PinnedChunks>,
     /// What a scan looks at, and what it asks of the device once everything pinned has been read.
-    pub a_scan: Scan,
+    pub a_scan: Streamed,
 }
 
 /// What the workers of one scan by segment share: which of them may take which tile, and the
@@ -64,7 +65,7 @@ impl Grid {
     pub(crate) fn open(session: &Session, words: OpenSection, cache: u64) -> Result<Self> {
         let graph = session.graph;
         let index = GridIndex::new(graph.grid()?, graph.connected(), 0);
-        let a_scan = Scan { words: index.directory.words(), ..Scan::default() };
+        let a_scan = Streamed { items: index.directory.words(), ..Streamed::default() };
         let order = OnceLock::new();
         let mut grid = Self { index, words, order, pinned: None, a_scan };
         if cache > 0 {
@@ -106,7 +107,7 @@ impl Grid {
                 let tile = schedule.claim(&mut held.borrow_mut(), wait)?;
                 Some(self.index.tile(tile))
             };
-            let show = |chunk: Chunk, words: &[u8]| {
+            let show = |chunk: GridChunk, words: &[u8]| {
                 let mut held = held.borrow_mut();
                 let at = held
                     .iter()
@@ -146,7 +147,7 @@ impl Grid {
     }
 
     /// The edges of a chunk, which are counted.
-    fn block<'w>(&self, session: &Session, chunk: &Chunk, words: &'w [u8]) -> EdgeBlock<'w> {
+    fn block<'w>(&self, session: &Session, chunk: &GridChunk, words: &'w [u8]) -> EdgeBlock<'w> {
         let block = self.index.block(chunk, words);
         session.workers.worked(block.words());
         block
@@ -157,7 +158,7 @@ impl Grid {
         &self,
         session: &Session,
         state: impl Fn(usize) -> S + Sync,
-        work: impl Fn(&mut PieceStream<Chunk>, &mut S) -> Result<()> + Sync,
+        work: impl Fn(&mut PieceStream<GridChunk>, &mut S) -> Result<()> + Sync,
     ) -> Result<Vec<S>> {
         let cache = self.pinned.as_ref().map(|pinned| pinned as &dyn ChunkCache);
         on_workers(session, &self.words, cache, state, work)

@@ -2,21 +2,19 @@
 //!
 //! Intervals are updated in order, up or down. When interval `j` is at hand, sources that were
 //! updated well before it already have their next values: a chunk all of whose sources are such can
-//! serve the next iteration in the same reading (GraphSD, ICPP'22, Algorithm 3). "Well before"
-//! leaves a lag of some intervals, the same for any number of workers, so that they need not wait
-//! for each other and every sum has one order.
+//! serve two rounds in the same reading (GraphSD, ICPP'22, Algorithm 3). "Well before" leaves a lag
+//! of some intervals, the same for any number of workers, so that they need not wait for each other
+//! and every sum has one order.
 
 use std::{collections::VecDeque, ops::Range, sync::Arc};
 
-use outercore_graph::format::{
-    CHUNK_BYTES, EdgeBlock, GridDirectory, GridWeights, SEGMENT_BITS, WordCode,
-};
+use outercore_storage::PAGE;
 
-use crate::edges::piece_stream::Piece;
+use super::{CHUNK_BYTES, EdgeBlock, GridDirectory, GridWeights, SEGMENT_BITS, WordCode};
 
 /// Where a chunk's sources lie, seen from its interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Side {
+pub enum ChunkSide {
     /// All in intervals well before it.
     Before,
     /// Near it, on both sides, or beyond the hubs; or the interval does not cross.
@@ -27,7 +25,7 @@ pub enum Side {
 
 /// A chunk of an interval, or a piece of its weights.
 #[derive(Clone, Copy, Debug)]
-pub struct Chunk {
+pub struct GridChunk {
     /// Its number in the directory.
     pub number: usize,
     /// Its interval.
@@ -39,7 +37,7 @@ pub struct Chunk {
     /// The numbers of its first edge, and of the first behind it.
     pub edges: (u64, u64),
     /// 0: `grid.words`, 1: `grid.weights`.
-    section: usize,
+    pub section: usize,
     /// First byte in that section.
     pub offset: u64,
     /// Bytes of words or weights.
@@ -47,26 +45,17 @@ pub struct Chunk {
     /// What the words are like.
     code: WordCode,
     /// Where its sources lie.
-    pub side: Side,
+    pub side: ChunkSide,
 }
 
-impl Piece for Chunk {
-    fn number(&self) -> usize {
-        self.number
+impl GridChunk {
+    /// Bytes that are read for it: whole pages.
+    pub fn padded(&self) -> usize {
+        self.len.next_multiple_of(PAGE)
     }
 
-    fn section(&self) -> usize {
-        self.section
-    }
-
-    fn place(&self) -> (u64, usize) {
-        (self.offset, self.len)
-    }
-}
-
-impl Chunk {
     /// Words, skips included.
-    pub(crate) fn words(&self) -> u64 {
+    pub fn words(&self) -> u64 {
         self.code.words(self.len as u64)
     }
 }
@@ -77,57 +66,78 @@ pub struct GridIndex {
     pub directory: Arc<GridDirectory>,
     /// How many vertices there are.
     pub vertices: u64,
-    /// Vertices below this are hubs: both of their signals, this iteration's and the next one's,
+    /// Vertices below this are hubs: both of their signals, this round's and the next one's,
     /// are in memory.
     hubs: u64,
-    /// Chunks of the intervals before this one may serve two iterations.
-    pub(crate) crossing: usize,
+    /// Chunks of the intervals before this one may serve two rounds.
+    pub crossing: usize,
+    /// The side whose chunks do so in every second pass; `None`: those of both sides, in turn.
+    pub served: Option<ChunkSide>,
     /// The weights that are read along.
     pub weights: GridWeights,
 }
 
 impl GridIndex {
     /// Prepares the directory of a graph with `vertices` connected vertices.
-    pub(crate) fn new(directory: Arc<GridDirectory>, vertices: u64, hubs: u64) -> Self {
+    pub fn new(directory: Arc<GridDirectory>, vertices: u64, hubs: u64) -> Self {
         let crossing = usize::MAX;
-        Self { directory, vertices, hubs, crossing, weights: GridWeights::default() }
+        let weights = GridWeights::default();
+        Self { directory, vertices, hubs, crossing, served: None, weights }
     }
 
-    /// The same, with intervals that serve two iterations only as far as chunks before one save
-    /// more bytes than its sums cost, which are so many for each vertex.
-    pub(crate) fn crossing(self, sum: u64) -> Self {
-        let saves = |interval: &usize| {
-            let before = self.chunks(*interval, |chunk| chunk.side == Side::Before);
-            let vertices = self.directory.interval(*interval as u32);
-            let saved: u64 = before.into_iter().map(|chunk| self.read(chunk)).sum();
-            saved > sum * (vertices.end - vertices.start)
+    /// The same, with intervals that serve two rounds only as far as chunks before one save
+    /// more bytes than its sums cost, which are so many for each vertex. Where only every second
+    /// pass does, chunks after one may do so instead, if they save more: they lead to the hubs,
+    /// which have fewer sums.
+    pub fn crossing(self, sum: u64, in_turn: bool) -> Self {
+        let saved = |side| {
+            let saved = |interval| {
+                let chunks = self.chunks(interval, |chunk| chunk.side == side);
+                let vertices = self.directory.interval(interval as u32);
+                let bytes: u64 = chunks.into_iter().map(|chunk| self.read(chunk)).sum();
+                bytes as i64 - (sum * (vertices.end - vertices.start)) as i64
+            };
+            let saved: Vec<i64> = (0..self.intervals()).map(saved).collect();
+            let crossing = saved.iter().rposition(|&saved| saved > 0).map_or(0, |last| last + 1);
+            (saved[..crossing].iter().sum::<i64>(), crossing, side)
         };
-        let crossing = (0..self.intervals()).rfind(saves).map_or(0, |last| last + 1);
-        Self { crossing, ..self }
+        let before = saved(ChunkSide::Before);
+        if in_turn {
+            return Self { crossing: before.1, ..self };
+        }
+        let (_, crossing, served) = before.max(saved(ChunkSide::After));
+        Self { crossing, served: Some(served), ..self }
+    }
+
+    /// Whether a chunk serves two rounds in some passes, and is not read in others.
+    pub fn is_served(&self, chunk: &GridChunk) -> bool {
+        chunk.side != ChunkSide::Near && self.served.is_none_or(|side| side == chunk.side)
     }
 
     /// The same with these weights, which are read along.
-    pub(crate) fn weighing(self, weights: GridWeights) -> Self {
+    pub fn weighing(self, weights: GridWeights) -> Self {
         Self { weights, ..self }
     }
 
     /// What is read of a chunk: its weights, and then its words.
-    pub(crate) fn pieces(&self, chunk: Chunk) -> impl Iterator<Item = Chunk> + use<> {
+    pub fn pieces(&self, chunk: GridChunk) -> impl Iterator<Item = GridChunk> + use<> {
         let weights = self.weights.pieces(chunk.edges);
-        weights.map(move |(offset, len)| Chunk { section: 1, offset, len, ..chunk }).chain([chunk])
+        weights
+            .map(move |(offset, len)| GridChunk { section: 1, offset, len, ..chunk })
+            .chain([chunk])
     }
 
     /// Bytes that are read for a chunk.
-    pub(crate) fn read(&self, chunk: Chunk) -> u64 {
+    pub fn read(&self, chunk: GridChunk) -> u64 {
         self.pieces(chunk).map(|piece| piece.padded() as u64).sum()
     }
 
     /// Batches of intervals, now from one end and now from the other, so that bytes of the sides
     /// that are read and vertices run out together.
-    pub(crate) fn mixed(
+    pub fn mixed(
         &self,
         batches: Vec<Range<usize>>,
-        reads: impl Fn(Side) -> bool,
+        reads: impl Fn(ChunkSide) -> bool,
     ) -> Vec<Range<usize>> {
         let bounds = &self.directory.intervals;
         let sized = |batch: Range<usize>| {
@@ -151,13 +161,13 @@ impl GridIndex {
     }
 
     /// How many intervals there are.
-    pub(crate) fn intervals(&self) -> usize {
+    pub fn intervals(&self) -> usize {
         self.directory.intervals.len() - 1
     }
 
     /// The chunks of interval `index` in the order of their sides, within a side in that of their
     /// sources.
-    pub(crate) fn chunks(&self, index: usize, wanted: impl Fn(&Chunk) -> bool) -> Vec<Chunk> {
+    pub fn chunks(&self, index: usize, wanted: impl Fn(&GridChunk) -> bool) -> Vec<GridChunk> {
         let tiles = &self.directory.tiles;
         let first = |interval| tiles.partition_point(|tile| (tile.interval as usize) < interval);
         let tiles = (first(index)..first(index + 1)).flat_map(|tile| self.tile(tile));
@@ -166,15 +176,15 @@ impl GridIndex {
         all
     }
 
-    /// Chunk `index` of a tile.
-    fn chunk(&self, number: usize, index: u64) -> Chunk {
+    /// GridChunk `index` of a tile.
+    fn chunk(&self, number: usize, index: u64) -> GridChunk {
         let tiles = &self.directory.tiles;
         let tile = &tiles[number];
         let interval = tile.interval as usize;
         let (first, last) = self.directory.sources((number, index), self.vertices);
         let (offset, len) = tile.chunk_bytes(index);
         debug_assert!(len as u64 <= CHUNK_BYTES);
-        Chunk {
+        GridChunk {
             number: (tile.first_chunk + index) as usize,
             interval,
             segment: u64::from(tile.segment) << SEGMENT_BITS,
@@ -189,7 +199,7 @@ impl GridIndex {
     }
 
     /// The edges of a chunk, whose words are these.
-    pub(crate) fn block<'a>(&self, chunk: &Chunk, words: &'a [u8]) -> EdgeBlock<'a> {
+    pub fn block<'a>(&self, chunk: &GridChunk, words: &'a [u8]) -> EdgeBlock<'a> {
         EdgeBlock::new(
             (chunk.segment, self.directory.intervals[chunk.interval]),
             (chunk.sources.0 - chunk.segment, chunk.sources.1 - chunk.segment),
@@ -200,35 +210,35 @@ impl GridIndex {
 
     /// Interval `index` may use next signals of the intervals well before it, and of those well
     /// after it: these must have been updated before.
-    fn side(&self, index: usize, first: u64, last: u64) -> Side {
+    fn side(&self, index: usize, first: u64, last: u64) -> ChunkSide {
         let (bounds, lag) = (&self.directory.intervals, self.directory.lag());
         let after = (index + 1 + lag).min(self.intervals());
         if last >= self.hubs || index >= self.crossing {
-            Side::Near
+            ChunkSide::Near
         } else if last < bounds[index.saturating_sub(lag)] {
-            Side::Before
+            ChunkSide::Before
         } else if first >= bounds[after] {
-            Side::After
+            ChunkSide::After
         } else {
-            Side::Near
+            ChunkSide::Near
         }
     }
 
     /// The chunks of a tile.
-    pub(crate) fn tile(&self, number: usize) -> impl Iterator<Item = Chunk> {
+    pub fn tile(&self, number: usize) -> impl Iterator<Item = GridChunk> {
         let chunks = 0..self.directory.tiles[number].chunks();
         chunks.map(move |chunk| self.chunk(number, chunk))
     }
 
     /// Padded bytes of all chunks, and those of their weights.
-    pub(crate) fn bytes(&self) -> u64 {
+    pub fn bytes(&self) -> u64 {
         self.weights.bytes() + self.directory.all_sizes().map(|(_, len)| len).sum::<u64>()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use outercore_graph::format::{Chunk as ChunkEntry, Tile, WordKind};
+    use crate::format::{Chunk as ChunkEntry, Tile, WordKind};
 
     use super::*;
 
@@ -264,7 +274,7 @@ mod tests {
             "whichever end comes first"
         );
         assert_eq!(
-            index.mixed(index.directory.batches(1), |side| side == Side::After).len(),
+            index.mixed(index.directory.batches(1), |side| side == ChunkSide::After).len(),
             6,
             "intervals of which nothing is read are there too"
         );
@@ -275,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn intervals_serve_two_iterations_as_far_as_that_saves_bytes() {
+    fn intervals_serve_two_rounds_as_far_as_that_saves_bytes() {
         let code = WordCode { bits: 8, low_bits: 10, kind: WordKind::Gaps };
         let tile = |number: u32| {
             Tile {
@@ -294,11 +304,46 @@ mod tests {
             chunks: (0..10).map(|at| ChunkEntry { source: at % 2 * 10, edge: 0 }).collect(),
         });
         for (sum, crossing) in [(0, 5), (4, 5), (8, 3), (1000, 0)] {
-            let index = GridIndex::new(Arc::clone(&directory), 2030, 2030).crossing(sum);
+            let index = GridIndex::new(Arc::clone(&directory), 2030, 2030).crossing(sum, true);
             assert_eq!(index.crossing, crossing, "a page for 10 vertices, and for 1000; {sum}");
             let sides = [2, 3].map(|interval| index.chunks(interval, |_| true)[0].side);
-            let expected = |interval| if interval < crossing { Side::Before } else { Side::Near };
+            let expected =
+                |interval| if interval < crossing { ChunkSide::Before } else { ChunkSide::Near };
             assert_eq!(sides, [expected(2), expected(3)]);
         }
+    }
+
+    #[test]
+    fn chunks_after_an_interval_serve_where_they_save_more() {
+        let code = WordCode { bits: 8, low_bits: 10, kind: WordKind::Gaps };
+        let tile = |number: u32| {
+            Tile {
+                segment: 0,
+                interval: number / 2,
+                offset: 0,
+                packed: 0,
+                first_edge: 0,
+                first_chunk: number.into(),
+            }
+            .with_words(100, code)
+        };
+        let directory = Arc::new(GridDirectory {
+            intervals: vec![0, 10, 20, 1020, 2020],
+            tiles: (0..8).map(tile).collect(),
+            chunks: (0..8).map(|at| ChunkEntry { source: at % 2 * 20, edge: 0 }).collect(),
+        });
+        let index =
+            |sum, in_turn| GridIndex::new(directory.clone(), 2020, 2020).crossing(sum, in_turn);
+        let turns = |index: &GridIndex| (index.crossing, index.served);
+        // A page each: from after the first interval to its 10 vertices, from before the last one
+        // to its 1000.
+        assert_eq!(turns(&index(8, false)), (1, Some(ChunkSide::After)));
+        assert_eq!(turns(&index(8, true)), (0, None));
+        assert_eq!(turns(&index(1, true)), (4, None));
+        let is_served = |index: &GridIndex| {
+            (0..4).map(|at| index.chunks(at, |chunk| index.is_served(chunk)).len()).collect()
+        };
+        let served: [Vec<usize>; 2] = [is_served(&index(8, false)), is_served(&index(1, true))];
+        assert_eq!(served, [[1, 0, 0, 0], [1, 0, 0, 1]]);
     }
 }
