@@ -2,11 +2,15 @@
 
 use std::path::Path;
 
-use outercore_algorithms::Source;
-use outercore_caches::{Select, SelectOptions, SelectSettings, select};
-use outercore_engine::{Figure, MemoryModel, Resources, RunConfig, RunReport, SearchDirection};
+use outercore_algorithms::{Request, Source};
+use outercore_caches::{Runs, Saved, Select, SelectOptions, SelectSettings, select};
+use outercore_engine::{
+    Figure, MemoryModel, ReadPolicy, Resources, RunConfig, RunReport, SearchDirection,
+};
 use outercore_graph::{BuildOptions, Graph, Order, Silent, generate::Rmat};
-use outercore_testing::{Edges, Recipe, build, config, folder, generate, request, run};
+use outercore_testing::{
+    Edges, Random, Recipe, build, config, folder, generate, request, run, shapes,
+};
 
 /// An RMAT graph in the order of its ids.
 fn graph(folder: &Path) -> Graph {
@@ -164,6 +168,41 @@ fn runs_on_one_graph_share_what_was_loaded() {
     assert!(!selected(&graph, Some(size)).unwrap().is_shared, "another selection");
 }
 
+/// A run takes the lists that were selected for its kind; and they are more bytes than it has.
+#[test]
+fn each_kind_of_run_has_its_own_lists() {
+    let mut random = Random::new(31);
+    let edges = Edges::of(&shapes::skewed(20_000, 200_000, &mut random), false);
+    let recipe = Recipe { order: Order::Original, lists: true, ..Recipe::default() };
+    let built = build(&edges, &recipe);
+    let (graph, size) = (&built.graph, 100 << 10);
+    select_some(graph, size, 5);
+    let sides = Saved::of(graph).unwrap().about.sides;
+    assert_eq!(sides.len(), 3);
+    let some = [Source::MaxDegree, Source::Random(1)];
+    for (name, runs, sources) in [
+        ("bfs", Runs::Search, &some[..1]),
+        ("multi-source", Runs::Search, &some[..1]),
+        ("multi-source", Runs::Many, &some[..]),
+        ("components", Runs::Spreading, &some[..]),
+    ] {
+        let asked = RunConfig {
+            static_cache: Some(size),
+            model: Some(MemoryModel::SemiExternal),
+            read: ReadPolicy::OnDemand,
+            ..config()
+        };
+        let method = (name == "components").then(|| "program".to_owned());
+        let request = Request { method, ..request(name, sources) };
+        let report = run(graph, name, &request, &asked).report;
+        let selected = report.cache.selected.unwrap();
+        let side = sides.iter().find(|side| side.runs == runs).unwrap();
+        assert_eq!((selected.lists, selected.bytes), (side.lists, side.packed), "{name}");
+        assert!(report.cache.static_hits > 0 && selected.bytes <= size, "{name} {selected:?}");
+        assert!(side.bytes[0] * 4 > selected.bytes * 5, "{side:?}");
+    }
+}
+
 /// A ring of which a search wants what it has just read: lists are worth nothing beside pages.
 #[test]
 fn what_lists_are_not_worth_is_page_cache() {
@@ -171,11 +210,11 @@ fn what_lists_are_not_worth_is_page_cache() {
         (0..60_000u32).flat_map(|v| (1..9).map(move |step| (v, (v + step) % 60_000))).collect();
     let recipe = Recipe { order: Order::Original, lists: true, ..Recipe::default() };
     let built = build(&Edges::of(&edges, false), &recipe);
-    select_some(&built.graph, 100 << 10, 20);
-    let pages = report(&built.graph, "bfs", &paper(150 << 10, None));
-    let both = report(&built.graph, "bfs", &paper(50 << 10, Some(100 << 10)));
+    select_some(&built.graph, 24 << 10, 20);
+    let pages = report(&built.graph, "bfs", &paper(36 << 10, None));
+    let both = report(&built.graph, "bfs", &paper(12 << 10, Some(24 << 10)));
     let selected = both.cache.selected.unwrap();
-    assert_eq!((selected.lists, selected.left_to_pages), (0, 100 << 10));
+    assert_eq!((selected.lists, selected.left_to_pages), (0, 24 << 10));
     assert!(both.bytes_read * 100 <= pages.bytes_read * 102, "{both:?} {pages:?}");
     assert_eq!(answer(&both), answer(&pages));
 }

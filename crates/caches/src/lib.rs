@@ -4,7 +4,7 @@
 //!   device is; [`Kept`], whose hits these are.
 //! - `prefix`: [`Prefix`], the lists at the front of the rows; `sciu`: [`RetainedLists`], those
 //!   that the last iteration has read; `selected`: [`SelectedLists`], those of vertices that were
-//!   selected before the run.
+//!   selected before the run, `packed` into fewer bytes.
 //! - `pinned_chunks`: [`PinnedChunks`], chunks that stay from their first reading on;
 //!   `sub_block_buffer`: [`SubBlockBuffer`], those with the most active edges.
 //! - [`select`](mod@select): which lists are selected; `sidecar`: [`Saved`], the file that says so;
@@ -19,6 +19,7 @@ pub mod degrees;
 mod io_cost;
 mod kept;
 pub mod lists;
+mod packed;
 mod pinned_chunks;
 mod prefix;
 mod sciu;
@@ -36,6 +37,6 @@ pub use prefix::Prefix;
 pub use sciu::RetainedLists;
 pub use select::{Divisor, Penalty, Select, SelectOptions, SelectSettings, select};
 pub use selected::{SelectedLists, SelectedReport};
-pub use sidecar::{About, Saved, Side, is_saved, path_of};
+pub use sidecar::{About, Runs, Saved, Side, is_saved, path_of};
 pub use sub_block_buffer::{SubBlockBuffer, SubBlocks};
 pub use told::Told;

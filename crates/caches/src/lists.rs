@@ -3,12 +3,12 @@
 use std::ops::Range;
 
 use outercore_graph::{
-    Direction, Graph, GraphError, Result, Table, error,
+    BuildProgress, Direction, Graph, GraphError, Result, Table, error,
     format::{INDEX_GROUP, List, number},
 };
 use outercore_storage::{PAGE, lock, threads};
 
-use crate::degrees;
+use crate::{degrees, packed::Unpacked};
 
 /// Bytes that a thread reads at a time.
 const PIECE: usize = 1 << 20;
@@ -85,6 +85,33 @@ impl<'g> Lists<'g> {
         error::all(threads::at_once(self.threads, read)?)?;
         self.kept = Some(bytes);
         Ok(())
+    }
+
+    /// Bytes that the list of each vertex takes in a static cache.
+    pub(crate) fn packed(&self, progress: &dyn BuildProgress) -> Result<Vec<u32>> {
+        let (parts, mut sizes) = (self.parts(), vec![0; self.degrees.len()]);
+        let (mut rest, mut work) = (&mut sizes[..], Vec::new());
+        for part in parts {
+            let (own, others) = rest.split_at_mut((part.end - part.start) as usize);
+            work.push((part, own));
+            rest = others;
+        }
+        let parts = std::sync::Mutex::new(work.into_iter());
+        let measure = |_| {
+            while let Some((part, own)) = { lock(&parts).next() } {
+                progress.check()?;
+                let first = part.start;
+                self.for_each(part, |vertex, list| {
+                    let List { neighbors, width, .. } = list;
+                    let list = Unpacked { vertex: vertex.into(), neighbors, width };
+                    own[(vertex - first) as usize] = list.packed_bytes() as u32;
+                    Ok(())
+                })?;
+            }
+            Ok(())
+        };
+        error::all(threads::at_once(self.threads, measure)?)?;
+        Ok(sizes)
     }
 
     /// Whether they are in memory.

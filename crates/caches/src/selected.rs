@@ -5,8 +5,9 @@
 //! for none.
 //!
 //! Nothing is read along, nothing is replaced: what a page cache would hold of a list's page and
-//! nobody wants takes no room here. Memory: what it is given, two bits for each vertex and
-//! direction within.
+//! nothing wants takes no room here. Lists are [`packed`](crate::packed), and unpacked when they
+//! are shown. Memory: what it is given, two bits for each vertex and direction within, three where
+//! there are weights.
 
 use std::{
     sync::{Arc, Mutex},
@@ -17,12 +18,13 @@ use outercore_graph::{
     Direction, Graph, Result, Table, error,
     format::{Group, INDEX_GROUP, List, RowIndex},
 };
-use outercore_storage::{Bitmap, HugePages, HugeVec, lock, threads};
+use outercore_storage::{Bitmap, HugePages, HugeVec, PageCache, lock, threads};
 use serde::Serialize;
 
 use crate::{
-    Kept, ListCache, degrees,
-    sidecar::{Found, Saved},
+    Kept, ListCache, Runs, degrees,
+    packed::{Packed, SLACK, Unpacked},
+    sidecar::{Found, Saved, Side},
 };
 
 /// Lists that are not further apart than this are read in one go, up to so many bytes.
@@ -63,8 +65,9 @@ pub struct SelectedReport {
 /// Lists of one direction.
 struct SideLists {
     held: Bitmap,
-    /// Entries that are here before each group of vertices.
+    /// Bytes that are here before each group of vertices, and entries, where there are weights.
     before: Vec<u64>,
+    entries: Vec<u64>,
     neighbors: HugeVec<u8>,
     weights: HugeVec<u8>,
     width: usize,
@@ -95,32 +98,50 @@ impl SelectedReport {
     }
 }
 
-/// What decides which lists are loaded: the selection's checksum, the sections, the bytes, and
-/// whether pages have a share.
-type Asked = (u32, Vec<String>, u64, bool, HugePages);
+/// What decides which lists are loaded: the selection's checksum, the sections, the bytes, and what
+/// they are for.
+type Asked = (u32, Vec<String>, u64, For, HugePages);
+
+/// Whether pages have a share, and which runs it is for.
+type For = (bool, Runs);
 
 impl SelectedLists {
+    /// Those of a run that begins at so many vertices, and its page cache, of blocks: of so many
+    /// bytes each, if any, and what lists are not worth is the pages'.
+    pub fn with_pages(
+        (graph, sections): (&Graph, &[String]),
+        (lists, pages, block): (Option<u64>, Option<u64>, u64),
+        begins: usize,
+        (threads, huge): (usize, HugePages),
+    ) -> Result<(Option<Self>, Option<PageCache>)> {
+        let serves = (pages.is_some(), Runs::that_begin_at(begins));
+        let selected = Self::shared(graph, sections, lists, serves, (threads, huge))?;
+        let spare = selected.as_ref().map_or(0, |selected| selected.report.left_to_pages);
+        let pages = pages.map(|bytes| PageCache::new(bytes + spare, block, huge)).transpose()?;
+        Ok((selected, pages))
+    }
+
     /// What is selected beside the graph, as [`load`](Self::load) has it, or as the last run on the
-    /// graph did; nothing for 0 bytes.
-    pub fn shared(
+    /// graph did; nothing for no bytes.
+    fn shared(
         graph: &Graph,
         sections: &[String],
-        bytes: u64,
-        paged: bool,
+        bytes: Option<u64>,
+        what: For,
         (threads, huge): (usize, HugePages),
     ) -> Result<Option<Self>> {
         let begun = Instant::now();
         let before = graph.shared();
-        if bytes == 0 {
+        let Some(bytes) = bytes.filter(|&bytes| bytes > 0) else {
             graph.share(None);
             return Ok(None);
-        }
+        };
         let parts = ["adjacency", "weights"];
         let own =
             |name: &&String| name.rsplit('.').next().is_some_and(|part| parts.contains(&part));
         let sections: Vec<String> = sections.iter().filter(own).cloned().collect();
         let checksum = Saved::of(&graph.counted_apart())?.checksum();
-        let asked: Asked = (checksum, sections, bytes, paged, huge);
+        let asked: Asked = (checksum, sections, bytes, what, huge);
         if let Some(lists) = before.as_ref().and_then(|any| any.downcast_ref::<(Asked, Self)>())
             && lists.0 == asked
         {
@@ -135,7 +156,7 @@ impl SelectedLists {
         // Two of them never are in memory.
         drop(before);
         graph.share(None);
-        let loaded = Self::load(graph, &asked.1, bytes, paged, (threads, huge))?;
+        let loaded = Self::load(graph, &asked.1, bytes, what, (threads, huge))?;
         let same = Self { sides: loaded.sides.clone(), report: loaded.report };
         graph.share(Some(Arc::new((asked, same))));
         Ok(Some(loaded))
@@ -148,7 +169,7 @@ impl SelectedLists {
         graph: &Graph,
         sections: &[String],
         bytes: u64,
-        paged: bool,
+        (paged, runs): For,
         (threads, huge): (usize, HugePages),
     ) -> Result<Self> {
         let (begun, graph) = (Instant::now(), &graph.counted_apart());
@@ -163,23 +184,26 @@ impl SelectedLists {
         report.is_current = saved.about.graph == graph.manifest().uuid;
         let (mut valid, mut selected, mut used) = (0, 0, 0);
         for &direction in &directions {
-            let Some(found) = saved.find(graph, direction)? else { continue };
-            let mut chosen = located(graph, direction, found)?;
+            let Some(about) = saved.side(direction, runs) else { continue };
+            let mut chosen = Chosen::of(graph, (&saved, about), threads)?;
             valid += chosen.valid;
-            let about = saved.about.sides.iter().find(|side| side.direction == direction);
-            selected += about.map_or(0, |side| side.lists);
+            selected += about.lists;
             let share = bytes / directions.len() as u64;
-            let share = about.filter(|_| paged).map_or(share, |side| saved.worth(side, share));
-            let room = share.saturating_sub(Self::overhead(graph));
+            let share = if paged { saved.worth(about, share) } else { share };
             let weighted = has(direction, "weights");
-            chosen.fit(entry_bytes(graph, weighted), room);
+            let own = overhead(graph, weighted);
+            chosen.fit(weight_bytes(graph, weighted), share.saturating_sub(own));
             if chosen.lists.is_empty() {
                 continue;
             }
-            let side = SideLists::load(graph, direction, &chosen.lists, (weighted, threads, huge))?;
+            let Some(side) =
+                SideLists::load(graph, direction, &chosen.lists, (weighted, threads, huge))?
+            else {
+                return saved.is_damaged("its lists take other bytes than it says");
+            };
             report.lists += chosen.lists.len() as u64;
-            report.bytes += (side.neighbors.len() + side.weights.len()) as u64;
-            used += Self::overhead(graph) + (side.neighbors.len() + side.weights.len()) as u64;
+            report.bytes += side.bytes();
+            used += own + side.bytes();
             sides.push((direction, side));
         }
         report.left_to_pages = if paged { bytes.saturating_sub(used) } else { 0 };
@@ -192,9 +216,9 @@ impl SelectedLists {
         Ok(Self { sides: Arc::new(sides), report })
     }
 
-    /// Bytes of memory of a direction beside its lists.
+    /// Bytes of memory of a direction beside its lists, without weights.
     pub fn overhead(graph: &Graph) -> u64 {
-        Bitmap::bytes(graph.connected()) + (graph.connected() / INDEX_GROUP + 1) * 8
+        overhead(graph, false)
     }
 
     /// The lists of a section, if some are here.
@@ -205,10 +229,15 @@ impl SelectedLists {
     }
 }
 
-/// Bytes of an entry of a list.
-fn entry_bytes(graph: &Graph, weighted: bool) -> u64 {
-    let manifest = graph.manifest();
-    u64::from(manifest.neighbor_bytes) + if weighted { u64::from(manifest.weight_bytes) } else { 0 }
+/// Bytes of memory of a direction beside its lists.
+fn overhead(graph: &Graph, weighted: bool) -> u64 {
+    let groups = graph.connected() / INDEX_GROUP + 1;
+    Bitmap::bytes(graph.connected()) + groups * if weighted { 16 } else { 8 } + SLACK as u64
+}
+
+/// Bytes of the weight of an entry, where there are weights.
+fn weight_bytes(graph: &Graph, weighted: bool) -> u64 {
+    if weighted { graph.manifest().weight_bytes.into() } else { 0 }
 }
 
 /// Where the lists of vertices lie, in ascending order of the vertices. Vertices without edges are
@@ -233,11 +262,32 @@ fn located(graph: &Graph, direction: Direction, mut found: Vec<Found>) -> Result
 }
 
 impl Chosen {
+    fn of(graph: &Graph, (saved, side): (&Saved, &Side), threads: usize) -> Result<Self> {
+        let mut chosen = located(graph, side.direction, saved.find(graph, side)?)?;
+        if saved.about.graph != graph.manifest().uuid {
+            chosen.measure(graph, side.direction, threads)?;
+        }
+        Ok(chosen)
+    }
+
+    /// How many bytes each list takes here: internal ids are not those that it was selected by.
+    fn measure(&mut self, graph: &Graph, direction: Direction, threads: usize) -> Result<()> {
+        let table = graph.table(&format!("{}.adjacency", direction.name()))?;
+        let width = graph.manifest().neighbor_bytes as usize;
+        let mut sizes = vec![0u32; self.lists.len()];
+        read(&table, &self.lists, (width, threads), (&mut sizes, |_| 1), |list, bytes, size| {
+            size[0] = list.unpacked(bytes, width).packed_bytes() as u32;
+            true
+        })?;
+        self.lists.iter_mut().zip(sizes).for_each(|(list, size)| list.packed = size);
+        Ok(())
+    }
+
     /// Keeps what fits into `room` bytes, in the order of the choice.
-    fn fit(&mut self, entry: u64, mut room: u64) {
+    fn fit(&mut self, weight_bytes: u64, mut room: u64) {
         self.lists.sort_unstable_by_key(|list| list.order);
         self.lists.retain(|list| {
-            let bytes = u64::from(list.degree) * entry;
+            let bytes = u64::from(list.packed) + u64::from(list.degree) * weight_bytes;
             let fits = bytes <= room;
             room -= if fits { bytes } else { 0 };
             fits
@@ -246,51 +296,91 @@ impl Chosen {
     }
 }
 
+impl Found {
+    fn unpacked<'l>(&self, neighbors: &'l [u8], width: usize) -> Unpacked<'l> {
+        Unpacked { vertex: self.vertex, neighbors, width }
+    }
+}
+
 impl SideLists {
+    /// Nothing, if lists take other bytes than was said.
     fn load(
         graph: &Graph,
         direction: Direction,
         lists: &[Found],
         (weighted, threads, huge): (bool, usize, HugePages),
-    ) -> Result<Self> {
+    ) -> Result<Option<Self>> {
         let (manifest, connected) = (graph.manifest(), graph.connected());
         let width = manifest.neighbor_bytes as usize;
-        let weight_width = if weighted { manifest.weight_bytes as usize } else { 0 };
+        let weight_width = weight_bytes(graph, weighted) as usize;
+        let packed: usize = lists.iter().map(|list| list.packed as usize).sum();
         let entries: usize = lists.iter().map(|list| list.degree as usize).sum();
         let mut side = Self {
             held: Bitmap::new(connected, HugePages::Off)?,
             before: Vec::with_capacity((connected / INDEX_GROUP) as usize + 1),
-            neighbors: HugeVec::zeroed(entries * width, huge)?,
+            entries: Vec::new(),
+            neighbors: HugeVec::zeroed(packed + SLACK, huge)?,
             weights: HugeVec::zeroed(entries * weight_width, huge)?,
             width,
             weight_width,
         };
-        let (mut at, mut sum) = (0, 0);
+        side.index(lists, connected);
+        let name = |part: &str| format!("{}.{part}", direction.name());
+        let table = graph.table(&name("adjacency"))?;
+        let to = (&mut side.neighbors[..packed], |list: &Found| list.packed as usize);
+        let is_right = read(&table, lists, (width, threads), to, |list, bytes, own| {
+            let mut packed = Vec::with_capacity(own.len());
+            list.unpacked(bytes, width).pack(&mut packed);
+            let fits = packed.len() == own.len();
+            if fits {
+                own.copy_from_slice(&packed);
+            }
+            fits
+        })?;
+        if weight_width > 0 {
+            let table = graph.table(&name("weights"))?;
+            let len = |list: &Found| list.degree as usize * weight_width;
+            let to = (&mut side.weights[..], len);
+            read(&table, lists, (weight_width, threads), to, |_, bytes, own| {
+                own.copy_from_slice(bytes);
+                true
+            })?;
+        }
+        Ok(is_right.then_some(side))
+    }
+
+    /// Notes where lists begin.
+    fn index(&mut self, lists: &[Found], connected: u64) {
+        let (mut at, mut sum, mut entries) = (0, 0, 0);
         for group in 0..=connected / INDEX_GROUP {
-            side.before.push(sum);
+            self.before.push(sum);
+            if self.weight_width > 0 {
+                self.entries.push(entries);
+            }
             while let Some(list) = lists.get(at).filter(|list| list.vertex / INDEX_GROUP == group) {
-                side.held.insert(list.vertex);
-                sum += u64::from(list.degree);
+                self.held.insert(list.vertex);
+                sum += u64::from(list.packed);
+                entries += u64::from(list.degree);
                 at += 1;
             }
         }
-        let name = |part: &str| format!("{}.{part}", direction.name());
-        read(&graph.table(&name("adjacency"))?, lists, (width, threads), &mut side.neighbors)?;
-        if weight_width > 0 {
-            let table = graph.table(&name("weights"))?;
-            read(&table, lists, (weight_width, threads), &mut side.weights)?;
-        }
-        Ok(side)
+    }
+
+    /// Bytes of the lists.
+    fn bytes(&self) -> u64 {
+        (self.neighbors.len() - SLACK + self.weights.len()) as u64
     }
 }
 
-/// Reads lists of a section, ascending, one behind the other.
-fn read(
+/// Reads lists of a section, ascending, and hands each with its part of `to`, which is as long as
+/// the second of that says. Returns whether `put` was content with all of them.
+fn read<T: Send>(
     table: &Table,
     lists: &[Found],
     (width, threads): (usize, usize),
-    mut to: &mut [u8],
-) -> Result<()> {
+    (mut to, len): (&mut [T], impl Fn(&Found) -> usize + Sync),
+    put: impl Fn(&Found, &[u8], &mut [T]) -> bool + Sync,
+) -> Result<bool> {
     let width = width as u64;
     let start = |list: &Found| list.first * width;
     let end = |list: &Found| (list.first + u64::from(list.degree)) * width;
@@ -300,25 +390,26 @@ fn read(
             start(&pair[1]) <= end(&pair[0]) + GAP && end(&pair[1]) <= start(first) + PIECE
         });
         let (part, after) = rest.split_at(near.count() + 1);
-        let bytes: u64 = part.iter().map(|list| end(list) - start(list)).sum();
-        let (own, others) = std::mem::take(&mut to).split_at_mut(bytes as usize);
+        let (own, others) = std::mem::take(&mut to).split_at_mut(part.iter().map(&len).sum());
         parts.push((part, own));
         (rest, to) = (after, others);
     }
     let parts = Mutex::new(parts.into_iter());
     let work = |_| {
+        let mut are_right = true;
         while let Some((part, mut own)) = { lock(&parts).next() } {
             let (first, last) = (start(&part[0]), end(&part[part.len() - 1]));
             let bytes = table.read(first, (last - first) as usize)?;
             for list in part {
-                let list = &bytes[(start(list) - first) as usize..(end(list) - first) as usize];
-                own[..list.len()].copy_from_slice(list);
-                own = &mut own[list.len()..];
+                let (place, rest) = own.split_at_mut(len(list));
+                let bytes = &bytes[(start(list) - first) as usize..(end(list) - first) as usize];
+                are_right &= put(list, bytes, place);
+                own = rest;
             }
         }
-        Ok(())
+        Ok(are_right)
     };
-    error::all(threads::at_once(threads, work)?).map(drop)
+    Ok(error::all(threads::at_once(threads, work)?)?.into_iter().all(|are_right| are_right))
 }
 
 impl ListCache for SideLists {
@@ -333,23 +424,24 @@ impl ListCache for SideLists {
         _: usize,
         visit: &mut dyn FnMut(u64, List),
     ) -> u64 {
-        let (mut at, mut hits) = (self.before[group as usize] as usize, 0);
+        let Self { width, weight_width, .. } = *self;
+        let mut at = self.before[group as usize] as usize;
+        let mut entry = self.entries.get(group as usize).map_or(0, |&entry| entry as usize);
+        let (mut hits, mut room) = (0, Vec::new());
         index.for_lists((group, self.held.word(group)), |vertex, _, count| {
-            let own = at..at + count as usize;
-            at = own.end;
-            if bits >> (vertex % INDEX_GROUP) & 1 == 1 {
-                visit(
-                    vertex,
-                    List {
-                        neighbors: &self.neighbors[own.start * self.width..own.end * self.width],
-                        weights: &self.weights
-                            [own.start * self.weight_width..own.end * self.weight_width],
-                        width: self.width,
-                        weight_width: self.weight_width,
-                    },
-                );
+            let (first, count) = (entry, count as usize);
+            let packed = Packed { vertex, bytes: &self.neighbors[at..], count, width };
+            entry += count;
+            at += if bits >> (vertex % INDEX_GROUP) & 1 == 1 {
                 hits += 1;
-            }
+                packed.show(&mut room, |from, neighbors| {
+                    let own = first + from..first + from + neighbors.len() / width;
+                    let weights = &self.weights[own.start * weight_width..own.end * weight_width];
+                    visit(vertex, List { neighbors, weights, width, weight_width });
+                })
+            } else {
+                packed.len()
+            };
         });
         hits
     }

@@ -1,14 +1,15 @@
 //! [`Saved`]: a selection of vertices in a file beside the graph, `web.oc.cache` of `web.oc`.
 //!
 //! Vertices are named by their original ids, so that a selection outlives a rebuild: internal ids
-//! change with every one. Beside each id stands how many neighbors the vertex had and when it was
-//! chosen. A run with less memory than the selection takes what was chosen first.
+//! change with every one. Beside each id stands how many neighbors the vertex had, when it was
+//! chosen, and the bytes of its list as it is packed: those hold for this very graph alone, as gaps
+//! are between internal ids. A run with less memory than the selection takes what was chosen first.
 //!
 //! ```text
-//! "OCCACHE1"  length of the head (u32)  the head (JSON)
+//! "OCCACHE2"  length of the head (u32)  the head (JSON)
 //! for each direction, vertices in ascending order of their ids:
 //!     ids (u64 each; names: their ends, u64 each, and their bytes)
-//!     numbers of the choice (u32 each)   degrees (u32 each)
+//!     numbers of the choice (u32 each)   degrees (u32 each)   packed bytes (u32 each)
 //! CRC-32C of all that (u32)
 //! ```
 
@@ -22,9 +23,11 @@ use outercore_storage::{Disk, checksum::crc32c, hidden::random_name};
 use serde::{Deserialize, Serialize};
 
 /// What the file begins with.
-const MAGIC: &[u8; 8] = b"OCCACHE1";
+const MAGIC: &[u8; 8] = b"OCCACHE2";
 /// Vertices looked up at once.
 const BATCH: usize = 1 << 16;
+/// Bytes of a vertex without its name.
+const EACH: usize = 8 + 3 * 4;
 /// The largest file that is read.
 const MOST: u64 = 1 << 40;
 
@@ -49,15 +52,43 @@ pub struct About {
     pub sides: Vec<Side>,
 }
 
+/// What a selection is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Runs {
+    /// One search.
+    #[default]
+    Search,
+    /// Many searches at once.
+    Many,
+    /// Runs that begin at all vertices, as labels that spread.
+    Spreading,
+}
+
+impl Runs {
+    /// Those that begin at so many vertices.
+    pub(crate) fn that_begin_at(vertices: usize) -> Self {
+        match vertices {
+            0 | 1 => Self::Search,
+            usize::MAX => Self::Spreading,
+            _ => Self::Many,
+        }
+    }
+}
+
 /// What is known of one direction of a selection.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 pub struct Side {
     /// Whose lists they are.
     pub direction: Direction,
+    /// What they are for.
+    pub runs: Runs,
     /// Vertices.
     pub lists: u64,
     /// Bytes of their lists without weights, and of all lists of the direction.
     pub bytes: [u64; 2],
+    /// Bytes of their lists as they are packed.
+    pub packed: u64,
     /// Bytes of names.
     pub name_bytes: u64,
     /// Of the bytes that were asked for, those that are better spent on lists than on pages; none:
@@ -98,8 +129,16 @@ pub(crate) struct Found {
     pub order: u32,
     /// Its neighbors; then, those that it has.
     pub degree: u32,
+    /// Bytes of its list as it was packed; then, as it is.
+    pub packed: u32,
     /// Where its list begins, in neighbors.
     pub first: u64,
+}
+
+/// The vertices of a direction in the order of their choice, and the bytes of each packed list.
+pub(crate) struct Choice {
+    pub vertices: Vec<u32>,
+    pub packed: Vec<u32>,
 }
 
 /// Where the selection of a graph lies.
@@ -110,12 +149,11 @@ pub fn path_of(graph: &Path) -> PathBuf {
     real.with_file_name(name)
 }
 
-/// Saves a selection: of each direction the vertices in the order of their choice. What was there
-/// before is replaced in one step.
-pub(crate) fn save(graph: &Graph, mut about: About, sides: &[Vec<u32>]) -> Result<About> {
+/// Saves a selection. What was there before is replaced in one step.
+pub(crate) fn save(graph: &Graph, mut about: About, sides: &[Choice]) -> Result<About> {
     let mut columns = Vec::new();
-    for (side, vertices) in about.sides.iter_mut().zip(sides) {
-        let [keys, rest] = columns_of(graph, side.direction, vertices)?;
+    for (side, choice) in about.sides.iter_mut().zip(sides) {
+        let [keys, rest] = columns_of(graph, side.direction, choice)?;
         side.name_bytes = if about.names { keys.len() as u64 - 8 * side.lists } else { 0 };
         columns.extend(keys);
         columns.extend(rest);
@@ -139,11 +177,11 @@ pub(crate) fn save(graph: &Graph, mut about: About, sides: &[Vec<u32>]) -> Resul
 }
 
 /// The ids of vertices, and the columns beside them, in the order of the ids.
-fn columns_of(graph: &Graph, direction: Direction, vertices: &[u32]) -> Result<[Vec<u8>; 2]> {
+fn columns_of(graph: &Graph, direction: Direction, choice: &Choice) -> Result<[Vec<u8>; 2]> {
     let mut orders = vec![u32::MAX; graph.connected() as usize];
-    (0..).zip(vertices).for_each(|(order, &vertex)| orders[vertex as usize] = order);
+    (0..).zip(&choice.vertices).for_each(|(order, &vertex)| orders[vertex as usize] = order);
     let degrees = crate::degrees::table(graph, direction)?;
-    let [mut ids, mut names, mut choices, mut counts] = [const { Vec::<u8>::new() }; 4];
+    let [mut ids, mut names, mut choices, mut counts, mut sizes] = [const { Vec::<u8>::new() }; 5];
     graph.for_each_key(BATCH, &mut |keys, all| {
         for (at, &vertex) in all.iter().enumerate() {
             let Some(&order) = orders.get(vertex as usize).filter(|&&order| order != u32::MAX)
@@ -160,11 +198,13 @@ fn columns_of(graph: &Graph, direction: Direction, vertices: &[u32]) -> Result<[
             ids.extend(id.to_le_bytes());
             choices.extend(order.to_le_bytes());
             counts.extend(degrees[vertex as usize].to_le_bytes());
+            sizes.extend(choice.packed[order as usize].to_le_bytes());
         }
         Ok(())
     })?;
     ids.append(&mut names);
     choices.append(&mut counts);
+    choices.append(&mut sizes);
     Ok([ids, choices])
 }
 
@@ -197,6 +237,9 @@ impl Saved {
         let Some((content, sum)) = bytes.split_last_chunk::<4>() else {
             return wrong("it is too short");
         };
+        if content.starts_with(b"OCCACHE1") {
+            return wrong("it is one of an earlier version of this program: select lists anew");
+        }
         if content.get(..8) != Some(MAGIC) {
             return wrong("it does not begin like one");
         }
@@ -212,7 +255,7 @@ impl Saved {
         let (Some(start), Some(about)) = (head, about) else {
             return wrong("its head is none");
         };
-        let len = |side: &Side| side.lists.checked_mul(16)?.checked_add(side.name_bytes);
+        let len = |side: &Side| side.lists.checked_mul(EACH as u64)?.checked_add(side.name_bytes);
         let all = about
             .sides
             .iter()
@@ -228,10 +271,12 @@ impl Saved {
         self.bytes.last_chunk().map_or(0, |sum| u32::from_le_bytes(*sum))
     }
 
-    /// Bytes of memory that it takes while a run loads lists of a direction.
-    pub fn loading_bytes(&self) -> u64 {
-        let most = self.about.sides.iter().map(|side| side.lists).max().unwrap_or(0);
-        self.bytes.len() as u64 + most * size_of::<Found>() as u64
+    /// Bytes of memory that the selection beside a graph takes while a run loads lists of a
+    /// direction.
+    pub fn loading_bytes(graph: &Graph) -> Result<u64> {
+        let saved = Self::of(&graph.counted_apart())?;
+        let most = saved.about.sides.iter().map(|side| side.lists).max().unwrap_or(0);
+        Ok(saved.bytes.len() as u64 + most * size_of::<Found>() as u64)
     }
 
     /// Of a share of memory for a direction, what is better spent on lists than on pages.
@@ -239,6 +284,11 @@ impl Saved {
         let of = u128::from(self.about.size.max(1));
         let worth = u128::from(side.worth.unwrap_or(self.about.size).min(self.about.size));
         (u128::from(share) * worth / of) as u64
+    }
+
+    /// The error of one that says what is not so.
+    pub(crate) fn is_damaged<T>(&self, what: &str) -> Result<T> {
+        Err(GraphError::Selection { path: self.path.clone(), what: what.to_owned() })
     }
 
     /// The error of a selection for another graph.
@@ -249,27 +299,32 @@ impl Saved {
         ))
     }
 
-    /// The vertices of a direction in the order of their choice, as this graph numbers them.
-    pub fn vertices(&self, graph: &Graph, direction: Direction) -> Result<Vec<u64>> {
-        let mut found = self.find(graph, direction)?.unwrap_or_default();
+    /// The vertices of a side in the order of their choice, as this graph numbers them.
+    pub fn vertices(&self, graph: &Graph, side: &Side) -> Result<Vec<u64>> {
+        let mut found = self.find(graph, side)?;
         found.sort_unstable_by_key(|found| found.order);
         Ok(found.into_iter().map(|found| found.vertex).collect())
     }
 
-    /// Those vertices of a direction that the graph has, in the order of their ids; `None`: nothing
-    /// is selected there.
-    pub(crate) fn find(&self, graph: &Graph, direction: Direction) -> Result<Option<Vec<Found>>> {
+    /// What is selected of a direction, for such runs, or else for others.
+    pub(crate) fn side(&self, direction: Direction, runs: Runs) -> Option<&Side> {
+        let mut sides = self.about.sides.iter().filter(|side| side.direction == direction);
+        let other = sides.clone().next();
+        sides.find(|side| side.runs == runs).or(other)
+    }
+
+    /// Those vertices of a side that the graph has, in the order of their ids.
+    pub(crate) fn find(&self, graph: &Graph, wanted: &Side) -> Result<Vec<Found>> {
         let mut start = self.start;
         for side in &self.about.sides {
             let (lists, names) = (side.lists as usize, side.name_bytes as usize);
-            if side.direction == direction {
-                let bytes = &self.bytes[start..][..lists * 16 + names];
-                let columns = Columns::new(bytes, lists, self.about.names.then_some(names));
-                return columns.find(graph).map(Some);
+            if (side.direction, side.runs) == (wanted.direction, wanted.runs) {
+                let bytes = &self.bytes[start..][..lists * EACH + names];
+                return Columns::new(bytes, lists, self.about.names.then_some(names)).find(graph);
             }
-            start += lists * 16 + names;
+            start += lists * EACH + names;
         }
-        Ok(None)
+        Ok(Vec::new())
     }
 }
 
@@ -279,18 +334,21 @@ struct Columns<'b> {
     names: Option<&'b [u8]>,
     orders: &'b [[u8; 4]],
     degrees: &'b [[u8; 4]],
+    packed: &'b [[u8; 4]],
 }
 
 impl<'b> Columns<'b> {
     fn new(bytes: &'b [u8], lists: usize, names: Option<usize>) -> Self {
         let (ids, rest) = bytes.split_at(lists * 8);
         let (text, rest) = rest.split_at(names.unwrap_or(0));
-        let (orders, degrees) = rest.split_at(lists * 4);
+        let (orders, rest) = rest.split_at(lists * 4);
+        let (degrees, packed) = rest.split_at(lists * 4);
         Self {
             ids: ids.as_chunks().0,
             names: names.map(|_| text),
             orders: orders.as_chunks().0,
             degrees: degrees.as_chunks().0,
+            packed: packed.as_chunks().0,
         }
     }
 
@@ -323,8 +381,9 @@ impl<'b> Columns<'b> {
                     break;
                 }
                 if self.cmp(at, keys, key).is_eq() && vertex < graph.connected() {
-                    let (order, degree) = (number(self.orders[at]), number(self.degrees[at]));
-                    found.push(Found { vertex, order, degree, first: 0 });
+                    let columns = [self.orders, self.degrees, self.packed];
+                    let [order, degree, packed] = columns.map(|column| number(column[at]));
+                    found.push(Found { vertex, order, degree, packed, first: 0 });
                 }
             }
             Ok(())

@@ -4,7 +4,7 @@ use outercore_graph::Graph;
 use outercore_storage::human_bytes;
 use serde::Serialize;
 
-use crate::sidecar::{About, path_of};
+use crate::sidecar::{About, Runs, path_of};
 
 /// A head of a selection is shorter than that.
 const HEAD: usize = 16 << 10;
@@ -16,7 +16,7 @@ pub struct Told {
     pub path: String,
     /// How lists were selected.
     pub select: String,
-    /// Lists, of all directions.
+    /// Lists, of all directions, for searches.
     pub lists: u64,
     /// Their bytes, without weights.
     pub bytes: u64,
@@ -40,10 +40,9 @@ impl Told {
         let mut head = vec![0; HEAD];
         let read = disk.open_buffered(&path).and_then(|file| file.read_some_at(&mut head, 0));
         let about = About::begins(&head[..read.ok()?])?;
-        let (lists, bytes) = about
-            .sides
-            .iter()
-            .fold((0, 0), |sum, side| (sum.0 + side.lists, sum.1 + side.bytes[0]));
+        let sides = about.sides.iter().filter(|side| side.runs == Runs::Search);
+        let (lists, bytes) =
+            sides.fold((0, 0), |sum, side| (sum.0 + side.lists, sum.1 + side.bytes[0]));
         // Searches are along the outgoing lists, and load these alone.
         let side = about.sides.first()?;
         let saved = side.searches.map(|[pages, lists]| pages.saturating_sub(lists));

@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 
 use outercore_caches::{
-    About, Saved, SelectOptions, SelectSettings, SelectedLists, path_of, select,
+    About, Runs, Saved, SelectOptions, SelectSettings, SelectedLists, Side, path_of, select,
 };
 use outercore_graph::{Graph, GraphError, Order, Silent};
 use outercore_storage::{HugePages, Resources};
@@ -13,6 +13,9 @@ use outercore_testing::{
     reference::Gvs,
     shapes::{skewed, star_in, uniform},
 };
+
+/// A budget that has no room for all lists of a graph of 20,000 vertices.
+const LITTLE: u64 = 29 << 20;
 
 fn built(edges: &[(u32, u32)], directed: bool) -> Built {
     let recipe = Recipe { order: Order::Original, lists: true, ..Recipe::default() };
@@ -39,7 +42,7 @@ fn options(graph: &Graph, room: u64) -> SelectOptions {
 fn chosen(graph: &Graph, options: &SelectOptions) -> (About, Vec<Vec<u64>>) {
     let about = select(graph, options, &Silent).unwrap();
     let saved = Saved::of(graph).unwrap();
-    let vertices = |side: &outercore_caches::Side| saved.vertices(graph, side.direction).unwrap();
+    let vertices = |side: &outercore_caches::Side| saved.vertices(graph, side).unwrap();
     let vertices = about.sides.iter().map(vertices).collect();
     (about, vertices)
 }
@@ -56,7 +59,8 @@ fn one_search_chooses_what_the_reference_does() {
                 let asked =
                     SelectOptions { sample: 1, rounds, block: page, ..options(graph, room) };
                 let (about, found) = chosen(graph, &asked);
-                for (side, found) in about.sides.iter().zip(found) {
+                let of_searches = |(side, _): &(&Side, _)| side.runs == Runs::Search;
+                for (side, found) in about.sides.iter().zip(found).filter(of_searches) {
                     let lists = lists(graph, side.direction);
                     let hub = (0..lists.len()).max_by_key(|&v| (lists[v].len(), Reverse(v)));
                     let asked = Gvs { width, page, room, rounds };
@@ -69,27 +73,35 @@ fn one_search_chooses_what_the_reference_does() {
     }
 }
 
+/// Lists that are not in memory are read for searches alone.
 #[test]
 fn neither_threads_nor_memory_decide_what_is_chosen() {
     let mut random = Random::new(7);
-    let built = built(&skewed(20_000, 150_000, &mut random), true);
+    let built = built(&skewed(20_000, 150_000, &mut random), false);
     let graph = &built.graph;
     let usual = options(graph, 40 << 10);
     let asked = SelectOptions { rounds: 30, block: 4096, page_cache: 30 << 10, ..usual };
-    let (_, first) = chosen(graph, &asked);
-    assert!(first.iter().all(|vertices| vertices.len() > 500));
-    // 27 MiB are not enough for the lists of both directions.
-    for (threads, memory) in [(1, 64 << 20), (3, 64 << 20), (2, 27 << 20), (3, 27 << 20)] {
-        let (_, again) = chosen(graph, &SelectOptions { threads, memory, ..asked });
-        assert!(again == first, "{threads} {memory}");
+    let (about, first) = chosen(graph, &asked);
+    let kinds: Vec<Runs> = about.sides.iter().map(|side| side.runs).collect();
+    assert_eq!(kinds, [Runs::Search, Runs::Many, Runs::Spreading]);
+    assert!(first.iter().all(|vertices| vertices.len() > 100));
+    assert!(first[0] != first[1] && first[1] != first[2], "each kind has its own");
+    let loaded = |runs| load(graph, asked.size, false, runs).report;
+    assert!(loaded(Runs::Search) != loaded(Runs::Spreading));
+    let (_, again) = chosen(graph, &SelectOptions { threads: 3, ..asked });
+    assert!(again == first);
+    // Not enough for the lists.
+    for threads in [1, 3] {
+        let (_, again) = chosen(graph, &SelectOptions { threads, memory: LITTLE, ..asked });
+        assert!(again == first[..1], "{threads}");
     }
     let small = select(graph, &SelectOptions { memory: 25 << 20, ..asked }, &Silent);
     assert!(matches!(small, Err(GraphError::Memory { .. })));
 }
 
-fn load(graph: &Graph, bytes: u64, paged: bool) -> SelectedLists {
+fn load(graph: &Graph, bytes: u64, paged: bool, runs: Runs) -> SelectedLists {
     let sections = ["out.adjacency".to_owned()];
-    SelectedLists::load(graph, &sections, bytes, paged, (2, HugePages::Off)).unwrap()
+    SelectedLists::load(graph, &sections, bytes, (paged, runs), (2, HugePages::Off)).unwrap()
 }
 
 /// Vertices in a ring, each with an edge to the nearest ones: a search wants the pages that it has
@@ -99,13 +111,13 @@ fn where_pages_are_worth_more_they_have_the_cache() {
     let ring: Vec<(u32, u32)> =
         (0..40_000u32).flat_map(|v| (1..5).map(move |step| (v, (v + step) % 40_000))).collect();
     let ring = built(&ring, false);
-    let asked = SelectOptions { block: 4096, page_cache: 0, ..options(&ring.graph, 60 << 10) };
+    let asked = SelectOptions { block: 4096, page_cache: 0, ..options(&ring.graph, 4 << 10) };
     let about = select(&ring.graph, &asked, &Silent).unwrap();
     assert_eq!(about.sides[0].worth, Some(0));
     assert!(about.sides[0].lists > 100, "it is chosen all the same: runs may have no page cache");
-    let report = load(&ring.graph, asked.size, true).report;
+    let report = load(&ring.graph, asked.size, true, Runs::Search).report;
     assert_eq!((report.lists, report.left_to_pages), (0, asked.size));
-    let report = load(&ring.graph, asked.size, false).report;
+    let report = load(&ring.graph, asked.size, false, Runs::Search).report;
     assert!(report.lists > 100 && report.left_to_pages == 0);
 
     // One vertex of each page is wanted, and its list is short.
@@ -120,11 +132,11 @@ fn where_pages_are_worth_more_they_have_the_cache() {
     let Some([pages, with]) = about.sides[0].searches else { panic!("{about:?}") };
     assert!(pages > 4096 * 100 && with * 4 < pages, "{about:?}");
     let worth = about.sides[0].worth.unwrap();
-    let whole = load(&far.graph, asked.size, true).report;
+    let whole = load(&far.graph, asked.size, true, Runs::Search).report;
     assert!(whole.lists > 100 && whole.bytes < worth, "{whole:?}");
     let used = SelectedLists::overhead(&far.graph) + whole.bytes;
     assert_eq!(whole.left_to_pages, asked.size - used);
-    let half = load(&far.graph, asked.size / 2, true).report;
+    let half = load(&far.graph, asked.size / 2, true, Runs::Search).report;
     assert!(half.bytes < worth / 2 && half.lists < whole.lists, "{half:?}");
     assert!(path_of(far.graph.path()).exists());
 }

@@ -4,7 +4,8 @@
 use std::path::Path;
 
 use outercore_caches::{
-    Divisor, Penalty, Saved, Select, SelectOptions, SelectSettings, SelectedLists, path_of, select,
+    Divisor, Penalty, Runs, Saved, Select, SelectOptions, SelectSettings, SelectedLists, path_of,
+    select,
 };
 use outercore_graph::{Direction, Graph, GraphError, Order, Silent};
 use outercore_storage::{Disk, HugePages, Resources};
@@ -28,7 +29,7 @@ fn chosen(graph: &Graph, options: &SelectOptions) -> Vec<Vec<u64>> {
     let about = select(graph, options, &Silent).unwrap();
     let saved = Saved::of(graph).unwrap();
     assert_eq!(saved.about, about);
-    let vertices = |side: &outercore_caches::Side| saved.vertices(graph, side.direction).unwrap();
+    let vertices = |side: &outercore_caches::Side| saved.vertices(graph, side).unwrap();
     about.sides.iter().map(vertices).collect()
 }
 
@@ -111,7 +112,11 @@ fn plain_selections_are_what_they_are_called() {
     assert!(high.is_sorted_by(|a, b| a >= b) && low.is_sorted());
     assert!(high[0] == lists.iter().map(Vec::len).max().unwrap() && low[0] == 1);
     let width = graph.manifest().neighbor_bytes as usize;
-    let bytes: usize = high.iter().sum::<usize>() * width;
+    let packed = |&vertex: &u64| {
+        let vertex = vertex as usize;
+        reference::packed_bytes(vertex, &lists[vertex], width as u64)
+    };
+    let bytes: u64 = by(Select::HighDegree, 1).iter().map(packed).sum();
     assert!(bytes <= 3000 && bytes > 2990, "{bytes}: what is short fills the rest");
     assert_eq!(by(Select::Random, 1), by(Select::Random, 1));
     assert_ne!(by(Select::Random, 1), by(Select::Random, 2));
@@ -119,7 +124,7 @@ fn plain_selections_are_what_they_are_called() {
 
 fn load(graph: &Graph, bytes: u64) -> Result<SelectedLists, GraphError> {
     let sections = ["out.adjacency", "in.adjacency"].map(str::to_owned);
-    SelectedLists::load(graph, &sections, bytes, false, (2, HugePages::Off))
+    SelectedLists::load(graph, &sections, bytes, (false, Runs::Search), (2, HugePages::Off))
 }
 
 /// A graph of these edges at `path`, in the place of the one that was there.
@@ -150,7 +155,8 @@ fn a_selection_outlives_a_rebuild_and_small_changes_and_no_other_graph_takes_it(
         let path = first.graph.path();
         let again = load(&replaced(&edges, path, ids).graph, 2 * size).unwrap().report;
         assert!(!again.is_current && again.valid_share == 1.0, "{again:?}");
-        assert_eq!((again.lists, again.bytes), (report.lists, report.bytes));
+        // Gaps are others, and so are the lists that fit.
+        assert!(again.lists * 10 > report.lists * 8 && again.bytes <= 12_000, "{again:?}");
 
         for at in 0..edges.len() / 17 {
             edges[at * 17] = (random.below(3000u32), random.below(3000u32));

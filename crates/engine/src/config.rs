@@ -58,11 +58,6 @@ pub struct RunConfig {
 }
 
 impl RunConfig {
-    /// Whether lists come through a page cache alone.
-    pub(crate) fn is_paged(&self) -> bool {
-        self.page_cache.is_some()
-    }
-
     /// Which vertices are computed early by programs that allow it; `None`: none.
     pub(crate) fn early(&self) -> Option<Precompute> {
         Some(self.precompute.unwrap_or(self.preset.settings().3))

@@ -6,13 +6,17 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use outercore_algorithms::{Request, Source, by_name};
+use outercore_engine::{MemoryModel, RunConfig};
 use outercore_graph::{
     BuildOptions, Direction, Graph, GraphError, Key, Layout, Order, Silent, WeightKind, check,
-    format::number,
+    format::number, generate::Rmat,
 };
 use outercore_ordering::{Means, reorder};
 use outercore_storage::{Disk, Named};
-use outercore_testing::{Built, Edges, Ids, Random, Recipe, Shape, build, essence, folder, shapes};
+use outercore_testing::{
+    Built, Edges, Ids, Random, Recipe, Shape, build, essence, folder, generate, shapes,
+};
 
 /// Orders that are found in a graph.
 fn found() -> impl Iterator<Item = Order> {
@@ -264,6 +268,34 @@ fn first_neighbors_have_the_smallest_ids_in_every_order() {
         for (vertex, least) in smallest {
             assert_eq!(number(&heads[vertex * width..(vertex + 1) * width]), least, "{order}");
         }
+    }
+}
+
+/// Small ids are those of hubs, or of what a search from a hub meets first. So the smallest
+/// in-neighbor of most vertices is on the level before, and pulls look at few lists. Ids that say
+/// nothing are those of few parents.
+#[test]
+fn pulls_look_at_few_edges_in_orders_that_begin_with_hubs_or_neighborhoods() {
+    let place = folder();
+    let options = |order| BuildOptions { memory: 128 << 20, ..options(order) };
+    let rmat = Rmat::new(14, 16);
+    let original = generate(place.path().join("rmat.oc"), rmat, options(Order::Original));
+    let looked_at = |graph: &Graph| -> u64 {
+        let model = Some(MemoryModel::SemiExternal);
+        let asked = RunConfig { model, memory: 64 << 20, threads: 2, ..RunConfig::default() };
+        let request = Request { source: Some(Source::MaxDegree), ..Request::default() };
+        let found = by_name("bfs", &request)
+            .unwrap()
+            .run(graph, &asked, &outercore_engine::Silent)
+            .unwrap();
+        found.report.io.worker_edges.iter().sum()
+    };
+    let (all, before) = (original.manifest().arcs, looked_at(&original));
+    assert!(before > all / 20, "{before} of {all}");
+    for order in [Order::Degree, Order::Norder, Order::Bfs, Order::HubsBfs] {
+        let graph = ordered(&original, place.path(), &options(order), Means::default());
+        let edges = looked_at(&graph);
+        assert!(edges * 2 < before, "{order}: {edges}, {before} of {all}");
     }
 }
 

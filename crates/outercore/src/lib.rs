@@ -142,7 +142,8 @@ pub use outercore_algorithms::{
     MultiSource, NAMES, PageRank, PageRankDelta, Request, Source, Spmv, Sssp, Triangles, by_name,
 };
 pub use outercore_caches::{
-    About, Divisor, Penalty, Saved, Select, SelectOptions, SelectSettings, io_cost, path_of, select,
+    About, Divisor, Penalty, Runs, Saved, Select, SelectOptions, SelectSettings, io_cost, path_of,
+    select,
 };
 pub use outercore_engine::{
     BlockSize, Bytes, Cell, Choice, Column, CostFormula, CrossIteration, Figure, HugePages,

@@ -26,7 +26,7 @@ def test_runs_on_one_graph_share_what_is_loaded(graph):
     plain, nothing = selected(graph)
     assert nothing is None
     about = graph.cache("20K", rounds=3, sample=2)
-    assert about["select"] == "gvs" and [side["direction"] for side in about["sides"]] == ["out", "in"]
+    assert about["select"] == "gvs" and [(side["direction"], side["runs"]) for side in about["sides"]] == [("out", "search"), ("out", "many"), ("in", "search"), ("in", "many")]
     result, first = selected(graph, static_cache="20K")
     assert np.array_equal(result.levels, plain.levels)
     assert not first["is_shared"] and first["load_bytes_read"] > 0 and result.report["cache"]["static_hits"] > 0

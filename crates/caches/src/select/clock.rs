@@ -32,16 +32,22 @@ impl Clock {
     }
 
     /// Asks for pages in ascending order. Hands those that must be read to `read`, and whether a
-    /// request begins with them.
+    /// request begins with them. Pages that are there leave no request in two: they are mostly at
+    /// its ends, as what was read last.
     pub fn want(&mut self, mut pages: &[u32], mut read: impl FnMut(u32, bool)) {
         while !pages.is_empty() {
             let (now, rest) = pages.split_at(self.together(pages));
-            let missing: Vec<u32> = now.iter().copied().filter(|&page| !self.has(page)).collect();
-            let (mut next, mut len) = (NONE, 0);
-            for page in missing {
+            let (mut next, mut len, mut begins) = (NONE, 0, true);
+            let mut missing = Vec::new();
+            for &page in now {
                 len = if page == next && len < self.longest { len + 1 } else { 1 };
-                next = page + 1;
-                read(page, len == 1);
+                (next, begins) = (page + 1, begins || len == 1);
+                if !self.has(page) {
+                    missing.push((page, std::mem::take(&mut begins)));
+                }
+            }
+            for (page, begins) in missing {
+                read(page, begins);
                 self.put(page);
             }
             pages = rest;
@@ -106,5 +112,10 @@ mod tests {
         assert_eq!(read(&far).len(), 66);
         assert_eq!(read(&far[63..]).len(), 0, "the last three");
         assert_eq!(read(&far[62..]).len(), 1);
+        let mut clock = Clock::new(100, 3, 8192);
+        clock.want(&[5], |_, _| ());
+        let mut requests = Vec::new();
+        clock.want(&[4, 5, 6, 8], |page, begins| requests.push((page, begins)));
+        assert_eq!(requests, [(4, true), (6, false), (8, true)]);
     }
 }

@@ -23,8 +23,9 @@ pub(super) trait Scores {
     fn is_free(&self, vertex: u32) -> bool;
     /// Chooses a vertex.
     fn choose(&self, vertex: u32);
-    /// Scores anew where something was chosen. Returns vertices whose scores may be others.
-    fn update(&mut self, chosen: &[u32]) -> Result<Vec<u32>>;
+    /// Scores anew where something was chosen in a round. Returns vertices whose scores may be
+    /// others.
+    fn update(&mut self, round: u64, chosen: &[u32]) -> Result<Vec<u32>>;
 }
 
 /// Vertices with their scores, the one that is to be chosen next first; the smaller id among
@@ -59,11 +60,12 @@ impl Selector<'_> {
                     break;
                 }
             }
-            if round < rounds && first < chosen.len() {
-                let changed = scores.update(&chosen[first..])?;
-                changed.into_iter().for_each(|vertex| best.add(vertex, &scores));
-                if best.heap.len() > 2 * best.all {
+            if round < rounds {
+                let changed = scores.update(round, &chosen[first..])?;
+                if best.heap.len() + changed.len() > 2 * best.all {
                     best.fill(self, &scores);
+                } else {
+                    changed.into_iter().for_each(|vertex| best.add(vertex, &scores));
                 }
             }
         }

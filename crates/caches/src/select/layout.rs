@@ -5,7 +5,8 @@ use std::ops::RangeInclusive;
 use super::Selector;
 
 /// Where lists lie.
-pub(super) struct Pages {
+pub(super) struct Pages<'s> {
+    packed: &'s [u32],
     block: u64,
     /// Where each list begins, in bytes, and the end of all.
     starts: Vec<u64>,
@@ -13,20 +14,20 @@ pub(super) struct Pages {
     first: Vec<u32>,
 }
 
-impl Pages {
-    pub fn new(selector: &Selector) -> Self {
+impl<'s> Pages<'s> {
+    pub fn new(selector: &'s Selector) -> Self {
         let (connected, block) = (selector.graph.connected() as u32, selector.options.block);
         let (mut starts, mut first, mut byte) = (vec![0], Vec::new(), 0u64);
         for vertex in 0..connected {
             while first.len() as u64 <= byte / block {
                 first.push(vertex);
             }
-            byte += selector.bytes(vertex);
+            byte += selector.stored_bytes(vertex);
             starts.push(byte);
         }
         let pages = byte.div_ceil(block) as usize + 1;
         first.resize(pages.max(first.len()) + 1, connected);
-        Self { block, starts, first }
+        Self { packed: &selector.packed, block, starts, first }
     }
 
     /// How many pages there are.
@@ -34,9 +35,9 @@ impl Pages {
         self.first.len() - 1
     }
 
-    /// Bytes of a vertex's list.
+    /// Bytes of a vertex's list in the static cache.
     pub fn bytes(&self, vertex: u32) -> u64 {
-        self.starts[vertex as usize + 1] - self.starts[vertex as usize]
+        self.packed[vertex as usize].into()
     }
 
     /// The pages of a vertex's list, which has at least one byte.
@@ -45,11 +46,12 @@ impl Pages {
         (start / self.block) as u32..=((end - 1) / self.block) as u32
     }
 
-    /// Bytes of a vertex's list in a page.
+    /// Bytes in the static cache of what a page has of a vertex's list.
     pub fn portion(&self, vertex: u32, page: u32) -> u64 {
         let [start, end] = [0, 1].map(|next| self.starts[vertex as usize + next]);
         let page = u64::from(page) * self.block;
-        end.min(page + self.block) - start.max(page)
+        let here = end.min(page + self.block) - start.max(page);
+        (self.bytes(vertex) * here / (end - start)).max(1)
     }
 
     /// The vertices whose lists may lie in a page, whole or in part.

@@ -3,21 +3,21 @@
 //! - [`select()`]: chooses, and saves the choice beside the graph.
 //! - `plain`: by degree, or at random; `gvs`: greedy vertex selection (BASC, ATC'19, Algorithm 1),
 //!   by what sample searches want together, or what neighbors of a vertex do.
-//! - `searches`: sample runs; `layout`: which pages lists lie in; `clock`: which of them a page
+//! - `runs`: sample runs; `layout`: which pages lists lie in; `clock`: which of them a page
 //!   cache would have; `stays`: for whose lists each is read; `penalties`: the paper's measure of
 //!   that; `worth`: how much of the cache is better left to pages.
 //! - [`settings`]: [`SelectSettings`], what can be asked for by name.
 //!
 //! Each direction of a graph has a choice of its own, each as large as the cache: a run that reads
 //! lists of one direction has all of the cache for these, and a run that reads both takes of each
-//! what was chosen first.
+//! what was chosen first. Each kind of [`Runs`] has one.
 
 mod clock;
 mod gvs;
 mod layout;
 mod penalties;
 mod plain;
-mod searches;
+mod runs;
 pub mod settings;
 mod stays;
 mod worth;
@@ -33,9 +33,9 @@ use outercore_graph::{
 pub use self::settings::{Divisor, Penalty, Select, SelectSettings};
 use self::{layout::Pages, penalties::Penalties, stays::Stays, worth::Worth};
 use crate::{
-    Lists, SelectedLists,
+    Lists, Runs, SelectedLists,
     degrees::arriving,
-    sidecar::{About, Side, save},
+    sidecar::{About, Choice, Side, save},
 };
 
 /// Bytes of the program itself, its stacks, and batches on their way.
@@ -77,6 +77,10 @@ struct Selector<'a> {
     /// Bytes for lists.
     room: u64,
     lists: Lists<'a>,
+    /// Bytes of each list as it is packed.
+    packed: Vec<u32>,
+    /// The runs that it selects for.
+    runs: Runs,
 }
 
 /// Selects lists of a graph and saves the selection beside it.
@@ -95,9 +99,10 @@ pub fn select(
     directions.extend(graph.rows(Direction::In).filter(|&rows| rows == Direction::In));
     progress.stage("selecting lists", None);
     for direction in directions {
-        let (side, vertices) = one_side(graph, direction, options, progress)?;
-        sides.push(side);
-        chosen.push(vertices);
+        for (side, choice) in one_side(graph, direction, options, progress)? {
+            sides.push(side);
+            chosen.push(choice);
+        }
     }
     let manifest = graph.manifest();
     let about = About {
@@ -113,13 +118,13 @@ pub fn select(
     save(graph, about, &chosen)
 }
 
-/// Selects lists of one direction.
+/// Selects lists of one direction, for each kind of runs.
 fn one_side(
     graph: &Graph,
     direction: Direction,
     options: &SelectOptions,
     progress: &dyn BuildProgress,
-) -> Result<(Side, Vec<u32>)> {
+) -> Result<Vec<(Side, Choice)>> {
     let needed = PROGRAM + memory(graph, options);
     if options.memory < needed {
         return too_small(needed, options.memory, "selecting lists");
@@ -133,24 +138,36 @@ fn one_side(
         lists.keep()?;
     }
     let room = options.size.saturating_sub(SelectedLists::overhead(graph));
-    let selector = Selector { graph, direction, options, progress, room, lists };
-    let (vertices, worth) = selector.vertices(options.memory - needed)?;
-    let width = u64::from(graph.manifest().neighbor_bytes);
-    let bytes = vertices.iter().map(|&vertex| selector.bytes(vertex)).sum();
-    let bytes = [bytes, graph.manifest().arcs * width];
-    let Worth { bytes: worth, searches } = worth;
-    let worth = Some(worth);
-    let lists = vertices.len() as u64;
-    Ok((Side { direction, lists, bytes, name_bytes: 0, worth, searches }, vertices))
+    let packed = lists.packed(progress)?;
+    let runs = Runs::Search;
+    let mut selector = Selector { graph, direction, options, progress, room, lists, packed, runs };
+    let mut choices = vec![selector.choice(options.memory - needed)?];
+    let fits = runs::WANTED.saturating_sub(options.sample) * stays::OF_SAMPLE * graph.connected()
+        < options.memory - needed;
+    if options.select == Select::Gvs && options.sample > 0 && selector.lists.is_kept() && fits {
+        for runs in others(graph) {
+            selector.runs = *runs;
+            choices.push(selector.choice(options.memory - needed)?);
+        }
+    }
+    Ok(choices)
+}
+
+/// The runs for which there are selections of their own, beside searches. Labels spread along edges
+/// of both directions.
+fn others(graph: &Graph) -> &'static [Runs] {
+    if graph.manifest().directed { &[Runs::Many] } else { &[Runs::Many, Runs::Spreading] }
 }
 
 /// The most bytes that selecting takes beside the program.
 fn memory(graph: &Graph, options: &SelectOptions) -> u64 {
     // The choice itself, and the places that it is saved by.
+    let of_samples = stays::OF_SAMPLE * options.sample + stays::OF_THREAD * options.threads as u64;
     let each = 4
         + 8
+        + 4
         + match options.select {
-            Select::Gvs if options.sample > 0 => stays::EACH + options.sample * stays::OF_SAMPLE,
+            Select::Gvs if options.sample > 0 => stays::EACH + of_samples,
             Select::Gvs => penalties::EACH,
             _ => 16,
         };
@@ -181,15 +198,36 @@ impl SelectOptions {
 }
 
 impl Selector<'_> {
+    /// Lists for the runs, and what is known of them. `room` is memory for what is read at a time.
+    fn choice(&self, room: u64) -> Result<(Side, Choice)> {
+        let (vertices, Worth { bytes: worth, searches }) = self.vertices(room)?;
+        let stored = vertices.iter().map(|&vertex| self.stored_bytes(vertex)).sum();
+        let manifest = self.graph.manifest();
+        let packed: Vec<u32> =
+            vertices.iter().map(|&vertex| self.packed[vertex as usize]).collect();
+        let side = Side {
+            direction: self.direction,
+            runs: self.runs,
+            lists: vertices.len() as u64,
+            bytes: [stored, manifest.arcs * u64::from(manifest.neighbor_bytes)],
+            packed: packed.iter().map(|&bytes| u64::from(bytes)).sum(),
+            name_bytes: 0,
+            worth: Some(worth),
+            searches,
+        };
+        Ok((side, Choice { vertices, packed }))
+    }
+
     /// The vertices in the order of their choice, and how many bytes of the cache are worth it.
     /// `room` is memory for what is read at a time.
     fn vertices(&self, room: u64) -> Result<(Vec<u32>, Worth)> {
         let all = Worth { bytes: self.options.size, searches: None };
         match self.options.select {
             Select::Gvs if self.options.sample > 0 => {
-                let (pages, searches) = (Pages::new(self), self.searches(room)?);
-                let chosen = self.gvs(Stays::new(self, &pages, &searches)?)?;
-                let worth = self.worth(&pages, &searches, &chosen)?;
+                let (pages, runs) = (Pages::new(self), self.samples(room)?);
+                let some = &runs[..runs.len().min(self.options.sample as usize)];
+                let chosen = self.gvs(Stays::new(self, &pages, some)?)?;
+                let worth = self.worth(&pages, &runs, &chosen)?;
                 Ok((chosen, worth))
             }
             Select::Gvs => Ok((self.gvs(Penalties::new(self)?)?, all)),
@@ -197,8 +235,13 @@ impl Selector<'_> {
         }
     }
 
-    /// Bytes of a vertex's list.
+    /// Bytes that a vertex's list takes in the cache.
     fn bytes(&self, vertex: u32) -> u64 {
+        self.packed[vertex as usize].into()
+    }
+
+    /// Bytes of a vertex's list on disk.
+    fn stored_bytes(&self, vertex: u32) -> u64 {
         u64::from(self.lists.degree(vertex)) * u64::from(self.graph.manifest().neighbor_bytes)
     }
 

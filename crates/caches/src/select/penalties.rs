@@ -267,7 +267,10 @@ impl Scores for Penalties<'_> {
         self.fresh.insert(u64::from(vertex));
     }
 
-    fn update(&mut self, chosen: &[u32]) -> Result<Vec<u32>> {
+    fn update(&mut self, _: u64, chosen: &[u32]) -> Result<Vec<u32>> {
+        if chosen.is_empty() {
+            return Ok(Vec::new());
+        }
         let Some(pairs) = self.pairs(chosen)? else {
             self.all()?;
             return Ok((0..self.sums.len() as u32).collect());
@@ -308,7 +311,7 @@ fn pages_of(selector: &Selector) -> (Vec<u32>, Vec<u32>, Vec<u32>) {
     let (mut first, mut mates) = (Vec::new(), Vec::new());
     let (mut pages, mut byte, mut last) = (Vec::with_capacity(connected as usize), 0, u64::MAX);
     for vertex in 0..connected {
-        let (len, page) = (selector.bytes(vertex), byte / selector.options.block);
+        let (len, page) = (selector.stored_bytes(vertex), byte / selector.options.block);
         if first.is_empty() || (len > 0 && page != last) {
             first.push(vertex);
             mates.push(0);

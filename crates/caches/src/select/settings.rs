@@ -60,7 +60,7 @@ settings! {
         /// The page by which gvs counts: that of the runs which the selection is for.
         block: Option<BlockSize> = ("block", "SIZE", "8192"),
         /// Searches that show gvs which lists are wanted together; 0: neighbors are (the paper).
-        sample: Option<u64> = ("sample", "N", "16"),
+        sample: Option<u64> = ("sample", "N", "--rounds, 4 to 16"),
         /// The page cache of those runs, beside which gvs tries what it has chosen.
         page_cache: Option<Size> = ("page-cache", "SIZE", "half of --size"),
         /// Which penalty gvs chooses first, with --sample 0.
@@ -86,6 +86,8 @@ pub(super) const OF: [(&str, Select); 7] = [
 /// Settings of gvs with sample searches, and without.
 pub(super) const OF_SAMPLES: [&str; 1] = ["page-cache"];
 pub(super) const OF_PENALTIES: [&str; 2] = ["penalty", "divided-by"];
+/// The usual rounds.
+const ROUNDS: u64 = 20;
 /// The most sample searches.
 const MOST: u64 = 64;
 
@@ -119,7 +121,7 @@ impl SelectSettings {
             size,
             sample,
             page_cache: self.page_cache.map_or(size / 2, |pages| pages.of(whole)),
-            rounds: self.rounds.unwrap_or(20),
+            rounds: self.rounds.unwrap_or(ROUNDS),
             block: self.block.unwrap_or(BlockSize::TwoPages).bytes(),
             penalty: self.penalty.unwrap_or_default(),
             divisor: self.divided_by.unwrap_or_default(),
@@ -132,7 +134,9 @@ impl SelectSettings {
     /// How many sample searches there are: none where something is asked for that they replace.
     fn samples(&self) -> Result<u64> {
         let paper = self.penalty.is_some() || self.divided_by.is_some();
-        let sample = self.sample.unwrap_or(if paper { 0 } else { 16 });
+        // Few rounds are asked for where time matters.
+        let usual = self.rounds.unwrap_or(ROUNDS).clamp(4, 16);
+        let sample = self.sample.unwrap_or(if paper { 0 } else { usual });
         if paper && sample > 0 {
             return refuse("--penalty and --divided-by are for --sample 0: samples need neither");
         }

@@ -2,20 +2,23 @@
 //!
 //! Where the pages that a search wants next are mostly those that it has just read, as in a road
 //! network, a page cache gains more than any choice of lists. So a selection is tried on sample
-//! runs, of each kind: nothing of it, an eighth, and so on, in the same memory. What reads least on
-//! average of the kinds is worth it, if no kind reads more than it does without, nor takes more
-//! requests: a page within a request that need not be read makes two of it.
+//! runs of the kind that it is for: nothing of it, an eighth, and so on, in the same memory. What
+//! reads least on average is worth it, if that is a tenth less, and takes no more requests: a page
+//! within a request that need not be read makes two of it.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use outercore_graph::{Result, error};
 use outercore_storage::{PageCache, threads};
 
-use super::{Selector, clock::Clock, layout::Pages, searches::Search};
+use super::{Selector, clock::Clock, layout::Pages, runs::SampleRun};
 use crate::SelectedLists;
 
 /// Parts of a selection that are tried.
 const PARTS: u64 = 8;
+/// What runs must read at the most, of what they do without: the page cache of a run, which several
+/// threads use, differs by some per cent.
+const LESS: f64 = 0.9;
 /// Bytes of a thread for each page: its place in the cache beside each part.
 pub(super) const OF_PAGE: u64 = 4 * (PARTS + 2);
 
@@ -24,7 +27,7 @@ type Read = [u64; 2];
 
 /// Page caches beside each part of a selection.
 struct Trial<'t> {
-    pages: &'t Pages,
+    pages: &'t Pages<'t>,
     /// The first part that has each vertex's list.
     parts: &'t [u8],
     clocks: Vec<(Clock, Read)>,
@@ -54,49 +57,39 @@ impl Trial<'_> {
 pub(super) struct Worth {
     /// Bytes of the cache that are better spent on lists than on pages.
     pub bytes: u64,
-    /// Bytes that a search reads with pages alone, and with so many bytes of lists.
+    /// Bytes that a run reads with pages alone, and with so many bytes of lists.
     pub searches: Option<[u64; 2]>,
 }
 
 impl Selector<'_> {
     /// How much of a cache is worth it, of what was chosen.
-    pub(super) fn worth(
-        &self,
-        pages: &Pages,
-        searches: &[Search],
-        chosen: &[u32],
-    ) -> Result<Worth> {
+    pub(super) fn worth(&self, pages: &Pages, runs: &[SampleRun], chosen: &[u32]) -> Result<Worth> {
         // Without them in memory, trying would cost more than runs do.
         if !self.lists.is_kept() || chosen.is_empty() {
             return Ok(Worth { bytes: self.options.size, searches: None });
         }
-        let parts = self.parts(chosen);
-        // Searches, and then many at once; labels spread along both directions.
-        let kinds = searches.len() + 1 + usize::from(!self.graph.manifest().directed);
-        let next = AtomicUsize::new(0);
+        let (parts, next) = (self.parts(chosen), AtomicUsize::new(0));
         let work = |_| {
             let mut own = Vec::new();
             loop {
-                let kind = next.fetch_add(1, Relaxed);
-                if kind >= kinds {
-                    return Ok(own);
-                }
+                let at = next.fetch_add(1, Relaxed);
+                let Some(run) = runs.get(at) else { return Ok(own) };
                 let mut trial = self.trial(pages, &parts);
-                match searches.get(kind) {
-                    Some(search) => search.levels().for_each(|level| trial.want(level)),
-                    None if kind == searches.len() => self.many(|active| trial.want(active))?,
-                    None => self.labels(|active| trial.want(active))?,
+                if run.is_cut {
+                    self.live(|active| trial.want(active))?;
+                } else {
+                    run.levels().for_each(|level| trial.want(level));
                 }
-                own.push((kind, trial.read()));
+                own.push((at, trial.read()));
             }
         };
         let mut read = error::all(threads::at_once(self.options.threads, work)?)?.concat();
-        read.sort_by_key(|(kind, _)| *kind);
+        read.sort_by_key(|(at, _)| *at);
         let read: Vec<Vec<Read>> = read.into_iter().map(|(_, read)| read).collect();
-        let part = best(&read, searches.len());
+        let part = best(&read);
         let mean = |part: u64| {
-            let all: u64 = read[..searches.len()].iter().map(|read| read[part as usize][0]).sum();
-            all * self.options.block / searches.len() as u64
+            let all: u64 = read.iter().map(|read| read[part as usize][0]).sum();
+            all * self.options.block / read.len().max(1) as u64
         };
         Ok(Worth { bytes: self.bytes_of(part), searches: Some([mean(0), mean(part)]) })
     }
@@ -113,7 +106,7 @@ impl Selector<'_> {
         parts
     }
 
-    fn trial<'t>(&self, pages: &'t Pages, parts: &'t [u8]) -> Trial<'t> {
+    fn trial<'t>(&self, pages: &'t Pages<'t>, parts: &'t [u8]) -> Trial<'t> {
         let options = self.options;
         let clock = |part| {
             let left = options.size - self.bytes_of(part);
@@ -130,23 +123,22 @@ impl Selector<'_> {
     }
 }
 
-/// The part with which least is read, on average of the kinds of runs, by pages and by requests
-/// alike, and with which no kind reads more of either. The first kinds are `searches`, which count
-/// as one.
-fn best(read: &[Vec<Read>], searches: usize) -> u64 {
-    let (searches, others) = read.split_at(searches);
+/// The part with which least is read, on average of the runs, by pages and by requests alike, if it
+/// is worth the doubt: on average they read a tenth less, in no more requests; no run reads more,
+/// and none takes a tenth more requests.
+fn best(read: &[Vec<Read>]) -> u64 {
     let judged = |part: u64| {
         let shares = |which: usize| {
-            let of =
-                |read: &Vec<Read>| read[part as usize][which] as f64 / read[0][which].max(1) as f64;
-            let search = searches.iter().map(of).sum::<f64>() / searches.len().max(1) as f64;
-            others.iter().map(of).chain([search]).collect::<Vec<f64>>()
+            read.iter()
+                .map(move |read| read[part as usize][which] as f64 / read[0][which].max(1) as f64)
         };
-        let shares = [0, 1].map(shares).concat();
-        let most = shares.iter().copied().fold(0.0, f64::max);
-        (most <= 1.0).then(|| (part, shares.iter().sum::<f64>()))
+        let [pages, requests] = [0, 1].map(|which| shares(which).sum::<f64>() / read.len() as f64);
+        let [most, most_requests] = [0, 1].map(|which| shares(which).fold(0.0, f64::max));
+        let is_worth_it =
+            pages <= LESS && requests <= 1.0 && most <= 1.0 && most_requests <= 2.0 - LESS;
+        is_worth_it.then_some((part, pages + requests))
     };
-    let judged = (0..=PARTS).filter_map(judged);
+    let judged = (1..=PARTS).filter_map(judged);
     judged.min_by(|one, other| one.1.total_cmp(&other.1)).map_or(0, |(part, _)| part)
 }
 
@@ -155,20 +147,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_part_with_which_some_kind_reads_more_is_not_worth_it() {
+    fn a_part_with_which_more_is_read_is_not_worth_it() {
         let both = |mut read: Vec<Read>, at: usize, found| {
             read[at] = found;
             read
         };
         let part = |at, pages| both(vec![[100; 2]; PARTS as usize + 1], at, [pages, 100]);
-        let searches = vec![both(part(3, 50), 5, [20, 100]), part(3, 110)];
-        // On average the searches read less with 3 parts, and with 5 even more so.
-        let with = |other| best(&[searches.clone(), vec![other]].concat(), 2);
-        assert_eq!(with(part(0, 100)), 5);
-        assert_eq!(with(part(5, 101)), 3);
-        assert_eq!(with(both(part(5, 101), 3, [150, 100])), 0);
+        assert_eq!(best(&[part(3, 50), part(3, 90)]), 3);
+        assert_eq!(best(&[part(3, 50), part(3, 110)]), 0, "one reads more");
+        assert_eq!(best(&[both(part(3, 50), 5, [20, 100]), both(part(3, 90), 5, [90, 100])]), 5);
+        assert_eq!(best(&[part(5, 95)]), 0, "a twentieth less");
+        let requests = |one, other| {
+            let runs = [one, other].map(|count| both(part(5, 50), 5, [50, count]));
+            best(&runs)
+        };
+        assert_eq!([requests(105, 90), requests(105, 99), requests(115, 50)], [5, 0, 0]);
         // Fewer pages, but in more requests; and a few more pages in half the requests.
-        assert_eq!(with(both(part(5, 10), 5, [10, 101])), 3);
-        assert_eq!(with(both(part(3, 100), 3, [100, 20])), 3);
+        assert_eq!(best(&[both(part(3, 89), 5, [10, 101])]), 3);
+        assert_eq!(best(&[both(part(3, 89), 2, [101, 20])]), 3);
     }
 }

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 use outercore::{
-    About, Disk, Graph, Resources, Result, SelectSettings, human_bytes, memory, path_of, select,
+    About, Disk, Graph, Resources, Result, Runs, SelectSettings, human_bytes, memory, path_of,
+    select,
 };
 use serde_json::json;
 
@@ -73,8 +74,15 @@ fn table(path: &str, about: &About) -> String {
         let [bytes, all] = side.bytes;
         let share = 100.0 * bytes as f64 / all.max(1) as f64;
         let (lists, direction) = (grouped(side.lists), side.direction.name());
-        lines
-            .push(format!("  {direction:<16}{lists} lists, {} ({share:.1} %)", human_bytes(bytes)));
+        let name = match side.runs {
+            Runs::Search => direction.to_owned(),
+            Runs::Many => format!("{direction}, many"),
+            Runs::Spreading => format!("{direction}, all"),
+        };
+        let [stored, packed] = [bytes, side.packed].map(human_bytes);
+        lines.push(format!(
+            "  {name:<16}{lists} lists, {stored} ({share:.1} % of all), packed into {packed}"
+        ));
         let worth = side.worth.unwrap_or(about.size);
         if worth < about.size {
             lines.push(format!(

@@ -179,7 +179,7 @@ impl<P: VertexProgram> Run<'_, P> {
     pub(crate) fn prefers_lists(&self, predicted: Option<Costs>, times: f64) -> bool {
         let config = self.session.config;
         let asked = config.read == ReadPolicy::OnDemand
-            || config.is_paged()
+            || config.page_cache.is_some()
             || self.lists.as_ref().is_some_and(|lists| lists.role == Role::Instead);
         predicted.is_some_and(|costs| asked || costs.on_demand_seconds < times * costs.full_seconds)
     }

@@ -46,7 +46,7 @@ impl EdgePath {
             };
             let grid = rows == Direction::Out
                 && !weights
-                && (dense || !config.is_paged())
+                && (dense || config.page_cache.is_none())
                 && config.read != ReadPolicy::OnDemand
                 && graph.has_whole_grid();
             if paths.iter().all(|path| path.degrees != rows) {

@@ -59,6 +59,7 @@ impl<P: VertexProgram> Iterations<P> {
         early: Option<Precompute>,
     ) -> Result<Self> {
         let Job { graph, config, .. } = planner.job;
+        planner.begins = program.start().size();
         let vertices = graph.connected();
         let paths = EdgePath::pushed(program, graph, config, scans)?;
         // What is sent early is handed out by range.

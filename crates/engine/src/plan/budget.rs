@@ -306,7 +306,7 @@ impl Needs {
             resident: budget(&self.resident, 0),
             whole: budget(&self.resident, edge_bytes + MARGIN),
             external: self.external.as_deref().map(|items| budget(items, least)),
-            reads: config.is_paged() || streams(config),
+            reads: config.page_cache.is_some() || streams(config),
         }
     }
 

@@ -47,6 +47,8 @@ pub struct Decision {
     pub shares: u64,
     /// Whether the budget is many times what a run takes in memory: it need not be minded.
     pub ample: bool,
+    /// At how many vertices a run begins.
+    pub(crate) begins: usize,
 }
 
 impl Decision {
@@ -92,6 +94,8 @@ pub struct Planner<'a> {
     traffic: Vec<TrafficOf<'a>>,
     logs: Vec<TrafficOf<'a>>,
     techniques: Vec<TechniquesOf<'a>>,
+    /// At how many vertices it begins.
+    pub(crate) begins: usize,
 }
 
 impl<'a> Planner<'a> {
@@ -99,7 +103,7 @@ impl<'a> Planner<'a> {
     pub fn new(algorithm: &'static str, job: Job<'a>) -> Self {
         let needs = Needs { algorithm, external: Some(Vec::new()), ..Needs::default() };
         let (sections, traffic, logs) = (Vec::new(), Vec::new(), Vec::new());
-        Self { job, needs, sections, traffic, logs, techniques: Vec::new() }
+        Self { job, needs, sections, traffic, logs, techniques: Vec::new(), begins: 1 }
     }
 
     /// What is planned.
@@ -240,11 +244,12 @@ impl<'a> Planner<'a> {
         let Job { graph, config, .. } = self.job;
         let (scans, shares) = (self.needs.scans(graph), self.needs.shares);
         let (mut plan, room, in_passes) = self.needs.decided(graph, config)?;
-        let external = plan.memory_model == MemoryModel::FullyExternal;
+        let (model, begins) = (plan.memory_model, self.begins);
+        let external = model == MemoryModel::FullyExternal;
         let shares = shares[usize::from(external)];
-        let in_memory = plan.memory_model == MemoryModel::InMemory;
+        let in_memory = model == MemoryModel::InMemory;
         let ample = in_memory && plan.in_memory_budget_bytes < config.memory / 4;
-        let decision = Decision { model: plan.memory_model, room, in_passes, shares, ample };
+        let decision = Decision { model, room, in_passes, shares, ample, begins };
         let can = self.techniques.iter().map(|of| of(&decision)).collect::<Result<Vec<_>>>()?;
         let mut can = can.concat();
         can.retain(|&can| can != Technique::PageCache || !in_memory);
@@ -253,7 +258,7 @@ impl<'a> Planner<'a> {
         }
         plan.techniques = planned((plan.algorithm, config), can)?;
         if config.static_cache.is_some() {
-            let bytes = Saved::of(&graph.counted_apart())?.loading_bytes();
+            let bytes = Saved::loading_bytes(graph)?;
             plan.memory.push(PlanItem { name: "selection, while it is loaded", bytes });
         }
         let mut sections: Vec<String> = Vec::new();

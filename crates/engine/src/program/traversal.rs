@@ -3,8 +3,7 @@
 //!
 //! A level is pushed (the frontier's lists are read) while the frontier is small, and pulled (the
 //! lists of unvisited vertices are read) while it is large. Before a list is pulled, the vertex's
-//! first in-neighbor, its largest hub, is tried: it answers for most vertices, and their lists are
-//! never read.
+//! first in-neighbor is tried: it answers for most vertices, and their lists are never read.
 //!
 //! Memory for each vertex: three bits, and what [`Lists`] and [`Levels`] take.
 

@@ -16,6 +16,16 @@ pub enum Start {
     Vertices(Vec<u64>),
 }
 
+impl Start {
+    /// How many; of all vertices, the most that there can be.
+    pub(crate) fn size(&self) -> usize {
+        match self {
+            Self::All => usize::MAX,
+            Self::Vertices(some) => some.len(),
+        }
+    }
+}
+
 /// Which vertices apply, and which send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Activity {

@@ -112,12 +112,10 @@ impl<'a> Session<'a> {
         let (readers, huge) = open_readers((&disk, &workers), &files, &options, begun)?;
         let backend = readers.first().map_or("none", Reader::backend);
         let limits = limits(graph, config, buffer_bytes, &sections)?;
+        let caches = (config.static_cache, config.page_cache, limits.block_bytes);
         let means = (workers.count(), config.huge_pages);
-        let lists = config.static_cache.unwrap_or(0);
-        let selected = SelectedLists::shared(graph, names, lists, config.is_paged(), means)?;
-        let spare = selected.as_ref().map_or(0, |selected| selected.report.left_to_pages);
-        let pages = |bytes| PageCache::new(bytes + spare, limits.block_bytes, config.huge_pages);
-        let pages = config.page_cache.map(pages).transpose()?;
+        let (selected, pages) =
+            SelectedLists::with_pages((graph, names), caches, decision.begins, means)?;
         Ok(Self {
             graph,
             config,

@@ -20,7 +20,8 @@ impl<'a> Session<'a> {
     ) -> Result<(Self, Vec<OpenSection>)> {
         let names: Vec<String> = sections.iter().map(|&name| name.to_owned()).collect();
         let model = MemoryModel::SemiExternal;
-        let decision = Decision { model, room: 0, in_passes: false, shares: 0, ample: false };
+        let (in_passes, ample, begins) = Default::default();
+        let decision = Decision { model, room: 0, in_passes, shares: 0, ample, begins };
         let session = Self::of(Job { graph, config, progress }, decision, None, &names)?;
         let sections = session.sections.clone();
         Ok((session, sections))

@@ -35,7 +35,7 @@ pub use self::{
     bfs::bfs,
     clustering::clustering,
     components::{by_smallest_member, components, largest_components},
-    gvs::{Gvs, gvs, gvs_by_levels},
+    gvs::{Gvs, gvs, gvs_by_levels, packed_bytes},
     kcore::kcore,
     label_propagation::label_propagation,
     multi_source::multi_source,

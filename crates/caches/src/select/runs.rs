@@ -1,7 +1,8 @@
 //! Sample runs: sets of vertices whose lists are wanted at the same time.
 //!
-//! A search is what greedy selection learns from. The others are there to see how a selection does
-//! with runs that it was not made for: many searches at once, and labels that spread.
+//! Greedy selection learns from them: from searches; from many searches at once; and, for runs that
+//! begin at all vertices, from labels that spread. A few more searches are there to see how a
+//! selection does with those that it was not made for.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -9,23 +10,31 @@ use outercore_graph::{Result, error};
 use outercore_storage::{Bitmap, HugePages, threads};
 
 use super::{Selector, penalties::for_lists, plain::mixed};
+use crate::Runs;
 
 /// Searches that are made at once by a run of many.
-const MANY: u64 = 16;
+const MANY: u64 = 64;
 /// Edges that spreading labels follow, in all edges of the graph: then what is left is small.
 const SPREADING: u64 = 16;
+/// Vertices that a sample run has, in all vertices, at the most.
+pub(super) const WANTED: u64 = 16;
 /// What a search must reach to tell something, as a part of what the best one does.
 const REACH: usize = 4;
 /// Times that as many searches are tried as are asked for.
 const WAVES: u64 = 4;
+/// Searches that a selection is tried on beside those that it is made for, as a part of these.
+const FRESH: u64 = 4;
 
-/// The vertices with lists that a search has reached, by level.
-pub(super) struct Search {
+/// The vertices whose lists a run wants, by level.
+#[derive(Default)]
+pub(super) struct SampleRun {
     vertices: Vec<u32>,
     ends: Vec<u32>,
+    /// Whether it would go on: there was no more room.
+    pub is_cut: bool,
 }
 
-impl Search {
+impl SampleRun {
     /// The vertices of each level, ascending.
     pub fn levels(&self) -> impl Iterator<Item = &[u32]> {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
@@ -34,18 +43,41 @@ impl Search {
 }
 
 impl Selector<'_> {
+    /// Sample runs of the kind that is selected for. Lists are in memory, or they are searches.
+    pub(super) fn samples(&self, room: u64) -> Result<Vec<SampleRun>> {
+        if self.runs == Runs::Search {
+            return self.searches(room);
+        }
+        let most = (self.graph.connected() * WANTED).min(u64::from(u32::MAX) / 2);
+        let mut run = SampleRun::default();
+        self.live(|active| {
+            run.is_cut |= (run.vertices.len() + active.len()) as u64 > most;
+            if !run.is_cut {
+                run.vertices.extend(active);
+                run.ends.push(run.vertices.len() as u32);
+            }
+        })?;
+        Ok(vec![run])
+    }
+
+    /// Does a run that is no search, and hands the vertices of each step to `visit`.
+    pub(super) fn live(&self, visit: impl FnMut(&[u32])) -> Result<()> {
+        if self.runs == Runs::Many { self.many(visit) } else { self.labels(visit) }
+    }
+
     /// Sample searches: from the vertex with the longest list, and from any that reach about as
     /// many. The same ones for any number of threads.
-    pub(super) fn searches(&self, room: u64) -> Result<Vec<Search>> {
+    fn searches(&self, room: u64) -> Result<Vec<SampleRun>> {
         let connected = self.graph.connected() as u32;
         let hub = (0..connected).max_by_key(|&v| (self.lists.degree(v), std::cmp::Reverse(v)));
         let any = (0..).map(|at| (mixed(at) % u64::from(connected.max(1))) as u32);
         // Where few vertices have lists, some of these are tried twice.
-        let tries = (self.options.sample * WAVES) as usize;
+        let count = (self.options.sample + self.options.sample.div_ceil(FRESH)) as usize;
+        let tries = count * WAVES as usize;
         let any = any.take(64 * tries).filter(|&vertex| self.lists.degree(vertex) > 0);
         let sources: Vec<u32> = hub.into_iter().chain(any).take(tries).collect();
-        let mut found: Vec<Search> = Vec::new();
-        for wave in sources.chunks(self.options.sample as usize) {
+        let mut found: Vec<SampleRun> = Vec::new();
+        for wave in sources.chunks(count) {
             let next = AtomicUsize::new(0);
             let work = |_| {
                 let mut own = Vec::new();
@@ -62,18 +94,18 @@ impl Selector<'_> {
             found.extend(made.into_iter().map(|(_, search)| search));
             let most = found.iter().map(|search| search.vertices.len()).max().unwrap_or(0);
             found.retain(|search| search.vertices.len() * REACH >= most);
-            found.truncate(self.options.sample as usize);
-            if found.len() as u64 == self.options.sample {
+            found.truncate(count);
+            if found.len() == count {
                 break;
             }
         }
         Ok(found)
     }
 
-    fn search(&self, source: u32, room: u64) -> Result<Search> {
+    fn search(&self, source: u32, room: u64) -> Result<SampleRun> {
         let seen = Bitmap::new(self.graph.connected(), HugePages::Off)?;
         seen.insert(u64::from(source));
-        let mut search = Search { vertices: vec![source], ends: vec![1] };
+        let mut search = SampleRun { vertices: vec![source], ends: vec![1], is_cut: false };
         let mut start = 0;
         while start < search.vertices.len() {
             self.progress.check()?;
@@ -98,9 +130,9 @@ impl Selector<'_> {
 
     /// Many searches at once: hands the vertices that are reached by another one in each step to
     /// `visit`. Lists are in memory.
-    pub(super) fn many(&self, mut visit: impl FnMut(&[u32])) -> Result<()> {
+    fn many(&self, mut visit: impl FnMut(&[u32])) -> Result<()> {
         let all = self.graph.connected() as usize;
-        let [mut has, mut new, mut more] = [const { Vec::<u16>::new() }; 3].map(|mut masks| {
+        let [mut has, mut new, mut more] = [const { Vec::<u64>::new() }; 3].map(|mut masks| {
             masks.resize(all, 0);
             masks
         });
@@ -141,7 +173,7 @@ impl Selector<'_> {
 
     /// Smallest labels spread: hands the vertices with a new one in each step to `visit`. Lists are
     /// in memory.
-    pub(super) fn labels(&self, mut visit: impl FnMut(&[u32])) -> Result<()> {
+    fn labels(&self, mut visit: impl FnMut(&[u32])) -> Result<()> {
         let all = self.graph.connected() as u32;
         let mut labels: Vec<u32> = (0..all).collect();
         let mut active: Vec<u32> = (0..all).filter(|&v| self.lists.degree(v) > 0).collect();
