@@ -7,10 +7,10 @@
 //! leaves, if it is the first and only one.
 //!
 //! `peeling` has what is left of each vertex's neighbors in memory, and reads every list once, when
-//! its vertex departs. A count never falls below the level at which its vertex departs: in the end
-//! the counts are the core numbers. The vertices that may depart in the next [`SPAN`] levels are
-//! kept as a set, so that a level does not look at all vertices (buckets as in Julienne, SPAA 2017,
-//! one at a time). Memory for each vertex: about one byte (four for hubs) and three bits, beside
+//! its vertex departs ([`Peeling`]). A count never falls below the level at which its vertex
+//! departs: in the end the counts are the core numbers. The vertices that may depart in the next
+//! levels are kept as a set, so that a level does not look at all vertices (buckets as in Julienne,
+//! SPAA 2017, one at a time). Memory for each vertex: about one byte (four for hubs) and three bits, beside
 //! the lists and the result.
 //!
 //! `program` is a program in phases, for less memory than that: the smallest remaining degree k
@@ -20,11 +20,10 @@
 use std::ops::Range;
 
 use outercore_engine::{
-    ALONE, Along, Appender, Decided, Lists, MemoryModel, Monotone, Plan, Precompute, Preset,
-    Remaining, RunConfig, Widths, totals,
+    Appender, Decided, Lists, MemoryModel, Monotone, Plan, Precompute, Preset, Remaining,
+    RunConfig, Widths,
 };
-
-use outercore_sets::Bucket;
+use outercore_sets::Peeling;
 
 use crate::{common::*, simple_view::on_simple_view};
 
@@ -47,10 +46,6 @@ named! {
     }
 }
 
-/// Levels whose candidates are gathered at once.
-const SPAN: u32 = 16;
-/// Vertices that a worker looks through at a time.
-const PART: u64 = 1 << 17;
 /// What a value is above of once its vertex has departed.
 const GONE: u64 = 1 << 32;
 
@@ -99,89 +94,6 @@ impl VertexProgram for KCoreProgram {
 
 /// What a vertex loses counts once, in whatever order it comes at a level.
 impl Monotone for KCoreProgram {}
-
-/// Peeling with counts in memory.
-struct Peel<'p> {
-    session: &'p Session<'p>,
-    lists: Along<'p>,
-    bucket: Bucket,
-}
-
-/// How many vertices depart, and how many edges they have.
-type Departing = [u64; 2];
-
-impl<'p> Peel<'p> {
-    fn new(session: &'p Session<'p>, lists: Along<'p>, left: Remaining) -> Result<Self> {
-        let set = || session.no_vertices();
-        let (near, current, next) = (set()?, set()?, set()?);
-        let bucket = Bucket { left, near, horizon: 0, first: 0, current, next };
-        Ok(Self { session, lists, bucket })
-    }
-
-    /// Peels off what departs at these levels; returns the number of steps.
-    fn run(&mut self, levels: Range<u64>) -> Result<u64> {
-        let (mut level, mut steps) = (levels.start as u32, 0);
-        let mut remaining = self.bucket.near.len();
-        self.bucket.first = level;
-        while remaining > 0 && u64::from(level) < levels.end {
-            if level >= self.bucket.horizon {
-                level = self.gather(level);
-                continue;
-            }
-            let mut mark = self.session.mark();
-            let mut departing = self.select(level);
-            while departing[0] > 0 {
-                let [vertices, edges] = departing;
-                (steps, remaining) = (steps + 1, remaining - vertices);
-                departing = self.depart(level, edges)?;
-                self.session.end_iteration(&mark, vertices, "on-demand");
-                mark = self.session.mark();
-                std::mem::swap(&mut self.bucket.current, &mut self.bucket.next);
-                self.bucket.next.clear();
-            }
-            level += 1;
-        }
-        Ok(steps)
-    }
-
-    /// Gathers the vertices that may depart at this level and the next ones; returns the first
-    /// level at which one does.
-    fn gather(&mut self, level: u32) -> u32 {
-        let last =
-            std::mem::replace(&mut self.bucket.horizon, level.saturating_add(SPAN.max(level / 4)));
-        let bucket = &self.bucket;
-        let gather = |smallest: &mut u32, range| bucket.gather(last, smallest, range);
-        let workers = &self.session.workers;
-        let smallest = workers.over(bucket.near.len(), PART, |_| u32::MAX, gather);
-        smallest.into_iter().min().unwrap_or(level).max(level)
-    }
-
-    /// What departs at this level becomes the frontier.
-    fn select(&self, level: u32) -> Departing {
-        let select = |[vertices, edges]: &mut Departing, range| {
-            let departs = |vertex| *edges += self.lists.degree(vertex);
-            *vertices += self.bucket.select(level, range, departs);
-        };
-        totals(self.session.workers.over(self.bucket.near.len(), PART, |_| [0; 2], select))
-    }
-
-    /// The frontier departs: returns what follows at the same level.
-    fn depart(&self, level: u32, edges: u64) -> Result<Departing> {
-        let alone = edges < ALONE;
-        let parts = self.lists.for_each(
-            edges,
-            |group| self.bucket.current.word(group),
-            |_| [0; 2],
-            |[vertices, edges], _, list| {
-                self.bucket.depart(list, level, alone, |neighbor| {
-                    *vertices += 1;
-                    *edges += self.lists.degree(neighbor);
-                });
-            },
-        )?;
-        Ok(totals(parts))
-    }
-}
 
 /// What a method needs.
 enum Chosen {
@@ -287,9 +199,9 @@ impl KCore {
                     let degree = |vertex| lists.degree(session, vertex);
                     let left = Remaining::new(widths, session.config.huge_pages, degree)?;
                     let along = lists.along(session, Direction::Out);
-                    let mut peel = Peel::new(session, along, left)?;
+                    let mut peeling = Peeling::new(session, along, left, self.k.is_none())?;
                     session.loaded();
-                    let (steps, left) = (peel.run(self.levels())?, &peel.bucket.left);
+                    let (steps, left) = (peeling.run(self.levels())?, peeling.left());
                     let mut left = (0..session.graph.connected()).map(|at| left.get(at));
                     left.try_for_each(|left| cores.push(core(left)))?;
                     (steps, cores.array)

@@ -11,6 +11,8 @@
 //! batches. A round's new labels are in an array of their own until the round is over: in memory,
 //! or, while values are on storage, on scratch.
 
+use std::cmp::Reverse;
+
 use outercore_engine::{
     Appender, Block, HugePages, HugeVec, Neighborhoods, OpenNeighborhoods, PerWorker,
 };
@@ -34,6 +36,8 @@ impl Default for LabelPropagation {
 const TABLE: usize = 1 << 16;
 /// Lists up to this length are sorted, too: that is faster.
 const SHORT: usize = 16;
+/// Of so few, each is compared with each.
+const FEW: usize = 8;
 /// The least ranks of a window, when labels are counted and named window by window.
 const WINDOW: u64 = 1 << 18;
 /// A free place of the table: no vertex's label, counted 0 times.
@@ -60,6 +64,9 @@ impl Tally {
     /// The most frequent of `labels`, of equally frequent ones the smallest; there is at least one.
     fn winner(&mut self) -> u32 {
         let (first, len) = (self.labels[0], self.labels.len());
+        if len <= FEW {
+            return self.by_comparing();
+        }
         let is_most =
             |wanted| 2 * self.labels.iter().filter(|&&label| label == wanted).count() > len;
         // That of the first neighbor, a hub, is often that of more than half.
@@ -81,6 +88,12 @@ impl Tally {
         } else {
             self.by_counting()
         }
+    }
+
+    fn by_comparing(&self) -> u32 {
+        let votes = |label| self.labels.iter().filter(|&&other| other == label).count();
+        let all = self.labels.iter().map(|&label| (votes(label), Reverse(label)));
+        all.max().map_or(0, |(_, label)| label.0)
     }
 
     fn by_sorting(&mut self) -> u32 {
@@ -302,11 +315,8 @@ mod tests {
                 .collect();
             let all = tally.labels.clone();
             let votes = |label: u32| all.iter().filter(|&&other| other == label).count();
-            let expected = all
-                .iter()
-                .copied()
-                .max_by_key(|&label| (votes(label), std::cmp::Reverse(label)))
-                .unwrap();
+            let expected =
+                all.iter().copied().max_by_key(|&label| (votes(label), Reverse(label))).unwrap();
             let counted = tally.by_counting();
             assert_eq!(
                 (tally.winner(), counted, tally.by_sorting()),

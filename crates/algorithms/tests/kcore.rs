@@ -6,8 +6,8 @@ use outercore_engine::{MemoryModel, RunConfig, Silent};
 use outercore_graph::{BuildOptions, Graph, GraphError, generate::Rmat, view};
 use outercore_storage::Disk;
 use outercore_testing::{
-    Built, Edges, MODELS, Recipe, Value, answer, build, config, generate, reference, run, shapes,
-    smallest, values,
+    Built, Edges, MODELS, Random, Recipe, Value, answer, build, config, generate, reference, run,
+    shapes, smallest, values,
 };
 
 const METHODS: [&str; 2] = ["peeling", "program"];
@@ -143,8 +143,7 @@ fn a_kept_view_is_used_again_and_made_again_when_it_is_damaged() {
 /// An undirected graph that happens to be simple needs no view.
 #[test]
 fn a_graph_that_happens_to_be_simple() {
-    let shape =
-        Edges::of(&shapes::path_with_chords(400, &mut outercore_testing::Random::new(1)), false);
+    let shape = Edges::of(&shapes::path_with_chords(400, &mut Random::new(1)), false);
     let mut pairs: Vec<_> = shape.edges.iter().map(|&(a, b, _)| (a.min(b), a.max(b))).collect();
     pairs.retain(|(a, b)| a != b);
     pairs.sort_unstable();
@@ -154,4 +153,28 @@ fn a_graph_that_happens_to_be_simple() {
     let plan = by_name("kcore", &Request::default()).unwrap().plan(&built.graph, &config());
     assert!(!plan.unwrap().method.contains("view"));
     assert_eq!(run(&built.graph, "kcore", &Request::default(), &config()).report.bytes_written, 0);
+}
+
+/// In a step of many edges each worker has vertices of its own, or, of many workers, takes from any.
+#[test]
+fn any_number_of_workers() {
+    const CORE: u32 = 700;
+    let mut random = Random::new(3);
+    let mut pairs: Vec<(u32, u32)> =
+        (0..60_000).map(|_| (random.below(CORE), random.below(CORE))).collect();
+    // All of these depart at once.
+    let outer = (CORE..CORE + 20_000).flat_map(|vertex| [vertex; 2]);
+    pairs.extend(outer.map(|vertex| (vertex, random.below(CORE))));
+    pairs.retain(|(a, b)| a != b);
+    let edges = Edges::of(&pairs, false);
+    let built = build(&edges, &Recipe { simple: true, ..Recipe::default() });
+    let cores: Vec<_> =
+        reference::kcore(&edges).into_iter().map(|core| Some(u64::from(core))).collect();
+    let steps = [1, 2, 3, 5, 9].map(|threads| {
+        let config = RunConfig { threads, model: Some(MemoryModel::InMemory), ..config() };
+        let outcome = run(&built.graph, "kcore", &Request::default(), &config);
+        assert_eq!(answer(&built, &outcome).whole(0), cores, "{threads}");
+        outcome.report.iterations
+    });
+    assert_eq!(steps, [steps[0]; 5]);
 }

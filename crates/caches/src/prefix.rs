@@ -23,6 +23,17 @@ impl Prefix {
         self.0.iter_mut().for_each(PrefixCache::turn_to_end);
     }
 
+    /// All edges and what pads them, if all pages are here.
+    #[inline]
+    pub fn whole(&self) -> Option<List<'_>> {
+        let (weights, weight_width) = match self.0.get(1) {
+            Some(cache) => (cache.whole()?, cache.width as usize),
+            None => (&[][..], 0),
+        };
+        let (neighbors, width) = (self.0[0].whole()?, self.0[0].width as usize);
+        Some(List { neighbors, weights, width, weight_width })
+    }
+
     /// Some edges, if all of their pages are here.
     #[inline]
     pub fn list(&self, edges: &Range<u64>) -> Option<List<'_>> {

@@ -39,7 +39,7 @@ fn prepare(
     let prepared = || {
         let algorithm = by_name(name, &arguments.request)?;
         check_fresh(graph)?;
-        Ok((algorithm, arguments.config()))
+        Ok((algorithm, arguments.config(graph)))
     };
     prepared().map_err(|error| failure::raise(py, error))
 }

@@ -137,9 +137,9 @@ impl RunArguments {
         Ok(arguments)
     }
 
-    /// The library's configuration.
-    pub fn config(&self) -> RunConfig {
-        self.settings.config(&self.resources)
+    /// The library's configuration of a run on a graph.
+    pub fn config(&self, graph: &Graph) -> RunConfig {
+        self.settings.config(&self.resources.clone().for_items(graph.manifest().arcs))
     }
 
     /// Says no if a run would write more than it may, or comes to do so.

@@ -5,14 +5,17 @@
 //!   consecutive vertices.
 //! - `intersect`: [`Counter`], which counts triangles by intersecting sets; [`Counting`], what of
 //!   them.
-//! - `bucket`: [`Bucket`], the vertices that have few neighbors left.
+//! - `bucket`: the vertices that have few neighbors left; `peeling`: [`Peeling`], which has them
+//!   depart.
 
 mod bucket;
 mod intersect;
+mod peeling;
 mod sets;
 
 use outercore_engine::{Frontier, Remaining};
 
-pub use bucket::Bucket;
+use bucket::Bucket;
 pub use intersect::{Counter, Counting};
+pub use peeling::Peeling;
 pub use sets::{Set, SetWindow};

@@ -248,11 +248,38 @@ impl CompactNumbers {
     #[inline(always)]
     pub fn sum(&self, items: Range<u64>) -> u64 {
         let small = &self.small[items.start as usize..items.end as usize];
-        if !small.contains(&LARGE) {
-            return small.iter().map(|&number| u64::from(number)).sum();
+        match small_sum(small) {
+            Some(sum) => sum,
+            None => items.map(|item| u64::from(self.get(item))).sum(),
         }
-        items.map(|item| u64::from(self.get(item))).sum()
     }
+}
+
+/// Bytes whose sum, in four lanes, fits these.
+const SUMMED: usize = 1 << 10;
+
+/// The sum of some bytes, if they are at most [`SUMMED`] and none of them is [`LARGE`]: eight at a
+/// time, every second one in a lane of 16 bits.
+#[inline(always)]
+fn small_sum(bytes: &[u8]) -> Option<u64> {
+    const LANES: u64 = 0x00ff_00ff_00ff_00ff;
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    let (mut sums, mut large) = (0, 0);
+    let mut add = |word: u64| {
+        sums += (word & LANES) + ((word >> 8) & LANES);
+        // A bit is left of each byte of ones: its complement is below one.
+        large |= (!word).wrapping_sub(ONES) & word & (ONES << 7);
+    };
+    let (words, rest) = bytes.as_chunks();
+    words.iter().for_each(|&word| add(u64::from_le_bytes(word)));
+    match (bytes.last_chunk(), rest.len()) {
+        (_, 0) => {}
+        // The last eight, without those that were added.
+        (Some(&last), len) => add(u64::from_le_bytes(last) >> (64 - 8 * len)),
+        (None, _) => add(rest.iter().rev().fold(0, |word, &byte| (word << 8) | u64::from(byte))),
+    }
+    let lanes = (sums & 0xffff_0000_ffff) + ((sums >> 16) & 0xffff_0000_ffff);
+    (large == 0 && bytes.len() <= SUMMED).then_some((lanes & 0xffff_ffff) + (lanes >> 32))
 }
 
 #[cfg(test)]
@@ -294,6 +321,21 @@ mod tests {
             }
             while left.take::<true>(item, 3) > 3 {}
             assert_eq!(left.get(item), 3);
+        }
+    }
+
+    #[test]
+    fn sums_of_small_numbers_are_exact_and_large_ones_are_seen() {
+        assert_eq!(small_sum(&[0; SUMMED + 1]), None);
+        for len in 0..=SUMMED {
+            let bytes: Vec<u8> = (0..len).map(|at| 254 - (at * at % 5) as u8).collect();
+            let sum = bytes.iter().map(|&byte| u64::from(byte)).sum();
+            assert_eq!(small_sum(&bytes), Some(sum), "{len}");
+        }
+        for at in 0..20 {
+            let mut bytes = [254; 20];
+            bytes[at] = LARGE;
+            assert_eq!(small_sum(&bytes), None, "{at}");
         }
     }
 

@@ -86,9 +86,13 @@ impl Mapping {
     pub fn new(len: usize, huge: HugePages) -> Result<Self> {
         let failed = |source| StorageError::Memory { bytes: len as u64, source };
         let oversize = || failed(io::Error::from_raw_os_error(libc::ENOMEM));
-        let unit = if huge == HugePages::Giant && len >= GIANT { GIANT } else { HUGE };
+        let unit = match huge {
+            HugePages::Giant if len >= GIANT => GIANT,
+            HugePages::Off => PAGE,
+            _ => HUGE,
+        };
         let mapped = len.checked_add(PAGE).ok_or_else(oversize)?;
-        let reserved = mapped.checked_add(unit).ok_or_else(oversize)?;
+        let reserved = mapped.checked_add(unit - PAGE).ok_or_else(oversize)?;
         let base = aligned(mapped, reserved, unit).map_err(failed)?;
         let mut mapping = Self { base, len, mapped, huge: false, reserved: 0 };
         let units: &[usize] = match huge {

@@ -1,7 +1,8 @@
 //! What this process uses and what the machine lets it use. These are the kernel's tables, not
 //! files, and so are read without a [`crate::Disk`].
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -120,8 +121,12 @@ pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
+/// The text of a table. Its size is not known before: without room at the beginning, it would come
+/// in many small pieces.
 fn read(path: &Path) -> Option<String> {
-    std::fs::read_to_string(path).ok()
+    let mut text = String::with_capacity(4096);
+    File::open(path).and_then(|mut table| table.read_to_string(&mut text)).ok()?;
+    Some(text)
 }
 
 fn status(name: &str) -> u64 {

@@ -4,7 +4,7 @@
 use std::{
     ops::Range,
     sync::atomic::{
-        AtomicU8,
+        AtomicU8, AtomicU64,
         Ordering::{AcqRel, Acquire, Release},
     },
 };
@@ -19,6 +19,8 @@ const PRESENT: u8 = 2;
 pub struct PrefixCache {
     bytes: HugeVec<u8>,
     states: Vec<AtomicU8>,
+    /// How many are present.
+    present: AtomicU64,
     /// The number of its first page, and the pages of the file.
     first: u64,
     all: u64,
@@ -39,6 +41,7 @@ impl PrefixCache {
         Ok(Self {
             bytes: HugeVec::zeroed(pages as usize * PAGE, huge)?,
             states: (0..pages).map(|_| AtomicU8::new(ABSENT)).collect(),
+            present: AtomicU64::new(0),
             first: 0,
             all,
             width,
@@ -83,8 +86,15 @@ impl PrefixCache {
         let start = pages.start.checked_sub(self.first)? as usize;
         let end = start + (pages.end - pages.start) as usize;
         let states = self.states.get(start..end)?;
-        let present = states.iter().all(|state| state.load(Acquire) == PRESENT);
+        let all = self.present.load(Acquire) == self.all;
+        let present = all || states.iter().all(|state| state.load(Acquire) == PRESENT);
         present.then(|| &self.bytes[start * PAGE..end * PAGE])
+    }
+
+    /// All bytes of the file, if every page is present.
+    #[inline]
+    pub fn whole(&self) -> Option<&[u8]> {
+        (self.present.load(Acquire) == self.all).then_some(&self.bytes[..])
     }
 
     /// Whether some page of these entries is present.
@@ -121,6 +131,7 @@ impl PrefixCache {
                     std::ptr::copy_nonoverlapping(content.as_ptr(), target, content.len());
                 }
                 state.store(PRESENT, Release);
+                self.present.fetch_add(1, Release);
             }
         }
     }
@@ -137,7 +148,7 @@ mod tests {
         let bytes: Vec<u8> = (0..3 * PAGE).map(|index| (index / PAGE) as u8 + 1).collect();
         cache.put(1, &bytes);
         let has = |pages| cache.get(&pages).is_some();
-        assert!(has(1..2) && !has(0..2) && !has(2..3));
+        assert!(has(1..2) && !has(0..2) && !has(2..3) && cache.whole().is_none());
         assert!(cache.has_some(&(0..2000)) && !cache.has_some(&(0..1000)));
         let all = |page, is| cache.get(&(page..page + 1)).unwrap().iter().all(|&byte| byte == is);
         assert!(all(1, 1));
@@ -174,7 +185,7 @@ mod tests {
                 scope.spawn(|| (0..64u64).for_each(|page| cache.put(page, &[page as u8; PAGE])));
             }
         });
-        let bytes = cache.get(&(0..64)).unwrap();
+        let bytes = cache.whole().unwrap();
         assert!(bytes.chunks(PAGE).zip(0..).all(|(page, is)| page == [is; PAGE]));
     }
 }

@@ -4,6 +4,9 @@ use std::path::Path;
 
 use crate::{Disk, Result, memory, settings, settings::Threads, size::Size};
 
+/// Items that are not worth a second thread.
+const FEW: u64 = 1 << 18;
+
 settings! {
     /// What a build or a run may use.
     pub struct Resources {
@@ -13,7 +16,7 @@ settings! {
         /// Most bytes that may be written to disk, scratch and result (20G, 50%).
         disk: Option<Size> = ("disk", "SIZE", "what is free, less 10 %"),
         /// Threads.
-        threads: Option<Threads> = ("threads", "N", "the cores that the process may use"),
+        threads: Option<Threads> = ("threads", "N", "the cores that the process may use; one on a small graph"),
     }
 }
 
@@ -28,6 +31,15 @@ impl Resources {
         let folder =
             path.ancestors().skip(1).find(|folder| folder.is_dir()).unwrap_or(Path::new("."));
         Ok(self.disk.unwrap_or(Size::Percent(90.0)).of(disk.free_space(folder)?))
+    }
+
+    /// The same for work on so many items. To start threads for few takes as long as the work: it is
+    /// one thread's, unless others are asked for.
+    pub fn for_items(mut self, items: u64) -> Self {
+        if items < FEW {
+            self.threads.get_or_insert(Threads(1));
+        }
+        self
     }
 
     /// The number of threads.
@@ -51,6 +63,10 @@ mod tests {
             assert_eq!(asked.set(switch, text), Some(Ok(())));
         }
         assert_eq!((asked.memory(), asked.threads()), (1024, 3));
+        assert_eq!(asked.clone().for_items(0).threads(), 3);
+        let usual = Resources::default();
+        assert_eq!(usual.clone().for_items(FEW - 1).threads(), 1);
+        assert_eq!(usual.clone().for_items(FEW).threads(), usual.threads());
         assert_eq!(asked.disk(&Disk::new(), &absent).unwrap(), 7);
         for text in ["0", "1025", "-1", "many"] {
             assert!(asked.set("threads", text).unwrap().is_err(), "{text}");

@@ -14,7 +14,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError, atomic::Ordering::Relaxed},
 };
 
-use outercore_engine::{IoIterator, MemoryModel, Start, VisitReport};
+use outercore_engine::{MemoryModel, Start, VisitReport};
 use outercore_graph::{GraphError, Result, error};
 use outercore_storage::lock;
 
@@ -87,7 +87,7 @@ impl<'t, V: Visitor> Course<'t, V> {
     fn load(&self) -> Result<()> {
         let Traversal { session, lists, .. } = self.all;
         if session.decision.model == MemoryModel::InMemory {
-            lists.iter().try_for_each(IoIterator::load)?;
+            lists.iter().try_for_each(|lists| lists.load().map(drop))?;
         }
         session.loaded();
         Ok(())

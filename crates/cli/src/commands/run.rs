@@ -93,7 +93,8 @@ impl Asked {
             }
         }
         let graph = Graph::open(&Disk::new(), &self.graph)?;
-        let config = self.settings.0.config(&self.resources.0);
+        let resources = self.resources.0.clone().for_items(graph.manifest().arcs);
+        let config = self.settings.0.config(&resources);
         Ok((algorithm, graph, config))
     }
 

@@ -1,13 +1,22 @@
 //! [`Heads`]: the first neighbor of each vertex, in memory or read along. Lists are sorted, so it
 //! has the smallest id: where vertices are ordered by degree, it is the largest hub.
 
+use std::{
+    cell::Cell,
+    ops::Range,
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
+};
+
 use outercore_graph::{
-    Graph, Result, error,
+    Graph, Result,
     format::{INDEX_GROUP, number},
 };
 use outercore_storage::{HugeVec, PAGE};
 
-use super::table::{fetch, load_range};
+use super::{
+    piece_stream::{Piece, on_workers},
+    table::load_range,
+};
 use crate::session::{OpenSection, Session};
 
 /// The first neighbors.
@@ -27,6 +36,8 @@ pub struct SomeHeads<'h> {
 
 /// Groups of 64 vertices whose heads are looked at together: whole pages, whatever the width.
 const GROUPS: u64 = 1 << 10;
+/// Such blocks on their way to a worker: more of them would be missing to others.
+const AHEAD: u32 = 4;
 
 impl Heads {
     /// The section that holds the first incoming neighbors.
@@ -60,30 +71,51 @@ impl Heads {
     ) -> Result<Vec<S>> {
         let (vertices, width) = (session.graph.connected(), self.width);
         let groups = vertices.div_ceil(INDEX_GROUP);
-        let block = GROUPS.min(session.buffer_bytes as u64 / PAGE as u64);
-        let states = session.workers.try_over(
-            groups.div_ceil(block),
-            1,
-            |index| Ok((index, state(index))),
-            |(index, state), blocks| {
-                let groups = blocks.start * block..(blocks.end * block).min(groups);
+        let size = GROUPS.min(session.buffer_bytes as u64 / PAGE as u64);
+        let blocks = groups.div_ceil(size);
+        let block = |at: u64| at * size..((at + 1) * size).min(groups);
+        let show = |state: &mut S, groups: Range<u64>, heads: &SomeHeads| {
+            groups.filter(|&group| wanted(group)).for_each(|group| visit(state, group, heads));
+        };
+        if let Some(bytes) = &self.loaded {
+            let heads = SomeHeads { first: 0, bytes, width };
+            let each = |state: &mut S, all: Range<u64>| show(state, block(all.start), &heads);
+            return Ok(session.workers.over(blocks, 1, state, each));
+        }
+        let next = AtomicU64::new(0);
+        on_workers(session, &self.section, None, state, |stream, state| {
+            let away = Cell::new(0);
+            let more = |_| {
+                (away.get() < AHEAD).then_some(())?;
+                let ats = std::iter::repeat_with(|| next.fetch_add(1, Relaxed));
+                let mut all = ats.take_while(|&at| at < blocks).map(block);
+                let groups = all.find(|groups| groups.clone().any(&wanted))?;
+                let first = groups.start * INDEX_GROUP * width as u64;
+                let end = (groups.end * INDEX_GROUP).min(vertices) * width as u64;
+                let lead = first % PAGE as u64;
+                let place = (first - lead, (end - first + lead) as usize);
+                away.set(away.get() + 1);
+                Some([HeadsBlock { groups, lead: lead as usize, place }])
+            };
+            stream.run(more, |HeadsBlock { groups, lead, .. }, bytes| {
+                away.set(away.get() - 1);
                 let first = groups.start * INDEX_GROUP;
-                let mut show = |heads: &SomeHeads| {
-                    let wanted = groups.clone().filter(|&group| wanted(group));
-                    wanted.for_each(|group| visit(state, group, heads));
-                };
-                if let Some(bytes) = &self.loaded {
-                    show(&SomeHeads { first: 0, bytes, width });
-                } else if groups.clone().any(&wanted) {
-                    let end = (groups.end * INDEX_GROUP).min(vertices);
-                    let bytes = first * width as u64..end * width as u64;
-                    let show = |bytes: &[u8]| show(&SomeHeads { first, bytes, width });
-                    fetch(session, *index, &self.section, bytes, show)?;
-                }
-                Ok(())
-            },
-        );
-        Ok(error::all(states)?.into_iter().map(|(_, state)| state).collect())
+                show(state, groups, &SomeHeads { first, bytes: &bytes[lead..], width });
+            })
+        })
+    }
+}
+
+/// Groups on storage, whose heads begin so far in a page.
+struct HeadsBlock {
+    groups: Range<u64>,
+    lead: usize,
+    place: (u64, usize),
+}
+
+impl Piece for HeadsBlock {
+    fn place(&self) -> (u64, usize) {
+        self.place
     }
 }
 

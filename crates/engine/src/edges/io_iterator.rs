@@ -9,8 +9,8 @@
 //!                       \----------------------------------------^
 //! ```
 //!
-//! Lists that a cache holds are not read. The work is divided into shares, and workers that are
-//! done steal from others' (work stealing). A list longer than a request arrives in pieces.
+//! Lists that a cache holds are not read. Workers have shares, and steal from others' once they are
+//! done (work stealing). A list longer than a request arrives in pieces.
 
 use std::{ops::Range, sync::atomic::Ordering::Relaxed};
 
@@ -25,7 +25,7 @@ use super::{
 use crate::{session::Session, techniques::Technique};
 use outercore_graph::{
     GraphError, Result, error,
-    format::{Group, List},
+    format::{Group, List, RowIndex},
 };
 
 /// The lists of active vertices.
@@ -54,9 +54,9 @@ impl<'a> IoIterator<'a> {
         self
     }
 
-    /// Only vertices of `range`, which lies in the window of the rows.
-    pub(crate) fn within(self, range: Range<u64>) -> Self {
-        Self { within: range, ..self }
+    /// Only vertices of a range, which lies in the window of the rows.
+    pub(crate) fn within(self, within: Range<u64>) -> Self {
+        Self { within, ..self }
     }
 
     /// With `true`, lists come in ascending order of their vertices, to one worker: for sums whose
@@ -80,22 +80,29 @@ impl<'a> IoIterator<'a> {
         let alone = self.ordered || expected < ALONE;
         let workers = if alone { 1 } else { self.session.workers.count() as u64 };
         let shares = self.shares(workers, self.session.config.stealing);
+        let (first, whole) = (self.within.start / 64, self.whole());
         let body = |index: usize| {
             let mut state = state(index);
             let compute = |vertex, list: List| compute(&mut state, vertex, list);
-            self.work((index, index), &shares, &is_active, compute)?;
+            if let Some(all) = whole {
+                let groups = std::iter::from_fn(|| shares.take(index)).flatten();
+                let groups = groups.map(|at| first + at);
+                let groups = groups.map(|at| (at, is_active(at) & self.members(at)));
+                self.rows.show(self.session, all, groups, compute);
+            } else {
+                self.work((index, index), &shares, &is_active, compute)?;
+            }
             Ok(state)
         };
         let results = if alone { vec![body(0)] } else { self.session.workers.map(body) };
-        let stolen = shares.stolen.load(Relaxed);
-        self.session.counters.note(Technique::WorkStealing, [stolen, 0]);
+        let stolen = [shares.stolen.load(Relaxed), 0];
+        self.session.counters.note(Technique::WorkStealing, stolen);
         self.session.check()?;
         error::all(results)
     }
 
-    /// The same in shares of the work, which do not depend on how many workers there are: at most
-    /// [`SHARES`]. Each has a state of its own, gets its lists in ascending order, and comes to its
-    /// `end`.
+    /// The same in shares that do not depend on how many workers there are, at most [`SHARES`]. Each
+    /// has a state of its own, gets its lists in ascending order, and comes to its `end`.
     pub(crate) fn for_each_share<S>(
         &self,
         expected: u64,
@@ -132,10 +139,10 @@ impl<'a> IoIterator<'a> {
         self.work((worker, 0), &self.shares(1, false), is_active, compute)
     }
 
-    /// Shares of the groups of the range.
+    /// Shares of the groups of the range: small enough to be shared out evenly, and large enough to
+    /// form long runs.
     fn shares(&self, workers: u64, stealing: bool) -> WorkShares<impl Fn(u64) -> u64 + Sync> {
         let (groups, cost) = self.cost();
-        // Ranges are small enough to be shared out evenly, and large enough to form long runs.
         let most = if groups > 0 { (cost(groups) - cost(0)) / RANGE_COST } else { 0 };
         self.ranges(workers, most.min(64 * workers).max(groups / 4096).max(workers), stealing)
     }
@@ -167,7 +174,7 @@ impl<'a> IoIterator<'a> {
         (u64::MAX << before) & (u64::MAX >> after)
     }
 
-    /// All that one worker does, with its own share of `shares`.
+    /// What one worker does, with its own share of `shares`.
     fn work(
         &self,
         (worker, share): (usize, usize),
@@ -212,9 +219,15 @@ impl<'a> IoIterator<'a> {
         result
     }
 
-    /// Reads what stays in memory, if that is all.
-    pub fn load(&self) -> Result<()> {
-        self.rows.keep(self.session, u64::MAX)
+    /// Reads what stays in memory, if that is all; then gives all lists, and where each lies.
+    pub fn load(&self) -> Result<Option<(&'a RowIndex, List<'a>)>> {
+        self.rows.keep(self.session, u64::MAX)?;
+        Ok(self.whole().map(|all| (&**self.rows, all)))
+    }
+
+    /// All lists, if memory has all and no other cache is asked.
+    fn whole(&self) -> Option<List<'a>> {
+        self.rows.prefix.whole().filter(|_| self.caches.len() == 1)
     }
 
     /// How many edges a vertex has.

@@ -8,7 +8,7 @@ use std::{
 use outercore_caches::Prefix;
 use outercore_graph::{
     Graph, Result,
-    format::{Degrees, INDEX_GROUP, RowIndex},
+    format::{Degrees, Group, INDEX_GROUP, List, RowIndex},
 };
 use outercore_storage::{PAGE, PrefixCache};
 
@@ -16,7 +16,10 @@ use super::{
     degrees,
     table::{for_each_part, load_range},
 };
-use crate::session::{OpenSection, Session};
+use crate::{
+    session::{OpenSection, Session},
+    techniques::Technique,
+};
 
 /// Bytes of lists that a device reads in the time of a few requests one after the other.
 pub const SMALL: u64 = 4 << 20;
@@ -169,6 +172,29 @@ impl Rows {
         let offsets = load_range(session, &self.tables[1], groups)?;
         self.index = RowIndex { degrees, offsets, window };
         Ok(())
+    }
+
+    /// Shows lists of some groups, of which memory has all.
+    pub(crate) fn show(
+        &self,
+        session: &Session,
+        all: List,
+        groups: impl Iterator<Item = Group>,
+        mut compute: impl FnMut(u64, List),
+    ) {
+        let mut edges = 0;
+        for group in groups.filter(|(_, bits)| *bits != 0) {
+            self.for_lists(group, |vertex, first, count| {
+                edges += count;
+                compute(vertex, all.part(first, count));
+            });
+            if group.0 % 4096 == 0 && session.stopped() {
+                break;
+            }
+        }
+        let bytes = edges * self.width as u64;
+        session.counters.note(Technique::ListCache, [bytes.div_ceil(PAGE as u64), bytes]);
+        session.workers.worked(edges);
     }
 
     /// Bytes of the lists that stay in memory once they have been read.

@@ -164,19 +164,3 @@ fn cut<'t, T, U>(
         Some(part)
     })
 }
-
-/// Reads some bytes of a section, at most a buffer of whole pages, verified, on this worker, and
-/// shows them to `take`: through a buffer, because their ends are not whole pages.
-pub(super) fn fetch(
-    session: &Session,
-    worker: usize,
-    section: &OpenSection,
-    Range { start, end }: Range<u64>,
-    take: impl FnOnce(&[u8]),
-) -> Result<()> {
-    session.counters.useful_bytes.fetch_add(end - start, Relaxed);
-    let first = start / SIZE * SIZE;
-    let (lead, until) = ((start - first) as usize, (end - first) as usize);
-    let take = |content: &[u8]| take(&content[lead..until]);
-    section.fetch(&mut session.reader(worker), first, until.next_multiple_of(PAGE), take)
-}

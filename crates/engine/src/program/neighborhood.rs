@@ -15,7 +15,7 @@ use outercore_storage::HugeVec;
 
 use super::lists::{Along, Lists, OpenLists};
 use crate::{
-    PerWorker,
+    MemoryModel, PerWorker,
     edges::rows::Rows,
     plan::{Planner, Resource},
     session::Session,
@@ -118,7 +118,7 @@ impl Resource for Neighborhoods {
         let batch = (0..directions(graph)).map(batch).collect::<Result<_>>()?;
         let lists = self.lists().open(session)?;
         let smaller = *self == Self::Smaller;
-        Ok(OpenNeighborhoods { smaller, lists, batch, entries })
+        Ok(OpenNeighborhoods { smaller, lists, batch, entries, loaded: 0..0 })
     }
 }
 
@@ -132,6 +132,8 @@ pub struct OpenNeighborhoods {
     /// ones.
     pub batch: Vec<Batch>,
     entries: u64,
+    /// The vertices of the last batch.
+    loaded: Range<u64>,
 }
 
 /// The lists of a batch in one direction.
@@ -173,8 +175,19 @@ impl Batch {
 
 impl OpenNeighborhoods {
     /// Brings the next batch into memory: vertices from `first` on, as many as fit; `None` once
-    /// `first` is past the last one.
+    /// `first` is past the last one. In memory, the last one is kept.
     pub fn load(&mut self, session: &Session, first: u64) -> Result<Option<Range<u64>>> {
+        if first == session.graph.connected() {
+            return Ok(None);
+        }
+        if !self.loaded.is_empty()
+            && first == self.loaded.start
+            && session.decision.model == MemoryModel::InMemory
+        {
+            let of = |it: &Batch| u64::from(it.starts[(self.loaded.end - first) as usize]);
+            session.workers.worked(self.batch.iter().map(of).sum());
+            return Ok(Some(self.loaded.clone()));
+        }
         let vertices = first..first + self.lay_out(session, first)?;
         for (direction, batch) in [Direction::Out, Direction::In].into_iter().zip(&self.batch) {
             let expected = u64::from(batch.starts[(vertices.end - first) as usize]);
@@ -189,7 +202,8 @@ impl OpenNeighborhoods {
                 },
             )?;
         }
-        Ok(Some(vertices).filter(|vertices| !vertices.is_empty()))
+        self.loaded = vertices.clone();
+        Ok(Some(vertices))
     }
 
     /// Lays out the lists of the next batch; returns how many vertices it has.

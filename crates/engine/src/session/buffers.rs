@@ -29,13 +29,14 @@ pub(crate) fn smallest_budget(threads: usize, bytes: u64) -> u64 {
     if shallow <= SMALL { shallow } else { bytes + buffers_bytes(threads, u64::MAX / 2) }
 }
 
-/// Buffers of a worker, and the bytes of each. They are few where they hold the largest section, of
-/// so many pages, and no longer than that: a small graph has small buffers, made in no time.
+/// Buffers of a worker, and the bytes of each. They are few where they hold the largest thing that
+/// is read at a time, of so many pages, and no longer than that: a small graph has small buffers.
 pub(crate) fn buffers(config: &RunConfig, largest: u64) -> (usize, usize) {
     let (each, largest) = (config.threads.max(1) * BUFFER_BYTES, largest as usize * PAGE);
     let depth = buffers_bytes(config.threads.max(1), config.memory) as usize / each;
     let depth = if largest <= SHALLOW * each { SHALLOW } else { depth.min(DEPTH) };
-    (depth, largest.clamp(SMALLEST_BUFFER, BUFFER_BYTES))
+    let asked = (config.max_request.unwrap_or(0) as usize).next_multiple_of(PAGE);
+    (depth, largest.max(asked).clamp(SMALLEST_BUFFER, BUFFER_BYTES))
 }
 
 /// How readers are opened whose largest section has so many pages.

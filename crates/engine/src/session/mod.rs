@@ -106,8 +106,7 @@ impl<'a> Session<'a> {
             sections.push(OpenSection::open(graph, name, &mut files)?);
         }
         let (workers, disk) = (Workers::new(config.threads)?, graph.disk().clone());
-        let largest = sections.iter().map(|one| one.pages()).max().unwrap_or(0);
-        let options = buffers::options(config, largest);
+        let options = buffers::options(config, graph.opening(names).1);
         let buffer_bytes = options.buffers.1;
         let (readers, huge) = open_readers((&disk, &workers), &files, &options, begun)?;
         let backend = readers.first().map_or("none", Reader::backend);

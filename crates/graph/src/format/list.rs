@@ -17,6 +17,8 @@ pub struct List<'a> {
 
 /// Neighbors that are decoded together.
 const MANY: usize = 32;
+/// Neighbors that are decoded one by one.
+const FEW: usize = 8;
 
 /// Decodes numbers of `width` bytes, as many as there are and room is for; returns how many.
 #[inline(always)]
@@ -91,6 +93,10 @@ impl<'a> List<'a> {
         mut soon: impl FnMut(u64),
         mut each: impl FnMut(u64, u64),
     ) {
+        // To make room for many takes longer than to decode few.
+        if self.neighbors.len() <= FEW * self.width && self.weight_width == 0 {
+            return self.neighbors().for_each(|neighbor| each(neighbor, 0));
+        }
         let (mut neighbors, mut weights, mut first) = ([0; MANY], [0; MANY], 0);
         while first < self.count() as usize {
             let count = self.copy(first, &mut neighbors);

@@ -26,6 +26,9 @@ use crate::{
 /// Marks the tags of pieces; the tags of callers are below.
 const PIECE: u64 = 1 << 63;
 
+/// Bytes of the buffers of all workers that are not made before they are used, nor in huge pages.
+const SMALL: usize = 8 << 20;
+
 /// A read that crosses stripes: its pieces, as they come back.
 struct Split {
     tag: u64,
@@ -58,18 +61,25 @@ pub fn open_readers(
     begun: Instant,
 ) -> Result<(Vec<Reader>, bool)> {
     let each = options.buffers.0 * options.buffers.1;
-    let arena = Arena::new(workers.count() * each, options.huge_pages)?;
+    let (all, huge) = (workers.count() * each, options.huge_pages);
+    // What is small comes to be page by page, as it is used: not all of it is.
+    let small = all < SMALL;
+    let arena = Arena::new(all, if small { huge.for_streams() } else { huge })?;
     // Each worker's come to be where it runs, all at a time: the system may take milliseconds to
     // find a huge page.
-    workers.map(|index| {
-        let mut buffers = arena.buffer(index * each, each);
-        buffers.chunks_mut(PAGE).for_each(|page| page[0] = 0);
-    });
+    if !small {
+        workers.map(|index| {
+            let mut buffers = arena.buffer(index * each, each);
+            buffers.chunks_mut(PAGE).for_each(|page| page[0] = 0);
+        });
+    }
     let &ReaderOptions { backend, in_flight: depth, io_threads, .. } = options;
     if io_threads > 0 {
         workers.pin();
     }
-    let queue = QueueOptions { backend, depth, registered: vec![Arc::clone(&arena)] };
+    // What is registered comes to be, too.
+    let registered = (!small).then(|| Arc::clone(&arena)).into_iter().collect();
+    let queue = QueueOptions { backend, depth, registered };
     let queues = open_queues(disk, files, &queue, (workers.count(), io_threads))?;
     let reader = |(queue, at)| Reader::new(queue, Arc::clone(&arena), at * each, each, begun);
     Ok((queues.into_iter().zip(0..).map(reader).collect(), arena.is_huge()))
