@@ -149,7 +149,8 @@ impl<P: VertexProgram> Run<'_, P> {
         // To do both takes a little longer than either alone.
         let is_best = mixed < 0.9 * whole.full_seconds.min(whole.on_demand_seconds);
         let config = self.session.config;
-        let may_mix = lists.role == Role::Choice && P::Message::EXACT && !config.is_paged();
+        let may_mix =
+            lists.role == Role::Choice && P::Message::EXACT && config.page_cache.is_none();
         let chosen = config.read == ReadPolicy::Auto && may_mix && is_best;
         let mixed_seconds = chosen.then_some(mixed);
         (Some(Costs { mixed_seconds, ..whole }), chosen.then_some(split))
