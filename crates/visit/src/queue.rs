@@ -7,9 +7,9 @@
 //! the last one have a binary heap: there are few, and their order matters all the more.
 //!
 //! Where lists are read, that many come late: while some lists are on their way, others are
-//! followed. There the smallest ones are taken in parts, a twentieth of all at a time, and each part
-//! in the order of its vertices: what is read together lies together. A part has no order of its
-//! own, so late ones join the next part.
+//! followed. There the smallest ones are taken in parts, a twentieth of all at a time, and each
+//! part in the order of its vertices: what is read together lies together. A part has no order of
+//! its own, so late ones join the next part.
 //!
 //! A queue that became too long drops the largest priorities. Then it takes no larger ones than the
 //! smallest that it dropped, so that none of those is passed over.
