@@ -6,8 +6,11 @@
 
 use std::ops::Range;
 
-use outercore_graph::format::{Group, List, RowIndex};
-use outercore_storage::PrefixCache;
+use outercore_graph::{
+    Result,
+    format::{Group, List, RowIndex},
+};
+use outercore_storage::{HugePages, PrefixCache};
 
 use crate::{Kept, ListCache};
 
@@ -15,9 +18,37 @@ use crate::{Kept, ListCache};
 const FEW: u64 = 64;
 
 /// The front of the rows: of the neighbors, and of their weights if they are read.
+#[derive(Default)]
 pub struct Prefix(pub Vec<PrefixCache>);
 
 impl Prefix {
+    /// Room, in so many bytes of memory, for the front of files that have so many pages, each, and
+    /// whose entries have such widths: as much of one as of the other. It is in the place of what
+    /// was there, of which nothing is kept; unless that has room for all.
+    pub fn make_room(
+        &mut self,
+        bytes: u64,
+        files: impl Iterator<Item = (u64, usize)> + Clone,
+        huge: HugePages,
+    ) -> Result<()> {
+        let mut both = self.0.iter().zip(files.clone());
+        if !self.0.is_empty() && both.all(|(front, (pages, _))| front.size() >= pages) {
+            return Ok(());
+        }
+        let all = files.clone().map(|file| file.0).sum::<u64>().max(1);
+        let front = |(pages, width)| -> Result<_> {
+            let bytes = (u128::from(bytes) * u128::from(pages) / u128::from(all)) as u64;
+            Ok(PrefixCache::new(bytes, pages, width as u64, huge)?)
+        };
+        self.0 = files.map(front).collect::<Result<_>>()?;
+        Ok(())
+    }
+
+    /// Whether it keeps anything at all.
+    pub fn has_room(&self) -> bool {
+        self.0.iter().any(|front| front.size() > 0)
+    }
+
     /// Keeps as much of the end instead. Nothing has been read yet.
     pub fn turn_to_end(&mut self) {
         self.0.iter_mut().for_each(PrefixCache::turn_to_end);

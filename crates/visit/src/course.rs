@@ -11,7 +11,10 @@
 use std::{
     cell::RefCell,
     mem::take,
-    sync::{Arc, Mutex, PoisonError, atomic::Ordering::Relaxed},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
 };
 
 use outercore_engine::{MemoryModel, Start, VisitReport};
@@ -19,6 +22,7 @@ use outercore_graph::{GraphError, Result, error};
 use outercore_storage::lock;
 
 use crate::{
+    ahead::Ahead,
     mail::Mail,
     owner::{Counts, Owner, Traversal, work},
     queue::Waiting,
@@ -34,13 +38,28 @@ pub struct Course<'t, V> {
     owners: Vec<Mutex<RefCell<Owner<'t, V>>>>,
     /// How many visitors come back next time.
     back: usize,
+    ahead: Ahead,
+}
+
+/// Says that something is over, however it ends.
+struct Over<'o>(&'o AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Relaxed);
+    }
 }
 
 impl<'t, V: Visitor> Course<'t, V> {
     /// Nothing is done yet.
     pub(crate) fn new(all: &'t Traversal<'t, V>) -> Self {
         let owner = |index| Mutex::new(RefCell::new(Owner::new(all, index)));
-        Self { all, owners: (0..all.workers).map(owner).collect(), back: all.few }
+        Self {
+            all,
+            owners: (0..all.workers).map(owner).collect(),
+            back: all.few,
+            ahead: Ahead::default(),
+        }
     }
 
     fn owner(&mut self, index: usize) -> &mut Owner<'t, V> {
@@ -71,7 +90,7 @@ impl<'t, V: Visitor> Course<'t, V> {
         self.load()?;
         while self.owner(0).queue.len > 0 || self.bring_back() {
             let (mark, before) = (session.mark(), self.counts().reads);
-            work(&lock(&self.owners[0]), all, 0)?;
+            self.alone()?;
             if self.owner(0).is_many() {
                 self.together()?;
             }
@@ -83,11 +102,29 @@ impl<'t, V: Visitor> Course<'t, V> {
         Ok(self.counts().report())
     }
 
+    /// The first worker goes on alone. Where lists are read, another one reads ahead.
+    fn alone(&mut self) -> Result<()> {
+        let (all, is_over, owner) = (self.all, AtomicBool::new(false), &self.owners[0]);
+        if !all.reads || all.workers == 1 {
+            return work(&lock(owner), all, 0);
+        }
+        let ahead = Mutex::new(&mut self.ahead);
+        let part = |index| match index {
+            0 => {
+                let _over = Over(&is_over);
+                work(&lock(owner), all, 0)
+            }
+            1 => lock(&ahead).read(all, 1, &is_over),
+            _ => Ok(()),
+        };
+        error::all(all.session.workers.map(part)).map(drop)
+    }
+
     /// Loads the lists, where all of them are to be in memory.
     fn load(&self) -> Result<()> {
         let Traversal { session, lists, .. } = self.all;
         if session.decision.model == MemoryModel::InMemory {
-            lists.iter().try_for_each(|lists| lists.load().map(drop))?;
+            lists.iter().try_for_each(|lists| lists.rows.keep(session, u64::MAX))?;
         }
         session.loaded();
         Ok(())

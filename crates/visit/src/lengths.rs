@@ -8,17 +8,13 @@ use crate::Visitor;
 /// Paths from a vertex. A label is a length.
 ///
 /// Visitors whose lengths differ by less than half of the lightest edge of a vertex have the same
-/// priority. Where lists are read from storage, this is coarser: by a mean weight shared among a
-/// vertex's edges. Then many lists are read together, and few vertices are visited again.
+/// priority.
 pub struct Paths {
     of: PathLengths,
     source: u64,
-    /// Priorities of each unit of length, and where lists are read from storage.
-    per_unit: [f64; 2],
+    /// Priorities of each unit of length.
+    per_unit: f64,
 }
-
-/// As many steps wide pages are read a quarter less often than with one, and a few lists more.
-const NEAR: f64 = 4.0;
 
 /// The lightest step that counts, of a mean one.
 const LEAST: f64 = 1.0 / (1 << 20) as f64;
@@ -28,9 +24,8 @@ impl Paths {
     pub fn new(graph: &Graph, of: PathLengths, source: u64) -> Result<Self> {
         let (mean, light) = (graph.mean_step()?, graph.light_step()?);
         // Many edges may weigh nothing.
-        let steps = [(light / 2.0).max(mean * LEAST), NEAR * mean];
-        let steps = steps.map(|step| 1.0 / step.max(f64::MIN_POSITIVE));
-        Ok(Self { of, source, per_unit: steps })
+        let step = (light / 2.0).max(mean * LEAST).max(f64::MIN_POSITIVE);
+        Ok(Self { of, source, per_unit: 1.0 / step })
     }
 }
 
@@ -56,11 +51,6 @@ impl Visitor for Paths {
 
     #[inline(always)]
     fn priority(&self, length: u64) -> u64 {
-        (self.of.number(length) * self.per_unit[0]) as u64
-    }
-
-    #[inline(always)]
-    fn rough_priority(&self, length: u64) -> u64 {
-        (self.of.number(length) * self.per_unit[1]) as u64
+        (self.of.number(length) * self.per_unit) as u64
     }
 }

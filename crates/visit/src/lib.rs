@@ -15,9 +15,10 @@
 //! - [`Executing`]: what was asked of the executor.
 //! - `visits`: traversals as resources of plans. `course`: one that is under way. `owner`: what a
 //!   worker does. `queue`: its visitors by priority. `mail`: visitors for other workers, and how
-//!   all learn that none is left.
+//!   all learn that none is left. `ahead`: what a worker does while another one is alone.
 //! - [`hops`], [`lengths`], [`smallest`]: visitors.
 
+mod ahead;
 mod course;
 mod executing;
 pub mod hops;

@@ -60,14 +60,15 @@ pub struct Traversal<'t, V> {
     pub few: usize,
     /// The visitors in each worker's queue.
     pub waiting: Vec<AtomicU64>,
+    /// About how many edges a worker that is alone has followed.
+    pub followed: AtomicU64,
 }
 
 impl<V: Visitor> Traversal<'_, V> {
     /// The priority of a visitor with this label.
     #[inline(always)]
     pub(crate) fn priority(&self, label: u64) -> u64 {
-        let Self { visitor, reads, .. } = self;
-        if *reads { visitor.rough_priority(label) } else { visitor.priority(label) }
+        self.visitor.priority(label)
     }
 
     /// The worker to which a vertex belongs.
@@ -144,6 +145,8 @@ pub struct Owner<'t, V> {
     absent: [Vec<u64>; 2],
     /// Lists that were followed since a read was last awaited.
     ahead: usize,
+    /// Edges that it has followed alone.
+    followed: u64,
     pub counts: Counts,
 }
 
@@ -162,7 +165,7 @@ impl<'t, V: Visitor> Owner<'t, V> {
     pub(crate) fn new(all: &'t Traversal<'t, V>, index: usize) -> Self {
         let (queue, letters) = (Queue::new(all.reads), vec![Vec::new(); all.workers]);
         let (absent, counts) = (<_>::default(), Counts::default());
-        Self { all, index, queue, mail: None, letters, absent, ahead: 0, counts }
+        Self { all, index, queue, mail: None, letters, absent, ahead: 0, followed: 0, counts }
     }
 
     /// A visitor comes to one of the worker's vertices.
@@ -229,6 +232,10 @@ impl<'t, V: Visitor> Owner<'t, V> {
             }
         });
         self.counts.visits += visits;
+        if alone {
+            self.followed += list.count();
+            all.followed.store(self.followed, Relaxed);
+        }
         self.shed();
     }
 
@@ -273,7 +280,7 @@ impl<'t, V: Visitor> Owner<'t, V> {
     pub(crate) fn arrived(&mut self, vertex: u64, list: List) {
         self.ahead = 0;
         if let [lists] = &self.all.lists[..]
-            && u64::from(lists.degree(vertex)) == list.count()
+            && u64::from(lists.rows.degree(vertex)) == list.count()
         {
             // It has the newest label: a visitor that waits with it has nothing to add.
             self.all.due.remove(vertex);
@@ -344,7 +351,7 @@ impl<'t, V: Visitor> Owner<'t, V> {
     fn turn<C: FnMut(u64, List)>(&mut self, requests: &Requests<'t, '_, C>) -> u64 {
         let (all, pending, mut steps, mut reads) = (self.all, requests.pending(), 0, 0);
         let least = if self.mail.is_none() { ALONE } else { USUAL };
-        let usual = || (self.queue.len / 4).clamp(least, LARGEST);
+        let usual = || (self.queue.len / 16).clamp(least, LARGEST);
         let most = all.in_flight.unwrap_or_else(usual);
         // Where lists are read, as many as can be are to be asked for at once.
         let enough = if all.reads { STEPS.max(most as u64) } else { STEPS };
@@ -373,6 +380,10 @@ impl<'t, V: Visitor> Owner<'t, V> {
                     Visited::Absent => reads += 1,
                     Visited::Stale => {}
                 }
+            }
+            // One that is alone may find that there are many.
+            if self.mail.is_none() && self.is_many() {
+                break;
             }
         }
         self.ahead += steps as usize;
@@ -418,7 +429,7 @@ impl<'t, V: Visitor> Owner<'t, V> {
     }
 }
 
-/// Visitors with reads pending where nothing was asked for: a quarter of those that wait, within
+/// Visitors with reads pending where nothing was asked for: a sixteenth of those that wait, within
 /// these bounds. Reads of neighbors merge where many are asked for at once, and a visitor that is
 /// read too early may have to be read again.
 pub const USUAL: usize = 1 << 8;

@@ -6,6 +6,11 @@
 //! moves seldom, and always to the end of a list. Visitors that come with a smaller priority than
 //! the last one have a binary heap: there are few, and their order matters all the more.
 //!
+//! Where lists are read, that many come late: while some lists are on their way, others are
+//! followed. There the smallest ones are taken in parts, a twentieth of all at a time, and each
+//! part in the order of its vertices: what is read together lies together. A part has no order of
+//! its own, so late ones join the next part.
+//!
 //! A queue that became too long drops the largest priorities. Then it takes no larger ones than the
 //! smallest that it dropped, so that none of those is passed over.
 
@@ -14,19 +19,21 @@ use std::{cmp::Reverse, collections::BinaryHeap, mem::take};
 /// Priority and vertex.
 pub type Waiting = (u64, u64);
 
+/// Of those that wait, such a part is taken at once where lists are read.
+const PART: usize = 20;
 /// Visitors for which an emptied bucket keeps its memory.
 const KEPT: usize = 1 << 10;
 
 /// The visitors of one worker.
 pub struct Queue {
-    /// Bucket 0 has those with the last priority.
+    /// Bucket 0 has those whose turn it is.
     buckets: Vec<Vec<Waiting>>,
     /// Of the others, those that are not empty, as bits.
     filled: u64,
     early: BinaryHeap<Reverse<Waiting>>,
-    /// Those with the last priority that have come since its turn began.
+    /// Those that come next: with the last priority, or not above it.
     again: Vec<Waiting>,
-    /// The largest priority that was taken, while the queue is not empty.
+    /// No priority in a bucket but the first is below it, while the queue is not empty.
     pub last: u64,
     /// How many there are.
     pub len: usize,
@@ -34,7 +41,7 @@ pub struct Queue {
     pub horizon: u64,
     /// Visitors that it dropped.
     pub dropped: u64,
-    /// Whether those of one priority come in ascending order of their vertices.
+    /// Whether they come in parts, each in ascending order of its vertices.
     by_vertex: bool,
 }
 
@@ -42,6 +49,12 @@ pub struct Queue {
 #[inline(always)]
 fn bit(bucket: usize) -> u64 {
     ((1u128 << bucket) >> 1) as u64
+}
+
+/// The smallest and the largest priority.
+fn ends(some: &[Waiting]) -> (u64, u64) {
+    some.iter()
+        .fold((u64::MAX, 0), |(low, high), &(priority, _)| (priority.min(low), priority.max(high)))
 }
 
 impl Queue {
@@ -69,7 +82,7 @@ impl Queue {
             return;
         }
         self.len += 1;
-        if waiting.0 < self.last {
+        if waiting.0 < self.last && !self.by_vertex {
             self.early.push(Reverse(waiting));
         } else {
             self.put(waiting);
@@ -78,13 +91,13 @@ impl Queue {
 
     #[inline(always)]
     fn put(&mut self, waiting: Waiting) {
-        match 64 - (waiting.0 ^ self.last).leading_zeros() as usize {
-            0 => self.again.push(waiting),
-            bucket => {
-                self.filled |= bit(bucket);
-                self.buckets[bucket].push(waiting);
-            }
+        if waiting.0 <= self.last {
+            self.again.push(waiting);
+            return;
         }
+        let bucket = 64 - (waiting.0 ^ self.last).leading_zeros() as usize;
+        self.filled |= bit(bucket);
+        self.buckets[bucket].push(waiting);
     }
 
     /// Takes out a visitor with the smallest priority; returns its vertex.
@@ -101,14 +114,27 @@ impl Queue {
         self.buckets[0].pop().map(|waiting| waiting.1)
     }
 
-    /// Fills bucket 0: with those that have come meanwhile, or from the first bucket that has
-    /// visitors, which is spread.
+    /// Fills bucket 0: with those that have come meanwhile, and from the first buckets that have
+    /// visitors.
     fn turn(&mut self) -> Option<()> {
+        let few = if self.by_vertex { self.len / PART } else { 0 };
+        while self.again.len() <= few && self.spread(few) {}
         if self.again.is_empty() {
-            self.spread()?;
+            // What comes next may have any priority.
+            self.last = 0;
+            return None;
         }
         std::mem::swap(&mut self.again, &mut self.buckets[0]);
-        if self.again.capacity() > KEPT {
+        if self.buckets[0].len() > 2 * few && self.by_vertex {
+            // Too many are taken only if they have one priority, for the sake of their order.
+            let (low, high) = ends(&self.buckets[0]);
+            if low != high {
+                let few = few.max(1);
+                self.buckets[0].select_nth_unstable(few);
+                self.again.extend(self.buckets[0].drain(few..));
+            }
+        }
+        if self.again.capacity() > KEPT && self.again.is_empty() {
             self.again = Vec::new();
         }
         if self.by_vertex {
@@ -117,29 +143,29 @@ impl Queue {
         Some(())
     }
 
-    fn spread(&mut self) -> Option<()> {
+    /// Takes those of the first bucket that has visitors, if they are few or have one priority;
+    /// else spreads it over those below it. `false`: there is none.
+    fn spread(&mut self, few: usize) -> bool {
         if self.filled == 0 {
-            // Empty: what comes next may have any priority.
-            self.last = 0;
-            return None;
+            return false;
         }
         let bucket = self.filled.trailing_zeros() as usize + 1;
         self.filled &= self.filled - 1;
         let mut moved = take(&mut self.buckets[bucket]);
-        let ends = |(low, high): Waiting, &(priority, _): &Waiting| {
-            (priority.min(low), priority.max(high))
-        };
-        let (low, high) = moved.iter().fold((u64::MAX, 0), ends);
+        let (low, high) = ends(&moved);
         self.last = low;
         if low == high {
-            std::mem::swap(&mut moved, &mut self.again);
+            self.again.append(&mut moved);
+        } else if moved.len() <= few {
+            self.last |= bit(bucket) - 1;
+            self.again.append(&mut moved);
         } else {
             moved.drain(..).for_each(|waiting| self.put(waiting));
         }
         if moved.capacity() <= KEPT {
             self.buckets[bucket] = moved;
         }
-        Some(())
+        true
     }
 
     /// Drops visitors that are of no use.
@@ -221,7 +247,8 @@ mod tests {
                         prop_assert_eq!(popped.is_some(), smallest.is_some());
                         let Some(popped) = popped else { continue };
                         let at = model.iter().position(|waiting| waiting.1 == popped).unwrap();
-                        prop_assert_eq!(Some(model.swap_remove(at).0), smallest);
+                        let priority = model.swap_remove(at).0;
+                        prop_assert!(by_vertex || Some(priority) == smallest);
                     }
                 }
                 prop_assert_eq!(queue.len, model.len());
@@ -241,6 +268,35 @@ mod tests {
             prop_assert!(left.iter().all(|waiting| model.contains(waiting)));
             prop_assert_eq!((left.len() + gone, queue.len, queue.pop()), (model.len(), 0, None));
         }
+    }
+
+    /// By vertex they come in parts, each of which has the smallest ones that there are.
+    #[test]
+    fn parts_of_the_smallest_come_in_the_order_of_their_vertices() {
+        let mut queue = Queue::new(true);
+        let mut left: Vec<Waiting> = (0..5000).map(|at: u64| (at * 7919 % 5003, at)).collect();
+        left.iter().for_each(|&waiting| queue.push(waiting));
+        let (mut before, mut parts) = (u64::MAX, 0);
+        while let Some(vertex) = queue.pop() {
+            parts += u64::from(vertex < before);
+            let at = left.iter().position(|waiting| waiting.1 == vertex).unwrap();
+            let (priority, _) = left.swap_remove(at);
+            let smaller = left.iter().filter(|waiting| waiting.0 < priority).count();
+            assert!(smaller <= 2 * (left.len() / PART + 200), "{smaller} of {}", left.len());
+            before = vertex;
+        }
+        assert!(left.is_empty() && parts > PART as u64 && parts < 500, "{parts}");
+    }
+
+    /// One that comes late, though it is the first, does not wait for many others.
+    #[test]
+    fn a_late_one_has_the_next_part() {
+        let mut queue = Queue::new(true);
+        (0..1200).for_each(|vertex| queue.push((1000 + vertex, vertex)));
+        assert_eq!(queue.pop(), Some(0));
+        queue.push((3, 5000));
+        let next = std::iter::from_fn(|| queue.pop()).position(|vertex| vertex == 5000);
+        assert!(next.unwrap() <= 4 * 1200 / PART, "{next:?}");
     }
 
     #[test]

@@ -31,9 +31,4 @@ pub trait Visitor: Sync {
     fn priority(&self, label: u64) -> u64 {
         label
     }
-    /// The same where lists are read from storage: those of one priority are read together, in the
-    /// order in which they lie there.
-    fn rough_priority(&self, label: u64) -> u64 {
-        self.priority(label)
-    }
 }

@@ -27,7 +27,7 @@ const VISITOR: usize = 4 * size_of::<Waiting>();
 
 /// Vertices of one owner where lists are read, as a power of two. Requests go over gaps: where the
 /// groups of two workers lie close to each other, each would read what the other one wants.
-const STRETCH: u32 = 10;
+const STRETCH: u32 = 12;
 
 /// A plan that runs by visitors and makes its results of their labels.
 pub fn prepared<'a, V: Visitor + 'a>(
@@ -159,6 +159,7 @@ fn over<'s, V: Visitor>(
         most: queues / VISITOR / workers,
         few: in_flight.unwrap_or(2 * USUAL).min(queues / VISITOR / 16).max(1),
         waiting: (0..workers).map(|_| AtomicU64::new(0)).collect(),
+        followed: AtomicU64::new(0),
     };
     let report = Course::new(&all).run(start)?;
     session.counters.note(Technique::Visitors, [report.visits, 0]);

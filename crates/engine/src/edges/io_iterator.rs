@@ -31,7 +31,8 @@ use outercore_graph::{
 /// The lists of active vertices.
 pub struct IoIterator<'a> {
     session: &'a Session<'a>,
-    rows: &'a Rows,
+    /// Where they lie, and what stays in memory of them.
+    pub rows: &'a Rows,
     /// Before the device, the first to be asked first.
     caches: Vec<&'a dyn ListCache>,
     ordered: bool,
@@ -41,8 +42,7 @@ pub struct IoIterator<'a> {
 impl<'a> IoIterator<'a> {
     /// Lists of `rows`.
     pub(crate) fn new(session: &'a Session<'a>, rows: &'a Rows) -> Self {
-        let any = rows.prefix.0.iter().any(|front| front.size() > 0);
-        let front = any.then_some(&rows.prefix as &dyn ListCache);
+        let front = rows.prefix.has_room().then_some(&rows.prefix as &dyn ListCache);
         let selected = session.selected.as_ref().and_then(|all| all.of(&rows.lists[0].name));
         let caches = selected.into_iter().chain(front).collect();
         Self { session, rows, caches, ordered: false, within: rows.window.clone() }
@@ -229,12 +229,6 @@ impl<'a> IoIterator<'a> {
     fn whole(&self) -> Option<List<'a>> {
         self.rows.prefix.whole().filter(|_| self.caches.len() == 1)
     }
-
-    /// How many edges a vertex has.
-    #[inline(always)]
-    pub fn degree(&self, vertex: u64) -> u32 {
-        self.rows.degree(vertex)
-    }
 }
 
 /// What it costs to look at 64 vertices and their lists, in edges: a list as much as 16, as was
@@ -293,10 +287,9 @@ impl<'i, C: FnMut(u64, List)> Requests<'i, '_, C> {
         self.preparing.start();
         for some in vertices.chunk_by(|a, b| a / 64 == b / 64) {
             let bits = some.iter().fold(0, |bits, vertex| bits | 1 << (vertex % 64));
-            match self.set_held_aside((some[0] / 64, bits)) {
-                0 => {}
-                bits => self.mark((some[0] / 64, bits))?,
-            }
+            let group = some[0] / 64;
+            let bits = self.set_held_aside((group, bits));
+            self.mark((group, bits))?;
         }
         self.request()?;
         self.preparing.stop();
@@ -441,9 +434,7 @@ impl<'i, C: FnMut(u64, List)> Requests<'i, '_, C> {
             return Ok(());
         }
         self.request()?;
-        if !self.blocks.wanted.is_too_long(&blocks) {
-            let room = self.blocks.add(some, &blocks);
-            debug_assert!(room, "it is empty");
+        if self.blocks.add(some, &blocks) {
             return Ok(());
         }
         // Longer than a window: request by request.

@@ -10,7 +10,7 @@ use outercore_graph::{
     Graph, Result,
     format::{Degrees, Group, INDEX_GROUP, List, RowIndex},
 };
-use outercore_storage::{PAGE, PrefixCache};
+use outercore_storage::PAGE;
 
 use super::{
     degrees,
@@ -39,7 +39,7 @@ pub struct Rows {
     /// The neighbors, and the weights if they are read.
     pub(super) lists: Vec<OpenSection>,
     /// Lists that stay in memory.
-    pub(crate) prefix: Prefix,
+    pub prefix: Prefix,
     /// In how many steps workers waited for lists.
     pub(super) waits: AtomicU64,
 }
@@ -99,7 +99,7 @@ impl Rows {
 
     /// Reads lists of at most so many bytes that stay in memory at once, for what wants most of
     /// them: to wait for each page would take far longer.
-    pub(crate) fn keep(&self, session: &Session, most: u64) -> Result<()> {
+    pub fn keep(&self, session: &Session, most: u64) -> Result<()> {
         for (list, front) in self.lists.iter().zip(&self.prefix.0) {
             let all = 0..list.pages();
             if front.size() == all.end && list.bytes <= most && front.get(&all).is_none() {
@@ -131,25 +131,26 @@ impl Rows {
         cache: u64,
     ) -> Result<Self> {
         let lists = sections.split_off(2);
-        let cache = if session.pages.is_some() { 0 } else { cache };
         let manifest = session.graph.manifest();
-        let widths = [manifest.neighbor_bytes, manifest.weight_bytes];
-        let all: u64 = lists.iter().map(|list| list.pages()).sum();
-        let front = |(list, width): (&OpenSection, _)| -> Result<_> {
-            let bytes =
-                (u128::from(cache) * u128::from(list.pages()) / u128::from(all.max(1))) as u64;
-            let huge = session.config.huge_pages.for_streams();
-            Ok(PrefixCache::new(bytes, list.pages(), u64::from(width), huge)?)
-        };
-        Ok(Self {
+        let mut rows = Self {
             index: RowIndex::none()?,
             tables: sections.try_into().ok().expect("two left"),
-            width: widths[0] as usize,
-            weight_width: if lists.len() > 1 { widths[1] as usize } else { 0 },
-            prefix: Prefix(lists.iter().zip(widths).map(front).collect::<Result<_>>()?),
+            width: manifest.neighbor_bytes as usize,
+            weight_width: if lists.len() > 1 { manifest.weight_bytes as usize } else { 0 },
+            prefix: Prefix::default(),
             lists,
             waits: AtomicU64::new(0),
-        })
+        };
+        rows.make_room(session, cache)?;
+        Ok(rows)
+    }
+
+    /// Makes room of so many bytes for the front of the lists.
+    pub(crate) fn make_room(&mut self, session: &Session, cache: u64) -> Result<()> {
+        let cache = if session.pages.is_some() { 0 } else { cache };
+        let widths = [self.width, self.weight_width];
+        let files = self.lists.iter().map(|list| list.pages()).zip(widths);
+        self.prefix.make_room(cache, files, session.config.huge_pages.for_streams())
     }
 
     /// Brings degrees and index of `window` into memory, in the place of those before; it begins a

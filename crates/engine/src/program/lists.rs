@@ -30,7 +30,7 @@ use crate::{
 };
 
 /// The adjacency lists of a run.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Lists {
     pub(super) directions: &'static [Direction],
     /// With the weights of the edges.
@@ -51,16 +51,7 @@ pub struct Lists {
 impl Lists {
     /// Lists along edges of these directions. In an undirected graph all directions are one.
     pub fn along(directions: &'static [Direction]) -> Self {
-        let can = &LISTS[1..];
-        Self {
-            directions,
-            weighted: false,
-            slides: false,
-            heads: false,
-            cached: true,
-            last: false,
-            can,
-        }
+        Self { directions, cached: true, can: &LISTS[1..], ..Self::default() }
     }
 
     /// The directions that the graph has lists of; `None`: one is missing.
@@ -69,6 +60,24 @@ impl Lists {
         let mut distinct = rows.collect::<Option<Vec<_>>>()?;
         distinct.dedup();
         Some(distinct)
+    }
+
+    /// Opens the directions that are not open yet. All of them share the memory that is for lists:
+    /// those that are open keep less, and begin anew.
+    pub(super) fn widen(&self, session: &Session, lists: &mut OpenLists) -> Result<()> {
+        let decision = session.decision;
+        let directions = self.distinct(session.graph).expect("the plan found them");
+        let cache = decision.share(self.cached.into()) / directions.len() as u64;
+        for (_, side) in &mut lists.sides {
+            if let OneWay::Whole(rows) = side {
+                rows.make_room(session, cache)?;
+            }
+        }
+        for &direction in &directions[lists.sides.len()..] {
+            let side = self.side(session, direction, cache, decision.is_external())?;
+            lists.sides.push((direction, side));
+        }
+        Ok(())
     }
 
     /// Opens one direction, `cache` bytes of which may stay in memory.
@@ -136,22 +145,15 @@ impl Resource for Lists {
     }
 
     fn open(&self, session: &Session) -> Result<OpenLists> {
-        let (graph, decision) = (session.graph, session.decision);
-        let directions = self.distinct(graph).expect("the plan found them");
-        let cache = decision.share(self.cached.into()) / directions.len() as u64;
-        let external = decision.is_external();
-        let side = |direction| Ok((direction, self.side(session, direction, cache, external)?));
-        let sides = directions.into_iter().map(side).collect::<Result<_>>()?;
-        let heads = self.heads.then(|| Heads::open(session, !external)).transpose()?;
-        Ok(OpenLists { sides, heads })
+        let mut lists = OpenLists { sides: Vec::new() };
+        self.widen(session, &mut lists)?;
+        Ok(lists)
     }
 }
 
 /// Lists that are open.
 pub struct OpenLists {
     sides: Vec<(Direction, OneWay)>,
-    /// The first neighbors, where they were declared.
-    pub(super) heads: Option<Heads>,
 }
 
 /// The lists of one direction.
@@ -167,7 +169,7 @@ impl OpenLists {
     /// or with an index of all vertices, about a byte for each.
     pub(super) fn beside(session: &Session, direction: Direction, slides: bool) -> Result<Self> {
         let side = Lists { slides, ..Lists::along(&[]) }.side(session, direction, 0, true)?;
-        Ok(Self { sides: vec![(direction, side)], heads: None })
+        Ok(Self { sides: vec![(direction, side)] })
     }
 
     /// The index of each direction; if it slides, its window has `vertex` from now on, if there is

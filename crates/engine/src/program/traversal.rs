@@ -27,6 +27,8 @@ const ALPHA: u64 = 15;
 /// Push again once the frontier is smaller than this share of the vertices (GAPBS: 18).
 const BETA: u64 = 18;
 
+const BOTH: &[Direction] = &[Direction::Out, Direction::In];
+
 /// Searches, as a resource of a plan.
 pub struct Search {
     lists: Lists,
@@ -47,11 +49,8 @@ impl Search {
         let graph = job.graph;
         let pushes = job.config.direction == SearchDirection::Push;
         let pulls = !pushes && graph.rows(Direction::In).is_some();
-        let mut lists = if pulls {
-            Lists { heads: true, ..Lists::along(&[Direction::Out, Direction::In]) }
-        } else {
-            Lists::along(&[Direction::Out])
-        };
+        let mut lists = Lists::along(&BOTH[..1 + usize::from(pulls)]);
+        lists.heads = pulls;
         // A grid that lacks edges is no use: the lists have them all.
         let scans = job.config.read.scans() && graph.has_whole_grid();
         // Few frontiers are pushed; else a vertex is found along every edge.
@@ -67,7 +66,7 @@ impl Search {
     /// Searches along edges of both directions, which find levels alone. Each search is an
     /// iteration of the report.
     pub fn undirected(job: Job) -> Self {
-        let lists = Lists { slides: true, ..Lists::along(&[Direction::Out, Direction::In]) };
+        let lists = Lists { slides: true, ..Lists::along(BOTH) };
         let levels = Levels { parents: false, records: job.graph.connected(), weight: 1 };
         let pulls = job.config.direction != SearchDirection::Push;
         Self { lists, levels, undirected: true, pulls, scans: false }
@@ -81,7 +80,7 @@ impl Resource for Search {
         let graph = planner.job.graph;
         let frontiers = 3 * Frontier::bytes(graph.connected());
         self.levels.declare(planner)?;
-        planner.memory("frontiers", [frontiers, frontiers]);
+        planner.memory("frontiers", [frontiers; 2]);
         self.lists.declare(planner)?;
         let pushes = !self.scans;
         let turns = pushes && graph.rows(Direction::In).is_some();
@@ -113,12 +112,18 @@ impl Resource for Search {
 
     fn open(&self, session: &Session) -> Result<OpenSearch> {
         let grid = self.scans.then(|| session.section("grid.words"));
+        // Incoming lists are opened once a level pulls. Until then outgoing ones have all memory,
+        // for their end: frontiers are small, and in one of many levels pages of short lists are
+        // wanted again and again.
+        let first = Lists { directions: &BOTH[..1], last: true, ..self.lists.clone() };
         let search = OpenSearch {
-            lists: self.lists.open(session)?,
+            lists: if first.heads { &first } else { &self.lists }.open(session)?,
+            heads: None,
+            others: first.heads.then(|| self.lists.clone()),
             grid: grid.map(|words| Grid::open(session, words, 0)).transpose()?,
             levels: self.levels.open(session)?,
             undirected: self.undirected,
-            pulls: self.pulls,
+            pulls: self.pulls && !self.scans,
             is_fresh: true,
             current: session.no_vertices()?,
             next: session.no_vertices()?,
@@ -132,6 +137,9 @@ impl Resource for Search {
 /// Searches that are ready to run, one after the other.
 pub struct OpenSearch {
     lists: OpenLists,
+    /// What is opened for the first level that pulls.
+    others: Option<Lists>,
+    heads: Option<Heads>,
     grid: Option<Grid>,
     /// What the last search has found.
     pub levels: OpenLevels,
@@ -169,6 +177,10 @@ impl OpenSearch {
                     true => vertices > session.graph.connected() / BETA,
                     false => leaving > unexplored / ALPHA,
                 };
+            if pulling && let Some(others) = self.others.take() {
+                others.widen(session, &mut self.lists)?;
+                self.heads = Some(Heads::open(session, !session.decision.is_external())?);
+            }
             let (search, pushed) = (&*self, self.push_lists(session));
             let level = OneLevel { search, session, pushed, number: number as u32 + 1 };
             let parts = match &self.grid {
@@ -315,7 +327,7 @@ impl OneLevel<'_> {
         self.session.counters.note(Technique::Direction, [1, 0]);
         let (mut parts, mut edges, mut lists) =
             (Vec::new(), unexplored, search.lists.all(self.session));
-        if let Some(heads) = &search.lists.heads {
+        if let Some(heads) = &search.heads {
             parts = self.by_heads(heads)?;
             let found: u64 = parts.iter().map(|part| part.vertices).sum();
             edges = (search.unvisited.count() - found) * 8;
@@ -323,7 +335,7 @@ impl OneLevel<'_> {
         }
         let wanted = |group: u64| {
             let bits = search.unvisited.word(group) & !search.next.word(group);
-            if search.lists.heads.is_none() {
+            if search.heads.is_none() {
                 return bits;
             }
             // A list of one neighbor holds nothing beyond the head.
