@@ -326,8 +326,7 @@ fn lists_or_the_grid_for_differences() {
     }
 }
 
-/// Windows of signals in which no vertex sends, and intervals that get none, cost nothing: a
-/// frontier of few vertices reads a part of what a large one does.
+/// Windows of signals in which no vertex sends, and intervals that get none, cost nothing.
 #[test]
 fn small_frontiers_leave_windows_out() {
     let folder = tempfile::tempdir().unwrap();
@@ -343,8 +342,8 @@ fn small_frontiers_leave_windows_out() {
     assert!(values(&inside) == values(&outside));
     let iterations = &outside.report.per_iteration;
     let most = iterations.iter().map(|iteration| iteration.bytes_read).max().unwrap();
-    let few = iterations.last().unwrap();
-    assert!(few.active < 10 && few.bytes_read * 2 < most, "of {most} bytes: {iterations:?}");
+    let few = iterations.last().unwrap().bytes_read;
+    assert!(few * 2 < most, "of {most} bytes: {iterations:?}");
 }
 
 /// A graph of these edges.

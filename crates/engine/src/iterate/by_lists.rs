@@ -45,7 +45,7 @@ pub(crate) enum Role {
 }
 
 /// Lists, what carries the messages that are sent along them, and lists that were kept.
-pub(crate) type Along<'l, R, E> = (R, &'l E, Option<&'l Mutex<RetainedLists>>);
+pub(crate) type Gathering<'l, R, E> = (R, &'l E, Option<&'l Mutex<RetainedLists>>);
 
 /// The lists of active vertices, read where they are needed.
 pub(crate) struct OnDemand<M: Monoid> {
@@ -174,7 +174,7 @@ impl<P: VertexProgram> Run<'_, P> {
     /// asked for.
     pub(crate) fn gather_all(
         &self,
-        lists: Along<&[&Rows], impl Carries<P::Message>>,
+        lists: Gathering<&[&Rows], impl Carries<P::Message>>,
         vertices: Range<u64>,
         signals: &mut [P::Signal],
         edges: u64,
@@ -192,7 +192,7 @@ impl<P: VertexProgram> Run<'_, P> {
     /// have about so many edges. `signals` are those of the vertices that are no hubs.
     pub(crate) fn gather<E: Carries<P::Message>>(
         &self,
-        (rows, exchange, retained): Along<&Rows, E>,
+        (rows, exchange, retained): Gathering<&Rows, E>,
         vertices: Range<u64>,
         signals: &[P::Signal],
         edges: u64,

@@ -1,6 +1,8 @@
 //! [`Iterations`]: a program and how it is to run, as a resource of a plan; and the loop that runs
 //! it.
 
+use std::marker::PhantomData;
+
 use super::{
     Division, EdgeSource, INTERVAL, Resident, Run, Workspace, edge_path::EdgePath, fciu::Pass,
     interval_memory::IntervalMemory,
@@ -33,7 +35,7 @@ pub struct Iterations<P> {
     by_interval: Option<IntervalMemory>,
     /// How edges are reached with everything in memory, by direction.
     paths: Vec<EdgePath>,
-    program: std::marker::PhantomData<fn() -> P>,
+    program: PhantomData<fn() -> P>,
 }
 
 impl<P: VertexProgram> Iterations<P> {
@@ -74,7 +76,7 @@ impl<P: VertexProgram> Iterations<P> {
             ("messages", vertices * size_of::<P::Message>() as u64),
             ("frontiers", 2 * Frontier::bytes(vertices)),
             ("intervals at hand, batches", config.threads as u64 * workspace),
-            ("row index", indexes as u64 * Rows::index_bytes(graph.connected())),
+            ("row index", indexes as u64 * Rows::index_bytes(vertices)),
             ("degrees", degrees as u64 * vertices * 4),
         ] {
             planner.in_turn(name, bytes);
@@ -99,8 +101,7 @@ impl<P: VertexProgram> Iterations<P> {
             Some(memory) if decision.is_by_interval() => memory.sections(config, decision.room),
             _ => Ok(resident.iter().flat_map(EdgePath::sections).collect()),
         });
-        let program = std::marker::PhantomData;
-        let early = early.map(|early| (early, interval));
+        let (program, early) = (PhantomData, early.map(|early| (early, interval)));
         Ok(Self { most: scans, discards_values_before: 0, early, by_interval, paths, program })
     }
 

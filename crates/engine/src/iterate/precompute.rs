@@ -17,7 +17,7 @@ use std::ops::Range;
 
 use outercore_storage::{Carries, lock, promote};
 
-use super::{Run, by_lists::Along};
+use super::{Run, by_lists::Gathering};
 use crate::{config::Precompute, edges::rows::Rows, program::VertexProgram, techniques::Technique};
 use outercore_graph::Result;
 
@@ -27,7 +27,7 @@ impl<P: VertexProgram> Run<'_, P> {
     /// next iteration go to scratch with those of the window.
     pub(crate) fn gather_early(
         &self,
-        (rows, exchange, retained): Along<&[&Rows], impl Carries<P::Message>>,
+        (rows, exchange, retained): Gathering<&[&Rows], impl Carries<P::Message>>,
         window: Range<u64>,
         signals: &mut [P::Signal],
     ) -> Result<()> {
