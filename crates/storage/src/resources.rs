@@ -16,7 +16,7 @@ settings! {
         /// Most bytes that may be written to disk, scratch and result (20G, 50%).
         disk: Option<Size> = ("disk", "SIZE", "what is free, less 10 %"),
         /// Threads.
-        threads: Option<Threads> = ("threads", "N", "the cores that the process may use; one on a small graph"),
+        threads: Option<Threads> = ("threads", "N", "the cores that the process may use; one for little work"),
     }
 }
 
