@@ -17,7 +17,7 @@ settings! {
         disk: Option<Size> = ("disk", "SIZE", "what is free, less 10 %"),
         /// Threads.
         threads: Option<Threads> =
-            ("threads", "N", "the cores that the process may use; one on a small graph"),
+            ("threads", "N", "the cores that the process may use; one for little work"),
     }
 }
 
