@@ -1,6 +1,6 @@
-//! The command is linked to a fixed address. It has forty thousand places that hold addresses of its
-//! own: to mend them at each start, and to have their pages for it, takes half a millisecond, as
-//! long as a run on a small graph.
+//! The command is linked to a fixed address. It has forty thousand places that hold addresses of
+//! its own: to mend them at each start, and to have their pages for it, takes half a millisecond,
+//! as long as a run on a small graph.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

@@ -10,8 +10,8 @@
 //! its vertex departs ([`Peeling`]). A count never falls below the level at which its vertex
 //! departs: in the end the counts are the core numbers. The vertices that may depart in the next
 //! levels are kept as a set, so that a level does not look at all vertices (buckets as in Julienne,
-//! SPAA 2017, one at a time). Memory for each vertex: about one byte (four for hubs) and three bits, beside
-//! the lists and the result.
+//! SPAA 2017, one at a time). Memory for each vertex: about one byte (four for hubs) and three
+//! bits, beside the lists and the result.
 //!
 //! `program` is a program in phases, for less memory than that: the smallest remaining degree k
 //! opens a phase. A value is what is left of a vertex's neighbors, or, once the vertex has

@@ -155,7 +155,8 @@ fn a_graph_that_happens_to_be_simple() {
     assert_eq!(run(&built.graph, "kcore", &Request::default(), &config()).report.bytes_written, 0);
 }
 
-/// In a step of many edges each worker has vertices of its own, or, of many workers, takes from any.
+/// In a step of many edges each worker has vertices of its own, or, of many workers, takes from
+/// any.
 #[test]
 fn any_number_of_workers() {
     const CORE: u32 = 700;

@@ -258,8 +258,8 @@ fn a_link_as_output_is_replaced_and_what_it_leads_to_stays() {
     assert!(fs::symlink_metadata(place.path("link.csv")).unwrap().is_file());
 }
 
-/// Places that hold addresses are not mended at each start: there are none in a file to execute that
-/// is no shared one.
+/// Places that hold addresses are not mended at each start: there are none in a file to execute
+/// that is no shared one.
 #[test]
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 fn the_command_lies_at_a_fixed_address() {

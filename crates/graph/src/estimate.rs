@@ -75,8 +75,8 @@ impl Graph {
     }
 
     /// Bytes that this handle has read and will read until these sections are open, and the pages
-    /// that a buffer needs at the most: of lists and tables a sixth is read at a time, chunks of the
-    /// grid whole. Checksums are read as a whole, and so are tables: what has no edges.
+    /// that a buffer needs at the most: of lists and tables a sixth is read at a time, chunks of
+    /// the grid whole. Checksums are read as a whole, and so are tables: what has no edges.
     pub fn opening(&self, names: &[String]) -> (u64, u64) {
         let (mut bytes, mut largest) = (self.disk().counters().bytes_read.load(Relaxed), 0);
         for section in names.iter().filter_map(|name| self.manifest().section(name)) {

@@ -57,8 +57,8 @@ pub struct Peeling<'p> {
 }
 
 impl<'p> Peeling<'p> {
-    /// Before it begins: so many neighbors are left of each vertex. If `all` depart, lists that stay
-    /// in memory are read first.
+    /// Before it begins: so many neighbors are left of each vertex. If `all` depart, lists that
+    /// stay in memory are read first.
     pub fn new(
         session: &'p Session<'p>,
         lists: Along<'p>,
@@ -78,8 +78,8 @@ impl<'p> Peeling<'p> {
         Ok(Self { session, lists, whole, bucket, few: Vec::new() })
     }
 
-    /// What is left of each vertex's neighbors: of those that have departed, the level at which they
-    /// did.
+    /// What is left of each vertex's neighbors: of those that have departed, the level at which
+    /// they did.
     pub fn left(&self) -> &Remaining {
         &self.bucket.left
     }

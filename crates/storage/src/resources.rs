@@ -16,7 +16,8 @@ settings! {
         /// Most bytes that may be written to disk, scratch and result (20G, 50%).
         disk: Option<Size> = ("disk", "SIZE", "what is free, less 10 %"),
         /// Threads.
-        threads: Option<Threads> = ("threads", "N", "the cores that the process may use; one for little work"),
+        threads: Option<Threads> =
+            ("threads", "N", "the cores that the process may use; one for little work"),
     }
 }
 
@@ -33,8 +34,8 @@ impl Resources {
         Ok(self.disk.unwrap_or(Size::Percent(90.0)).of(disk.free_space(folder)?))
     }
 
-    /// The same for work on so many items. To start threads for few takes as long as the work: it is
-    /// one thread's, unless others are asked for.
+    /// The same for work on so many items. To start threads for few takes as long as the work: it
+    /// is one thread's, unless others are asked for.
     pub fn for_items(mut self, items: u64) -> Self {
         if items < FEW {
             self.threads.get_or_insert(Threads(1));

@@ -101,8 +101,8 @@ impl<'a> IoIterator<'a> {
         error::all(results)
     }
 
-    /// The same in shares that do not depend on how many workers there are, at most [`SHARES`]. Each
-    /// has a state of its own, gets its lists in ascending order, and comes to its `end`.
+    /// The same in shares that do not depend on how many workers there are, at most [`SHARES`].
+    /// Each has a state of its own, gets its lists in ascending order, and comes to its `end`.
     pub(crate) fn for_each_share<S>(
         &self,
         expected: u64,
