@@ -203,7 +203,8 @@ impl OpenNeighborhoods {
             )?;
         }
         self.loaded = vertices.clone();
-        Ok(Some(vertices))
+        // A list that is longer than any may be ends it.
+        Ok(Some(vertices).filter(|vertices| !vertices.is_empty()))
     }
 
     /// Lays out the lists of the next batch; returns how many vertices it has.
