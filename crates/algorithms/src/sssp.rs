@@ -18,10 +18,10 @@
 //! non-negative doubles otherwise.
 
 use outercore_engine::{
-    DeltaStepping, Idempotent, Min, Monoid, Monotone, Results, Values, length_totals,
+    DeltaStepping, Idempotent, MemoryModel, Min, Monoid, Monotone, Results, Values, length_totals,
 };
 use outercore_graph::{PathLengths, WeightKind};
-use outercore_visit::{self as visit, lengths::Paths};
+use outercore_visit::{self as visit, Executor, lengths::Paths};
 
 use crate::{common::*, parents::Tree};
 
@@ -134,17 +134,17 @@ impl Algorithm for Sssp {
 
     fn prepare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
         let (mut planner, wanted) = self.wanted(job)?;
-        // Where vertices have few neighbors, as in road networks, windows are many and small. Where
-        // weights are alike, windows follow many edges more than once, and read lists again.
-        let few = job.graph.manifest().arcs <= 4 * job.graph.connected() && !job.graph.has_hubs();
+        // Where vertices have few neighbors, as in road networks, windows are many and small.
+        let auto = job.graph.manifest().arcs <= 4 * job.graph.connected() && !job.graph.has_hubs();
         let other = self.delta.map(|_| "--delta").or(self.method.map(|_| "--method"));
-        if self.executing.may_be_async(job, other, few)? {
+        if self.executing.is_async(job, other, auto)? {
             let (mut visiting, wanted) = self.wanted(job)?;
-            visiting.runs("visitors", "as asked, or windows would follow edges again");
+            visiting.runs("visitors", "as asked, or few edges, no hubs: windows would be small");
             let visitor = Paths::new(job.graph, wanted.0.distances, wanted.0.source)?;
             let end = move |session: &Session, found| outcome(session, wanted, (1, found));
             let prepared = visit::prepared(visiting, &self.executing, visitor, end);
-            if self.executing.takes(&prepared, few || job.graph.weights_are_alike()?) {
+            let runs = |it: &Prepared| it.plan.memory_model != MemoryModel::FullyExternal;
+            if self.executing.executor == Executor::Async || prepared.as_ref().is_ok_and(runs) {
                 return prepared;
             }
         }

@@ -41,22 +41,28 @@ fn chunks_without_active_sources_are_read_only_in_full() {
 const DENSE: u64 = 20_000;
 const ALL: u64 = 1_500_000;
 
-/// A dense part, and many short paths.
+/// A dense part; many short paths; and hubs that lead to these, and that nothing leads to. So the
+/// tiles of paths are cut: what the directory says of the sources of a tile that is alone begins
+/// with the first vertex.
 fn dense_and_paths(folder: &Path) -> Graph {
     let (mut text, mut random) = (String::new(), 1_u64);
     for vertex in 0..DENSE * 40 {
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        writeln!(text, "{} {}", vertex % DENSE, (random >> 33) % DENSE).unwrap();
+        let [one, other] = [vertex % DENSE, (random >> 33) % DENSE];
+        writeln!(text, "{one} {other}\n{other} {one}").unwrap();
     }
-    for vertex in (DENSE..ALL).filter(|vertex| vertex % 40 < 39) {
-        writeln!(text, "{vertex} {}", vertex + 1).unwrap();
+    for vertex in DENSE..ALL {
+        writeln!(text, "{} {vertex}", ALL + vertex % 64).unwrap();
+        if vertex % 40 < 39 {
+            writeln!(text, "{vertex} {}\n{} {vertex}", vertex + 1, vertex + 1).unwrap();
+        }
     }
     let [input, output] = ["edges.txt", "graph.oc"].map(|name| folder.join(name));
     std::fs::write(&input, text).unwrap();
     let options = BuildOptions {
         memory: 256 << 20,
         threads: 2,
-        directed: Some(false),
+        directed: Some(true),
         ..BuildOptions::default()
     };
     build_file(&Disk::new(), &input, &output, &options).unwrap();

@@ -269,8 +269,7 @@ fn what_visitors_cannot_do_is_refused() {
     refused("pagerank", ranks, &config(), &["pagerank has no --executor"]);
 }
 
-/// By itself a search goes by visitors where levels are many, and only there; paths are found by
-/// them where weights are alike.
+/// By itself a search goes by visitors where levels are many, and only there.
 #[test]
 fn visitors_go_where_levels_are_many() {
     let mut random = Random::new(8);
@@ -278,7 +277,7 @@ fn visitors_go_where_levels_are_many() {
     let folder = folder();
     let hubs = rmat(folder.path(), 14, true);
     let graphs = [path, uniform].map(|pairs| build(&Edges::of(&pairs, true), &Recipe::default()));
-    for (name, wide) in [("bfs", false), ("sssp", true)] {
+    for name in ["bfs", "sssp"] {
         let asked = request(name, &[Source::MaxDegree]);
         let usual = Request { executor: Some(Executor::Sync), ..asked.clone() };
         let ran = [&graphs[0].graph, &graphs[1].graph, &hubs].map(|graph| {
@@ -287,7 +286,7 @@ fn visitors_go_where_levels_are_many() {
             assert!(values(&outcome) == values(&expected) && expected.report.visitors.is_none());
             outcome.report.visitors.is_some()
         });
-        assert_eq!(ran, [true, wide, wide], "{name}");
+        assert_eq!(ran, [true, false, false], "{name}");
     }
 }
 
@@ -365,33 +364,4 @@ fn a_search_of_small_levels_reads_what_visitors_read() {
         outcome.report.bytes_read
     });
     assert!(read[0] < read[1] + 120_000, "{read:?}");
-}
-
-/// Where lists are read, `sssp` goes by visitors; in memory, too, unless most weights are far
-/// smaller than a few large ones.
-#[test]
-fn visitors_find_paths_where_weights_are_alike_or_lists_are_read() {
-    let options = BuildOptions {
-        memory: 128 << 20,
-        threads: 2,
-        weights: Some(WeightKind::U32),
-        ..BuildOptions::default()
-    };
-    for (weights, in_memory) in [
-        (GeneratedWeights::Uniform { low: 0, high: 16_383 }, true),
-        (GeneratedWeights::LogUniform { bits: 14 }, false),
-    ] {
-        let folder = folder();
-        let rmat = Rmat { weights, ..Rmat::new(14, 9) };
-        let graph = generate(folder.path().join("graph.oc"), rmat, options.clone());
-        let asked = request("sssp", &[Source::MaxDegree]);
-        let sync = Request { executor: Some(Executor::Sync), ..asked.clone() };
-        let ran = RESIDENT.map(|model| {
-            let config = RunConfig { model: Some(model), ..config() };
-            let [auto, sync] = [&asked, &sync].map(|asked| run(&graph, "sssp", asked, &config));
-            assert!(values(&auto) == values(&sync) && sync.report.visitors.is_none());
-            auto.report.visitors.is_some()
-        });
-        assert_eq!(ran, [in_memory, true]);
-    }
 }

@@ -23,12 +23,6 @@ impl Graph {
         self.light_weight(self.mean_degree())
     }
 
-    /// Whether the lightest edge of a vertex weighs about as much as where weights are spread
-    /// evenly: not where a few of them are far heavier than most.
-    pub fn weights_are_alike(&self) -> Result<bool> {
-        Ok(self.light_step()? >= self.mean_step()? / 2.0)
-    }
-
     /// About how many steps a frontier takes to all vertices, of which each has one at the most: it
     /// grows by the mean degree. Where there are hubs it comes to one, and is everywhere.
     pub fn steps(&self) -> u64 {

@@ -1,6 +1,6 @@
 //! [`Executing`]: what was asked of the executor.
 
-use outercore_engine::{Job, MemoryModel, Prepared, Preset};
+use outercore_engine::{Job, MemoryModel, Preset};
 use outercore_graph::{Result, error::refuse};
 use outercore_storage::named;
 
@@ -79,22 +79,5 @@ impl Executing {
             return refuse("--in-flight must be at least 1");
         }
         Ok(true)
-    }
-
-    /// The same where they are the better way if the plan is for it ([`Executing::takes`]), and
-    /// `surely` says that they are.
-    pub fn may_be_async(&self, job: Job, instead: Option<&str>, surely: bool) -> Result<bool> {
-        Ok(self.is_async(job, instead, surely)? || self.is_async(job, instead, true)?)
-    }
-
-    /// Whether a plan of visitors is what is wanted: as asked, or where lists are read, or in
-    /// memory, if they are the better way there.
-    pub fn takes(&self, plan: &Result<Prepared>, in_memory: bool) -> bool {
-        let suits = |it: &Prepared| match it.plan.memory_model {
-            MemoryModel::InMemory => in_memory,
-            MemoryModel::SemiExternal => true,
-            MemoryModel::FullyExternal => false,
-        };
-        self.executor == Executor::Async || plan.as_ref().is_ok_and(suits)
     }
 }
