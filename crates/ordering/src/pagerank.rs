@@ -5,7 +5,7 @@
 
 use outercore_algorithms::{Algorithm, PageRank};
 use outercore_engine::{Cell, IterationReport, RunConfig, RunProgress};
-use outercore_graph::{BuildProgress, Result};
+use outercore_graph::{BuildProgress, GraphError, Result};
 
 use crate::{Finder, sorting};
 
@@ -31,7 +31,14 @@ impl Finder<'_> {
             ..RunConfig::default()
         };
         let algorithm = PageRank { top: 0, ..PageRank::default() };
-        let outcome = algorithm.run(self.graph, &config, &Within(self.progress))?;
+        let outcome = algorithm.run(self.graph, &config, &Within(self.progress));
+        let outcome = outcome.map_err(|error| match error {
+            // What is held here is beside what the run wants.
+            GraphError::Memory { needed, budget, what } => {
+                GraphError::Memory { needed: needed + held, budget: budget + held, what }
+            }
+            other => other,
+        })?;
         let mut ranks = Vec::with_capacity(self.graph.connected() as usize);
         outcome.columns[0].for_each(|_, cell| {
             let rank = if let Cell::Float(rank) = cell { rank as f32 } else { 0.0 };
