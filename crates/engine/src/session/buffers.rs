@@ -13,6 +13,8 @@ pub const DEPTH: usize = 6;
 /// The same in a small budget, where memory is worth more than what the last requests add to a
 /// device's speed.
 const SHALLOW: usize = 3;
+/// Fewer pages than these are read as fast as buffers are made.
+const LITTLE: u64 = (16 << 20) / PAGE as u64;
 /// A small budget, in bytes.
 const SMALL: u64 = 96 << 20;
 
@@ -39,14 +41,15 @@ pub(crate) fn buffers(config: &RunConfig, largest: u64) -> (usize, usize) {
     (depth, largest.max(asked).clamp(SMALLEST_BUFFER, BUFFER_BYTES))
 }
 
-/// How readers are opened whose largest section has so many pages.
-pub(super) fn options(config: &RunConfig, largest: u64) -> ReaderOptions {
+/// How readers are opened of so many pages, the largest section of which has so many.
+pub(super) fn options(config: &RunConfig, pages: u64, largest: u64) -> ReaderOptions {
     ReaderOptions {
         backend: config.io,
         in_flight: (config.queue_depth + 1).max(DEPTH),
         io_threads: config.io_threads,
         buffers: buffers(config, largest),
         huge_pages: config.huge_pages,
+        little: pages < LITTLE,
     }
 }
 
@@ -71,5 +74,12 @@ mod tests {
                 assert!(beside(smallest) >= budget && beside(smallest - 1) < budget, "{budget}");
             }
         }
+    }
+
+    #[test]
+    fn a_small_budget_is_no_small_graph() {
+        let config = RunConfig { memory: 40 << 20, ..RunConfig::default() };
+        assert!(!options(&config, LITTLE, 192).little, "its buffers are used again and again");
+        assert!(options(&config, LITTLE - 1, 192).little);
     }
 }

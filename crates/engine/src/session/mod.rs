@@ -106,7 +106,8 @@ impl<'a> Session<'a> {
             sections.push(OpenSection::open(graph, name, &mut files)?);
         }
         let (workers, disk) = (Workers::new(config.threads)?, graph.disk().clone());
-        let options = buffers::options(config, graph.opening(names).1);
+        let pages = sections.iter().map(|one| one.pages()).sum();
+        let options = buffers::options(config, pages, graph.opening(names).1);
         let buffer_bytes = options.buffers.1;
         let (readers, huge) = open_readers((&disk, &workers), &files, &options, begun)?;
         let backend = readers.first().map_or("none", Reader::backend);

@@ -284,8 +284,9 @@ mod tests {
         );
     }
 
-    #[test]
-    fn intervals_serve_two_rounds_as_far_as_that_saves_bytes() {
+    /// Intervals with these bounds, each of which has a tile of 100 edges from the first source on,
+    /// and one from source `second` on.
+    fn two_tiles_each(intervals: Vec<u64>, second: u64) -> Arc<GridDirectory> {
         let code = WordCode { bits: 8, low_bits: 10, kind: WordKind::Gaps };
         let tile = |number: u32| {
             Tile {
@@ -298,11 +299,15 @@ mod tests {
             }
             .with_words(100, code)
         };
-        let directory = Arc::new(GridDirectory {
-            intervals: vec![0, 10, 20, 30, 1030, 2030],
-            tiles: (0..10).map(tile).collect(),
-            chunks: (0..10).map(|at| ChunkEntry { source: at % 2 * 10, edge: 0 }).collect(),
-        });
+        let count = 2 * (intervals.len() as u32 - 1);
+        let chunk = |at: u32| ChunkEntry { source: u64::from(at % 2) * second, edge: 0 };
+        let (tiles, chunks) = ((0..count).map(tile).collect(), (0..count).map(chunk).collect());
+        Arc::new(GridDirectory { intervals, tiles, chunks })
+    }
+
+    #[test]
+    fn intervals_serve_two_rounds_as_far_as_that_saves_bytes() {
+        let directory = two_tiles_each(vec![0, 10, 20, 30, 1030, 2030], 10);
         for (sum, crossing) in [(0, 5), (4, 5), (8, 3), (1000, 0)] {
             let index = GridIndex::new(Arc::clone(&directory), 2030, 2030).crossing(sum, true);
             assert_eq!(index.crossing, crossing, "a page for 10 vertices, and for 1000; {sum}");
@@ -315,23 +320,7 @@ mod tests {
 
     #[test]
     fn chunks_after_an_interval_serve_where_they_save_more() {
-        let code = WordCode { bits: 8, low_bits: 10, kind: WordKind::Gaps };
-        let tile = |number: u32| {
-            Tile {
-                segment: 0,
-                interval: number / 2,
-                offset: 0,
-                packed: 0,
-                first_edge: 0,
-                first_chunk: number.into(),
-            }
-            .with_words(100, code)
-        };
-        let directory = Arc::new(GridDirectory {
-            intervals: vec![0, 10, 20, 1020, 2020],
-            tiles: (0..8).map(tile).collect(),
-            chunks: (0..8).map(|at| ChunkEntry { source: at % 2 * 20, edge: 0 }).collect(),
-        });
+        let directory = two_tiles_each(vec![0, 10, 20, 1020, 2020], 20);
         let index =
             |sum, in_turn| GridIndex::new(directory.clone(), 2020, 2020).crossing(sum, in_turn);
         let turns = |index: &GridIndex| (index.crossing, index.served);

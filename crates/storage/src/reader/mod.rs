@@ -26,9 +26,6 @@ use crate::{
 /// Marks the tags of pieces; the tags of callers are below.
 const PIECE: u64 = 1 << 63;
 
-/// Bytes of the buffers of all workers that are not made before they are used, nor in huge pages.
-const SMALL: usize = 8 << 20;
-
 /// A read that crosses stripes: its pieces, as they come back.
 struct Split {
     tag: u64,
@@ -50,6 +47,10 @@ pub struct ReaderOptions {
     pub buffers: (usize, usize),
     /// Whether they lie in huge pages.
     pub huge_pages: HugePages,
+    /// Whether little is there to be read: then buffers come to be page by page, as they are used,
+    /// for not all of them is. What is read through them again and again is read faster into memory
+    /// that was made before, and that the system knows.
+    pub little: bool,
 }
 
 /// Opens a reader for each worker, which reads these files. Returns whether their memory lies in
@@ -61,24 +62,23 @@ pub fn open_readers(
     begun: Instant,
 ) -> Result<(Vec<Reader>, bool)> {
     let each = options.buffers.0 * options.buffers.1;
-    let (all, huge) = (workers.count() * each, options.huge_pages);
-    // What is small comes to be page by page, as it is used: not all of it is.
-    let small = all < SMALL;
-    let arena = Arena::new(all, if small { huge.for_streams() } else { huge })?;
+    let &ReaderOptions { backend, in_flight: depth, io_threads, huge_pages: huge, little, .. } =
+        options;
+    let huge = if little { huge.for_streams() } else { huge };
+    let arena = Arena::new(workers.count() * each, huge)?;
     // Each worker's come to be where it runs, all at a time: the system may take milliseconds to
     // find a huge page.
-    if !small {
+    if !little {
         workers.map(|index| {
             let mut buffers = arena.buffer(index * each, each);
             buffers.chunks_mut(PAGE).for_each(|page| page[0] = 0);
         });
     }
-    let &ReaderOptions { backend, in_flight: depth, io_threads, .. } = options;
     if io_threads > 0 {
         workers.pin();
     }
     // What is registered comes to be, too.
-    let registered = (!small).then(|| Arc::clone(&arena)).into_iter().collect();
+    let registered = (!little).then(|| Arc::clone(&arena)).into_iter().collect();
     let queue = QueueOptions { backend, depth, registered };
     let queues = open_queues(disk, files, &queue, (workers.count(), io_threads))?;
     let reader = |(queue, at)| Reader::new(queue, Arc::clone(&arena), at * each, each, begun);
