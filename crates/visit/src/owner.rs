@@ -68,7 +68,8 @@ impl<V: Visitor> Traversal<'_, V> {
     /// The priority of a visitor with this label.
     #[inline(always)]
     pub(crate) fn priority(&self, label: u64) -> u64 {
-        self.visitor.priority(label)
+        let Self { visitor, reads, .. } = self;
+        if *reads { visitor.rough_priority(label) } else { visitor.priority(label) }
     }
 
     /// The worker to which a vertex belongs.

@@ -31,4 +31,9 @@ pub trait Visitor: Sync {
     fn priority(&self, label: u64) -> u64 {
         label
     }
+    /// The same where lists are read from storage: to go back for a slightly better label costs
+    /// more there.
+    fn rough_priority(&self, label: u64) -> u64 {
+        self.priority(label)
+    }
 }
