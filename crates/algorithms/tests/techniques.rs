@@ -196,10 +196,16 @@ impl Usual {
         Self { first, stable }
     }
 
-    /// Whether a run with a switch does what that asks for, or anything else than without it.
-    fn acts(&self, report: &RunReport, wanted: Option<Technique>) -> bool {
+    /// Whether a run with a switch does what that asks for, no longer does what that turns off, or
+    /// does anything else than without it.
+    fn acts(&self, report: &RunReport, switch: &str, wanted: Option<Technique>) -> bool {
+        let used = |report: &TechniqueReport| report.state == TechniqueState::Used;
         let figures = figures(report);
-        wanted.is_some_and(|wanted| of(report, wanted).state == TechniqueState::Used)
+        let turned_off = |was: &TechniqueReport| {
+            was.switch == switch && used(was) && !used(of(report, was.name))
+        };
+        wanted.is_some_and(|wanted| used(of(report, wanted)))
+            || self.first.techniques.iter().any(turned_off)
             || self.stable.iter().any(|(name, value)| figures[name] != *value)
     }
 
@@ -271,7 +277,7 @@ impl Cells {
         assert!(is_for, "{what}: taken, and not applicable");
         let acts = match switch {
             "stealing" => stealing_acts(graph, row, model),
-            _ => usual.acts(&report, wanted),
+            _ => usual.acts(&report, switch, wanted),
         };
         if acts {
             *self.acted.entry((switch, value)).or_default() += 1;
