@@ -83,7 +83,7 @@ settings! {
         /// Where a traversal from many vertices starts. Ids with commas stand in double quotation
         /// marks, as in CSV.
         sources: Vec<Source> = ("sources", "ID,ID,...", ""),
-        /// Exactly so many iterations.
+        /// At most so many iterations; pagerank without --tolerance runs exactly so many.
         iterations: Option<u64> = ("iterations", "N", ""),
         /// Stop at an L1 change below this.
         tolerance: Option<f64> = ("tolerance", "T", ""),
@@ -104,7 +104,7 @@ settings! {
         /// neither.
         executor: Option<Executor> = ("executor", "EXECUTOR", "auto"),
         /// The most visitors of a thread with reads pending.
-        in_flight: Option<u64> = ("in-flight", "N", "a quarter of those that wait, 256 to 65536"),
+        in_flight: Option<u64> = ("in-flight", "N", "a sixteenth of those that wait, 256 to 65536"),
         /// Whether a visitor looks at its vertex before it is sent.
         peek: Option<bool> = ("peek", "PEEK", "on"),
         /// What decides which thread visits a vertex.

@@ -9,7 +9,8 @@ named! {
     /// Which chunks of the grid stay in memory between the passes of a run.
     #[derive(Default)]
     pub enum SubBlocks: "choice of sub-blocks" {
-        /// Those with the most active edges; what every pass reads counts twice.
+        /// Those with the most active edges; one that every pass reads is worth twice one that
+        /// every second pass reads.
         #[default]
         On = "on",
         /// The same of those that two iterations have to read twice: GraphSD's own rule (ICPP'22,

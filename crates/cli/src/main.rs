@@ -60,7 +60,7 @@ Exit codes:
     6  no space, or the disk budget is too small
     7  the memory budget is too small
     8  in use by another process
-  130  interrupted (143: terminated)";
+  130  interrupted (143: terminated, 129: hung up)";
 
 /// What the libraries log goes to standard error: `OUTERCORE_LOG=outercore_engine=debug`.
 fn log() {
