@@ -193,8 +193,8 @@ def test_every_option_is_documented():
     from outercore import _outercore as native
 
     parameters = "source sources iterations tolerance damping delta k exact parents method top".split()
-    assert set(_options.Options.__annotations__) == {name for name, *_ in native.KEYWORDS} - set(parameters) | {"progress"}
-    for name in _options.Options.__annotations__:
+    assert set(_options.VisitorOptions.__annotations__) == {name for name, *_ in native.KEYWORDS} - set(parameters) | {"progress"}
+    for name in _options.VisitorOptions.__annotations__:
         assert f"``{name}``" in oc.Graph.__doc__
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _edges
 from . import _outercore as native
-from ._options import Options, Path, Size, Source, described
+from ._options import Options, Path, Size, Source, VisitorOptions, described
 from ._plan import Plan
 from ._progress import Line, Progress
 from ._result import Result
@@ -227,7 +227,7 @@ class Graph:
         return f"<outercore.Graph {self.path!r}: {self.vertices} vertices, {self.edges} {kind} edges{weights}>"
 
     def bfs(
-        self, source: Source, *, method: str | None = None, **options: Unpack[Options]
+        self, source: Source, *, method: str | None = None, **options: Unpack[VisitorOptions]
     ) -> Result:
         """Breadth-first search from ``source``: ``levels`` and ``parents``.
 
@@ -242,7 +242,7 @@ class Graph:
         delta: float | None = None,
         method: str | None = None,
         parents: bool = False,
-        **options: Unpack[Options],
+        **options: Unpack[VisitorOptions],
     ) -> Result:
         """Shortest paths from ``source``: ``distances``, and with ``parents`` a tree of them.
 
@@ -251,7 +251,9 @@ class Graph:
         """
         return self.run("sssp", source=source, delta=delta, method=method, parents=parents, **options)
 
-    def components(self, *, method: str | None = None, **options: Unpack[Options]) -> Result:
+    def components(
+        self, *, method: str | None = None, **options: Unpack[VisitorOptions]
+    ) -> Result:
         """Connected components (weak ones of a directed graph): ``components``.
 
         Each is named by one of its members. ``method`` is ``"sampled"``, ``"scan"`` or ``"program"``
@@ -369,7 +371,7 @@ class Graph:
     ) -> Result:
         """Communities by label propagation as in LDBC Graphalytics: ``labels``.
 
-        There are ``iterations`` rounds (default 10).
+        There are at most ``iterations`` rounds (default 10).
         """
         return self.run("label-propagation", iterations=iterations, **options)
 
@@ -384,8 +386,9 @@ class Graph:
         """Runs any algorithm by its name; ``outercore.ALGORITHMS`` has them all.
 
         Parameters, beside what every run takes: ``source``, ``sources``, ``iterations``,
-        ``tolerance``, ``damping``, ``delta``, ``k``, ``exact``, ``parents``, ``method``, ``top``. An
-        algorithm refuses those that it has not.
+        ``tolerance``, ``damping``, ``delta``, ``k``, ``exact``, ``parents``, ``method``, ``top``;
+        of ``bfs``, ``sssp`` and ``components`` also ``executor``, ``in_flight``, ``peek``,
+        ``ownership``. An algorithm refuses those that it has not.
         """
         with Line(progress) as line:
             return Result(self._graph.run(algorithm, arguments, line.callback))
@@ -397,4 +400,9 @@ class Graph:
 
 
 # The native module knows what each keyword does.
-Graph.__doc__ = (Graph.__doc__ or "") + described(Options.__annotations__)
+Graph.__doc__ = (
+    (Graph.__doc__ or "")
+    + described(Options.__annotations__)
+    + "\n    ``bfs``, ``sssp`` and ``components`` also take these:\n    "
+    + described(VisitorOptions.__annotations__.keys() - Options.__annotations__.keys())
+)

@@ -35,10 +35,6 @@ class Options(TypedDict, total=False):
     preset: str | None
     io_scheduling: str | None
     stealing: bool | None
-    executor: str | None
-    in_flight: int | None
-    peek: bool | None
-    ownership: str | None
     queue_depth: int | None
     io_threads: int | None
     page_cache: Size | None
@@ -46,6 +42,15 @@ class Options(TypedDict, total=False):
     direction: str | None
     cost: str | None
     progress: Progress
+
+
+class VisitorOptions(Options, total=False):
+    """What ``bfs``, ``sssp`` and ``components`` take beside their parameters."""
+
+    executor: str | None
+    in_flight: int | None
+    peek: bool | None
+    ownership: str | None
 
 
 def described(names: Container[str]) -> str:
