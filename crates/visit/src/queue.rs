@@ -4,12 +4,12 @@
 //! A visitor lies in the bucket of the highest bit in which its priority differs from the last
 //! one that was taken. A bucket is spread over those below it when its turn comes, so a visitor
 //! moves seldom, and always to the end of a list. Visitors that come with a smaller priority than
-//! the last one have a binary heap: there are few, and their order matters all the more.
+//! the last one wait in a binary heap, because they are few. Their order matters all the more.
 //!
-//! Where lists are read, that many come late: while some lists are on their way, others are
-//! followed. There the smallest ones are taken in parts, a twentieth of all at a time, and each
-//! part in the order of its vertices: what is read together lies together. A part has no order of
-//! its own, so late ones join the next part.
+//! Where lists are read they are many: while some lists are on their way, others are followed. So
+//! there is no heap. The smallest ones are taken in parts, a twentieth of all at a time, and each
+//! part in the order of its vertices: what is read together lies together. A part has no order by
+//! priority, so late ones join the next part.
 //!
 //! A queue that became too long drops the largest priorities. Then it takes no larger ones than the
 //! smallest that it dropped, so that none of those is passed over.

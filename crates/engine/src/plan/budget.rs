@@ -15,13 +15,13 @@ use crate::{
     session::{buffers_bytes, smallest_budget},
 };
 
-/// The program's own code and heap.
+/// 10.5 MiB: set aside for the program's own code and heap, without its threads.
 const PROCESS: u64 = 21 << 19;
 
-/// What these usually are.
+/// 8 MiB: what a plan shows for the program and its threads, which is what they usually take.
 pub(super) const USUAL: u64 = 8 << 20;
 
-/// What stays free beside everything that is counted.
+/// 3.5 MiB: what stays free beside everything that is counted, before edges are kept.
 const MARGIN: u64 = 7 << 19;
 
 /// The room that a fully-external run has at the least: with less, small graphs are read again and
