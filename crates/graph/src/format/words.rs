@@ -28,8 +28,6 @@ impl WordCode {
     /// Bits that words may have: few lengths, so that each can have a loop of its own to be decoded
     /// in.
     pub const LENGTHS: [u32; 5] = [8, 12, 16, 20, 24];
-    /// Most bits of a word.
-    pub const MOST_BITS: u32 = 24;
     /// How many words, the highest, are skips in a tile of gaps.
     const SKIPS: u32 = 8;
     /// What a skip costs beside its word, in bits: a mispredicted branch takes as long as

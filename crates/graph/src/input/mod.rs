@@ -65,13 +65,6 @@ pub struct Input {
     pub path: PathBuf,
 }
 
-impl Input {
-    /// Whether this is standard input.
-    pub fn is_stdin(&self) -> bool {
-        self.path == Path::new("-")
-    }
-}
-
 impl<P: Into<PathBuf>> From<P> for Input {
     fn from(path: P) -> Self {
         Self { path: path.into() }
