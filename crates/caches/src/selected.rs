@@ -140,7 +140,7 @@ impl SelectedLists {
         let own =
             |name: &&String| name.rsplit('.').next().is_some_and(|part| parts.contains(&part));
         let sections: Vec<String> = sections.iter().filter(own).cloned().collect();
-        let checksum = Saved::of(&graph.counted_apart())?.checksum();
+        let checksum = Saved::checksum(&graph.counted_apart())?;
         let asked: Asked = (checksum, sections, bytes, what, huge);
         if let Some(lists) = before.as_ref().and_then(|any| any.downcast_ref::<(Asked, Self)>())
             && lists.0 == asked

@@ -19,7 +19,11 @@ use std::{
 };
 
 use outercore_graph::{Direction, Graph, GraphError, Keys, Result, error::refuse};
-use outercore_storage::{Disk, checksum::crc32c, hidden::random_name};
+use outercore_storage::{
+    Disk, DiskFile,
+    checksum::Running,
+    hidden::{create_beside, sweep_beside},
+};
 use serde::{Deserialize, Serialize};
 
 /// What the file begins with.
@@ -27,9 +31,13 @@ const MAGIC: &[u8; 8] = b"OCCACHE2";
 /// Vertices looked up at once.
 const BATCH: usize = 1 << 16;
 /// Bytes of a vertex without its name.
-const EACH: usize = 8 + 3 * 4;
-/// The largest file that is read.
-const MOST: u64 = 1 << 40;
+pub(crate) const EACH: usize = 8 + 3 * 4;
+/// The largest head that is read.
+const MOST_HEAD: u64 = 1 << 20;
+/// Bytes that are read of the file at once to check it.
+const PIECE: u64 = 256 << 10;
+/// The most digits of a number of the head.
+const DIGITS: usize = 20;
 
 /// What is known of a selection.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
@@ -110,15 +118,15 @@ impl About {
     }
 }
 
-/// A selection that was read.
+/// A selection beside a graph. Its checksum is right; its vertices are still in the file.
 pub struct Saved {
     /// Where it lies.
     pub path: PathBuf,
     /// What is known of it.
     pub about: About,
-    bytes: Vec<u8>,
+    file: DiskFile,
     /// Where the first direction begins.
-    start: usize,
+    start: u64,
 }
 
 /// A vertex of a selection that the graph has.
@@ -150,38 +158,63 @@ pub fn path_of(graph: &Path) -> PathBuf {
 }
 
 /// Saves a selection. What was there before is replaced in one step.
-pub(crate) fn save(graph: &Graph, mut about: About, sides: &[Choice]) -> Result<About> {
-    let mut columns = Vec::new();
-    for (side, choice) in about.sides.iter_mut().zip(sides) {
-        let [keys, rest] = columns_of(graph, side.direction, choice)?;
-        side.name_bytes = if about.names { keys.len() as u64 - 8 * side.lists } else { 0 };
-        columns.extend(keys);
-        columns.extend(rest);
-    }
-    let head = serde_json::to_vec(&about).expect("text and numbers");
-    let mut bytes = MAGIC.to_vec();
-    bytes.extend((head.len() as u32).to_le_bytes());
-    bytes.extend(head);
-    bytes.append(&mut columns);
-    bytes.extend(crc32c(&bytes).to_le_bytes());
+pub(crate) fn save(graph: &Graph, about: About, sides: &[Choice]) -> Result<About> {
     let (disk, path) = (graph.disk(), path_of(graph.path()));
-    let new = path.with_extension(format!("cache-{}", random_name()?));
-    let written = disk.write_all_new(&new, &bytes).and_then(|()| disk.rename_over(&new, &path));
-    if let Err(error) = written {
+    sweep_beside(disk, &path);
+    let (new, file, _lock) = create_beside(disk, &path)?;
+    let written = write(graph, about, sides, &file)
+        .and_then(|about| Ok(disk.rename_over(&new, &path).map(|()| about)?));
+    if written.is_err() {
         // Nothing more can be done about an error here.
         let _ = disk.remove_file(&new);
-        return Err(error.into());
     }
     disk.sync_dir(path.parent().unwrap_or(Path::new("/")))?;
+    written
+}
+
+/// Writes a selection, one direction after the other: no more than one is in memory.
+fn write(graph: &Graph, mut about: About, sides: &[Choice], file: &DiskFile) -> Result<About> {
+    let json = |about: &About| serde_json::to_vec(about).expect("text and numbers");
+    // How long names are is known after they were written: there is room for it.
+    let head_len = json(&about).len() + DIGITS * sides.len();
+    let mut end = (12 + head_len) as u64;
+    for (side, choice) in about.sides.iter_mut().zip(sides) {
+        let columns = columns_of(graph, side.direction, choice)?;
+        side.name_bytes = columns[1].len() as u64;
+        for column in columns {
+            file.write_at(&column, end)?;
+            end += column.len() as u64;
+        }
+    }
+    let mut head = json(&about);
+    head.resize(head_len, b' ');
+    let begin = [&MAGIC[..], &(head_len as u32).to_le_bytes(), &head].concat();
+    file.write_at(&begin, 0)?;
+    file.write_at(&sum_of(file, end)?.to_le_bytes(), end)?;
+    file.sync()?;
     Ok(about)
 }
 
-/// The ids of vertices, and the columns beside them, in the order of the ids.
-fn columns_of(graph: &Graph, direction: Direction, choice: &Choice) -> Result<[Vec<u8>; 2]> {
+/// The checksum of so many first bytes of a file.
+fn sum_of(file: &DiskFile, end: u64) -> Result<u32> {
+    let (mut sum, mut piece, mut at) = (Running::new(), vec![0; PIECE.min(end) as usize], 0);
+    while at < end {
+        let part = &mut piece[..(end - at).min(PIECE) as usize];
+        file.read_at(part, at)?;
+        sum.add(part);
+        at += part.len() as u64;
+    }
+    Ok(sum.sum())
+}
+
+/// The ids of vertices, their names, and the columns beside them, in the order of the ids.
+fn columns_of(graph: &Graph, direction: Direction, choice: &Choice) -> Result<[Vec<u8>; 5]> {
     let mut orders = vec![u32::MAX; graph.connected() as usize];
     (0..).zip(&choice.vertices).for_each(|(order, &vertex)| orders[vertex as usize] = order);
     let degrees = crate::degrees::table(graph, direction)?;
-    let [mut ids, mut names, mut choices, mut counts, mut sizes] = [const { Vec::<u8>::new() }; 5];
+    let room = |each: usize| Vec::<u8>::with_capacity(choice.vertices.len() * each);
+    let (mut ids, mut names) = (room(8), Vec::new());
+    let [mut choices, mut counts, mut sizes] = [room(4), room(4), room(4)];
     graph.for_each_key(BATCH, &mut |keys, all| {
         for (at, &vertex) in all.iter().enumerate() {
             let Some(&order) = orders.get(vertex as usize).filter(|&&order| order != u32::MAX)
@@ -202,27 +235,27 @@ fn columns_of(graph: &Graph, direction: Direction, choice: &Choice) -> Result<[V
         }
         Ok(())
     })?;
-    ids.append(&mut names);
-    choices.append(&mut counts);
-    choices.append(&mut sizes);
-    Ok([ids, choices])
+    Ok([ids, names, choices, counts, sizes])
+}
+
+/// Opens the selection of a graph; the error says how to make one.
+fn open(graph: &Graph) -> Result<(PathBuf, DiskFile)> {
+    let path = path_of(graph.path());
+    match graph.disk().open_buffered(&path) {
+        Err(error) if error.kind() == Some(ErrorKind::NotFound) => refuse(format!(
+            "--static-cache: no lists are selected for {0}; `outercore cache {0} --size SIZE` \
+             selects some",
+            graph.path().display()
+        )),
+        file => Ok((path, file?)),
+    }
 }
 
 impl Saved {
     /// The selection beside a graph; the error says how to make one, or what is wrong.
     pub fn of(graph: &Graph) -> Result<Self> {
-        let path = path_of(graph.path());
-        let bytes = match graph.disk().read_all(&path, MOST) {
-            Err(error) if error.kind() == Some(ErrorKind::NotFound) => {
-                return refuse(format!(
-                    "--static-cache: no lists are selected for {0}; `outercore cache {0} --size \
-                     SIZE` selects some",
-                    graph.path().display()
-                ));
-            }
-            bytes => bytes?,
-        };
-        let saved = Self::parse(path, bytes)?;
+        let (path, file) = open(graph)?;
+        let saved = Self::checked(path, file)?;
         let manifest = graph.manifest();
         let names = manifest.ids == outercore_graph::format::IdTable::Names;
         if (saved.about.directed, saved.about.names) != (manifest.directed, names) {
@@ -231,52 +264,55 @@ impl Saved {
         Ok(saved)
     }
 
-    fn parse(path: PathBuf, bytes: Vec<u8>) -> Result<Self> {
+    fn checked(path: PathBuf, file: DiskFile) -> Result<Self> {
         let wrong =
             |what: &str| Err(GraphError::Selection { path: path.clone(), what: what.to_owned() });
-        let Some((content, sum)) = bytes.split_last_chunk::<4>() else {
+        let Some(end) = file.len()?.checked_sub(4).filter(|&end| end >= 12) else {
             return wrong("it is too short");
         };
-        if content.starts_with(b"OCCACHE1") {
+        let (mut begin, mut sum) = ([0; 12], [0; 4]);
+        file.read_at(&mut begin, 0)?;
+        if begin.starts_with(b"OCCACHE1") {
             return wrong("it is one of an earlier version of this program: select lists anew");
         }
-        if content.get(..8) != Some(MAGIC) {
+        if !begin.starts_with(MAGIC) {
             return wrong("it does not begin like one");
         }
-        if crc32c(content) != u32::from_le_bytes(*sum) {
+        file.read_at(&mut sum, end)?;
+        if sum_of(&file, end)? != u32::from_le_bytes(sum) {
             return wrong("its checksum is another");
         }
-        let head = content.get(8..12).map(|len| {
-            let len = u32::from_le_bytes(len.try_into().expect("four bytes"));
-            12 + len as usize
-        });
-        let about = head.and_then(|end| content.get(12..end));
-        let about: Option<About> = about.and_then(|head| serde_json::from_slice(head).ok());
-        let (Some(start), Some(about)) = (head, about) else {
+        let [.., a, b, c, d] = begin;
+        let start = 12 + u64::from(u32::from_le_bytes([a, b, c, d]));
+        if start > end.min(MOST_HEAD) {
+            return wrong("its head is none");
+        }
+        let mut head = vec![0; start as usize - 12];
+        file.read_at(&mut head, 12)?;
+        let Ok(about) = serde_json::from_slice::<About>(&head) else {
             return wrong("its head is none");
         };
-        let len = |side: &Side| side.lists.checked_mul(EACH as u64)?.checked_add(side.name_bytes);
-        let all = about
-            .sides
-            .iter()
-            .try_fold(start as u64, |sum, side| len(side).and_then(|len| len.checked_add(sum)));
-        if all != Some(content.len() as u64) {
+        let mut sides = about.sides.iter();
+        if sides.try_fold(start, |sum, side| side.len()?.checked_add(sum)) != Some(end) {
             return wrong("it has another length than its head says");
         }
-        Ok(Self { path, about, bytes, start })
+        Ok(Self { path, about, file, start })
     }
 
-    /// The checksum at its end.
-    pub(crate) fn checksum(&self) -> u32 {
-        self.bytes.last_chunk().map_or(0, |sum| u32::from_le_bytes(*sum))
+    /// The checksum of the selection beside a graph, as its end says it.
+    pub(crate) fn checksum(graph: &Graph) -> Result<u32> {
+        let ((_, file), mut sum) = (open(graph)?, [0; 4]);
+        file.read_at(&mut sum, file.len()?.saturating_sub(4))?;
+        Ok(u32::from_le_bytes(sum))
     }
 
     /// Bytes of memory that the selection beside a graph takes while a run loads lists of a
     /// direction.
     pub fn loading_bytes(graph: &Graph) -> Result<u64> {
         let saved = Self::of(&graph.counted_apart())?;
-        let most = saved.about.sides.iter().map(|side| side.lists).max().unwrap_or(0);
-        Ok(saved.bytes.len() as u64 + most * size_of::<Found>() as u64)
+        let each = size_of::<Found>() as u64;
+        let of = |side: &Side| side.len().unwrap_or(0) + side.lists * each;
+        Ok(PIECE + saved.about.sides.iter().map(of).max().unwrap_or(0))
     }
 
     /// Of a share of memory for a direction, what is better spent on lists than on pages.
@@ -317,14 +353,23 @@ impl Saved {
     pub(crate) fn find(&self, graph: &Graph, wanted: &Side) -> Result<Vec<Found>> {
         let mut start = self.start;
         for side in &self.about.sides {
-            let (lists, names) = (side.lists as usize, side.name_bytes as usize);
+            let len = side.len().expect("checked when it was opened");
             if (side.direction, side.runs) == (wanted.direction, wanted.runs) {
-                let bytes = &self.bytes[start..][..lists * EACH + names];
-                return Columns::new(bytes, lists, self.about.names.then_some(names)).find(graph);
+                let mut bytes = vec![0; len as usize];
+                self.file.read_at(&mut bytes, start)?;
+                let names = self.about.names.then_some(side.name_bytes as usize);
+                return Columns::new(&bytes, side.lists as usize, names).find(graph);
             }
-            start += lists * EACH + names;
+            start += len;
         }
         Ok(Vec::new())
+    }
+}
+
+impl Side {
+    /// Bytes of it in the file.
+    fn len(&self) -> Option<u64> {
+        self.lists.checked_mul(EACH as u64)?.checked_add(self.name_bytes)
     }
 }
 

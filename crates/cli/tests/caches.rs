@@ -88,6 +88,34 @@ fn bad_asks_have_their_exit_codes() {
     assert_eq!(place.names(), ["g.oc"]);
 }
 
+/// The budget that a refusal names.
+fn named(place: &Place, asked: &[&str]) -> u64 {
+    let said = place.ends(7, &[asked, &["--memory", "1M"]].concat()).1;
+    let (_, rest) = said.split_once("at least ").expect(&said);
+    rest.split_once(" bytes").expect(&said).0.parse().expect(&said)
+}
+
+/// Many short lists: what is known of them is more than they are. A writer that died left a file.
+#[test]
+fn the_budgets_that_refusals_name_are_enough_and_are_held() {
+    let place = Place::new();
+    let shape = ["--scale", "20", "--edge-factor", "1", "--order", "original", "-o", "g.oc"];
+    place.ends(0, &[&["generate", "rmat"], &shape[..]].concat());
+    place.file(&format!(".g.oc.cache.{}.tmp", "0123456789abcdef".repeat(2)), "");
+    let cache = ["cache", "g.oc", "--select", "random", "--size", "100%"];
+    let run = [&["run"], &SEARCH[..], &["--static-cache", "4M"]].concat();
+    for asked in [&cache[..], &run] {
+        let budget = named(&place, asked);
+        assert!(budget > 25 << 20, "{budget}");
+        let done = place.run(&[asked, &["--memory", &budget.to_string(), "--json"]].concat());
+        assert!(done.status.success(), "{done:?}");
+        let report: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+        let peak = report["peak_rss_bytes"].as_u64().expect("it is in the report");
+        assert!(peak <= budget, "{asked:?}: {peak} of {budget}");
+    }
+    assert_eq!(place.names(), ["g.oc", "g.oc.cache"]);
+}
+
 #[test]
 fn a_damaged_selection_leaves_the_graph_usable() {
     let place = place();

@@ -16,19 +16,23 @@ pub fn crc32c(bytes: &[u8]) -> u32 {
 }
 
 /// The checksum of bytes that come one after the other.
-pub(crate) struct Running(Digest);
+pub struct Running(Digest);
 
 impl Running {
-    pub(crate) fn new() -> Self {
+    /// Of no bytes.
+    #[allow(clippy::new_without_default)]
+    pub fn new() -> Self {
         Self(Digest::new(Crc32Iscsi))
     }
 
-    pub(crate) fn add(&mut self, bytes: &[u8]) -> &mut Self {
+    /// Goes on with these bytes.
+    pub fn add(&mut self, bytes: &[u8]) -> &mut Self {
         self.0.update(bytes);
         self
     }
 
-    pub(crate) fn sum(&self) -> u32 {
+    /// The checksum of all so far.
+    pub fn sum(&self) -> u32 {
         self.0.finalize() as u32
     }
 }

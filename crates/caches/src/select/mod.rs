@@ -35,11 +35,16 @@ use self::{layout::Pages, penalties::Penalties, stays::Stays, worth::Worth};
 use crate::{
     Lists, Runs, SelectedLists,
     degrees::arriving,
-    sidecar::{About, Choice, Side, save},
+    sidecar::{About, Choice, EACH, Side, save},
 };
 
 /// Bytes of the program itself, its stacks, and batches on their way.
-const PROGRAM: u64 = 24 << 20;
+const PROGRAM: u64 = 14 << 20;
+/// The least bytes for what is read at a time.
+const READING: u64 = 1 << 20;
+/// Bytes of a vertex of a choice, and of its columns while they are saved.
+const CHOSEN: u64 = 8;
+const SAVED: u64 = 4 + 4 + EACH as u64;
 
 /// How lists are selected.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -95,11 +100,14 @@ pub fn select(
     // What runs have loaded takes no part of this budget.
     graph.share(None);
     let (begun, mut sides, mut chosen) = (Instant::now(), Vec::new(), Vec::new());
-    let mut directions = vec![Direction::Out];
-    directions.extend(graph.rows(Direction::In).filter(|&rows| rows == Direction::In));
     progress.stage("selecting lists", None);
-    for direction in directions {
-        for (side, choice) in one_side(graph, direction, options, progress)? {
+    let needed = memory(graph, options);
+    if options.memory < needed {
+        return too_small(needed, options.memory, "selecting lists");
+    }
+    for direction in directions(graph) {
+        let room = options.memory - needed + READING;
+        for (side, choice) in one_side(graph, direction, (options, room), progress)? {
             sides.push(side);
             chosen.push(choice);
         }
@@ -118,22 +126,18 @@ pub fn select(
     save(graph, about, &chosen)
 }
 
-/// Selects lists of one direction, for each kind of runs.
+/// Selects lists of one direction, for each kind of runs. `spare` is memory for what is read.
 fn one_side(
     graph: &Graph,
     direction: Direction,
-    options: &SelectOptions,
+    (options, spare): (&SelectOptions, u64),
     progress: &dyn BuildProgress,
 ) -> Result<Vec<(Side, Choice)>> {
-    let needed = PROGRAM + memory(graph, options);
-    if options.memory < needed {
-        return too_small(needed, options.memory, "selecting lists");
-    }
     let mut lists = Lists::open(graph, direction, options.threads)?;
     // Those of the other direction may be kept beside them.
     if options.select == Select::Gvs
         && (options.rounds > 1 || options.sample > 0)
-        && Lists::entry_bytes(graph) * 2 < options.memory - needed
+        && Lists::entry_bytes(graph) * 2 < spare
     {
         lists.keep()?;
     }
@@ -141,13 +145,13 @@ fn one_side(
     let packed = lists.packed(progress)?;
     let runs = Runs::Search;
     let mut selector = Selector { graph, direction, options, progress, room, lists, packed, runs };
-    let mut choices = vec![selector.choice(options.memory - needed)?];
-    let fits = runs::WANTED.saturating_sub(options.sample) * stays::OF_SAMPLE * graph.connected()
-        < options.memory - needed;
+    let mut choices = vec![selector.choice(spare)?];
+    let fits =
+        runs::WANTED.saturating_sub(options.sample) * stays::OF_SAMPLE * graph.connected() < spare;
     if options.select == Select::Gvs && options.sample > 0 && selector.lists.is_kept() && fits {
         for runs in others(graph) {
             selector.runs = *runs;
-            choices.push(selector.choice(options.memory - needed)?);
+            choices.push(selector.choice(spare)?);
         }
     }
     Ok(choices)
@@ -159,22 +163,31 @@ fn others(graph: &Graph) -> &'static [Runs] {
     if graph.manifest().directed { &[Runs::Many] } else { &[Runs::Many, Runs::Spreading] }
 }
 
-/// The most bytes that selecting takes beside the program.
+/// The least budget for selecting lists.
 fn memory(graph: &Graph, options: &SelectOptions) -> u64 {
-    // The choice itself, and the places that it is saved by.
     let of_samples = stays::OF_SAMPLE * options.sample + stays::OF_THREAD * options.threads as u64;
-    let each = 4
-        + 8
-        + 4
+    let samples = options.select == Select::Gvs && options.sample > 0;
+    let each = 16
         + match options.select {
-            Select::Gvs if options.sample > 0 => stays::EACH + of_samples,
+            Select::Gvs if samples => stays::EACH + of_samples,
             Select::Gvs => penalties::EACH,
             _ => 16,
         };
     let pages = Lists::entry_bytes(graph) / options.block;
-    let trials =
-        if options.sample > 0 { pages * worth::OF_PAGE * options.threads as u64 } else { 0 };
-    graph.connected() * each + trials + Lists::index_bytes(graph)
+    let trials = if samples { pages * worth::OF_PAGE * options.threads as u64 } else { 0 };
+    let selecting = graph.connected() * each + trials + Lists::index_bytes(graph);
+    let names = graph.manifest().section("ids.keys").map_or(0, |section| section.bytes);
+    let saving = graph.connected() * SAVED + names;
+    // Choices stay until all are saved, one after the other.
+    let kinds = 1 + if samples { others(graph).len() as u64 } else { 0 };
+    let chosen = graph.connected() * CHOSEN * kinds * directions(graph).count() as u64;
+    PROGRAM + READING + chosen + selecting.max(saving)
+}
+
+/// Each direction that has lists of its own.
+fn directions(graph: &Graph) -> impl Iterator<Item = Direction> {
+    let incoming = graph.rows(Direction::In).filter(|&rows| rows == Direction::In);
+    [Direction::Out].into_iter().chain(incoming)
 }
 
 impl SelectOptions {

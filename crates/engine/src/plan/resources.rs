@@ -240,8 +240,12 @@ impl<'a> Planner<'a> {
     }
 
     /// Decides the memory model, or says how much memory would be enough.
-    pub fn decide(self) -> Result<Decided<'a>> {
+    pub fn decide(mut self) -> Result<Decided<'a>> {
         let Job { graph, config, .. } = self.job;
+        if config.static_cache.is_some() {
+            let bytes = Saved::loading_bytes(graph)?;
+            self.memory("selection, while it is loaded", [bytes; 2]);
+        }
         let (scans, shares) = (self.needs.scans(graph), self.needs.shares);
         let (mut plan, room, in_passes) = self.needs.decided(graph, config)?;
         let (model, begins) = (plan.memory_model, self.begins);
@@ -257,10 +261,6 @@ impl<'a> Planner<'a> {
             plan.selection = Told::of(graph, config.static_cache.is_some());
         }
         plan.techniques = planned((plan.algorithm, config), can)?;
-        if config.static_cache.is_some() {
-            let bytes = Saved::loading_bytes(graph)?;
-            plan.memory.push(PlanItem { name: "selection, while it is loaded", bytes });
-        }
         let mut sections: Vec<String> = Vec::new();
         for names in &self.sections {
             for name in names(&decision)? {
