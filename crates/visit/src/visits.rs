@@ -8,7 +8,7 @@ use outercore_engine::{
     Finished, Frontier, IoIterator, Job, LISTS, Lists, MemoryModel, Outcome, Planner, Prepared,
     Resource, RunConfig, Session, Start, Technique, VertexArray, Window,
 };
-use outercore_graph::{Graph, Result};
+use outercore_graph::{Graph, GraphError, Result};
 use outercore_storage::lock;
 
 use crate::{
@@ -37,8 +37,33 @@ pub fn prepared<'a, V: Visitor + 'a>(
     results: impl FnOnce(&Session<'a>, VertexArray<u64>) -> Result<Outcome> + 'a,
 ) -> Result<Prepared<'a>> {
     let visits = Visits::declare::<V>(&mut planner, asked)?;
-    let decided = planner.decide()?;
+    let job = planner.job;
+    let mut decided = planner.decide().map_err(|error| match error {
+        GraphError::Memory { needed, budget, what } => {
+            GraphError::Memory { needed: settled(needed, job), budget, what }
+        }
+        error => error,
+    })?;
+    let plan = &mut decided.plan;
+    for needed in [&mut plan.smallest_budget_bytes, &mut plan.in_memory_budget_bytes] {
+        *needed = settled(*needed, job);
+    }
     Ok(decided.prepared(move |session| results(session, visits.run(session, &visitor)?)))
+}
+
+/// The least budget that is enough for what it makes of the queues, where with the queues of the
+/// budget that was asked `needed` bytes are.
+fn settled(needed: u64, Job { graph, config, .. }: Job) -> u64 {
+    let least = needed.saturating_sub(queues(graph, config.memory));
+    let mut budget = least;
+    // Queues grow by an eighth of what the budget grows by: this comes to an end soon.
+    loop {
+        let enough = least + queues(graph, budget);
+        if enough <= budget {
+            return budget;
+        }
+        budget = enough;
+    }
 }
 
 /// Runs a traversal by visitors to its end: the final label of each vertex, and what the run did.
@@ -62,7 +87,7 @@ impl Visits {
         let Job { graph, config, .. } = planner.job;
         let bytes = graph.connected() * 8
             + Frontier::bytes(graph.connected())
-            + queues(graph, config)
+            + queues(graph, config.memory)
             + mail(config);
         planner.memory("labels, visitors", [bytes, 0]);
         planner.can(|_| Ok(vec![Technique::Visitors]));
@@ -82,7 +107,7 @@ impl Visits {
     fn run<V: Visitor>(&self, session: &Session, visitor: &V) -> Result<VertexArray<u64>> {
         let lists = self.lists.open(session)?;
         let lists = lists.all(session).on_request();
-        let asked = (&self.asked, queues(session.graph, session.config));
+        let asked = (&self.asked, queues(session.graph, session.config.memory));
         over(session, visitor, lists, asked, |_, due| {
             let start = visitor.start();
             if let Start::All = start {
@@ -168,6 +193,6 @@ fn over<'s, V: Visitor>(
 }
 
 /// Bytes of all queues: all vertices have visitors, unless memory is short.
-fn queues(graph: &Graph, config: &RunConfig) -> u64 {
-    (graph.connected() * VISITOR as u64).clamp(1 << 16, (config.memory / 8).max(1 << 20))
+fn queues(graph: &Graph, budget: u64) -> u64 {
+    (graph.connected() * VISITOR as u64).clamp(1 << 16, (budget / 8).max(1 << 20))
 }

@@ -6,7 +6,6 @@ use std::{ops::Range, sync::Arc};
 use outercore_caches::{ChunkCache, PinnedChunks, SubBlockBuffer, SubBlocks};
 use outercore_graph::{
     Graph, Result,
-    error::too_small,
     format::{CHUNK_BYTES, GridChunk, GridDirectory, GridIndex, GridWeights},
 };
 use outercore_storage::{PAGE, PriorityBuffer, windows};
@@ -37,6 +36,8 @@ pub(crate) struct IntervalMemory {
     pub path: EdgePath,
     /// The lists of active vertices, what they are for, and their bytes.
     lists: Option<(Role, u64)>,
+    /// Whether they are part of the least: they are read in any case, or demanded.
+    owns: bool,
     precompute: Option<Precompute>,
     /// Whether passes could serve two iterations.
     pub may_cross: bool,
@@ -69,6 +70,7 @@ impl IntervalMemory {
             None if P::ACTIVITY == Activity::AllSend || config.read.scans() => None,
             None => Some(Role::Choice),
         };
+        let owns = role != Some(Role::Choice) || config.read == ReadPolicy::OnDemand;
         let lists = (config.threads, path.weights);
         let price = |role: Role| role.bytes::<P::Message>(graph, lists).map(|bytes| (role, bytes));
         let lists = role.map(price).transpose()?;
@@ -88,6 +90,7 @@ impl IntervalMemory {
             path,
             weights,
             lists,
+            owns,
             precompute,
             may_cross,
             crosses,
@@ -99,13 +102,9 @@ impl IntervalMemory {
     }
 
     /// The techniques of a run that has `room` bytes beside its least.
-    pub(crate) fn can<P: VertexProgram>(
-        &self,
-        config: &RunConfig,
-        room: u64,
-    ) -> Result<Vec<Technique>> {
+    pub(crate) fn can<P: VertexProgram>(&self, room: u64) -> Vec<Technique> {
         use Technique::*;
-        let (role, exact) = (self.lists(config, room)?, P::Message::EXACT);
+        let (role, exact) = (self.lists(room), P::Message::EXACT);
         let mut can = Vec::from_iter(self.precompute.map(|_| Precompute));
         match role {
             _ if !self.path.grid => can.extend(&LISTS[3..9]),
@@ -123,7 +122,7 @@ impl IntervalMemory {
             can.extend(Some(SubBlocks).filter(|_| self.path.grid));
             can.extend(Some(Fciu).filter(|_| self.may_cross));
         }
-        Ok(can)
+        can
     }
 
     /// Declares what the run needs.
@@ -179,7 +178,7 @@ impl IntervalMemory {
         room: u64,
         scans: u64,
     ) -> Result<[u64; 2]> {
-        let Some(role @ (Role::Instead | Role::Beside)) = self.lists(config, room)? else {
+        let Some(role @ (Role::Instead | Role::Beside)) = self.lists(room) else {
             return Ok([0; 2]);
         };
         let more = self.divide::<P>(Some(role), room).0;
@@ -197,7 +196,7 @@ impl IntervalMemory {
         (known, all): (Option<u64>, u64),
     ) -> Result<[u64; 2]> {
         let scans = known.unwrap_or(all);
-        let division = self.divide::<P>(self.lists(config, room)?, room).1;
+        let division = self.divide::<P>(self.lists(room), room).1;
         let index = self.index::<P>((graph, config), &division);
         let Division { windows, hubs, mut near, .. } = division;
         let (vertices, more) = (graph.connected(), windows.len() as u64 - 1);
@@ -255,7 +254,7 @@ impl IntervalMemory {
             needs.push(item("row index", Rows::small_bytes(graph)?));
             needs.push(item("lists' checksums", sums));
         }
-        if let Some((Role::Instead | Role::Beside, bytes)) = self.lists {
+        if let Some((_, bytes)) = self.lists.filter(|_| self.owns) {
             needs.push(item("lists, passing buffers", bytes));
         }
         Ok(needs)
@@ -275,25 +274,16 @@ impl IntervalMemory {
     }
 
     /// The lists of active vertices, where `room` bytes beside the least are enough for them.
-    fn lists(&self, config: &RunConfig, room: u64) -> Result<Option<Role>> {
-        match self.lists {
-            Some((Role::Choice, needed)) if needed > room => match config.read {
-                ReadPolicy::OnDemand => too_small(
-                    config.memory - room + needed,
-                    config.memory,
-                    "reading on demand, fully externally",
-                ),
-                _ => Ok(None),
-            },
-            lists => Ok(lists.map(|(role, _)| role)),
-        }
+    fn lists(&self, room: u64) -> Option<Role> {
+        let fits = |&(_, bytes): &_| self.owns || bytes <= room;
+        self.lists.filter(fits).map(|(role, _)| role)
     }
 
     /// The sections of a run that has `room` bytes beside its least.
-    pub(crate) fn sections(&self, config: &RunConfig, room: u64) -> Result<Vec<String>> {
-        let lists = self.lists(config, room)?;
+    pub(crate) fn sections(&self, room: u64) -> Vec<String> {
+        let lists = self.lists(room);
         let lists = lists.map_or(Vec::new(), |role| role.sections(self.path.weights));
-        Ok(self.path.sections().chain(lists).collect())
+        self.path.sections().chain(lists).collect()
     }
 
     /// Divides the bytes that are beside the least. Returns the bytes of lists that serve the next
@@ -301,7 +291,7 @@ impl IntervalMemory {
     fn divide<P: VertexProgram>(&self, role: Option<Role>, mut room: u64) -> (u64, Division) {
         let (bounds, signal) = (&*self.directory.intervals, size_of::<P::Signal>() as u64);
         let selects = role == Some(Role::Choice);
-        room -= self.lists.filter(|_| selects).map_or(0, |(_, bytes)| bytes);
+        room -= self.lists.filter(|_| selects && !self.owns).map_or(0, |(_, bytes)| bytes);
         let windows = windows(bounds, (self.window + room) / signal.max(1));
         let one = windows.len() == 1;
         room -= if one { self.signals - self.window } else { room };
@@ -348,7 +338,7 @@ impl IntervalMemory {
         let config = session.config;
         let kept = left.as_ref().map_or(0, VertexArray::resident_bytes::<P::Value>);
         let room = session.decision.room.saturating_sub(kept);
-        let role = self.lists(config, room)?;
+        let role = self.lists(room);
         let passes = session.decision.in_passes;
         let (lists, mut division) = self.divide::<P>(role, room);
         let lists = if role == Some(Role::Choice) { (lists, 0) } else { (0, lists) };

@@ -98,7 +98,7 @@ impl<P: VertexProgram> Iterations<P> {
         planner.can(move |decision| can::<P>(how, decision, (&resident, &external)));
         let (resident, external) = (paths.clone(), by_interval.clone());
         planner.sections(move |decision| match &external {
-            Some(memory) if decision.is_by_interval() => memory.sections(config, decision.room),
+            Some(memory) if decision.is_by_interval() => Ok(memory.sections(decision.room)),
             _ => Ok(resident.iter().flat_map(EdgePath::sections).collect()),
         });
         let (program, early) = (PhantomData, early.map(|early| (early, interval)));
@@ -146,7 +146,7 @@ fn can<P: VertexProgram>(
 ) -> Result<Vec<Technique>> {
     use Technique::{Fciu, OnDemand, Push, SubBlocks};
     let mut can = match memory {
-        Some(memory) if decision.is_by_interval() => memory.can::<P>(config, decision.room)?,
+        Some(memory) if decision.is_by_interval() => memory.can::<P>(decision.room),
         memory => {
             // What is off would act in passes instead.
             let passes = P::ACTIVITY == Activity::AllSend
