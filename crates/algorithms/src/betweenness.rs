@@ -244,7 +244,8 @@ impl Way {
         planner.guess(batches * if self.method == Lists { 2 } else { steps });
         if self.method == Lists {
             // Of each level with many vertices, four numbers of a vertex wait for the way back.
-            planner.traffic_external([32 * batches * graph.connected() * (steps - 2); 2]);
+            let bytes = (32 * batches * graph.connected()).saturating_mul(steps - 2);
+            planner.traffic_external([bytes.min(1 << 60); 2]);
         }
     }
 }
@@ -289,6 +290,7 @@ impl Betweenness {
         let searches = searches.collect::<Result<Vec<_>>>()?;
         planner.runs(method.name(), why);
         first.estimate(&mut planner, sources.len());
+        largest(&mut planner, self.top);
         Ok(planner.decide()?.prepared(move |session| {
             let connected = session.graph.connected();
             if sources.is_empty() {
@@ -331,7 +333,8 @@ impl Algorithm for Betweenness {
     fn prepare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
         let sources = locate_all(job.graph, &self.sources)?;
         let wanted = match sources.len() {
-            0 => job.graph.connected() as usize,
+            // Where no vertex has edges, as for a source without.
+            0 => job.graph.connected().max(1) as usize,
             some => some,
         };
         let suits =

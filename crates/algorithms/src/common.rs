@@ -51,6 +51,17 @@ pub fn plan_32_bits<'a>(name: &'static str, job: Job<'a>) -> Result<Planner<'a>>
     }
 }
 
+/// A run shows so many of its largest values with their ids, all of which are in memory at once.
+pub fn largest(planner: &mut Planner, count: usize) {
+    /// Bytes of a row as it is found, named and shown. So many rows are not worth an item.
+    const ROW: u64 = 128;
+    const FEW: u64 = 512;
+    let graph = planner.job.graph;
+    let rows = graph.connected().min(count as u64);
+    planner.memory("largest values", [rows.saturating_sub(FEW) * ROW; 2]);
+    planner.reads(rows * graph.key_bytes());
+}
+
 /// The method that was asked for, or the usual one of this run; and why.
 pub fn method<M>(asked: Option<M>, usual: (M, &'static str)) -> (M, &'static str) {
     asked.map_or(usual, |method| (method, "as asked"))

@@ -153,7 +153,7 @@ impl PageRank {
         let scans = self.tolerance.is_none().then_some(most);
         let mut iterations = Iterations::declare(&mut planner, &program, scans)?;
         // A rank comes from messages alone; the last two are compared, once.
-        planner.reads(self.top as u64 * graph.key_bytes());
+        largest(&mut planner, self.top);
         if let Some(tolerance) = self.tolerance {
             let rate = (self.damping * graph.mixing()).min(0.99);
             planner.guess(most.min((tolerance.ln() / rate.ln()).ceil().max(1.0) as u64));

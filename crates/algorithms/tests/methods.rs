@@ -90,6 +90,20 @@ fn betweenness_by_either_method() {
 }
 
 #[test]
+fn betweenness_of_vertices_without_edges_is_zero() {
+    let recipe = Recipe { lists: true, ..Recipe::default() };
+    let built = build(&Edges { n: 3, directed: false, edges: Vec::new() }, &recipe);
+    for method in [None, Some("lists"), Some("batches")] {
+        let asked = Request { method: method.map(str::to_owned), ..request("betweenness", &[]) };
+        for model in MODELS {
+            let config = RunConfig { model, ..config() };
+            let outcome = run(&built.graph, "betweenness", &asked, &config);
+            assert_eq!(outcome.report.summary["sources"], 0.into(), "{asked:?} {model:?}");
+        }
+    }
+}
+
+#[test]
 fn what_is_no_method_is_refused() {
     let refused = |name: &str, method: &str| {
         let method = Some(method.to_owned());

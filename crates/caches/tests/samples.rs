@@ -9,11 +9,10 @@ use outercore_caches::{
 use outercore_graph::{Graph, GraphError, Order, Silent};
 use outercore_storage::{HugePages, Resources};
 use outercore_testing::{
-    Built, Edges, Random, Recipe, build, lists, reference,
+    Built, Edges, Ids, Random, Recipe, build, lists, reference,
     reference::Gvs,
     shapes::{skewed, star_in, uniform},
 };
-
 
 fn built(edges: &[(u32, u32)], directed: bool) -> Built {
     let recipe = Recipe { order: Order::Original, lists: true, ..Recipe::default() };
@@ -67,6 +66,23 @@ fn one_search_chooses_what_the_reference_does() {
                     assert_eq!(found, expected, "{room} {rounds} {page} {directed}");
                 }
             }
+        }
+    }
+}
+
+/// No vertex has a list; or one was to have one, and its only edge is a loop, which is dropped.
+#[test]
+fn where_no_lists_are_none_are_chosen() {
+    for (directed, edges) in
+        [(false, &[][..]), (true, &[]), (false, &[(0, 0, 1.0)]), (true, &[(0, 0, 1.0)])]
+    {
+        let recipe = Recipe { simple: true, lists: true, ids: Ids::Names, ..Recipe::default() };
+        let built = build(&Edges { n: 1, directed, edges: edges.to_vec() }, &recipe);
+        for sample in [0, 1, 4] {
+            let asked = SelectOptions { sample, ..options(&built.graph, 300) };
+            let (about, vertices) = chosen(&built.graph, &asked);
+            assert!(!about.sides.is_empty() && vertices.concat().is_empty(), "{about:?}");
+            assert_eq!(load(&built.graph, asked.size, true, Runs::Many).report.lists, 0);
         }
     }
 }

@@ -124,6 +124,16 @@ fn prints_a_table_and_writes_results() {
 }
 
 #[test]
+fn more_rows_than_there_are_vertices_are_all() {
+    let place = Place::new();
+    place.graph();
+    for algorithm in ["pagerank", "betweenness"] {
+        let report = place.json(&["run", algorithm, "g.oc", "--top", "9223372036854775807"]);
+        assert_eq!(report["summary"]["top"].as_array().map(Vec::len), Some(5), "{algorithm}");
+    }
+}
+
+#[test]
 fn wrong_usage_is_2() {
     let place = Place::new();
     place.graph();

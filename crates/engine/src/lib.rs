@@ -10,7 +10,8 @@
 //! - `execute`: runs of one program; `iterate`: the loop; `exchange`: what vertices send.
 //! - `edges`: edges on their way from storage to the workers.
 //! - `session`: [`Session`], everything that lasts as long as a run, its threads among them.
-//! - `outcome`: [`Outcome`], what a run gives back; `report`: [`RunReport`], what it did.
+//! - `outcome`: [`Outcome`], what a run gives back; `top`: [`top_rows`], the best of a column;
+//!   `report`: [`RunReport`], what it did.
 //! - `state`: what vertices keep: [`VertexArray`], in memory or on scratch, and [`Column`].
 
 mod config;
@@ -29,6 +30,7 @@ mod session;
 mod state;
 mod switches;
 mod techniques;
+mod top;
 
 pub use outercore_caches::SubBlocks;
 pub use outercore_storage::{
@@ -63,3 +65,4 @@ pub use switches::{
     CostFormula, CrossIteration, MemoryModel, Precompute, Preset, ReadPolicy, SearchDirection,
 };
 pub use techniques::{LISTS, State as TechniqueState, Technique, TechniqueReport};
+pub use top::top_rows;

@@ -6,9 +6,10 @@ use outercore_graph::{Graph, Key, Result};
 use outercore_storage::lock;
 
 use crate::{
-    report::{Figure, Planned, RunReport, TopRow},
+    report::{Figure, Planned, RunReport},
     session::Session,
-    state::{Cell, Column},
+    state::Column,
+    top::top_rows,
 };
 
 /// The result of a run.
@@ -69,7 +70,7 @@ impl<'s> Results<'s> {
         if count == 0 {
             return Ok(self);
         }
-        let top = top(self.graph, &self.columns[0], count)?;
+        let top = Figure::Top(top_rows(self.graph, &self.columns[0], count)?);
         Ok(self.figure("top", top))
     }
 
@@ -115,26 +116,6 @@ impl<'s> Results<'s> {
         };
         Outcome { report, columns, ranked }
     }
-}
-
-/// The `count` largest values of a column, ties by internal id.
-fn top(graph: &Graph, column: &Column, count: usize) -> Result<Figure> {
-    let mut best: Vec<(f64, u64)> = Vec::with_capacity(count + 1);
-    column.for_each(|vertex, cell| {
-        let value = match cell {
-            Cell::Float(value) => value,
-            Cell::Integer(value) => value as f64,
-            Cell::Null => return,
-        };
-        if best.len() == count && best.last().is_none_or(|&(worst, _)| value <= worst) {
-            return;
-        }
-        let at = best.partition_point(|&(other, _)| other >= value);
-        best.insert(at, (value, vertex));
-        best.truncate(count);
-    })?;
-    let rows = best.into_iter().map(|(value, vertex)| Ok(TopRow(graph.key_of(vertex)?, value)));
-    Ok(Figure::Top(rows.collect::<Result<_>>()?))
 }
 
 macro_rules! figure {

@@ -2,8 +2,7 @@
 //!
 //! - [`edges`]: [`open`], edge lists of every format; Parquet files and Arrow streams as sources of
 //!   edges.
-//! - [`result`]: [`write_result`], a run's columns by original id, as CSV, Parquet or NumPy;
-//!   [`top_rows`], the best of a column.
+//! - [`result`]: [`write_result`], a run's columns by original id, as CSV, Parquet or NumPy.
 //! - [`export`]: [`export_edges`], a graph's edges as Parquet, CSV or Matrix Market.
 //! - `keys`: internal ids back to original ones, many at a time, in bounded memory.
 //! - `publish`: a file that appears whole under its name, or not at all.
@@ -18,7 +17,7 @@ mod testing;
 
 pub use edges::{ArrowEdges, EdgeFormat, is_parsing, open};
 pub use export::{ExportFormat, export_edges};
-pub use result::{ResultFormat, top_rows, write_result, write_result_with};
+pub use result::{ResultFormat, write_result, write_result_with};
 
 use outercore_graph::GraphError;
 

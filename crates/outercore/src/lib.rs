@@ -150,7 +150,7 @@ pub use outercore_engine::{
     IoBackend, IoScheduling, Isolated, IterationReport, Job, Meaning, MemoryModel, Named, Outcome,
     Plan, Precompute, Preset, ReadPolicy, Resources, RunConfig, RunProgress, RunReport,
     RunSettings, SearchDirection, Settings, Silent, Size, SubBlocks, Technique, TechniqueReport,
-    TechniqueState, TopRow, Values, VisitReport, human_bytes, settings,
+    TechniqueState, TopRow, Values, VisitReport, human_bytes, settings, top_rows,
 };
 pub use outercore_graph::{
     BuildOptions, BuildProgress, BuildSettings, Direction, Fault, Graph, GraphError, GraphInfo,
@@ -159,7 +159,7 @@ pub use outercore_graph::{
 };
 pub use outercore_interchange::{
     ArrowEdges, EdgeFormat, ExportFormat, ResultFormat, WriteOptions, export_edges, is_parsing,
-    open as open_edges, top_rows, write_result, write_result_with,
+    open as open_edges, write_result, write_result_with,
 };
 pub use outercore_ordering::{Means, OrderSettings, build as build_from, reorder};
 pub use outercore_storage::{Disk, Shown, StorageError, device, memory};

@@ -40,12 +40,18 @@ pub fn plan(
     let prepared = algorithm.prepare(Job::new(&counted, config, &bounds))?;
     let mut plan = prepared.plan.clone();
     allow(&plan)?;
-    if plan.makes_view || plan.expected_bytes_read + plan.expected_bytes_written > MOST {
+    // What runs on the graph share is theirs: a trial would put its own in the place.
+    if graph.shared().is_some()
+        || plan.makes_view
+        || plan.expected_bytes_read + plan.expected_bytes_written > MOST
+    {
         return Ok(plan);
     }
     let is_fresh = memory::peak_rss_bytes() <= FRESH;
     // What is wrong with the graph or the disk is for the run to say.
-    if let Ok(Outcome { report, .. }) = prepared.run() {
+    let ran = prepared.run();
+    graph.share(None);
+    if let Ok(Outcome { report, .. }) = ran {
         plan.expected_bytes_read = report.bytes_read;
         plan.expected_bytes_written = report.bytes_written;
         if is_fresh {

@@ -122,7 +122,7 @@ impl NativeOutcome {
         let column = self.column(py, name)?;
         let rows = py.detach(|| {
             check_fresh(&self.graph)
-                .and_then(|()| outercore_interchange::top_rows(&self.graph, column, count))
+                .and_then(|()| outercore_engine::top_rows(&self.graph, column, count))
         });
         let row = |row: outercore_engine::TopRow| {
             let key = match row.0 {

@@ -36,6 +36,8 @@ def test_runs_on_one_graph_share_what_is_loaded(graph):
         assert result.report["cache"]["static_hits"] > 0
     assert not selected(graph, static_cache="10K")[1]["is_shared"], "of another size"
     assert selected(graph, static_cache="10K")[1]["is_shared"]
+    graph.plan("pagerank")
+    assert selected(graph, static_cache="10K")[1]["is_shared"], "a plan leaves it where it is"
     assert selected(graph)[1] is None
     assert not selected(graph, static_cache="10K")[1]["is_shared"], "a run without it has given it back"
     graph.cache("10K", select="low-degree")

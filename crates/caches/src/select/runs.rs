@@ -70,12 +70,16 @@ impl Selector<'_> {
     fn searches(&self, room: u64) -> Result<Vec<SampleRun>> {
         let connected = self.graph.connected() as u32;
         let hub = (0..connected).max_by_key(|&v| (self.lists.degree(v), std::cmp::Reverse(v)));
-        let any = (0..).map(|at| (mixed(at) % u64::from(connected.max(1))) as u32);
+        // Without lists there is nothing that a search could want.
+        let Some(hub) = hub.filter(|&vertex| self.lists.degree(vertex) > 0) else {
+            return Ok(Vec::new());
+        };
+        let any = (0..).map(|at| (mixed(at) % u64::from(connected)) as u32);
         // Where few vertices have lists, some of these are tried twice.
         let count = (self.options.sample + self.options.sample.div_ceil(FRESH)) as usize;
         let tries = count * WAVES as usize;
         let any = any.take(64 * tries).filter(|&vertex| self.lists.degree(vertex) > 0);
-        let sources: Vec<u32> = hub.into_iter().chain(any).take(tries).collect();
+        let sources: Vec<u32> = std::iter::once(hub).chain(any).take(tries).collect();
         let mut found: Vec<SampleRun> = Vec::new();
         for wave in sources.chunks(count) {
             let next = AtomicUsize::new(0);
@@ -137,8 +141,8 @@ impl Selector<'_> {
             masks
         });
         let mut active = Vec::new();
-        for search in 0..MANY {
-            let source = mixed(search + 1_000_000) as usize % all.max(1);
+        for search in 0..if all > 0 { MANY } else { 0 } {
+            let source = mixed(search + 1_000_000) as usize % all;
             has[source] |= 1 << search;
             new[source] |= 1 << search;
             active.push(source as u32);

@@ -262,7 +262,7 @@ impl<'l> Along<'l> {
     }
 
     /// Edges of the members of a set.
-    pub fn edges_of(&self, members: &Frontier) -> u64 {
+    pub(crate) fn edges_of(&self, members: &Frontier) -> u64 {
         let add = |sum: &mut u64, range| {
             *sum += members.iter(range).map(|vertex| self.degree(vertex)).sum::<u64>()
         };

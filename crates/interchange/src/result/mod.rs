@@ -1,5 +1,4 @@
-//! The columns of a run by original id: CSV, Parquet, NumPy, Graphalytics' own format; and the best
-//! rows of one.
+//! The columns of a run by original id: CSV, Parquet, NumPy, Graphalytics' own format.
 //!
 //! Rows come in ascending order of original id, 64 Ki at a time, through
 //! [`outercore_graph::Graph::for_each_key`]. Memory is that of a few batches, of a row group in
@@ -12,7 +11,6 @@ mod npy;
 pub(crate) mod parquet;
 #[cfg(test)]
 mod tests;
-mod top;
 
 use std::{path::Path, str::FromStr};
 
@@ -20,7 +18,6 @@ use outercore_engine::{Column, Meaning};
 use outercore_graph::{Graph, GraphError, Keys, Result};
 
 use self::cells::Cells;
-pub use self::top::top_rows;
 use crate::{WriteOptions, keys::KeyLookup, publish::check_target};
 
 /// Rows of a batch.

@@ -244,7 +244,7 @@ fn the_best_rows_come_first() {
         Isolated::Value(9.0),
         Meaning::Number,
     );
-    let rows = top_rows(&fixture.graph, &column, 10).unwrap();
+    let rows = outercore_engine::top_rows(&fixture.graph, &column, 10).unwrap();
     assert_eq!(
         rows,
         [
@@ -252,7 +252,7 @@ fn the_best_rows_come_first() {
             outercore_engine::TopRow(Key::Number(10), 1.0)
         ]
     );
-    assert_eq!(top_rows(&fixture.graph, &column, 1).unwrap().len(), 1);
+    assert_eq!(outercore_engine::top_rows(&fixture.graph, &column, 1).unwrap().len(), 1);
 }
 
 /// Every vertex's value is the vertex with the next id: as diverse as values get.

@@ -1,9 +1,13 @@
-//! The best rows of a column.
+//! [`top_rows`]: the best rows of a column.
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
-use outercore_engine::{Cell, Column, TopRow};
 use outercore_graph::{Graph, Result};
+
+use crate::{
+    report::TopRow,
+    state::{Cell, Column},
+};
 
 /// A score that can be compared; larger is better, the smaller internal id (the hub) first among
 /// equals.
