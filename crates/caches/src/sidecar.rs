@@ -168,8 +168,9 @@ pub(crate) fn save(graph: &Graph, about: About, sides: &[Choice]) -> Result<Abou
         // Nothing more can be done about an error here.
         let _ = disk.remove_file(&new);
     }
+    let about = written?;
     disk.sync_dir(path.parent().unwrap_or(Path::new("/")))?;
-    written
+    Ok(about)
 }
 
 /// Writes a selection, one direction after the other: no more than one is in memory.

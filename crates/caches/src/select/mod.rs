@@ -167,6 +167,7 @@ fn others(graph: &Graph) -> &'static [Runs] {
 fn memory(graph: &Graph, options: &SelectOptions) -> u64 {
     let of_samples = stays::OF_SAMPLE * options.sample + stays::OF_THREAD * options.threads as u64;
     let samples = options.select == Select::Gvs && options.sample > 0;
+    // Of a vertex: what is known of its list, and the choice as it grows.
     let each = 16
         + match options.select {
             Select::Gvs if samples => stays::EACH + of_samples,

@@ -59,7 +59,7 @@ impl<'s> Penalties<'s> {
         let back = graph.rows(selector.direction.reversed());
         let back = back.map(|rows| Lists::open(graph, rows, selector.options.threads));
         let kept = if selector.lists.is_kept() { Lists::entry_bytes(graph) } else { 0 };
-        let used = super::memory(graph, selector.options) + kept;
+        let used = super::memory(graph, selector.options) - super::READING + kept;
         let mut penalties = Self {
             selector,
             back: back.transpose()?,
