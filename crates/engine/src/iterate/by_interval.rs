@@ -10,6 +10,7 @@ use std::{mem::take, ops::Range};
 
 use super::{Delivered, EdgeSource, Run, by_lists::Role};
 use crate::{Monoid, config::ReadPolicy, program::VertexProgram, report::Costs};
+use outercore_caches::ChunkCache;
 use outercore_graph::{
     Result,
     format::{GridChunk, GridIndex},
@@ -114,10 +115,10 @@ impl<P: VertexProgram> Run<'_, P> {
     /// sources whose lists are read.
     fn predict(&self) -> (Option<Costs>, Option<Vec<bool>>) {
         let lists = self.lists.as_ref().filter(|lists| lists.role != Role::Beside);
-        let (Some(lists), EdgeSource::Grid(grid)) = (lists, &self.edges) else {
+        let (Some(lists), EdgeSource::Grid(source)) = (lists, &self.edges) else {
             return (None, None);
         };
-        let (sending, grid) = (&self.sending, &grid.index);
+        let (sending, grid) = (&self.sending, &source.index);
         // Between windows of signals, sums go to scratch and come back.
         let sums = sending.len() * size_of::<P::Message>() as u64;
         let between = 2 * sums * (self.windows.len() as u64 - 1);
@@ -139,7 +140,7 @@ impl<P: VertexProgram> Run<'_, P> {
         if self.is_by_paper() || !self.pass.whole || self.all_send() {
             return (Some(most), None);
         }
-        let (wanted, mix) = self.mix(grid);
+        let (wanted, mix) = self.mix(&source.index, source.cache.as_deref());
         let whole = costs(wanted, sent);
         let by_both = |scan, sent| {
             let costs = costs(scan, sent);
@@ -156,8 +157,9 @@ impl<P: VertexProgram> Run<'_, P> {
         (Some(Costs { mixed_seconds, ..whole }), chosen.then_some(split))
     }
 
-    /// The chunks that are wanted, and which intervals want them.
-    fn mix(&self, grid: &GridIndex) -> (Streamed, Mix) {
+    /// The chunks that are wanted, and which intervals want them. One that stays in memory is not
+    /// read.
+    fn mix(&self, grid: &GridIndex, stay: Option<&dyn ChunkCache>) -> (Streamed, Mix) {
         let of = |interval| {
             let vertices = self.vertices(interval);
             let sends = self.sends(&vertices);
@@ -169,8 +171,9 @@ impl<P: VertexProgram> Run<'_, P> {
         for chunk in (0..grid.intervals()).flat_map(|interval| grid.chunks(interval, wanted)) {
             let [first, last] =
                 [chunk.sources.0, chunk.sources.1].map(|at| grid.directory.interval_of(at));
-            let (bytes, items) = (grid.read(chunk), chunk.words());
-            mix.piece(first..last + 1, Streamed { bytes, requests: 1, items });
+            let stays = stay.is_some_and(|stay| stay.get(chunk.number).is_some());
+            let [bytes, requests] = if stays { [0; 2] } else { [grid.read(chunk), 1] };
+            mix.piece(first..last + 1, Streamed { bytes, requests, items: chunk.words() });
         }
         (mix.all(), mix)
     }

@@ -30,6 +30,9 @@ use crate::{
 /// Bytes of blocks of messages beside the least, at most.
 const PASSING: u64 = 14 << 20;
 
+/// How many times as much as lists take may stay in memory before they come.
+const FEW: u64 = 4;
+
 /// What was decided of a run by interval before its memory is known.
 #[derive(Clone, Debug)]
 pub(crate) struct IntervalMemory {
@@ -53,6 +56,9 @@ pub(crate) struct IntervalMemory {
     window: u64,
     /// Bytes that passes which serve two iterations take beside the intervals at hand.
     two: u64,
+    /// Bytes of what would be read in each pass: signals, those that come next, values and degrees;
+    /// and the grid.
+    stays: [u64; 2],
 }
 
 impl IntervalMemory {
@@ -86,6 +92,13 @@ impl IntervalMemory {
         let two = config.threads as u64 * Workspace::<P>::two_bytes(widest);
         let weights = path.grid && path.weights;
         let weights = if weights { graph.grid_weights() } else { GridWeights::default() };
+        let bounds = &directory.intervals;
+        let values = sum_of(bounds, VertexArray::<P::Value>::kept_bytes)
+            + sum_of(bounds, VertexArray::<P::Signal>::kept_bytes)
+            + DegreesByInterval::memory(graph, bounds.len())?;
+        // Copies of chunks are blocks of the heap.
+        let grid = graph.pages(path.edges()) * PAGE as u64 / 3 * 4;
+        let stays = [signals.saturating_sub(window) + values, grid];
         Ok(Some(Self {
             path,
             weights,
@@ -98,6 +111,7 @@ impl IntervalMemory {
             signals,
             window,
             two,
+            stays,
         }))
     }
 
@@ -273,9 +287,15 @@ impl IntervalMemory {
         ])
     }
 
-    /// The lists of active vertices, where `room` bytes beside the least are enough for them.
+    /// The lists of active vertices, where `room` bytes beside the least are enough for them. What
+    /// takes no more than a few times as much as they do stays in memory before they come: else
+    /// more memory would mean that more is read.
     fn lists(&self, room: u64) -> Option<Role> {
-        let fits = |&(_, bytes): &_| self.owns || bytes <= room;
+        let fits = |&(_, bytes): &_| {
+            let first = self.stays.iter().filter(|&&stays| stays <= FEW * bytes);
+            // Of what lists leave, a quarter is for those that serve the next iteration too.
+            self.owns || bytes + first.sum::<u64>() / 3 * 4 <= room
+        };
         self.lists.filter(fits).map(|(role, _)| role)
     }
 
