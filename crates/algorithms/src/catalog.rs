@@ -35,7 +35,10 @@ pub fn by_name(name: &str, request: &Request) -> Result<Box<dyn Algorithm>> {
     let has = |other: &&&str| {
         let mut request = request.clone();
         request.source.get_or_insert(Source::MaxDegree);
-        taken(other, request).is_ok_and(|(_, left)| !left.contains(parameter))
+        // Methods have their own names.
+        let is_method = *parameter == "method";
+        request.method.take_if(|_| !is_method);
+        taken(other, request).map_or(is_method, |(_, left)| !left.contains(parameter))
     };
     let others: Vec<&str> = NAMES.iter().filter(has).copied().collect();
     refuse(format!("{name} has no --{parameter}: it is for {}", others.join(", ")))

@@ -7,6 +7,9 @@ use crate::common::*;
 #[derive(Clone, Debug, Default)]
 pub struct Spmv;
 
+/// What makes the square of a large float a float: 2^-600.
+const SMALL: f64 = f64::from_bits((1023 - 600) << 52);
+
 struct SpmvProgram;
 
 impl VertexProgram for SpmvProgram {
@@ -48,11 +51,20 @@ impl Algorithm for Spmv {
         let iterations = Iterations::declare(&mut planner, &SpmvProgram, Some(1))?;
         Ok(planner.decide()?.prepared(move |session| {
             let ended = iterations.run(session, &mut SpmvProgram, None)?;
-            let mut squares = 0.0;
-            ended.values.for_each(|_, value| squares += value * value)?;
+            // Squares of large sums are beyond a float, though their root is not.
+            let (mut squares, mut small, mut fits) = (0.0, 0.0, true);
+            ended.values.for_each(|_, value| {
+                squares += value * value;
+                small += (value * SMALL) * (value * SMALL);
+                fits &= value.is_finite();
+            })?;
+            if !fits {
+                return refuse("a sum is beyond 64-bit floats; build with smaller weights");
+            }
+            let norm = if squares < f64::INFINITY { squares.sqrt() } else { small.sqrt() / SMALL };
             Ok(session
                 .results(ended.iterations)
-                .figure("norm", squares.sqrt())
+                .figure("norm", norm)
                 .column(or_zero("value", ended.values))
                 .outcome())
         }))

@@ -51,7 +51,7 @@ fn sources_have_commas_and_come_from_a_file() {
         place.json(&all)["summary"]["sources"].as_u64().unwrap()
     };
     assert_eq!(many(&["--sources", "\"a,b\",00,\"max-degree\""]), 3);
-    place.file("ids.txt", "a,b\r\n-x\n\nmax-degree\n\"quoted\"\n");
+    place.file("ids.txt", "\u{feff}a,b\r\n-x\n\nmax-degree\n\"quoted\"\n");
     assert_eq!(many(&["--sources-file", "ids.txt"]), 4);
     place.file("ids.txt", "a,b\nnobody\n");
     let (_, error) = place.ends(2, &["run", "multi-source", "g.oc", "--sources-file", "ids.txt"]);

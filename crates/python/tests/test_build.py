@@ -190,6 +190,17 @@ def test_networkx(tmp_path):
     built = oc.build(multi, tmp_path / "multi.oc")
     assert (built.edges, built.directed, built.weighted) == (3, True, True)
     assert built.sssp(0).distances.tolist() == [0, 1, 1.5]
+    # Keys of parallel edges are no weights.
+    view = oc.build(multi.edges, tmp_path / "keys.oc")
+    assert (view.edges, view.weighted) == (3, False)
+    with pytest.raises(oc.InputError, match="keys"):
+        oc.build(multi.edges(keys=True), tmp_path / "no.oc")
+    assert oc.build(multi.edges(data="weight", default=1), tmp_path / "data.oc").weighted
+    alone = oc.build(nx.empty_graph(5), tmp_path / "alone.oc")
+    assert (alone.vertices, alone.edges, alone.directed) == (5, 0, False)
+    named = nx.Graph()
+    named.add_nodes_from("ba")
+    assert oc.build(named, tmp_path / "named.oc").components().ids.tolist() == ["a", "b"]
 
 
 def test_arrow(tmp_path):
@@ -255,6 +266,28 @@ def test_options(tmp_path):
     striped = oc.build(pairs, tmp_path / "striped.oc", stripes=stripes)
     assert len(striped.info()["stripes"]) == 2 and striped.bfs(0).levels.tolist() == [0, 1, 2]
     assert striped.path == str(tmp_path / "striped.oc")
+
+
+def test_what_may_be_edges_or_columns_is_refused(path):
+    for either in (([1, 2, 3], [2, 3, 4]), [np.array([1, 5]), np.array([2, 7])]):
+        with pytest.raises(oc.InputError, match="may be edges or columns"):
+            oc.build(either, path)
+    assert oc.build([(1, 5), (2, 7)], path).edges == 2
+
+
+def test_ids_are_as_they_were_given(path):
+    with pytest.raises(oc.InputError, match="9007199254740992 or more"):
+        oc.build(np.array([[2.0**53 + 2, 2, 0.5]]), path)
+    with pytest.raises(oc.InputError, match="no whole numbers"):
+        oc.build(np.array([[1.5, 2, 0.5]]), path)
+    with pytest.raises(oc.InputError, match="edge 2: a value is masked"):
+        oc.build((np.ma.array([1, 2], mask=[0, 1]), np.array([2, 3])), path)
+    with pytest.raises(oc.InputError, match="not a string|others are"):
+        oc.build({"src": [1, "a"], "dst": ["b", "c"]}, path)
+    large = oc.build({"src": [1, 2**63], "dst": [2**64 - 1, 3]}, path)
+    assert large.bfs(1).ids.tolist() == [1, 3, 2**63, 2**64 - 1]
+    named = oc.build({"src": ["a\0", "a"], "dst": ["b", "b"]}, path, force=True)
+    assert named.vertices == 3
 
 
 @pytest.mark.parametrize("kind, large", [(None, 2**53 + 1), ("f32", 2**24 + 1)])

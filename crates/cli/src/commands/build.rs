@@ -31,12 +31,12 @@ const EXAMPLES: &str = "Examples:
 
 /// Make an on-disk graph of edge lists
 ///
-/// An edge list is text (two ids and perhaps a weight on each line, with any separator), CSV,
-/// Matrix Market, DIMACS, LDBC Graphalytics (the .e file), binary pairs, or Parquet (columns src,
-/// dst and perhaps weight); text may be compressed with gzip or zstd. Columns beyond the third, and
-/// headers, must say what they are: by names such as source, target and weight, or by --columns.
-/// Ids are any numbers below 2^64, or any strings; those with zeros in front are strings, unless
-/// --ids u64 says that they are numbers.
+/// An edge list is text (two ids and perhaps a weight on each line, separated by blanks, tabs,
+/// commas or semicolons), CSV, Matrix Market, DIMACS, LDBC Graphalytics (the .e file), binary
+/// pairs, or Parquet (columns src, dst and perhaps weight); text may be compressed with gzip or
+/// zstd. Columns beyond the third, and headers, must say what they are: by names such as source,
+/// target and weight, or by --columns. Ids are any numbers below 2^64, or any strings; those with
+/// zeros in front are strings, unless --ids u64 says that they are numbers.
 #[derive(Args)]
 #[command(before_help = EXAMPLES)]
 pub struct Build {

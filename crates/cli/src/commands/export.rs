@@ -21,7 +21,8 @@ const EXAMPLES: &str = "Examples:
 /// Bytes that exporting takes beside the tables of ids.
 const WRITING: u64 = 32 << 20;
 
-/// Write a graph's edges by original id: parquet, csv or mtx
+/// Write a graph's edges by original id: parquet, csv or mtx (whose numbers are ranks where ids are
+/// strings, or have gaps)
 #[derive(Args)]
 #[command(before_help = EXAMPLES)]
 pub struct Export {

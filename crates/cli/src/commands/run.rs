@@ -114,6 +114,7 @@ fn sources_of(path: &Path) -> Result<Vec<Source>> {
         GraphError::from(InputError { path, line, offset: None, what, advice })
     };
     let bytes = Disk::new().read_all(path, MOST_SOURCES).map_err(GraphError::from)?;
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
     let mut sources = Vec::new();
     for (line, number) in bytes.split(|&byte| byte == b'\n').zip(1..) {
         let line = line.strip_suffix(b"\r").unwrap_or(line);

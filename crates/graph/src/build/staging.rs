@@ -45,16 +45,16 @@ fn check_output(disk: &Disk, output: &Path, replace: bool) -> Result<()> {
     if !disk.exists(output)? {
         return Ok(());
     }
-    if !replace {
-        return Err(GraphError::Exists { path: output.to_owned() });
-    }
     // Only a graph is replaced: anything else of this name is not ours to remove. Many things have
     // a manifest.json.
     if !has_manifest(disk, output)? {
         return refuse(format!(
-            "{} is not a graph, and so it is not replaced; give another name",
+            "{} exists and is not a graph, and so it is not replaced; give another name",
             output.display()
         ));
+    }
+    if !replace {
+        return Err(GraphError::Exists { path: output.to_owned() });
     }
     if is_folder(disk, output)?
         && let Some(stranger) = stranger(disk, output)?

@@ -216,8 +216,8 @@ impl<'a> Lines<'a> {
             .then_some((vertices, edges, directed))
     }
 
-    /// The weights in their column: what most lines have there, if all that have anything have
-    /// numbers.
+    /// The weights in their column, if a line has a number there. What begins like a number is meant
+    /// as one (`0,5`, `1_000`): reading ends with its line, and nothing is left out silently.
     pub(super) fn weights(&self, header: bool, picked: &Picked) -> Option<WeightKind> {
         let at = picked.weight?;
         let mut found = None;
@@ -226,8 +226,8 @@ impl<'a> Lines<'a> {
             let Some(weight) = columns.get(at).filter(|weight| !weight.is_empty()) else {
                 continue;
             };
-            if !is_weight(weight) {
-                return None;
+            if is_word(weight) && !is_weight(weight) {
+                continue;
             }
             let kind = if fields::weight(weight, WeightKind::U32).is_ok() {
                 WeightKind::U32
@@ -314,9 +314,24 @@ fn separator(lines: &[&[u8]], ids: usize) -> Separator {
         if separator == Separator::Tab && lines.iter().any(loose) {
             return Separator::Blank;
         }
+        if separator == Separator::Comma {
+            // A decimal comma, or one between thousands.
+            if lines.iter().all(|line| ends_before_comma(line, Separator::Semicolon)) {
+                return Separator::Semicolon;
+            }
+            if lines.iter().all(|line| ends_before_comma(line, Separator::Blank)) {
+                return Separator::Blank;
+            }
+        }
         return separator;
     }
     Separator::Blank
+}
+
+/// Whether this separates two numbers, which come before a comma.
+fn ends_before_comma(line: &[u8], separator: Separator) -> bool {
+    let columns: Vec<_> = fields::columns(line, separator).flatten().take(3).collect();
+    columns.len() > 2 && columns[..2].iter().all(|end| fields::number(end).is_some())
 }
 
 /// Whether it is several numbers separated by spaces.

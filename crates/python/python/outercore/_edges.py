@@ -33,14 +33,27 @@ def build(edges: Any, arguments: dict[str, Any], callback: Any) -> native.Native
         edges = _columns(edges)
     if isinstance(edges, np.ndarray):
         edges = _table(edges)
-    if isinstance(edges, (list, tuple)) and len(edges) in (2, 3) and all(_is_array(part) for part in edges):
-        return _arrays(edges, arguments, callback)
+    if isinstance(edges, (list, tuple)) and len(edges) in (2, 3):
+        _refuse_either(edges)
+        if all(_is_array(part) for part in edges):
+            return _arrays(edges, arguments, callback)
     if callable(getattr(edges, "is_directed", None)) and hasattr(edges, "adj"):
         return _networkx(edges, arguments, callback)
     if hasattr(edges, "collect_batches"):
         # A LazyFrame of Polars: it has no capsule of its own, and need not be whole in memory.
         return native.build_batches(edges.collect_batches(), arguments, callback)
     return _iterable(edges, arguments, callback)
+
+
+def _refuse_either(edges: list[Any] | tuple[Any, ...]) -> None:
+    """Refuses what may be two or three edges as well as their columns."""
+    lists = isinstance(edges, tuple) and all(isinstance(part, list) for part in edges)
+    arrays = isinstance(edges, list) and all(_is_array(part) and len(part) in (2, 3) for part in edges)
+    if lists or arrays:
+        raise InputError(
+            f"a {type(edges).__name__} of {len(edges)} {'lists' if lists else 'short arrays'} may be edges or columns; "
+            "give a tuple of arrays (sources, targets), or a list of tuples, one for each edge"
+        )
 
 
 def _is_sparse(edges: Any) -> bool:
@@ -63,22 +76,44 @@ def _columns(edges: Mapping[str, Any]) -> tuple[Any, ...]:
     source, target, weight = find(_SOURCES), find(_TARGETS), find(_WEIGHTS)
     if source is None or target is None:
         raise InputError(f"a mapping of edges has the keys src, dst and perhaps weight, not {', '.join(map(str, edges))}")
-    return tuple(np.asarray(column) for column in (source, target, weight) if column is not None)
+    ends = (_ids(source), _ids(target))
+    return ends if weight is None else (*ends, _unmasked(weight))
+
+
+def _ids(column: Any) -> np.ndarray[Any, Any]:
+    """A column of ids. NumPy would make one type of values that have several, and round large ones."""
+    array = _unmasked(column)
+    if isinstance(column, (list, tuple)) and array.dtype.kind not in "iu":
+        return np.array(column, dtype=object)
+    return array
+
+
+def _unmasked(part: Any) -> np.ndarray[Any, Any]:
+    """An array, all of whose values are there."""
+    if isinstance(part, np.ma.MaskedArray) and np.ma.is_masked(part):
+        row = int(np.flatnonzero(np.ma.getmaskarray(part).reshape(len(part), -1).any(axis=1))[0])
+        raise InputError(f"edge {row + 1}: a value is masked; leave such edges out")
+    return np.asarray(part)
 
 
 def _table(edges: np.ndarray[Any, Any]) -> tuple[Any, ...]:
     if edges.ndim != 2 or edges.shape[1] not in (2, 3):
         raise InputError(f"an array of edges has 2 or 3 columns, and this one has the shape {edges.shape}; or give (sources, targets)")
+    edges = _unmasked(edges)
     if edges.shape[1] == 3 and edges.dtype.kind == "f":
-        ends = edges[:, :2].astype(np.int64)
-        if not np.array_equal(ends, edges[:, :2]):
+        ids = edges[:, :2]
+        exact = 2.0 ** min(np.finfo(edges.dtype).nmant + 1, 53)
+        if (np.abs(ids) >= exact).any():
+            raise InputError(f"some ids in the first two columns are {exact:.0f} or more, which {edges.dtype} may have rounded; give (sources, targets, weights)")
+        if not np.isfinite(ids).all() or not np.array_equal(np.trunc(ids), ids):
             raise InputError("some ids in the first two columns are no whole numbers")
+        ends = ids.astype(np.int64)
         return ends[:, 0], ends[:, 1], edges[:, 2]
     return tuple(edges[:, column] for column in range(edges.shape[1]))
 
 
 def _arrays(edges: Any, arguments: dict[str, Any], callback: Any) -> native.NativeGraph:
-    parts = [np.asarray(part) for part in edges]
+    parts = [_unmasked(part) for part in edges]
     if any(part.ndim != 1 for part in parts):
         raise InputError("sources, targets and weights are arrays of one dimension")
     if any(part.dtype.kind in "OUST" for part in parts[:2]):
@@ -146,7 +181,21 @@ def _networkx(graph: Any, arguments: dict[str, Any], callback: Any) -> native.Na
     return native.build_pairs(edges, vertices, arguments, callback)
 
 
+def _without_keys(edges: Any) -> Any:
+    """A view of a multigraph's edges without the keys of parallel ones, which are no weights."""
+    networkx = sys.modules.get("networkx")
+    views = getattr(getattr(networkx, "classes", None), "reportviews", None)
+    if views is None:
+        return edges
+    if isinstance(edges, views.OutMultiEdgeView):
+        return edges()
+    if isinstance(edges, views.OutMultiEdgeDataView) and edges.keys:
+        raise InputError('keys of parallel edges are no weights; give edges() or edges(data="weight", default=1)')
+    return edges
+
+
 def _iterable(edges: Iterable[Any], arguments: dict[str, Any], callback: Any) -> native.NativeGraph:
+    edges = _without_keys(edges)
     try:
         iterator = iter(edges)
     except TypeError:

@@ -22,7 +22,7 @@ class Result:
 
     - -1 in a column of whole numbers, whose type is always ``int64``;
     - NaN in a column of other numbers;
-    - in a column of vertices (``parents``) -1 where ids are numbers, and ``None`` where they are strings.
+    - in a column of vertices (``parents``) -1 where ids are numbers below 2^63, and ``None`` where they are larger or strings.
 
     ``to_arrow`` and ``to_pandas`` have true nulls. A result is an Arrow stream itself (``__arrow_c_stream__``), so
     ``polars.DataFrame(r)``, ``pyarrow.table(r)`` and DuckDB's ``FROM r`` work; it streams, in little memory. It needs neither
@@ -60,7 +60,12 @@ class Result:
     @property
     def values(self) -> npt.NDArray[Any]:
         """The main column."""
-        return self[self.columns[0]]
+        return self[self._main("values")]
+
+    def _main(self, attribute: str) -> str:
+        if not self._columns:
+            raise AttributeError(f"the result of {self.report['algorithm']} has no {attribute}: it has no columns, but a summary")
+        return self.columns[0]
 
     def __getitem__(self, name: str) -> npt.NDArray[Any]:
         if name not in self._columns:
@@ -88,8 +93,8 @@ class Result:
 
     def _named(self, column: str, attribute: str) -> npt.NDArray[Any]:
         if column not in self._columns:
-            has = ", ".join(self._columns)
-            raise AttributeError(f"the result of {self.report['algorithm']} has no {attribute}; it has the columns {has}")
+            has = ", ".join(self._columns) or "none"
+            raise AttributeError(f"the result of {self.report['algorithm']} has no {attribute}; its columns: {has}")
         return self[column]
 
     @property
@@ -149,12 +154,14 @@ class Result:
 
     def top(self, count: int = 10) -> list[tuple[int | str, float]]:
         """The ``count`` vertices with the largest values, best first, with their values."""
-        name = self.columns[0]
+        name = self._main("top")
         if self._columns[name]:
             raise UsageError(f"the {name} is a vertex, and has no rank")
+        if count < 0:
+            raise UsageError(f"top takes a count of at least 0, not {count}")
         known = self.summary.get("top", [])
         # The summary's rows were found when the run ended; a shorter list than asked for has to be found anew.
-        if 0 <= count <= len(known):
+        if count <= len(known):
             return [(key, value) for key, value in known[:count]]
         integral = self[name].dtype.kind == "i"
         return [(key, int(value) if integral else value) for key, value in self._outcome.top(name, count)]

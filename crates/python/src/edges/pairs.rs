@@ -36,6 +36,8 @@ const VERTEX_NAME: &str = "vertices";
 pub struct PairFeed<'py> {
     edges: Bound<'py, PyIterator>,
     vertices: Option<Bound<'py, PyIterator>>,
+    /// The first vertex, where it was looked at because there is no edge.
+    peeked: Option<Bound<'py, PyAny>>,
     shape: Shape,
     /// Edges taken so far.
     taken: u64,
@@ -64,8 +66,8 @@ struct Batch {
 }
 
 impl<'py> PairFeed<'py> {
-    /// Looks at the first edge; returns the feed, its first batch, and what is known of all of
-    /// them.
+    /// Looks at the first edge, or at the first vertex where there is no edge; returns the feed, its
+    /// first batch, and what is known of all of them.
     pub fn begin(
         edges: &Bound<'py, PyAny>,
         vertices: Option<&Bound<'py, PyAny>>,
@@ -75,12 +77,21 @@ impl<'py> PairFeed<'py> {
         refuse_columns(options).map_err(|error| raise(py, error))?;
         let mut edges = edges.try_iter()?;
         let empty = || raise(py, fault(NAME, "there is no edge in it".to_owned(), ""));
-        let first = edges.next().ok_or_else(empty)??;
-        let shape = Shape::of(&first, options)?;
-        let vertices = vertices.map(|vertices| vertices.try_iter()).transpose()?;
+        let first = edges.next().transpose()?;
+        let mut vertices = vertices.map(|vertices| vertices.try_iter()).transpose()?;
         let declared = vertices.is_some().then_some(DeclaredVertices::Listed);
-        let mut feed = Self { edges, vertices, shape, taken: 0, listed: 0 };
-        let batch = feed.batch(Some(first))?.ok_or_else(empty)?;
+        let mut peek = || vertices.as_mut().and_then(Iterator::next).ok_or_else(empty)?;
+        let peeked = if first.is_none() { Some(peek()?) } else { None };
+        let shape = match (&first, &peeked) {
+            (Some(first), _) => Shape::of(first, options)?,
+            (None, vertex) => Shape::of_vertex(vertex.as_ref(), options),
+        };
+        let mut feed = Self { edges, vertices, peeked, shape, taken: 0, listed: 0 };
+        let batch = match first {
+            Some(first) => feed.batch(Some(first))?,
+            None => feed.vertex_batch()?,
+        };
+        let batch = batch.ok_or_else(empty)?;
         let kind = if shape.names { IdKind::Names } else { options.ids.unwrap_or(IdKind::Numbers) };
         let info = SourceInfo {
             format: "pairs",
@@ -135,7 +146,8 @@ impl<'py> PairFeed<'py> {
         let Some(vertices) = &mut self.vertices else { return Ok(None) };
         let (mut numbers, mut names) = (Vec::new(), Names::default());
         while numbers.len() < BATCH && names.len() < BATCH && names.bytes.len() < NAME_BYTES {
-            let Some(vertex) = vertices.next() else { break };
+            let peeked = self.peeked.take().map(Ok);
+            let Some(vertex) = peeked.or_else(|| vertices.next()) else { break };
             let vertex = vertex?;
             let added = if self.shape.names {
                 self.shape.name(&vertex, &mut names)
@@ -196,6 +208,14 @@ impl Shape {
             parts: parts.len(),
             weights,
         })
+    }
+
+    /// Where there is no edge, but perhaps a vertex.
+    fn of_vertex(vertex: Option<&Bound<'_, PyAny>>, options: &InputOptions) -> Self {
+        let convert = options.ids == Some(IdKind::Names);
+        let string = vertex.is_some_and(|vertex| vertex.is_instance_of::<PyString>());
+        let names = convert || (string && options.ids.is_none());
+        Self { names, convert, parts: 2, weights: None }
     }
 
     /// Adds an edge.

@@ -120,9 +120,30 @@ fn weights_are_found_out() {
     assert_eq!(weights("1 2 3\n2 3 4294967295\n"), Some(WeightKind::U32));
     assert_eq!(weights("1 2 3\n2 3 4294967296\n"), Some(WeightKind::F64));
     assert_eq!(weights("1 2 3\n2 3 -0.5\n"), Some(WeightKind::F64));
-    assert_eq!(weights("1 2 x\n2 3 4\n"), None);
+    assert_eq!(weights("1 2 x\n2 3 y\n"), None);
+    assert_eq!(weights("1 2 x\n2 3 4\n"), Some(WeightKind::U32));
     let read = read("e.txt", "1 2 -0.5\n3 4 1e3\n5 6 7\r\n").unwrap();
     assert_eq!(read.weighted, [([1, 2], -0.5), ([3, 4], 1000.0), ([5, 6], 7.0)]);
+}
+
+/// A weight that is none ends the reading with its line: the column is not left out silently, and a
+/// decimal comma separates nothing.
+#[test]
+fn a_column_with_a_number_has_weights() {
+    for text in [
+        "1 2 0.5\n2 3 NA\n",
+        "1 2 0.5abc\n2 3 1\n",
+        "1 2 4\n2 3 0x10\n",
+        "1;2;0,5\n2;3;1,25\n",
+        "1 2 1,000\n2 3 1,001\n",
+        "1,2,3\n2,3,-\n",
+    ] {
+        let error = complaint(read("e.txt", text));
+        assert!(error.line.is_some() && error.what.contains("weight"), "{text:?}: {error}");
+    }
+    assert_eq!(read("e.txt", "1 2 knows\n2 3 likes\n").unwrap().edges, [[1, 2], [2, 3]]);
+    let weighted = read("e.csv", "1;2;0.5\n2;3;1\n").unwrap().weighted;
+    assert_eq!(weighted, [([1, 2], 0.5), ([2, 3], 1.0)]);
 }
 
 #[test]
