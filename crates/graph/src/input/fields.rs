@@ -249,6 +249,23 @@ pub(super) fn no_weight(picked: &Picked) -> RecordFault {
     )
 }
 
+/// What to do about columns that nothing names.
+pub(super) const MORE: &str = "give --weights none if the first two are the edges";
+
+/// Complains of a line with more columns than `most`, if nothing says what those are: where `most` is
+/// beyond what edges have, something does.
+pub(super) fn check_columns(
+    line: &[u8],
+    separator: Separator,
+    most: usize,
+    advice: &str,
+) -> Result<(), RecordFault> {
+    if most <= 3 && columns(line, separator).count() > most.max(2) {
+        return Err(complaint(format!("more than {most} columns: {}", show(line)), advice));
+    }
+    Ok(())
+}
+
 /// What to say of a line that has not all columns.
 pub(super) fn too_short(picked: &Picked, line: &[u8]) -> RecordFault {
     let (source, target) = (picked.source + 1, picked.target + 1);

@@ -239,6 +239,14 @@ impl<'a> Lines<'a> {
         found
     }
 
+    /// Whether a column has numbers alone behind the header, and some.
+    pub(super) fn has_numbers(&self, at: usize) -> bool {
+        let columns = self.data.iter().skip(1).map(|line| self.columns(line));
+        let given = columns.filter_map(|columns| columns.into_iter().nth(at));
+        let mut given = given.filter(|column| !column.is_empty()).peekable();
+        given.peek().is_some() && given.all(|column| is_weight(&column))
+    }
+
     /// Whether lines look like a vertex and its neighbors, which are not edges with weights.
     pub(super) fn looks_like_adjacency(&self) -> bool {
         let mut lengths = self.data.iter().map(|line| self.columns(line).len());

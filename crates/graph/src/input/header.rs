@@ -19,12 +19,19 @@ pub(super) struct Header {
     pub(super) picked: Picked,
     /// Whether the column of the weights was named, by the user or by the first line.
     pub(super) names_weight: bool,
+    /// The most columns that a line may have: where nothing names them, those of the first lines.
+    pub(super) most: usize,
 }
 
 /// Finds the columns of the edges.
 pub(super) fn find(source: &Source, lines: &Lines<'_>, options: &InputOptions) -> Result<Header> {
     if lines.matrix_header().is_some() {
-        return Ok(Header { present: true, picked: Picked::IN_ORDER, names_weight: false });
+        return Ok(Header {
+            present: true,
+            picked: Picked::IN_ORDER,
+            names_weight: false,
+            most: usize::MAX,
+        });
     }
     let names = lines.first_columns();
     if let Some(asked) = &options.columns {
@@ -48,7 +55,8 @@ pub(super) fn find(source: &Source, lines: &Lines<'_>, options: &InputOptions) -
                       or --weights none if the first two are the edges";
         return Err(fault(&source.path, what, advice));
     }
-    Ok(Header { present: false, picked: Picked::IN_ORDER, names_weight: false })
+    let most = if is_said || lines.konect { usize::MAX } else { count.max(2) };
+    Ok(Header { present: false, picked: Picked::IN_ORDER, names_weight: false, most })
 }
 
 /// The columns that the user names.
@@ -88,7 +96,7 @@ fn asked_for(
         || Picked::by_name(names).is_some()
         || lines.has_header(&[picked.source, picked.target])
         || picked.weight.is_some_and(|weight| lines.becomes_number(weight));
-    Ok(Header { present, picked, names_weight: picked.weight.is_some() })
+    Ok(Header { present, picked, names_weight: picked.weight.is_some(), most: usize::MAX })
 }
 
 /// The columns that the first line names.
@@ -99,7 +107,8 @@ fn named(
     picked: Picked,
     names: &[String],
 ) -> Result<Header> {
-    let header = |picked, names_weight| Ok(Header { present: true, picked, names_weight });
+    let header =
+        |picked, names_weight| Ok(Header { present: true, picked, names_weight, most: usize::MAX });
     if picked.weight.is_some() || options.weights == Some(WeightKind::None) {
         return header(picked, picked.weight.is_some());
     }
@@ -108,8 +117,7 @@ fn named(
     if options.weights.is_some() && in_order && names.len() == 3 {
         return header(Picked::IN_ORDER, false);
     }
-    let third = Picked { weight: Some(2), ..picked };
-    if options.weights.is_some() || (in_order && lines.weights(true, &third).is_some()) {
+    if options.weights.is_some() || (in_order && lines.has_numbers(2)) {
         let what = format!("no column is called weight; the columns are {}", list(names));
         let advice = "give --weights none if edges have no weights, or --columns \
                       source=NAME,target=NAME,weight=NAME";

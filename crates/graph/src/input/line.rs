@@ -269,10 +269,8 @@ impl NumberLines {
             None if weighted => return Err(fields::no_weight(&self.picked)),
             None => 0.0,
         };
-        let most = self.columns;
-        if most <= 3 && fields::columns(rest, self.separator).count() > most.max(2) {
-            return Err(complaint(format!("more than {most} columns: {}", show(content)), ""));
-        }
+        let advice = if self.span == u64::MAX { fields::MORE } else { "" };
+        fields::check_columns(rest, self.separator, self.columns, advice)?;
         Ok(Line { pair, weight, next: 0 })
     }
 

@@ -14,6 +14,8 @@ pub(super) struct NameLines {
     pub(super) weights: WeightKind,
     /// Which columns are the edge.
     pub(super) picked: Picked,
+    /// The most columns that a line may have.
+    pub(super) most: usize,
 }
 
 impl Decoder for NameLines {
@@ -31,6 +33,7 @@ impl NameLines {
         let (Some(source), Some(target)) = (source, target) else {
             return Err(self.lonely(content).into());
         };
+        fields::check_columns(content, self.separator, self.most, fields::MORE)?;
         check(&source)?;
         check(&target)?;
         let weight = match weight {

@@ -167,7 +167,7 @@ fn part(source: Source, dialect: &Dialect, ids: IdKind, weights: WeightKind, pad
     let (separator, picked) = (dialect.separator, dialect.header.picked);
     let (begin, lines) = dialect.begin;
     if ids == IdKind::Names {
-        let decoder = Box::new(NameLines { separator, weights, picked });
+        let decoder = Box::new(NameLines { separator, weights, picked, most: dialect.header.most });
         return Part { source, begin, lines, cut: Cut::Lines, decoder, expected: None };
     }
     let (first, span) =
@@ -180,7 +180,7 @@ fn part(source: Source, dialect: &Dialect, ids: IdKind, weights: WeightKind, pad
         span,
         weights,
         mirrored: false,
-        columns: usize::MAX,
+        columns: dialect.header.most,
         picked,
         padded: padded || dialect.declared.is_some(),
     };

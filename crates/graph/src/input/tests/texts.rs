@@ -142,6 +142,11 @@ fn a_column_with_a_number_has_weights() {
         assert!(error.line.is_some() && error.what.contains("weight"), "{text:?}: {error}");
     }
     assert_eq!(read("e.txt", "1 2 knows\n2 3 likes\n").unwrap().edges, [[1, 2], [2, 3]]);
+    // What no name says of a column is not guessed, wherever the column begins.
+    for more in ["1 2 5", "1 2 5 6 7"] {
+        let error = complaint(read("e.txt", format!("{}{more}\n", "1 2\n".repeat(3000))));
+        assert_eq!((error.line, error.what.contains("columns")), (Some(3001), true), "{error}");
+    }
     let weighted = read("e.csv", "1;2;0.5\n2;3;1\n").unwrap().weighted;
     assert_eq!(weighted, [([1, 2], 0.5), ([2, 3], 1.0)]);
 }
