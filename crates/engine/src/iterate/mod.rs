@@ -42,7 +42,7 @@ use crate::{
     config::Precompute,
     edges::{grid::Grid, rows::Rows},
     program::{Context, VertexProgram},
-    report::Costs,
+    report::{Costs, ReadMode},
     session::{OpenSection, Session},
     state::{DegreesByInterval, Scratch, VertexArray},
 };
@@ -57,7 +57,7 @@ const INTERVAL: u64 = 1 << 14;
 const QUIET: u64 = 8;
 
 /// How an iteration read edges, and what was predicted where there was a choice.
-type Delivered = (&'static str, Option<Costs>);
+type Delivered = (ReadMode, Option<Costs>);
 
 /// What is known of an interval between iterations.
 #[derive(Clone, Copy, Default)]
