@@ -7,7 +7,8 @@ pub use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 pub use outercore_engine::{
     Activity, Column, Context, Frontier, Isolated, IterationEnd, Iterations, Job, Next, Outcome,
-    Planner, Pod, Prepared, Resource, Session, Start, Sum, VertexArray, VertexProgram, named,
+    Planner, Pod, Prepared, ReadMode, Resource, Session, Start, Sum, VertexArray, VertexProgram,
+    named,
 };
 pub use outercore_visit::Executing;
 

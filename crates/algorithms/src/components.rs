@@ -224,7 +224,7 @@ impl Algorithm for Components {
                     some.map_or(Ok(false), |some| forest::sample(session, some, trees, most))?;
                 Ok(sampled)
             })?;
-            let mode = if sampled { "on-demand" } else { "full" };
+            let mode = if sampled { ReadMode::OnDemand } else { ReadMode::Full };
             session.end_iteration(&mark, graph.connected(), mode);
             results((session, graph), labels, 1, room)
         }))

@@ -171,7 +171,7 @@ impl<'s> LabelRounds<'s> {
                 batch.try_for_each(|label| self.new.push(label.load(Relaxed)))?;
             }
             let changed = tallies.iter_mut().map(|tally| std::mem::take(&mut tally.changed)).sum();
-            self.session.end_iteration(&mark, changed, "full");
+            self.session.end_iteration(&mark, changed, ReadMode::Full);
             self.new.drain(|first, new| {
                 let old = self.labels[first as usize..].iter_mut();
                 old.zip(new).for_each(|(label, &new)| *label.get_mut() = new);

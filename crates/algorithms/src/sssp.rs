@@ -20,7 +20,7 @@
 use outercore_engine::{
     DeltaStepping, Idempotent, MemoryModel, Min, Monoid, Monotone, Results, Values, length_totals,
 };
-use outercore_graph::{PathLengths, WeightKind};
+use outercore_graph::{GraphError, PathLengths, WeightKind};
 use outercore_visit::{self as visit, Executor, lengths::Paths};
 
 use crate::{common::*, parents::Tree};
@@ -49,9 +49,6 @@ named! {
         Program = "program",
     }
 }
-
-/// What is said of distances that 32 bits do not hold.
-const BEYOND: &str = "a distance is beyond 32 bits";
 
 /// Distances from the root of a tree, as the function makes them of 64 bits; the largest number
 /// stays that.
@@ -165,7 +162,7 @@ impl Algorithm for Sssp {
                 return Ok(wide);
             }
             planner.runs(method.name(), why);
-            return Ok(by_rounds(planner, wanted, narrow)?.or_beyond(BEYOND, wide));
+            return Ok(by_rounds(planner, wanted, narrow)?.or_beyond(wide));
         }
         let search = DeltaStepping::declare(&mut planner)?;
         Ok(planner.decide()?.prepared(move |session| {
@@ -196,7 +193,10 @@ where
             if length == none { u64::MAX } else { length }
         })?;
         drop(ended.values);
-        if fits { outcome(session, wanted, (ended.iterations, found)) } else { refuse(BEYOND) }
+        if !fits {
+            return Err(GraphError::Beyond);
+        }
+        outcome(session, wanted, (ended.iterations, found))
     }))
 }
 

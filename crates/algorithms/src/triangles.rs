@@ -145,7 +145,7 @@ fn find(
         run.stream()?;
         let len = run.window.len as u64;
         assert!(len > 0, "a window has room for the largest set");
-        session.end_iteration(&mark, len, "full");
+        session.end_iteration(&mark, len, ReadMode::Full);
         (first, windows) = (first + len, windows + 1);
     }
     let Run { mut tallies, counts, degrees, .. } = run;

@@ -214,6 +214,7 @@ impl<'g> Lists<'g> {
 
     /// Reads the lists of the first of some vertices, as many as fit into `room` bytes, but at
     /// least one.
+    // Not by `storage::wanted`: that merges blocks, which a run keeps whole; these are lists alone.
     pub fn read(&self, vertices: &[u32], room: u64) -> Result<Shelf> {
         let (mut spans, mut used) = (Vec::new(), 0);
         let spans_of = vertices.iter().map(|&vertex| self.span(vertex));

@@ -27,7 +27,7 @@ pub struct RetainedLists {
     widths: [usize; 2],
 }
 
-/// The lists that one worker keeps.
+/// The lists that one worker keeps. No `Shelf` of `lists`: that one is read whole, and never grows.
 #[derive(Default)]
 struct WorkerShelf {
     /// Vertex, and where its list begins in `bytes`.

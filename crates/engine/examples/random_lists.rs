@@ -24,14 +24,11 @@ fn some(group: u64, share: f64) -> u64 {
     })
 }
 
-fn main() -> Result<(), Box<dyn Error>> {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [path, share, settings @ ..] = &arguments[..] else {
-        return Err("random_lists GRAPH SHARE [SETTING=VALUE ...]".into());
-    };
+/// What the settings ask for, and how many slices.
+fn configured(settings: &[String]) -> Result<(RunConfig, u64), Box<dyn Error>> {
     let model = Some(MemoryModel::SemiExternal);
     let mut config = RunConfig { model, ..RunConfig::default() };
-    let (share, mut slices) = (share.parse()?, 0);
+    let mut slices = 0;
     for setting in settings {
         match setting.split_once('=').ok_or("a setting is NAME=VALUE")? {
             ("block", value) => config.block = value.parse()?,
@@ -43,22 +40,35 @@ fn main() -> Result<(), Box<dyn Error>> {
             (name, value) => return Err(format!("unknown setting {name}={value}").into()),
         }
     }
-    let graph = Graph::open(&Disk::new(), path.as_ref())?;
-    let mut planner = Planner::new("random lists", Job::new(&graph, &config, &Silent));
-    let mut lists = Lists::along(&[Direction::Out]);
-    lists.cached = false;
-    let lists = planner.declare(lists)?;
-    let session = planner.decide()?.start()?;
-    let lists = lists.open(&session)?;
-    let lists = lists.all(&session);
-    let last = graph.connected() % 64;
-    // About what the lists of the groups before cost, and in the end all.
+    Ok((config, slices))
+}
+
+/// About what the lists of the groups before each cost, and in the end all.
+fn costs(vertices: u64, degree: impl Fn(u64) -> u64) -> Vec<u64> {
     let mut costs = vec![0];
-    for first in (0..graph.connected()).step_by(64) {
-        let group = first..(first + 64).min(graph.connected());
-        let edges: u64 = group.map(|vertex| lists.degree(vertex)).sum();
+    for first in (0..vertices).step_by(64) {
+        let group = first..(first + 64).min(vertices);
+        let edges: u64 = group.map(&degree).sum();
         costs.push(costs[costs.len() - 1] + edges + 1024);
     }
+    costs
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [path, share, settings @ ..] = &arguments[..] else {
+        return Err("random_lists GRAPH SHARE [SETTING=VALUE ...]".into());
+    };
+    let (share, (config, slices)) = (share.parse()?, configured(settings)?);
+    let graph = Graph::open(&Disk::new(), path.as_ref())?;
+    let mut planner = Planner::new("random lists", Job::new(&graph, &config, &Silent));
+    let uncached = Lists { cached: false, ..Lists::along(&[Direction::Out]) };
+    let lists = planner.declare(uncached)?;
+    let session = planner.decide()?.start()?;
+    let opened = lists.open(&session)?;
+    let lists = opened.all(&session);
+    let last = graph.connected() % 64;
+    let costs = costs(graph.connected(), |vertex| lists.degree(vertex));
     let all = costs[costs.len() - 1].max(1);
     let is_active = |group: u64| {
         if slices > 0 && costs[group as usize] * slices / all % 2 == 1 {

@@ -7,6 +7,9 @@ pub use crate::switches::{
     CostFormula, CrossIteration, MemoryModel, Precompute, Preset, ReadPolicy, SearchDirection,
 };
 
+/// Requests for lists that each worker usually keeps in flight.
+pub(crate) const QUEUE_DEPTH: usize = 64;
+
 /// What every run has.
 #[derive(Clone, Debug)]
 pub struct RunConfig {

@@ -54,7 +54,7 @@ pub use program::{
     VertexProgram, Wake, forest, length_totals, spread,
 };
 pub use progress::{RunProgress, Silent};
-pub use report::{Figure, IoReport, IterationReport, RunReport, TopRow, VisitReport};
+pub use report::{Figure, IoReport, IterationReport, ReadMode, RunReport, TopRow, VisitReport};
 pub use run_settings::RunSettings;
 pub use session::Session;
 pub use state::{
@@ -64,5 +64,5 @@ pub use state::{
 pub use switches::{
     CostFormula, CrossIteration, MemoryModel, Precompute, Preset, ReadPolicy, SearchDirection,
 };
-pub use techniques::{LISTS, State as TechniqueState, Technique, TechniqueReport};
+pub use techniques::{OWN_LISTS, State as TechniqueState, Technique, TechniqueReport};
 pub use top::top_rows;

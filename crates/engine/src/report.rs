@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use outercore_caches::SelectedReport;
 use outercore_graph::Key;
-use outercore_storage::{IoScheduling, Limits, PageCacheUse, reader::Reading};
+use outercore_storage::{IoScheduling, Limits, PageCacheUse, named, reader::Reading};
 use serde::Serialize;
 
 use crate::{config::MemoryModel, plan::Plan, techniques::TechniqueReport};
@@ -52,6 +52,18 @@ pub struct CacheReport {
     pub selected: Option<SelectedReport>,
 }
 
+named! {
+    /// What an iteration read.
+    pub enum ReadMode: "read mode" {
+        /// All edges.
+        Full = "full",
+        /// The lists of some vertices.
+        OnDemand = "on-demand",
+        /// The grid, and the lists of some intervals.
+        Mixed = "mixed",
+    }
+}
+
 /// What one iteration did.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct IterationReport {
@@ -59,7 +71,7 @@ pub struct IterationReport {
     pub iteration: u64,
     /// Active vertices at its beginning.
     pub active: u64,
-    /// `full`, `on-demand`, `mixed` (the grid, and the lists of some intervals) or `memory`.
+    /// The name of a [`ReadMode`].
     pub read_mode: &'static str,
     /// Seconds that it took.
     pub seconds: f64,

@@ -7,7 +7,7 @@ use outercore_storage::{
 };
 
 use crate::{
-    config::RunConfig,
+    config::{QUEUE_DEPTH, RunConfig},
     switches::{
         CostFormula, CrossIteration, MemoryModel, Precompute, Preset, ReadPolicy, SearchDirection,
     },
@@ -67,8 +67,7 @@ impl RunSettings {
     pub fn config(&self, using: &Resources) -> RunConfig {
         let preset = self.preset.unwrap_or_default();
         let (read, cross_iteration, sub_blocks, _) = preset.settings();
-        let fine = (preset == Preset::Graphene).then_some((BlockSize::Sector, 16 * 512));
-        let (block, gap) = fine.unzip();
+        let (block, gap) = preset.fine();
         RunConfig {
             memory: using.memory(),
             threads: using.threads(),
@@ -86,7 +85,7 @@ impl RunSettings {
             stealing: self.stealing.unwrap_or(true),
             cost: self.cost.unwrap_or_default(),
             direction: self.direction.unwrap_or_default(),
-            queue_depth: self.queue_depth.map_or(64, |depth| depth.0),
+            queue_depth: self.queue_depth.map_or(QUEUE_DEPTH, |depth| depth.0),
             io_threads: self.io_threads.unwrap_or(0),
             precompute: self.precompute,
             page_cache: self.page_cache.map(|bytes| bytes.0),
@@ -130,6 +129,14 @@ mod tests {
         );
         assert_eq!(asked(&[("preset", "seraph")]).early(), Some(Precompute::Gap));
         assert_eq!(asked(&[("preset", "seraph"), ("precompute", "off")]).early(), None);
+    }
+
+    #[test]
+    fn what_is_usual_is_said_once() {
+        let depth = RunSettings::SWITCHES.iter().find(|switch| switch.name == "queue-depth");
+        assert_eq!(depth.unwrap().default, QUEUE_DEPTH.to_string());
+        let graphene = asked(&[("preset", "graphene")]);
+        assert_eq!((graphene.block, graphene.max_gap), (512, Some(8192)));
     }
 
     #[test]

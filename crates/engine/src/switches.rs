@@ -1,7 +1,7 @@
 //! The switches of a run: what each can be, and what that means.
 
 use outercore_caches::SubBlocks;
-use outercore_storage::named;
+use outercore_storage::{BlockSize, named};
 
 named! {
     /// What is kept in memory for the length of a run.
@@ -125,6 +125,11 @@ impl Preset {
             Preset::Graphsd => (ReadPolicy::Auto, Graphsd, SubBlocks::Secondary, Precompute::Off),
             Preset::Seraph => (ReadPolicy::Auto, Off, SubBlocks::Off, Precompute::Gap),
         }
+    }
+
+    /// The block and the gap that it sets: Graphene's are 512 bytes, and 16 of these.
+    pub(crate) fn fine(self) -> (Option<BlockSize>, Option<u64>) {
+        (self == Preset::Graphene).then_some((BlockSize::Sector, 16 * 512)).unzip()
     }
 }
 

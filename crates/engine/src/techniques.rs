@@ -8,7 +8,7 @@ use outercore_storage::{HugePages, IoBackend, IoScheduling, Named, named};
 use serde::Serialize;
 
 use crate::{
-    config::RunConfig,
+    config::{QUEUE_DEPTH, RunConfig},
     switches::{CostFormula, CrossIteration, Precompute::Off, Preset, ReadPolicy, SearchDirection},
 };
 
@@ -73,7 +73,13 @@ use Technique::*;
 
 impl From<Kept> for Technique {
     fn from(kept: Kept) -> Self {
-        [ListCache, StaticCache, Sciu, GridCache, SubBlocks][kept as usize]
+        match kept {
+            Kept::Front => ListCache,
+            Kept::Selected => StaticCache,
+            Kept::Retained => Sciu,
+            Kept::Chunks => GridCache,
+            Kept::SubBlocks => SubBlocks,
+        }
     }
 }
 
@@ -117,10 +123,8 @@ const FACTS: [(&str, &str); Technique::ALL.len()] = [
     ("io-threads", "requests handed over"),
 ];
 
-/// What reads lists uses: some of these in a row. Between lists that are all read there are no
-/// gaps; where lists come in order, one worker has them, and each those of its own vertices where
-/// visitors read them.
-pub const LISTS: [Technique; 11] = [
+/// What reads lists uses, in such an order that each way to read them uses some in a row.
+const LISTS: [Technique; 11] = [
     FullPasses,
     WorkStealing,
     StaticCache,
@@ -133,6 +137,22 @@ pub const LISTS: [Technique; 11] = [
     GapMerging,
     OnDemand,
 ];
+
+/// What reads all lists uses, in any order: between them there are no gaps.
+pub(crate) const ALL_LISTS: &[Technique] = LISTS.split_at(9).0;
+/// What reads the lists of some vertices uses, in any order.
+const SOME_LISTS: &[Technique] = LISTS.split_at(1).1;
+/// The same where each worker has those of its own vertices.
+pub const OWN_LISTS: &[Technique] = LISTS.split_at(2).1;
+/// The same in the order of the rows: one worker has them.
+const IN_ORDER: &[Technique] = LISTS.split_at(3).1;
+/// What reads all lists in that order uses.
+pub(crate) const ALL_IN_ORDER: &[Technique] = ALL_LISTS.split_at(3).1;
+
+/// What reads the lists of some vertices uses, in any order or in that of the rows.
+pub(crate) fn some_lists(any_order: bool) -> &'static [Technique] {
+    if any_order { SOME_LISTS } else { IN_ORDER }
+}
 
 /// What became of a technique in a run, or will.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -211,7 +231,7 @@ impl TechniqueReport {
 impl Technique {
     /// The runs that it is for.
     fn is_for(self) -> String {
-        let doc = Self::CHOICES[self as usize].doc.trim_end_matches('.');
+        let doc = self.choice().doc.trim_end_matches('.');
         format!("it is for {}{}", doc[..1].to_lowercase(), &doc[1..])
     }
 
@@ -248,7 +268,8 @@ impl RunConfig {
         let (read, cross_iteration, sub_blocks, _) = self.preset.settings();
         let (way, cross, how) = (self.direction, self.cross_iteration, self.io_scheduling);
         let kept = self.sub_blocks;
-        let (fine, early) = (self.preset == Preset::Graphene, self.precompute.unwrap_or(Off));
+        let ((block, gap), early) = (self.preset.fine(), self.precompute.unwrap_or(Off));
+        let blocks = [None, block].map(|block| block.unwrap_or_default().bytes());
         let reads: &[_] = match self.read {
             ReadPolicy::Iteration => &[StateAware],
             read if read.scans() => &[FullPasses],
@@ -274,19 +295,68 @@ impl RunConfig {
             ),
             (early != Off, "precompute", early.name(), &[Precompute]),
             (how != IoScheduling::Bitmap, "io-scheduling", how.name(), &[BitmapIo]),
-            (
-                ![4096, if fine { 512 } else { 4096 }].contains(&self.block),
-                "block",
-                "",
-                &[SmallBlocks],
-            ),
-            (self.max_gap != fine.then_some(8192), "max-gap", "", &[GapMerging]),
+            (!blocks.contains(&self.block), "block", "", &[SmallBlocks]),
+            (self.max_gap != gap, "max-gap", "", &[GapMerging]),
             (self.max_request.is_some(), "max-request", "", &[RequestBound]),
-            (self.queue_depth != 64, "queue-depth", "", &[QueueDepth]),
+            (self.queue_depth != QUEUE_DEPTH, "queue-depth", "", &[QueueDepth]),
             (self.cost == CostFormula::Paper, "cost", "paper", &[StateAware]),
             (way != SearchDirection::Auto, "direction", way.name(), ways),
             (self.io_threads > 0, "io-threads", "", &[IoThreads]),
             (!self.stealing, "stealing", "off", &[WorkStealing]),
         ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What stands beside a technique by number is its own.
+    #[test]
+    fn facts_are_in_the_order_of_the_techniques() {
+        assert!(Technique::ALL.iter().enumerate().all(|(at, &name)| name as usize == at));
+        for (name, switch, counted) in [
+            (FullPasses, "read", "full iterations"),
+            (StateAware, "cost", "iterations with a choice"),
+            (Fciu, "cross-iteration", "chunks served before"),
+            (SubBlocks, "sub-blocks", "chunks kept"),
+            (VertexPassing, "", "messages"),
+            (BitmapIo, "io-scheduling", "marks"),
+            (GapMerging, "max-gap", "blocks read along"),
+            (SmallBlocks, "block", "requests of parts of pages"),
+            (ListCache, "memory", "pages kept"),
+            (StaticCache, "static-cache", "lists found"),
+            (WorkStealing, "stealing", "ranges stolen"),
+            (GridCache, "memory", "chunks kept"),
+            (Push, "direction", "levels or iterations pushed"),
+            (Direction, "direction", "levels pulled"),
+            (Huge, "huge-pages", "bytes in huge pages"),
+            (IoThreads, "io-threads", "requests handed over"),
+        ] {
+            assert_eq!(FACTS[name as usize], (switch, counted), "{name}");
+        }
+    }
+
+    /// What each way to read lists uses: these alone, whatever the order of [`LISTS`].
+    #[test]
+    fn ways_to_read_lists_use_what_they_can() {
+        let has = |all: &[Technique], some: &[Technique]| {
+            some.iter().map(|it| all.contains(it)).collect::<Vec<_>>()
+        };
+        let gaps = [GapMerging, OnDemand];
+        let free = [StaticCache, WorkStealing];
+        let always = [BitmapIo, PageCache, ListCache, QueueDepth, RequestBound, SmallBlocks];
+        for (all, [passes, owned, loose, some]) in [
+            (ALL_LISTS, [true, true, true, false]),
+            (some_lists(true), [false, true, true, true]),
+            (OWN_LISTS, [false, false, true, true]),
+            (some_lists(false), [false, false, false, true]),
+            (ALL_IN_ORDER, [false, false, false, false]),
+        ] {
+            assert!(always.iter().all(|it| all.contains(it)), "{all:?}");
+            assert_eq!(has(all, &[FullPasses]), [passes], "{all:?}");
+            assert_eq!(has(all, &free), [loose, owned], "{all:?}");
+            assert_eq!(has(all, &gaps), [some; 2], "{all:?}");
+        }
     }
 }

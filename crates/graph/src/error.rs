@@ -147,6 +147,9 @@ pub enum GraphError {
     /// The user interrupted.
     #[error("interrupted")]
     Cancelled,
+    /// A run in small numbers met one that they do not hold: there is a run in larger ones.
+    #[error("a number is too large for this run")]
+    Beyond,
     /// The graph does not suit what was asked.
     #[error("{0}")]
     Usage(String),

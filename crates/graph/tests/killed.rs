@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use outercore_graph::{BuildOptions, Graph, GraphError, Silent, check};
 use outercore_storage::Disk;
-use outercore_testing::{Ids, Random, build_file, essence, names, options, random_text};
+use outercore_testing::{Essence, Ids, Random, build_file, essence, names, options, random_text};
 
 /// The folder that a child works in.
 const FOLDER: &str = "OUTERCORE_TEST_KILLED";
@@ -63,6 +63,33 @@ fn remove(graph: &Path) {
     std::fs::remove_dir_all(graph).unwrap();
 }
 
+/// Whether the new graph is there, whole; else the old one is, if there was one.
+fn is_new(what: &str, graph: &Path, new: &Essence, old: Option<&Essence>) -> bool {
+    match Graph::open(&Disk::new(), graph) {
+        Ok(opened) => {
+            drop(opened);
+            let faults = check(&Disk::new(), graph, &Silent).unwrap();
+            assert!(faults.is_empty(), "{what}: a graph that is not whole");
+            let now = essence(graph);
+            assert!(now == *new || Some(&now) == old, "{what}: neither the old graph nor the new");
+            now == *new
+        }
+        Err(GraphError::NotAGraph { .. }) => {
+            assert!(old.is_none(), "{what}: the old graph is gone");
+            false
+        }
+        Err(error) => panic!("{what}: {error}"),
+    }
+}
+
+/// Starts a builder and kills it after a while; whether it had ended by then.
+fn ends(folder: &Path, after: Duration) -> bool {
+    let mut builder = spawn(folder);
+    std::thread::sleep(after);
+    builder.kill().unwrap();
+    builder.wait().unwrap().success()
+}
+
 /// Kills builders after random times; `before` is a graph that is there already.
 fn kill(before: bool, rounds: u64) {
     // On a real file system: a killed process may be inside of a write.
@@ -81,7 +108,7 @@ fn kill(before: bool, rounds: u64) {
     let whole = (0..3).map(undisturbed).min().unwrap();
     let new = essence(&graph);
     build_file(&Disk::new(), &old, &graph, &recipe(folder, true)).unwrap();
-    let old_essence = essence(&graph);
+    let old_essence = before.then(|| essence(&graph));
     let mut random = Random::new(7);
     let (mut during, mut published) = (0, 0);
     for round in 0..rounds {
@@ -94,31 +121,9 @@ fn kill(before: bool, rounds: u64) {
         // The last rounds aim at the end, where the name changes.
         let share =
             if round * 2 < rounds { random.below(1000u64) } else { 850 + random.below(200) };
-        let mut builder = spawn(folder);
-        std::thread::sleep(whole.mul_f64(share as f64 / 1000.0));
-        builder.kill().unwrap();
-        let ended = builder.wait().unwrap();
-        during += u64::from(!ended.success());
-        match Graph::open(&Disk::new(), &graph) {
-            Ok(opened) => {
-                drop(opened);
-                assert!(
-                    check(&Disk::new(), &graph, &Silent).unwrap().is_empty(),
-                    "round {round}: a graph that is not whole"
-                );
-                let now = essence(&graph);
-                let is_new = now == new;
-                published += u64::from(is_new);
-                assert!(
-                    is_new || (before && now == old_essence),
-                    "round {round}: neither the old graph nor the new one"
-                );
-            }
-            Err(GraphError::NotAGraph { .. }) => {
-                assert!(!before, "round {round}: the old graph is gone")
-            }
-            Err(error) => panic!("round {round}: {error}"),
-        }
+        during += u64::from(!ends(folder, whole.mul_f64(share as f64 / 1000.0)));
+        published +=
+            u64::from(is_new(&format!("round {round}"), &graph, &new, old_essence.as_ref()));
         // The leftovers of several killed builders may lie there together.
         if round % 3 == 0 {
             build_file(&Disk::new(), &old, &graph, &recipe(folder, true)).unwrap();

@@ -11,7 +11,7 @@
 
 use std::ops::Range;
 
-use outercore_engine::{ALONE, Along, Session, totals};
+use outercore_engine::{ALONE, Along, ReadMode, Session, totals};
 use outercore_graph::{
     GraphError, Result,
     format::{Group, INDEX_GROUP, List, RowIndex, number},
@@ -107,7 +107,7 @@ impl<'p> Peeling<'p> {
                 if self.session.stopped() {
                     return Err(GraphError::Cancelled);
                 }
-                self.session.end_iteration(&mark, vertices, "on-demand");
+                self.session.end_iteration(&mark, vertices, ReadMode::OnDemand);
                 mark = self.session.mark();
             }
             level += 1;

@@ -136,13 +136,6 @@ impl Buffer {
         self.start.as_ptr()
     }
 
-    /// How many bytes after the end of the buffer are mapped, so that a vector load may run over
-    /// the end: at least [`READABLE_PAST`]. What they hold is undefined: they may belong to another
-    /// buffer.
-    pub fn readable_past(&self) -> usize {
-        self.arena.mapping.mapped - self.offset() - self.len
-    }
-
     /// Cuts the buffer in two.
     ///
     /// # Panics
@@ -348,7 +341,6 @@ mod tests {
         assert_eq!(arena.as_ptr() as usize % HUGE, 0);
         let buffer = arena.buffer(0, arena.len());
         assert!(buffer.iter().all(|&b| b == 0));
-        assert!(buffer.readable_past() >= READABLE_PAST);
         // SAFETY: these bytes are past the end, and promised to be readable.
         let past =
             unsafe { std::slice::from_raw_parts(buffer.as_ptr().add(buffer.len()), READABLE_PAST) };

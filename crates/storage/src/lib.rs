@@ -39,7 +39,7 @@
 //! - `compact`: [`CompactCounters`], [`Remaining`] and [`CompactNumbers`], in as few bytes as most
 //!   of them take; `packing`: [`packing()`], all in as many as the largest takes.
 //! - `lookup`: [`Lookup`], items that are looked up by their place; `pairs`: [`Pairs`], those of a
-//!   round and of the next one.
+//!   round and of the next one, and [`Fronted`], such pairs with some of the items behind them.
 //! - `lane_levels`: [`LaneLevels`], the levels of numbers in a few lanes, and which are due soon.
 //! - `trees`: [`Trees`], sets of numbers that pairs of them join.
 //! - `exact_sum`: [`ExactSum`], the same in whatever order it is made; `monoid`: [`Monoid`],
@@ -121,7 +121,7 @@ pub use ordered_marks::OrderedMarks;
 pub use packing::packing;
 pub use page_cache::{PageCache, PageCacheUse, Units};
 pub use pages::{MergePolicy, PageRun, PageSet};
-pub use pairs::Pairs;
+pub use pairs::{Fronted, Pairs};
 pub use parts::{Block, Resident, ScratchFile, cut_windows, windows};
 pub use prefix_cache::PrefixCache;
 pub use priority_buffer::PriorityBuffer;

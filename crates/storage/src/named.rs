@@ -12,10 +12,15 @@ pub trait Named: Copy + Eq + 'static {
     /// Each value's name and what it means.
     const CHOICES: &'static [Choice];
 
+    /// Its name, and what it means.
+    fn choice(self) -> &'static Choice {
+        let index = Self::ALL.iter().position(|&value| value == self);
+        &Self::CHOICES[index.expect("every value is among all")]
+    }
+
     /// Its name.
     fn name(self) -> &'static str {
-        let index = Self::ALL.iter().position(|&value| value == self);
-        index.map_or("", |index| Self::CHOICES[index].name)
+        self.choice().name
     }
 
     /// The value of that name.

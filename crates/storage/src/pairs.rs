@@ -1,8 +1,9 @@
-//! [`Pairs`]: items of a round and of the next one, side by side.
+//! [`Pairs`]: items of a round and of the next one, side by side; [`Fronted`]: such items, and some
+//! of those behind them.
 
 use std::ptr::NonNull;
 
-use crate::{EverySecond, HugePages, HugeVec, Pod, error::Result};
+use crate::{EverySecond, HugePages, HugeVec, Lookup, Pod, error::Result};
 
 /// Items of this round and of the next one, side by side: what wants both finds them at one place.
 /// The next ones of a range are written once, by one thread, then the range is marked as settled;
@@ -87,10 +88,43 @@ impl<T: Pod + Copy> Pairs<T> {
     }
 }
 
+/// This round's items: those of the pairs in front, and a window of the others.
+#[derive(Clone, Copy)]
+pub struct Fronted<'s, T: Pod> {
+    /// Those in front.
+    pub front: &'s Pairs<T>,
+    others: &'s [T],
+    /// The number of the first of `others`.
+    from: u64,
+}
+
+impl<'s, T: Pod + Copy> Fronted<'s, T> {
+    /// Of the items from `first` on that are not in front, these.
+    pub fn new(front: &'s Pairs<T>, others: &'s [T], first: u64) -> Self {
+        Self { front, others, from: first.max(front.size()) }
+    }
+
+    /// The item of a number in front or in the window.
+    #[inline(always)]
+    pub fn of(&self, number: u64) -> T {
+        if number < self.front.size() {
+            // SAFETY: it is the only one.
+            unsafe { self.front.current(number, number).at(0) }
+        } else {
+            self.others[(number - self.from) as usize]
+        }
+    }
+
+    /// Those of the window from `first` on.
+    pub fn others(&self, first: u64) -> &'s [T] {
+        &self.others[(first - self.from) as usize..]
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Lookup, OrderedMarks};
+    use crate::OrderedMarks;
 
     #[test]
     fn what_is_settled_is_seen() {
@@ -123,5 +157,18 @@ mod tests {
         let next = |at: usize| unsafe { current.at(at) } == (25 + at as u64) / 10 + 1;
         assert!((0..15).all(next), "they have become this round's");
         assert_eq!((items.now(), items.size()), (1, 40));
+    }
+
+    #[test]
+    fn items_in_front_and_in_the_window_are_found() {
+        let mut front = Pairs::<u64>::zeroed(4, HugePages::Off).unwrap();
+        // SAFETY: no other thread has it.
+        unsafe { front.publish(0, &[10, 11, 12, 13]) };
+        front.turn();
+        for (first, others, seen) in [(0, [14, 15, 16], 4..7), (7, [17, 18, 19], 7..10)] {
+            let items = Fronted::new(&front, &others, first);
+            assert!((0..4).chain(seen.clone()).all(|number| items.of(number) == 10 + number));
+            assert_eq!(items.others(seen.start + 1), &others[1..]);
+        }
     }
 }

@@ -6,7 +6,7 @@
 //! - 16 bytes for each block that was appended; at most 32, as the list doubles;
 //! - for appending, up to four buffers of one block, once a block came that could not be written
 //!   from where it was;
-//! - for reading, one block per call or per [`SpillReader`].
+//! - for reading, one block per [`SpillReader`].
 //!
 //! The file has no name: it goes with the process, however that ends.
 
@@ -79,8 +79,6 @@ pub struct Spill {
     end: AtomicU64,
     /// Pages in a row that were freed: where they begin, and how many there are.
     freed: Mutex<BTreeMap<u32, u32>>,
-    /// Bytes written so far, padding counted.
-    written: AtomicU64,
     bounces: Monitor<Bounces>,
 }
 
@@ -106,7 +104,6 @@ impl Spill {
             partitions: (0..partitions).map(|_| Mutex::default()).collect(),
             end: AtomicU64::new(0),
             freed: Mutex::default(),
-            written: AtomicU64::new(0),
             bounces: Monitor::default(),
         })
     }
@@ -153,7 +150,6 @@ impl Spill {
     /// from a page on, in one write.
     pub(crate) fn append_all(&self, memory: &[u8], blocks: &[Placed]) -> Result<()> {
         let bytes = memory.len() as u64;
-        self.written.fetch_add(bytes, Ordering::Relaxed);
         let offset = match self.freed_room(memory.len() / PAGE) {
             Some(page) => u64::from(page) * PAGE as u64,
             None => self.end.fetch_add(bytes, Ordering::Relaxed),
@@ -196,40 +192,6 @@ impl Spill {
         Ok(Bounce { spill: self, buffer: self.bounces.wait(|bounces| bounces.free.pop()) })
     }
 
-    /// Gives a partition's blocks to `sink`, one after the other, in the order in which they were
-    /// written.
-    pub fn read_partition(
-        &self,
-        partition: usize,
-        mut sink: impl FnMut(&[u8]) -> Result<()>,
-    ) -> Result<()> {
-        let mut memory = None;
-        for extent in self.extents(partition) {
-            sink(self.read_block(extent, &mut memory)?)?;
-        }
-        Ok(())
-    }
-
-    /// Reads a whole partition into the front of a buffer and returns how many bytes it has. Blocks
-    /// that come to lie on page boundaries of memory, and are whole pages, are read directly.
-    ///
-    /// # Panics
-    /// If the buffer is smaller than [`Spill::partition_bytes`].
-    pub fn read_into(&self, partition: usize, buffer: &mut [u8]) -> Result<usize> {
-        let (mut at, mut memory) = (0, None);
-        for extent in self.extents(partition) {
-            let target = &mut buffer[at..at + extent.len as usize];
-            if extent.padded() == target.len() && (target.as_ptr() as usize).is_multiple_of(PAGE) {
-                self.file.read_at(target, extent.offset())?;
-                self.verify(extent, target)?;
-            } else {
-                target.copy_from_slice(self.read_block(extent, &mut memory)?);
-            }
-            at += extent.len as usize;
-        }
-        Ok(at)
-    }
-
     /// A reader of single blocks, for one thread.
     pub fn reader(&self) -> SpillReader<'_> {
         SpillReader { spill: self, memory: None }
@@ -260,11 +222,6 @@ impl Spill {
             }
             freed.insert(page, pages);
         }
-    }
-
-    /// Bytes written so far, padding counted.
-    pub fn written_bytes(&self) -> u64 {
-        self.written.load(Ordering::Relaxed)
     }
 
     /// What `extent` holds must be what was written.
@@ -340,6 +297,13 @@ mod tests {
         (0..len).map(|i| (partition * 131 + number * 17 + i * 7 + i / 255) as u8).collect()
     }
 
+    /// A partition's blocks, in the order in which they were written.
+    fn blocks(spill: &Spill, partition: usize) -> Result<Vec<Vec<u8>>> {
+        let mut reader = spill.reader();
+        let block = |extent| reader.read(extent).map(<[u8]>::to_vec);
+        spill.extents(partition).into_iter().map(block).collect()
+    }
+
     #[test]
     fn partitions_keep_their_bytes_in_order() {
         let dir = tempfile::tempdir().unwrap();
@@ -354,20 +318,7 @@ mod tests {
         }
         for (p, wanted) in wanted.iter().enumerate() {
             assert_eq!(spill.partition_bytes(p), wanted.len() as u64);
-            let mut read = Vec::new();
-            let collect = |block: &[u8]| {
-                read.extend_from_slice(block);
-                Ok(())
-            };
-            spill.read_partition(p, collect).unwrap();
-            assert_eq!(&read, wanted);
-            let mut reader = spill.reader();
-            let single = |extent| reader.read(extent).unwrap().to_vec();
-            let blocks: Vec<Vec<u8>> = spill.extents(p).into_iter().map(single).collect();
-            assert_eq!(&blocks.concat(), wanted);
-            let mut buffer = vec![0; wanted.len() + 1];
-            assert_eq!(spill.read_into(p, &mut buffer[1..]).unwrap(), wanted.len());
-            assert_eq!(&buffer[1..], wanted);
+            assert_eq!(&blocks(&spill, p).unwrap().concat(), wanted);
         }
     }
 
@@ -375,16 +326,14 @@ mod tests {
     fn aligned_blocks_are_not_copied() {
         let dir = tempfile::tempdir().unwrap();
         let spill = Spill::create(&Disk::new(), dir.path(), 1, BLOCK).unwrap();
-        let arena = Arena::new(4 * BLOCK, HugePages::Auto).unwrap();
-        let (mut block, mut target) = (arena.buffer(0, BLOCK), arena.buffer(BLOCK, 3 * BLOCK));
+        let mut block = Arena::new(BLOCK, HugePages::Auto).unwrap().buffer(0, BLOCK);
         for n in 0..3 {
             block.copy_from_slice(&content(0, n, BLOCK));
             spill.append(0, &block).unwrap();
         }
         assert!(!spill.bounces.change(|bounces| bounces.made));
         assert_eq!(spill.file_bytes(), 3 * BLOCK as u64);
-        assert_eq!(spill.read_into(0, &mut target).unwrap(), 3 * BLOCK);
-        assert!((0..3).all(|n| target[n * BLOCK..(n + 1) * BLOCK] == content(0, n, BLOCK)));
+        assert_eq!(blocks(&spill, 0).unwrap(), [0, 1, 2].map(|n| content(0, n, BLOCK)));
     }
 
     #[test]
@@ -402,19 +351,13 @@ mod tests {
             }
         });
         for p in 0..4 {
-            let (mut counts, mut blocks) = ([0; 8], 0);
-            spill
-                .read_partition(p, |block| {
-                    assert!(block.len() == 1000 && block.iter().all(|&b| b == block[0]));
-                    counts[block[0] as usize] += 1;
-                    blocks += 1;
-                    Ok(())
-                })
-                .unwrap();
-            assert_eq!(
-                (blocks, counts.iter().sum::<i32>()),
-                ([104, 104, 96, 96][p], [104, 104, 96, 96][p])
-            );
+            let mut counts = [0; 8];
+            for block in blocks(&spill, p).unwrap() {
+                assert!(block.len() == 1000 && block.iter().all(|&b| b == block[0]));
+                counts[block[0] as usize] += 1;
+            }
+            // Of 50 blocks of a thread, 13 go to each of the first two parts, 12 to the others.
+            assert_eq!(counts, [[13, 13, 12, 12][p]; 8]);
         }
     }
 
@@ -432,9 +375,7 @@ mod tests {
         for n in 0..4 {
             spill.append(n % 2, &content(0, n, BLOCK - n))?;
         }
-        let mut read = vec![0; spill.partition_bytes(1) as usize];
-        spill.read_into(1, &mut read)?;
-        Ok(read == [content(0, 1, BLOCK - 1), content(0, 3, BLOCK - 3)].concat())
+        Ok(blocks(&spill, 1)? == [content(0, 1, BLOCK - 1), content(0, 3, BLOCK - 3)])
     }
 
     #[test]

@@ -40,9 +40,12 @@ pub fn names(folder: &Path) -> Vec<String> {
     names
 }
 
+/// What is the same of graphs that were built alike: their files, and their manifest.
+pub type Essence = (BTreeMap<String, Vec<u8>>, Manifest);
+
 /// A graph without what differs from build to build: every file of every section by name, and the
 /// manifest without its random name.
-pub fn essence(graph: &Path) -> (BTreeMap<String, Vec<u8>>, Manifest) {
+pub fn essence(graph: &Path) -> Essence {
     let mut manifest = Manifest::read(&Disk::new(), graph).expect("a graph");
     let mut files = BTreeMap::new();
     let folders = std::iter::once(graph).chain(manifest.stripes.iter().map(PathBuf::as_path));

@@ -36,7 +36,7 @@ pub use self::{
     child::{Said, in_a_child},
     crash::{Crash, Exchange, Recorder, Recording, Wiles},
     edges::{Edges, Ids, random_text, text},
-    folders::{contents, essence, folder, names},
+    folders::{Essence, contents, essence, folder, names},
     random::Random,
     shapes::Shape,
     thorough::{share, thorough},

@@ -17,7 +17,7 @@ use std::{
     },
 };
 
-use outercore_engine::{MemoryModel, Start, VisitReport};
+use outercore_engine::{MemoryModel, ReadMode, Start, VisitReport};
 use outercore_graph::{GraphError, Result, error};
 use outercore_storage::lock;
 
@@ -94,7 +94,7 @@ impl<'t, V: Visitor> Course<'t, V> {
             if self.owner(0).is_many() {
                 self.together()?;
             }
-            session.end_iteration(&mark, self.counts().reads - before, "on-demand");
+            session.end_iteration(&mark, self.counts().reads - before, ReadMode::OnDemand);
             if session.stopped() {
                 return Err(GraphError::Cancelled);
             }

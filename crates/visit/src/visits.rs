@@ -5,7 +5,7 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use outercore_engine::{
-    Finished, Frontier, IoIterator, Job, LISTS, Lists, MemoryModel, Outcome, Planner, Prepared,
+    Finished, Frontier, IoIterator, Job, Lists, MemoryModel, OWN_LISTS, Outcome, Planner, Prepared,
     Resource, RunConfig, Session, Start, Technique, VertexArray, Window,
 };
 use outercore_graph::{Graph, GraphError, Result};
@@ -92,7 +92,7 @@ impl Visits {
         planner.memory("labels, visitors", [bytes, 0]);
         planner.can(|_| Ok(vec![Technique::Visitors]));
         let mut lists = Lists::along(V::DIRECTIONS);
-        (lists.weighted, lists.can) = (V::WEIGHTED, &LISTS[2..]);
+        (lists.weighted, lists.can) = (V::WEIGHTED, OWN_LISTS);
         // Most lists are wanted once, and so is a page of a long one. A page of short ones, which
         // come last, is wanted again and again.
         lists.last = true;

@@ -9,7 +9,12 @@
 use std::{mem::take, ops::Range};
 
 use super::{Delivered, EdgeSource, Run, by_lists::Role};
-use crate::{Monoid, config::ReadPolicy, program::VertexProgram, report::Costs};
+use crate::{
+    Monoid,
+    config::ReadPolicy,
+    program::VertexProgram,
+    report::{Costs, ReadMode},
+};
 use outercore_caches::ChunkCache;
 use outercore_graph::{
     Result,
@@ -34,7 +39,7 @@ impl<P: VertexProgram> Run<'_, P> {
         self.pass.ahead &= !by_lists;
         let split = split.filter(|_| self.pass.whole && !self.pass.ahead);
         let mode = match &self.lists {
-            Some(_) if split.is_some() => "mixed",
+            Some(_) if split.is_some() => ReadMode::Mixed,
             Some(lists) if by_lists => {
                 self.each_window(|window| {
                     self.fetch(window)?;
@@ -43,10 +48,10 @@ impl<P: VertexProgram> Run<'_, P> {
                 self.each_in_place(|step, workspace| {
                     self.collect(&*lists.exchange, step, workspace)
                 })?;
-                return Ok(("on-demand", predicted));
+                return Ok((ReadMode::OnDemand, predicted));
             }
-            Some(lists) if lists.role == Role::Beside => "on-demand",
-            _ => "full",
+            Some(lists) if lists.role == Role::Beside => ReadMode::OnDemand,
+            _ => ReadMode::Full,
         };
         predicted = predicted.map(|costs| match split {
             Some(_) => costs,

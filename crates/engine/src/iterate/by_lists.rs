@@ -16,9 +16,9 @@ use outercore_graph::{
     format::{GridDirectory, List},
 };
 
-use outercore_storage::{Carries, LogShape, RecordLog, Sent, lock, promote};
+use outercore_storage::{Carries, Fronted, LogShape, RecordLog, Sent, lock, promote};
 
-use super::{Run, Step, Workspace, signals::Signals};
+use super::{Run, Step, Workspace};
 use crate::{
     Frontier, Monoid,
     edges::{
@@ -197,7 +197,7 @@ impl<P: VertexProgram> Run<'_, P> {
         signals: &[P::Signal],
         edges: u64,
     ) -> Result<()> {
-        let signals = Signals::new(&self.hubs, signals, vertices.start);
+        let signals = Fronted::new(&self.hubs, signals, vertices.start);
         let mut retained = retained.map(lock);
         let graph = self.session.graph;
         let kind = if P::WEIGHTED { graph.weights() } else { WeightKind::None };

@@ -18,6 +18,7 @@ use crate::{
         rows::Rows,
     },
     program::VertexProgram,
+    report::ReadMode,
     session::Session,
 };
 use outercore_graph::{Result, format::EdgeBlock};
@@ -75,7 +76,7 @@ impl<P: VertexProgram> Run<'_, P> {
         inbox: &mut [P::Message],
     ) -> Result<Delivered> {
         let (mut signals, edges) = (self.signals(), self.total(|state| state.edges));
-        let (mut done, mut lists) = (("memory", None), Vec::new());
+        let (mut done, mut lists) = ((ReadMode::OnDemand, None), Vec::new());
         for (rows, grid) in &resident.edges {
             let both = rows.as_ref().zip(grid.as_ref());
             let sent = self.sends_in_all();
@@ -85,15 +86,15 @@ impl<P: VertexProgram> Run<'_, P> {
                 (_, Some(grid)) if !by_lists => {
                     self.silence(&(0..self.sending.len()), &mut signals);
                     self.scan(grid, &signals, inbox)?;
-                    ("full", predicted)
+                    (ReadMode::Full, predicted)
                 }
                 (Some(rows), _) if resident.takes => {
                     self.take_all(rows, &signals, inbox)?;
-                    ("full", None)
+                    (ReadMode::Full, None)
                 }
                 (rows, _) => {
                     lists.push(rows.as_ref().expect("it has a grid or rows"));
-                    ("on-demand", predicted)
+                    (ReadMode::OnDemand, predicted)
                 }
             };
         }

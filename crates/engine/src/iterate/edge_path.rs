@@ -7,7 +7,7 @@ use crate::{
     config::{ReadPolicy, RunConfig},
     edges::rows::Rows,
     program::{Activity, Start, VertexProgram},
-    techniques::{LISTS, Technique},
+    techniques::{ALL_IN_ORDER, Technique, some_lists},
 };
 
 /// How the edges of one direction are reached: by the grid, by lists, or by either.
@@ -71,9 +71,9 @@ impl EdgePath {
         let lists = paths.iter().any(|path| path.lists.is_some());
         let mut can = Vec::new();
         if paths.iter().any(|path| path.takes) {
-            can.extend(&LISTS[3..9]);
+            can.extend(ALL_IN_ORDER);
         } else if lists {
-            can.extend(&LISTS[if exact { 1 } else { 3 }..]);
+            can.extend(some_lists(exact));
         }
         if grid {
             can.extend([Technique::FullPasses, Technique::GridCache]);

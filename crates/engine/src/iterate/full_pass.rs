@@ -351,7 +351,7 @@ impl<P: VertexProgram> ChunkAtHand<'_, '_, '_, P> {
             let settled = self.progress.wait(self.needs).ok_or(GraphError::Cancelled)?;
             // SAFETY: the chunk's sources are hubs, in intervals that are settled, which was just
             // waited for.
-            let pairs = unsafe { step.signals.hubs.settled(first, last) };
+            let pairs = unsafe { step.signals.front.settled(first, last) };
             let all = plain && sent == sources && (settled || run.next_sending.all(first, last));
             let sets = (&run.sending, &run.next_sending, all);
             combine_twice(&*run.program, (block, weight), pairs, &mut workspace.both[base..], sets)
@@ -376,14 +376,14 @@ fn combine_of_all<P: VertexProgram>(
     block: &EdgeBlock,
     sums: &mut [P::Message],
 ) {
-    let ((first, last), hubs) = (block.sources(), step.signals.hubs);
+    let ((first, last), hubs) = (block.sources(), step.signals.front);
     if last < hubs.size() {
         combine_all(&*run.program, block, hubs.current(first, last), sums);
     } else if first >= hubs.size() {
         combine_all(&*run.program, block, step.signals.others(first), sums);
     } else {
         let hubs = hubs.current(first, hubs.size() - 1);
-        let all = InARow(hubs, step.signals.others(step.signals.hubs.size()));
+        let all = InARow(hubs, step.signals.others(step.signals.front.size()));
         combine_all(&*run.program, block, all, sums);
     }
 }

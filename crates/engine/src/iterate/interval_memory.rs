@@ -24,7 +24,7 @@ use crate::{
     program::{Activity, VertexProgram},
     session::Session,
     state::{DegreesByInterval, VertexArray},
-    techniques::{LISTS, Technique},
+    techniques::{ALL_IN_ORDER, Technique, some_lists},
 };
 
 /// Bytes of blocks of messages beside the least, at most.
@@ -121,12 +121,12 @@ impl IntervalMemory {
         let (role, exact) = (self.lists(room), P::Message::EXACT);
         let mut can = Vec::from_iter(self.precompute.map(|_| Precompute));
         match role {
-            _ if !self.path.grid => can.extend(&LISTS[3..9]),
+            _ if !self.path.grid => can.extend(ALL_IN_ORDER),
             None => {}
             Some(role) => {
-                can.extend(&LISTS[if exact { 1 } else { 3 }..10]);
+                can.extend(some_lists(exact));
+                can.retain(|&can| can != OnDemand || role != Role::Beside);
                 can.push(VertexPassing);
-                can.extend(Some(OnDemand).filter(|_| role != Role::Beside));
                 can.extend(Some(StateAware).filter(|_| role == Role::Choice));
                 can.extend(Some(Sciu).filter(|_| exact));
             }

@@ -2,8 +2,7 @@
 //!
 //! - [`iterations`]: [`Iterations`], a program as a resource of a plan.
 //! - [`Run`]: what a run has in memory. Vertices apply interval by interval, and make their next
-//!   signals at once. [`apply`]: what happens to the vertices of an interval; [`signals`]: what
-//!   they send.
+//!   signals at once. [`apply`]: what happens to the vertices of an interval.
 //! - [`by_segment`]: everything in memory: the grid by segment, or lists.
 //! - [`by_interval`]: an interval of vertices at a time at hand. [`interval_memory`]: what that
 //!   needs, and what it does with more; [`full_pass`] and [`by_lists`]: how it reads edges.
@@ -23,7 +22,6 @@ mod interval_memory;
 pub(crate) mod io_scheduling;
 mod iterations;
 mod precompute;
-mod signals;
 
 use std::{
     iter::{Sum, once},
@@ -36,15 +34,15 @@ use std::{
 
 use outercore_caches::ChunkCache;
 use outercore_graph::{Graph, Result, error, format::GridIndex};
-use outercore_storage::{Block, CutSlice, HugePages, HugeVec, Pairs, Pod, lock};
+use outercore_storage::{Block, CutSlice, Fronted, HugePages, HugeVec, Pairs, Pod, lock};
 
-use self::{by_lists::OnDemand, fciu::Pass, signals::Signals};
+use self::{by_lists::OnDemand, fciu::Pass};
 use crate::{
     Frontier, Monoid,
     config::Precompute,
     edges::{grid::Grid, rows::Rows},
     program::{Context, VertexProgram},
-    report::Costs,
+    report::{Costs, ReadMode},
     session::{OpenSection, Session},
     state::{DegreesByInterval, Scratch, VertexArray},
 };
@@ -59,7 +57,7 @@ const INTERVAL: u64 = 1 << 14;
 const QUIET: u64 = 8;
 
 /// How an iteration read edges, and what was predicted where there was a choice.
-type Delivered = (&'static str, Option<Costs>);
+type Delivered = (ReadMode, Option<Costs>);
 
 /// What is known of an interval between iterations.
 #[derive(Clone, Copy, Default)]
@@ -273,7 +271,7 @@ struct Step<'s, P: VertexProgram> {
     /// The vertices whose signals these are.
     window: &'s Range<u64>,
     /// This iteration's signals, and the hubs' of the next one.
-    signals: Signals<'s, P::Signal>,
+    signals: Fronted<'s, P::Signal>,
     /// Memory where next signals take the places of this iteration's, by interval.
     places: CutSlice<'s, P::Signal>,
 }
@@ -436,7 +434,7 @@ impl<'r, P: VertexProgram> Run<'r, P> {
     fn step<'s>(&'s self, window: &'s Range<u64>, others: &'s [P::Signal]) -> Step<'s, P> {
         Step {
             window,
-            signals: Signals::new(&self.hubs, others, window.start),
+            signals: Fronted::new(&self.hubs, others, window.start),
             places: CutSlice::default(),
         }
     }

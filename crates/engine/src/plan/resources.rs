@@ -341,8 +341,8 @@ impl<'a> Prepared<'a> {
         Self { plan, run: Box::new(run) }
     }
 
-    /// This run, or if it is refused because something is `beyond` its numbers, another one.
-    pub fn or_beyond(self, beyond: &'static str, other: Self) -> Self {
+    /// This run, or if it ends with [`GraphError::Beyond`], another one in larger numbers.
+    pub fn or_beyond(self, other: Self) -> Self {
         let mut plan = self.plan.clone();
         for (most, other) in [
             (&mut plan.smallest_budget_bytes, other.plan.smallest_budget_bytes),
@@ -352,7 +352,7 @@ impl<'a> Prepared<'a> {
             *most = other.max(*most);
         }
         Self::new(plan, move || match self.run() {
-            Err(GraphError::Usage(what)) if what == beyond => other.run(),
+            Err(GraphError::Beyond) => other.run(),
             ran => ran,
         })
     }

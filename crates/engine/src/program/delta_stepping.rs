@@ -17,6 +17,7 @@ use crate::{
     Frontier,
     exchange::{Exchange, Record},
     plan::{Planner, Resource},
+    report::ReadMode,
     session::Session,
     state::{VertexArray, Window},
     techniques::Technique,
@@ -150,7 +151,7 @@ impl WindowSearch<'_> {
                 // Lengths that move to and fro cost more than lists that are read again.
                 self.delta *= 2.0;
             }
-            self.session.end_iteration(&mark, active, "on-demand");
+            self.session.end_iteration(&mark, active, ReadMode::OnDemand);
             self.session.check()?;
             rounds += 1;
         }

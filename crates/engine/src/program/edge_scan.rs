@@ -18,7 +18,7 @@ use crate::{
     },
     plan::{Decision, Planner, Resource},
     session::Session,
-    techniques::{LISTS, Technique},
+    techniques::{ALL_LISTS, Technique, some_lists},
 };
 
 /// Every edge once, as a resource.
@@ -54,10 +54,11 @@ impl Resource for EdgeScan {
         match self {
             EdgeScan::Always => {
                 planner.edges(edges);
-                let of = if graph.has_whole_grid() { 1 } else { 9 };
+                let grid: &[_] = &[Technique::FullPasses];
+                let of = if graph.has_whole_grid() { grid } else { ALL_LISTS };
                 planner.can(move |decision| {
                     let passes = decision.is_external().then_some(Technique::VertexPassing);
-                    Ok(LISTS[..of].iter().copied().chain(passes).collect())
+                    Ok(of.iter().copied().chain(passes).collect())
                 });
             }
             EdgeScan::Perhaps => {
@@ -134,7 +135,7 @@ impl SomeEdges {
             Ok(if SomeEdges.fits(graph, decision) { Self::sections(graph) } else { Vec::new() })
         });
         planner.can(move |decision| {
-            Ok(if SomeEdges.fits(graph, decision) { LISTS[1..].to_vec() } else { Vec::new() })
+            Ok(if SomeEdges.fits(graph, decision) { some_lists(true).to_vec() } else { Vec::new() })
         });
         Self
     }

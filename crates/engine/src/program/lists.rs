@@ -26,7 +26,7 @@ use crate::{
     },
     plan::{Planner, Resource},
     session::Session,
-    techniques::{LISTS, Technique},
+    techniques::{Technique, some_lists},
 };
 
 /// The adjacency lists of a run.
@@ -51,7 +51,7 @@ pub struct Lists {
 impl Lists {
     /// Lists along edges of these directions. In an undirected graph all directions are one.
     pub fn along(directions: &'static [Direction]) -> Self {
-        Self { directions, cached: true, can: &LISTS[1..], ..Self::default() }
+        Self { directions, cached: true, can: some_lists(true), ..Self::default() }
     }
 
     /// The directions that the graph has lists of; `None`: one is missing.

@@ -19,7 +19,7 @@ use crate::{
     edges::rows::Rows,
     plan::{Planner, Resource},
     session::Session,
-    techniques::LISTS,
+    techniques::ALL_LISTS,
 };
 
 /// Entries of a batch for each vertex that it may have: batches of vertices with few edges are
@@ -78,7 +78,7 @@ impl Neighborhoods {
 
     fn lists(self) -> Lists {
         let lists = Lists::along(&[Direction::Out, Direction::In]);
-        Lists { slides: true, cached: self == Self::All, can: &LISTS[..9], ..lists }
+        Lists { slides: true, cached: self == Self::All, can: ALL_LISTS, ..lists }
     }
 
     /// Bytes of a batch of so many entries.

@@ -28,9 +28,10 @@ use crate::{
     Frontier,
     edges::io_iterator::ALONE,
     plan::{Planner, Resource},
+    report::ReadMode,
     session::Session,
     state::{Scratch, VertexArray},
-    techniques::LISTS,
+    techniques::some_lists,
     totals,
 };
 
@@ -72,7 +73,7 @@ impl PathCounts {
         planner.method(how);
         // Lists come in order, each part's to one worker.
         let lists = Lists::along(&[Direction::Out, Direction::In]);
-        let lists = planner.declare(Lists { can: &LISTS[3..], ..lists })?;
+        let lists = planner.declare(Lists { can: some_lists(false), ..lists })?;
         Ok(Self { lanes, lists })
     }
 
@@ -201,7 +202,7 @@ impl<'s, W: AtomicItem, const L: usize> LaneSearch<'s, W, L> {
             }
             let reached = if few { self.send(level, sending)? } else { self.receive(level)? };
             sending = reached[0] + reached[1];
-            self.session.end_iteration(&mark, reached[0], "on-demand");
+            self.session.end_iteration(&mark, reached[0], ReadMode::OnDemand);
             if sending == 0 {
                 return Ok(Some(level));
             }
@@ -306,7 +307,7 @@ impl<'s, W: AtomicItem, const L: usize> LaneSearch<'s, W, L> {
                     })
                 })?
             })?;
-            this.session.end_iteration(&mark, active, "on-demand");
+            this.session.end_iteration(&mark, active, ReadMode::OnDemand);
         }
         Ok(())
     }

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use super::edge_scan::Edges;
 use crate::{
     plan::Planner,
+    report::ReadMode,
     session::Session,
     state::{VertexArray, Window},
 };
@@ -63,7 +64,7 @@ pub fn labels(
             })?;
         }
         scans += 1;
-        session.end_iteration(&mark, session.graph.connected(), "full");
+        session.end_iteration(&mark, session.graph.connected(), ReadMode::Full);
     }
     let mut to = labels.block()?;
     for interval in 0..pairs.intervals() {

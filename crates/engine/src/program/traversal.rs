@@ -17,9 +17,10 @@ use crate::{
     edges::{grid::Grid, heads::Heads},
     job::Job,
     plan::{Planner, Resource},
+    report::ReadMode,
     session::Session,
     state::{Found, Levels, OpenLevels},
-    techniques::{LISTS, Technique},
+    techniques::Technique,
 };
 
 /// Pull once the frontier's edges exceed this share of the unvisited vertices' (GAPBS: 15).
@@ -57,7 +58,7 @@ impl Search {
         let few = pulls && !scans;
         let records = if few { 2 * graph.connected() } else { graph.manifest().arcs };
         if scans {
-            lists.can = &LISTS[10..];
+            lists.can = &[Technique::OnDemand];
         }
         let levels = Levels { parents: true, records, weight: 0 };
         Self { lists, levels, undirected: false, pulls, scans }
@@ -191,7 +192,7 @@ impl OpenSearch {
             let before = vertices;
             (vertices, leaving) = self.end_level(parts)?;
             if !self.undirected {
-                let mode = if self.grid.is_some() { "full" } else { "on-demand" };
+                let mode = if self.grid.is_some() { ReadMode::Full } else { ReadMode::OnDemand };
                 session.end_iteration(&mark, before, mode);
             }
             if vertices == 0 {
@@ -202,7 +203,7 @@ impl OpenSearch {
             goes_on = each(number, vertices, &self.current);
         }
         if self.undirected {
-            session.end_iteration(&search_mark, reached, "on-demand");
+            session.end_iteration(&search_mark, reached, ReadMode::OnDemand);
         }
         Ok(goes_on)
     }

@@ -39,7 +39,7 @@ use crate::{
     job::Job,
     plan::{Decided, Decision, Plan},
     progress::RunProgress,
-    report::{CacheReport, Costs, IoReport, IterationReport, VisitReport},
+    report::{CacheReport, Costs, IoReport, IterationReport, ReadMode, VisitReport},
     techniques::{Technique, TechniqueReport},
 };
 
@@ -205,8 +205,8 @@ impl<'a> Session<'a> {
     }
 
     /// Notes the end of an iteration.
-    pub fn end_iteration(&self, mark: &Mark, active: u64, read_mode: &'static str) {
-        self.end_predicted(mark, active, read_mode, None);
+    pub fn end_iteration(&self, mark: &Mark, active: u64, mode: ReadMode) {
+        self.end_predicted(mark, active, mode, None);
     }
 
     /// The same with what was predicted of the iteration.
@@ -214,13 +214,13 @@ impl<'a> Session<'a> {
         &self,
         mark: &Mark,
         active: u64,
-        read_mode: &'static str,
+        mode: ReadMode,
         predicted: Option<Costs>,
     ) {
         let mut iterations = lock(&self.iterations);
         for (technique, acted) in [
-            (Technique::FullPasses, ["full", "mixed"].contains(&read_mode)),
-            (Technique::OnDemand, ["on-demand", "mixed"].contains(&read_mode)),
+            (Technique::FullPasses, mode != ReadMode::OnDemand),
+            (Technique::OnDemand, mode != ReadMode::Full),
             (Technique::StateAware, predicted.is_some()),
         ] {
             self.counters.note(technique, [acted.into(), 0]);
@@ -228,7 +228,7 @@ impl<'a> Session<'a> {
         let report = IterationReport {
             iteration: iterations.last().map_or(0, |last| last.iteration + 1),
             active,
-            read_mode,
+            read_mode: mode.name(),
             seconds: mark.begun.elapsed().as_secs_f64(),
             bytes_read: self.bytes_read() - mark.bytes,
             edges: self.workers.total_work() - mark.edges,

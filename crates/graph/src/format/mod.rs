@@ -6,9 +6,11 @@
 //! - `shape`: whether a manifest agrees with itself.
 //! - [`cells`]: which edges are in row format, and which in grid format.
 //! - [`tiles`]: the directory of the grid: intervals, tiles and chunks; [`words`]: what edges
-//!   become in it; [`EdgeBlock`]: the edges of a chunk, decoded from its words; [`GridWeights`]:
-//!   their weights; [`GridIndex`]: the chunks of each interval.
+//!   become in it; [`EdgeBlock`]: the edges of a chunk, decoded from its words; [`add_all`]: what
+//!   their sources have, added up at their targets; [`GridWeights`]: their weights;
+//!   [`GridIndex`]: the chunks of each interval.
 
+mod add_all;
 pub mod cells;
 mod edge_block;
 mod files;
@@ -21,6 +23,7 @@ mod shape;
 pub mod tiles;
 pub mod words;
 
+pub use add_all::add_all;
 pub use cells::{Cells, Hybrid, Ranges};
 pub use edge_block::EdgeBlock;
 pub(crate) use files::{is_a_graphs, section_files, sums_file};

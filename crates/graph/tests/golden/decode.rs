@@ -166,19 +166,29 @@ impl Decoded {
             .collect()
     }
 
-    /// The edges of the grid in the order of its words; also how many words are skips.
-    pub fn grid(&self) -> (Vec<Edge>, u64) {
+    /// Where the stripes of targets end, and the first one begins.
+    fn ends_of_stripes(&self) -> Vec<u64> {
         let stripes = numbers(&self.section("grid.stripes"), 8);
         assert_eq!((stripes[0], stripes[stripes.len() - 1]), (0, self.number("connected")));
         assert!(stripes.windows(2).all(|pair| pair[0] < pair[1] && pair[1] - pair[0] <= 1 << 17));
-        let (tiles, chunks, words) =
-            (self.section("grid.tiles"), self.section("grid.chunks"), self.section("grid.words"));
-        let tiled = match self.manifest["layout"].as_str() {
+        stripes
+    }
+
+    /// How many edges the grid has.
+    fn tiled(&self) -> u64 {
+        match self.manifest["layout"].as_str() {
             None => self.number("arcs"),
             Some("hybrid") => self.manifest["hybrid"]["grid_arcs"].as_u64().unwrap(),
             Some(_) => 0,
-        };
-        let weights = self.weights("grid.weights", tiled as usize);
+        }
+    }
+
+    /// The edges of the grid in the order of its words; also how many words are skips.
+    pub fn grid(&self) -> (Vec<Edge>, u64) {
+        let stripes = self.ends_of_stripes();
+        let (tiles, chunks, words) =
+            (self.section("grid.tiles"), self.section("grid.chunks"), self.section("grid.words"));
+        let weights = self.weights("grid.weights", self.tiled() as usize);
         let (mut edges, mut skips, mut first_chunk, mut last) = (Vec::new(), 0, 0, (0, 0));
         for tile in tiles.chunks(40) {
             let (halves, fields) = (numbers(&tile[..8], 4), numbers(&tile[8..], 8));
@@ -189,19 +199,8 @@ impl Decoded {
             );
             assert_eq!((fields[2], fields[3]), (edges.len() as u64, first_chunk));
             let count = fields[1] & 0xffff_ffff_ffff;
-            let (bits, low_bits) = if fields[1] >> 48 == 0 {
-                (24, 17)
-            } else {
-                (fields[1] >> 48 & 0xff, fields[1] >> 56 & 127)
-            };
-            let gaps = fields[1] >> 63 == 1;
-            assert_eq!(gaps, self.number("version") >= 4, "words are gaps from version 4 on");
-            assert!(
-                [8, 12, 16, 20, 24].contains(&bits)
-                    && low_bits <= 17
-                    && (gaps || (low_bits >= 8 && low_bits < bits)),
-                "words of {bits} bits, {low_bits} low ones"
-            );
+            let code = Code::of(fields[1], self.number("version") >= 4);
+            let Code { bits, low_bits, .. } = code;
             let bit = |at: u64| u64::from(words[(fields[0] + at / 8) as usize] >> (at % 8) & 1);
             last = (stripe, segment);
             let (mut source, mut place, base) = (segment << 22, 0, stripes[stripe as usize]);
@@ -212,39 +211,18 @@ impl Decoded {
                     if number == 0 {
                         source = (segment << 22) + chunk[0];
                     }
-                    assert_eq!(
-                        chunk,
-                        [source - (segment << 22), (edges.len() - before) as u64],
-                        "chunk {first_chunk}"
-                    );
+                    let begins = [source - (segment << 22), (edges.len() - before) as u64];
+                    assert_eq!(chunk, begins, "chunk {first_chunk}");
                     first_chunk += 1;
                     place = source << low_bits;
                 }
                 let word = (0..bits).rev().fold(0, |word, at| word << 1 | bit(number * bits + at));
-                let (mut delta, mut low) = (word >> low_bits, word & ((1 << low_bits) - 1));
-                let is_skip;
-                if gaps {
-                    is_skip = word >= (1 << bits) - 8;
-                    place +=
-                        if is_skip { 1 << (bits - 1 + word - ((1 << bits) - 8)) } else { word };
-                    (delta, low) = (
-                        (place >> low_bits) - source,
-                        if is_skip { 0 } else { place & ((1 << low_bits) - 1) },
-                    );
-                    source += if is_skip { delta } else { 0 };
+                if let Some(low) = code.step(word, &mut source, &mut place) {
+                    let (target, end) = (base + low, stripes[stripe as usize + 1]);
+                    assert!(source >> 22 == segment && target < end, "an edge lies in its tile");
+                    edges.push((source, target, weights[edges.len()]));
                 } else {
-                    is_skip = delta == (1 << (bits - low_bits)) - 1;
-                }
-                if is_skip {
-                    source += low;
                     skips += 1;
-                } else {
-                    source += delta;
-                    assert!(
-                        source >> 22 == segment && base + low < stripes[stripe as usize + 1],
-                        "an edge lies in its tile"
-                    );
-                    edges.push((source, base + low, weights[edges.len()]));
                 }
             }
             assert!(edges[before..].is_sorted(), "a tile's edges ascend");
@@ -287,5 +265,47 @@ impl Decoded {
             "the tables of ids are each other's inverse"
         );
         rank.iter().map(|&rank| keys[rank as usize].clone()).collect()
+    }
+}
+
+/// What the words of a tile are.
+struct Code {
+    bits: u64,
+    low_bits: u64,
+    /// Whether they are gaps between places.
+    gaps: bool,
+}
+
+impl Code {
+    /// As a tile says it: the version has `gaps`, or not.
+    fn of(field: u64, gaps: bool) -> Self {
+        let (bits, low_bits) = match field >> 48 {
+            0 => (24, 17),
+            _ => (field >> 48 & 0xff, field >> 56 & 127),
+        };
+        assert_eq!(field >> 63 == 1, gaps, "words are gaps from version 4 on");
+        assert!(
+            [8, 12, 16, 20, 24].contains(&bits)
+                && low_bits <= 17
+                && (gaps || (low_bits >= 8 && low_bits < bits)),
+            "words of {bits} bits, {low_bits} low ones"
+        );
+        Self { bits, low_bits, gaps }
+    }
+
+    /// Goes on by a word; the target of its edge, unless it is a skip.
+    fn step(&self, word: u64, source: &mut u64, place: &mut u64) -> Option<u64> {
+        let &Self { bits, low_bits, gaps } = self;
+        let mask = (1 << low_bits) - 1;
+        if gaps {
+            let skips = (1 << bits) - 8;
+            *place += if word < skips { word } else { 1 << (bits - 1 + word - skips) };
+            *source = *place >> low_bits;
+            return (word < skips).then_some(*place & mask);
+        }
+        let (delta, low) = (word >> low_bits, word & mask);
+        let is_skip = delta == (1 << (bits - low_bits)) - 1;
+        *source += if is_skip { low } else { delta };
+        (!is_skip).then_some(low)
     }
 }
