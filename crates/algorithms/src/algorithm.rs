@@ -1,7 +1,7 @@
 //! What the faces call: an algorithm with its parameters, which can be planned and run.
 
 use outercore_engine::{Job, Outcome, Plan, Prepared, RunConfig, RunProgress, Silent, settings};
-use outercore_graph::{Graph, Key, Result};
+use outercore_graph::{Graph, GraphError, Key, Result};
 use outercore_visit::{Executor, Ownership};
 
 /// How a start vertex is named.
@@ -54,9 +54,23 @@ pub trait Algorithm: Send + Sync {
     fn has_columns(&self) -> bool {
         true
     }
+    /// Its plan, and the way to run it.
+    fn declare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>>;
     /// A plan that runs. The report counts what goes through the job's handle of the graph: a
     /// handle that is used for more than one run is to be [counted apart](Graph::counted_apart).
-    fn prepare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>>;
+    /// Before a budget is refused, what would be refused with the one that is named is: a switch
+    /// that cannot act, say.
+    fn prepare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
+        let declared = self.declare(job);
+        if let Err(GraphError::Memory { needed, .. }) = declared {
+            let enough = RunConfig { memory: needed, ..job.config.clone() };
+            match self.declare(Job { config: &enough, ..job }) {
+                Ok(_) | Err(GraphError::Memory { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        declared
+    }
     /// What a run would do.
     fn plan(&self, graph: &Graph, config: &RunConfig) -> Result<Plan> {
         Ok(self.prepare(Job::new(graph, config, &Silent))?.plan)

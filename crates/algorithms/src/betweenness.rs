@@ -330,7 +330,7 @@ impl Algorithm for Betweenness {
         "betweenness"
     }
 
-    fn prepare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
+    fn declare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
         let sources = locate_all(job.graph, &self.sources)?;
         let wanted = match sources.len() {
             // Where no vertex has edges, as for a source without.

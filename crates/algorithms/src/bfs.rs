@@ -110,7 +110,7 @@ impl Algorithm for Bfs {
         "bfs"
     }
 
-    fn prepare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
+    fn declare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
         let mut planner = plan_32_bits(self.name(), job)?;
         let source = locate(job.graph, &self.source)?;
         let other = self.method.map(|_| "--method");

@@ -21,7 +21,7 @@ impl Algorithm for Clustering {
         "clustering"
     }
 
-    fn prepare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
+    fn declare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
         let counting = if job.graph.directed() { Counting::Arcs } else { Counting::Each };
         count(self.name(), job, counting, |session, mut found, mut lists| {
             let graph = session.graph;

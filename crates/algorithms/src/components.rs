@@ -183,7 +183,7 @@ impl Algorithm for Components {
         "components"
     }
 
-    fn prepare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
+    fn declare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
         let Job { graph, config, .. } = job;
         let mut planner = plan_32_bits(self.name(), job)?;
         if self.executing.is_async(job, self.method.map(|_| "--method"), false)? {

@@ -213,7 +213,7 @@ impl Algorithm for Diameter {
         "diameter"
     }
 
-    fn prepare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
+    fn declare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
         let mut planner = plan_32_bits(self.name(), job)?;
         let (vertices, grid) = (job.graph.connected(), job.graph.grid()?);
         let search = planner.declare(Search::undirected(job))?;

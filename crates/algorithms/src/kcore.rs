@@ -235,7 +235,7 @@ impl Algorithm for KCore {
         "kcore"
     }
 
-    fn prepare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
+    fn declare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
         if !job.graph.directed() && job.graph.manifest().is_simple() {
             return Ok(self.clone().on_view(job.graph, self.choose(job)?));
         }

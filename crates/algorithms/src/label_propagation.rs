@@ -217,7 +217,7 @@ impl Algorithm for LabelPropagation {
         "label-propagation"
     }
 
-    fn prepare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
+    fn declare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
         let Job { graph, config, .. } = job;
         let (mut planner, vertices) = (plan_32_bits(self.name(), job)?, graph.connected());
         // Old and new ones; while new ones are on scratch, what names them in the end, too.

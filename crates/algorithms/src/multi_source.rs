@@ -121,7 +121,7 @@ impl Algorithm for MultiSource {
         "multi-source"
     }
 
-    fn prepare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
+    fn declare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
         match self.sources.len() {
             1..=32 => self.search::<Or<u32>>(job),
             33..=64 => self.search::<Or<u64>>(job),

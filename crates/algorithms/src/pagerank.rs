@@ -131,7 +131,7 @@ impl Algorithm for PageRank {
         "pagerank"
     }
 
-    fn prepare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
+    fn declare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
         self.iterate(Planner::new(self.name(), job))
     }
 }

@@ -149,7 +149,7 @@ impl Algorithm for PageRankDelta {
         "pagerank-delta"
     }
 
-    fn prepare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
+    fn declare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
         let (asked, graph) = (self.pagerank.clone(), job.graph);
         let usual = if job.config.preset != Preset::Best {
             (DeltaMethod::Differences, "as the preset does")

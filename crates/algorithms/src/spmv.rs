@@ -46,7 +46,7 @@ impl Algorithm for Spmv {
         "spmv"
     }
 
-    fn prepare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
+    fn declare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
         let mut planner = Planner::new(self.name(), job);
         let iterations = Iterations::declare(&mut planner, &SpmvProgram, Some(1))?;
         Ok(planner.decide()?.prepared(move |session| {

@@ -129,7 +129,7 @@ impl Algorithm for Sssp {
         "sssp"
     }
 
-    fn prepare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
+    fn declare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
         let (mut planner, wanted) = self.wanted(job)?;
         // Where vertices have few neighbors, as in road networks, windows are many and small.
         let auto = job.graph.manifest().arcs <= 4 * job.graph.connected() && !job.graph.has_hubs();

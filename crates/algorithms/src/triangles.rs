@@ -225,7 +225,7 @@ impl Algorithm for Triangles {
         false
     }
 
-    fn prepare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
+    fn declare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
         count(self.name(), job, Counting::Total, |session, found, _| {
             Ok(session.results(found.windows).figure("triangles", found.triangles).outcome())
         })

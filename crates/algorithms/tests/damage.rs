@@ -350,7 +350,7 @@ impl Algorithm for Panics {
         "panics"
     }
 
-    fn prepare<'a>(&'a self, _: Job<'a>) -> Result<Prepared<'a>, GraphError> {
+    fn declare<'a>(&'a self, _: Job<'a>) -> Result<Prepared<'a>, GraphError> {
         panic!("out of bounds")
     }
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use outercore_graph::{
     BuildProgress, Direction, Graph, GraphError, Result, Table, error,
-    format::{INDEX_GROUP, List, number},
+    format::{INDEX_GROUP, List, Manifest, number},
 };
 use outercore_storage::{PAGE, lock, threads};
 
@@ -44,7 +44,12 @@ pub struct Shelf {
 impl<'g> Lists<'g> {
     /// Bytes of memory without the entries.
     pub fn index_bytes(graph: &Graph) -> u64 {
-        graph.connected() * 4 + graph.connected().div_ceil(INDEX_GROUP) * 8
+        Self::index_bytes_of(graph.connected())
+    }
+
+    /// The same of so many vertices.
+    pub fn index_bytes_of(vertices: u64) -> u64 {
+        vertices * 4 + vertices.div_ceil(INDEX_GROUP) * 8
     }
 
     /// Bytes of the entries.
@@ -206,10 +211,10 @@ impl<'g> Lists<'g> {
         shelves.into_iter().find_map(|shelf| shelf.get(&span)).map(|bytes| self.of(bytes))
     }
 
-    /// The most bytes that reading the longest list takes.
-    pub fn longest(&self) -> u64 {
-        let most = self.degrees.iter().copied().max().unwrap_or(0);
-        2 * u64::from(most) * self.width as u64 + 2 * PAGE as u64
+    /// The most bytes that reading the longest outgoing list of `graph` takes.
+    pub fn most_of_longest(graph: &Graph) -> u64 {
+        let Manifest { max_out_degree: (most, _), neighbor_bytes, .. } = *graph.manifest();
+        2 * most * u64::from(neighbor_bytes) + 2 * PAGE as u64
     }
 
     /// Reads the lists of the first of some vertices, as many as fit into `room` bytes, but at

@@ -86,9 +86,7 @@ impl SelectedReport {
         if self.is_current {
             return Ok(());
         }
-        if self.valid_share < 0.5 {
-            return saved.is_of_another();
-        }
+        is_valid(self.valid_share, saved)?;
         let (path, share) = (saved.path.display(), self.valid_share * 100.0);
         tracing::warn!(
             "{path} was selected for an earlier version of the graph; {share:.1} % of its \
@@ -96,6 +94,11 @@ impl SelectedReport {
         );
         Ok(())
     }
+}
+
+/// Refuses a selection of which too little is as it was: it was made for another graph.
+fn is_valid(share: f64, saved: &Saved) -> Result<()> {
+    if share < 0.5 { saved.is_of_another() } else { Ok(()) }
 }
 
 /// What decides which lists are loaded: the selection's checksum, the sections, the bytes, and what
@@ -162,6 +165,23 @@ impl SelectedLists {
         Ok(Some(loaded))
     }
 
+    /// Refuses what [`load`](Self::load) would refuse as a selection of another graph, for runs
+    /// that begin at so many vertices. Reads lengths of lists of another version alone.
+    pub fn check(graph: &Graph, sections: &[String], begins: usize, threads: usize) -> Result<()> {
+        let (graph, runs) = (&graph.counted_apart(), Runs::that_begin_at(begins));
+        let saved = Saved::of(graph)?;
+        if saved.about.graph == graph.manifest().uuid {
+            return Ok(());
+        }
+        let (mut valid, mut selected) = (0, 0);
+        for direction in directions(sections) {
+            let Some(about) = saved.side(direction, runs) else { continue };
+            valid += Chosen::of(graph, (&saved, about), threads)?.valid;
+            selected += about.lists;
+        }
+        is_valid(share(valid, selected), &saved)
+    }
+
     /// Loads what is selected beside the graph: of each direction that has its lists among these
     /// sections, as much as fits into its share of `bytes`, what was chosen first before the rest.
     /// Beside a page cache (`paged`) no more than is worth it: pages have the rest.
@@ -174,12 +194,7 @@ impl SelectedLists {
     ) -> Result<Self> {
         let (begun, graph) = (Instant::now(), &graph.counted_apart());
         let saved = Saved::of(graph)?;
-        let has = |direction: Direction, part: &str| {
-            sections.contains(&format!("{}.{part}", direction.name()))
-        };
-        let directions = [Direction::Out, Direction::In];
-        let directions: Vec<_> =
-            directions.into_iter().filter(|&it| has(it, "adjacency")).collect();
+        let directions = directions(sections);
         let (mut sides, mut report) = (Vec::new(), SelectedReport::default());
         report.is_current = saved.about.graph == graph.manifest().uuid;
         let (mut valid, mut selected, mut used) = (0, 0, 0);
@@ -188,11 +203,11 @@ impl SelectedLists {
             let mut chosen = Chosen::of(graph, (&saved, about), threads)?;
             valid += chosen.valid;
             selected += about.lists;
-            let share = bytes / directions.len() as u64;
-            let share = if paged { saved.worth(about, share) } else { share };
-            let weighted = has(direction, "weights");
+            let part = bytes / directions.len() as u64;
+            let part = if paged { saved.worth(about, part) } else { part };
+            let weighted = has(sections, direction, "weights");
             let own = overhead(graph, weighted);
-            chosen.fit(weight_bytes(graph, weighted), share.saturating_sub(own));
+            chosen.fit(weight_bytes(graph, weighted), part.saturating_sub(own));
             if chosen.lists.is_empty() {
                 continue;
             }
@@ -207,7 +222,7 @@ impl SelectedLists {
             sides.push((direction, side));
         }
         report.left_to_pages = if paged { bytes.saturating_sub(used) } else { 0 };
-        report.valid_share = if selected == 0 { 1.0 } else { valid as f64 / selected as f64 };
+        report.valid_share = share(valid, selected);
         report.is_taken(&saved)?;
         report.select_seconds = saved.about.seconds;
         report.load_bytes_read =
@@ -227,6 +242,22 @@ impl SelectedLists {
         let side = self.sides.iter().find(|(direction, _)| direction.name() == name)?;
         Some(&side.1 as &dyn ListCache)
     }
+}
+
+/// Whether a part of a direction is among some sections.
+fn has(sections: &[String], direction: Direction, part: &str) -> bool {
+    sections.contains(&format!("{}.{part}", direction.name()))
+}
+
+/// The directions whose lists are among some sections.
+fn directions(sections: &[String]) -> Vec<Direction> {
+    let all = [Direction::Out, Direction::In];
+    all.into_iter().filter(|&direction| has(sections, direction, "adjacency")).collect()
+}
+
+/// How much is as it was, of so much that was selected.
+fn share(valid: u64, selected: u64) -> f64 {
+    if selected == 0 { 1.0 } else { valid as f64 / selected as f64 }
 }
 
 /// Bytes of memory of a direction beside its lists.

@@ -148,8 +148,37 @@ fn another_graph_takes_no_selection_and_a_later_version_says_how_much_is_left() 
     assert!(report["cache"]["static_hits"].as_u64() > Some(0));
     let generate = ["generate", "rmat", "--scale", "13", "--seed", "77", "--edge-factor", "40"];
     place.ends(0, &[&generate[..], &["-o", "g.oc", "--force"]].concat());
-    let (_, said) = place.ends(2, &asked);
-    assert!(said.contains("selected for another graph"), "{said}");
+    for verb in ["run", "plan"] {
+        let (_, said) = place.ends(2, &[&[verb], &asked[1..]].concat());
+        assert!(said.contains("selected for another graph"), "{verb}: {said}");
+    }
+}
+
+#[test]
+fn a_budget_that_a_cache_is_too_large_for_is_refused_with_what_would_do() {
+    let place = place();
+    place.ends(0, &["cache", "g.oc", "--size", "40K", "--rounds", "2"]);
+    for cache in ["--page-cache", "--static-cache"] {
+        for verb in ["run", "plan"] {
+            let with = |size: &str| {
+                let asked = [&[verb], &SEARCH[..], &[cache, size, "--memory", "40M"]].concat();
+                asked.into_iter().map(str::to_owned).collect::<Vec<_>>()
+            };
+            let asked = with("64M");
+            let asked: Vec<&str> = asked.iter().map(String::as_str).collect();
+            let (_, said) = place.ends(7, &asked);
+            let told = format!("{cache} takes {} bytes and ", 64 << 20);
+            let most = said.split(&told).nth(1).unwrap_or_else(|| panic!("{said}"));
+            let most: u64 = most.split(' ').next().unwrap().parse().unwrap();
+            assert!(most > 1 << 20, "{said}");
+            let asked = with(&most.to_string());
+            let asked: Vec<&str> = asked.iter().map(String::as_str).collect();
+            place.ends(0, &asked);
+            let asked = with(&(most + 4096).to_string());
+            let asked: Vec<&str> = asked.iter().map(String::as_str).collect();
+            place.ends(7, &asked);
+        }
+    }
 }
 
 /// A chain: the neighbors of each vertex are one apart, or two.

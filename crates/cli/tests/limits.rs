@@ -266,3 +266,31 @@ fn the_command_lies_at_a_fixed_address() {
     let program = fs::read(command().get_program()).unwrap();
     assert_eq!(program[16..18], [2, 0]);
 }
+
+/// Exporting holds its budget, or is refused with one that it holds.
+#[test]
+fn an_export_holds_its_budget() {
+    let place = Place::new();
+    let made = ["generate", "rmat", "--scale", "15", "--seed", "7", "--weights", "uw"];
+    place.ends(0, &[&made[..], &["-o", "n.oc"]].concat());
+    place.ends(0, &["export", "n.oc", "-o", "e.csv"]);
+    let text = fs::read_to_string(place.path("e.csv")).unwrap();
+    let long = "long".repeat(100);
+    let lines = text.lines().map(|line| format!("{long}{line}\n"));
+    place.file("l.csv", lines.collect::<String>());
+    place.ends(0, &["build", "l.csv", "--ids", "string", "-o", "l.oc"]);
+    for graph in ["n.oc", "l.oc"] {
+        for file in ["x.csv", "x.mtx", "x.parquet"] {
+            let asked = ["export", graph, "-o", file];
+            let (_, said) = place.ends(7, &[&asked[..], &["--memory", "4M"]].concat());
+            let needed = said.split("at least ").nth(1).and_then(|said| said.split(' ').next());
+            let needed = needed.unwrap_or_else(|| panic!("{said}"));
+            for budget in [needed, "100M"] {
+                let done = place.json(&[&asked[..], &["--memory", budget]].concat());
+                let [peak, budget] = ["peak_rss_bytes", "memory_budget_bytes"]
+                    .map(|key| done[key].as_u64().unwrap());
+                assert!(peak <= budget, "{graph} {file}: {peak} of {budget}");
+            }
+        }
+    }
+}

@@ -101,3 +101,39 @@ fn a_damaged_graph_is_not_written_again() {
         std::fs::write(&path, &sound).unwrap();
     }
 }
+
+/// The figure that a refusal names.
+fn named(said: &str) -> String {
+    let figure = said.split("at least ").nth(1).unwrap_or_else(|| panic!("{said}"));
+    figure.split(' ').next().unwrap().to_owned()
+}
+
+/// What a refusal of a budget names is enough at once: for every input, order and number of
+/// threads.
+#[test]
+fn the_budget_that_is_named_is_enough() {
+    let place = Place::new();
+    let made = ["generate", "rmat", "--scale", "15", "--seed", "7", "--weights", "uw"];
+    place.ends(0, &[&made[..], &["-o", "g.oc"]].concat());
+    for name in ["e.csv", "e.parquet", "e.mtx"] {
+        place.ends(0, &["export", "g.oc", "-o", name]);
+    }
+    let text = std::fs::read_to_string(place.path("e.csv")).unwrap();
+    let lines = text.lines().map(|line| format!("vertex-{line}\n"));
+    place.file("names.csv", lines.collect::<String>());
+    let mut asked: Vec<String> = ORDERS.iter().map(|order| format!("order {order} g.oc")).collect();
+    for input in ["e.csv", "e.parquet", "e.mtx", "names.csv --ids string"] {
+        for more in ["", " --undirected --order original", " --layout hybrid --weights none"] {
+            asked.push(format!("build {input}{more}"));
+        }
+    }
+    asked.extend(ORDERS.iter().map(|order| format!("build e.csv --order {order}")));
+    for asked in asked {
+        for threads in ["1", "2", "7"] {
+            let words: Vec<&str> = asked.split(' ').collect();
+            let words = [&words[..], &["-o", "x.oc", "--force", "--threads", threads]].concat();
+            let (_, said) = place.ends(7, &[&words[..], &["--memory", "1M"]].concat());
+            let (_, _) = place.ends(0, &[&words[..], &["--memory", &named(&said)]].concat());
+        }
+    }
+}

@@ -341,6 +341,11 @@ impl EdgeSource for Generated {
         &self.info
     }
 
+    fn at_most(&self) -> Option<(u64, u64)> {
+        // All vertices are declared.
+        self.info.bytes.map(|edges| (edges, 0))
+    }
+
     // Making edges anew takes less time than writing and reading them.
     fn reads_again(&self) -> bool {
         true

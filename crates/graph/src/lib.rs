@@ -32,8 +32,8 @@ pub mod types;
 pub mod view;
 
 pub use build::{
-    BuildOptions, BuildProgress, BuildSettings, Find, Places, Silent, build, build_in_order,
-    reorder,
+    AtMost, BuildOptions, BuildProgress, BuildSettings, Find, Places, Silent, build,
+    build_in_order, reorder,
 };
 pub use check::{Fault, check};
 pub use error::{GraphError, InputError, Result};

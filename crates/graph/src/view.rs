@@ -44,7 +44,7 @@ pub fn kept(graph: &Graph) -> Result<Option<Graph>> {
 /// may be wider than the graph's, and its edges are more.
 pub fn smallest_budget(graph: &Graph, threads: usize, run: u64) -> Result<u64> {
     let wider = threads as u64 * (2 << 20) + 2 * graph.grid()?.bytes();
-    let making = smallest_of_view(graph.connected(), threads);
+    let making = smallest_of_view(graph);
     Ok((run + wider).max(making))
 }
 

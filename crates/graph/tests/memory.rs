@@ -259,8 +259,8 @@ fn ids_that_no_sample_cuts() {
     keeps(&["alike.txt"], &[1, 4], &[32, 64], folder.path());
 }
 
-/// Blocks for sixteen threads do not fit the smallest budget. The one that a refusal names is
-/// enough, and kept.
+/// Blocks for sixteen threads do not fit the smallest budget: fewer work in it. The one that a
+/// refusal names is enough at once, and kept.
 #[test]
 fn a_refusal_names_a_budget_that_is_enough() {
     let folder = folder();
@@ -269,9 +269,10 @@ fn a_refusal_names_a_budget_that_is_enough() {
         .collect();
     std::fs::write(folder.path().join("names.txt"), text).unwrap();
     for kind in ["uniform", "names.txt"] {
-        let (what, [_, needed, _]) = run(kind, 16, 64, folder.path());
+        let (what, [_, needed, _]) = run(kind, 16, 4, folder.path());
         assert_eq!(what, "refused", "{kind}: or this test tests nothing");
         let needed = needed.div_ceil(1 << 20);
+        assert!(needed < 64, "{kind} in {needed} MiB");
         let (what, [peak, _, _]) = run(kind, 16, needed, folder.path());
         assert_eq!(what, "built", "{kind} in {needed} MiB");
         assert!(peak < needed << 20, "{kind}: {peak} bytes of {needed} MiB");

@@ -5,18 +5,16 @@ use outercore_graph::Result;
 
 use crate::{
     Finder,
+    room::{self, Sizes},
     search::{Breadth, Search},
-    sorting,
 };
 
 impl Finder<'_> {
     /// The connected vertices in the order in which such searches visit them. A search sees the
     /// neighbors of a vertex in the order of its list.
     pub fn search(&self, breadth: Breadth) -> Result<Vec<u32>> {
-        let vertices = self.graph.connected();
-        self.room.beside(sorting::BYTES * vertices, "sorting vertices")?;
         let roots = self.descending(&self.in_degrees()?)?;
-        let room = self.room.beside(Search::bytes(self.graph), "searching a graph")?;
+        let room = room::beside(self.memory, Sizes::of(self.graph).of_search());
         Search::new(self, room)?.run(&roots, breadth)
     }
 }

@@ -11,9 +11,9 @@
 //! All lists of both directions are in memory.
 
 use outercore_caches::Lists;
-use outercore_graph::{Direction, Graph, GraphError, Result, error::refuse};
+use outercore_graph::{Direction, GraphError, Result};
 
-use crate::{Finder, heap::UnitHeap, sorting};
+use crate::{Finder, heap::UnitHeap};
 
 /// The lists that are followed.
 struct Neighbors<'g> {
@@ -25,11 +25,6 @@ struct Neighbors<'g> {
 }
 
 impl<'g> Neighbors<'g> {
-    fn bytes(graph: &Graph) -> u64 {
-        let directions = if graph.directed() { 2 } else { 1 };
-        directions * (Lists::index_bytes(graph) + Lists::entry_bytes(graph))
-    }
-
     fn open(finder: &Finder<'g>) -> Result<Self> {
         let open = |direction| {
             let mut lists = Lists::open(finder.graph, direction, finder.threads)?;
@@ -67,17 +62,7 @@ impl<'g> Neighbors<'g> {
 impl Finder<'_> {
     /// The connected vertices by what they have in common.
     pub fn gorder(&self) -> Result<Vec<u32>> {
-        let graph = self.graph;
-        if graph.rows(Direction::In).is_none() {
-            return refuse(
-                "the order gorder needs incoming edges, which the graph does not keep; build it \
-                 with --transpose on",
-            );
-        }
-        let vertices = graph.connected();
-        let arrays = (UnitHeap::BYTES + 8) * vertices;
-        let held = arrays.max(sorting::BYTES * vertices) + Neighbors::bytes(graph);
-        self.room.beside(held, "the order gorder, with all lists in memory")?;
+        let vertices = self.graph.connected();
         let mut heap = UnitHeap::new(&self.descending(&self.in_degrees()?)?);
         let neighbors = Neighbors::open(self)?;
         let mut order: Vec<u32> = Vec::with_capacity(vertices as usize);

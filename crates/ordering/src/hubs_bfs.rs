@@ -11,7 +11,7 @@
 
 use outercore_graph::Result;
 
-use crate::{Finder, search::Breadth, sorting};
+use crate::{Finder, search::Breadth};
 
 /// How deep a search goes. Less cuts neighborhoods apart, more makes rings.
 const DEPTH: u64 = 32;
@@ -23,7 +23,6 @@ impl Finder<'_> {
     pub fn hubs_bfs(&self) -> Result<Vec<u32>> {
         let mut order = self.search(Breadth::Levels(DEPTH))?;
         let vertices = self.graph.connected();
-        self.room.beside((sorting::BYTES + 4) * vertices, "sorting vertices")?;
         let degrees = self.degrees()?;
         let ends: u64 = degrees.iter().map(|&degree| u64::from(degree)).sum();
         let class = |vertex: u32| {

@@ -7,7 +7,7 @@
 
 use outercore_graph::Result;
 
-use crate::{Finder, sorting};
+use crate::Finder;
 
 /// A hub has more edges than so many times the mean.
 const TIMES: u64 = 8;
@@ -17,7 +17,6 @@ impl Finder<'_> {
     pub fn hubs_norder(&self) -> Result<Vec<u32>> {
         let neighborhoods = self.norder()?;
         let vertices = self.graph.connected();
-        self.room.beside((sorting::BYTES + 4) * vertices, "sorting vertices")?;
         let degrees = self.degrees()?;
         let ends = degrees.iter().map(|&degree| u64::from(degree)).sum::<u64>();
         let least = TIMES * ends / vertices.max(1);

@@ -2,12 +2,11 @@
 
 use outercore_graph::Result;
 
-use crate::{Finder, sorting};
+use crate::Finder;
 
 impl Finder<'_> {
     /// The connected vertices by in-degree.
     pub fn by_in_degree(&self) -> Result<Vec<u32>> {
-        self.room.beside(sorting::BYTES * self.graph.connected(), "sorting vertices")?;
         self.descending(&self.in_degrees()?)
     }
 }

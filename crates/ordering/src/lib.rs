@@ -7,7 +7,7 @@
 //! - `search`: what visits along the lists of a graph, in memory or read ahead.
 //! - `heap`: what finds the vertex that fits best, for `gorder`.
 //! - `degrees`, `sorting`: how many edges lead where, and vertices in descending order of that.
-//! - `room`: what the budget leaves.
+//! - `room`: what the budget leaves, and the smallest one.
 //! - [`settings`]: [`OrderSettings`], what can be asked for by name.
 //!
 //! A finder returns vertices by place. Ranks get their places at the end, in one pass
@@ -31,19 +31,20 @@ mod sorting;
 use std::path::Path;
 
 use outercore_graph::{
-    BuildOptions, BuildProgress, Graph, Order, Places, Result, build_in_order, error::refuse,
+    AtMost, BuildOptions, BuildProgress, Find, Graph, Order, Places, Result, build_in_order,
     format::Manifest, input::EdgeSource,
 };
 use outercore_storage::Disk;
 
 pub use self::settings::{Means, OrderSettings};
-use self::{room::Room, search::Breadth};
+use self::{room::Sizes, search::Breadth};
 
 /// An order that is to be found in a graph, and what there is for it.
 struct Finder<'a> {
     graph: &'a Graph,
     means: Means,
-    room: Room,
+    /// The budget.
+    memory: u64,
     threads: usize,
     progress: &'a dyn BuildProgress,
 }
@@ -58,7 +59,7 @@ pub fn reorder(
     means: Means,
     progress: &dyn BuildProgress,
 ) -> Result<Manifest> {
-    let find = |graph: &Graph, places: &mut Places| find(graph, options, means, progress, places);
+    let find = Finding { options, means, progress };
     outercore_graph::reorder(graph, output, options, &find, progress)
 }
 
@@ -74,33 +75,38 @@ pub fn build(
     if !options.order.is_found() {
         return outercore_graph::build(disk, source, output, options, progress);
     }
-    let find = |graph: &Graph, places: &mut Places| {
-        find(graph, options, Means::default(), progress, places)
-    };
+    let find = Finding { options, means: Means::default(), progress };
     build_in_order(disk, source, output, options, &find, progress)
 }
 
-/// Finds the order of `options`.
-fn find(
-    graph: &Graph,
-    options: &BuildOptions,
+/// An order that is to be found, in some graph.
+struct Finding<'a> {
+    options: &'a BuildOptions,
     means: Means,
-    progress: &dyn BuildProgress,
-    places: &mut Places,
-) -> Result<()> {
-    if graph.connected() >= u64::from(u32::MAX) {
-        let vertices = graph.connected();
-        return refuse(format!("an order of {vertices} vertices with edges cannot be found"));
+    progress: &'a dyn BuildProgress,
+}
+
+impl Find for Finding<'_> {
+    fn least(&self, graph: &Graph) -> Result<u64> {
+        room::smallest(graph, self.options.order)
     }
-    outercore_storage::memory::give_back_freed_memory();
-    progress.stage("finding the order", None);
-    let BuildOptions { memory, threads, .. } = *options;
-    let finder = Finder { graph, means, room: Room::of(memory), threads, progress };
-    match options.order {
-        Order::Random => finder.random(places),
-        order => {
-            let vertices = finder.vertices(order)?;
-            finder.write(vertices, places)
+
+    fn certain(&self, most: AtMost) -> u64 {
+        Sizes::at_most(most).certain(self.options.order)
+    }
+
+    fn find(&self, graph: &Graph, places: &mut Places) -> Result<()> {
+        let Finding { options: &BuildOptions { order, memory, threads, .. }, means, progress } =
+            *self;
+        outercore_storage::memory::give_back_freed_memory();
+        progress.stage("finding the order", None);
+        let finder = Finder { graph, means, memory, threads, progress };
+        match order {
+            Order::Random => finder.random(places),
+            order => {
+                let vertices = finder.vertices(order)?;
+                finder.write(vertices, places)
+            }
         }
     }
 }
@@ -125,7 +131,6 @@ impl Finder<'_> {
     /// Writes the place of each rank.
     fn write(&self, vertices: Vec<u32>, places: &mut Places) -> Result<()> {
         let connected = self.graph.connected();
-        self.room.beside(8 * connected, "writing an order")?;
         debug_assert_eq!(vertices.len() as u64, connected);
         let mut place_of = vec![0u32; vertices.len()];
         for (place, vertex) in (0..).zip(vertices) {

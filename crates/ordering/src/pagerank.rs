@@ -5,7 +5,7 @@
 
 use outercore_algorithms::{Algorithm, PageRank};
 use outercore_engine::{Cell, IterationReport, RunConfig, RunProgress};
-use outercore_graph::{BuildProgress, GraphError, Result};
+use outercore_graph::{BuildProgress, Graph, GraphError, Result};
 
 use crate::{Finder, sorting};
 
@@ -20,25 +20,46 @@ impl RunProgress for Within<'_> {
     fn iteration(&self, _: &IterationReport) {}
 }
 
+/// Bytes that are held beside a run.
+fn held(connected: u64) -> u64 {
+    sorting::BYTES * connected
+}
+
+/// The run, in so much memory.
+fn run(memory: u64, threads: usize) -> (PageRank, RunConfig) {
+    (
+        PageRank { top: 0, ..PageRank::default() },
+        RunConfig { memory, threads, ..RunConfig::default() },
+    )
+}
+
+/// The smallest budget in which PageRank runs on `graph`, beside what is held: one thread takes the
+/// least.
+pub fn smallest(graph: &Graph) -> Result<u64> {
+    let (algorithm, config) = run(1, 1);
+    match algorithm.plan(graph, &config) {
+        Ok(plan) => Ok(plan.smallest_budget_bytes + held(graph.connected())),
+        Err(GraphError::Memory { needed, .. }) => Ok(needed + held(graph.connected())),
+        Err(error) => Err(error),
+    }
+}
+
+/// A budget in which it certainly runs on graphs of so many vertices: values in memory, and buffers
+/// of one thread.
+pub fn certain(connected: u64) -> u64 {
+    (64 << 20) + 32 * connected + held(connected)
+}
+
 impl Finder<'_> {
     /// The connected vertices by PageRank.
     pub fn by_pagerank(&self) -> Result<Vec<u32>> {
-        let held = sorting::BYTES * self.graph.connected();
-        self.room.beside(held, "sorting vertices")?;
-        let config = RunConfig {
-            memory: self.room.budget() - held,
-            threads: self.threads,
-            ..RunConfig::default()
-        };
-        let algorithm = PageRank { top: 0, ..PageRank::default() };
-        let outcome = algorithm.run(self.graph, &config, &Within(self.progress));
-        let outcome = outcome.map_err(|error| match error {
-            // What is held here is beside what the run wants.
-            GraphError::Memory { needed, budget, what } => {
-                GraphError::Memory { needed: needed + held, budget: budget + held, what }
-            }
-            other => other,
-        })?;
+        let memory = self.memory.saturating_sub(held(self.graph.connected()));
+        // As many threads as the budget has room for.
+        let (mut algorithm, mut config) = run(memory, self.threads);
+        while config.threads > 1 && algorithm.plan(self.graph, &config).is_err() {
+            (algorithm, config) = run(memory, config.threads / 2);
+        }
+        let outcome = algorithm.run(self.graph, &config, &Within(self.progress))?;
         let mut ranks = Vec::with_capacity(self.graph.connected() as usize);
         outcome.columns[0].for_each(|_, cell| {
             let rank = if let Cell::Float(rank) = cell { rank as f32 } else { 0.0 };

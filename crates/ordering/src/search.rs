@@ -7,7 +7,7 @@
 use std::{collections::VecDeque, ops::Range};
 
 use outercore_caches::{Lists, lists::Shelf};
-use outercore_graph::{BuildProgress, Direction, Graph, Result, error::too_small};
+use outercore_graph::{BuildProgress, Direction, Result};
 
 use crate::Finder;
 
@@ -83,25 +83,14 @@ impl Seen {
 }
 
 impl<'g> Search<'g> {
-    /// Bytes of memory without lists: roots, visits, and the index.
-    pub fn bytes(graph: &Graph) -> u64 {
-        let vertices = graph.connected();
-        8 * vertices + 2 * vertices.div_ceil(8) + Lists::index_bytes(graph)
-    }
-
     /// A search that has `room` bytes for lists.
     pub fn new(finder: &Finder<'g>, room: u64) -> Result<Self> {
         let graph = finder.graph;
         let mut lists = Lists::open(graph, Direction::Out, finder.threads)?;
         // One is copied, and one is on each shelf.
-        let longest = lists.longest();
-        let left = room.saturating_sub(longest);
+        let left = room.saturating_sub(Lists::most_of_longest(graph));
         if Lists::entry_bytes(graph) <= left {
             lists.keep()?;
-        } else if 2 * longest > left {
-            let budget = finder.room.budget();
-            let needed = budget + 3 * longest - room;
-            return too_small(needed, budget, "reading the longest list");
         }
         let vertices = graph.connected() as usize;
         let seen = Seen { visited: Marks::new(vertices), order: Vec::with_capacity(vertices) };

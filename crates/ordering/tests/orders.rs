@@ -386,33 +386,39 @@ fn bad_asks_are_refused_and_leave_all_as_it_was() {
     assert_eq!(left, ["link.oc", "random.oc"]);
 }
 
-/// Every budget that a refusal names is enough, and what does not fit is read ahead.
+/// The budget that a refusal names is enough at once, with any number of threads, and no more than
+/// that; what does not fit is read ahead.
 #[test]
 fn budgets_that_are_named_are_enough() {
     let mut random = Random::new(7);
     let pairs = shapes::uniform(400_000, 1_200_000, &mut random);
     let recipe = Recipe { lists: true, ..Recipe::default() };
     let built = build(&Edges::of(&pairs, true), &recipe);
-    for order in found() {
+    for order in [Order::Degree, Order::Original].into_iter().chain(found()) {
         let place = folder();
-        let of = |memory: u64, name: &str| {
-            let options = BuildOptions { memory, threads: 2, ..options(order) };
+        let of = |memory: u64, threads: usize, name: &str| {
+            let options = BuildOptions { memory, threads, ..options(order) };
             let path = place.path().join(name);
             reorder(&built.graph, &path, &options, Means::default(), &Silent)?;
             Graph::open(&Disk::new(), &path)
         };
-        let mut memory = 22 << 20;
-        let small = loop {
-            match of(memory, "small.oc") {
+        let ample = of(500 << 20, 2, "ample.oc").unwrap();
+        for threads in [1, 2, 7] {
+            let refused = |memory: u64| match of(memory, threads, "small.oc") {
                 Err(GraphError::Memory { needed, budget, .. }) => {
-                    assert!(needed > budget && budget == memory, "{order}: {needed}, {budget}");
-                    memory = needed;
+                    assert_eq!(budget, memory, "{order}");
+                    needed
                 }
-                done => break done.unwrap(),
-            }
-        };
-        assert!(memory < 80 << 20, "{order} takes {memory}");
-        let ample = of(500 << 20, "ample.oc").unwrap();
-        assert_eq!(keys(&small), keys(&ample), "{order}");
+                other => panic!("{order}: {memory} bytes: {:?}", other.map(|_| ())),
+            };
+            let needed = refused(1 << 20);
+            assert!(needed < 80 << 20, "{order} takes {needed}");
+            assert_eq!(refused(needed - 1), needed, "{order}");
+            let name = format!("{threads}.oc");
+            let small = of(needed, threads, &name).unwrap_or_else(|error| {
+                panic!("{order}, {threads} threads, {needed} bytes: {error}")
+            });
+            assert_eq!(keys(&small), keys(&ample), "{order}");
+        }
     }
 }

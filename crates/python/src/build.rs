@@ -49,6 +49,12 @@ impl EdgeSource for Boxed {
     fn is_paged(&self) -> bool {
         self.0.is_paged()
     }
+    fn largest_piece(&self) -> Result<u64, outercore_graph::GraphError> {
+        self.0.largest_piece()
+    }
+    fn at_most(&self) -> Option<(u64, u64)> {
+        self.0.at_most()
+    }
     fn reads_again(&self) -> bool {
         self.0.reads_again()
     }

@@ -18,9 +18,6 @@ const EXAMPLES: &str = "Examples:
   outercore export web.oc -o edges.parquet
   outercore export web.oc -o edges.mtx";
 
-/// Bytes that exporting takes beside the tables of ids.
-const WRITING: u64 = 32 << 20;
-
 /// Write a graph's edges by original id: parquet, csv or mtx (whose numbers are ranks where ids are
 /// strings, or have gaps)
 #[derive(Args)]
@@ -41,11 +38,11 @@ pub struct Export {
 
 impl Export {
     pub fn run(&self) -> Result<()> {
-        ExportFormat::of(&self.output)?;
+        let format = ExportFormat::of(&self.output)?;
         let begin = Instant::now();
         let graph = Graph::open(&Disk::new(), &self.graph)?;
         let budget = Resources { memory: self.memory, ..Resources::default() }.memory();
-        let tables = budget.saturating_sub(memory::current_rss_bytes() + WRITING);
+        let tables = format.tables(&graph, budget)?;
         let meter = self.face.meter();
         meter.start("writing edges", Some(graph.edges()));
         let options = WriteOptions {

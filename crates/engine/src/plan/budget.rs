@@ -108,10 +108,14 @@ fn always(graph: &Graph, config: &RunConfig, edge_pages: u64) -> Vec<PlanItem> {
         },
         PlanItem { name: "checksums", bytes: edge_pages * 4 + graph.connected() / 400 },
     ];
-    let asked = [("page cache", config.page_cache), ("static cache", config.static_cache)];
-    let asked = asked.into_iter().filter_map(|(name, bytes)| Some((name, bytes?)));
-    items.extend(asked.map(|(name, bytes)| PlanItem { name, bytes }));
+    items.extend(caches(config).map(|(name, bytes)| PlanItem { name, bytes }));
     items
+}
+
+/// Caches that were asked for.
+fn caches(config: &RunConfig) -> impl Iterator<Item = (&'static str, u64)> + use<> {
+    let all = [("page cache", config.page_cache), ("static cache", config.static_cache)];
+    all.into_iter().filter_map(|(name, bytes)| Some((name, bytes?)))
 }
 
 /// What every run has in memory.
@@ -213,7 +217,7 @@ impl Needs {
         let ((edge_pages, edge_bytes, read), scans) = (self.edges(graph), self.scans(graph));
         let stored = self.disk_bytes + self.disk_bytes_in_turn;
         let budgets = self.budgets(graph, config, (edge_pages, edge_bytes));
-        let (model, reason) = self.model(config.memory, asked, &budgets)?;
+        let (model, reason) = self.model(config, &budgets)?;
         let external = model == MemoryModel::FullyExternal;
         let mut memory = base(graph, config, edge_pages);
         // Programs know themselves what passes by interval read.
@@ -311,16 +315,19 @@ impl Needs {
     }
 
     /// The model that was asked for, or the first that fits, and why.
-    fn model(
-        &self,
-        memory: u64,
-        asked: Option<MemoryModel>,
-        budgets: &Budgets,
-    ) -> Result<(MemoryModel, &'static str)> {
+    fn model(&self, config: &RunConfig, budgets: &Budgets) -> Result<(MemoryModel, &'static str)> {
         use MemoryModel::{FullyExternal, InMemory, SemiExternal};
-        let too_small =
-            |needed, what| too_small(needed, memory, format!("{} {what}", self.algorithm));
-        let decided = match asked {
+        let memory = config.memory;
+        let too_small = |needed, what| {
+            let mut what = format!("{} {what}", self.algorithm);
+            for (name, bytes) in caches(config) {
+                let fits = bytes.saturating_sub(needed - memory);
+                let option = name.replace(' ', "-");
+                what += &format!(", where --{option} takes {bytes} bytes and {fits} would fit");
+            }
+            too_small(needed, memory, what)
+        };
+        let decided = match config.model {
             Some(FullyExternal) if budgets.external.is_none() => {
                 return refuse(format!(
                     "{} has no fully-external run; leave --model out",

@@ -6,7 +6,7 @@
 
 use std::time::Instant;
 
-use outercore_caches::{Saved, Told};
+use outercore_caches::{Saved, SelectedLists, Told};
 
 use super::{
     Plan, PlanItem,
@@ -261,13 +261,9 @@ impl<'a> Planner<'a> {
             plan.selection = Told::of(graph, config.static_cache.is_some());
         }
         plan.techniques = planned((plan.algorithm, config), can)?;
-        let mut sections: Vec<String> = Vec::new();
-        for names in &self.sections {
-            for name in names(&decision)? {
-                if !sections.contains(&name) {
-                    sections.push(name);
-                }
-            }
+        let sections = opened(&self.sections, &decision)?;
+        if config.static_cache.is_some_and(|bytes| bytes > 0) {
+            SelectedLists::check(graph, &sections, begins, config.threads)?;
         }
         let total = |all: &[TrafficOf]| -> Result<[u64; 2]> {
             let bytes = all.iter().map(|of| of(&decision, scans));
@@ -290,6 +286,19 @@ impl<'a> Planner<'a> {
         plan.memory[1].bytes = plan.memory[1].bytes.min(used);
         Ok(Decided { job: self.job, plan, decision, sections, begun: None })
     }
+}
+
+/// The sections that are opened, each once.
+fn opened(all: &[SectionsOf], decision: &Decision) -> Result<Vec<String>> {
+    let mut sections: Vec<String> = Vec::new();
+    for names in all {
+        for name in names(decision)? {
+            if !sections.contains(&name) {
+                sections.push(name);
+            }
+        }
+    }
+    Ok(sections)
 }
 
 /// Of items of one name there is one, with the most bytes.

@@ -121,6 +121,10 @@ impl EdgeSource for ByRank<'_> {
         &self.info
     }
 
+    fn at_most(&self) -> Option<(u64, u64)> {
+        Some((self.graph.edges(), self.graph.vertices()))
+    }
+
     fn reads_again(&self) -> bool {
         true
     }

@@ -26,8 +26,6 @@ pub struct Ingested {
     pub ends: RawEnds,
     /// What the weights are like.
     pub weights: WeightSurvey,
-    /// Whether edges carry weights.
-    pub weighted: bool,
     /// Edges in the input.
     pub edges: u64,
 }
@@ -117,7 +115,7 @@ pub fn ingest(
         Some(DeclaredVertices::Range { first, count }) => Some((first, count)),
         _ => None,
     };
-    intake.finish(range, limit, weighted)
+    intake.finish(range, limit)
 }
 
 /// The build's progress, as the readers want it.
@@ -234,11 +232,11 @@ impl Intake<'_> {
         }
     }
 
-    fn finish(self, range: Option<(u64, u64)>, limit: u64, weighted: bool) -> Result<Ingested> {
+    fn finish(self, range: Option<(u64, u64)>, limit: u64) -> Result<Ingested> {
         let weights = self.weights;
         if let Some(names) = self.names {
             let edges = names.edges();
-            return Ok(Ingested { ends: RawEnds::Names(names), weights, weighted, edges });
+            return Ok(Ingested { ends: RawEnds::Names(names), weights, edges });
         }
         let edges = self.edges.into_inner();
         let (mut smallest, mut largest) = (self.smallest.into_inner(), self.largest.into_inner());
@@ -278,7 +276,7 @@ impl Intake<'_> {
             let sample = self.sample.into_inner().expect("no holder panics");
             RawEnds::Numbers { spool, hints: NumberHints { listed: self.listed, range, sample } }
         };
-        Ok(Ingested { ends, weights, weighted, edges })
+        Ok(Ingested { ends, weights, edges })
     }
 }
 

@@ -17,6 +17,7 @@ mod buckets;
 mod by_rank;
 mod cells;
 mod cutter;
+mod cutting;
 mod dictionary;
 mod distribute;
 mod emit;
@@ -26,6 +27,7 @@ mod grid;
 mod ids;
 mod ingest;
 mod intervals;
+mod least;
 mod manifest;
 mod names;
 mod numbering;
@@ -55,10 +57,10 @@ use std::path::Path;
 
 use outercore_storage::{Disk, threads};
 
-pub use self::reorder::{Find, Places, build_in_order, reorder};
 use self::{
     access::SourceAccess,
     cells::CellCounts,
+    cutting::Cutting,
     distribute::Partitions,
     ingest::ingest,
     numbering::Numbered,
@@ -67,10 +69,14 @@ use self::{
     radix::Weighted,
     reorder::Reordered,
     sections::{BULK, Folders},
-    smallest::{Division, budget_for},
+    smallest::Division,
     sorting::Sorting,
     staging::Staging,
     weights::WeightCode,
+};
+pub use self::{
+    least::AtMost,
+    reorder::{Find, Places, build_in_order, reorder},
 };
 pub use self::{options::BuildOptions, settings::BuildSettings, smallest::SMALLEST_BUDGET};
 pub(crate) use self::{
@@ -84,6 +90,9 @@ use crate::{
     input::EdgeSource,
     types::{Layout, WeightKind, bytes_for},
 };
+
+/// Bytes that a thread takes which reads a source, at the least.
+const READER: usize = 256 << 10;
 
 /// Is told how far a build is, and may end it.
 pub trait BuildProgress: Sync {
@@ -133,6 +142,7 @@ pub fn build(
              `outercore order`"
         ));
     }
+    least::check(source, options, |_| 0)?;
     make(disk, output, options, progress, |builder| builder.run(source))
 }
 
@@ -210,8 +220,9 @@ impl Builder<'_> {
         let share = self.memory * if source.is_paged() { 5 } else { 6 } / 10;
         let budget = Division(self.options.memory);
         let parse = budget.reading(source.is_paged());
-        let access =
-            SourceAccess { source, threads: self.options.threads, parse, progress: self.progress };
+        // In a small budget fewer read.
+        let threads = (parse / READER).clamp(1, self.options.threads);
+        let access = SourceAccess { source, threads, parse, progress: self.progress };
         let ingested = ingest((self.disk, self.scratch), &access, (budget, share), weighted)
             .map_err(|error| self.in_terms_of_the_budget(source, error))?;
         let kind = wanted.or(match has {
@@ -220,7 +231,7 @@ impl Builder<'_> {
         });
         let weights = if weighted { ingested.weights.code(kind) } else { WeightCode::NONE };
         let (negative, edges) = (ingested.weights.negative(), ingested.edges);
-        let numbered = self.number(ingested)?;
+        let numbered = self.number(ingested, Cutting::new(directed, weighted))?;
         let shape = Shape {
             directed,
             weights,
@@ -240,9 +251,10 @@ impl Builder<'_> {
     fn in_terms_of_the_budget(&self, source: &dyn EdgeSource, error: GraphError) -> GraphError {
         match error {
             GraphError::Memory { needed, what, .. } if source.is_paged() => {
-                budget_for(self.options.memory, what, |division| {
-                    division.reading(true) as u64 >= needed
-                })
+                // There may be larger pieces behind the one that was refused.
+                let piece = source.largest_piece().unwrap_or_default().max(needed);
+                let needed = least::of_source(source, self.options, piece);
+                GraphError::Memory { needed, budget: self.options.memory, what }
             }
             other => other,
         }
@@ -291,9 +303,10 @@ impl Builder<'_> {
         access: &SourceAccess,
     ) -> Result<Manifest> {
         let code = RecordCode::new(shape.connected, &numbered.buckets, shape.weights);
+        let access = SourceAccess { threads: numbered.workers, ..*access };
         let Partitions { by_target, by_source, cells } =
-            self.partition(&numbered, &shape, code, access)?;
-        let Numbered { buckets, sections, ids, id_bytes, spool, map, .. } = numbered;
+            self.partition(&numbered, &shape, code, &access)?;
+        let Numbered { buckets, workers, sections, ids, id_bytes, spool, map, .. } = numbered;
         drop((spool, map));
         self.progress.stage("sorting", Some(shape.edges * 2));
         let (cells, grid_cells) = match cells.map(CellCounts::decide) {
@@ -307,6 +320,7 @@ impl Builder<'_> {
             builder: self,
             shape: &shape,
             buckets: &buckets,
+            workers,
             code,
             cells: cells.as_ref(),
         };
@@ -333,15 +347,9 @@ impl Builder<'_> {
     ) -> Result<Partitions> {
         let buckets = numbered.buckets.list().len();
         let sides = if shape.directed { 2 } else { 1 };
-        let writers = self.options.threads * sides;
-        let block_of = |memory: u64| {
-            let left = memory.saturating_sub(numbered.map_bytes()).max(memory / 8);
-            block_bytes(left * 8 / 10, writers, buckets.max(1))
-        };
-        let block = block_of(self.memory).ok_or_else(|| {
-            let what = format!("partitioning {} edges", shape.edges);
-            budget_for(self.options.memory, what, |division| block_of(division.work()).is_some())
-        })?;
+        let left = self.memory.saturating_sub(numbered.map_bytes()) * 8 / 10;
+        let block = block_bytes(left, numbered.workers * sides, buckets.max(1))
+            .unwrap_or(partition::LEAST_BLOCK);
         self.check_disk(shape, code)?;
         let create = |name: &str| -> Result<Partition> {
             let folder = self.scratch.join(name);

@@ -12,6 +12,9 @@ use super::{
 };
 use crate::error::Result;
 
+/// The bytes of the smallest blocks.
+pub const LEAST_BLOCK: usize = 4096;
+
 /// Edges on scratch, by bucket.
 pub struct Partition {
     spill: Spill,
@@ -106,6 +109,7 @@ impl PartitionWriter<'_> {
 /// Bytes of a block, so that `writers` writers of `buckets` blocks fit into `memory`; `None` when
 /// even small blocks do not.
 pub fn block_bytes(memory: u64, writers: usize, buckets: usize) -> Option<usize> {
-    let share = memory / (writers * buckets) as u64 / 4096 * 4096;
-    (share >= 4096).then(|| share.min(256 << 10) as usize)
+    let least = LEAST_BLOCK as u64;
+    let share = memory / (writers * buckets) as u64 / least * least;
+    (share >= least).then(|| share.min(256 << 10) as usize)
 }

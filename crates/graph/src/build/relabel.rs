@@ -16,10 +16,10 @@ use super::{
     bins::{BinWriter, Bins, block_of, field},
     parallel,
     rankfile::RankFile,
-    smallest::{Division, budget_for, of_ranking},
+    smallest::{Division, budget_for, most_workers, of_ranking},
     spool::{Spool, SpoolWriter},
 };
-use crate::error::Result;
+use crate::error::{GraphError, Result};
 
 /// What it takes.
 #[derive(Clone, Copy)]
@@ -58,9 +58,13 @@ impl Relabel<'_> {
     /// Edges between internal ids from edges between ranks.
     pub fn run(&self, spool: Spool) -> Result<Spool> {
         self.progress.stage("renumbering", Some(spool.edges() * 3));
-        let by_source = self.ranges()?;
+        let ranges = |workers| Self::ranges(self.memory, workers, self.map.len());
+        let found = most_workers(self.threads, ranges);
+        let (workers, ranges) = found.ok_or_else(|| self.too_small())?;
+        let relabel = Self { threads: workers, ..*self };
+        let by_source = self.create(ranges)?;
         spool.read(
-            self.threads,
+            workers,
             || Ok(by_source.writer()),
             |writer, block| {
                 block.pairs.iter().enumerate().try_for_each(|(index, &pair)| {
@@ -72,15 +76,15 @@ impl Relabel<'_> {
             RangeWriter::finish,
         )?;
         drop(spool);
-        let by_target = self.ranges()?;
+        let by_target = self.create(ranges)?;
         let again =
             |writer: &mut RangeWriter, pair: [u64; 2], weight| writer.push(pair[1], pair, weight);
-        by_source.drain(self, 0, || Ok(by_target.writer()), again, RangeWriter::finish)?;
+        by_source.drain(&relabel, 0, || Ok(by_target.writer()), again, RangeWriter::finish)?;
         drop(by_source);
         let renumbered = Spool::create(self.disk, self.scratch, Division(self.budget))?;
         let gather = |writer: &mut SpoolWriter, pair: [u64; 2], weight| writer.push(pair, weight);
         by_target.drain(
-            self,
+            &relabel,
             1,
             || Ok(renumbered.writer()),
             gather,
@@ -89,20 +93,26 @@ impl Relabel<'_> {
         Ok(renumbered)
     }
 
-    fn ranges(&self) -> Result<EndRanges> {
-        let (vertices, threads) = (self.map.len(), self.threads);
-        let ranges = |memory: u64| {
-            let width = (memory / 2 / threads as u64 / 8).max(1 << 10);
-            let count = vertices.div_ceil(width).max(1) as usize;
-            Some((width, count, block_of(memory / 4, threads, count)?))
-        };
-        let (width, count, block) = ranges(self.memory).ok_or_else(|| {
-            let what = format!("renumbering {vertices} vertices");
-            let fits = |division: Division| ranges(of_ranking(division.work())).is_some();
-            budget_for(self.budget, what, fits)
-        })?;
+    /// Ranges of so many ranks for so many workers: how wide they are, how many, and the bytes of a
+    /// block; `None`: `memory` bytes are too few.
+    pub fn ranges(memory: u64, workers: usize, vertices: u64) -> Option<(u64, usize, usize)> {
+        let width = (memory / 2 / workers as u64 / 8).max(1 << 10);
+        let count = vertices.div_ceil(width).max(1) as usize;
+        Some((width, count, block_of(memory / 4, workers, count)?))
+    }
+
+    fn create(&self, (width, count, block): (u64, usize, usize)) -> Result<EndRanges> {
         let bins = Bins::create(self.disk, self.scratch, count, block, 0)?;
         Ok(EndRanges { bins, width, weighted: self.weighted })
+    }
+
+    /// The error of a budget that is too small.
+    fn too_small(&self) -> GraphError {
+        let vertices = self.map.len();
+        let what = format!("renumbering {vertices} vertices");
+        budget_for(self.budget, what, |division| {
+            Self::ranges(of_ranking(division.work()), 1, vertices).is_some()
+        })
     }
 }
 

@@ -11,16 +11,18 @@ use outercore_storage::Disk;
 use super::{
     BuildOptions, BuildProgress, Builder, RankFile, RankFileWriter, SMALLEST_BUDGET, build,
     by_rank::ByRank,
+    cutting::Cutting,
+    least::{self, AtMost},
     make,
-    smallest::{Division, budget_for},
+    smallest::{Division, smallest_above},
 };
 use crate::{
-    error::{GraphError, Result, refuse},
+    error::{GraphError, Result, refuse, too_small},
     format::{IdTable, Manifest, SectionEntry},
     graph::Graph,
     input::EdgeSource,
     order::{Given, Order},
-    types::Layout,
+    types::{Layout, WeightKind},
 };
 
 /// Where the finder of an order writes it.
@@ -42,8 +44,15 @@ impl Places {
     }
 }
 
-/// Finds an order in a graph: pushes the place of every rank.
-pub type Find<'f> = &'f dyn Fn(&Graph, &mut Places) -> Result<()>;
+/// What finds an order in a graph.
+pub trait Find {
+    /// The smallest budget in which it is found.
+    fn least(&self, graph: &Graph) -> Result<u64>;
+    /// A budget in which it is certainly found in a graph that has so much at the most.
+    fn certain(&self, most: AtMost) -> u64;
+    /// Finds it: pushes the place of every rank.
+    fn find(&self, graph: &Graph, places: &mut Places) -> Result<()>;
+}
 
 /// The graph that a build writes in another order.
 #[derive(Clone, Copy)]
@@ -61,16 +70,17 @@ pub fn reorder(
     graph: &Graph,
     output: &Path,
     options: &BuildOptions,
-    find: Find,
+    find: &dyn Find,
     progress: &dyn BuildProgress,
 ) -> Result<Manifest> {
     let real = |path: &Path| std::fs::canonicalize(path).ok();
     if real(graph.path()).is_some_and(|path| real(output) == Some(path)) {
         return refuse("a graph is not written onto itself; give another name with -o");
     }
+    let memory = left(graph, options, find)?;
     // What runs have loaded takes no part of this budget.
     graph.share(None);
-    make(graph.disk(), output, options, progress, |builder| builder.reordered(graph, find))
+    make(graph.disk(), output, options, progress, |builder| builder.reordered(graph, memory, find))
 }
 
 /// Builds the graph of `source` in an order that `find` finds in the same graph in another order,
@@ -80,9 +90,11 @@ pub fn build_in_order(
     source: &dyn EdgeSource,
     output: &Path,
     options: &BuildOptions,
-    find: Find,
+    find: &dyn Find,
     progress: &dyn BuildProgress,
 ) -> Result<Manifest> {
+    let later = |most| find.certain(most);
+    least::check(source, options, later)?;
     make(disk, output, options, progress, |builder| {
         // Nothing passes over it but what finds the order, and so it needs no tiles.
         let base = BuildOptions {
@@ -94,16 +106,17 @@ pub fn build_in_order(
             ..options.clone()
         };
         let path = builder.scratch.join("base.oc");
-        build(disk, source, &path, &base, progress)?;
-        builder.reordered(&Graph::open(disk, &path)?, find)
+        let built = build(disk, source, &path, &base, progress);
+        built.map_err(|error| least::with_later(error, source, later))?;
+        let graph = Graph::open(disk, &path)?;
+        builder.reordered(&graph, left(&graph, options, find)?, find)
     })
 }
 
 impl Builder<'_> {
-    /// Writes a graph in another order.
-    fn reordered(&self, graph: &Graph, find: Find) -> Result<Manifest> {
+    /// Writes a graph in another order, in so much memory beside what is held of the graph.
+    fn reordered(&self, graph: &Graph, memory: u64, find: &dyn Find) -> Result<Manifest> {
         let held = ByRank::bytes(graph);
-        let memory = self.beside(graph, held)?;
         let places = self.find(graph, find)?;
         let manifest = graph.manifest();
         let options = BuildOptions {
@@ -121,13 +134,13 @@ impl Builder<'_> {
     }
 
     /// Lets an order be found, where it has to be.
-    fn find(&self, graph: &Graph, find: Find) -> Result<Option<Given>> {
+    fn find(&self, graph: &Graph, find: &dyn Find) -> Result<Option<Given>> {
         if !self.options.order.is_found() {
             return Ok(None);
         }
         let writer = RankFile::create(self.disk, self.scratch, "places")?;
         let mut places = Places { writer, folder: self.scratch.to_owned() };
-        find(graph, &mut places)?;
+        find.find(graph, &mut places)?;
         outercore_storage::memory::give_back_freed_memory();
         let file = places.writer.finish()?;
         if file.len() != graph.vertices() {
@@ -135,23 +148,6 @@ impl Builder<'_> {
             return refuse(format!("the order has {found} places for {wanted} vertices"));
         }
         Ok(Some(Given::new(file, graph.connected())))
-    }
-
-    /// What the budget leaves beside `held` bytes, if it is enough for an array over the vertices.
-    fn beside(&self, graph: &Graph, held: u64) -> Result<u64> {
-        let vertices = graph.vertices();
-        if vertices >= u64::from(u32::MAX) {
-            return refuse(format!("a graph of {vertices} vertices is too large to be reordered"));
-        }
-        let fits = |division: Division| {
-            division.0 >= SMALLEST_BUDGET && vertices * 4 <= division.work() * 6 / 10
-        };
-        let left = self.options.memory.saturating_sub(held);
-        if fits(Division(left)) {
-            return Ok(left);
-        }
-        let what = format!("reordering {vertices} vertices");
-        Err(more(budget_for(left, what, fits), held))
     }
 
     /// Copies the original ids of a graph.
@@ -171,6 +167,33 @@ impl Builder<'_> {
         }
         Ok((graph.manifest().ids.clone(), sections))
     }
+}
+
+/// What the budget leaves beside what is held of `graph`, if it is enough for all steps.
+fn left(graph: &Graph, options: &BuildOptions, find: &dyn Find) -> Result<u64> {
+    let (vertices, held) = (graph.vertices(), ByRank::bytes(graph));
+    if vertices >= u64::from(u32::MAX) {
+        return refuse(format!("a graph of {vertices} vertices is too large to be reordered"));
+    }
+    let finding = if options.order.is_found() { find.least(graph)? } else { 0 };
+    let cutting = Cutting {
+        connected: graph.connected(),
+        degrees: 2 * graph.edges(),
+        ..Cutting::new(graph.directed(), graph.weights() != WeightKind::None)
+    };
+    // An array over the vertices is demanded: they are numbered in memory.
+    let fits = |division: Division| {
+        vertices * 4 <= division.work() * 6 / 10 && cutting.fits(division.work())
+    };
+    let smallest = Division(SMALLEST_BUDGET);
+    let writing = if fits(smallest) { smallest.0 } else { smallest_above(smallest.0, fits) } + held;
+    let needed = finding.max(writing);
+    if options.memory < needed {
+        let what = if finding > writing { "finding" } else { "writing" };
+        let what = format!("{what} the order {} of {vertices} vertices", options.order);
+        return too_small(needed, options.memory, what);
+    }
+    Ok(options.memory - held)
 }
 
 /// The error of a part of the budget, in terms of all of it.

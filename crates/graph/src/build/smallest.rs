@@ -58,6 +58,16 @@ pub fn of_ranking(work: u64) -> u64 {
     work * 8 / 10
 }
 
+/// As many of so many workers as `fits` finds room for, by halves.
+pub fn most_workers<T>(threads: usize, fits: impl Fn(usize) -> Option<T>) -> Option<(usize, T)> {
+    halves(threads).find_map(|workers| Some((workers, fits(workers)?)))
+}
+
+/// So many workers, half of them, and so on to one.
+pub fn halves(threads: usize) -> impl Iterator<Item = usize> {
+    std::iter::successors(Some(threads), |&workers| (workers > 1).then_some(workers / 2))
+}
+
 /// The error of a budget that is too small for `what`. It names the smallest larger one that
 /// `fits`.
 pub fn budget_for(budget: u64, what: String, fits: impl Fn(Division) -> bool) -> GraphError {
@@ -112,5 +122,14 @@ mod tests {
         }
         assert_eq!(Division(AMPLE).buffer(1 << 20), 1 << 20);
         assert_eq!(Division(SMALLEST_BUDGET).buffer(1 << 20), 128 << 10);
+    }
+
+    #[test]
+    fn as_many_work_as_there_is_room_for() {
+        let fits = |most: usize| move |workers| (workers <= most).then_some(workers * 10);
+        assert_eq!(most_workers(7, fits(7)), Some((7, 70)));
+        assert_eq!(most_workers(7, fits(6)), Some((3, 30)));
+        assert_eq!(most_workers(7, fits(1)), Some((1, 10)));
+        assert_eq!(most_workers(7, fits(0)), None);
     }
 }

@@ -32,6 +32,8 @@ pub struct Sorting<'s> {
     pub shape: &'s Shape,
     /// The buckets.
     pub buckets: &'s Buckets,
+    /// Workers that sort them.
+    pub workers: usize,
     /// How records are packed.
     pub code: RecordCode,
     /// Which edges are in row format; `None`: all are in the grid.
@@ -126,7 +128,7 @@ impl Sorting<'_> {
             },
             simple: options.simple,
             extras: Mutex::default(),
-            threads: options.threads,
+            threads: self.workers,
             progress: self.builder.progress,
         }
     }

@@ -1,17 +1,14 @@
 //! Building the undirected simple view of a graph. Its vertices keep their numbers, so nothing is
 //! ranked and no map of ids is in memory, and edges are not spooled: they are read from the graph
-//! when they go to their buckets. Memory beside buffers is blocks for the buckets. Where it has no
-//! room for blocks of as many buckets as workers could sort, buckets are larger, and are sorted on
-//! scratch.
+//! when they go to their buckets. Memory beside buffers is blocks for the buckets.
 
 use super::{
     BuildOptions, BuildProgress, Builder, Shape,
     access::SourceAccess,
-    buckets::Buckets,
     by_rank::ByRank,
+    cutting::Cutting,
     make,
-    numbering::{Numbered, most_vertices, sortable},
-    partition::block_bytes,
+    numbering::Numbered,
     rankfile::RankFile,
     smallest::{Division, SMALLEST_BUDGET, smallest_above},
     weights::WeightCode,
@@ -37,33 +34,42 @@ pub(crate) fn build_view(
     make(graph.disk(), output, options, progress, |builder| builder.view(graph))
 }
 
-/// The smallest budget in which a view of so many vertices can be made.
-pub(crate) fn smallest_of_view(vertices: u64, threads: usize) -> u64 {
-    let fits = |division: Division| {
-        let most = most_vertices(sortable(division.work(), threads, (vertices, false)), vertices);
-        fits(division.work(), threads, vertices.div_ceil(most))
-    };
+/// The smallest budget in which a view of `graph` can be made.
+pub(crate) fn smallest_of_view(graph: &Graph) -> u64 {
+    smallest_of(cutting(graph.connected(), graph.edges()))
+}
+
+fn smallest_of(cutting: Cutting) -> u64 {
+    let fits = |division: Division| cutting.fits(division.work());
     if fits(Division(SMALLEST_BUDGET)) {
         return SMALLEST_BUDGET;
     }
     smallest_above(SMALLEST_BUDGET, fits)
 }
 
-/// Whether `memory` has room for a block of each of so many buckets for each thread.
-fn fits(memory: u64, threads: usize, buckets: u64) -> bool {
-    block_bytes(memory * 8 / 10, threads, buckets.max(1) as usize).is_some()
+/// The edges of a view of so many vertices and edges. No map takes part of the memory.
+fn cutting(connected: u64, edges: u64) -> Cutting {
+    Cutting { connected, degrees: edges * 2, tenths: 10, ..Cutting::new(false, false) }
 }
 
 impl Builder<'_> {
     fn view(&self, graph: &Graph) -> Result<Manifest> {
         let vertices = graph.connected();
         let source = ByRank::by_id(graph);
+        let degrees = self.degrees_of_view(graph)?;
+        let (buckets, workers) = self.cut(cutting(vertices, graph.edges()), |cut| {
+            degrees.for_each(|degree| {
+                cut.push(degree);
+                Ok(())
+            })
+        })?;
         let numbered = Numbered {
             vertices,
             connected: vertices,
             spool: None,
             map: None,
-            buckets: self.buckets_of_view(graph)?,
+            buckets,
+            workers,
             ids: IdTable::Range { first: 0 },
             id_bytes: 0,
             sections: Vec::new(),
@@ -79,26 +85,6 @@ impl Builder<'_> {
         let (threads, parse) = (self.options.threads, Division(self.options.memory).reading(false));
         let access = SourceAccess { source: &source, threads, parse, progress: self.progress };
         self.sort::<u64>(numbered, shape, &access)
-    }
-
-    /// Buckets as large as a worker can sort, or twice that, or four times, and so on.
-    fn buckets_of_view(&self, graph: &Graph) -> Result<Buckets> {
-        let (degrees, vertices, edges) =
-            (self.degrees_of_view(graph)?, graph.connected(), graph.edges() * 2);
-        let mut times = 1;
-        loop {
-            let mut cut = self.bucket_cut((vertices, edges), false, times);
-            degrees.for_each(|degree| {
-                cut.push(degree);
-                Ok(())
-            })?;
-            let buckets = cut.finish();
-            let many = buckets.list().len() as u64;
-            if fits(self.memory, self.options.threads, many) || times > edges {
-                return Ok(buckets);
-            }
-            times *= 2;
-        }
     }
 
     /// How many edges of `graph` each vertex has in both directions.
@@ -152,10 +138,9 @@ mod tests {
 
     #[test]
     fn a_view_of_few_vertices_fits_the_smallest_budget() {
-        assert_eq!(smallest_of_view(1000, 2), SMALLEST_BUDGET);
-        let (some, many) = (smallest_of_view(20_000_000, 2), smallest_of_view(200_000_000, 2));
+        let of = |vertices| smallest_of(cutting(vertices, 16 * vertices));
+        assert_eq!(of(1000), SMALLEST_BUDGET);
+        let (some, many) = (of(40_000_000), of(400_000_000));
         assert!(SMALLEST_BUDGET < some && some < many && many < 256 << 20, "{some} {many}");
-        let more_threads = smallest_of_view(20_000_000, 8);
-        assert!(some < more_threads, "{more_threads}");
     }
 }

@@ -202,6 +202,17 @@ pub trait EdgeSource: Send + Sync {
         false
     }
 
+    /// The most bytes that one of these pieces takes, in terms of what a source is given, as far as
+    /// that is known before they are read. Asked where a budget is refused.
+    fn largest_piece(&self) -> Result<u64> {
+        Ok(0)
+    }
+
+    /// The most edges and the most vertices that it can have, if that is known before it is read.
+    fn at_most(&self) -> Option<(u64, u64)> {
+        self.info().bytes.map(|bytes| (bytes, 2 * bytes))
+    }
+
     /// Whether reading it a second time costs less than writing it to scratch and reading that.
     fn reads_again(&self) -> bool {
         false

@@ -9,6 +9,9 @@ use super::{
 };
 use crate::error::Result;
 
+/// How many times as long compressed edges are at the most, when they are no longer compressed.
+const UNPACKED: u64 = 8;
+
 /// A whole input, planned.
 pub(super) struct Reader {
     pub(super) info: SourceInfo,
@@ -22,6 +25,17 @@ impl EdgeSource for Reader {
 
     fn is_paged(&self) -> bool {
         self.parts.iter().any(|part| part.source.has_windows())
+    }
+
+    fn largest_piece(&self) -> Result<u64> {
+        Ok(self.parts.iter().map(|part| part.source.largest_window()).max().unwrap_or(0))
+    }
+
+    fn at_most(&self) -> Option<(u64, u64)> {
+        let plain = self.parts.iter().all(|part| part.source.is_plain_file());
+        let bytes = self.info.bytes? * if plain { 1 } else { UNPACKED };
+        // The shortest edges take four bytes, and so do vertices where there are many.
+        Some((bytes / 4, bytes / 4))
     }
 
     fn reads_again(&self) -> bool {

@@ -177,6 +177,12 @@ impl Source {
         self.compression == Compression::Zstd
     }
 
+    /// What has to be given for the largest window that a frame has asked for so far: the first
+    /// was seen when it was opened, and others are seldom larger.
+    pub(super) fn largest_window(&self) -> u64 {
+        self.windows.asked.load(Relaxed).div_ceil(7) * 8
+    }
+
     /// Whether it is a regular file that is not compressed.
     pub(super) fn is_plain_file(&self) -> bool {
         self.stamp.is_some() && self.compression == Compression::None && !self.piped
@@ -308,7 +314,7 @@ impl Source {
             return fault(&self.path, what, advice);
         }
         let what = format!("the window of the zstd stream {}", self.path.display());
-        GraphError::Memory { needed: asked.div_ceil(7) * 8, budget: granted / 7 * 8, what }
+        GraphError::Memory { needed: self.largest_window(), budget: granted / 7 * 8, what }
     }
 }
 

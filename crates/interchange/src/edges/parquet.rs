@@ -140,6 +140,11 @@ impl ParquetEdges {
         self.vertices.iter().chain(&self.edges)
     }
 
+    /// Bytes of what is known of all files.
+    fn held(&self) -> u64 {
+        self.tables().map(|table| table.metadata.metadata().memory_size() as u64).sum()
+    }
+
     fn table(&self, group: &Group) -> &Table {
         self.vertices
             .get(group.table)
@@ -184,6 +189,22 @@ impl EdgeSource for ParquetEdges {
         true
     }
 
+    fn largest_piece(&self) -> Result<u64> {
+        let mut most = 0;
+        for group in &self.groups {
+            let table = self.table(group);
+            let (chunks, failure) = table.reopen()?;
+            most = most.max(table.need(group, &chunks, &failure)?.bytes);
+        }
+        Ok(self.held() + most)
+    }
+
+    fn at_most(&self) -> Option<(u64, u64)> {
+        let rows = |table: &Table| table.metadata.metadata().file_metadata().num_rows();
+        let rows = self.tables().map(|table| u64::try_from(rows(table)).unwrap_or(0)).sum::<u64>();
+        Some((rows, 2 * rows))
+    }
+
     fn read(
         &self,
         threads: usize,
@@ -191,8 +212,7 @@ impl EdgeSource for ParquetEdges {
         progress: &dyn Progress,
         sink: Sink<'_>,
     ) -> Result<()> {
-        let held: u64 =
-            self.tables().map(|table| table.metadata.metadata().memory_size() as u64).sum();
+        let held = self.held();
         let work = Work {
             source: self,
             room: Room::new(memory as u64, held),

@@ -14,7 +14,12 @@ use arrow_array::{
     builder::StringBuilder,
 };
 use arrow_schema::{DataType, Field};
-use outercore_graph::{EdgeRows, Graph, Result, WeightKind, error::refuse};
+use outercore_graph::{
+    EdgeRows, Graph, Result, WeightKind,
+    error::{refuse, too_small},
+    format::IdTable,
+};
+use outercore_storage::PAGE;
 
 use crate::{
     WriteOptions,
@@ -51,6 +56,48 @@ impl ExportFormat {
     }
 }
 
+/// The most bytes of a row group that are gathered, about.
+const GROUP_BYTES: usize = 12 << 20;
+/// Bytes that names may take in a batch, about.
+const NAMES: u64 = 2 << 20;
+
+impl ExportFormat {
+    /// Bytes of the process beside tables of ids and checksums: batches, and what is gathered of a
+    /// row group.
+    fn writing(self) -> u64 {
+        match self {
+            Self::Parquet => 48 << 20,
+            Self::Csv | Self::MatrixMarket => 24 << 20,
+        }
+    }
+
+    /// The bytes that a budget of the process leaves for the tables of ids of `graph`; refuses one
+    /// in which its edges cannot be written.
+    pub fn tables(self, graph: &Graph, budget: u64) -> Result<u64> {
+        let of = ["out.", "ids."];
+        let sections = graph.manifest().sections.iter();
+        let read = sections.filter(|section| of.iter().any(|part| section.name.starts_with(part)));
+        let sums: u64 = read.map(|section| section.bytes.div_ceil(PAGE as u64) * 4).sum();
+        let least = (self.writing() + sums).next_multiple_of(1 << 20);
+        match budget.checked_sub(least) {
+            Some(left) => Ok(left),
+            None => too_small(least, budget, "exporting edges"),
+        }
+    }
+}
+
+/// Edges of a batch: fewer where names are long.
+fn batch(graph: &Graph) -> usize {
+    let names = graph.manifest().section("ids.keys");
+    match (&graph.manifest().ids, names) {
+        (IdTable::Names, Some(names)) => {
+            let mean = names.bytes / graph.vertices().max(1) + 1;
+            ((NAMES / mean) as usize).clamp(1 << 8, BATCH)
+        }
+        _ => BATCH,
+    }
+}
+
 /// Writes every edge of `graph` to the file at `path`, in the format of its extension; returns how
 /// many there were. The file appears whole, or not at all.
 pub fn export_edges(path: &Path, graph: &Graph, options: &WriteOptions<'_>) -> Result<u64> {
@@ -70,7 +117,7 @@ fn for_each_batch(graph: &Graph, options: &WriteOptions<'_>, visit: Visit<'_>) -
     let mut sources = KeyLookup::new(graph, options.memory / 4)?;
     let mut targets = KeyLookup::new(graph, options.memory / 4 * 3)?;
     let mut edges = 0;
-    graph.for_each_edge(BATCH, &mut |rows: &EdgeRows| {
+    graph.for_each_edge(batch(graph), &mut |rows: &EdgeRows| {
         visit(&sources.resolve(&rows.sources)?, &targets.resolve(&rows.targets)?, &rows.weights)?;
         edges += rows.sources.len() as u64;
         options.step(rows.sources.len())
@@ -145,7 +192,12 @@ fn write_parquet(path: &Path, graph: &Graph, options: &WriteOptions<'_>) -> Resu
         arrays.extend(weight_array(weights, kind));
         let batch = RecordBatch::try_new(schema.clone(), arrays)
             .map_err(|error| parquet_write_error(path, error.into()))?;
-        writer.write(&batch).map_err(|error| parquet_write_error(path, error))
+        writer.write(&batch).map_err(|error| parquet_write_error(path, error))?;
+        // Many rows of long names are more than a row group may take.
+        if writer.in_progress_size() > GROUP_BYTES {
+            writer.flush().map_err(|error| parquet_write_error(path, error))?;
+        }
+        Ok(())
     })?;
     parquet::finish(writer, path)?;
     Ok(edges)

@@ -22,20 +22,22 @@ use std::{
 
 use outercore_storage::{Disk, ending};
 
+pub use self::windows::PositionWindows;
 use self::{
     distinct::{Distinct, Entry},
     records::{RecordWriter, Records},
-    windows::{PositionWindows, WindowWriter},
+    windows::WindowWriter,
 };
 use super::{
     BuildProgress,
     bins::LEAST_BLOCK,
+    cutting::Cutting,
     names::{NameBlock, NameSpool},
     parallel,
     rankfile::{RankFile, RankFileWriter},
     sample::{KEY_COST, Sample},
     sections::{Folders, Section},
-    smallest::{Division, budget_for, of_ranking},
+    smallest::{Division, budget_for, most_workers, of_ranking},
     spool::{Spool, SpoolBlock},
     turns::Turns,
 };
@@ -66,6 +68,7 @@ const SINGLE: u64 = u64::MAX;
 const MOST_PIECES: u64 = 64;
 
 /// What the steps share.
+#[derive(Clone, Copy)]
 pub struct Dictionary<'a> {
     /// All file operations.
     pub disk: &'a Disk,
@@ -75,12 +78,14 @@ pub struct Dictionary<'a> {
     pub scratch: &'a Path,
     /// Threads.
     pub threads: usize,
+    /// How many of them there is memory for; is found here.
+    pub workers: usize,
     /// Bytes of memory for tables and blocks.
     pub memory: u64,
     /// The budget that it is a part of, for errors.
     pub budget: u64,
-    /// Whether edges carry weights.
-    pub weighted: bool,
+    /// What will be cut of them, and whether edges carry weights.
+    pub cutting: Cutting,
     /// Told of each batch.
     pub progress: &'a dyn BuildProgress,
 }
@@ -110,12 +115,23 @@ fn number_key(number: u64) -> [u8; 8] {
     number.to_be_bytes()
 }
 
+/// A worker's share of so many bytes for the table of one partition.
+fn table_share(memory: u64, workers: usize) -> u64 {
+    memory / 2 / workers as u64
+}
+
+/// Bytes that the table of one partition may take, or of a piece of it.
+fn most_of_table(memory: u64, workers: usize) -> u64 {
+    table_share(memory, workers) * 3 / 2
+}
+
 impl Dictionary<'_> {
     /// Ranks numbers.
-    pub fn rank_numbers(&self, spool: Spool, hints: NumberHints) -> Result<Ranked> {
+    pub fn rank_numbers(&mut self, spool: Spool, hints: NumberHints) -> Result<Ranked> {
         let edges = spool.edges();
         let singles = hints.listed.as_ref().map_or(0, Spool::edges)
             + hints.range.map_or(0, |(_, count)| count);
+        let windows = self.windows(edges, edges * 2 + singles)?;
         let bytes = (edges * 2 + singles) * (KEY_COST + 8);
         let bounds = hints.sample.bounds(self.partitions(bytes));
         let bounds: Vec<Vec<u8>> =
@@ -133,25 +149,26 @@ impl Dictionary<'_> {
             self.progress.advance(block.pairs.len() as u64);
             self.progress.check()
         };
-        spool.read(self.threads, || Ok(records.writer()), visit, RecordWriter::finish)?;
+        spool.read(self.workers, || Ok(records.writer()), visit, RecordWriter::finish)?;
         drop(spool);
         if let Some(listed) = hints.listed {
             let single = |writer: &mut RecordWriter, block: &SpoolBlock| {
                 block.pairs.iter().try_for_each(|pair| writer.single(&number_key(pair[0])))
             };
-            listed.read(self.threads, || Ok(records.writer()), single, RecordWriter::finish)?;
+            listed.read(self.workers, || Ok(records.writer()), single, RecordWriter::finish)?;
         }
         if let Some((first, count)) = hints.range {
             let mut writer = records.writer();
             (first..first + count).try_for_each(|id| writer.single(&number_key(id)))?;
             writer.finish()?;
         }
-        self.rank(&records, edges, IdTable::Numbers)
+        self.rank(&records, (edges, windows), IdTable::Numbers)
     }
 
     /// Ranks names.
-    pub fn rank_names(&self, spool: NameSpool) -> Result<Ranked> {
+    pub fn rank_names(&mut self, spool: NameSpool) -> Result<Ranked> {
         let edges = spool.edges();
+        let windows = self.windows(edges, spool.names())?;
         let bytes = spool.names() * KEY_COST + spool.bytes();
         let bounds = spool.take_sample().bounds(self.partitions(bytes));
         let records = Records::create(self, bounds, bytes, LONGEST_NAME)?;
@@ -168,49 +185,58 @@ impl Dictionary<'_> {
             self.progress.advance(block.edges as u64);
             self.progress.check()
         };
-        spool.read(self.threads, || Ok(records.writer()), visit, RecordWriter::finish)?;
+        spool.read(self.workers, || Ok(records.writer()), visit, RecordWriter::finish)?;
         drop(spool);
-        self.rank(&records, edges, IdTable::Names)
+        self.rank(&records, (edges, windows), IdTable::Names)
     }
 
-    /// A worker's share of so many bytes for the table of one partition.
-    fn table_share(&self, memory: u64) -> u64 {
-        memory / 2 / self.threads as u64
-    }
-
-    /// Bytes that the table of one partition may take, or of a piece of it.
-    fn most_of_table(&self, memory: u64) -> u64 {
-        self.table_share(memory) * 3 / 2
+    /// The windows of so many edges, whose ends are so many vertices at the most, for as many
+    /// workers as there is memory for.
+    fn windows(&mut self, edges: u64, most: u64) -> Result<PositionWindows> {
+        self.cutting =
+            Cutting { ranked: most, connected: most, degrees: edges * 2, ..self.cutting };
+        let kind = (edges, self.cutting.weighted);
+        let cut = |workers| PositionWindows::cut(self.memory, workers, kind);
+        let found = most_workers(self.threads, cut);
+        let (workers, windows) = found.ok_or_else(|| self.too_small(edges, 0))?;
+        self.workers = workers;
+        PositionWindows::create(self, edges, windows)
     }
 
     /// So many partitions that the distinct keys of one, `bytes` in all at the worst, fit a
     /// worker's share of the memory. (Where so many blocks do not fit, keys had better repeat, as
     /// they nearly always do.)
     fn partitions(&self, bytes: u64) -> usize {
-        let share = self.table_share(self.memory).max(1);
+        let share = table_share(self.memory, self.workers).max(1);
         let most = (share / (2 * LEAST_BLOCK as u64)).clamp(1, 4096);
         (bytes * 4 / 3).div_ceil(share).clamp(1, most) as usize
     }
 
     /// The error of a budget that is too small for so many edges. It names one in which their
-    /// windows fit, and in which no partition has too many pieces if all keys together take `bytes`
-    /// at the worst.
+    /// windows fit, in which no partition has too many pieces if all keys together take `bytes` at
+    /// the worst, and which is enough for what comes later.
     fn too_small(&self, edges: u64, bytes: u64) -> GraphError {
+        // How keys are cut is seen later, and nearly always well.
+        let workers = if bytes == 0 { 1 } else { self.threads };
         budget_for(self.budget, format!("the ids of {edges} edges"), |division| {
             let memory = of_ranking(division.work());
-            let piece = Distinct::least(self.most_of_table(memory), LONGEST_NAME);
-            PositionWindows::fit(self, memory, edges) && bytes <= MOST_PIECES * piece
+            let piece = Distinct::least(most_of_table(memory, workers), LONGEST_NAME);
+            PositionWindows::cut(memory, workers, (edges, self.cutting.weighted)).is_some()
+                && bytes <= MOST_PIECES * piece
+                && self.cutting.fits(division.work())
         })
     }
 
     /// Steps 2 and 3.
-    fn rank(&self, records: &Records, edges: u64, ids: IdTable) -> Result<Ranked> {
-        // How keys are cut is seen later, and nearly always well.
-        let windows =
-            PositionWindows::create(self, edges)?.ok_or_else(|| self.too_small(edges, 0))?;
+    fn rank(
+        &self,
+        records: &Records,
+        (edges, windows): (u64, PositionWindows),
+        ids: IdTable,
+    ) -> Result<Ranked> {
         let turns = Turns::new(KeyWriter::create(self, &ids)?);
         let next = AtomicUsize::new(0);
-        parallel(self.threads, |_| {
+        parallel(self.workers, |_| {
             let mut writer = windows.writer();
             ending(
                 || turns.stop(),
@@ -225,14 +251,14 @@ impl Dictionary<'_> {
         })?;
         let keys = turns.into_writer();
         let spool = Spool::create(self.disk, self.scratch, Division(self.budget))?;
-        windows.drain(self.threads, &keys.bases, &spool, self.progress)?;
+        windows.drain(self.workers, &keys.bases, &spool, self.progress)?;
         let mut sections = vec![keys.keys.finish()?];
         if let Some(ends) = keys.ends {
             sections.push(ends.finish()?);
         }
         Ok(Ranked {
             spool,
-            weighted: self.weighted,
+            weighted: self.cutting.weighted,
             degrees: keys.degrees.finish()?,
             ids,
             sections,
@@ -251,7 +277,7 @@ impl Dictionary<'_> {
         let (mut next, mut first) = (Some(Box::from([])), 0);
         let mut pieces = 0;
         while let Some(begin) = next {
-            let mut keys = Distinct::new(begin, self.most_of_table(self.memory));
+            let mut keys = Distinct::new(begin, most_of_table(self.memory, self.workers));
             records.read(partition, |key, position, _| {
                 keys.see(key, u64::from(position != SINGLE));
                 Ok(())

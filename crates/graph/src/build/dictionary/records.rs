@@ -33,11 +33,11 @@ impl Records {
         key_bytes: u64,
         longest: usize,
     ) -> Result<Self> {
-        let Dictionary { disk, scratch, threads, memory, weighted, .. } = *dictionary;
+        let Dictionary { disk, scratch, workers, memory, cutting, .. } = *dictionary;
         let count = bounds.len() + 1;
-        let block = block_of(memory / 2, threads, count).unwrap_or(LEAST_BLOCK);
+        let block = block_of(memory / 2, workers, count).unwrap_or(LEAST_BLOCK);
         let bins = Bins::create(disk, scratch, count, block, longest)?;
-        Ok(Self { bins, bounds, key_bytes, weighted })
+        Ok(Self { bins, bounds, key_bytes, weighted: cutting.weighted })
     }
 
     /// What tables of all keys take at the worst.

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use super::Dictionary;
+use super::{Dictionary, table_share};
 use crate::{
     build::{
         BuildProgress,
@@ -29,29 +29,30 @@ pub struct WindowWriter<'a> {
 }
 
 impl PositionWindows {
-    /// Windows over the positions of so many edges, each filled in the memory of one worker;
-    /// `None`: `memory` bytes are too few.
-    fn cut(dictionary: &Dictionary, memory: u64, edges: u64) -> Option<(u64, usize, usize)> {
-        let record = if dictionary.weighted { 24 } else { 16 };
-        let window = dictionary.table_share(memory) / record;
+    /// Windows over the positions of so many edges, each filled in the memory of one of so many
+    /// workers: how wide they are, how many, and the bytes of a block; `None`: `memory` bytes are
+    /// too few.
+    pub fn cut(
+        memory: u64,
+        workers: usize,
+        (edges, weighted): (u64, bool),
+    ) -> Option<(u64, usize, usize)> {
+        let record = if weighted { 24 } else { 16 };
+        let window = table_share(memory, workers) / record;
         let window = window.clamp(1 << 10, edges.max(1 << 10));
         let count = edges.div_ceil(window).max(1) as usize;
-        Some((window, count, block_of(memory / 4, dictionary.threads, count)?))
+        Some((window, count, block_of(memory / 4, workers, count)?))
     }
 
-    /// Whether `memory` bytes are enough for so many edges.
-    pub fn fit(dictionary: &Dictionary, memory: u64, edges: u64) -> bool {
-        Self::cut(dictionary, memory, edges).is_some()
-    }
-
-    /// Windows for so many edges; `None`: the memory is too small.
-    pub fn create(dictionary: &Dictionary, edges: u64) -> Result<Option<Self>> {
-        let Dictionary { disk, scratch, memory, weighted, .. } = *dictionary;
-        let Some((window, count, block)) = Self::cut(dictionary, memory, edges) else {
-            return Ok(None);
-        };
+    /// Windows for so many edges, as they are cut.
+    pub fn create(
+        dictionary: &Dictionary,
+        edges: u64,
+        (window, count, block): (u64, usize, usize),
+    ) -> Result<Self> {
+        let Dictionary { disk, scratch, cutting, .. } = *dictionary;
         let bins = Bins::create(disk, scratch, count, block, 0)?;
-        Ok(Some(Self { bins, edges, window, weighted }))
+        Ok(Self { bins, edges, window, weighted: cutting.weighted })
     }
 
     /// A writer for one thread.

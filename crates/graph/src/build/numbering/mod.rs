@@ -14,9 +14,9 @@ use self::{
 pub use self::{dense::Domain, store::IdMap};
 use super::{
     Builder,
-    buckets::{BucketCut, Buckets},
+    buckets::Buckets,
+    cutting::Cutting,
     dictionary::{Dictionary, Ranked},
-    emit::ENCODED_BYTES,
     ids::{IdWriter, write_ranks},
     ingest::{Ingested, RawEnds},
     rankfile::RankFile,
@@ -30,12 +30,6 @@ use crate::{
     types::bytes_for,
 };
 
-/// Edges that are sorted together even if there is memory for more: larger arrays take longer, for
-/// each edge, to touch and to sort.
-const CACHED: u64 = 1 << 22;
-/// Buckets into which the edges of a very large graph go; where memory is short, more.
-const MOST_BUCKETS: u64 = 512;
-
 /// Edges whose ends have, or are about to get, internal ids.
 pub struct Numbered {
     /// All vertices.
@@ -48,26 +42,14 @@ pub struct Numbered {
     pub map: Option<IdMap>,
     /// The buckets.
     pub buckets: Buckets,
+    /// Workers that hand edges to them and sort them.
+    pub workers: usize,
     /// How original ids are kept.
     pub ids: IdTable,
     /// Bytes of an entry of the id tables; 0: rank and internal id are the same.
     pub id_bytes: u32,
     /// The sections written so far.
     pub sections: Vec<SectionEntry>,
-}
-
-/// The edges that one of so many workers has memory for, of a graph of so many vertices, with
-/// weights or without.
-pub(super) fn sortable(memory: u64, threads: usize, (connected, weighted): (u64, bool)) -> u64 {
-    let record = if weighted { 16 } else { 8 };
-    let encoded = ENCODED_BYTES + bytes_for(connected) as u64 + if weighted { 16 } else { 0 };
-    (memory / threads as u64 / (2 * record + encoded)).max(1 << 12)
-}
-
-/// The most vertices of a bucket of which a worker can sort so many edges.
-pub(super) fn most_vertices(capacity: u64, connected: u64) -> u64 {
-    let id_bits = 64 - connected.leading_zeros();
-    (capacity / 4).max(1).min(1 << (63 - id_bits).min(40))
 }
 
 impl Numbered {
@@ -79,43 +61,45 @@ impl Numbered {
 
 impl Builder<'_> {
     /// Decides vertices, order and buckets, and writes the id tables.
-    pub(super) fn number(&self, ingested: Ingested) -> Result<Numbered> {
-        let weighted = ingested.weighted;
-        let dictionary = Dictionary {
+    pub(super) fn number(&self, ingested: Ingested, cutting: Cutting) -> Result<Numbered> {
+        let mut dictionary = Dictionary {
             disk: self.disk,
             folders: self.folders,
             scratch: self.scratch,
             threads: self.options.threads,
+            workers: self.options.threads,
             memory: of_ranking(self.memory),
             budget: self.options.memory,
-            weighted,
+            cutting,
             progress: self.progress,
         };
         match ingested.ends {
             RawEnds::Dense { spool, domain } => {
-                self.number_vertices(DenseVertices { domain, spool }, weighted)
+                self.number_vertices(DenseVertices { domain, spool }, cutting)
             }
             RawEnds::Numbers { spool, hints } => {
-                self.number_ranked(dictionary.rank_numbers(spool, hints)?, weighted)
+                self.number_ranked(dictionary.rank_numbers(spool, hints)?, cutting)
             }
-            RawEnds::Names(names) => self.number_ranked(dictionary.rank_names(names)?, weighted),
+            RawEnds::Names(names) => self.number_ranked(dictionary.rank_names(names)?, cutting),
         }
     }
 
-    fn number_ranked(&self, ranked: Ranked, weighted: bool) -> Result<Numbered> {
+    fn number_ranked(&self, ranked: Ranked, cutting: Cutting) -> Result<Numbered> {
         let map = RankFile::create(self.disk, self.scratch, "map")?;
-        self.number_vertices(RankedVertices { ranked, map }, weighted)
+        let cutting = Cutting { ranked: ranked.degrees.len(), ..cutting };
+        self.number_vertices(RankedVertices { ranked, map }, cutting)
     }
 
-    fn number_vertices(&self, store: impl Vertices, weighted: bool) -> Result<Numbered> {
+    fn number_vertices(&self, store: impl Vertices, cutting: Cutting) -> Result<Numbered> {
         self.progress.stage("ordering vertices", None);
         let mut counts = DegreeCounts::default();
         store.for_each(|degree| counts.add(degree))?;
         let placing = self.placing();
         let (vertices, connected) = (counts.vertices(), placing.connected(&counts));
-        let mut cut = self.bucket_cut((connected, counts.sum()), weighted, 1);
-        placing.each_degree(&counts, &store, self.memory / 8, |degree| cut.push(degree))?;
-        let buckets = cut.finish();
+        let cutting = Cutting { connected, degrees: counts.sum(), ..cutting };
+        let (buckets, workers) = self.cut(cutting, |cut| {
+            placing.each_degree(&counts, &store, self.memory / 8, |degree| cut.push(degree))
+        })?;
         let mut numbering = Numbering::new(placing, &counts);
         let mut numbered = store.number(|degree| numbering.next(degree))?;
         numbering.finish()?;
@@ -131,7 +115,7 @@ impl Builder<'_> {
             bytes_for(vertices) as u32
         };
         let (spool, map) = numbered.into_edges(self)?;
-        Ok(Numbered { vertices, connected, spool, map, buckets, ids, id_bytes, sections })
+        Ok(Numbered { vertices, connected, spool, map, buckets, workers, ids, id_bytes, sections })
     }
 
     /// How vertices get their places.
@@ -141,24 +125,6 @@ impl Builder<'_> {
             (Order::Degree, None) => Placing::Degree,
             (_, None) => Placing::Original,
         }
-    }
-
-    /// The most edges that one worker sorts at a time: as many as it has memory for, and no more
-    /// than it sorts in a processor's cache, unless that makes too many buckets.
-    fn capacity(&self, (connected, degrees): (u64, u64), weighted: bool) -> u64 {
-        sortable(self.memory, self.options.threads, (connected, weighted))
-            .min(CACHED.max(degrees / MOST_BUCKETS))
-    }
-
-    /// Cuts buckets of up to so many times what a worker can sort.
-    pub(super) fn bucket_cut(
-        &self,
-        (connected, degrees): (u64, u64),
-        weighted: bool,
-        times: u64,
-    ) -> BucketCut {
-        let capacity = self.capacity((connected, degrees), weighted);
-        BucketCut::new((capacity * times, capacity), most_vertices(capacity, connected))
     }
 
     /// Writes both id tables.
