@@ -1,16 +1,16 @@
 //! Selections: what is chosen, that it does not depend on threads or memory, and what becomes of it
 //! when the graph or the file changes.
 
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 
 use outercore_caches::{
     Divisor, Penalty, Runs, Saved, Select, SelectOptions, SelectSettings, SelectedLists, path_of,
     select,
 };
 use outercore_graph::{Direction, Graph, GraphError, Order, Silent};
-use outercore_storage::{Disk, HugePages, Resources};
+use outercore_storage::{Disk, Fault, FaultPlan, HugePages, Resources};
 use outercore_testing::{
-    Built, Edges, Ids, Random, Recipe, build, lists, reference,
+    Built, Edges, Ids, Random, Recipe, build, lists, names, reference,
     reference::Gvs,
     shapes::{duplicates, skewed, star_in, uniform},
 };
@@ -197,4 +197,31 @@ fn a_damaged_selection_is_told_and_the_graph_is_as_it_was() {
     assert!(load(graph, 1000).unwrap().report.lists > 0);
     let faults = outercore_graph::check(&Disk::new(), graph.path(), &Silent).unwrap();
     assert!(faults.is_empty(), "{faults:?}");
+}
+
+#[test]
+fn whatever_fails_the_old_selection_or_the_new_one_is_there() {
+    let built = built(&uniform(40, 200, &mut Random::new(3)), true);
+    let path = built.graph.path();
+    let new = SelectOptions { rounds: 1, threads: 1, ..options(&built.graph, 1000) };
+    let old = SelectOptions { select: Select::Random, ..new };
+    let there = || Saved::of(&built.graph).unwrap().about.select;
+    let attempt = |plan: FaultPlan| {
+        select(&built.graph, &old, &Silent).unwrap();
+        let plan = Arc::new(plan);
+        let disk = Disk::with_faults(Arc::clone(&plan));
+        let done = Graph::open(&disk, path).and_then(|graph| select(&graph, &new, &Silent));
+        (done.is_ok(), plan.operations())
+    };
+    let (done, operations) = attempt(FaultPlan::count_only());
+    assert!(done && there() == "gvs");
+    let left = names(path.parent().unwrap());
+    let mut failed = 0;
+    for number in 0..operations {
+        let (done, _) = attempt(FaultPlan::nth(number, Fault::Error(28)));
+        assert_eq!(there(), if done { "gvs" } else { "random" }, "operation {number}");
+        assert_eq!(names(path.parent().unwrap()), left, "operation {number}");
+        failed += u64::from(!done);
+    }
+    assert!(failed > 10, "{failed} of {operations}");
 }

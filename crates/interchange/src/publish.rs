@@ -2,7 +2,7 @@
 //! synced, renamed.
 
 use std::{
-    io::{self, ErrorKind, Write},
+    io::{self, Write},
     path::{Path, PathBuf},
 };
 
@@ -11,8 +11,6 @@ use outercore_storage::{DirLock, Disk, DiskFile, StorageError, hidden};
 
 /// Bytes gathered before they are written.
 const BUFFER: usize = 1 << 20;
-/// How often a writer tries again when others write the same file.
-const ATTEMPTS: usize = 16;
 
 /// A file being written. Dropped before [`Publication::publish`], it leaves nothing.
 pub(crate) struct Publication {
@@ -72,50 +70,9 @@ impl Publication {
     pub(crate) fn publish(mut self) -> Result<()> {
         self.drain()?;
         self.file().sync()?;
-        let (replaces, exchanged) = self.rename()?;
-        let (disk, hidden, target) = (&self.disk, &self.hidden, &self.target);
-        if let Err(error) = disk.sync_dir(folder(target)) {
-            if exchanged {
-                disk.exchange(hidden, target)?;
-            } else if !replaces {
-                disk.rename_noreplace(target, hidden)?;
-            }
-            return Err(error.into());
-        }
-        // What was replaced is removed. If that fails it is tried once more when this is dropped,
-        // and then by the next writer: the new content is there.
-        if !exchanged || disk.remove_file(hidden).is_ok() {
-            self.file = None;
-        }
+        hidden::publish_beside(&self.disk, &self.hidden, &self.target)?;
+        self.file = None;
         Ok(())
-    }
-
-    /// Gives the file its name: whether another one had it, and whether that one has the hidden
-    /// name now. Others may be writing the same.
-    fn rename(&self) -> Result<(bool, bool)> {
-        let (disk, hidden, target) = (&self.disk, &self.hidden, &self.target);
-        for _ in 0..ATTEMPTS {
-            let replaces = disk.exists(target)?;
-            let (renamed, in_the_meantime) = if replaces {
-                let renamed = match disk.exchange(hidden, target) {
-                    // File systems that cannot exchange names: then it cannot be undone either.
-                    Err(error) if error.is_unsupported() => {
-                        disk.rename_over(hidden, target).map(|()| false)
-                    }
-                    done => done.map(|()| true),
-                };
-                (renamed, ErrorKind::NotFound)
-            } else {
-                let renamed = disk.rename_noreplace(hidden, target).map(|()| false);
-                (renamed, ErrorKind::AlreadyExists)
-            };
-            match renamed {
-                Ok(exchanged) => return Ok((replaces, exchanged)),
-                Err(error) if error.kind() == Some(in_the_meantime) => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
-        Err(StorageError::Locked { path: target.clone() }.into())
     }
 
     fn file(&self) -> &DiskFile {

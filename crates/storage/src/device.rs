@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::disk::Disk;
 use crate::error::{Result, Shown, StorageError};
+use crate::hidden::write_beside;
 
 mod costs;
 mod identity;
@@ -173,30 +174,12 @@ pub fn load_profile(disk: &Disk, dir: &Path) -> Result<Option<DeviceProfile>> {
 /// Keeps a profile in a folder, in the place of an earlier one.
 pub fn store_profile(disk: &Disk, dir: &Path, profile: &DeviceProfile) -> Result<()> {
     let path = dir.join(PROFILE_NAME);
-    let new = dir.join(format!("{PROFILE_NAME}.{}", std::process::id()));
     let text = serde_json::to_vec_pretty(profile)
         .map_err(|error| StorageError::io("write", &path, 0, std::io::Error::other(error)))?;
-    if disk.exists(&new)? {
-        disk.remove_file(&new)?;
-    }
-    let stored = disk.write_all_new(&new, &text).and_then(|()| replace(disk, &new, &path));
-    if stored.is_err() {
-        // The first error counts; what is left behind is replaced the next time.
-        let _ = disk.remove_file(&new);
-    }
-    stored.and_then(|()| disk.sync_dir(dir))
-}
-
-/// Gives `new` the name of `path`. The profile can be measured again, so an exchange that the file
-/// system does not know may lose it.
-fn replace(disk: &Disk, new: &Path, path: &Path) -> Result<()> {
-    if disk.exists(path)? {
-        if disk.exchange(new, path).is_ok() {
-            return disk.remove_file(new);
-        }
-        disk.remove_file(path)?;
-    }
-    disk.rename_noreplace(new, path)
+    write_beside(disk, &path, |file| {
+        file.write_at(&text, 0)?;
+        file.sync()
+    })
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::path::Path;
 use outercore_graph::{Direction, Graph, Keys, Result};
 use outercore_storage::{
     DiskFile,
-    hidden::{create_beside, sweep_beside},
+    hidden::write_beside,
 };
 
 use super::{About, BATCH, MAGIC, path_of, sum_of};
@@ -22,17 +22,7 @@ pub(crate) struct Choice {
 /// Saves a selection. What was there before is replaced in one step.
 pub(crate) fn save(graph: &Graph, about: About, sides: &[Choice]) -> Result<About> {
     let (disk, path) = (graph.disk(), path_of(graph.path()));
-    sweep_beside(disk, &path);
-    let (new, file, _lock) = create_beside(disk, &path)?;
-    let written = write(graph, about, sides, &file)
-        .and_then(|about| Ok(disk.rename_over(&new, &path).map(|()| about)?));
-    if written.is_err() {
-        // Nothing more can be done about an error here.
-        let _ = disk.remove_file(&new);
-    }
-    let about = written?;
-    disk.sync_dir(path.parent().unwrap_or(Path::new("/")))?;
-    Ok(about)
+    write_beside(disk, &path, |file| write(graph, about, sides, file))
 }
 
 /// Writes a selection, one direction after the other: no more than one is in memory.

@@ -123,19 +123,17 @@ pub fn measure(disk: &Disk, dir: &Path, options: &MeasureOptions) -> Result<Devi
     Ok(DeviceProfile { measured: utc(SystemTime::now()), device, ..profile })
 }
 
-/// A file that has no name any more, filled with bytes that no device can compress or share.
+/// A file that has no name, filled with bytes that no device can compress or share.
 /// Smaller than `bytes` if that would take more than a quarter of the space left.
 pub fn incompressible_file(disk: &Disk, dir: &Path, bytes: u64) -> Result<DiskFile> {
-    let path = dir.join(format!(".outercore-measure-{}", std::process::id()));
     let affordable = disk.free_space(dir)? / 4;
     let bytes = bytes.min(affordable) / WRITE_UNIT as u64 * WRITE_UNIT as u64;
     if bytes < LEAST_BYTES {
         let source = std::io::Error::from_raw_os_error(libc::ENOSPC);
+        let path = dir.to_owned();
         return Err(StorageError::Full { path, needed: LEAST_BYTES * 4, source });
     }
-    let file = disk.create(&path)?;
-    // Without a name it cannot be left behind, whatever happens.
-    disk.remove_file(&path)?;
+    let file = disk.create_unnamed(dir, ".outercore-measure")?;
     let arena = Arena::new(WRITE_UNIT, HugePages::Auto)?;
     let mut buffer = arena.buffer(0, WRITE_UNIT);
     let mut random = Random(bytes ^ 0x9E37_79B9_7F4A_7C15);
