@@ -66,7 +66,8 @@ Exit codes:
 fn log() {
     let asked = std::env::var("OUTERCORE_LOG").ok().and_then(|asked| asked.parse().ok());
     let targets = asked.unwrap_or(Targets::new().with_default(LevelFilter::WARN));
-    let colours = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    let declined = std::env::var_os("NO_COLOR").is_some_and(|asked| !asked.is_empty());
+    let colours = std::io::stderr().is_terminal() && !declined;
     let lines = tracing_subscriber::fmt::layer()
         .with_writer(std::io::stderr)
         .with_ansi(colours)

@@ -55,6 +55,27 @@ fn a_selection_is_made_once_and_serves_runs() {
 }
 
 #[test]
+fn penalties_are_divided_by_the_degree_that_is_asked_for() {
+    let place = place();
+    let lists = |more: &[&str]| {
+        let asked = ["cache", "g.oc", "--size", "40K", "--rounds", "5", "--sample", "0"];
+        place.json(&[&asked[..], more].concat())["about"]["sides"].clone()
+    };
+    let by = |degree| lists(&["--divided-by", degree]);
+    let [both, own, arriving] = ["both", "own-degree", "arriving-degree"].map(by);
+    assert_eq!(lists(&[]), both, "it is usual");
+    assert!(own != both && arriving != both && own != arriving, "{both} {own} {arriving}");
+    for (asked, told) in [
+        (&["--divided-by", "degree"][..], "own-degree"),
+        (&["--divided-by", "own-degree", "--sample", "4"], "--sample 0"),
+        (&["--divided-by", "own-degree", "--select", "low-degree"], "--divided-by"),
+    ] {
+        let said = place.ends(2, &[&["cache", "g.oc"], asked].concat()).1;
+        assert!(said.contains(told), "{said}");
+    }
+}
+
+#[test]
 fn bad_asks_have_their_exit_codes() {
     let place = place();
     let run = |code, more: &[&str]| place.ends(code, &[&["run"], &SEARCH[..], more].concat()).1;

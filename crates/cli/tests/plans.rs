@@ -54,6 +54,21 @@ fn a_small_run_does_what_was_planned() {
     assert!(said.contains(", tried out"), "{said}");
 }
 
+/// What a trial did not take is not shown as nothing.
+#[test]
+fn items_that_take_nothing_are_not_shown() {
+    let place = Place::new();
+    place.graph();
+    let asked = words("plan", &["bfs", "--source", "1"]);
+    let empty = |item: &&Value| item["bytes"] == 0;
+    let plan = place.json(&asked);
+    assert!(plan["memory"].as_array().unwrap().iter().any(|item| empty(&item)), "{plan}");
+    let (text, _) = place.ends(0, &asked);
+    let (_, items) = text.split_once("memory budget").unwrap();
+    let (items, _) = items.split_once("smallest budget").unwrap();
+    assert!(items.lines().count() > 1 && !items.contains(" 0 B"), "{text}");
+}
+
 #[test]
 fn what_a_run_would_leave_is_not_tried() {
     let place = Place::new();

@@ -62,9 +62,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (share, (config, slices)) = (share.parse()?, configured(settings)?);
     let graph = Graph::open(&Disk::new(), path.as_ref())?;
     let mut planner = Planner::new("random lists", Job::new(&graph, &config, &Silent));
-    let uncached = Lists { cached: false, ..Lists::along(&[Direction::Out]) };
-    let lists = planner.declare(uncached)?;
-    let session = planner.decide()?.start()?;
+    let mut lists = Lists::along(&[Direction::Out]);
+    lists.cached = false;
+    let (lists, session) = (planner.declare(lists)?, planner.decide()?.start()?);
     let opened = lists.open(&session)?;
     let lists = opened.all(&session);
     let last = graph.connected() % 64;

@@ -99,7 +99,8 @@ impl std::fmt::Display for Plan {
         writeln!(f, "{}: {} ({})", self.algorithm, self.memory_model.name(), self.reason)?;
         writeln!(f, "  method             {}", self.method)?;
         writeln!(f, "  memory budget      {}", human_bytes(self.memory_budget_bytes))?;
-        for item in &self.memory {
+        // A trial may have found that something takes nothing.
+        for item in self.memory.iter().filter(|item| item.bytes > 0) {
             writeln!(f, "    {:<18}{:>12}", item.name, human_bytes(item.bytes))?;
         }
         writeln!(f, "  smallest budget    {}", human_bytes(self.smallest_budget_bytes))?;
