@@ -3,10 +3,7 @@
 use std::path::Path;
 
 use outercore_graph::{Direction, Graph, Keys, Result};
-use outercore_storage::{
-    DiskFile,
-    hidden::write_beside,
-};
+use outercore_storage::{DiskFile, hidden::write_beside};
 
 use super::{About, BATCH, MAGIC, path_of, sum_of};
 
