@@ -1,7 +1,5 @@
 //! How a selection is written: beside its name, and under it once it is whole.
 
-use std::path::Path;
-
 use outercore_graph::{Direction, Graph, Keys, Result};
 use outercore_storage::{DiskFile, hidden::write_beside};
 
