@@ -194,7 +194,7 @@ def test_networkx(tmp_path):
     view = oc.build(multi.edges, tmp_path / "keys.oc")
     assert (view.edges, view.weighted) == (3, False)
     with pytest.raises(oc.InputError, match="keys"):
-        oc.build(multi.edges(keys=True), tmp_path / "no.oc")
+        oc.build(multi.edges(keys=True, data="weight"), tmp_path / "no.oc")
     assert oc.build(multi.edges(data="weight", default=1), tmp_path / "data.oc").weighted
     alone = oc.build(nx.empty_graph(5), tmp_path / "alone.oc")
     assert (alone.vertices, alone.edges, alone.directed) == (5, 0, False)
