@@ -119,7 +119,7 @@ fn the_budget_that_is_named_is_enough() {
         place.ends(0, &["export", "g.oc", "-o", name]);
     }
     let text = std::fs::read_to_string(place.path("e.csv")).unwrap();
-    let lines = text.lines().map(|line| format!("vertex-{line}\n"));
+    let lines = text.lines().skip(1).map(|line| format!("vertex-{line}\n"));
     place.file("names.csv", lines.collect::<String>());
     let mut asked: Vec<String> = ORDERS.iter().map(|order| format!("order {order} g.oc")).collect();
     for input in ["e.csv", "e.parquet", "e.mtx", "names.csv --ids string"] {
