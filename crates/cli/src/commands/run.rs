@@ -65,8 +65,8 @@ pub struct Asked {
     resources: Switches<Resources>,
     #[command(flatten, next_help_heading = "How it runs")]
     settings: Switches<RunSettings>,
-    /// Write a result for each vertex, by original id: FILE.parquet, FILE.csv, FILE.npy, or
-    /// FILE.graphalytics (the benchmark's own format)
+    /// Write a result for each vertex, by original id: FILE.parquet, FILE.csv, FILE.tsv,
+    /// FILE.jsonl, FILE.npy, or FILE.graphalytics (the benchmark's own format)
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     output: Option<PathBuf>,
     #[command(flatten, next_help_heading = "Output")]

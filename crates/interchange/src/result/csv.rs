@@ -1,4 +1,5 @@
-//! Comma-separated values: a header, then a line for each vertex.
+//! Lines of text, one for each vertex: values with commas or tabs between them under a header, or
+//! JSON objects.
 
 use std::{io::Write, path::Path};
 
@@ -14,26 +15,44 @@ use crate::{
     publish::{Publication, write_error},
 };
 
+/// What a line is.
+#[derive(Clone, Copy)]
+pub(super) enum Lines {
+    /// Values with this between them, under a header.
+    Separated(u8),
+    /// An object, with the names of the columns.
+    Objects,
+}
+
 /// Writes the file.
 pub(super) fn write(
     path: &Path,
     graph: &Graph,
     columns: &[Column],
     options: &WriteOptions<'_>,
+    lines: Lines,
 ) -> Result<()> {
     let mut file = Publication::begin(graph.disk(), path)?;
-    let mut text = b"id".to_vec();
-    for column in columns {
-        text.push(b',');
-        text.extend_from_slice(column.name.as_bytes());
+    let mut text = Vec::new();
+    if let Lines::Separated(by) = lines {
+        put(&mut text, "id");
+        for column in columns {
+            text.push(by);
+            put(&mut text, column.name);
+        }
+        text.push(b'\n');
     }
-    text.push(b'\n');
     for_each_batch(graph, columns, options, &mut |keys, cells| {
         for row in 0..keys.len() {
-            put_key(&mut text, keys, row);
-            for cells in cells {
-                text.push(b',');
-                put_cell(&mut text, cells, keys, row);
+            match lines {
+                Lines::Separated(by) => {
+                    put_key(&mut text, keys, row);
+                    for cells in cells {
+                        text.push(by);
+                        put_cell(&mut text, cells, keys, row, put_name);
+                    }
+                }
+                Lines::Objects => put_object(&mut text, (columns, cells), keys, row),
             }
             text.push(b'\n');
         }
@@ -46,15 +65,56 @@ pub(super) fn write(
     file.publish()
 }
 
+/// How a name is written.
+type PutName = fn(&mut Vec<u8>, &str);
+
 /// An original id.
 pub(crate) fn put_key(text: &mut Vec<u8>, keys: &Keys, row: usize) {
+    put_id(text, keys, row, put_name);
+}
+
+fn put_id(text: &mut Vec<u8>, keys: &Keys, row: usize, put_name: PutName) {
     match keys {
         Keys::Numbers(numbers) => put_integer(text, numbers[row]),
         Keys::Names { .. } => put_name(text, keys.name(row)),
     }
 }
 
-fn put_cell(text: &mut Vec<u8>, cells: &Cells, keys: &Keys, row: usize) {
+fn put_object(
+    text: &mut Vec<u8>,
+    (columns, cells): (&[Column], &[Cells]),
+    keys: &Keys,
+    row: usize,
+) {
+    put(text, "{\"id\":");
+    put_id(text, keys, row, put_string);
+    for (column, cells) in columns.iter().zip(cells) {
+        text.push(b',');
+        put_string(text, column.name);
+        text.push(b':');
+        let before = text.len();
+        put_cell(text, cells, keys, row, put_string);
+        if text.len() == before {
+            put(text, "null");
+        }
+    }
+    text.push(b'}');
+}
+
+/// A string of JSON.
+pub(super) fn put_string(text: &mut Vec<u8>, name: &str) {
+    text.push(b'"');
+    for byte in name.bytes() {
+        match byte {
+            b'"' | b'\\' => text.extend([b'\\', byte]),
+            0..0x20 => put(text, &format!("\\u{byte:04x}")),
+            _ => text.push(byte),
+        }
+    }
+    text.push(b'"');
+}
+
+fn put_cell(text: &mut Vec<u8>, cells: &Cells, keys: &Keys, row: usize, put_name: PutName) {
     match cells {
         Cells::Integers(values) => {
             values[row].into_iter().for_each(|value| put_integer(text, value))
@@ -65,7 +125,7 @@ fn put_cell(text: &mut Vec<u8>, cells: &Cells, keys: &Keys, row: usize) {
         Cells::Doubles(values) => values[row].into_iter().for_each(|value| put_float(text, value)),
         Cells::Names { names, index } => match index[row] {
             NameAt::Nowhere => {}
-            NameAt::Own => put_key(text, keys, row),
+            NameAt::Own => put_id(text, keys, row, put_name),
             NameAt::List(at) => put_name(text, names.name(at as usize)),
         },
     }

@@ -1,4 +1,4 @@
-//! The columns of a run by original id: CSV, Parquet, NumPy, Graphalytics' own format.
+//! The columns of a run by original id: CSV, lines of JSON, Parquet, NumPy, Graphalytics' format.
 //!
 //! Rows come in ascending order of original id, 64 Ki at a time, through
 //! [`outercore_graph::Graph::for_each_key`]. Memory is that of a few batches, of a row group in
@@ -17,7 +17,7 @@ use std::{path::Path, str::FromStr};
 use outercore_engine::{Column, Meaning};
 use outercore_graph::{Graph, GraphError, Keys, Result};
 
-use self::cells::Cells;
+use self::{cells::Cells, csv::Lines};
 use crate::{WriteOptions, keys::KeyLookup, publish::check_target};
 
 /// Rows of a batch.
@@ -28,6 +28,10 @@ pub(crate) const BATCH: usize = 64 << 10;
 pub enum ResultFormat {
     /// Text with a header; no value is an empty field.
     Csv,
+    /// The same with tabs.
+    Tsv,
+    /// A JSON object for each vertex, one a line; no value is null.
+    Jsonl,
     /// Zstd-compressed; no value is null.
     Parquet,
     /// The main column alone, in ascending order of original id; no value is NaN.
@@ -43,7 +47,8 @@ impl ResultFormat {
         let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or("");
         Self::from_str(&extension.to_ascii_lowercase()).map_err(|()| {
             GraphError::Usage(format!(
-                "the name of the result {} must end in .csv, .parquet, .npy or .graphalytics",
+                "the name of the result {} must end in .csv, .tsv, .jsonl, .parquet, .npy or \
+                 .graphalytics",
                 path.display()
             ))
         })
@@ -56,6 +61,8 @@ impl FromStr for ResultFormat {
     fn from_str(extension: &str) -> std::result::Result<Self, ()> {
         match extension {
             "csv" => Ok(Self::Csv),
+            "tsv" => Ok(Self::Tsv),
+            "jsonl" => Ok(Self::Jsonl),
             "parquet" => Ok(Self::Parquet),
             "npy" => Ok(Self::Npy),
             "graphalytics" => Ok(Self::Graphalytics),
@@ -78,7 +85,9 @@ pub fn write_result_with(
     options: &WriteOptions<'_>,
 ) -> Result<()> {
     match ResultFormat::of(path)? {
-        ResultFormat::Csv => csv::write(path, graph, columns, options),
+        ResultFormat::Csv => csv::write(path, graph, columns, options, Lines::Separated(b',')),
+        ResultFormat::Tsv => csv::write(path, graph, columns, options, Lines::Separated(b'\t')),
+        ResultFormat::Jsonl => csv::write(path, graph, columns, options, Lines::Objects),
         ResultFormat::Parquet => parquet::write(path, graph, columns, options),
         ResultFormat::Npy => npy::write(path, graph, columns, options),
         ResultFormat::Graphalytics => graphalytics::write(path, graph, columns, options),

@@ -116,6 +116,29 @@ fn csv_of_names() {
 }
 
 #[test]
+fn tabs_and_objects_say_what_csv_says() {
+    for names in [false, true] {
+        let fixture = chain(names);
+        let columns = columns(&fixture.graph, names);
+        let csv = write_text(&fixture, "a.csv", &columns);
+        assert_eq!(write_text(&fixture, "a.tsv", &columns), csv.replace(',', "\t"));
+        let mut rows = csv.lines().map(|line| line.split(',').collect::<Vec<_>>());
+        let header = rows.next().unwrap();
+        let value = |value: &str| match value {
+            "" => "null".to_owned(),
+            name if name.starts_with('v') => format!("\"{name}\""),
+            number => number.to_owned(),
+        };
+        let object = |row: Vec<&str>| {
+            let cells = row.into_iter().enumerate();
+            let of = |(at, cell)| format!("\"{}\":{}", header[at], value(cell));
+            format!("{{{}}}\n", cells.map(of).collect::<Vec<_>>().join(","))
+        };
+        assert_eq!(write_text(&fixture, "a.jsonl", &columns), rows.map(object).collect::<String>());
+    }
+}
+
+#[test]
 fn an_isolated_source_has_its_own_value() {
     let fixture = chain(false);
     let mut columns = columns(&fixture.graph, false);
@@ -232,6 +255,19 @@ fn awkward_names_are_quoted() {
         String::from_utf8(text).unwrap(),
         "plain;\"a,b\";\"say \"\"x\"\"\";\"\";\"two\nlines\";\
          \"#a\";\"%\";\"//\";\" a\";\"a \";\"a\tb\";"
+    );
+}
+
+#[test]
+fn any_name_is_a_string_of_json() {
+    let mut text = Vec::new();
+    for name in ["", "a,b", "say \"x\"\\", "two\nlines\u{1}", "é\u{7f}"] {
+        csv::put_string(&mut text, name);
+        text.push(b';');
+    }
+    assert_eq!(
+        String::from_utf8(text).unwrap(),
+        "\"\";\"a,b\";\"say \\\"x\\\"\\\\\";\"two\\u000alines\\u0001\";\"é\u{7f}\";"
     );
 }
 
