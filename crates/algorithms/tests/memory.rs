@@ -7,9 +7,10 @@
 use std::path::Path;
 
 use outercore_algorithms::{Algorithm, NAMES, Request, Source, by_name};
-use outercore_engine::{MemoryModel, RunConfig, Silent};
+use outercore_caches::{SelectOptions, SelectSettings, select};
+use outercore_engine::{MemoryModel, Resources, RunConfig, Silent};
 use outercore_graph::generate::{GeneratedWeights, Rmat};
-use outercore_graph::{BuildOptions, Graph, GraphError, Layout};
+use outercore_graph::{BuildOptions, Graph, GraphError, Layout, Silent as Quiet};
 use outercore_storage::{Disk, memory::peak_rss_bytes};
 use outercore_testing::{build_file, generate, in_a_child, options, request, thorough};
 
@@ -36,12 +37,8 @@ fn child() {
     let model = [MemoryModel::InMemory, MemoryModel::SemiExternal]
         .into_iter()
         .find(|known| known.name() == model);
-    let config = RunConfig {
-        memory: bytes.parse().unwrap(),
-        threads: threads.parse().unwrap(),
-        model,
-        ..RunConfig::default()
-    };
+    let config =
+        RunConfig { model, ..config(name, bytes.parse().unwrap(), threads.parse().unwrap()) };
     let graph = Graph::open(&Disk::new(), Path::new(path)).unwrap();
     match algorithm(name).run(&graph, &config, &Silent) {
         Ok(outcome) => {
@@ -67,8 +64,25 @@ fn child() {
 /// The chains of programs that the names of algorithms do not tell.
 const CHAINS: [&str; 3] = ["sssp+parents", "sssp+parents+program", "sssp+parents+delta-stepping"];
 
+/// Bytes of a cache.
+const CACHE: u64 = 4 << 20;
+
+/// How an algorithm is run; behind `@`, with which caches.
+fn config(name: &str, memory: u64, threads: usize) -> RunConfig {
+    let caches = name.split_once('@').map_or("", |(_, caches)| caches);
+    let of = |cache| caches.contains(cache).then_some(CACHE);
+    RunConfig {
+        memory,
+        threads,
+        page_cache: of("pages"),
+        static_cache: of("lists"),
+        ..RunConfig::default()
+    }
+}
+
 /// An algorithm by its name; behind `+`, that parents are wanted, and by which method.
 fn algorithm(name: &str) -> Box<dyn Algorithm> {
+    let name = name.split('@').next().expect("a name");
     let mut parts = name.split('+');
     let name = parts.next().expect("a name");
     let (parents, method) = (parts.next().is_some(), parts.next().map(str::to_owned));
@@ -140,7 +154,7 @@ fn keeps(directed: bool) {
         // Of those that take long, the smallest budget and the largest one only.
         let long = LONG.contains(name);
         for threads in if long || !thorough() { 2..=2 } else { 1..=2 } {
-            let generous = RunConfig { memory: 1 << 30, threads, ..RunConfig::default() };
+            let generous = config(name, 1 << 30, threads);
             let plan = || algorithm(name).plan(&graph, &generous).unwrap();
             let first = plan();
             let (smallest, whole) = (first.smallest_budget_bytes, first.in_memory_budget_bytes);
@@ -202,6 +216,34 @@ fn other_layouts_and_many_threads() {
                 let case = Case { name, graph: &path, threads, what };
                 over.extend(case.keeps(plan.smallest_budget_bytes, "auto"));
             }
+        }
+    }
+    assert!(over.is_empty(), "over the budget:\n{}", over.join("\n"));
+}
+
+/// Caches of a fixed size are of the budget: with room for all lists, and with room for a few.
+#[test]
+fn with_caches() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = BuildOptions { memory: 256 << 20, threads: 2, ..BuildOptions::default() };
+    let path = folder.path().join("graph.oc");
+    let mut over = Vec::new();
+    for (scale, threads) in [(14, 8), (17, 2)] {
+        let weights = GeneratedWeights::Uniform { low: 0, high: 1 << 20 };
+        let rmat = Rmat { weights, ..Rmat::new(scale, 2) };
+        let graph = generate(path.clone(), rmat, BuildOptions { force: true, ..options.clone() });
+        let usual = SelectSettings::default().options(&graph, &Resources::default()).unwrap();
+        select(&graph, &SelectOptions { size: CACHE, rounds: 3, threads: 2, ..usual }, &Quiet)
+            .unwrap();
+        for name in ["bfs@pages", "bfs@lists", "bfs@pages+lists", "sssp@lists"] {
+            let plan = algorithm(name).plan(&graph, &config(name, 1 << 30, threads)).unwrap();
+            let (smallest, whole) = (plan.smallest_budget_bytes, plan.in_memory_budget_bytes);
+            let what = format!("{name}, scale {scale}, {threads} threads");
+            let case = Case { name, graph: &path, threads, what };
+            for bytes in [smallest, (smallest + whole) / 2, whole + (64 << 20)] {
+                over.extend(case.keeps(bytes, "auto"));
+            }
+            case.refuses(smallest);
         }
     }
     assert!(over.is_empty(), "over the budget:\n{}", over.join("\n"));
