@@ -85,6 +85,19 @@ fn lists_on_demand() {
     }
 }
 
+/// A cache for lists demands them, too.
+#[test]
+fn lists_in_caches() {
+    let folder = tempfile::tempdir().unwrap();
+    let graph = graph(&folder, 14, false);
+    let algorithm = algorithm("multi-source", None, Request::default());
+    for threads in THREADS {
+        let model = Some(MemoryModel::FullyExternal);
+        let config = RunConfig { threads, model, ..RunConfig::default() };
+        named_is_enough(&graph, &*algorithm, &RunConfig { page_cache: Some(512 << 10), ..config });
+    }
+}
+
 /// A preset demands lists, too.
 #[test]
 fn lists_by_preset() {

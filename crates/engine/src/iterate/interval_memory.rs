@@ -76,7 +76,9 @@ impl IntervalMemory {
             None if P::ACTIVITY == Activity::AllSend || config.read.scans() => None,
             None => Some(Role::Choice),
         };
-        let owns = role != Some(Role::Choice) || config.read == ReadPolicy::OnDemand;
+        // Caches are for lists: whoever asks for one demands them.
+        let has_cache = config.page_cache.is_some() || config.static_cache.is_some();
+        let owns = role != Some(Role::Choice) || config.read == ReadPolicy::OnDemand || has_cache;
         let lists = (config.threads, path.weights);
         let price = |role: Role| role.bytes::<P::Message>(graph, lists).map(|bytes| (role, bytes));
         let lists = role.map(price).transpose()?;
