@@ -94,13 +94,10 @@ impl IntervalMemory {
         let two = config.threads as u64 * Workspace::<P>::two_bytes(widest);
         let weights = path.grid && path.weights;
         let weights = if weights { graph.grid_weights() } else { GridWeights::default() };
-        let bounds = &directory.intervals;
-        let values = sum_of(bounds, VertexArray::<P::Value>::kept_bytes)
-            + sum_of(bounds, VertexArray::<P::Signal>::kept_bytes)
-            + DegreesByInterval::memory(graph, bounds.len())?;
+        let arrays = arrays::<P>(graph, &directory.intervals)?;
         // Copies of chunks are blocks of the heap.
         let grid = graph.pages(path.edges()) * PAGE as u64 / 3 * 4;
-        let stays = [signals.saturating_sub(window) + values, grid];
+        let stays = [signals.saturating_sub(window) + arrays, grid];
         Ok(Some(Self {
             path,
             weights,
@@ -426,6 +423,13 @@ fn boxed(cache: impl ChunkCache + 'static) -> Box<dyn ChunkCache> {
 /// Bytes of intervals with these bounds, by the number of vertices of each.
 fn sum_of(bounds: &[u64], bytes: fn(usize) -> u64) -> u64 {
     bounds.windows(2).map(|pair| bytes((pair[1] - pair[0]) as usize)).sum()
+}
+
+/// Bytes of values, next signals and degrees where all of them stay.
+fn arrays<P: VertexProgram>(graph: &Graph, bounds: &[u64]) -> Result<u64> {
+    Ok(sum_of(bounds, VertexArray::<P::Value>::kept_bytes)
+        + sum_of(bounds, VertexArray::<P::Signal>::kept_bytes)
+        + DegreesByInterval::memory(graph, bounds.len())?)
 }
 
 fn item(name: &'static str, bytes: u64) -> PlanItem {

@@ -252,8 +252,8 @@ pub(super) fn no_weight(picked: &Picked) -> RecordFault {
 /// What to do about columns that nothing names.
 pub(super) const MORE: &str = "give --weights none if the first two are the edges";
 
-/// Complains of a line with more columns than `most`, if nothing says what those are: where `most` is
-/// beyond what edges have, something does.
+/// Complains of a line with more columns than `most`, if nothing says what those are: where `most`
+/// is beyond what edges have, something does.
 pub(super) fn check_columns(
     line: &[u8],
     separator: Separator,

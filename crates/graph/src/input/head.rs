@@ -216,8 +216,8 @@ impl<'a> Lines<'a> {
             .then_some((vertices, edges, directed))
     }
 
-    /// The weights in their column, if a line has a number there. What begins like a number is meant
-    /// as one (`0,5`, `1_000`): reading ends with its line, and nothing is left out silently.
+    /// The weights in their column, if a line has a number there. What begins like a number is
+    /// meant as one (`0,5`, `1_000`): reading ends with its line, and nothing is left out silently.
     pub(super) fn weights(&self, header: bool, picked: &Picked) -> Option<WeightKind> {
         let at = picked.weight?;
         let mut found = None;
