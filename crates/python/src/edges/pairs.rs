@@ -66,8 +66,8 @@ struct Batch {
 }
 
 impl<'py> PairFeed<'py> {
-    /// Looks at the first edge, or at the first vertex where there is no edge; returns the feed, its
-    /// first batch, and what is known of all of them.
+    /// Looks at the first edge, or at the first vertex where there is no edge; returns the feed,
+    /// its first batch, and what is known of all of them.
     pub fn begin(
         edges: &Bound<'py, PyAny>,
         vertices: Option<&Bound<'py, PyAny>>,
