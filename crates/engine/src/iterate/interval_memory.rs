@@ -77,7 +77,7 @@ impl IntervalMemory {
             None => Some(Role::Choice),
         };
         // Caches are for lists: whoever asks for one demands them.
-        let has_cache = config.page_cache.is_some() || config.static_cache.is_some();
+        let has_cache = config.page_cache.or(config.static_cache).is_some();
         let owns = role != Some(Role::Choice) || config.read == ReadPolicy::OnDemand || has_cache;
         let lists = (config.threads, path.weights);
         let price = |role: Role| role.bytes::<P::Message>(graph, lists).map(|bytes| (role, bytes));
