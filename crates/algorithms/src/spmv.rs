@@ -52,15 +52,15 @@ impl Algorithm for Spmv {
         Ok(planner.decide()?.prepared(move |session| {
             let ended = iterations.run(session, &mut SpmvProgram, None)?;
             // Squares of large sums are beyond a float, though their root is not.
-            let (mut squares, mut small) = (0.0, 0.0_f64);
+            let [mut squares, mut small] = [0.0_f64; 2];
             ended.values.for_each(|_, value| {
                 squares += value * value;
-                small += (value * SMALL) * (value * SMALL);
+                small += (value * SMALL).powi(2);
             })?;
             if !small.is_finite() {
                 return refuse("a sum is beyond 64-bit floats; build with smaller weights");
             }
-            let norm = if squares < f64::INFINITY { squares.sqrt() } else { small.sqrt() / SMALL };
+            let norm = if squares.is_finite() { squares.sqrt() } else { small.sqrt() / SMALL };
             Ok(session
                 .results(ended.iterations)
                 .figure("norm", norm)
