@@ -386,8 +386,8 @@ fn bad_asks_are_refused_and_leave_all_as_it_was() {
     assert_eq!(left, ["link.oc", "random.oc"]);
 }
 
-/// The budget that a refusal names is enough at once, with any number of threads, and no more than
-/// that; what does not fit is read ahead.
+/// The budget that a refusal names is enough at once, with many threads too, and less is not; what
+/// does not fit is read ahead.
 #[test]
 fn budgets_that_are_named_are_enough() {
     let mut random = Random::new(7);

@@ -260,7 +260,7 @@ pub(super) fn check_columns(
     most: usize,
     advice: &str,
 ) -> Result<(), RecordFault> {
-    if most <= 3 && columns(line, separator).count() > most.max(2) {
+    if most <= 3 && columns(line, separator).count() > most {
         return Err(complaint(format!("more than {most} columns: {}", show(line)), advice));
     }
     Ok(())

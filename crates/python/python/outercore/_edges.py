@@ -48,7 +48,7 @@ def build(edges: Any, arguments: dict[str, Any], callback: Any) -> native.Native
 def _refuse_either(edges: list[Any] | tuple[Any, ...]) -> None:
     """Refuses what may be two or three edges as well as their columns."""
     lists = isinstance(edges, tuple) and all(isinstance(part, list) for part in edges)
-    arrays = isinstance(edges, list) and all(_is_array(part) and len(part) in (2, 3) for part in edges)
+    arrays = isinstance(edges, list) and all(_is_array(part) and np.size(part) in (2, 3) for part in edges)
     if lists or arrays:
         raise InputError(
             f"a {type(edges).__name__} of {len(edges)} {'lists' if lists else 'short arrays'} may be edges or columns; "
