@@ -10,6 +10,10 @@ const PROGRAM: u64 = 24 << 20;
 /// Refusals name whole steps.
 const STEP: u64 = 1 << 20;
 
+/// Bytes of shelves of lists at the least, unless all lists take less: with smaller ones nearly
+/// every list is a read of its own, and a search takes a hundred times as long.
+const SHELVES: u64 = 4 << 20;
+
 /// The bytes that a budget leaves beside `held` ones.
 pub fn beside(budget: u64, held: u64) -> u64 {
     budget.saturating_sub(PROGRAM + held)
@@ -53,8 +57,8 @@ impl Sizes {
     /// The bytes that finding and writing an order takes at the least, but for runs.
     fn held(self, order: Order) -> u64 {
         let Sizes { connected, entries, longest, directions } = self;
-        // One list is copied, and one is on each shelf; or all are in memory, and one is copied.
-        let searching = self.of_search() + longest + entries.min(2 * longest);
+        // One list is copied, and some are on each shelf; or all are in memory, and one is copied.
+        let searching = self.of_search() + longest + entries.min((2 * longest).max(SHELVES));
         let sorting = sorting::BYTES * connected;
         let own = match order {
             Order::Random | Order::Degree | Order::Original => return 0,
