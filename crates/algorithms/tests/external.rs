@@ -14,8 +14,8 @@ use outercore_graph::{
 };
 use outercore_storage::Disk;
 use outercore_testing::{
-    build_file, config, distance, external, external_as, generate, names, request, run, smallest,
-    thorough, values,
+    build_file, config, distance, external, external_as, generate, names, request, run, share,
+    smallest, thorough, values,
 };
 
 /// An RMAT graph that has dozens of intervals; with an edge factor of 64, of several chunks each.
@@ -25,7 +25,7 @@ fn graph(folder: &Path, edge_factor: u64) -> Graph {
 }
 
 fn graph_with(folder: &Path, edge_factor: u64, options: BuildOptions) -> Graph {
-    let scale = if edge_factor > 32 { 20 } else { 17 };
+    let scale = if edge_factor > 32 { 20 - u32::from(!thorough()) } else { 17 };
     let rmat = Rmat { edge_factor, ..Rmat::new(scale, 5) };
     let name = if options.directed == Some(false) { "undirected.oc" } else { "graph.oc" };
     let graph = generate(folder.join(name), rmat, options);
@@ -81,7 +81,7 @@ fn passes_that_serve_two_iterations_read_less_and_give_the_same_bits() {
     assert!(read[4] * 100 < read[2] * 95, "alternating passes save too little: {read:?}");
     // With room for a quarter of the grid or so, chunks stay.
     let mut last = read[4];
-    for memory in [96 << 20, external().memory] {
+    for memory in [if thorough() { 96 << 20 } else { 56 << 20 }, external().memory] {
         let (other, report) = ran(&RunConfig { memory, ..external() });
         assert!(other == ranks, "chunks that stay make other bits");
         let (hits, bytes) = (report.cache.sub_block_hits, report.bytes_read);
@@ -107,7 +107,7 @@ fn passes_that_serve_two_iterations_of_frontiers_read_less_and_give_the_same_bit
             (values(&outcome), outcome.report.summary, outcome.report.bytes_read)
         };
         let (found, summary, read) = ran(ReadPolicy::Full, CrossIteration::Off, 2);
-        for threads in [1, 3] {
+        for threads in [3, 1].into_iter().step_by(share(2)) {
             let crossed = ran(ReadPolicy::Full, CrossIteration::Fciu, threads);
             assert!((&crossed.0, &crossed.1) == (&found, &summary), "{name}: another answer");
             assert!(

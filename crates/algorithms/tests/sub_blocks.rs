@@ -2,7 +2,7 @@
 
 use outercore_engine::{CrossIteration, RunConfig, SubBlocks};
 use outercore_graph::{BuildOptions, generate::Rmat};
-use outercore_testing::{external, generate, request, run, values};
+use outercore_testing::{external, generate, request, run, thorough, values};
 
 /// GraphSD's rule keeps what the second of two passes reads again. The other keeps what every pass
 /// reads first of all.
@@ -10,7 +10,7 @@ use outercore_testing::{external, generate, request, run, values};
 fn each_rule_spares_reads_and_changes_no_bit() {
     let folder = tempfile::tempdir().unwrap();
     let options = BuildOptions { memory: 256 << 20, threads: 2, ..BuildOptions::default() };
-    let rmat = Rmat { edge_factor: 64, ..Rmat::new(20, 5) };
+    let rmat = Rmat { edge_factor: 64, ..Rmat::new(if thorough() { 20 } else { 19 }, 5) };
     let graph = generate(folder.path().join("graph.oc"), rmat, options);
     let cross_iteration = CrossIteration::Fciu;
     let all = [SubBlocks::Off, SubBlocks::On, SubBlocks::Secondary].map(|sub_blocks| {

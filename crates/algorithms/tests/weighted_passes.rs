@@ -12,7 +12,7 @@ use outercore_graph::{
 };
 use outercore_storage::Disk;
 use outercore_testing::{
-    Random, build_file, config, external, generate, request, run, smallest, values,
+    Random, build_file, config, external, generate, request, run, share, smallest, values,
 };
 
 fn graph(folder: &Path, weights: GeneratedWeights, directed: bool) -> Graph {
@@ -44,7 +44,10 @@ fn passes_with_weights_serve_two_iterations() {
         (GeneratedWeights::Uniform { low: 1, high: 100 }, true),
         (GeneratedWeights::Uniform { low: 0, high: 1 << 20 }, true),
         (GeneratedWeights::Uniform { low: 0, high: 1000 }, false),
-    ] {
+    ]
+    .into_iter()
+    .step_by(share(2))
+    {
         let folder = tempfile::tempdir().unwrap();
         let graph = graph(folder.path(), weights, directed);
         let by_windows =
@@ -54,7 +57,7 @@ fn passes_with_weights_serve_two_iterations() {
         let off = RunConfig { cross_iteration: CrossIteration::Off, ..whole.clone() };
         let (found, read) = in_rounds(&graph, &off);
         assert!(found == expected, "{weights:?}: another answer");
-        for threads in [1, 3] {
+        for threads in [3, 1].into_iter().step_by(share(2)) {
             let cross_iteration = CrossIteration::Fciu;
             let crossed = RunConfig { cross_iteration, threads, ..whole.clone() };
             let (found, less) = in_rounds(&graph, &crossed);
