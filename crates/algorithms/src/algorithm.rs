@@ -64,9 +64,10 @@ pub trait Algorithm: Send + Sync {
         let declared = self.declare(job);
         if let Err(GraphError::Memory { needed, .. }) = declared {
             let enough = RunConfig { memory: needed, ..job.config.clone() };
-            match self.declare(Job { config: &enough, ..job }) {
-                Ok(_) | Err(GraphError::Memory { .. }) => {}
-                Err(error) => return Err(error),
+            if let Err(error) = self.declare(Job { config: &enough, ..job })
+                && !matches!(error, GraphError::Memory { .. })
+            {
+                return Err(error);
             }
         }
         declared

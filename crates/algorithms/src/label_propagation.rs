@@ -64,13 +64,13 @@ impl Tally {
     /// The most frequent of `labels`, of equally frequent ones the smallest; there is at least one.
     fn winner(&mut self) -> u32 {
         let (first, len) = (self.labels[0], self.labels.len());
+        let votes = |wanted| self.labels.iter().filter(|&&label| label == wanted).count();
         if len <= FEW {
-            return self.by_comparing();
+            let all = self.labels.iter().map(|&label| (votes(label), Reverse(label)));
+            return all.max().map_or(0, |(_, label)| label.0);
         }
-        let is_most =
-            |wanted| 2 * self.labels.iter().filter(|&&label| label == wanted).count() > len;
         // That of the first neighbor, a hub, is often that of more than half.
-        if is_most(first) {
+        if 2 * votes(first) > len {
             return first;
         }
         // Only this one may be, else (Boyer and Moore, 1981).
@@ -81,19 +81,13 @@ impl Tally {
             }
             lead = if label == candidate { lead + 1 } else { lead - 1 };
         }
-        if is_most(candidate) {
+        if 2 * votes(candidate) > len {
             candidate
         } else if len <= SHORT || len > TABLE / 2 {
             self.by_sorting()
         } else {
             self.by_counting()
         }
-    }
-
-    fn by_comparing(&self) -> u32 {
-        let votes = |label| self.labels.iter().filter(|&&other| other == label).count();
-        let all = self.labels.iter().map(|&label| (votes(label), Reverse(label)));
-        all.max().map_or(0, |(_, label)| label.0)
     }
 
     fn by_sorting(&mut self) -> u32 {

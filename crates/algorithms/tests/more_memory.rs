@@ -1,10 +1,11 @@
 //! More memory is never worse: what fully-external runs read and write falls or stays as the budget
-//! grows.
+//! grows. In the smallest budget it is little already, where a graph has many levels.
 
 use outercore_algorithms::Source;
 use outercore_engine::RunConfig;
-use outercore_graph::{BuildOptions, Key, generate::Rmat};
-use outercore_testing::{external, generate, request, run, smallest, values};
+use outercore_graph::{BuildOptions, Graph, Key, generate::Rmat};
+use outercore_storage::Disk;
+use outercore_testing::{build_file, external, generate, request, run, smallest, values};
 
 /// Lists of active vertices, once there is memory for them, do not drive out the values and the
 /// chunks of a small graph, which are read in every iteration.
@@ -36,4 +37,36 @@ fn lists_come_when_what_every_pass_reads_has_its_place() {
         assert!(*answer.get_or_insert_with(|| found.clone()) == found);
     }
     assert!(fewest < 24 << 20, "{fewest} bytes with all that it could use");
+}
+
+/// Roads in a square: as many levels as it has vertices on two sides.
+#[test]
+fn the_smallest_budget_is_enough_for_many_levels() {
+    const SIDE: u64 = 400;
+    let folder = tempfile::tempdir().unwrap();
+    let (input, output) = (folder.path().join("edges.txt"), folder.path().join("graph.oc"));
+    let roads = (0..SIDE * SIDE).flat_map(|at| {
+        let right = (at % SIDE < SIDE - 1).then_some(at + 1);
+        let below = (at / SIDE < SIDE - 1).then_some(at + SIDE);
+        let weight = move |to| 1 + (at * 31 + to * 17) % 1000;
+        right.into_iter().chain(below).map(move |to| format!("{at} {to} {}\n", weight(to)))
+    });
+    std::fs::write(&input, roads.collect::<String>()).unwrap();
+    let options = BuildOptions {
+        memory: 64 << 20,
+        threads: 2,
+        directed: Some(false),
+        ..BuildOptions::default()
+    };
+    build_file(&Disk::new(), &input, &output, &options).unwrap();
+    let graph = Graph::open(&Disk::new(), &output).unwrap();
+    // Lists that are kept, and sums of which some pages are not.
+    for (name, most) in [("sssp", 12 << 20), ("betweenness", 96 << 20)] {
+        let request = request(name, &[Source::Key(Key::Number(0))]);
+        let memory = smallest(&graph, name, &request, &external());
+        let report = run(&graph, name, &request, &RunConfig { memory, ..external() }).report;
+        let moved = report.bytes_read + report.bytes_written;
+        println!("{name} in {memory}: {moved} bytes in {} iterations", report.iterations);
+        assert!(report.iterations > 50 && moved < most, "{name}: {moved} bytes");
+    }
 }

@@ -66,14 +66,6 @@ impl Rows {
         vertices * 4 + vertices / INDEX_GROUP * 8 + 16
     }
 
-    /// Loads degrees and index. `cache` bytes are for the front of the adjacency (and of the
-    /// weights, in proportion).
-    pub(crate) fn load(session: &Session, sections: Vec<OpenSection>, cache: u64) -> Result<Self> {
-        let mut rows = Self::sliding(session, sections, cache)?;
-        rows.slide(session, 0..session.graph.connected())?;
-        Ok(rows)
-    }
-
     /// Bytes of memory of an index of all vertices with degrees of about one byte, unless that
     /// would be more.
     pub(crate) fn small_bytes(graph: &Graph) -> Result<u64> {
@@ -82,18 +74,22 @@ impl Rows {
         Ok(degrees + vertices / INDEX_GROUP * 8 + 16)
     }
 
-    /// The same as [`Rows::load`] with such an index.
-    pub(crate) fn load_small(
+    /// Loads degrees and index; `small`: with degrees of about one byte, unless that would be more.
+    /// `cache` bytes are for the front of the adjacency (and of the weights, in proportion).
+    pub(crate) fn load(
         session: &Session,
         sections: Vec<OpenSection>,
         cache: u64,
+        small: bool,
     ) -> Result<Self> {
-        if Degrees::narrow_bytes(session.graph)? > session.graph.connected() * 4 {
-            return Self::load(session, sections, cache);
-        }
         let mut rows = Self::sliding(session, sections, cache)?;
-        let degrees = degrees::narrow(session, &rows.tables[0])?;
-        rows.set_index(session, degrees, 0..session.graph.connected())?;
+        let (graph, all) = (session.graph, 0..session.graph.connected());
+        if small && Degrees::narrow_bytes(graph)? <= all.end * 4 {
+            let degrees = degrees::narrow(session, &rows.tables[0])?;
+            rows.set_index(session, degrees, all)?;
+        } else {
+            rows.slide(session, all)?;
+        }
         Ok(rows)
     }
 

@@ -41,14 +41,15 @@ impl<R: Record> DerefMut for Exchange<R> {
 
 impl<R: Record> Exchange<R> {
     /// States what an exchange takes between intervals of the grid or at most so many windows of
-    /// them, while values are on storage.
-    pub(crate) fn declare(planner: &mut Planner, most: usize, records: u64) -> Result<()> {
+    /// them, while values are on storage. Returns the memory.
+    pub(crate) fn declare(planner: &mut Planner, most: usize, records: u64) -> Result<u64> {
         let Job { graph, config, .. } = planner.job;
         let parts = graph.grid()?.intervals.len().min(most);
         let shape = LogShape { threads: config.threads, parts, widest: 0 };
-        planner.memory("logs", [0, RecordLog::<R>::bytes(shape, 0)]);
+        let bytes = RecordLog::<R>::bytes(shape, 0);
+        planner.memory("logs", [0, bytes]);
         planner.scratch(records * R::BYTES as u64);
-        Ok(())
+        Ok(bytes)
     }
 
     /// An exchange between the intervals with these bounds, with `more` memory than the least; its

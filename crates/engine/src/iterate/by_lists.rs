@@ -115,7 +115,7 @@ impl<M: Monoid> OnDemand<M> {
         bounds: &[u64],
         (keep, more): (u64, u64),
     ) -> Result<Self> {
-        let rows = Rows::load_small(session, session.sections(&role.sections(weights)), 0)?;
+        let rows = Rows::load(session, session.sections(&role.sections(weights)), 0, true)?;
         let retains = M::EXACT && session.config.cross_iteration.in_lists();
         let retained = retains.then(|| {
             // The entries' vector doubles, and then its old memory is there too.

@@ -34,7 +34,7 @@ impl<M: Monoid> Resident<M> {
         let cache = session.decision.room / paths.iter().map(ways).sum::<u64>();
         let open = |path: &EdgePath| {
             let lists = path.lists.map(|_| session.sections(&path.list_sections()));
-            let rows = lists.map(|lists| Rows::load(session, lists, cache)).transpose()?;
+            let rows = lists.map(|lists| Rows::load(session, lists, cache, false)).transpose()?;
             let grid = path.grid.then(|| Grid::open(session, session.section("grid.words"), cache));
             Ok((rows, grid.transpose()?))
         };

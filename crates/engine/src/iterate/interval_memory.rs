@@ -156,7 +156,11 @@ impl IntervalMemory {
                      two iterations",
             kept: more.iter().map(|item| item.bytes).sum(),
             arrays: [least.clone(), more].concat(),
-            edges: pass_edges,
+            edges: |graph| {
+                let all = graph.connected();
+                let grid = GridIndex::new(graph.grid()?, all, all);
+                Ok(edges_of(&grid, &windows(&[0, all], all)))
+            },
         }));
         planner.in_turn_external(Some(least));
         planner.external_method(Some(match &self.lists {
@@ -374,7 +378,7 @@ impl IntervalMemory {
             EdgeSource::Grid(GridByInterval { index, sections, cache: None })
         } else {
             let sections = session.sections(&self.path.list_sections());
-            EdgeSource::Lists(Box::new(Rows::load_small(session, sections, 0)?))
+            EdgeSource::Lists(Box::new(Rows::load(session, sections, 0, true)?))
         };
         if discards && !passes {
             division.most[1] = 0;
@@ -439,13 +443,6 @@ fn item(name: &'static str, bytes: u64) -> PlanItem {
 /// Bytes of what a vertex has on scratch: value, degree, signal and message.
 fn sizes<P: VertexProgram>() -> [usize; 4] {
     [size_of::<P::Value>(), 4, size_of::<P::Signal>(), size_of::<P::Message>()]
-}
-
-/// What passes read where each serves two iterations and all signals are in memory.
-fn pass_edges(graph: &Graph) -> Result<PassEdges> {
-    let all = graph.connected();
-    let grid = GridIndex::new(graph.grid()?, all, all);
-    Ok(edges_of(&grid, &windows(&[0, all], all)))
 }
 
 /// The edges of a grid: those that all windows read, one after the other.

@@ -27,7 +27,7 @@ const MARGIN: u64 = 7 << 19;
 /// The room that a fully-external run has at the least: with less, small graphs are read again and
 /// again. Presets are as their papers.
 fn least_room(config: &RunConfig) -> u64 {
-    if config.preset == Preset::Best { 4 << 20 } else { 0 }
+    if config.preset == Preset::Best { 5 << 20 } else { 0 }
 }
 
 const PAGE: u64 = outercore_storage::PAGE as u64;

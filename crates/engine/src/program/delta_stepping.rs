@@ -24,7 +24,11 @@ use crate::{
 };
 
 /// A search for the smallest lengths of paths that a plan has declared.
-pub struct DeltaStepping(Lists);
+pub struct DeltaStepping {
+    lists: Lists,
+    /// Bytes of logs.
+    logs: u64,
+}
 
 /// Vertices of a part of a parallel step.
 const PART: u64 = 1 << 20;
@@ -41,12 +45,12 @@ impl DeltaStepping {
         planner.memory("frontiers", [frontiers; 2]);
         VertexArray::<u64>::declare(planner, "distances")?;
         Window::<u64>::declare(planner);
-        Exchange::<Shorter>::declare(planner, usize::MAX, graph.manifest().arcs)?;
+        let logs = Exchange::<Shorter>::declare(planner, usize::MAX, graph.manifest().arcs)?;
         planner.can(|decision| {
             Ok(Vec::from_iter(decision.is_external().then_some(Technique::VertexPassing)))
         });
         let lists = Lists { weighted: true, ..Lists::along(&[Direction::Out]) };
-        Ok(Self(planner.declare(lists)?))
+        Ok(Self { lists: planner.declare(lists)?, logs })
     }
 
     /// Searches from `source` in windows of `delta`, or of what suits weights and degrees. Returns
@@ -58,9 +62,12 @@ impl DeltaStepping {
         source: u64,
         delta: Option<f64>,
     ) -> Result<(u64, VertexArray<u64>)> {
-        let lists = self.0.open(session)?;
         let window = Window::open(session, VertexArray::of(session)?, of.unreached())?;
-        let (count, lists) = (window.windows.len() - 1, lists.all(session));
+        let count = window.windows.len() - 1;
+        // Lengths that are all at hand are not logged: lists have that memory.
+        let spare = if session.decision.is_external() && count == 1 { self.logs } else { 0 };
+        let lists = Lists { spare, ..self.lists.clone() }.open(session)?;
+        let lists = lists.all(session);
         let mut search = WindowSearch {
             session,
             of,

@@ -42,6 +42,8 @@ pub struct Lists {
     pub(super) heads: bool,
     /// Whether what memory is left keeps some of them.
     pub cached: bool,
+    /// Bytes for that beside their share.
+    pub(super) spare: u64,
     /// Whether it keeps the last ones instead of the first ones.
     pub last: bool,
     /// The techniques that reading them may use.
@@ -67,7 +69,8 @@ impl Lists {
     pub(super) fn widen(&self, session: &Session, lists: &mut OpenLists) -> Result<()> {
         let decision = session.decision;
         let directions = self.distinct(session.graph).expect("the plan found them");
-        let cache = decision.share(self.cached.into()) / directions.len() as u64;
+        let room = decision.share(self.cached.into()) + self.spare;
+        let cache = room / directions.len() as u64;
         for (_, side) in &mut lists.sides {
             if let OneWay::Whole(rows) = side {
                 rows.make_room(session, cache)?;
@@ -89,12 +92,13 @@ impl Lists {
         external: bool,
     ) -> Result<OneWay> {
         let sections = session.sections(&Rows::sections(direction.name(), self.weighted));
-        if external && self.slides {
+        let window = Rows::index_bytes(RowIndex::WINDOW);
+        // The place of a window may hold an index of all vertices, which need not slide.
+        if external && self.slides && Rows::small_bytes(session.graph)? > window {
             let rows = Rows::sliding(session, sections, cache)?;
             return Ok(OneWay::Sliding(Mutex::new(rows)));
         }
-        let load = if self.cached { Rows::load_small } else { Rows::load };
-        let mut rows = load(session, sections, cache)?;
+        let mut rows = Rows::load(session, sections, cache, self.cached || external)?;
         if self.last {
             rows.prefix.turn_to_end();
         }

@@ -43,6 +43,8 @@ const SENDING: u64 = 16;
 const BLOCK: usize = 16;
 /// The most vertices of a part whose sums are on scratch.
 const STORED: u64 = 1 << 14;
+/// The weight by which sums share memory with lists, with totals of half their size.
+const SUMS: u64 = 3;
 /// Vertices of a part of a step without lists.
 const STEP: u64 = 1 << 14;
 /// Levels for which vertices are looked up at once, where there are more.
@@ -66,6 +68,7 @@ impl PathCounts {
         let levels = vertices * each.max(4) + 2 * Frontier::bytes(vertices);
         planner.memory("levels", [levels; 2]);
         planner.memory("sums", [vertices * 16, stored]);
+        planner.caches([0, SUMS]);
         planner.scratch(vertices * 24);
         let how =
             format!("{lanes} sources side by side: lists are read for all of them, level by level");
@@ -115,11 +118,9 @@ fn sums(session: &Session, lists: &OpenLists) -> Result<VertexArray<ExactSum>> {
     bounds.extend((0..session.graph.connected()).step_by(STORED as usize));
     bounds.sort_unstable();
     bounds.dedup();
-    let sums = VertexArray::create(&Scratch::of(session), bounds, &mut 0)?;
-    let mut block = sums.block()?;
-    for part in 0..sums.intervals() {
-        sums.write(part, &mut block, |sums| sums.fill(ExactSum::default()))?;
-    }
+    let mut room = session.decision.share(SUMS - 1);
+    let sums = VertexArray::create(&Scratch::of(session), bounds, &mut room)?;
+    sums.fill(|_| ExactSum::default())?;
     Ok(sums)
 }
 

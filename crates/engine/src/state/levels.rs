@@ -63,7 +63,7 @@ impl Resource for Levels {
         planner.scratch(written);
         // A window ends before it is full.
         let windows = if self.weight == 0 { 2 * WINDOWS as usize + 1 } else { usize::MAX };
-        Exchange::<FoundBy>::declare(planner, windows, self.records)
+        Exchange::<FoundBy>::declare(planner, windows, self.records).map(drop)
     }
 
     fn open(&self, session: &Session) -> Result<OpenLevels> {

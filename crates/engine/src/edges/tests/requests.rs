@@ -409,7 +409,7 @@ fn stop(graph: &Graph, io: IoBackend, asked: u64, total: u64) {
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let (session, sections) = Session::open(graph, &config, &stops, &names).unwrap();
     let cancelled = |error: GraphError| assert!(matches!(error, GraphError::Cancelled), "{error}");
-    let rows = match Rows::load(&session, sections, 0) {
+    let rows = match Rows::load(&session, sections, 0, false) {
         Ok(rows) => rows,
         Err(error) => return cancelled(error),
     };

@@ -56,7 +56,7 @@ pub fn stream(
     let names = Rows::sections("out", way.weights);
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let (session, sections) = Session::open(graph, config, &Silent, &names)?;
-    let rows = Rows::load(&session, sections, way.cache)?;
+    let rows = Rows::load(&session, sections, way.cache, false)?;
     if way.keep {
         rows.keep(&session, u64::MAX)?;
     }
