@@ -405,7 +405,7 @@ fn shortest_paths_by_windows() {
     let folder = tempfile::tempdir().unwrap();
     let options = BuildOptions { memory: 256 << 20, threads: 2, ..BuildOptions::default() };
     let weights = GeneratedWeights::Uniform { low: 0, high: 1 << 20 };
-    let rmat = Rmat { weights, edge_factor: 4, ..Rmat::new(20, 5) };
+    let rmat = Rmat { weights, edge_factor: 2, ..Rmat::new(21, 5) };
     let graph = generate(folder.path().join("graph.oc"), rmat, options);
     let request = request("sssp", &[Source::MaxDegree]);
     let inside = run(&graph, "sssp", &request, &semi());

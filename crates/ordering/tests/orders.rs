@@ -15,7 +15,7 @@ use outercore_graph::{
 use outercore_ordering::{Means, reorder};
 use outercore_storage::{Disk, Named};
 use outercore_testing::{
-    Built, Edges, Ids, Random, Recipe, Shape, build, essence, folder, generate, shapes,
+    Built, Edges, Ids, Random, Recipe, Shape, build, essence, folder, generate, shapes, share,
 };
 
 /// Orders that are found in a graph.
@@ -391,7 +391,8 @@ fn bad_asks_are_refused_and_leave_all_as_it_was() {
 #[test]
 fn budgets_that_are_named_are_enough() {
     let mut random = Random::new(7);
-    let pairs = shapes::uniform(400_000, 1_200_000, &mut random);
+    let vertices = 400_000 / share(2) as u32;
+    let pairs = shapes::uniform(vertices, 3 * vertices, &mut random);
     let recipe = Recipe { lists: true, ..Recipe::default() };
     let built = build(&Edges::of(&pairs, true), &recipe);
     for order in [Order::Degree, Order::Original].into_iter().chain(found()) {
