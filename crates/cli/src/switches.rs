@@ -52,10 +52,11 @@ fn option(switch: &'static Switch) -> Arg {
     if switch.kind == Kind::Flag {
         return arg.action(ArgAction::SetTrue);
     }
-    // An id may begin with a dash.
+    // An id may begin with a dash. A number below zero is told to be out of range, not unknown.
     let arg = arg
         .value_name(switch.value)
         .action(ArgAction::Set)
+        .allow_negative_numbers(true)
         .allow_hyphen_values(switch.value.starts_with("ID"));
     if switch.choices.is_empty() {
         arg.value_parser(|text: &str| (switch.check)(text).map(|()| text.to_owned()))

@@ -104,3 +104,19 @@ fn info_shows_how_evenly_edges_are_spread() {
     assert!(columns < 1.5 && tiles < 4.0, "{tiles} {columns}");
     assert!(uniform.iter().all(|&times| times > 8.0), "{uniform:?}");
 }
+
+/// A number below zero is told to be out of range: it is no argument of its own.
+#[test]
+fn numbers_below_zero_are_out_of_range() {
+    let place = place();
+    for (switch, value) in [
+        ("--tolerance", "-1"),
+        ("--damping", "-0.5"),
+        ("--iterations", "-3"),
+        ("--threads", "-1"),
+        ("--memory", "-5"),
+    ] {
+        let (_, error) = place.ends(2, &["run", "pagerank", "r.oc", switch, value]);
+        assert!(error.contains(switch) && !error.contains("unexpected"), "{error}");
+    }
+}
