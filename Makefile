@@ -95,7 +95,7 @@ bench-basc: build ## The static cache and the orders against page caches of the 
 
 soak: build ## Random graphs through every model and option against references and each other, products of 268 M edges; MINUTES=10 SEED=1
 	PROPTEST_CASES=$(or $(CASES),20000) $(CARGO) test --locked --profile $(PROFILE) --lib -q
-	OUTERCORE_TEST_ALL=1 $(CARGO) test --locked --profile $(PROFILE) -p outercore-graph -p outercore-algorithms --test memory --test matrix --test published --test external --test seraph
+	OUTERCORE_TEST_ALL=1 $(CARGO) test --locked --profile $(PROFILE) -p outercore-graph -p outercore-ordering -p outercore-algorithms --test memory --test orders --test matrix --test published --test external --test seraph --test sub_blocks --test weighted_passes
 	OUTERCORE_RANDOM_GRAPHS=2000 $(CARGO) test --locked --profile $(PROFILE) -p outercore-algorithms --test matrix random_graphs
 	OUTERCORE_KRONECKER=12 $(CARGO) test --locked --release -p outercore-algorithms --test kronecker
 	$(PYTHON) scripts/soak.py --binary $(TARGET)/release/outercore --minutes $(or $(MINUTES),10) $(if $(SEED),--seed $(SEED))

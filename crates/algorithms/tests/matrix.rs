@@ -234,7 +234,7 @@ impl Drop for Context {
 fn every_shape_in_every_way() {
     for (index, shape) in shapes::all(1).iter().enumerate() {
         let recipe = Recipe { ids: Ids::ALL[index % 4], ..Recipe::default() };
-        // Those of one thread for some shapes, those of two for others.
+        // Every way but the number of threads, which takes turns with shapes and models.
         let (ways, of) = (every_way(), share(2));
         let ways: Vec<_> = ways.into_iter().skip(index / 2 % of).step_by(of).collect();
         Case::new(shape, &recipe).run(&ways);

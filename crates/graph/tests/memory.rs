@@ -247,9 +247,11 @@ fn copies_beyond_what_memory_holds() {
 fn ids_that_no_sample_cuts() {
     let folder = folder();
     let alike = "n".repeat(60_000);
-    let names: String = (0..200).map(|at| format!("{alike}{} {alike}\n", at * 7 % 200)).collect();
+    let names: String = (0..600).map(|at| format!("{alike}{} {alike}\n", at * 7 % 600)).collect();
     std::fs::write(folder.path().join("alike.txt"), names).unwrap();
-    keeps(&["alike.txt"], &[1, 4], &[32, 64], folder.path());
+    // Names take more than the smaller budget.
+    let budgets = [32, 64];
+    keeps(&["alike.txt"], &[1, 4], &budgets[..budgets.len() / share(2)], folder.path());
 }
 
 /// Blocks for sixteen threads do not fit the smallest budget: fewer work in it. The one that a
@@ -257,11 +259,12 @@ fn ids_that_no_sample_cuts() {
 #[test]
 fn a_refusal_names_a_budget_that_is_enough() {
     let folder = folder();
-    let text: String = (0..1_000_000u64)
+    let lines = if thorough() { 3_000_000 } else { 1_000_000u64 };
+    let text: String = (0..lines)
         .map(|at| format!("a{} b{}\n", at % 200_000, at.wrapping_mul(0x9e37_79b9) % 100_000))
         .collect();
     std::fs::write(folder.path().join("names.txt"), text).unwrap();
-    for kind in ["small", "names.txt"] {
+    for kind in [if thorough() { "uniform" } else { "small" }, "names.txt"] {
         let (what, [_, needed, _]) = run(kind, 16, 4, folder.path());
         assert_eq!(what, "refused", "{kind}: or this test tests nothing");
         let needed = needed.div_ceil(1 << 20);
