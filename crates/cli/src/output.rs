@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use outercore::{GraphError, Result, Shown, StorageError};
+use outercore::{GraphError, Result, Shown, StorageError, is_standard_output};
 use serde::Serialize;
 
 /// Prints `text` and a line end.
@@ -16,9 +16,7 @@ pub fn print(text: &str) -> Result<()> {
         .write_all(text.as_bytes())
         .and_then(|()| out.write_all(b"\n"))
         .and_then(|()| out.flush());
-    done.map_err(|error| {
-        StorageError::write("write", Path::new("standard output"), 0, 0, error).into()
-    })
+    done.map_err(|error| StorageError::standard_output(error).into())
 }
 
 /// Prints one JSON object on one line.
@@ -35,10 +33,31 @@ pub fn note(text: &str) {
     let _ = writeln!(io::stderr(), "{}", one_line(text));
 }
 
+/// Prints what was done: on standard error where standard output has the data themselves.
+pub fn print_beside(data: &Path, text: &str) -> Result<()> {
+    if is_standard_output(data) {
+        // A closed standard error is no reason to end a run.
+        let _ = writeln!(io::stderr(), "{text}");
+        return Ok(());
+    }
+    print(text)
+}
+
+/// Refuses to write both the data and the report to standard output.
+pub fn check_data(path: &Path, json: bool) -> Result<()> {
+    match json && is_standard_output(path) {
+        true => Err(GraphError::Usage(
+            "-o - and --json would both write to standard output: give -o the name of a file, or \
+             leave --json out"
+                .to_owned(),
+        )),
+        false => Ok(()),
+    }
+}
+
 /// Whether an error says that nobody reads standard output any more.
 pub fn is_closed(error: &GraphError) -> bool {
-    matches!(error, GraphError::Storage(StorageError::Io { path, source, .. })
-        if path == Path::new("standard output") && source.kind() == io::ErrorKind::BrokenPipe)
+    matches!(error, GraphError::Storage(error) if error.is_closed_output())
 }
 
 /// Text whose control characters (in file names, in original ids) cannot reach the terminal.

@@ -6,6 +6,7 @@
 //! - [`export`]: [`export_edges`], a graph's edges as Parquet, CSV or Matrix Market.
 //! - `keys`: internal ids back to original ones, many at a time, in bounded memory.
 //! - `publish`: a file that appears whole under its name, or not at all.
+//! - `text`: text into such a file, packed or not, or to standard output.
 
 pub mod edges;
 pub mod export;
@@ -14,10 +15,12 @@ mod publish;
 pub mod result;
 #[cfg(test)]
 mod testing;
+mod text;
 
 pub use edges::{ArrowEdges, EdgeFormat, is_parsing, open};
 pub use export::{ExportFormat, export_edges};
 pub use result::{ResultFormat, write_result, write_result_with};
+pub use text::is_standard_output;
 
 use outercore_graph::GraphError;
 

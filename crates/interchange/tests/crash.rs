@@ -86,11 +86,13 @@ fn column(graph: &Graph) -> Column {
     }
 }
 
-const FILES: [&str; 7] = [
+const FILES: [&str; 9] = [
     "edges.csv",
+    "edges.csv.gz",
     "edges.parquet",
     "edges.mtx",
     "result.csv",
+    "result.jsonl.zst",
     "result.parquet",
     "result.npy",
     "result.graphalytics",

@@ -6,6 +6,9 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+/// What standard output is called in errors.
+const STANDARD_OUTPUT: &str = "standard output";
+
 /// An error of the storage layer.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -114,6 +117,17 @@ impl StorageError {
             }
             _ => Self::io(operation, path, offset, source),
         }
+    }
+
+    /// Standard output could not be written: nobody reads it, or it is a file on a full disk.
+    pub fn standard_output(source: io::Error) -> Self {
+        Self::write("write", Path::new(STANDARD_OUTPUT), 0, 0, source)
+    }
+
+    /// Whether nobody reads standard output any more.
+    pub fn is_closed_output(&self) -> bool {
+        matches!(self, Self::Io { path, source, .. }
+            if path == Path::new(STANDARD_OUTPUT) && source.kind() == io::ErrorKind::BrokenPipe)
     }
 
     /// Whether a file system says that it cannot do this, and may be able to do something simpler.

@@ -16,7 +16,8 @@ use crate::{
 
 const EXAMPLES: &str = "Examples:
   outercore export web.oc -o edges.parquet
-  outercore export web.oc -o edges.mtx";
+  outercore export web.oc -o edges.mtx
+  outercore export web.oc -o - | sort -t, -k2,2n";
 
 /// Write a graph's edges by original id: parquet, csv or mtx (whose numbers are ranks where ids are
 /// strings, or have gaps)
@@ -25,7 +26,8 @@ const EXAMPLES: &str = "Examples:
 pub struct Export {
     /// The graph
     pub(super) graph: PathBuf,
-    /// The file to write; its extension says the format: .parquet, .csv or .mtx
+    /// The file to write; its extension says the format: .parquet, .mtx, or .csv, which is packed
+    /// if .gz or .zst follows; - is standard output, as CSV
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
     /// The memory budget (512M, 25%); more makes it faster where ids are sparse or strings
@@ -39,6 +41,7 @@ pub struct Export {
 impl Export {
     pub fn run(&self) -> Result<()> {
         let format = ExportFormat::of(&self.output)?;
+        output::check_data(&self.output, self.face.json)?;
         let begin = Instant::now();
         let graph = Graph::open(&Disk::new(), &self.graph)?;
         let budget = Resources { memory: self.memory, ..Resources::default() }.memory();
@@ -60,10 +63,13 @@ impl Export {
                 "memory_budget_bytes": budget, "peak_rss_bytes": peak,
             }));
         }
-        output::print(&format!(
-            "{}: {} edges, written in {seconds:.2} s",
-            shown(&self.output),
-            grouped(edges)
-        ))
+        output::print_beside(
+            &self.output,
+            &format!(
+                "{}: {} edges, written in {seconds:.2} s",
+                shown(&self.output),
+                grouped(edges)
+            ),
+        )
     }
 }

@@ -33,7 +33,9 @@ enum Model {
     Uniform(UniformArgs),
 }
 
+// A number below zero is told to be out of range, not unknown.
 #[derive(Args)]
+#[command(allow_negative_numbers = true)]
 struct RmatArgs {
     /// Log 2 of the number of vertices
     #[arg(long, value_name = "N")]
@@ -67,6 +69,7 @@ struct RmatArgs {
 }
 
 #[derive(Args)]
+#[command(allow_negative_numbers = true)]
 struct UniformArgs {
     /// Vertices
     #[arg(long, value_name = "N")]

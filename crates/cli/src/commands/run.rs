@@ -10,7 +10,7 @@ use clap::{Args, builder::PossibleValuesParser};
 use outercore::{
     Algorithm, Disk, Figure, Graph, GraphError, InputError, Job, Key, NAMES, Outcome, Plan,
     Request, Resources, Result, ResultFormat, RunConfig, RunReport, RunSettings, Source, TopRow,
-    WriteOptions, by_name, human_bytes, memory, top_rows, write_result_with,
+    WriteOptions, by_name, human_bytes, is_standard_output, memory, top_rows, write_result_with,
 };
 
 use crate::{
@@ -66,7 +66,8 @@ pub struct Asked {
     #[command(flatten, next_help_heading = "How it runs")]
     settings: Switches<RunSettings>,
     /// Write a result for each vertex, by original id: FILE.parquet, FILE.csv, FILE.tsv,
-    /// FILE.jsonl, FILE.npy, or FILE.graphalytics (the benchmark's own format)
+    /// FILE.jsonl, FILE.npy, or FILE.graphalytics (the benchmark's own format); text is packed if
+    /// .gz or .zst follows; - is standard output, as CSV
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     output: Option<PathBuf>,
     #[command(flatten, next_help_heading = "Output")]
@@ -83,6 +84,7 @@ impl Asked {
         let algorithm = by_name(&self.algorithm, &request)?;
         if let Some(path) = &self.output {
             ResultFormat::of(path)?;
+            output::check_data(path, self.face.json)?;
             if !algorithm.has_columns() {
                 let what = format!(
                     "{} gives no value for each vertex: there is nothing to write to {}",
@@ -153,7 +155,11 @@ impl Run {
         if asked.face.json {
             return print_json(&outcome.report);
         }
-        output::print(&printable(&table(&outcome, &rows)))
+        let table = printable(&table(&outcome, &rows));
+        match &asked.output {
+            Some(path) => output::print_beside(path, &table),
+            None => output::print(&table),
+        }
     }
 }
 
@@ -174,7 +180,9 @@ fn write(
     };
     write_result_with(path, graph, &outcome.columns, &options)?;
     meter.finish();
-    note(&format!("wrote {} in {:.2} s", path.display(), begin.elapsed().as_secs_f64()));
+    if !is_standard_output(path) {
+        note(&format!("wrote {} in {:.2} s", path.display(), begin.elapsed().as_secs_f64()));
+    }
     Ok(())
 }
 

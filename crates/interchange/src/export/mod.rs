@@ -7,7 +7,7 @@ mod matrix_market;
 #[cfg(test)]
 mod tests;
 
-use std::{io::Write, path::Path, sync::Arc};
+use std::{path::Path, sync::Arc};
 
 use arrow_array::{
     ArrayRef, Float32Array, Float64Array, RecordBatch, UInt32Array, UInt64Array,
@@ -24,8 +24,9 @@ use outercore_storage::PAGE;
 use crate::{
     WriteOptions,
     keys::{KeyLookup, Resolved},
-    publish::{Publication, check_target, parquet_write_error, write_error},
+    publish::{Publication, parquet_write_error},
     result::{BATCH, csv, parquet},
+    text::{Name, Text},
 };
 
 /// The format of a file of edges.
@@ -42,17 +43,21 @@ pub enum ExportFormat {
 impl ExportFormat {
     /// The format that a file's name asks for, if a file of that name can be written.
     pub fn of(path: &Path) -> Result<Self> {
-        check_target(path)?;
-        let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or("");
-        match extension.to_ascii_lowercase().as_str() {
-            "parquet" => Ok(Self::Parquet),
-            "csv" => Ok(Self::Csv),
-            "mtx" => Ok(Self::MatrixMarket),
-            _ => refuse(format!(
-                "the name of the edge list {} must end in .parquet, .csv or .mtx",
-                path.display()
-            )),
-        }
+        let name = Name::of(path)?;
+        let format = match name.ending.as_str() {
+            "parquet" => Self::Parquet,
+            "csv" => Self::Csv,
+            "mtx" => Self::MatrixMarket,
+            _ => {
+                return refuse(format!(
+                    "the name of the edge list {} must end in .parquet, .csv or .mtx (.csv also in \
+                     .csv.gz or .csv.zst; - is standard output)",
+                    path.display()
+                ));
+            }
+        };
+        name.check(path, format == Self::Csv)?;
+        Ok(format)
     }
 }
 
@@ -126,30 +131,25 @@ fn for_each_batch(graph: &Graph, options: &WriteOptions<'_>, visit: Visit<'_>) -
 }
 
 fn write_csv(path: &Path, graph: &Graph, options: &WriteOptions<'_>) -> Result<u64> {
-    let mut file = Publication::begin(graph.disk(), path)?;
+    let mut out = Text::begin(graph.disk(), path)?;
     let kind = graph.weights();
-    let mut text = if kind == WeightKind::None {
-        b"source,target\n".to_vec()
-    } else {
-        b"source,target,weight\n".to_vec()
-    };
+    let weight = if kind == WeightKind::None { "" } else { ",weight" };
+    out.lines.extend_from_slice(format!("source,target{weight}\n").as_bytes());
     let edges = for_each_batch(graph, options, &mut |sources, targets, weights| {
+        let text = &mut out.lines;
         for row in 0..sources.len() {
-            put_end(&mut text, sources, row);
+            put_end(text, sources, row);
             text.push(b',');
-            put_end(&mut text, targets, row);
+            put_end(text, targets, row);
             if let Some(&weight) = weights.get(row) {
                 text.push(b',');
-                put_weight(&mut text, weight, kind);
+                put_weight(text, weight, kind);
             }
             text.push(b'\n');
         }
-        file.write_all(&text).map_err(|error| write_error(path, error))?;
-        text.clear();
-        Ok(())
+        out.flush()
     })?;
-    file.write_all(&text).map_err(|error| write_error(path, error))?;
-    file.publish()?;
+    out.finish()?;
     Ok(edges)
 }
 

@@ -1,7 +1,7 @@
 //! Lines of text, one for each vertex: values with commas or tabs between them under a header, or
 //! JSON objects.
 
-use std::{io::Write, path::Path};
+use std::path::Path;
 
 use outercore_engine::Column;
 use outercore_graph::{Graph, Keys, Result};
@@ -10,10 +10,7 @@ use super::{
     cells::{Cells, NameAt},
     for_each_batch,
 };
-use crate::{
-    WriteOptions,
-    publish::{Publication, write_error},
-};
+use crate::{WriteOptions, text::Text};
 
 /// What a line is.
 #[derive(Clone, Copy)]
@@ -32,37 +29,33 @@ pub(super) fn write(
     options: &WriteOptions<'_>,
     lines: Lines,
 ) -> Result<()> {
-    let mut file = Publication::begin(graph.disk(), path)?;
-    let mut text = Vec::new();
+    let mut out = Text::begin(graph.disk(), path)?;
     if let Lines::Separated(by) = lines {
-        put(&mut text, "id");
+        put(&mut out.lines, "id");
         for column in columns {
-            text.push(by);
-            put(&mut text, column.name);
+            out.lines.push(by);
+            put(&mut out.lines, column.name);
         }
-        text.push(b'\n');
+        out.lines.push(b'\n');
     }
     for_each_batch(graph, columns, options, &mut |keys, cells| {
+        let text = &mut out.lines;
         for row in 0..keys.len() {
             match lines {
                 Lines::Separated(by) => {
-                    put_key(&mut text, keys, row);
+                    put_key(text, keys, row);
                     for cells in cells {
                         text.push(by);
-                        put_cell(&mut text, cells, keys, row, put_name);
+                        put_cell(text, cells, keys, row, put_name);
                     }
                 }
-                Lines::Objects => put_object(&mut text, (columns, cells), keys, row),
+                Lines::Objects => put_object(text, (columns, cells), keys, row),
             }
             text.push(b'\n');
         }
-        file.write_all(&text).map_err(|error| write_error(path, error))?;
-        text.clear();
-        Ok(())
+        out.flush()
     })?;
-    // The header of a graph without vertices.
-    file.write_all(&text).map_err(|error| write_error(path, error))?;
-    file.publish()
+    out.finish()
 }
 
 /// How a name is written.

@@ -4,7 +4,7 @@
 //! What has no value is what the benchmark's specification says: a level of 2^63 - 1, a distance of
 //! `infinity`.
 
-use std::{io::Write, path::Path};
+use std::path::Path;
 
 use outercore_engine::Column;
 use outercore_graph::{Graph, Result, error::refuse, format::IdTable};
@@ -14,10 +14,7 @@ use super::{
     csv::{put_float, put_integer, put_key},
     for_each_batch,
 };
-use crate::{
-    WriteOptions,
-    publish::{Publication, write_error},
-};
+use crate::{WriteOptions, text::Text};
 
 /// A whole number that is not there.
 const NO_INTEGER: u64 = i64::MAX as u64;
@@ -39,27 +36,23 @@ pub(super) fn write(
             path.display()
         ));
     }
-    let mut file = Publication::begin(graph.disk(), path)?;
-    let mut text = Vec::new();
+    let mut out = Text::begin(graph.disk(), path)?;
     for_each_batch(graph, std::slice::from_ref(column), options, &mut |keys, cells| {
+        let text = &mut out.lines;
         for row in 0..keys.len() {
-            put_key(&mut text, keys, row);
+            put_key(text, keys, row);
             text.push(b' ');
             match &cells[0] {
-                Cells::Integers(values) => {
-                    put_integer(&mut text, values[row].unwrap_or(NO_INTEGER))
-                }
-                Cells::Singles(values) => put_real(&mut text, values[row].map(f64::from)),
-                Cells::Doubles(values) => put_real(&mut text, values[row]),
+                Cells::Integers(values) => put_integer(text, values[row].unwrap_or(NO_INTEGER)),
+                Cells::Singles(values) => put_real(text, values[row].map(f64::from)),
+                Cells::Doubles(values) => put_real(text, values[row]),
                 Cells::Names { .. } => unreachable!("ids are numbers"),
             }
             text.push(b'\n');
         }
-        file.write_all(&text).map_err(|error| write_error(path, error))?;
-        text.clear();
-        Ok(())
+        out.flush()
     })?;
-    file.publish()
+    out.finish()
 }
 
 fn put_real(text: &mut Vec<u8>, value: Option<f64>) {

@@ -18,7 +18,7 @@ use outercore_engine::{Column, Meaning};
 use outercore_graph::{Graph, GraphError, Keys, Result};
 
 use self::{cells::Cells, csv::Lines};
-use crate::{WriteOptions, keys::KeyLookup, publish::check_target};
+use crate::{WriteOptions, keys::KeyLookup, text::Name};
 
 /// Rows of a batch.
 pub(crate) const BATCH: usize = 64 << 10;
@@ -43,15 +43,16 @@ pub enum ResultFormat {
 impl ResultFormat {
     /// The format that a file's name asks for, if a file of that name can be written.
     pub fn of(path: &Path) -> Result<Self> {
-        check_target(path)?;
-        let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or("");
-        Self::from_str(&extension.to_ascii_lowercase()).map_err(|()| {
+        let name = Name::of(path)?;
+        let format = Self::from_str(&name.ending).map_err(|()| {
             GraphError::Usage(format!(
                 "the name of the result {} must end in .csv, .tsv, .jsonl, .parquet, .npy or \
-                 .graphalytics",
+                 .graphalytics (text also in .gz or .zst behind that; - is standard output)",
                 path.display()
             ))
-        })
+        })?;
+        name.check(path, !matches!(format, Self::Parquet | Self::Npy))?;
+        Ok(format)
     }
 }
 
@@ -71,8 +72,9 @@ impl FromStr for ResultFormat {
     }
 }
 
-/// Writes `columns` by original id to the file at `path`, in the format of its extension. The file
-/// appears whole, or not at all.
+/// Writes `columns` by original id to the file at `path`, in the format of its extension; text is
+/// packed if `.gz` or `.zst` follows. The file appears whole, or not at all. The path `-` is CSV to
+/// standard output.
 pub fn write_result(path: &Path, graph: &Graph, columns: &[Column]) -> Result<()> {
     write_result_with(path, graph, columns, &WriteOptions::default())
 }

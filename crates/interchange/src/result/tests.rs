@@ -244,6 +244,28 @@ fn extensions_decide() {
 }
 
 #[test]
+fn packed_text_says_the_same() {
+    let fixture = chain(false);
+    let columns = columns(&fixture.graph, false);
+    let packed = |name: &str| {
+        let path = fixture.dir.path().join(name);
+        write_result(&path, &fixture.graph, &columns).unwrap();
+        std::fs::File::open(path).unwrap()
+    };
+    for name in ["a.csv", "a.tsv", "a.jsonl", "a.graphalytics"] {
+        let plain = write_text(&fixture, name, &columns);
+        let gzip = flate2::read::GzDecoder::new(packed(&format!("{name}.gz")));
+        assert_eq!(std::io::read_to_string(gzip).unwrap(), plain, "{name}");
+        let zstd = zstd::Decoder::new(packed(&format!("{name}.ZST"))).unwrap();
+        assert_eq!(std::io::read_to_string(zstd).unwrap(), plain, "{name}");
+    }
+    for name in ["a.parquet.gz", "a.npy.zst", "a.gz", "gz", "a.csv.gz.gz"] {
+        let path = fixture.dir.path().join(name);
+        assert!(write_result(&path, &fixture.graph, &columns).is_err() && !path.exists(), "{name}");
+    }
+}
+
+#[test]
 fn awkward_names_are_quoted() {
     let mut text = Vec::new();
     let read_otherwise = ["#a", "%", "//", " a", "a ", "a\tb"];

@@ -1,0 +1,68 @@
+//! Where results go: packed files, standard output.
+
+mod place;
+
+use std::{fs, io, process::Stdio};
+
+use self::place::{Place, command};
+
+fn gunzip(place: &Place, name: &str) -> String {
+    let file = fs::File::open(place.path(name)).unwrap();
+    io::read_to_string(flate2::read::GzDecoder::new(file)).unwrap()
+}
+
+#[test]
+fn packed_results_and_edges_are_the_same_and_are_read_again() {
+    let place = Place::new();
+    place.graph();
+    place.ends(0, &["run", "components", "g.oc", "-o", "r.csv"]);
+    place.ends(0, &["run", "components", "g.oc", "-o", "r.csv.gz"]);
+    assert_eq!(gunzip(&place, "r.csv.gz"), fs::read_to_string(place.path("r.csv")).unwrap());
+    let edges = place.json(&["info", "g.oc"])["edges"].clone();
+    for name in ["e.csv.gz", "e.csv.zst"] {
+        assert_eq!(place.json(&["export", "g.oc", "-o", name])["edges"], edges);
+        assert_eq!(place.json(&["build", name, "-o", &format!("{name}.oc")])["edges"], edges);
+    }
+    for (command, name) in [("run components", "r.parquet.gz"), ("export", "e.mtx.zst")] {
+        let words: Vec<&str> = command.split(' ').chain(["g.oc", "-o", name]).collect();
+        let (_, error) = place.ends(2, &words);
+        assert!(error.contains("only text is packed"), "{error}");
+    }
+}
+
+#[test]
+fn standard_output_has_the_data_alone() {
+    let place = Place::new();
+    place.graph();
+    place.ends(0, &["run", "bfs", "g.oc", "--source", "1", "-o", "r.csv"]);
+    let file = fs::read_to_string(place.path("r.csv")).unwrap();
+    let (out, error) = place.ends(0, &["run", "bfs", "g.oc", "--source", "1", "-o", "-"]);
+    assert_eq!(out, file);
+    assert!(error.starts_with("bfs on g.oc: 5 vertices"), "{error}");
+    let (out, error) = place.ends(0, &["export", "g.oc", "-o", "-"]);
+    assert!(out.starts_with("source,target\n") && out.lines().count() == 5, "{out}");
+    assert!(error.contains("4 edges"), "{error}");
+    assert!(!place.path("-").exists());
+    for words in [["run", "components", "g.oc"].as_slice(), &["export", "g.oc"]] {
+        let (out, error) = place.ends(2, &[words, &["-o", "-", "--json"]].concat());
+        assert!(out.is_empty() && error.contains("--json"), "{error}");
+    }
+}
+
+/// The reader has enough: no error, and nothing but the table beside.
+#[test]
+fn who_reads_the_data_may_stop() {
+    let place = Place::new();
+    place.ends(0, &["generate", "uniform", "--vertices", "200000", "--edges", "9", "-o", "u.oc"]);
+    let mut child = command()
+        .args(["run", "components", "u.oc", "-o", "-"])
+        .current_dir(place.0.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert_eq!((output.status.code(), error.as_ref()), (Some(0), ""));
+}
