@@ -272,7 +272,11 @@ fn draws_of(seed: u64, number: u64) -> [Draws; LANES] {
         // SAFETY: the processor has it.
         return unsafe { avx512::draws_of(seed, number) };
     }
-    std::array::from_fn(|lane| Draws(mix(seed ^ mix(number.wrapping_add(lane as u64)))))
+    let mut all = [Draws(0); LANES];
+    for (lane, draws) in all.iter_mut().enumerate() {
+        *draws = Draws(mix(seed ^ mix(number.wrapping_add(lane as u64))));
+    }
+    all
 }
 
 /// [`rmat`] for processors with AVX2, whatever the program is compiled for.
@@ -287,7 +291,8 @@ fn rmat_by_avx2(
     rmat(scale, thresholds, keys, draws)
 }
 
-/// Edges of a recursive matrix: a bit of both ends from each half of a random number.
+/// Edges of a recursive matrix: a bit of both ends from each half of a random number. Loops, as
+/// adapters of arrays are calls without the compiler's best effort.
 #[inline(always)]
 fn rmat(
     scale: u32,
@@ -303,9 +308,9 @@ fn rmat(
             let draw = bits[lane] & 0xffff_ffff;
             // Quadrants in the order a b c d: beyond `b` the source's bit is 1, beyond `a` and not
             // `b`, and beyond `c`, the target's.
-            let [beyond_a, beyond_b, beyond_c] = [a, b, c].map(|bound| u64::from(draw >= bound));
-            sources[lane] = sources[lane] << 1 | beyond_b;
-            targets[lane] = targets[lane] << 1 | (beyond_a ^ beyond_b ^ beyond_c);
+            let beyond = |bound| u64::from(draw >= bound);
+            sources[lane] = sources[lane] << 1 | beyond(b);
+            targets[lane] = targets[lane] << 1 | (beyond(a) ^ beyond(b) ^ beyond(c));
         }
     }
     if let Some(keys) = keys {
@@ -314,7 +319,11 @@ fn rmat(
             targets[lane] = permute(targets[lane], scale, keys);
         }
     }
-    std::array::from_fn(|lane| [sources[lane], targets[lane]])
+    let mut edges = [[0; 2]; LANES];
+    for lane in 0..LANES {
+        edges[lane] = [sources[lane], targets[lane]];
+    }
+    edges
 }
 
 impl GeneratedWeights {

@@ -124,18 +124,21 @@ impl<'a> EdgeBlock<'a> {
         let edge = |place: u64| ((place >> low_bits) as usize, (place & low_mask) as usize);
         let (mut place, mut rest) = ((first as u64) << low_bits, self.bytes);
         while rest.len() >= BITS / 2 + 4 {
-            let four: [u32; 4] = std::array::from_fn(|at| word::<BITS>(&rest[..BITS / 2 + 4], at));
+            let four = four_words::<BITS>(&rest[..BITS / 2 + 4]);
             if four.iter().fold(false, |any, &word| any | (word >= first_skip)) {
-                four.into_iter().for_each(|word| {
-                    advance::<BITS>(&mut place, (low_bits, len), word, &mut visit)
-                });
+                for word in four {
+                    advance::<BITS>(&mut place, (low_bits, len), word, &mut visit);
+                }
             } else {
-                let places = four.map(|word| {
-                    place += u64::from(word);
-                    place
-                });
+                let one = place + u64::from(four[0]);
+                let two = one + u64::from(four[1]);
+                let three = two + u64::from(four[2]);
+                place = three + u64::from(four[3]);
                 assert!(edge(place).0 < len, "no such source");
-                places.map(edge).into_iter().for_each(|(source, target)| visit(source, target));
+                visit(edge(one).0, edge(one).1);
+                visit(edge(two).0, edge(two).1);
+                visit(edge(three).0, edge(three).1);
+                visit(edge(place).0, edge(place).1);
             }
             near(edge(place).0);
             rest = &rest[BITS / 2..];
@@ -160,23 +163,23 @@ impl<'a> EdgeBlock<'a> {
             (self.code.low_bits, (1 << self.code.low_bits) - 1, self.code.skip());
         let (mut source, mut rest) = (first, self.bytes);
         while rest.len() >= BITS / 2 + 4 {
-            let four: [u32; 4] = std::array::from_fn(|at| word::<BITS>(&rest[..BITS / 2 + 4], at));
-            let (deltas, lows) =
-                (four.map(|word| word >> low_bits), four.map(|word| (word & low_mask) as usize));
-            if deltas.iter().fold(false, |any, &delta| any | (delta == skip)) {
-                for (delta, low) in deltas.into_iter().zip(lows) {
-                    step(&mut source, len, (delta, low), skip, &mut visit);
+            let four = four_words::<BITS>(&rest[..BITS / 2 + 4]);
+            let (delta, low) =
+                (|at| four[at] >> low_bits, |at: usize| (four[at] & low_mask) as usize);
+            if four.iter().fold(false, |any, &word| any | (word >> low_bits == skip)) {
+                for at in 0..4 {
+                    step(&mut source, len, (delta(at), low(at)), skip, &mut visit);
                 }
             } else {
-                let one = source + deltas[0] as usize;
-                let two = one + deltas[1] as usize;
-                let three = two + deltas[2] as usize;
-                source = three + deltas[3] as usize;
+                let one = source + delta(0) as usize;
+                let two = one + delta(1) as usize;
+                let three = two + delta(2) as usize;
+                source = three + delta(3) as usize;
                 assert!(source < len, "no such source");
-                visit(one, lows[0]);
-                visit(two, lows[1]);
-                visit(three, lows[2]);
-                visit(source, lows[3]);
+                visit(one, low(0));
+                visit(two, low(1));
+                visit(three, low(2));
+                visit(source, low(3));
             }
             near(source);
             rest = &rest[BITS / 2..];
@@ -194,6 +197,13 @@ impl<'a> EdgeBlock<'a> {
             );
         }
     }
+}
+
+/// The first four words. Written out, as all that is done with four words: without the compiler's
+/// best effort, adapters of arrays are calls.
+#[inline(always)]
+fn four_words<const BITS: usize>(bytes: &[u8]) -> [u32; 4] {
+    [word::<BITS>(bytes, 0), word::<BITS>(bytes, 1), word::<BITS>(bytes, 2), word::<BITS>(bytes, 3)]
 }
 
 /// The word at place `at`.
