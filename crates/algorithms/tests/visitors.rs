@@ -365,3 +365,20 @@ fn a_search_of_small_levels_reads_what_visitors_read() {
     });
     assert!(read[0] < read[1] + 120_000, "{read:?}");
 }
+
+/// While few visitors wait, a worker that has nothing else to do reads the lists that come next in
+/// long requests, and no more than the other one would have read.
+#[test]
+fn idle_workers_read_ahead() {
+    let next = |vertex: u32| (1..=24).map(move |step| (vertex, vertex + step));
+    let lattice: Vec<(u32, u32)> = (0..60_000).flat_map(next).collect();
+    let built = build(&Edges::of(&lattice, true), &Recipe::default());
+    let asked = visitors(&request("bfs", &[Source::Key(built.ids.key(0))]), None);
+    let model = Some(MemoryModel::SemiExternal);
+    let [alone, two] = [1, 2].map(|threads| {
+        run(&built.graph, "bfs", &asked, &RunConfig { model, threads, ..config() }).report
+    });
+    let requests = (two.requests, alone.requests);
+    assert!(two.requests < alone.requests * 6 / 7, "{requests:?}");
+    assert!(two.bytes_read <= alone.bytes_read, "{} of {}", two.bytes_read, alone.bytes_read);
+}
