@@ -32,7 +32,7 @@ pub(crate) fn check_target(path: &Path) -> Result<()> {
     match std::fs::metadata(path) {
         Ok(found) if found.is_dir() => refuse("there is a folder of that name"),
         Ok(found) if !found.is_file() => {
-            refuse("it is a device or a pipe; give the name of a file")
+            refuse("it is a device or a pipe; give the name of a file, or - for standard output")
         }
         _ if !folder(path).is_dir() => refuse("its folder does not exist"),
         _ => check_outside_of_graphs(path),

@@ -7,7 +7,7 @@ use std::{
 };
 
 use flate2::write::GzEncoder;
-use outercore_graph::{Result, error::refuse};
+use outercore_graph::{GraphError, Result, error::refuse};
 use outercore_storage::{Disk, StorageError};
 
 use crate::publish::{Publication, check_target, write_error};
@@ -76,6 +76,7 @@ pub(crate) struct Text<'p> {
     out: Out,
 }
 
+/// Where it goes.
 enum Out {
     File(Publication),
     Gzip(GzEncoder<Publication>),
@@ -84,6 +85,7 @@ enum Out {
 }
 
 impl<'p> Text<'p> {
+    /// Begins a file of this name, packed as its ending says, or standard output.
     pub(crate) fn begin(disk: &Disk, path: &'p Path) -> Result<Self> {
         let file = || Publication::begin(disk, path);
         let out = match Name::of(path)?.packing {
@@ -101,13 +103,13 @@ impl<'p> Text<'p> {
     /// Hands the lines on.
     pub(crate) fn flush(&mut self) -> Result<()> {
         let lines = &self.lines;
-        match &mut self.out {
+        let done = match &mut self.out {
             Out::File(file) => file.write_all(lines),
             Out::Gzip(file) => file.write_all(lines),
             Out::Zstd(file) => file.write_all(lines),
-            Out::Standard(out) => return said(out.write_all(lines)).map(|()| self.lines.clear()),
-        }
-        .map_err(|error| write_error(self.path, error))?;
+            Out::Standard(out) => out.write_all(lines),
+        };
+        done.map_err(|error| failed(self.path, error))?;
         self.lines.clear();
         Ok(())
     }
@@ -119,13 +121,16 @@ impl<'p> Text<'p> {
             Out::File(file) => Ok(file),
             Out::Gzip(file) => file.finish(),
             Out::Zstd(file) => file.finish(),
-            Out::Standard(mut out) => return said(out.flush()),
+            Out::Standard(mut out) => return out.flush().map_err(|error| failed(self.path, error)),
         };
-        file.map_err(|error| write_error(self.path, error))?.publish()
+        file.map_err(|error| failed(self.path, error))?.publish()
     }
 }
 
-/// What became of writing to standard output.
-fn said(done: io::Result<()>) -> Result<()> {
-    done.map_err(|error| StorageError::standard_output(error).into())
+/// An error of writing to the file of this name, or to standard output.
+fn failed(path: &Path, error: io::Error) -> GraphError {
+    match is_standard_output(path) {
+        true => StorageError::standard_output(error).into(),
+        false => write_error(path, error),
+    }
 }
