@@ -268,27 +268,6 @@ fn no_space_is_6() {
 }
 
 #[test]
-fn a_closed_pipe_is_no_error() {
-    let place = Place::new();
-    place.graph();
-    let mut child = command()
-        .args(["info", "g.oc"])
-        .current_dir(place.0.path())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    drop(child.stdout.take());
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(
-        (output.status.code(), output.stderr.len()),
-        (Some(0), 0),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-}
-
-#[test]
 fn signals_end_a_build_in_order() {
     for (signal, code) in [(libc::SIGINT, 130), (libc::SIGTERM, 143)] {
         let place = Place::new();
