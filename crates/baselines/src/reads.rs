@@ -129,7 +129,7 @@ fn short(result: i32, wanted: usize) -> Box<dyn std::error::Error> {
     }
 }
 
-/// Reads at random places for so many seconds.
+/// Reads at random places for so many seconds, at least once.
 pub fn random(path: &Path, bytes: usize, depth: usize, seconds: f64) -> Result<Done> {
     let file = open(path)?;
     let bytes = bytes.next_multiple_of(PAGE);
@@ -139,12 +139,14 @@ pub fn random(path: &Path, bytes: usize, depth: usize, seconds: f64) -> Result<D
     }
     let (mut state, end) =
         (0x9e37_79b9_7f4a_7c15u64, Instant::now() + Duration::from_secs_f64(seconds));
+    let mut begun = false;
     read(&[file], depth, bytes, || {
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
         let offset = (state >> 11) % places * bytes as u64;
-        (Instant::now() < end).then_some(Request { file: 0, offset, bytes })
+        let goes_on = !std::mem::replace(&mut begun, true) || Instant::now() < end;
+        goes_on.then_some(Request { file: 0, offset, bytes })
     })
 }
 

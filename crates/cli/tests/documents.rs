@@ -156,5 +156,5 @@ fn files_in_documents_exist() {
         assert!(absent.is_empty(), "{name} names what is not there: {absent:?}");
         assert!(!named.is_empty() || name == "docs/guide.md", "{name} names no files");
     }
-    assert!(!is_there("engine/edges/nowhere") && is_there("engine/edges/bitmap_io"));
+    assert!(!is_there("engine/edges/nowhere") && is_there("engine/edges/list_reader"));
 }

@@ -16,9 +16,10 @@
 //!   logical byte.
 //! - [`pages`]: [`PageSet`], a bitmap of wanted pages, merged into runs.
 //! - `wanted`: [`WantedBlocks`], what is read next, and the requests that are made of it;
-//!   `prefix_cache`: [`PrefixCache`], one end of a file in memory; `priority_buffer`:
-//!   [`PriorityBuffer`], the parts of one that are worth most; `page_cache`: [`PageCache`], the
-//!   blocks that were used last; `second_chance`: [`SecondChance`], which of them go.
+//!   `bitmap_io`: [`BitmapIo`], the same with the lists that want it; `prefix_cache`:
+//!   [`PrefixCache`], one end of a file in memory; `priority_buffer`: [`PriorityBuffer`], the
+//!   parts of one that are worth most; `page_cache`: [`PageCache`], the blocks that were used
+//!   last; `second_chance`: [`SecondChance`], which of them go.
 //! - [`checksum`]: CRC-32C of pages, written at build, verified at read.
 //! - [`device`]: [`DeviceProfile`], what a device measured.
 //! - [`writer`]: [`SectionWriter`], sequential checksummed writing with direct I/O.
@@ -52,6 +53,7 @@ pub mod arena;
 mod atomic_item;
 pub mod backend;
 pub mod bitmap;
+mod bitmap_io;
 mod carries;
 pub mod checksum;
 mod compact;
@@ -102,6 +104,7 @@ pub use backend::{
     Completion, IoBackend, Queue, QueueOptions, ReadRequest, open_queue, open_queues, probe_uring,
 };
 pub use bitmap::Bitmap;
+pub use bitmap_io::BitmapIo;
 pub use carries::Carries;
 pub use checksum::{PageSums, page_sum};
 pub use compact::{CompactCounters, CompactNumbers, Remaining, Widths};

@@ -48,8 +48,7 @@ impl Ahead {
         is_over: &AtomicBool,
     ) -> Result<()> {
         let [lists] = &all.lists[..] else { return Ok(()) };
-        let take = |_, _: List| ();
-        lists.serve(index, take, |requests| {
+        lists.serve(index, &mut |_, _: List| (), &mut |requests| {
             while !is_over.load(Relaxed) && !all.session.stopped() {
                 let Some(some) = self.next(all) else { break };
                 if some.is_empty() {

@@ -309,11 +309,7 @@ impl<'t, V: Visitor> Owner<'t, V> {
 
     /// The lists of a vertex that are in memory, which are brought near.
     #[inline(always)]
-    fn find<'l, C: FnMut(u64, List)>(
-        &self,
-        requests: &'l Requests<'t, '_, C>,
-        vertex: u64,
-    ) -> [Option<List<'l>>; 2] {
+    fn find<'l>(&self, requests: &'l Requests<'t, '_>, vertex: u64) -> [Option<List<'l>>; 2] {
         let mut found = [None; 2];
         for (found, lists) in found.iter_mut().zip(&self.all.lists) {
             *found = requests.list(lists, vertex);
@@ -349,7 +345,7 @@ impl<'t, V: Visitor> Owner<'t, V> {
     }
 
     /// The next visitors. Returns how many of them were not stale.
-    fn turn<C: FnMut(u64, List)>(&mut self, requests: &Requests<'t, '_, C>) -> u64 {
+    fn turn(&mut self, requests: &Requests<'t, '_>) -> u64 {
         let (all, pending, mut steps, mut reads) = (self.all, requests.pending(), 0, 0);
         let least = if self.mail.is_none() { ALONE } else { USUAL };
         let usual = || (self.queue.len / 16).clamp(least, LARGEST);
@@ -445,16 +441,17 @@ pub(crate) fn work<'t, V: Visitor>(
     all: &'t Traversal<'t, V>,
     index: usize,
 ) -> Result<()> {
-    let follow = |vertex, list: List| owner.borrow_mut().arrived(vertex, list);
-    let result = all.lists[0].serve(index, follow, |requests| turns(owner, all, requests));
+    let mut follow = |vertex, list: List| owner.borrow_mut().arrived(vertex, list);
+    let mut ask = |requests: &mut Requests<'t, '_>| turns(owner, all, requests);
+    let result = all.lists[0].serve(index, &mut follow, &mut ask);
     owner.borrow_mut().end();
     result
 }
 
-fn turns<'t, V: Visitor, C: FnMut(u64, List)>(
+fn turns<'t, V: Visitor>(
     owner: &RefCell<Owner<'t, V>>,
     all: &'t Traversal<'t, V>,
-    requests: &mut Requests<'t, '_, C>,
+    requests: &mut Requests<'t, '_>,
 ) -> Result<()> {
     let (mail, index) = (owner.borrow().mail.clone(), owner.borrow().index);
     for turn in 0u64.. {

@@ -15,11 +15,10 @@
 use std::{ops::Range, sync::atomic::Ordering::Relaxed};
 
 use outercore_caches::ListCache;
-use outercore_storage::{Stopwatch, WantedBlocks, WorkShares};
+use outercore_storage::{BitmapIo, Stopwatch, WantedBlocks, WorkShares};
 
 use super::{
-    bitmap_io::BitmapIo,
-    list_reader::{Lane, ListReader},
+    list_reader::{Compute, Lane, ListReader},
     rows::Rows,
 };
 use crate::{session::Session, techniques::Technique};
@@ -180,21 +179,23 @@ impl<'a> IoIterator<'a> {
         (worker, share): (usize, usize),
         shares: &WorkShares<impl Fn(u64) -> u64>,
         is_active: impl Fn(u64) -> u64,
-        compute: impl FnMut(u64, List),
+        mut compute: impl FnMut(u64, List),
     ) -> Result<()> {
-        self.serve(worker, compute, |requests| requests.run((share, shares), is_active))
+        let mut ask = |requests: &mut Requests| requests.run((share, shares), &is_active);
+        self.serve(worker, &mut compute, &mut ask)
     }
 
     /// Lets `ask` request lists, which are handed to `compute`, on worker `worker`.
-    pub fn serve<'i, C: FnMut(u64, List)>(
+    pub fn serve<'i>(
         &'i self,
         worker: usize,
-        compute: C,
-        ask: impl FnOnce(&mut Requests<'i, '_, C>) -> Result<()>,
+        compute: &mut dyn Compute,
+        ask: &mut dyn FnMut(&mut Requests<'i, '_>) -> Result<()>,
     ) -> Result<()> {
         let mut reader = self.session.reader(worker);
-        let worker = (worker, &mut *reader, compute);
-        let reader = ListReader::new(self.session, self.rows, &self.caches, worker, self.ordered);
+        let (session, caches, reader) = (self.session, &self.caches[..], &mut *reader);
+        let reader =
+            ListReader::new(session, self.rows, caches, (worker, reader, compute), self.ordered);
         let lead = reader.lead();
         let mut requests = Requests {
             stream: self,
@@ -255,18 +256,18 @@ struct Marked {
 }
 
 /// What a worker wants, has requested and gets.
-pub struct Requests<'i, 'r, C> {
+pub struct Requests<'i, 'r> {
     stream: &'i IoIterator<'i>,
     /// Requests are made in the section whose entries are wider: the other's are no longer.
     lead: Lane<'i>,
     /// Vertices whose lists a cache holds, and its place in the chain.
     held: Vec<(usize, Group)>,
     blocks: BitmapIo,
-    reader: ListReader<'i, 'r, C>,
+    reader: ListReader<'i, 'r>,
     preparing: Stopwatch,
 }
 
-impl<'i, C: FnMut(u64, List)> Requests<'i, '_, C> {
+impl<'i> Requests<'i, '_> {
     /// The list of a vertex, if it is in memory, or was read and is kept.
     #[inline]
     pub fn list<'l>(&'l self, of: &IoIterator<'l>, vertex: u64) -> Option<List<'l>> {
@@ -351,9 +352,10 @@ impl<'i, C: FnMut(u64, List)> Requests<'i, '_, C> {
             }
         }
         // The time costs more to ask for than most groups of a small frontier do.
-        if others.is_empty() {
-            return Ok(());
-        }
+        if others.is_empty() { Ok(()) } else { self.mark_all(others) }
+    }
+
+    fn mark_all(&mut self, others: Vec<Group>) -> Result<()> {
         self.reader.deliver_held(&mut self.held);
         self.preparing.start();
         others.into_iter().try_for_each(|some| self.mark(some))?;

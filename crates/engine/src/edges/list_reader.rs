@@ -104,8 +104,77 @@ impl LanePart<'_> {
     }
 }
 
+/// What is done with lists: called once for all of a run, so that what brings them is compiled
+/// once.
+pub trait Compute {
+    /// A list.
+    fn list(&mut self, vertex: u64, list: List);
+    /// Those of a run.
+    fn all(&mut self, run: &mut ArrivedRun);
+}
+
+impl<C: FnMut(u64, List)> Compute for C {
+    fn list(&mut self, vertex: u64, list: List) {
+        self(vertex, list);
+    }
+    fn all(&mut self, run: &mut ArrivedRun) {
+        run.for_each(self);
+    }
+}
+
+/// A run whose bytes are here, and what is found of its lists.
+pub struct ArrivedRun<'a> {
+    run: &'a ListRun<'a>,
+    lanes: &'a [Lane<'a>],
+    rows: &'a Rows,
+    caches: Chain<'a>,
+    worker: usize,
+    /// Vertices with edges, if bytes could not be verified.
+    doubtful: Option<u64>,
+    used: Vec<Units>,
+    edges: u64,
+    sound: bool,
+}
+
+impl ArrivedRun<'_> {
+    /// Shows the lists, as long as they are sound.
+    fn for_each(&mut self, mut compute: impl FnMut(u64, List)) {
+        let (run, &Rows { width, weight_width, .. }) = (self.run, self.rows);
+        let taken = self.caches.iter().any(|cache| cache.takes_lists());
+        for &group in &run.groups {
+            self.rows.for_lists(group, |vertex, first, count| {
+                let part = first.max(run.edges.start)..(first + count).min(run.edges.end);
+                if part.is_empty() {
+                    return;
+                }
+                let lanes = self.lanes.iter().zip(&run.parts);
+                for (units, (Lane { width, .. }, LanePart { start, .. })) in
+                    self.used.iter_mut().zip(lanes)
+                {
+                    let at = |edge: u64| (edge * width - start) as usize;
+                    units.note(at(part.start)..at(part.end));
+                }
+                let list = List {
+                    neighbors: run.parts[0].slice(&part, width),
+                    weights: run.parts[1].slice(&part, weight_width),
+                    width,
+                    weight_width,
+                };
+                self.edges += part.end - part.start;
+                self.sound &= self.doubtful.is_none_or(|connected| list.is_sound(connected));
+                if self.sound {
+                    compute(vertex, list);
+                    if taken && part.end - part.start == count {
+                        self.caches.iter().for_each(|cache| cache.offer(self.worker, vertex, list));
+                    }
+                }
+            });
+        }
+    }
+}
+
 /// Runs on their way to a worker, which hands their lists to `compute`.
-pub struct ListReader<'s, 'r, C> {
+pub struct ListReader<'s, 'r> {
     session: &'s Session<'s>,
     rows: &'s Rows,
     caches: Chain<'s>,
@@ -113,7 +182,7 @@ pub struct ListReader<'s, 'r, C> {
     lanes: Vec<Lane<'s>>,
     worker: usize,
     reader: &'r mut Reader,
-    compute: C,
+    compute: &'r mut dyn Compute,
     ordered: bool,
     /// Runs that were requested and not delivered, in that order.
     line: VecDeque<ListRun<'s>>,
@@ -139,13 +208,13 @@ fn vertices(groups: &[Group]) -> usize {
     groups.iter().map(|group| group.1.count_ones() as usize).sum()
 }
 
-impl<'s, 'r, C: FnMut(u64, List)> ListReader<'s, 'r, C> {
+impl<'s, 'r> ListReader<'s, 'r> {
     /// Nothing on its way yet. With `ordered`, lists are delivered in the order of the requests.
     pub(crate) fn new(
         session: &'s Session<'s>,
         rows: &'s Rows,
         caches: Chain<'s>,
-        (worker, reader, compute): (usize, &'r mut Reader, C),
+        (worker, reader, compute): (usize, &'r mut Reader, &'r mut dyn Compute),
         ordered: bool,
     ) -> Self {
         Self {
@@ -329,41 +398,20 @@ impl<'s, 'r, C: FnMut(u64, List)> ListReader<'s, 'r, C> {
         let (doubtful, bytes_read) = self.verified(run)?;
         let pages = self.session.pages.as_ref();
         let units = |_: &PageCache| run.parts.iter().map(|part| Units::none(part.len)).collect();
-        let mut used: Vec<Units> = pages.map(units).unwrap_or_default();
         self.session.counters.unverified_bytes.fetch_add(doubtful, Relaxed);
-        let (width, weight_width) = (self.rows.width, self.rows.weight_width);
-        let connected = self.session.graph.connected();
-        let taken = self.caches.iter().any(|cache| cache.takes_lists());
-        let (mut edges, mut sound) = (0, true);
-        for &group in &run.groups {
-            self.rows.for_lists(group, |vertex, first, count| {
-                let part = first.max(run.edges.start)..(first + count).min(run.edges.end);
-                if part.is_empty() {
-                    return;
-                }
-                let lanes = self.lanes.iter().zip(&run.parts);
-                for (units, (Lane { width, .. }, LanePart { start, .. })) in
-                    used.iter_mut().zip(lanes)
-                {
-                    let at = |edge: u64| (edge * width - start) as usize;
-                    units.note(at(part.start)..at(part.end));
-                }
-                let list = List {
-                    neighbors: run.parts[0].slice(&part, width),
-                    weights: run.parts[1].slice(&part, weight_width),
-                    width,
-                    weight_width,
-                };
-                edges += part.end - part.start;
-                sound &= doubtful == 0 || list.is_sound(connected);
-                if sound {
-                    (self.compute)(vertex, list);
-                    if taken && part.end - part.start == count {
-                        self.caches.iter().for_each(|cache| cache.offer(self.worker, vertex, list));
-                    }
-                }
-            });
-        }
+        let mut arrived = ArrivedRun {
+            run,
+            lanes: &self.lanes,
+            rows: self.rows,
+            caches: self.caches,
+            worker: self.worker,
+            doubtful: (doubtful > 0).then(|| self.session.graph.connected()),
+            used: pages.map(units).unwrap_or_default(),
+            edges: 0,
+            sound: true,
+        };
+        self.compute.all(&mut arrived);
+        let ArrivedRun { used, edges, sound, .. } = arrived;
         self.edges += edges;
         self.useful += edges * bytes_read;
         if sound {
@@ -382,7 +430,7 @@ impl<'s, 'r, C: FnMut(u64, List)> ListReader<'s, 'r, C> {
             let [hits, bytes] = &mut self.hits[at];
             *hits += self.caches[at].show(self.rows, group, self.worker, &mut |vertex, list| {
                 *bytes += list.neighbors.len() as u64;
-                (self.compute)(vertex, list);
+                self.compute.list(vertex, list);
             });
         }
     }

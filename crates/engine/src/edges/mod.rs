@@ -5,13 +5,12 @@
 //! - [`heads`]: [`heads::Heads`], the first neighbor of each vertex.
 //! - [`rows`]: [`rows::Rows`], the lists of one direction, and where each one lies.
 //! - [`io_iterator`]: [`io_iterator::IoIterator`], the lists of active vertices in the order in
-//!   which storage delivers them. `bitmap_io` makes requests of vertices, `list_reader` keeps
-//!   them in flight, `WorkShares` of the storage divide the work.
+//!   which storage delivers them. `list_reader` keeps requests in flight; `BitmapIo` of the
+//!   storage makes them, `WorkShares` divide the work.
 //! - `piece_stream`: pieces of a section on their way to one worker, and the cache before the
 //!   device; `table`: sections of numbers, read into memory.
 //! - What was read and stays in memory is in `outercore-caches`.
 
-mod bitmap_io;
 mod degrees;
 pub mod grid;
 pub mod heads;

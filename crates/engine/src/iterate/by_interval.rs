@@ -147,11 +147,11 @@ impl<P: VertexProgram> Run<'_, P> {
         }
         let (wanted, mix) = self.mix(&source.index, source.cache.as_deref());
         let whole = costs(wanted, sent);
-        let by_both = |scan, sent| {
+        let mut by_both = |scan, sent| {
             let costs = costs(scan, sent);
             costs.full_seconds + costs.on_demand_seconds
         };
-        let (mixed, split) = mix.best(by_both);
+        let (mixed, split) = mix.best(&mut by_both);
         // To do both takes a little longer than either alone.
         let is_best = mixed < 0.9 * whole.full_seconds.min(whole.on_demand_seconds);
         let config = self.session.config;

@@ -90,13 +90,16 @@ impl Pass {
         if self.up { interval } else { intervals - 1 - interval }
     }
 
-    /// When a chunk's turn comes among those of its batch. Those that must wait for other intervals
-    /// come last, the nearest of them at the very end. Within a side all go by their sources,
-    /// whatever interval they lead to, so that the intervals of a batch find the same signals in a
-    /// processor's cache.
-    pub(crate) fn turn(self, chunk: &GridChunk) -> (usize, u64) {
-        let (side, first) = (chunk.side as usize, chunk.sources.0);
-        if self.up { (ChunkSide::After as usize - side, first) } else { (side, u64::MAX - first) }
+    /// Puts the chunks of a batch in order; with each comes how many intervals are closed before.
+    /// Those that must wait for other intervals come last, the nearest of them at the very end.
+    /// Within a side all go by their sources, whatever interval they lead to, so that the intervals
+    /// of a batch find the same signals in a processor's cache.
+    pub(crate) fn sort(self, chunks: &mut [(usize, GridChunk)]) {
+        chunks.sort_by_key(|&(closed, ref chunk)| {
+            let (side, first) = (chunk.side as usize, chunk.sources.0);
+            let after = ChunkSide::After as usize - side;
+            (closed, if self.up { (after, first) } else { (side, u64::MAX - first) })
+        });
     }
 
     /// How many intervals must be settled before a chunk's turn.

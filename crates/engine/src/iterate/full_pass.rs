@@ -180,7 +180,7 @@ impl<P: VertexProgram> Feed<'_, '_, P> {
                 (if waits { position(chunk.interval) - begun } else { 0 }, chunk)
             })
             .collect();
-        chunks.sort_by_key(|(closed, chunk)| (*closed, pass.turn(chunk)));
+        pass.sort(&mut chunks);
         self.stream.plan(chunks.iter().flat_map(|(_, chunk)| grid.pieces(*chunk)));
         self.batches.push_back(IntervalBatch { intervals, chunks });
         true

@@ -45,7 +45,7 @@ pub struct Decision {
     pub in_passes: bool,
     /// The sum of the weights by which `room` is shared out.
     pub shares: u64,
-    /// Whether the budget is many times what a run takes in memory: it need not be minded.
+    /// Whether the budget is many times what the run takes: it need not be minded.
     pub ample: bool,
     /// At how many vertices a run begins.
     pub(crate) begins: usize,
@@ -252,8 +252,7 @@ impl<'a> Planner<'a> {
         let external = model == MemoryModel::FullyExternal;
         let shares = shares[usize::from(external)];
         let in_memory = model == MemoryModel::InMemory;
-        let ample = in_memory && plan.in_memory_budget_bytes < config.memory / 4;
-        let decision = Decision { model, room, in_passes, shares, ample, begins };
+        let mut decision = Decision { model, room, in_passes, shares, ample: false, begins };
         let can = self.techniques.iter().map(|of| of(&decision)).collect::<Result<Vec<_>>>()?;
         let mut can = can.concat();
         can.retain(|&can| can != Technique::PageCache || !in_memory);
@@ -284,6 +283,7 @@ impl<'a> Planner<'a> {
         let (depth, bytes) = buffers(config, largest);
         let used = (config.threads * depth * bytes) as u64;
         plan.memory[1].bytes = plan.memory[1].bytes.min(used);
+        decision.ample = plan.memory.iter().map(|item| item.bytes).sum::<u64>() < config.memory / 4;
         Ok(Decided { job: self.job, plan, decision, sections, begun: None })
     }
 }

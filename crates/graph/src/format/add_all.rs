@@ -7,6 +7,9 @@ use outercore_storage::Lookup;
 
 use super::EdgeBlock;
 
+/// Edges that are decoded at once where that is apart from adding.
+const TOGETHER: usize = 256;
+
 /// Adds what every edge's source has to the sum of its target, by `add`. The first of `signals` is
 /// that of the first vertex of [`EdgeBlock::sources`].
 pub fn add_all<T, M, S: Lookup<T>, A: Fn(&mut M, T)>(
@@ -15,15 +18,18 @@ pub fn add_all<T, M, S: Lookup<T>, A: Fn(&mut M, T)>(
     sums: &mut [M],
     add: A,
 ) {
-    if block.targets() > sums.len() {
-        return add_anywhere::<T, M, S, A, false>(block, signals, sums, add);
-    }
     #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("bmi2") {
+    if block.targets() <= sums.len() && is_x86_feature_detected!("bmi2") {
         // SAFETY: the processor has it.
         return unsafe { add_by_bmi2(block, signals, sums, add) };
     }
-    add_anywhere::<T, M, S, A, true>(block, signals, sums, add);
+    decode_apart(block, signals.len(), &mut |edges| {
+        edges.iter().for_each(|&[source, _]| signals.prefetch(source));
+        for &[source, target] in edges {
+            // SAFETY: the block shows no source that is not below `signals.len()`.
+            add(&mut sums[target], unsafe { signals.at(source) });
+        }
+    });
 }
 
 /// With shifts by a number in any register, of which each word takes one.
@@ -39,51 +45,57 @@ unsafe fn add_by_bmi2<T, M, S: Lookup<T>, A: Fn(&mut M, T)>(
     sums: &mut [M],
     add: A,
 ) {
-    add_edges::<T, M, S, A, true>(block, signals, sums, add);
-}
-
-/// On any processor.
-#[inline(never)]
-fn add_anywhere<T, M, S: Lookup<T>, A: Fn(&mut M, T), const FITS: bool>(
-    block: &EdgeBlock,
-    signals: S,
-    sums: &mut [M],
-    add: A,
-) {
-    add_edges::<T, M, S, A, FITS>(block, signals, sums, add);
-}
-
-#[inline(always)]
-fn add_edges<T, M, S: Lookup<T>, A: Fn(&mut M, T), const FITS: bool>(
-    block: &EdgeBlock,
-    signals: S,
-    sums: &mut [M],
-    add: A,
-) {
-    assert!(!FITS || block.targets() <= sums.len());
+    assert!(block.targets() <= sums.len());
     block.for_each_near(
         signals.len(),
         S::STRIDE,
         |source| signals.prefetch(source),
         |source, target| {
             // SAFETY: the block shows no source that is not below `signals.len()`, and targets
-            // below `targets()`, which are compared where not all of them are in bounds.
-            let (signal, sum) = unsafe { (signals.at(source), item::<_, FITS>(sums, target)) };
+            // below `targets()`, which are in bounds.
+            let (signal, sum) = unsafe { (signals.at(source), sums.get_unchecked_mut(target)) };
             add(sum, signal);
         },
     );
 }
 
-/// The item at `index`.
+/// Hands over sources and targets: compiled once for all that is done with them. Of blocks of the
+/// last interval, which may have no sums for the last targets that words have bits for, and on
+/// other processors.
+fn decode_apart(block: &EdgeBlock, sources: usize, visit: &mut dyn FnMut(&[[usize; 2]])) {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("bmi2") {
+        // SAFETY: the processor has it.
+        return unsafe { decode_by_bmi2(block, sources, visit) };
+    }
+    decode(block, sources, visit);
+}
+
+/// As [`add_by_bmi2`].
 ///
 /// # Safety
-/// With `FITS`, it is in bounds.
+/// The processor has such shifts.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "bmi2")]
+unsafe fn decode_by_bmi2(block: &EdgeBlock, sources: usize, visit: &mut dyn FnMut(&[[usize; 2]])) {
+    decode(block, sources, visit);
+}
+
 #[inline(always)]
-unsafe fn item<T, const FITS: bool>(items: &mut [T], index: usize) -> &mut T {
-    if FITS {
-        // SAFETY: in bounds (this function's contract).
-        unsafe { items.get_unchecked_mut(index) }
-    } else {
-        &mut items[index]
-    }
+fn decode(block: &EdgeBlock, sources: usize, visit: &mut dyn FnMut(&[[usize; 2]])) {
+    let (mut edges, mut len) = ([[0; 2]; TOGETHER], 0);
+    block.for_each_near(
+        sources,
+        1,
+        |_| (),
+        |source, target| {
+            edges[len] = [source, target];
+            len += 1;
+            if len == TOGETHER {
+                visit(&edges);
+                len = 0;
+            }
+        },
+    );
+    visit(&edges[..len]);
 }

@@ -92,7 +92,7 @@ impl Mix {
 
     /// The fewest seconds, and of each part whether its runs are read for that, and no piece that
     /// only such parts want. `seconds` says what pieces take together with runs and items.
-    pub fn best(&self, mut seconds: impl FnMut(Streamed, [u64; 2]) -> f64) -> (f64, Vec<bool>) {
+    pub fn best(&self, seconds: &mut dyn FnMut(Streamed, [u64; 2]) -> f64) -> (f64, Vec<bool>) {
         let order = self.order();
         let mut ranks = vec![0; self.runs.len()];
         (1..).zip(&order).for_each(|(rank, &part)| ranks[part] = rank);
@@ -177,15 +177,15 @@ mod tests {
         mix.piece(1..3, piece(50_000));
         mix.piece(2..4, piece(40_000));
         // An item of a run costs as much as ten bytes.
-        let cost = |pieces: Streamed, [_, items]: [u64; 2]| (pieces.bytes + 10 * items) as f64;
-        let (best, by_runs) = mix.best(cost);
+        let mut cost = |pieces: Streamed, [_, items]: [u64; 2]| (pieces.bytes + 10 * items) as f64;
+        let (best, by_runs) = mix.best(&mut cost);
         assert_eq!(by_runs, [false, true, true, false]);
         assert_eq!(best, (100_000 + 10_000 + 10 * 30) as f64);
         let whole = cost(mix.all(), [0; 2]);
         assert_eq!(whole, 200_000.0);
         assert!(best < whole && best < cost(Streamed::default(), [0, 100_030]));
         // Where runs cost nothing, or very much, all are read one way.
-        assert_eq!(mix.best(|pieces, _| pieces.bytes as f64).1, [true, true, true, false]);
-        assert_eq!(mix.best(|_, [_, items]| items as f64).1, [false; 4]);
+        assert_eq!(mix.best(&mut |pieces, _| pieces.bytes as f64).1, [true, true, true, false]);
+        assert_eq!(mix.best(&mut |_, [_, items]| items as f64).1, [false; 4]);
     }
 }

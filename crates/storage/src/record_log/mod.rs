@@ -249,8 +249,7 @@ impl<R: Record> RecordLog<R> {
         if blocks.is_empty() {
             return Ok(0);
         }
-        let mut ordered = blocks.to_vec();
-        ordered.sort_by_key(|block| block.tag);
+        let ordered = in_order(blocks);
         let (spill, here, mut bytes) = (self.writer.spill(), current().id(), 0);
         let mut readers = lock(&self.readers);
         let idle = readers.iter().position(|reader| reader.0 == here);
@@ -281,6 +280,13 @@ impl<R: Record> RecordLog<R> {
             }
         }
     }
+}
+
+/// Blocks in the order of their tags.
+fn in_order(blocks: &[Extent]) -> Vec<Extent> {
+    let mut ordered = blocks.to_vec();
+    ordered.sort_by_key(|block| block.tag);
+    ordered
 }
 
 impl<R: Record> Carries<R> for RecordLog<R> {

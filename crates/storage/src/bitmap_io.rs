@@ -1,23 +1,22 @@
-//! [`BitmapIo`]: the blocks that active vertices want, of which [`WantedBlocks`] makes requests
-//! (Graphene, FAST'17, section 3); by a bitmap, or by what the paper compares with it.
+//! [`BitmapIo`]: the blocks that lists lie in, of which [`WantedBlocks`] makes requests (Graphene,
+//! FAST'17, section 3); by a bitmap, or by what the paper compares with it.
 //!
-//! Beside the blocks stand the vertices that want them, as bits of their groups of 64, so that
-//! nothing is kept for each list.
+//! Beside the blocks stand the lists that want them, as bits of their groups of 64, so that nothing
+//! is kept for each list.
 
 use std::ops::Range;
 
-use outercore_graph::format::Group;
-use outercore_storage::WantedBlocks;
+use crate::WantedBlocks;
 
-/// Groups of vertices before requests are made, whatever room the blocks have left.
+/// Groups of lists before requests are made, whatever room the blocks have left.
 const GROUPS: usize = 1 << 13;
 
 /// What a worker wants to read next.
 pub struct BitmapIo {
     /// The blocks.
     pub wanted: WantedBlocks,
-    /// The vertices that want blocks, ascending.
-    pub groups: Vec<Group>,
+    /// The lists that want blocks: numbers of groups, ascending, and bits.
+    pub groups: Vec<(u64, u64)>,
     /// How often blocks were marked.
     pub marks: u64,
     /// Blocks in requests that nobody wants.
@@ -28,20 +27,20 @@ pub struct BitmapIo {
 
 impl BitmapIo {
     /// Nothing wanted yet.
-    pub(crate) fn new(wanted: WantedBlocks) -> Self {
+    pub fn new(wanted: WantedBlocks) -> Self {
         Self { wanted, groups: Vec::new(), marks: 0, along: 0, cut: 0 }
     }
 
     /// Forgets everything that is wanted.
-    pub(crate) fn clear(&mut self) {
+    pub fn clear(&mut self) {
         self.wanted.clear();
         self.groups.clear();
     }
 
-    /// Wants blocks for a vertex. `false`: there is no room before requests are made of what is
-    /// there.
+    /// Wants blocks for lists of a group. `false`: there is no room before requests are made of what
+    /// is there.
     #[inline]
-    pub(crate) fn add(&mut self, (group, bits): Group, blocks: &Range<u64>) -> bool {
+    pub fn add(&mut self, (group, bits): (u64, u64), blocks: &Range<u64>) -> bool {
         let last = self.groups.last().map(|last| last.0);
         // Groups ascend, as blocks do: a worker that went on to an earlier share begins anew.
         if last.is_some_and(|last| last > group || (last < group && self.groups.len() >= GROUPS)) {
@@ -61,12 +60,11 @@ impl BitmapIo {
 
 #[cfg(test)]
 mod tests {
-    use outercore_storage::{IoScheduling, MergePolicy};
-
     use super::*;
+    use crate::{IoScheduling, MergePolicy};
 
     #[test]
-    fn vertices_of_a_group_are_wanted_together_and_groups_ascend() {
+    fn lists_of_a_group_are_wanted_together_and_groups_ascend() {
         let policy = MergePolicy { max_gap: 0, max_run: 8 };
         let mut blocks = BitmapIo::new(WantedBlocks::new(IoScheduling::Bitmap, policy, 3));
         assert!(blocks.add((3, 1), &(7..8)) && blocks.add((3, 2), &(70..71)));
