@@ -168,37 +168,45 @@ fn is_right(graph: &Graph, edges: &Edges, outcome: &Outcome) -> Vec<Vec<Value>> 
 
 /// Graphs of many intervals, in ample budgets and in the smallest ones, with what reads edges in
 /// other ways, in every layout.
-#[test]
-fn many_intervals_and_little_memory() {
-    for (high, layout) in [(3, Layout::Grid), (1 << 20, Layout::Hybrid), (3, Layout::Row)] {
-        let folder = folder();
-        let graph = rmat(folder.path(), GeneratedWeights::Uniform { low: 0, high }, layout);
-        let edges = internal_edges(&graph);
-        let mut expected = None;
-        let mut check = |asked: &Request, config: RunConfig| {
-            let outcome = run(&graph, "sssp", asked, &config);
-            match &expected {
-                None => expected = Some(is_right(&graph, &edges, &outcome)),
-                Some(expected) => {
-                    assert!(values(&outcome) == *expected, "{layout:?} {asked:?} {config:?}");
-                }
+fn many_intervals_and_little_memory(high: u32, layout: Layout) {
+    let folder = folder();
+    let graph = rmat(folder.path(), GeneratedWeights::Uniform { low: 0, high }, layout);
+    let edges = internal_edges(&graph);
+    let mut expected = None;
+    let mut check = |asked: &Request, config: RunConfig| {
+        let outcome = run(&graph, "sssp", asked, &config);
+        match &expected {
+            None => expected = Some(is_right(&graph, &edges, &outcome)),
+            Some(expected) => {
+                assert!(values(&outcome) == *expected, "{layout:?} {asked:?} {config:?}");
             }
-        };
-        for (asked, config) in ways(&Source::MaxDegree, &[1, 3]) {
-            let memory = smallest(&graph, "sssp", &asked, &config);
-            check(&asked, RunConfig { memory, ..config.clone() });
-            check(&asked, config);
         }
-        let [_, program, _] = methods(Source::MaxDegree);
-        check(&program, RunConfig { precompute: Some(Precompute::Gap), ..external() });
-        if layout == Layout::Grid {
-            let whole = RunConfig { read: ReadPolicy::Full, ..external() };
-            let cross_iteration = CrossIteration::Fciu;
-            check(&program, RunConfig { cross_iteration, ..whole });
-            check(&program, external_as(Preset::Graphsd));
-            check(&program, RunConfig { read: ReadPolicy::OnDemand, ..external() });
-        }
+    };
+    for (asked, config) in ways(&Source::MaxDegree, &[1, 3]) {
+        let memory = smallest(&graph, "sssp", &asked, &config);
+        check(&asked, RunConfig { memory, ..config.clone() });
+        check(&asked, config);
     }
+    let [_, program, _] = methods(Source::MaxDegree);
+    check(&program, RunConfig { precompute: Some(Precompute::Gap), ..external() });
+    if layout == Layout::Grid {
+        let whole = RunConfig { read: ReadPolicy::Full, ..external() };
+        let cross_iteration = CrossIteration::Fciu;
+        check(&program, RunConfig { cross_iteration, ..whole });
+        check(&program, external_as(Preset::Graphsd));
+        check(&program, RunConfig { read: ReadPolicy::OnDemand, ..external() });
+    }
+}
+
+#[test]
+fn many_intervals_of_a_grid() {
+    many_intervals_and_little_memory(3, Layout::Grid);
+}
+
+#[test]
+fn many_intervals_of_other_layouts() {
+    many_intervals_and_little_memory(1 << 20, Layout::Hybrid);
+    many_intervals_and_little_memory(3, Layout::Row);
 }
 
 /// Where no edge adds nothing, parents take one iteration.

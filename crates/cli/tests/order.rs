@@ -108,32 +108,45 @@ fn named(said: &str) -> String {
     figure.split(' ').next().unwrap().to_owned()
 }
 
-/// What a refusal of a budget names is enough at once: for every input, order and number of
-/// threads.
-#[test]
-fn the_budget_that_is_named_is_enough() {
+/// A graph, and its edges in files.
+fn graph_and_its_edges() -> Place {
     let place = Place::new();
     let made = ["generate", "rmat", "--scale", "14", "--seed", "7", "--weights", "uw"];
     place.ends(0, &[&made[..], &["-o", "g.oc"]].concat());
     for name in ["e.csv", "e.parquet", "e.mtx"] {
         place.ends(0, &["export", "g.oc", "-o", name]);
     }
+    place
+}
+
+/// What a refusal of a budget names is enough at once, for every number of threads.
+fn is_enough(place: &Place, asked: &str) {
+    for threads in ["1", "7"] {
+        let words: Vec<&str> = asked.split(' ').collect();
+        let words = [&words[..], &["-o", "x.oc", "--force", "--threads", threads]].concat();
+        let (_, said) = place.ends(7, &[&words[..], &["--memory", "1M"]].concat());
+        place.ends(0, &[&words[..], &["--memory", &named(&said)]].concat());
+    }
+}
+
+#[test]
+fn the_budget_that_is_named_is_enough_to_order() {
+    let place = graph_and_its_edges();
+    for order in ORDERS {
+        is_enough(&place, &format!("order {order} g.oc"));
+        is_enough(&place, &format!("build e.csv --order {order}"));
+    }
+}
+
+#[test]
+fn the_budget_that_is_named_is_enough_to_build() {
+    let place = graph_and_its_edges();
     let text = std::fs::read_to_string(place.path("e.csv")).unwrap();
     let lines = text.lines().skip(1).map(|line| format!("vertex-{line}\n"));
     place.file("names.csv", lines.collect::<String>());
-    let mut asked: Vec<String> = ORDERS.iter().map(|order| format!("order {order} g.oc")).collect();
     for input in ["e.csv", "e.parquet", "e.mtx", "names.csv --ids string"] {
         for more in ["", " --undirected --order original", " --layout hybrid --weights none"] {
-            asked.push(format!("build {input}{more}"));
-        }
-    }
-    asked.extend(ORDERS.iter().map(|order| format!("build e.csv --order {order}")));
-    for asked in asked {
-        for threads in ["1", "7"] {
-            let words: Vec<&str> = asked.split(' ').collect();
-            let words = [&words[..], &["-o", "x.oc", "--force", "--threads", threads]].concat();
-            let (_, said) = place.ends(7, &[&words[..], &["--memory", "1M"]].concat());
-            let (_, _) = place.ends(0, &[&words[..], &["--memory", &named(&said)]].concat());
+            is_enough(&place, &format!("build {input}{more}"));
         }
     }
 }

@@ -250,8 +250,8 @@ fn ids_that_no_sample_cuts() {
     let names: String = (0..600).map(|at| format!("{alike}{} {alike}\n", at * 7 % 600)).collect();
     std::fs::write(folder.path().join("alike.txt"), names).unwrap();
     // Names take more than the smaller budget.
-    let budgets = [32, 64];
-    keeps(&["alike.txt"], &[1, 4], &budgets[..budgets.len() / share(2)], folder.path());
+    let (threads, budgets) = (&[4, 1][..2 / share(2)], &[32, 64][..2 / share(2)]);
+    keeps(&["alike.txt"], threads, budgets, folder.path());
 }
 
 /// Blocks for sixteen threads do not fit the smallest budget: fewer work in it. The one that a

@@ -37,8 +37,8 @@ impl BitmapIo {
         self.groups.clear();
     }
 
-    /// Wants blocks for lists of a group. `false`: there is no room before requests are made of what
-    /// is there.
+    /// Wants blocks for lists of a group. `false`: there is no room before requests are made of
+    /// what is there.
     #[inline]
     pub fn add(&mut self, (group, bits): (u64, u64), blocks: &Range<u64>) -> bool {
         let last = self.groups.last().map(|last| last.0);
