@@ -60,8 +60,8 @@ impl Components {
             (ComponentsMethod::Program, "vertices may be computed early, or edges are streamed")
         } else if config.read.scans() {
             (ComponentsMethod::Scan, "all edges are to be read")
-        } else if config.read != ReadPolicy::OnDemand && !graph.has_hubs() {
-            (ComponentsMethod::Scan, "no hubs, to which first neighbors would lead")
+        } else if config.read != ReadPolicy::OnDemand && !graph.meets_at_hubs() {
+            (ComponentsMethod::Scan, "no hubs that first neighbors lead to")
         } else {
             (ComponentsMethod::Sampled, "where first neighbors are kept, reads least")
         };

@@ -8,7 +8,7 @@ use outercore_graph::{
     generate::{GeneratedWeights, Rmat},
 };
 use outercore_testing::{
-    Edges, Recipe, build, config, distance, generate, request, run, smallest, values,
+    Edges, Random, Recipe, build, config, distance, generate, request, run, smallest, values,
 };
 
 /// Algorithms, and their methods; the usual one first.
@@ -201,4 +201,24 @@ fn sources_count_the_same_together_and_apart() {
             assert!(sums.eq(columns(&sources[..all])), "{first} and the rest of {all}, {model:?}");
         }
     }
+}
+
+/// First neighbors lead to hubs, and the lists of the others are few, where all vertices have many
+/// edges and some have far more: with few edges, or none that stands out, a scan reads less.
+#[test]
+fn components_are_sampled_where_hubs_have_many_neighbors() {
+    let method = |edges: u32, hubs: u32| {
+        let mut random = Random::new(3);
+        let mut end = || random.below(20_000u32);
+        let mut pairs: Vec<_> = (0..20_000).map(|vertex| (vertex, end())).collect();
+        pairs.extend((0..edges).map(|_| (end(), end())));
+        pairs.extend((0..hubs).flat_map(|hub| (0..600).map(move |at| (hub, at * 33 + hub))));
+        let built = build(&Edges::of(&pairs, true), &Recipe::default());
+        let components = by_name("components", &Request::default()).unwrap();
+        let plan = components.plan(&built.graph, &config()).unwrap();
+        plan.method.split(' ').next().unwrap().to_owned()
+    };
+    assert_eq!(method(300_000, 5), "sampled");
+    assert_eq!(method(300_000, 0), "scan");
+    assert_eq!(method(60_000, 5), "scan");
 }

@@ -47,6 +47,15 @@ impl Graph {
         largest as f64 * self.mean_degree() >= self.connected() as f64
     }
 
+    /// Whether the largest neighbor of most vertices leads to one component: there are hubs, or
+    /// vertices with many times the edges of others, all of which have many.
+    pub fn meets_at_hubs(&self) -> bool {
+        let manifest = self.manifest();
+        let largest = manifest.max_out_degree.0.max(manifest.max_in_degree) as f64;
+        let mean = self.mean_degree();
+        self.has_hubs() || (mean >= 12.0 && largest >= 16.0 * mean)
+    }
+
     /// Pages of those of these sections that there are.
     pub fn pages(&self, names: impl IntoIterator<Item = impl AsRef<str>>) -> u64 {
         let sections = names.into_iter().filter_map(|name| self.manifest().section(name.as_ref()));
