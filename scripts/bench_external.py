@@ -137,9 +137,93 @@ def real(bench):
     bench.table("Shortest paths, USA-road-d.NY", ["sssp", roads, "--source", "1"], models)
 
 
-def right_choices(bench, graph, algorithm, budget, enter=None):
+class Slow:
+    """A device of 100 MB and 200 requests a second, with copies of graphs; none where loop devices cannot be made."""
+
+    def __init__(self, bench):
+        self.folder, self.loops, self.throttle = bench.folder / "devices", None, None
+        self.folder.mkdir(exist_ok=True)
+        try:
+            self.loops = Loops(self.folder, 1, 3 << 30)
+        except (OSError, subprocess.CalledProcessError) as error:
+            print(f"\nThe throttled device was not measured: loop devices cannot be made here ({error}).")
+            return
+        self.throttle = Throttle(self.loops.devices, 100 * 10**6, 200)
+        self.enter = self.throttle.enter
+        subprocess.run([bench.binary, "bench", "device", self.loops.mounts[0]], check=True, capture_output=True, preexec_fn=self.enter)
+
+    def copy(self, graph):
+        there = Path(self.loops.mounts[0]) / graph.name
+        if not there.exists():
+            shutil.copytree(graph, there)
+        return there
+
+    def close(self):
+        if self.throttle:
+            self.throttle.close()
+            self.loops.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def small_graphs(bench, *more):
+    """An RMAT graph, and real ones where there are some: names, and paths. Of RMAT and the road network, with weights."""
+    name = "-".join(["", *(word.strip("-") for word in more)])
+    graphs = {"RMAT": bench.rmat(bench.scale - 6, f"w{name}", "--weights", "uniform:1:255", *more)}
+    if bench.data is not None:
+        graphs["NY"] = bench.make(f"ny{name}.oc", "build", bench.data / "road" / "USA-road-d.NY.gr.gz", *more)
+        for real in ("web-NotreDame", "soc-Epinions1"):
+            graphs[real] = bench.make(f"{real}{name}.oc", "build", bench.data / "snap" / f"{real}.txt.gz", *more)
+    return graphs
+
+
+UNWEIGHTED = ("web-NotreDame", "soc-Epinions1")
+# Streaming them takes minutes on the slow device: gigabytes, in small requests.
+LONG = {("NY", "pagerank-delta"), ("NY", "components"), ("NY", "sssp"), ("NY", "bfs"), ("web-NotreDame", "pagerank-delta")}
+
+PRESETS = {
+    "graphsd": ((), {"pagerank": ["--iterations", 10], "pagerank-delta": [], "components": ["--method", "program"], "sssp": ["--method", "program", "--source", "max-degree"]}),
+    "seraph": (
+        ("--undirected", "--simple"),
+        {"pagerank": ["--iterations", 10], "bfs": ["--method", "program", "--source", "max-degree"], "components": ["--method", "program"], "kcore": ["--method", "program"]},
+    ),
+}
+
+
+def presets(bench):
+    """GraphSD and Seraph against plain streaming and the default, on this device and on one with a disk's character."""
+    slow = Slow(bench)
+    try:
+        for preset, (shape, algorithms) in PRESETS.items():
+            print(f"\n### `--preset {preset}` against `--preset streaming`\n\n| device | graph | algorithm | streaming, s | MB | {preset}, s | MB | faster | fewer bytes | default, s | MB |"
+                  "\n|---|---|---|---|---|---|---|---|---|---|---|", flush=True)
+            plain = small_graphs(bench, *shape)
+            own = small_graphs(bench, *shape, "--layout", "hybrid") if preset == "seraph" else plain
+            for device, enter in [("this device", None)] + ([("100 MB/s, 200 requests/s", slow.enter)] if slow.throttle else []):
+                faster = []
+                for name, graph in plain.items():
+                    at = slow.copy if enter else (lambda path: path)
+                    for algorithm, more in algorithms.items():
+                        if algorithm == "sssp" and name in UNWEIGHTED or enter and (name, algorithm) in LONG:
+                            continue
+                        ways = [(graph, ["--preset", "streaming"]), (own[name], ["--preset", preset]), (graph, [])]
+                        asked = ["--model", "fully-external", "--memory", "40M"]
+                        more = [word for word in more if word not in ("--method", "program")], more
+                        if algorithm == "components":
+                            # A directed graph's undirected view is made once.
+                            run(bench.binary, algorithm, at(graph), *asked, *more[1])
+                        runs = [run(bench.binary, algorithm, at(path), *more[bool(switches)], *asked, *switches, enter=enter) for path, switches in ways]
+                        (one, other, usual) = [(each["seconds"], each["bytes_read"] / 1e6) for each in runs]
+                        faster.append(one[0] / other[0])
+                        cells = [device, name, algorithm, *(f"{figure:,.3f}" for figure in (*one, *other)), f"{faster[-1]:.2f}", f"{one[1] / other[1]:.2f}", *(f"{figure:,.3f}" for figure in usual)]
+                        print(f"| {' | '.join(cells)} |", flush=True)
+                print(f"\nHarmonic mean on {device}: {statistics.harmonic_mean(faster):.2f} times as fast; the least {min(faster):.2f}.\n", flush=True)
+    finally:
+        slow.close()
+
+
+def right_choices(bench, graph, algorithm, budget, cost, enter=None):
     """In how many iterations the choice between passes and lists was the faster one: each is run both ways."""
-    fixed = [*budget, "--cross-iteration", "off", "--sub-blocks", "off"]
+    fixed = [*budget, "--cross-iteration", "off", "--sub-blocks", "off", "--cost", cost]
     ways = {way: [] for way in ("iteration", "full", "on-demand")}
     for _ in range(bench.repeats):
         for way, runs in ways.items():
@@ -156,44 +240,43 @@ def right_choices(bench, graph, algorithm, budget, enter=None):
     return len(modes), modes.count("on-demand"), right, near, best, taken, sum(seconds["full"]), sum(seconds["on-demand"])
 
 
-def row(device, algorithm, count, lists, right, near, best, taken, full, demand):
-    print(f"| {device} | {algorithm} | {count} | {lists} | {right / count:.0%} | {near / count:.0%} | {best:.2f} | {taken:.2f} | {full:.2f} | {demand:.2f} |", flush=True)
+CHOICES = {
+    "multi-source": ["--sources", "max-degree,random:1,random:2"],
+    "pagerank-delta": [],
+    "bfs": ["--method", "program", "--source", "max-degree"],
+    "components": ["--method", "program"],
+    "kcore": ["--method", "program"],
+    "sssp": ["--method", "program", "--source", "max-degree"],
+}
 
 
 def choice(bench):
-    """GraphSD's state-aware choice (section 4.1) against both ways, on this device and on one with a disk's character."""
-    print("\n### The choice of passes or lists, by iteration\n\n| device | algorithm | iterations | by lists | the faster way chosen | or within 10 % and 1 ms | seconds, best of each "
-          "| of those chosen | all by passes | all by lists |\n|---|---|---|---|---|---|---|---|---|---|", flush=True)
-    algorithms = [["multi-source", "--sources", "max-degree,random:1,random:2"], ["pagerank-delta"]]
-    plain = bench.rmat(bench.scale - 2, "u", "--undirected", "--simple")
-    # Both ways must fit.
-    budget = ["--memory", f"{max(bench.memory, 64)}M", "--model", "fully-external"]
-    for algorithm in algorithms:
-        row("this device", algorithm[0], *right_choices(bench, plain, algorithm, budget))
-    folder = bench.folder / "devices"
-    folder.mkdir(exist_ok=True)
+    """GraphSD's state-aware choice (section 4.1) against both ways, on this device and on one with a disk's character, by measured costs and by the paper's formula."""
+    print("\n### The choice of passes or lists, by iteration\n\n| device | graph | algorithm | costs | iterations | by lists | the faster way chosen | or within 10 % and 1 ms | seconds, best of each "
+          "| of those chosen | all by passes | all by lists |\n|---|---|---|---|---|---|---|---|---|---|---|---|", flush=True)
+    slow = Slow(bench)
+    budget = ["--memory", "64M", "--model", "fully-external"]
+    total = {}
     try:
-        loops = Loops(folder, 1, 3 << 30)
-    except (OSError, subprocess.CalledProcessError) as error:
-        print(f"\nThe throttled device was not measured: loop devices cannot be made here ({error}).")
-        return
-    try:
-        small = loops.mounts[0] / "graph.oc"
-        command = [bench.binary, "generate", "rmat", "--scale", str(bench.scale - 5), "--undirected", "--simple", "-o", small]
-        subprocess.run(command, check=True, capture_output=True)
-        throttle = Throttle(loops.devices, 100 * 10**6, 200)
-        try:
-            subprocess.run([bench.binary, "bench", "device", loops.mounts[0]], check=True, capture_output=True, preexec_fn=throttle.enter)
-            for algorithm in algorithms:
-                row("100 MB/s, 200 requests/s; five scales below", algorithm[0], *right_choices(bench, small, algorithm, budget, throttle.enter))
-        finally:
-            throttle.close()
+        for name, graph in small_graphs(bench, "--undirected", "--simple").items():
+            for device, enter in [("this device", None)] + ([("100 MB/s, 200 requests/s", slow.enter)] if slow.throttle and name == "RMAT" else []):
+                path = slow.copy(graph) if enter else graph
+                for algorithm, more in CHOICES.items():
+                    if algorithm == "sssp" and name in UNWEIGHTED:
+                        continue
+                    for cost in ("measured", "paper"):
+                        count, lists, right, near, *seconds = right_choices(bench, path, [algorithm, *more], budget, cost, enter)
+                        total[cost] = [one + other for one, other in zip(total.get(cost, [0, 0, 0]), (count, right, near))]
+                        cells = [device, name, algorithm, cost, str(count), str(lists), f"{right / count:.0%}", f"{near / count:.0%}", *(f"{each:.2f}" for each in seconds)]
+                        print(f"| {' | '.join(cells)} |", flush=True)
     finally:
-        loops.close()
-        shutil.rmtree(folder, ignore_errors=True)
+        slow.close()
+    print()
+    for cost, (count, right, near) in total.items():
+        print(f"`--cost {cost}`: {count} iterations, the faster way in {right / count:.0%}, or within 10 % and 1 ms in {near / count:.0%}.")
 
 
-SECTIONS = {section.__name__: section for section in (techniques, ablations, layouts, real, choice)}
+SECTIONS = {section.__name__: section for section in (techniques, ablations, layouts, real, presets, choice)}
 
 
 def main():

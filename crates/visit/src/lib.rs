@@ -16,7 +16,7 @@
 //! - `visits`: traversals as resources of plans. `course`: one that is under way. `owner`: what a
 //!   worker does. `queue`: its visitors by priority. `mail`: visitors for other workers, and how
 //!   all learn that none is left. `ahead`: what a worker does while another one is alone.
-//! - [`hops`], [`lengths`], [`smallest`]: visitors.
+//! - [`hops`], [`lengths`], [`smallest`]: visitors. `steps`: which lengths have the same priority.
 
 mod ahead;
 mod course;
@@ -27,6 +27,7 @@ mod mail;
 mod owner;
 mod queue;
 pub mod smallest;
+mod steps;
 mod visitor;
 mod visits;
 
