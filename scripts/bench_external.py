@@ -178,7 +178,11 @@ def small_graphs(bench, *more):
 
 UNWEIGHTED = ("web-NotreDame", "soc-Epinions1")
 # Streaming them takes minutes on the slow device: gigabytes, in small requests.
-LONG = {("NY", "pagerank-delta"), ("NY", "components"), ("NY", "sssp"), ("NY", "bfs"), ("web-NotreDame", "pagerank-delta")}
+LONG = {
+    *((graph, "kcore") for graph in ("RMAT", "NY", *UNWEIGHTED)),
+    *(("NY", algorithm) for algorithm in ("pagerank-delta", "components", "sssp", "bfs")),
+    ("web-NotreDame", "pagerank-delta"),
+}
 
 PRESETS = {
     "graphsd": ((), {"pagerank": ["--iterations", 10], "pagerank-delta": [], "components": ["--method", "program"], "sssp": ["--method", "program", "--source", "max-degree"]}),
@@ -223,11 +227,15 @@ def presets(bench):
 
 def right_choices(bench, graph, algorithm, budget, cost, enter=None):
     """In how many iterations the choice between passes and lists was the faster one: each is run both ways."""
-    fixed = [*budget, "--cross-iteration", "off", "--sub-blocks", "off", "--cost", cost]
+    fixed = [*budget, "--cross-iteration", "off", "--sub-blocks", "off"]
     ways = {way: [] for way in ("iteration", "full", "on-demand")}
     for _ in range(bench.repeats):
         for way, runs in ways.items():
-            runs.append(run(bench.binary, *algorithm, graph, *fixed, "--read", way, enter=enter)["per_iteration"])
+            costs = ["--cost", cost] if way == "iteration" else []
+            done = run(bench.binary, *algorithm, graph, *fixed, "--read", way, *costs, enter=enter)
+            if done is None:
+                return None
+            runs.append(done["per_iteration"])
     modes = [iteration["read_mode"] for iteration in ways["iteration"][0]]
     seconds = {way: [statistics.median(run[index]["seconds"] for run in runs) for index in range(len(modes))] for way, runs in ways.items() if way != "iteration"}
     right = near = 0
@@ -242,11 +250,10 @@ def right_choices(bench, graph, algorithm, budget, cost, enter=None):
 
 CHOICES = {
     "multi-source": ["--sources", "max-degree,random:1,random:2"],
-    "pagerank-delta": [],
+    "pagerank-delta": ["--method", "differences"],
     "bfs": ["--method", "program", "--source", "max-degree"],
     "components": ["--method", "program"],
     "kcore": ["--method", "program"],
-    "sssp": ["--method", "program", "--source", "max-degree"],
 }
 
 
@@ -262,10 +269,14 @@ def choice(bench):
             for device, enter in [("this device", None)] + ([("100 MB/s, 200 requests/s", slow.enter)] if slow.throttle and name == "RMAT" else []):
                 path = slow.copy(graph) if enter else graph
                 for algorithm, more in CHOICES.items():
-                    if algorithm == "sssp" and name in UNWEIGHTED:
+                    if enter and (name, algorithm) in LONG:
                         continue
                     for cost in ("measured", "paper"):
-                        count, lists, right, near, *seconds = right_choices(bench, path, [algorithm, *more], budget, cost, enter)
+                        found = right_choices(bench, path, [algorithm, *more], budget, cost, enter)
+                        if found is None:
+                            print(f"| {device} | {name} | {algorithm} | {cost} | cannot act | | | | | | | |", flush=True)
+                            continue
+                        count, lists, right, near, *seconds = found
                         total[cost] = [one + other for one, other in zip(total.get(cost, [0, 0, 0]), (count, right, near))]
                         cells = [device, name, algorithm, cost, str(count), str(lists), f"{right / count:.0%}", f"{near / count:.0%}", *(f"{each:.2f}" for each in seconds)]
                         print(f"| {' | '.join(cells)} |", flush=True)

@@ -17,7 +17,7 @@ fn document(name: &str) -> String {
     fs::read_to_string(root().join(name)).unwrap()
 }
 
-const DOCUMENTS: [&str; 7] = [
+const DOCUMENTS: [&str; 8] = [
     "README.md",
     "CONTRIBUTING.md",
     "docs/design.md",
@@ -25,6 +25,7 @@ const DOCUMENTS: [&str; 7] = [
     "docs/guide.md",
     "docs/papers.md",
     "docs/reliability.md",
+    "docs/targets.md",
 ];
 
 /// The commands that a document shows.
