@@ -226,9 +226,9 @@ fn cpu_time() -> Duration {
 #[test]
 fn a_stalled_read_holds_up_nobody_and_is_waited_for_asleep() {
     let fixture = Fixture::new();
-    // Longer than a single wait in the kernel.
-    let stall = Duration::from_millis(1100);
-    for kind in kinds() {
+    // The longer one: longer than a single wait in the kernel.
+    for (kind, stall) in kinds().into_iter().flat_map(|kind| [(kind, 300), (kind, 1100)]) {
+        let stall = Duration::from_millis(stall);
         let disk = Disk::with_faults(Arc::new(FaultPlan::nth(0, Fault::Stall(stall))));
         let (arena, mut done) = (arena(3), vec![]);
         let mut queue = fixture.queue(kind, &disk, &arena, 2);

@@ -18,10 +18,14 @@ pub fn add_all<T, M, S: Lookup<T>, A: Fn(&mut M, T)>(
     sums: &mut [M],
     add: A,
 ) {
-    #[cfg(target_arch = "x86_64")]
-    if block.targets() <= sums.len() && is_x86_feature_detected!("bmi2") {
-        // SAFETY: the processor has it.
-        return unsafe { add_by_bmi2(block, signals, sums, add) };
+    if block.targets() <= sums.len() {
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("bmi2") {
+            // SAFETY: the processor has it.
+            return unsafe { add_by_bmi2(block, signals, sums, add) };
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        return add_edges(block, signals, sums, add);
     }
     decode_apart(block, signals.len(), &mut |edges| {
         edges.iter().for_each(|&[source, _]| signals.prefetch(source));
@@ -45,6 +49,18 @@ unsafe fn add_by_bmi2<T, M, S: Lookup<T>, A: Fn(&mut M, T)>(
     sums: &mut [M],
     add: A,
 ) {
+    add_edges(block, signals, sums, add);
+}
+
+/// Where all targets are in bounds.
+#[cfg_attr(target_arch = "x86_64", inline(always))]
+#[cfg_attr(not(target_arch = "x86_64"), inline(never))]
+fn add_edges<T, M, S: Lookup<T>, A: Fn(&mut M, T)>(
+    block: &EdgeBlock,
+    signals: S,
+    sums: &mut [M],
+    add: A,
+) {
     assert!(block.targets() <= sums.len());
     block.for_each_near(
         signals.len(),
@@ -60,8 +76,8 @@ unsafe fn add_by_bmi2<T, M, S: Lookup<T>, A: Fn(&mut M, T)>(
 }
 
 /// Hands over sources and targets: compiled once for all that is done with them. Of blocks of the
-/// last interval, which may have no sums for the last targets that words have bits for, and on
-/// other processors.
+/// last interval, which may have no sums for the last targets that words have bits for, and of all
+/// on an x86 processor without bmi2 (before 2013).
 fn decode_apart(block: &EdgeBlock, sources: usize, visit: &mut dyn FnMut(&[[usize; 2]])) {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("bmi2") {
