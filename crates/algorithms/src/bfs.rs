@@ -171,7 +171,7 @@ fn by_levels(mut planner: Planner, source: u64, switches: bool) -> Result<Prepar
     planner.traffic_external([found, found * 2]);
     Ok(planner.decide()?.prepared(move |session| {
         let (mut reach, mut search) = (Reach::default(), search.open(session)?);
-        let switches = switches && session.decision.model != MemoryModel::FullyExternal;
+        let switches = switches && !session.decision.is_external();
         let (mut recent, mut last, mut ended) = (0, Vec::new(), true);
         if source < session.graph.connected() {
             ended = search.run(session, source, |level, found, vertices| {

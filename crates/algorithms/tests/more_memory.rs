@@ -1,11 +1,11 @@
 //! More memory is never worse: what fully-external runs read and write falls or stays as the budget
 //! grows. In the smallest budget it is little already, where a graph has many levels.
 
-use outercore_algorithms::Source;
-use outercore_engine::RunConfig;
+use outercore_algorithms::{Request, Source};
+use outercore_engine::{MemoryModel, RunConfig};
 use outercore_graph::{BuildOptions, Graph, Key, generate::Rmat};
 use outercore_storage::Disk;
-use outercore_testing::{build_file, external, generate, request, run, smallest, values};
+use outercore_testing::{build_file, config, external, generate, request, run, smallest, values};
 
 /// Lists of active vertices, once there is memory for them, do not drive out the values and the
 /// chunks of a small graph, which are read in every iteration.
@@ -69,4 +69,22 @@ fn the_smallest_budget_is_enough_for_many_levels() {
         println!("{name} in {memory}: {moved} bytes in {} iterations", report.iterations);
         assert!(report.iterations > 50 && moved < most, "{name}: {moved} bytes");
     }
+}
+
+/// Who asks for a semi-external run keeps half of the pages of all edges: of one page that one. It
+/// was read again in each of 245,000 levels.
+#[test]
+fn one_page_of_edges_is_kept() {
+    const VERTICES: u64 = 700;
+    let folder = tempfile::tempdir().unwrap();
+    let (input, output) = (folder.path().join("cycle.txt"), folder.path().join("cycle.oc"));
+    let edges = (0..VERTICES).map(|at| format!("{at} {}\n", (at + 1) % VERTICES));
+    std::fs::write(&input, edges.collect::<String>()).unwrap();
+    let options = BuildOptions { directed: Some(false), ..BuildOptions::default() };
+    build_file(&Disk::new(), &input, &output, &options).unwrap();
+    let graph = Graph::open(&Disk::new(), &output).unwrap();
+    let exact = Request { exact: true, ..request("diameter", &[]) };
+    let config = RunConfig { model: Some(MemoryModel::SemiExternal), ..config() };
+    let report = run(&graph, "diameter", &exact, &config).report;
+    assert!(report.bytes_read < 1 << 20, "{} bytes", report.bytes_read);
 }

@@ -8,10 +8,10 @@ use std::{
     collections::BTreeMap,
     io::ErrorKind,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
 };
 
-use outercore_storage::{DirLock, Disk, PageSums, StorageError};
+use outercore_storage::{DirLock, Disk, PageSums, StorageError, lock};
 
 use self::sections::{OpenedSection, open_sections};
 pub use self::sections::{SectionFile, Table};
@@ -218,7 +218,7 @@ impl Graph {
 
     /// An id table; its checksums are read once.
     fn ids(&self, name: &'static str) -> Result<Table> {
-        let mut known = self.inner.id_sums.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = lock(&self.inner.id_sums);
         if let Some(sums) = known.get(name) {
             return Ok(Table { section: self.section(name)?, sums: Arc::clone(sums) });
         }
@@ -239,7 +239,7 @@ impl Graph {
         degree: u64,
         find: impl FnOnce() -> Result<u64>,
     ) -> Result<u64> {
-        let mut known = self.inner.fronts.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = lock(&self.inner.fronts);
         if let Some(&front) = known.get(&degree) {
             return Ok(front);
         }
@@ -250,7 +250,7 @@ impl Graph {
 
     /// The directory of the grid; it is read and verified once.
     pub fn grid(&self) -> Result<Arc<GridDirectory>> {
-        let mut known = self.inner.grid.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = lock(&self.inner.grid);
         if let Some(directory) = &*known {
             return Ok(directory.clone());
         }

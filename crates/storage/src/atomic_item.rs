@@ -12,8 +12,9 @@ pub trait AtomicItem: Pod + Copy + Ord + Send + Sync + Into<u64> {
     fn load(cell: &Self::Cell) -> Self;
     /// Puts an item into a cell.
     fn store(cell: &Self::Cell, item: Self);
-    /// Puts an item into a cell that holds a larger one; returns what it held.
-    fn fetch_min(cell: &Self::Cell, item: Self) -> Self;
+    /// Puts an item into a cell that holds a larger one; `true` if it did. Most do not: a plain
+    /// load spares the exclusive access.
+    fn lower(cell: &Self::Cell, item: Self) -> bool;
     /// Items as cells.
     fn cells(items: HugeVec<Self>) -> HugeVec<Self::Cell>;
     /// Cells as items.
@@ -35,8 +36,8 @@ macro_rules! atomic_item {
                 cell.store(item, Relaxed);
             }
             #[inline(always)]
-            fn fetch_min(cell: &$cell, item: $item) -> $item {
-                cell.fetch_min(item, Relaxed)
+            fn lower(cell: &$cell, item: $item) -> bool {
+                item < cell.load(Relaxed) && item < cell.fetch_min(item, Relaxed)
             }
             fn cells(items: HugeVec<$item>) -> HugeVec<$cell> {
                 items.into_shared()

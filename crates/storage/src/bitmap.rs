@@ -78,10 +78,11 @@ impl Bitmap {
         word.store(word.load(Relaxed) & !(1 << (number % 64)), Relaxed);
     }
 
-    /// Removes the members of another set of the same length.
-    pub fn remove_all(&mut self, others: &Bitmap) {
-        for (word, other) in self.words.iter_mut().zip(others.words.iter()) {
-            *word.get_mut() &= !other.load(Relaxed);
+    /// Removes the members of another set of the same length, while no other thread changes this
+    /// one.
+    pub fn remove_all(&self, others: &Bitmap) {
+        for (word, other) in self.words.iter().zip(others.words.iter()) {
+            word.store(word.load(Relaxed) & !other.load(Relaxed), Relaxed);
         }
     }
 

@@ -8,7 +8,7 @@ use std::{
     collections::HashMap,
     ops::Range,
     sync::{
-        Mutex, PoisonError,
+        Mutex,
         atomic::{AtomicU8, AtomicU32, Ordering::Relaxed},
     },
 };
@@ -17,6 +17,7 @@ use crate::{
     HugePages, HugeVec,
     error::{Result, StorageError},
     memory::prefetch,
+    monitor::{lock, locked},
 };
 
 /// How many items have four bytes, and how many one.
@@ -84,8 +85,7 @@ impl CompactCounters {
 
     #[cold]
     fn carry(&self, item: u64, times: u64) {
-        *self.carries.lock().unwrap_or_else(PoisonError::into_inner).entry(item).or_default() +=
-            times;
+        *lock(&self.carries).entry(item).or_default() += times;
     }
 
     /// The count of an item, between steps.
@@ -94,7 +94,7 @@ impl CompactCounters {
             Some(at) => (u64::from(*self.narrow[at].get_mut()), 8),
             None => (u64::from(*self.wide[item as usize].get_mut()), 32),
         };
-        let carries = self.carries.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let carries = locked(&mut self.carries);
         count + (carries.get(&item).copied().unwrap_or(0) << bits)
     }
 }

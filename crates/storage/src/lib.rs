@@ -117,7 +117,7 @@ pub use fault::{Fault, FaultPlan};
 pub use inbox::Inbox;
 pub use lane_levels::LaneLevels;
 pub use lookup::{EverySecond, InARow, Lookup};
-pub use monitor::{Monitor, atomic, ending, lock};
+pub use monitor::{Monitor, atomic, ending, lock, locked, unlocked};
 pub use monoid::{Idempotent, Lanes, Min, Monoid, Or, Sum, Sums};
 pub use named::{Choice, Named};
 pub use ordered_marks::OrderedMarks;

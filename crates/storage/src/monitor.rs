@@ -34,6 +34,16 @@ pub fn lock<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// What a lock keeps, for who has it alone, likewise.
+pub fn locked<T>(mutex: &mut std::sync::Mutex<T>) -> &mut T {
+    mutex.get_mut().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What a lock has kept, likewise.
+pub fn unlocked<T>(mutex: std::sync::Mutex<T>) -> T {
+    mutex.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
 impl<T> Monitor<T> {
     /// Open.
     pub fn new(shared: T) -> Self {

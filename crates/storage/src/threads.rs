@@ -3,11 +3,14 @@
 
 use std::{
     mem::{size_of, zeroed},
-    sync::{Mutex, PoisonError},
+    sync::Mutex,
     thread::{Builder, Scope, ScopedJoinHandle},
 };
 
-use crate::error::{Result, StorageError};
+use crate::{
+    error::{Result, StorageError},
+    monitor::lock,
+};
 
 /// Starts a thread of a scope.
 pub fn start<'scope, T: Send + 'scope>(
@@ -23,10 +26,10 @@ pub fn at_once<T: Send>(count: usize, work: impl Fn(usize) -> T + Sync) -> Resul
     // Held until all threads are there: they may wait for each other.
     let (may_begin, work) = (Mutex::new(false), &work);
     std::thread::scope(|scope| {
-        let mut begin = may_begin.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut begin = lock(&may_begin);
         let gate = &may_begin;
         let body = move |index| {
-            let begins = *gate.lock().unwrap_or_else(PoisonError::into_inner);
+            let begins = *lock(&gate);
             begins.then(|| work(index))
         };
         let threads: Result<Vec<_>> =

@@ -6,7 +6,7 @@ use std::{
     ops::Range,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
     thread::JoinHandle,
@@ -17,7 +17,7 @@ use crossbeam_channel::{Receiver, Sender, unbounded};
 use crate::{
     error::{Result, StorageError},
     memory::thread_time,
-    monitor::lock,
+    monitor::{lock, locked},
     threads::{pin, processors},
 };
 
@@ -203,7 +203,7 @@ impl<S> PerWorker<S> {
 
     /// All of them, between steps.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut S> {
-        self.0.iter_mut().map(|state| state.0.get_mut().unwrap_or_else(PoisonError::into_inner))
+        self.0.iter_mut().map(|state| locked(&mut state.0))
     }
 }
 

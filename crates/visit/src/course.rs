@@ -12,14 +12,14 @@ use std::{
     cell::RefCell,
     mem::take,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
 };
 
 use outercore_engine::{MemoryModel, ReadMode, Start, VisitReport};
 use outercore_graph::{GraphError, Result, error};
-use outercore_storage::lock;
+use outercore_storage::{lock, locked};
 
 use crate::{
     ahead::Ahead,
@@ -63,7 +63,7 @@ impl<'t, V: Visitor> Course<'t, V> {
     }
 
     fn owner(&mut self, index: usize) -> &mut Owner<'t, V> {
-        self.owners[index].get_mut().unwrap_or_else(PoisonError::into_inner).get_mut()
+        locked(&mut self.owners[index]).get_mut()
     }
 
     /// Goes to the end.

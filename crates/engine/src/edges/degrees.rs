@@ -1,9 +1,9 @@
 //! The degrees of all vertices in one direction, read into about one byte for each.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use outercore_graph::{Result, format::Degrees};
-use outercore_storage::{CompactNumbers, HugeVec, lock};
+use outercore_storage::{CompactNumbers, HugeVec, lock, unlocked};
 
 use super::table::for_each_part;
 use crate::session::{OpenSection, Session};
@@ -30,7 +30,6 @@ pub(crate) fn narrow(session: &Session, section: &OpenSection) -> Result<Degrees
             }
         }
     })?;
-    let front = known.map(|_| front.into_inner().unwrap_or_else(PoisonError::into_inner));
-    let large = large.into_inner().unwrap_or_else(PoisonError::into_inner);
-    Ok(Degrees::Narrow(CompactNumbers::new(small, front, large)))
+    let front = known.map(|_| unlocked(front));
+    Ok(Degrees::Narrow(CompactNumbers::new(small, front, unlocked(large))))
 }

@@ -136,19 +136,18 @@ impl Passes {
         graph: &Graph,
         config: &RunConfig,
     ) -> Result<Option<u64>> {
-        let asked = config.model;
         let edge_pages = whole / (PAGE + 1);
         let mut memory = base(graph, config, edge_pages);
         memory.extend(self.arrays);
         let used = memory.iter().map(|item| item.bytes).sum::<u64>() + MARGIN;
-        let most = if asked == Some(MemoryModel::SemiExternal) { whole / 2 } else { whole };
+        let most = most_kept(plan.memory_model, config, whole);
         let left = if config.sub_blocks.are_kept() { most } else { 0 };
         let left = config.memory.saturating_sub(used).min(left);
         let edges = (self.edges)(graph)?;
         let bytes_per_pass = edges.read(left);
         // Work on an edge takes about as long as reading it.
         let pass = bytes_per_pass + edges.read(0);
-        let is_partial = left < whole && asked == Some(MemoryModel::InMemory);
+        let is_partial = left < whole && config.model == Some(MemoryModel::InMemory);
         if used > config.memory || is_partial || pass >= plan.bytes_per_scan + whole {
             return Ok(None);
         }
@@ -213,7 +212,6 @@ impl Needs {
     }
 
     fn decide(self, graph: &Graph, config: &RunConfig) -> Result<(Plan, u64)> {
-        let asked = config.model;
         let ((edge_pages, edge_bytes, read), scans) = (self.edges(graph), self.scans(graph));
         let stored = self.disk_bytes + self.disk_bytes_in_turn;
         let budgets = self.budgets(graph, config, (edge_pages, edge_bytes));
@@ -228,7 +226,7 @@ impl Needs {
         let is_one = self.scans == Some(1) && !external;
         // Of what wants room, all edges take about twice as much as on storage.
         let whole = edge_bytes << u32::from(self.wants_room && model == MemoryModel::InMemory);
-        let most = if is_one { 0 } else { most_kept((asked, model), config, whole) };
+        let most = if is_one { 0 } else { most_kept(model, config, whole) };
         let left = config.memory - used;
         let least = if external { left.min(least_room(config)) } else { 0 };
         let room = most.min(least + left.saturating_sub(least + MARGIN));
@@ -246,7 +244,7 @@ impl Needs {
             techniques: Vec::new(),
             memory_budget_bytes: config.memory,
             memory,
-            smallest_budget_bytes: budgets.smallest(asked),
+            smallest_budget_bytes: budgets.smallest(config.model),
             in_memory_budget_bytes: budgets.whole,
             bytes_per_scan,
             expected_bytes_read: read * full.min(1) + again * full.saturating_sub(1),
@@ -379,17 +377,13 @@ fn streams(config: &RunConfig) -> bool {
     config.preset == Preset::Streaming
 }
 
-/// The most bytes of edges that a run keeps: one that was asked to be semi-external keeps half,
-/// and none if it is plain streaming.
-fn most_kept(
-    models: (Option<MemoryModel>, MemoryModel),
-    config: &RunConfig,
-    edge_bytes: u64,
-) -> u64 {
-    match models {
+/// The most bytes of edges that a run keeps: one that was asked to be semi-external keeps half of
+/// the pages, and none if it is plain streaming.
+fn most_kept(model: MemoryModel, config: &RunConfig, edge_bytes: u64) -> u64 {
+    match (config.model, model) {
         (_, MemoryModel::FullyExternal) => u64::MAX,
         (_, MemoryModel::SemiExternal) if streams(config) => 0,
-        (Some(MemoryModel::SemiExternal), _) => edge_bytes / 2,
+        (Some(MemoryModel::SemiExternal), _) => (edge_bytes / 2).next_multiple_of(PAGE + 1),
         _ => edge_bytes,
     }
 }

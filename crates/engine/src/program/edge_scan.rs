@@ -86,13 +86,7 @@ impl Edges {
         session: &Session,
         visit: impl Fn(u64, u64) + Sync,
     ) -> Result<()> {
-        let Self::Grid(grid) = self else {
-            let visit = |(): &mut (), source, target| visit(source, target);
-            return self.for_some(session, |_, _| true, |_| (), visit).map(drop);
-        };
-        // An inbox without content: the state is the author's.
-        let mut nothing = vec![(); session.graph.connected() as usize];
-        grid.scan(session, &mut nothing, |_| (), |(), _, block| block.edges(&visit)).map(drop)
+        self.for_some(session, |_, _| true, |_| (), |(), from, to| visit(from, to)).map(drop)
     }
 
     /// Shows the edges of the parts for which `wanted` says so of their sources and targets (first

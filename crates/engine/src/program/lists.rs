@@ -4,10 +4,7 @@
 //! Memory for each vertex and direction: about 4 bytes while values are in memory; about one byte
 //! while they are on storage, or nothing where the index slides.
 
-use std::{
-    ops::Range,
-    sync::{Mutex, PoisonError},
-};
+use std::{ops::Range, sync::Mutex};
 
 use outercore_graph::{
     Direction, Graph, Result,
@@ -15,7 +12,7 @@ use outercore_graph::{
     format::{INDEX_GROUP, List, RowIndex},
 };
 
-use outercore_storage::lock;
+use outercore_storage::{lock, locked, unlocked};
 
 use crate::{
     Frontier,
@@ -186,7 +183,7 @@ impl OpenLists {
         self.sides.iter_mut().map(move |(_, side)| {
             let rows = match side {
                 OneWay::Whole(rows) => rows,
-                OneWay::Sliding(rows) => rows.get_mut().unwrap_or_else(PoisonError::into_inner),
+                OneWay::Sliding(rows) => locked(rows),
             };
             let total = session.graph.connected();
             if vertex < total {
@@ -324,7 +321,7 @@ impl<'l> Along<'l> {
                 Ok(())
             })?;
         }
-        Ok(rested.into_inner().unwrap_or_else(PoisonError::into_inner))
+        Ok(unlocked(rested))
     }
 
     /// The same on the calling worker alone, in ascending order of the vertices.

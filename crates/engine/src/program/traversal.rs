@@ -7,8 +7,13 @@
 //!
 //! Memory for each vertex: three bits, and what [`Lists`] and [`Levels`] take.
 
-use outercore_graph::{Direction, Result, format::List};
-use outercore_storage::bitmap::members;
+use std::sync::Mutex;
+
+use outercore_graph::{
+    Direction, Result,
+    format::{INDEX_GROUP, List},
+};
+use outercore_storage::{bitmap::members, lock, unlocked};
 
 use super::lists::{Along, Lists, OpenLists};
 use crate::{
@@ -27,6 +32,10 @@ use crate::{
 const ALPHA: u64 = 15;
 /// Push again once the frontier is smaller than this share of the vertices (GAPBS: 18).
 const BETA: u64 = 18;
+
+/// Parts of a large frontier: how far each goes, as a shift of the number of vertices. What is
+/// first finds most where hubs are first.
+const PARTS: &[u32] = &[12, 9, 6, 3, 0];
 
 const BOTH: &[Direction] = &[Direction::Out, Direction::In];
 
@@ -55,8 +64,7 @@ impl Search {
         // A grid that lacks edges is no use: the lists have them all.
         let scans = job.config.read.scans() && graph.has_whole_grid();
         // Few frontiers are pushed; else a vertex is found along every edge.
-        let few = pulls && !scans;
-        let records = if few { 2 * graph.connected() } else { graph.manifest().arcs };
+        let records = if pulls && !scans { 2 * graph.connected() } else { graph.manifest().arcs };
         if scans {
             lists.can = &[Technique::OnDemand];
         }
@@ -88,11 +96,11 @@ impl Resource for Search {
         let scans = !self.undirected && graph.has_whole_grid();
         planner.can(move |_| {
             let can = [
-                (scans, Technique::FullPasses),
-                (pushes, Technique::Push),
-                (turns, Technique::Direction),
+                scans.then_some(Technique::FullPasses),
+                pushes.then_some(Technique::Push),
+                turns.then_some(Technique::Direction),
             ];
-            Ok(can.into_iter().filter_map(|(can, technique)| can.then_some(technique)).collect())
+            Ok(can.into_iter().flatten().collect())
         });
         if self.scans {
             planner.sections(|_| Ok(vec!["grid.words".to_owned()]));
@@ -183,7 +191,7 @@ impl OpenSearch {
                 self.heads = Some(Heads::open(session, !session.decision.is_external())?);
             }
             let (search, pushed) = (&*self, self.push_lists(session));
-            let level = OneLevel { search, session, pushed, number: number as u32 + 1 };
+            let mut level = OneLevel { search, session, pushed, number: number as u32 + 1 };
             let parts = match &self.grid {
                 Some(grid) => level.scan(grid)?,
                 None if pulling => level.pull(unexplored)?,
@@ -244,8 +252,8 @@ impl OpenSearch {
         self.unvisited.remove(source);
         self.current.clear();
         self.current.insert(source);
-        let mut found = Found::default();
-        self.levels.find(&mut found, 0, source, source);
+        let mut found = None;
+        self.levels.find(&mut found, Some(0), source, source);
         self.levels.end_level([found])
     }
 }
@@ -275,13 +283,13 @@ impl OneLevel<'_> {
         if is_new {
             part.vertices += 1;
             part.edges += self.pushed.degree(vertex);
-        }
-        if search.undirected && is_new {
-            // Without parents it is not looked at again.
-            search.unvisited.remove(vertex);
+            if search.undirected {
+                // Without parents it is not looked at again.
+                search.unvisited.remove(vertex);
+            }
         }
         if !search.undirected || is_new {
-            search.levels.find(&mut part.found, self.number, vertex, parent);
+            search.levels.find(&mut part.found, is_new.then_some(self.number), vertex, parent);
         }
     }
 
@@ -303,22 +311,34 @@ impl OneLevel<'_> {
         )
     }
 
-    /// The frontier's lists.
-    fn push(&self, edges: u64) -> Result<Vec<Findings>> {
-        let search = self.search;
+    /// The frontier's lists. Those of a large one are read in [`PARTS`], in ascending order. What
+    /// one part has found, later ones have no better parent for: they ask a bit, and not the array.
+    fn push(&mut self, edges: u64) -> Result<Vec<Findings>> {
+        let (search, rested) = (self.search, Mutex::new(vec![]));
         self.session.counters.note(Technique::Push, [1, 0]);
-        self.pushed.for_each(
-            edges,
-            |group| search.current.word(group),
-            |_| Findings::default(),
-            |part, vertex, list| {
-                for target in list.neighbors() {
-                    if search.unvisited.contains(target) {
-                        self.take(part, target, vertex);
+        let len = search.current.len();
+        for bits in if edges > len { PARTS } else { &[0] } {
+            let end = (len >> bits).next_multiple_of(INDEX_GROUP).min(len);
+            self.pushed.vertices.end = end;
+            let parts = self.pushed.for_each(
+                edges,
+                |group| search.current.word(group),
+                |_| lock(&rested).pop().unwrap_or_default(),
+                |part, vertex, list| {
+                    for target in list.neighbors() {
+                        if search.unvisited.contains(target) {
+                            self.take(part, target, vertex);
+                        }
                     }
-                }
-            },
-        )
+                },
+            )?;
+            lock(&rested).extend(parts);
+            if *bits > 0 {
+                search.unvisited.remove_all(&search.next);
+            }
+            self.pushed.vertices.start = end;
+        }
+        Ok(unlocked(rested))
     }
 
     /// The unvisited vertices: their first in-neighbor, where it is known, then the lists of those

@@ -5,7 +5,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use outercore_storage::{HugeVec, Pod, cut_windows};
+use outercore_storage::{AtomicItem, HugeVec, Pod, cut_windows};
 
 use super::{scratch::Scratch, vertex_array::VertexArray, window::fill};
 use crate::{
@@ -108,15 +108,17 @@ impl OpenLevels {
         Ok(())
     }
 
-    /// Notes that `vertex` is on this level, which is not over, and may be the child of `parent`.
+    /// Notes that `vertex` may be the child of `parent`, and is on this level, which is not over;
+    /// where that is known, there is none. What is known is not written again: that would take its
+    /// place in memory away from other workers.
     #[inline(always)]
-    pub(crate) fn find(&self, found: &mut Found, level: u32, vertex: u64, parent: u64) {
+    pub(crate) fn find(&self, found: &mut Found, level: Option<u32>, vertex: u64, parent: u64) {
         match self {
             Self::Memory { levels, parents } => {
-                levels[vertex as usize].store(level, Relaxed);
-                if let Some(known) = parents.get(vertex as usize) {
-                    known.fetch_min(parent as u32, Relaxed);
+                if let Some(level) = level {
+                    levels[vertex as usize].store(level, Relaxed);
                 }
+                parents.get(vertex as usize).map(|known| u32::lower(known, parent as u32));
             }
             Self::Logs(logs) => {
                 let sender = found.get_or_insert_with(|| logs.sender());

@@ -103,8 +103,7 @@ impl<T: AtomicItem> Window<T> {
     /// Lowers a vertex's item; `true`: it was higher.
     #[inline(always)]
     pub(crate) fn lower(&self, vertex: u64, to: T) -> bool {
-        let cell = self.cell(vertex);
-        to < T::load(cell) && to < T::fetch_min(cell, to)
+        T::lower(self.cell(vertex), to)
     }
 
     /// Stores what it has, and has the vertices of another window from now on; what it holds of

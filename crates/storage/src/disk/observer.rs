@@ -1,10 +1,13 @@
 //! Seeing every change that goes through a [`Disk`](super::Disk), in the order in which they
 //! happen: for simulated disks, which decide what a crash would have left of it.
 
-use std::fmt;
-use std::io;
-use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    fmt, io,
+    path::Path,
+    sync::{Arc, Mutex},
+};
+
+use crate::monitor::lock;
 
 /// A change of files or folders. A file is known by the name that it was created by, also after it
 /// was renamed.
@@ -54,7 +57,7 @@ impl SharedObserver {
         change: Change<'_>,
         act: impl FnOnce() -> io::Result<T>,
     ) -> io::Result<T> {
-        let mut observer = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut observer = lock(&self.0);
         observer.before(change)?;
         let done = act()?;
         observer.after(change);

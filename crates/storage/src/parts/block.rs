@@ -2,7 +2,7 @@
 
 use std::{
     marker::PhantomData,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
 };
 
 use super::scratch::ScratchFile;
@@ -12,6 +12,7 @@ use crate::{
     backend::{Completion, IoBackend, Queue, QueueOptions, ReadRequest, open_queue, probe_uring},
     disk::Disk,
     error::Result,
+    monitor::locked,
 };
 
 /// Memory for the items of one part, and for what pads them to whole pages.
@@ -128,7 +129,7 @@ impl<T: Pod> Block<T> {
 }
 
 fn own(queue: &mut Mutex<Box<dyn Queue>>) -> &mut Box<dyn Queue> {
-    queue.get_mut().unwrap_or_else(PoisonError::into_inner)
+    locked(queue)
 }
 
 /// Memory of so many bytes.

@@ -14,10 +14,12 @@ mod stream;
 use std::{
     collections::BTreeMap,
     sync::{
-        Mutex, PoisonError,
+        Mutex,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
 };
+
+use outercore_storage::{lock, unlocked};
 
 use super::{
     Progress, Sink,
@@ -133,7 +135,7 @@ impl Run<'_> {
 
     /// Notes a decoded chunk.
     fn done(&self, index: u64, lines: u64) -> bool {
-        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut found = lock(&self.found);
         found.later.insert(index, lines);
         loop {
             let next = found.chunks;
@@ -145,7 +147,7 @@ impl Run<'_> {
 
     /// Notes an error in chunk `index`.
     fn stop(&self, index: u64, stop: Stop) -> bool {
-        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut found = lock(&self.found);
         if found.stop.as_ref().is_none_or(|(first, _)| index < *first) {
             found.stop = Some((index, stop));
             self.limit.fetch_min(index, Relaxed);
@@ -163,7 +165,7 @@ impl Run<'_> {
 
     /// The result, when all workers have ended. `before` lines precede the first chunk.
     fn finish(self, before: u64) -> Result<u64> {
-        let found = self.found.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let found = unlocked(self.found);
         let by_input = matches!(
             found.stop,
             None | Some((_, Stop::RecordFault(_) | Stop::Other(GraphError::Input(_))))
