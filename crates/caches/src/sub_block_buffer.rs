@@ -50,6 +50,10 @@ impl ChunkCache for SubBlockBuffer {
         self.0.get(chunk).map(|words| words as Held)
     }
 
+    fn spare(&self) -> u64 {
+        self.0.spare()
+    }
+
     fn offer(&self, chunk: usize, priority: u64, words: &[u8]) {
         self.0.offer(chunk, priority, words);
     }
@@ -57,7 +61,21 @@ impl ChunkCache for SubBlockBuffer {
 
 #[cfg(test)]
 mod tests {
-    use super::SubBlocks::{Off, On, Secondary};
+    use super::{
+        SubBlocks::{Off, On, Secondary},
+        *,
+    };
+
+    #[test]
+    fn what_will_stay_is_read_for_nothing() {
+        let buffer = SubBlockBuffer(PriorityBuffer::new(1 << 20));
+        let reads = |chunk, absent: &mut u64| buffer.reads(chunk, 400 << 10, absent);
+        let all = |absent: &mut u64| [0, 1, 2].map(|chunk| reads(chunk, absent)[1]);
+        assert_eq!(all(&mut 0), [0, 0, 1]);
+        // What is there takes no room of others.
+        buffer.offer(2, 1, &[7; 400 << 10]);
+        assert_eq!(all(&mut 0), [0, 1, 0]);
+    }
 
     #[test]
     fn what_is_read_more_often_is_worth_more() {

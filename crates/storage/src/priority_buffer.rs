@@ -36,6 +36,11 @@ impl PriorityBuffer {
         lock(&self.0).held.get(&part).map(|(_, bytes)| bytes.clone())
     }
 
+    /// Bytes that are not in use.
+    pub fn spare(&self) -> u64 {
+        lock(&self.0).spare
+    }
+
     /// Notes the priority, and keeps the bytes if there is room or others are worth less.
     pub fn offer(&self, part: usize, priority: u64, bytes: &[u8]) {
         let needed = bytes.len() as u64 + ENTRY;

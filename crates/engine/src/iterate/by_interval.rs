@@ -162,8 +162,8 @@ impl<P: VertexProgram> Run<'_, P> {
         (Some(Costs { mixed_seconds, ..whole }), chosen.then_some(split))
     }
 
-    /// The chunks that are wanted, and which intervals want them. One that stays in memory is not
-    /// read.
+    /// The chunks that are wanted, and which intervals want them. One that is in memory, or stays
+    /// there from now on, is not read.
     fn mix(&self, grid: &GridIndex, stay: Option<&dyn ChunkCache>) -> (Streamed, Mix) {
         let of = |interval| {
             let vertices = self.vertices(interval);
@@ -171,13 +171,15 @@ impl<P: VertexProgram> Run<'_, P> {
             let count = || self.sending.count_within(vertices.start, vertices.end - 1);
             if sends { [count(), self.state(interval).edges] } else { [0; 2] }
         };
+        let mut absent = 0;
         let mut mix = Mix::new((0..grid.intervals()).map(of).collect());
         let wanted = |chunk: &GridChunk| self.sending.any(chunk.sources.0, chunk.sources.1);
         for chunk in (0..grid.intervals()).flat_map(|interval| grid.chunks(interval, wanted)) {
             let [first, last] =
                 [chunk.sources.0, chunk.sources.1].map(|at| grid.directory.interval_of(at));
-            let stays = stay.is_some_and(|stay| stay.get(chunk.number).is_some());
-            let [bytes, requests] = if stays { [0; 2] } else { [grid.read(chunk), 1] };
+            let bytes = grid.read(chunk);
+            let [bytes, requests] =
+                stay.map_or([bytes, 1], |stay| stay.reads(chunk.number, bytes, &mut absent));
             mix.piece(first..last + 1, Streamed { bytes, requests, items: chunk.words() });
         }
         (mix.all(), mix)

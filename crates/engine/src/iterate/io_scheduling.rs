@@ -38,13 +38,27 @@ impl<P: VertexProgram> Run<'_, P> {
         let width = (rows.width + rows.weight_width) as u64;
         let (all, held) = (rows.edges() * width, rows.held_bytes());
         let workers = if P::Message::EXACT { threads } else { 1 };
+        // Intervals have about equally many edges.
+        let within =
+            all * self.total(|state| u64::from(state.edges > 0)) / self.states.len() as u64;
         // Measured with signals of 8 bytes. Those of 16 take half as long again.
         let wide = size_of::<P::Signal>().max(8) as f64 / 16.0 + 0.5;
-        let item_seconds = item_seconds * wide;
-        let lists = Scattered { runs, items, width, all, held, item_seconds, workers };
         let word = if self.asks_none(runs, self.sending.len()) { WORD } else { ASKED };
-        let full_seconds = scan.seconds(limits, word * wide / threads as f64);
-        Costs { full_seconds, on_demand_seconds: lists.seconds(limits), mixed_seconds: None }
+        Costs {
+            full_seconds: scan.seconds(limits, word * wide / threads as f64),
+            on_demand_seconds: Scattered {
+                runs,
+                items,
+                width,
+                within,
+                all,
+                held,
+                item_seconds: item_seconds * wide,
+                workers,
+            }
+            .seconds(limits),
+            mixed_seconds: None,
+        }
     }
 
     /// The vertices that send, and their edges.

@@ -17,6 +17,11 @@ pub struct Streamed {
     pub items: u64,
 }
 
+/// 200 ns: what a run takes a processor beside its items.
+const RUN: f64 = 200e-9;
+/// 300 us: how long it takes until few runs are here, which nothing hides.
+const FIRST: f64 = 300e-6;
+
 /// Runs of items, anywhere in a file.
 #[derive(Clone, Copy, Debug)]
 pub struct Scattered {
@@ -26,6 +31,8 @@ pub struct Scattered {
     pub items: u64,
     /// Bytes of an item.
     pub width: u64,
+    /// Bytes of the parts of the file that have some of them.
+    pub within: u64,
     /// Bytes of the file.
     pub all: u64,
     /// Bytes of these that are in memory.
@@ -37,10 +44,10 @@ pub struct Scattered {
 }
 
 impl Streamed {
-    /// Seconds, whichever takes longer, the device or all processors, with so many seconds of these
-    /// for each item.
+    /// Seconds of the device and of all processors, with so many of these for each item. They do
+    /// not work at the same time for most of a few megabytes, for which the choice is a near one.
     pub fn seconds(&self, limits: &Limits, item_seconds: f64) -> f64 {
-        limits.seconds(self.bytes, self.requests).max(self.items as f64 * item_seconds)
+        limits.seconds(self.bytes, self.requests) + self.items as f64 * item_seconds
     }
 
     /// With this beside it, or without it.
@@ -54,15 +61,16 @@ impl Streamed {
 }
 
 impl Scattered {
-    /// Seconds, whichever takes longer, the device or the processors.
+    /// Seconds of the device and of the processors.
     pub fn seconds(&self, limits: &Limits) -> f64 {
         // Near runs become one request: there are no more requests than gaps.
-        let requests = self.runs.min(self.all / limits.break_even_bytes.max(1) + 1);
-        let wanted = (self.items * self.width + requests * limits.block_bytes).min(self.all);
+        let requests = self.runs.min(self.within / limits.break_even_bytes.max(1) + 1);
+        let wanted = (self.items * self.width + requests * limits.block_bytes).min(self.within);
         let absent = 1.0 - self.held as f64 / self.all.max(1) as f64;
         let read =
             limits.seconds((wanted as f64 * absent) as u64, (requests as f64 * absent) as u64);
-        read.max(self.items as f64 * self.item_seconds / self.workers as f64)
+        let work = self.items as f64 * self.item_seconds + self.runs as f64 * RUN;
+        FIRST * absent + read + work / self.workers as f64
     }
 }
 
@@ -151,6 +159,7 @@ mod tests {
             runs,
             items,
             width: 3,
+            within: 800 << 20,
             all: 800 << 20,
             held,
             item_seconds: 8e-9,
@@ -160,6 +169,9 @@ mod tests {
         let few = runs(1000, 50_000, 0).seconds(&limits());
         assert!(few * 5.0 < all, "{few} {all}");
         assert!(runs(8 << 20, 268 << 20, 0).seconds(&limits()) > all);
+        // Runs that are near each other want no more than the part that has them.
+        let near = Scattered { within: 8 << 20, ..runs(100_000, 500_000, 0) };
+        assert!(near.seconds(&limits()) * 5.0 < runs(100_000, 500_000, 0).seconds(&limits()));
         // What is in memory costs no reading.
         assert!(runs(1000, 50_000, 800 << 20).seconds(&limits()) < few);
         // A stream from memory costs the processors' time alone.
