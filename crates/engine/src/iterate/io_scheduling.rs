@@ -1,7 +1,7 @@
 //! State-aware I/O scheduling (GraphSD, ICPP'22, section 4.1): what an iteration is predicted to
-//! take by the grid and by the lists of active vertices. Bytes and requests by the device's
-//! profile, and the processor's share, whichever is longer. The cheaper one is read, or the one for
-//! some intervals of sources and the other for the rest. With `--cost paper` the paper's formula
+//! take by the grid and by the lists of active vertices: bytes and requests by the device's
+//! profile, and the processor's share. The cheaper one is read, or the one for some intervals of
+//! sources and the other for the rest. With `--cost paper` the paper's formula
 //! decides, by bytes alone.
 
 use outercore_storage::{
