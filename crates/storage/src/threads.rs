@@ -29,7 +29,7 @@ pub fn at_once<T: Send>(count: usize, work: impl Fn(usize) -> T + Sync) -> Resul
         let mut begin = lock(&may_begin);
         let gate = &may_begin;
         let body = move |index| {
-            let begins = *lock(&gate);
+            let begins = *lock(gate);
             begins.then(|| work(index))
         };
         let threads: Result<Vec<_>> =
