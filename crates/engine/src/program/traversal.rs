@@ -3,7 +3,8 @@
 //!
 //! A level is pushed (the frontier's lists are read) while the frontier is small, and pulled (the
 //! lists of unvisited vertices are read) while it is large. Before a list is pulled, the vertex's
-//! first in-neighbor is tried: it answers for most vertices, and their lists are never read.
+//! first in-neighbor is tried: it answers for most vertices, and their lists are never read. Where
+//! a large frontier must be pushed, it is read in parts: what one has found, the next pass by.
 //!
 //! Memory for each vertex: three bits, and what [`Lists`] and [`Levels`] take.
 
@@ -63,7 +64,7 @@ impl Search {
         lists.heads = pulls;
         // A grid that lacks edges is no use: the lists have them all.
         let scans = job.config.read.scans() && graph.has_whole_grid();
-        // Few frontiers are pushed; else a vertex is found along every edge.
+        // Few frontiers are pushed; else a vertex may be found along every edge.
         let records = if pulls && !scans { 2 * graph.connected() } else { graph.manifest().arcs };
         if scans {
             lists.can = &[Technique::OnDemand];

@@ -5,9 +5,9 @@ use std::ffi::OsString;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
-use outercore_storage::{Change, Disk, Observer};
+use outercore_storage::{Change, Disk, Observer, lock};
 
 use super::{Id, Node, Recording, Step, Turn};
 
@@ -72,7 +72,7 @@ impl Recorder {
     }
 
     fn live(&self) -> MutexGuard<'_, Live> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 
