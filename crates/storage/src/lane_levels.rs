@@ -5,9 +5,10 @@
 use std::ops::Range;
 
 use crate::{
-    AtomicItem, HugePages, HugeVec,
+    AtomicItem, HugePages, HugeVec, LaneValues,
     bitmap::{Bitmap, members},
     error::Result,
+    memory,
     workers::Workers,
 };
 
@@ -45,10 +46,15 @@ impl<W: AtomicItem, const L: usize> LaneLevels<W, L> {
         W::load(self.cell(number)).into() | Self::BEYOND
     }
 
-    /// Where they are.
     #[inline(always)]
-    pub fn cell(&self, number: u64) -> &W::Cell {
+    fn cell(&self, number: u64) -> &W::Cell {
         &self.words[number as usize]
+    }
+
+    /// Asks for the levels of a number, which are wanted soon.
+    #[inline(always)]
+    pub fn prefetch(&self, number: u64) {
+        memory::prefetch(self.cell(number));
     }
 
     /// Sets them.
@@ -59,7 +65,7 @@ impl<W: AtomicItem, const L: usize> LaneLevels<W, L> {
 
     /// Sets them and brings the number near; no other worker does so at the same time.
     #[inline(always)]
-    pub fn bring(&self, number: u64, levels: u64) {
+    fn bring(&self, number: u64, levels: u64) {
         self.set(number, levels);
         self.near.insert_alone(number);
     }
@@ -90,20 +96,44 @@ impl<W: AtomicItem, const L: usize> LaneLevels<W, L> {
 
     /// Whether one of the lanes is at `level`.
     #[inline(always)]
-    pub fn has(levels: u64, level: u64) -> bool {
+    fn has(levels: u64, level: u64) -> bool {
         Self::matches(levels, level) != 0
     }
 
-    /// Of these numbers of a group of 64, those with a lane at `level`.
+    /// Adds to `sums` the values of a number in the lanes in which it is at `level`.
     #[inline(always)]
-    fn some(&self, group: u64, some: u64, level: u64) -> u64 {
+    pub fn add_up(&self, number: u64, level: u64, values: &LaneValues<L>, sums: &mut [f64; L]) {
+        let levels = self.get(number);
+        if Self::has(levels, level) {
+            values.add(number, sums, |lane| Self::level(levels, lane) == level);
+        }
+    }
+
+    /// Puts a number that has no level in a lane on this one, and near; no other worker does so at
+    /// the same time. Returns whether it did; `None`: it has another level there.
+    #[inline(always)]
+    pub fn reach(&self, number: u64, lane: usize, level: u64) -> Option<bool> {
+        let levels = self.get(number);
+        match Self::level(levels, lane) {
+            0 => {
+                self.bring(number, levels | Self::at(level, lane));
+                Some(true)
+            }
+            other => (other == level).then_some(false),
+        }
+    }
+
+    /// Of these numbers of a group of 64, those with a lane at `level` that is not `idle`.
+    #[inline(always)]
+    fn some(&self, group: u64, some: u64, level: u64, idle: u64) -> u64 {
         if some.count_ones() < FEW {
-            let bit = |number| u64::from(Self::has(self.get(number), level)) << (number % 64);
+            let has = |number| Self::has(self.get(number) | idle, level);
+            let bit = |number| u64::from(has(number)) << (number % 64);
             return members(group, some).fold(0, |bits, number| bits | bit(number));
         }
         let first = group as usize * 64;
         let words = &self.words[first..(first + 64).min(self.words.len())];
-        let matches = |word| Self::matches(W::load(word).into() | Self::BEYOND, level);
+        let matches = |word| Self::matches(W::load(word).into() | Self::BEYOND | idle, level);
         // Where there are many levels, most groups have none of one: that is told faster.
         if words.iter().fold(0, |any, word| any | matches(word)) == 0 {
             return 0;
@@ -111,9 +141,20 @@ impl<W: AtomicItem, const L: usize> LaneLevels<W, L> {
         words.iter().rev().fold(0, |bits, word| bits << 1 | u64::from(matches(word) != 0)) & some
     }
 
+    /// The lanes that are at `level`.
+    #[inline(always)]
+    pub fn lanes(&self, levels: u64, level: u64) -> impl Iterator<Item = usize> + use<W, L> {
+        (0..L).filter(move |&lane| Self::level(levels, lane) == level)
+    }
+
+    /// Levels with which all lanes but one are idle.
+    pub fn others(&self, lane: usize) -> u64 {
+        !Self::at(Self::LANE, lane)
+    }
+
     /// The numbers of a group of 64 that have a lane at `level`, as bits.
     pub fn all(&self, group: u64, level: u64) -> u64 {
-        self.some(group, !0, level)
+        self.some(group, !0, level, 0)
     }
 
     /// Those of them that are near.
@@ -121,18 +162,19 @@ impl<W: AtomicItem, const L: usize> LaneLevels<W, L> {
     pub fn near(&self, group: u64, level: u64) -> u64 {
         match self.near.word(group) {
             0 => 0,
-            near => self.some(group, near, level),
+            near => self.some(group, near, level, 0),
         }
     }
 
-    /// The same; of the group, those that have a lane at the next level stay near. One worker asks.
+    /// The same of lanes that are not `idle`; of the group, those that have one of these at the next
+    /// level stay near. One worker asks.
     #[inline]
-    pub fn pass(&self, group: u64, level: u64) -> u64 {
+    pub fn pass(&self, group: u64, level: u64, idle: u64) -> u64 {
         match self.near.word(group) {
             0 => 0,
             near => {
-                self.near.take(group, near & !self.some(group, near, level + 1));
-                self.some(group, near, level)
+                self.near.take(group, near & !self.some(group, near, level + 1, idle));
+                self.some(group, near, level, idle)
             }
         }
     }
@@ -147,6 +189,32 @@ impl<W: AtomicItem, const L: usize> LaneLevels<W, L> {
         for (lane, &number) in numbers.iter().enumerate() {
             self.bring(number, self.get(number) | Self::at(1, lane));
         }
+    }
+
+    /// One number is near, and no others.
+    pub fn bring_alone(&mut self, number: u64) {
+        self.near.clear();
+        self.near.insert_alone(number);
+    }
+
+    /// Adds so much to all levels of each lane, which stay within [`DEEPEST`](Self::DEEPEST).
+    pub fn deepen(&self, workers: &Workers, by: [u64; L]) {
+        if by == [0; L] {
+            return;
+        }
+        workers.each(self.near.len(), PART, |range| {
+            for number in range {
+                let levels = self.get(number);
+                let has = |&lane: &usize| (1..Self::LANE).contains(&Self::level(levels, lane));
+                let more = (0..L).filter(has).map(|lane| Self::at(by[lane], lane));
+                self.set(number, levels + more.sum::<u64>());
+            }
+        });
+    }
+
+    /// A number gets level 1 in a lane in which it has one.
+    pub fn top(&self, number: u64, lane: usize) {
+        self.set(number, self.get(number) & self.others(lane) | Self::at(1, lane));
     }
 
     /// Brings near the numbers that have a lane at one of these levels, and no others.
@@ -222,12 +290,37 @@ mod tests {
         for at in 2..7 {
             all(&|group| levels.near(group, at) == expected(group, at));
         }
+        let number = 777.min(LEN - 1);
+        levels.bring_alone(number);
+        all(&|group| (levels.near.word(group) != 0) == (group == number / 64));
+        levels.gather(workers, 2..7);
         // What is passed is no longer near, but for what the next level has.
-        all(&|group| levels.pass(group, 3) == expected(group, 3));
+        all(&|group| levels.pass(group, 3, 0) == expected(group, 3));
         all(&|group| levels.near(group, 4) == expected(group, 4));
         all(&|group| levels.near(group, 6) & !expected(group, 4) == 0);
         levels.bring_all();
         all(&|group| levels.near(group, count) == expected(group, count));
+    }
+
+    #[test]
+    fn lanes_are_deepened_on_their_own() {
+        type Lanes = LaneLevels<u32, 4>;
+        let workers = Workers::new(2).unwrap();
+        let mut levels = Lanes::new(LEN, HugePages::Off).unwrap();
+        levels.begin(&workers, &[5, 6, 5]);
+        levels.set(9, levels.get(9) | Lanes::at(3, 1) | Lanes::at(1, 2));
+        levels.deepen(&workers, [2, 0, 7, 1]);
+        let of = |number| (0..4).map(|lane| Lanes::level(levels.get(number), lane)).collect();
+        let all: [Vec<u64>; 4] = [5, 6, 9, 10].map(of);
+        assert_eq!(all, [[3, 0, 8, 255], [0, 1, 0, 255], [0, 3, 8, 255], [0, 0, 0, 255]]);
+        assert_eq!(levels.lanes(levels.get(9), 8).collect::<Vec<_>>(), [2]);
+        levels.top(5, 2);
+        let reached =
+            [(5, 0, 3), (5, 0, 4), (5, 1, 4)].map(|(at, lane, to)| levels.reach(at, lane, to));
+        assert_eq!(reached, [Some(false), None, Some(true)]);
+        let of = |number| (0..4).map(|lane| Lanes::level(levels.get(number), lane)).collect();
+        let all: Vec<u64> = of(5);
+        assert_eq!(all, [3, 4, 1, 255]);
     }
 
     #[test]

@@ -42,6 +42,7 @@
 //! - `lookup`: [`Lookup`], items that are looked up by their place; `pairs`: [`Pairs`], those of a
 //!   round and of the next one, and [`Fronted`], such pairs with some of the items behind them.
 //! - `lane_levels`: [`LaneLevels`], the levels of numbers in a few lanes, and which are due soon.
+//! - `lane_values`: [`LaneValues`], a value for each number and lane.
 //! - `trees`: [`Trees`], sets of numbers that pairs of them join.
 //! - `exact_sum`: [`ExactSum`], the same in whatever order it is made; `monoid`: [`Monoid`],
 //!   numbers that merge in any grouping.
@@ -67,6 +68,7 @@ mod fence;
 pub mod hidden;
 mod inbox;
 mod lane_levels;
+mod lane_values;
 mod lookup;
 mod mapping;
 pub mod memory;
@@ -116,6 +118,7 @@ pub use exact_sum::ExactSum;
 pub use fault::{Fault, FaultPlan};
 pub use inbox::Inbox;
 pub use lane_levels::LaneLevels;
+pub use lane_values::LaneValues;
 pub use lookup::{EverySecond, InARow, Lookup};
 pub use monitor::{Monitor, atomic, ending, lock, locked, unlocked};
 pub use monoid::{Idempotent, Lanes, Min, Monoid, Or, Sum, Sums};

@@ -15,13 +15,10 @@
 //! Sums of a lane are made in the order of the lists, whatever worker makes them, gathered or sent.
 //! Those of all sources are exact ([`ExactSum`]), so the number of lanes leaves no trace.
 
-use std::{
-    ops::Range,
-    sync::atomic::{AtomicU64, Ordering::Relaxed},
-};
+use std::ops::Range;
 
 use outercore_graph::{Direction, Result, error, format::List};
-use outercore_storage::{AtomicItem, Block, ExactSum, HugeVec, LaneLevels, memory::prefetch};
+use outercore_storage::{AtomicItem, Block, ExactSum, LaneLevels, LaneValues};
 
 use super::lists::{Along, Lists, OpenLists};
 use crate::{
@@ -49,6 +46,8 @@ const SUMS: u64 = 3;
 const STEP: u64 = 1 << 14;
 /// Levels for which vertices are looked up at once, where there are more.
 const SPAN: u64 = 16;
+/// Lanes are put on one level by this one.
+const ALIGNED: u64 = 8;
 
 /// Counts of shortest paths that a plan has declared.
 pub struct PathCounts {
@@ -138,7 +137,7 @@ struct LaneSearch<'s, W: AtomicItem, const L: usize> {
     /// Levels with so few vertices and edges that one worker does them alone, counted from 0.
     small: Frontier,
     /// The bits of counts; backwards, of vertices that are done, of what is gathered.
-    counts: HugeVec<AtomicU64>,
+    counts: LaneValues<L>,
 }
 
 impl<'s, W: AtomicItem, const L: usize> LaneSearch<'s, W, L> {
@@ -152,15 +151,15 @@ impl<'s, W: AtomicItem, const L: usize> LaneSearch<'s, W, L> {
         turn: impl Fn(f64, f64) -> [f64; 2] + Sync,
         levels: &mut u64,
     ) -> Result<usize> {
-        let vertices = session.graph.connected();
+        let (vertices, huge) = (session.graph.connected(), session.config.huge_pages);
         let mut search = Self {
             session,
             sums,
             outgoing: lists.along(session, Direction::Out),
             incoming: lists.along(session, Direction::In),
-            levels: LaneLevels::new(vertices, session.config.huge_pages)?,
+            levels: LaneLevels::new(vertices, huge)?,
             small: session.no_vertices()?,
-            counts: session.zeroed(vertices * L as u64)?,
+            counts: LaneValues::new(vertices, huge)?,
         };
         let mut done = 0;
         for batch in sources.chunks(L) {
@@ -172,28 +171,19 @@ impl<'s, W: AtomicItem, const L: usize> LaneSearch<'s, W, L> {
         Ok(done)
     }
 
-    #[inline(always)]
-    fn count(&self, vertex: u64, lane: usize) -> f64 {
-        f64::from_bits(self.counts[vertex as usize * L + lane].load(Relaxed))
-    }
-
-    #[inline(always)]
-    fn set_count(&self, vertex: u64, lane: usize, count: f64) {
-        self.counts[vertex as usize * L + lane].store(count.to_bits(), Relaxed);
-    }
-
     /// Counts paths. Returns the last level; `None`: it is too deep.
     fn forward(&mut self, batch: &[u64]) -> Result<Option<u64>> {
         self.levels.begin(&self.session.workers, batch);
         self.small.clear();
         for (lane, &source) in batch.iter().enumerate() {
-            self.set_count(source, lane, 1.0);
+            self.counts.set(source, lane, 1.0);
         }
-        let mut sending = batch.iter().map(|&source| self.outgoing.degree(source) + 1).sum();
-        let mut is_near = true;
-        for level in 1..=LaneLevels::<W, L>::DEEPEST {
-            let mark = self.session.mark();
-            let few = sending < self.outgoing.edges() / SENDING;
+        let mut mark = self.session.mark();
+        let most = self.outgoing.edges() / SENDING;
+        let [first, mut sending] = self.align(batch, most)?;
+        let mut is_near = batch.len() == 1;
+        for level in first..=LaneLevels::<W, L>::DEEPEST {
+            let few = sending < most;
             if few && !is_near {
                 self.levels.gather(&self.session.workers, level..level + 1);
             }
@@ -201,41 +191,62 @@ impl<'s, W: AtomicItem, const L: usize> LaneSearch<'s, W, L> {
             if sending < ALONE {
                 self.small.insert(level - 1);
             }
-            let reached = if few { self.send(level, sending)? } else { self.receive(level)? };
+            let reached = if few { self.send(level, sending, 0)? } else { self.receive(level)? };
             sending = reached[0] + reached[1];
             self.session.end_iteration(&mark, reached[0], ReadMode::OnDemand);
             if sending == 0 {
+                // Sources gather nothing.
+                let lanes = batch.iter().enumerate();
+                lanes.for_each(|(lane, &source)| self.levels.top(source, lane));
                 return Ok(Some(level));
             }
+            mark = self.session.mark();
         }
         Ok(None)
     }
 
-    /// Vertices at level `sender` send their counts, when they have about so many `edges`.
-    fn send(&self, sender: u64, edges: u64) -> Result<Reached> {
-        let (level, at) = (LaneLevels::<W, L>::level, LaneLevels::<W, L>::at);
+    /// Each lane sends alone until its next level has at least `most` edges. Then all are put on
+    /// one level: what one comes to near the hubs others come to in the same step, so that a list
+    /// is read for all of them. Returns that level, and about how many edges it has.
+    fn align(&mut self, batch: &[u64], most: u64) -> Result<[u64; 2]> {
+        let (mut at, mut sum) = ([1; L], 0);
+        for (lane, &source) in batch.iter().enumerate() {
+            let mut edges = self.outgoing.degree(source) + 1;
+            let others = self.levels.others(lane);
+            self.levels.bring_alone(source);
+            while batch.len() > 1 && at[lane] < ALIGNED && (1..most).contains(&edges) {
+                let [vertices, more] = self.send(at[lane], edges, others)?;
+                (edges, at[lane]) = (vertices + more, at[lane] + 1);
+            }
+            sum += edges;
+        }
+        let first = at.into_iter().max().unwrap_or(1);
+        self.levels.deepen(&self.session.workers, at.map(|at| first - at));
+        Ok([first, sum])
+    }
+
+    /// Vertices at level `sender` of lanes that are not `idle` send their counts, when they have
+    /// about so many `edges`.
+    fn send(&self, sender: u64, edges: u64, idle: u64) -> Result<Reached> {
         let reached = Along { ordered: true, ..self.outgoing.clone() }.for_each(
             edges,
-            |group| self.levels.pass(group, sender),
+            |group| self.levels.pass(group, sender, idle),
             |_| [0; 2],
             |reached, vertex, list| {
-                let from = self.levels.get(vertex);
-                for lane in (0..L).filter(|&lane| level(from, lane) == sender) {
-                    let count = self.count(vertex, lane);
+                let from = self.levels.get(vertex) | idle;
+                for lane in self.levels.lanes(from, sender) {
+                    let count = self.counts.get(vertex, lane);
                     for neighbor in list.neighbors() {
-                        let levels = self.levels.get(neighbor);
-                        match level(levels, lane) {
-                            0 => {
-                                self.set_count(neighbor, lane, count);
-                                self.levels.bring(neighbor, levels | at(sender + 1, lane));
-                                *reached = totals([*reached, self.reached(neighbor)]);
-                            }
-                            other if other == sender + 1 => {
-                                let counted = self.count(neighbor, lane);
-                                self.set_count(neighbor, lane, counted + count);
-                            }
-                            _ => {}
-                        }
+                        let Some(is_new) = self.levels.reach(neighbor, lane, sender + 1) else {
+                            continue;
+                        };
+                        let counted = if is_new {
+                            *reached = totals([*reached, self.reached(neighbor)]);
+                            0.0
+                        } else {
+                            self.counts.get(neighbor, lane)
+                        };
+                        self.counts.set(neighbor, lane, counted + count);
                     }
                 }
             },
@@ -250,16 +261,16 @@ impl<'s, W: AtomicItem, const L: usize> LaneSearch<'s, W, L> {
 
     /// Vertices that are not reached yet gather the counts of level `sender`.
     fn receive(&self, sender: u64) -> Result<Reached> {
-        let (level, at) = (LaneLevels::<W, L>::level, LaneLevels::<W, L>::at);
         let unreached = |group| self.levels.all(group, 0);
         self.each_part(1, unreached, |worker, _, part| {
             self.gather(worker, part, (&self.incoming, sender), unreached, |vertex, sums| {
                 let before = self.levels.get(vertex);
                 let mut levels = before;
-                let is_reached = |&lane: &usize| level(before, lane) == 0 && sums[lane] > 0.0;
-                for lane in (0..L).filter(is_reached) {
-                    self.set_count(vertex, lane, sums[lane]);
-                    levels |= at(sender + 1, lane);
+                for lane in self.levels.lanes(before, 0) {
+                    if sums[lane] > 0.0 {
+                        self.counts.set(vertex, lane, sums[lane]);
+                        levels |= LaneLevels::<W, L>::at(sender + 1, lane);
+                    }
                 }
                 self.levels.set(vertex, levels);
                 if levels == before { [0; 2] } else { self.reached(vertex) }
@@ -275,8 +286,8 @@ impl<'s, W: AtomicItem, const L: usize> LaneSearch<'s, W, L> {
         let (this, workers) = (&*self, &self.session.workers);
         let level = LaneLevels::<W, L>::level;
         let turn = |vertex: u64, lane: usize, sum: f64| {
-            let [own, gathered] = turn(this.count(vertex, lane), sum);
-            this.set_count(vertex, lane, gathered);
+            let [own, gathered] = turn(this.counts.get(vertex, lane), sum);
+            this.counts.set(vertex, lane, gathered);
             own
         };
         // Nothing comes after the end of every path.
@@ -302,7 +313,7 @@ impl<'s, W: AtomicItem, const L: usize> LaneSearch<'s, W, L> {
                 this.sums.update(part, block, |all| {
                     this.gather(worker, part, from, due, |vertex, sums| {
                         let (levels, at) = (this.levels.get(vertex), (vertex - first) as usize);
-                        let lanes = (0..L).filter(|&lane| level(levels, lane) == receiver);
+                        let lanes = this.levels.lanes(levels, receiver);
                         lanes.for_each(|lane| all[at].add(turn(vertex, lane, sums[lane])));
                         [1, 0]
                     })
@@ -377,7 +388,9 @@ impl<'s, W: AtomicItem, const L: usize> LaneSearch<'s, W, L> {
         while len > 0 {
             first += len;
             let more = self.ask(list, first, &mut next);
-            now[..len].iter().for_each(|&neighbor| self.add(neighbor, from, sums));
+            for &neighbor in &now[..len] {
+                self.levels.add_up(neighbor, from, &self.counts, sums);
+            }
             (len, now) = (more, next);
         }
     }
@@ -387,22 +400,9 @@ impl<'s, W: AtomicItem, const L: usize> LaneSearch<'s, W, L> {
     fn ask(&self, list: List, first: usize, block: &mut [u64; BLOCK]) -> usize {
         let len = list.copy(first, block);
         for &neighbor in &block[..len] {
-            prefetch(self.levels.cell(neighbor));
-            prefetch(&raw const self.counts[neighbor as usize * L]);
+            self.levels.prefetch(neighbor);
+            self.counts.prefetch(neighbor);
         }
         len
-    }
-
-    #[inline(always)]
-    fn add(&self, neighbor: u64, from: u64, sums: &mut [f64; L]) {
-        // Loads without branches, which would be guessed wrong, for the sums of all lanes.
-        let levels = self.levels.get(neighbor);
-        if LaneLevels::<W, L>::has(levels, from) {
-            let counts = &self.counts[neighbor as usize * L..][..L];
-            for (lane, (sum, count)) in sums.iter_mut().zip(counts).enumerate() {
-                let at = u64::from(LaneLevels::<W, L>::level(levels, lane) == from).wrapping_neg();
-                *sum += f64::from_bits(count.load(Relaxed) & at);
-            }
-        }
     }
 }
