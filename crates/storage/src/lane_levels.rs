@@ -166,8 +166,8 @@ impl<W: AtomicItem, const L: usize> LaneLevels<W, L> {
         }
     }
 
-    /// The same of lanes that are not `idle`; of the group, those that have one of these at the next
-    /// level stay near. One worker asks.
+    /// The same of lanes that are not `idle`; of the group, those that have one of these at the
+    /// next level stay near. One worker asks.
     #[inline]
     pub fn pass(&self, group: u64, level: u64, idle: u64) -> u64 {
         match self.near.word(group) {
