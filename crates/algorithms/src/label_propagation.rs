@@ -7,14 +7,16 @@
 //! edges lead both ways. Repeated edges count each time, a self-loop is an edge to oneself. A round
 //! that changes nothing is the last.
 //!
+//! A vertex may take another label only if a neighbor has just got one: once some vertices keep
+//! theirs, the lists of those with a new label say who is due in the next round, and no other list
+//! is read.
+//!
 //! Labels are kept as ranks in the order of original ids, 4 bytes for each vertex; lists pass by in
 //! batches. A round's new labels are in an array of their own until the round is over: in memory,
 //! or, while values are on storage, on scratch.
 
-use std::cmp::Reverse;
-
 use outercore_engine::{
-    Appender, Block, HugePages, HugeVec, Neighborhoods, OpenNeighborhoods, PerWorker,
+    Appender, Block, HugePages, HugeVec, Neighborhoods, OpenNeighborhoods, PerWorker, Tally,
 };
 
 use crate::common::*;
@@ -32,89 +34,11 @@ impl Default for LabelPropagation {
     }
 }
 
-/// Places of a worker's table; longer lists are sorted.
-const TABLE: usize = 1 << 16;
-/// Lists up to this length are sorted, too: that is faster.
-const SHORT: usize = 16;
-/// Of so few, each is compared with each.
-const FEW: usize = 8;
 /// The least ranks of a window, when labels are counted and named window by window.
 const WINDOW: u64 = 1 << 18;
-/// A free place of the table: no vertex's label, counted 0 times.
-const FREE: u64 = u64::MAX << 32;
-
-/// Finds the most frequent of some labels.
-struct Tally {
-    labels: Vec<u32>,
-    /// Labels, above their counts.
-    table: Vec<u64>,
-    /// Vertices that got another label in this round.
-    changed: u64,
-}
-
-impl Tally {
-    fn bytes(longest: u64) -> u64 {
-        longest * 4 + TABLE as u64 * 8
-    }
-
-    fn new(longest: u64) -> Self {
-        Self { labels: Vec::with_capacity(longest as usize), table: vec![FREE; TABLE], changed: 0 }
-    }
-
-    /// The most frequent of `labels`, of equally frequent ones the smallest; there is at least one.
-    fn winner(&mut self) -> u32 {
-        let (first, len) = (self.labels[0], self.labels.len());
-        let votes = |wanted| self.labels.iter().filter(|&&label| label == wanted).count();
-        if len <= FEW {
-            let all = self.labels.iter().map(|&label| (votes(label), Reverse(label)));
-            return all.max().map_or(0, |(_, label)| label.0);
-        }
-        // That of the first neighbor, a hub, is often that of more than half.
-        if 2 * votes(first) > len {
-            return first;
-        }
-        // Only this one may be, else (Boyer and Moore, 1981).
-        let (mut candidate, mut lead) = (first, 0u32);
-        for &label in &self.labels {
-            if lead == 0 {
-                candidate = label;
-            }
-            lead = if label == candidate { lead + 1 } else { lead - 1 };
-        }
-        if 2 * votes(candidate) > len {
-            candidate
-        } else if len <= SHORT || len > TABLE / 2 {
-            self.by_sorting()
-        } else {
-            self.by_counting()
-        }
-    }
-
-    fn by_sorting(&mut self) -> u32 {
-        self.labels.sort_unstable();
-        let runs = self.labels.chunk_by(|a, b| a == b);
-        // The first of the longest: labels ascend.
-        runs.rev().max_by_key(|run| run.len()).map_or(0, |run| run[0])
-    }
-
-    fn by_counting(&mut self) -> u32 {
-        let places = (2 * self.labels.len()).next_power_of_two();
-        let table = &mut self.table[..places];
-        table.fill(FREE);
-        // The largest count, above what is larger for smaller labels.
-        let mut best = 0;
-        for &label in &self.labels {
-            let mut at = (label.wrapping_mul(0x9e37_79b1) >> 7) as usize & (places - 1);
-            while table[at] != FREE && (table[at] >> 32) as u32 != label {
-                at = (at + 1) & (places - 1);
-            }
-            let count = u64::from(table[at] as u32) + 1;
-            table[at] = u64::from(label) << 32 | count;
-            best = best.max(count << 32 | u64::from(!label));
-        }
-        !(best as u32)
-    }
-}
+/// A round tells who is due in the next one if at most so many eighths of the vertices have changed
+/// in the last one: else nearly all are.
+const TELLING: u64 = 6;
 
 /// The labels of all vertices, and those of a round on their way.
 struct LabelRounds<'s> {
@@ -141,30 +65,14 @@ impl<'s> LabelRounds<'s> {
     /// Runs at most so many rounds; returns how many there were.
     fn run(&mut self, most: u64) -> Result<u64> {
         let longest = Neighborhoods::All.longest(self.session.graph);
-        let mut tallies = PerWorker::new(&self.session.workers, || Tally::new(longest));
+        let mut tallies = PerWorker::new(&self.session.workers, || (Tally::new(longest), 0));
+        let (mut due, mut next) = (self.session.no_vertices()?, self.session.no_vertices()?);
+        // Whether the last round has told who is due, and whether this one tells.
+        let (mut told, mut tells) = (false, false);
         for round in 1..=most {
-            let (mark, mut first) = (self.session.mark(), 0);
-            while let Some(vertices) = self.lists.load(self.session, first)? {
-                let (old, new) = (&*self.labels, &*self.batch);
-                let all = vertices.clone();
-                OpenNeighborhoods::each(self.session, &tallies, all, |tally, vertex| {
-                    tally.labels.clear();
-                    for lists in &self.lists.batch {
-                        let label = |neighbor: u32| old[neighbor as usize].load(Relaxed);
-                        tally.labels.extend(lists.neighbors(vertex).map(label));
-                    }
-                    let before = old[vertex as usize].load(Relaxed);
-                    // Without loops, which may have been all its edges, a vertex may have no
-                    // neighbors.
-                    let label = if tally.labels.is_empty() { before } else { tally.winner() };
-                    tally.changed += u64::from(label != before);
-                    new[(vertex - first) as usize].store(label, Relaxed);
-                })?;
-                first = vertices.end;
-                let mut batch = self.batch[..vertices.count()].iter();
-                batch.try_for_each(|label| self.new.push(label.load(Relaxed)))?;
-            }
-            let changed = tallies.iter_mut().map(|tally| std::mem::take(&mut tally.changed)).sum();
+            let mark = self.session.mark();
+            self.round(&tallies, Some(&due).filter(|_| told), Some(&next).filter(|_| tells))?;
+            let changed = tallies.iter_mut().map(|(_, changed)| std::mem::take(changed)).sum();
             self.session.end_iteration(&mark, changed, ReadMode::Full);
             self.new.drain(|first, new| {
                 let old = self.labels[first as usize..].iter_mut();
@@ -173,8 +81,51 @@ impl<'s> LabelRounds<'s> {
             if changed == 0 {
                 return Ok(round);
             }
+            std::mem::swap(&mut due, &mut next);
+            next.clear();
+            (told, tells) = (tells, changed <= self.labels.len() as u64 / 8 * TELLING);
         }
         Ok(most)
+    }
+
+    /// Finds the new labels of a round. Vertices that are not `due` keep theirs. Those that may
+    /// change in the round after it come into `next`.
+    fn round(
+        &mut self,
+        tallies: &PerWorker<(Tally, u64)>,
+        due: Option<&Frontier>,
+        next: Option<&Frontier>,
+    ) -> Result<()> {
+        let mut first = 0;
+        while let Some(vertices) = self.lists.load(self.session, first, due)? {
+            let (old, new, lists) = (&*self.labels, &*self.batch, &self.lists.batch);
+            let visit = |(tally, changed): &mut (Tally, u64), vertex: u64| {
+                let before = old[vertex as usize].load(Relaxed);
+                tally.labels.clear();
+                if due.is_none_or(|due| due.contains(vertex)) {
+                    for lists in lists {
+                        let label = |neighbor: u32| old[neighbor as usize].load(Relaxed);
+                        tally.labels.extend(lists.neighbors(vertex).map(label));
+                    }
+                }
+                // Without loops, which may have been all its edges, a vertex may have no neighbors.
+                let label = if tally.labels.is_empty() { before } else { tally.winner() };
+                new[(vertex - first) as usize].store(label, Relaxed);
+                if label == before {
+                    return;
+                }
+                *changed += 1;
+                if let Some(next) = next {
+                    let all = lists.iter().flat_map(|lists| lists.neighbors(vertex));
+                    all.for_each(|neighbor| _ = next.insert(neighbor.into()));
+                }
+            };
+            OpenNeighborhoods::each(self.session, tallies, vertices.clone(), visit)?;
+            first = vertices.end;
+            let mut batch = self.batch[..vertices.count()].iter();
+            batch.try_for_each(|label| self.new.push(label.load(Relaxed)))?;
+        }
+        Ok(())
     }
 
     /// Makes vertices of labels: the results of so many rounds. As many ranks are counted and named
@@ -220,6 +171,7 @@ impl Algorithm for LabelPropagation {
         let naming = naming.max(batch(true) + Appender::<u32>::bytes(vertices));
         let resident = vertices * 8 + batch(false) + Block::<u32>::bytes(1 << 16);
         planner.memory("labels", [resident, vertices * 4 + naming]);
+        planner.memory("vertices that are due", [2 * Frontier::bytes(vertices); 2]);
         let lists = planner.declare(Neighborhoods::All)?;
         let tallies = Tally::bytes(lists.longest(graph)) * config.threads as u64;
         planner.memory("tallies", [tallies; 2]);
@@ -229,7 +181,7 @@ impl Algorithm for LabelPropagation {
         planner.traffic_external([round * self.iterations; 2]);
         // Original ids give labels their order, and their names in the end.
         planner.reads(2 * vertices * u64::from(graph.manifest().neighbor_bytes));
-        planner.method("synchronous rounds over all lists");
+        planner.method("synchronous rounds over the lists of vertices that may change");
         Ok(planner.decide()?.prepared(move |session| {
             let mut rounds = LabelRounds::new(session)?;
             let iterations = rounds.run(self.iterations)?;
@@ -292,31 +244,6 @@ mod tests {
             };
             assert_eq!(name(&labels, &window, each).unwrap(), [3, 2], "windows of {size}");
             assert_eq!(labels.map(AtomicU32::into_inner), [2, 3, 3, 4, 2], "windows of {size}");
-        }
-    }
-
-    /// Every way to find the winner finds the same.
-    #[test]
-    fn winners() {
-        let mut state = 1u32;
-        for length in 1..300 {
-            let mut tally = Tally::new(300);
-            tally.labels = (0..length)
-                .map(|_| {
-                    state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-                    (state >> 16) % (1 + length / 3) * 65_536
-                })
-                .collect();
-            let all = tally.labels.clone();
-            let votes = |label: u32| all.iter().filter(|&&other| other == label).count();
-            let expected =
-                all.iter().copied().max_by_key(|&label| (votes(label), Reverse(label))).unwrap();
-            let counted = tally.by_counting();
-            assert_eq!(
-                (tally.winner(), counted, tally.by_sorting()),
-                (expected, expected, expected),
-                "{length} labels"
-            );
         }
     }
 }

@@ -167,7 +167,7 @@ impl Run<'_> {
     /// Fills the window with the sets of vertices from `first` on.
     fn fill(&mut self, first: u64) -> Result<()> {
         (self.window.first, self.window.len) = (first, 0);
-        while let Some(batch) = self.lists.load(self.session, self.window.end())? {
+        while let Some(batch) = self.lists.load(self.session, self.window.end(), None)? {
             let blocks: Vec<_> = batch.clone().map(|_| AtomicU32::new(0)).collect();
             self.each(batch.clone(), |counter, vertex| {
                 let count = counter.set.count(&self.lists.batch, vertex) as u32;
@@ -191,7 +191,7 @@ impl Run<'_> {
             counter.set.take(&self.window, vertex);
             self.close(counter, vertex);
         })?;
-        while let Some(batch) = self.lists.load(self.session, next)? {
+        while let Some(batch) = self.lists.load(self.session, next, None)? {
             next = batch.end;
             self.each(batch, |counter, vertex| {
                 counter.set.collect(&self.lists.batch, vertex);

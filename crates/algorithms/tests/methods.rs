@@ -256,3 +256,23 @@ fn searches_side_by_side_share_their_lists() {
     let together = edges(&sources);
     assert!(together * 9 < apart * 5, "{together} edges together, {apart} apart");
 }
+
+/// In the rounds of label propagation after those in which most labels change, the lists of
+/// vertices without a neighbor that has changed are not read, nor looked at in memory.
+#[test]
+fn labels_that_cannot_change_are_not_looked_at() {
+    let folder = tempfile::tempdir().unwrap();
+    let graph = graph(folder.path());
+    let labels = request("label-propagation", &[]);
+    let external = RunConfig { model: Some(MemoryModel::FullyExternal), ..config() };
+    let memory = smallest(&graph, "label-propagation", &labels, &external);
+    let all = run(&graph, "label-propagation", &labels, &config());
+    let some = run(&graph, "label-propagation", &labels, &RunConfig { memory, ..external });
+    assert_eq!(values(&all), values(&some));
+    for report in [&all.report, &some.report] {
+        assert_eq!(report.iterations, 10);
+        let edges: Vec<u64> = report.per_iteration.iter().map(|round| round.edges).collect();
+        assert!(edges[..4].iter().all(|&edges| edges == graph.manifest().arcs), "{edges:?}");
+        assert!(edges[5..].iter().all(|&edges| edges < graph.manifest().arcs / 4), "{edges:?}");
+    }
+}

@@ -36,8 +36,8 @@ pub use outercore_caches::SubBlocks;
 pub use outercore_storage::{
     Bitmap as Frontier, Block, BlockSize, Bytes, Choice, CompactCounters, HugePages, HugeVec,
     Idempotent, IoScheduling, Lanes, Min, Monoid, Named, Or, PerWorker, Pod, Remaining, Resources,
-    Settings, Size, Sum, Sums, Trees, Widths, backend::IoBackend, human_bytes, memory::prefetch,
-    named, settings, totals,
+    Settings, Size, Sum, Sums, Tally, Trees, Widths, backend::IoBackend, human_bytes,
+    memory::prefetch, named, settings, totals,
 };
 
 pub use config::RunConfig;

@@ -35,6 +35,7 @@
 //! - [`settings`]: structs of switches, of which the faces make options.
 //! - [`size`]: sizes as text, `512M` or `25%`.
 //! - [`resources`]: [`Resources`], what a process may use.
+//! - `tally`: [`Tally`], the most frequent of some numbers.
 //! - [`threads`]: starting them, where the system may refuse; `workers`: [`Workers`], those that
 //!   share the steps of a run; `work_stealing`: [`WorkShares`], who does which part of a step.
 //! - `compact`: [`CompactCounters`], [`Remaining`] and [`CompactNumbers`], in as few bytes as most
@@ -93,6 +94,7 @@ pub mod size;
 pub mod spill;
 mod stopwatch;
 pub mod stripe;
+mod tally;
 pub mod threads;
 mod trees;
 mod wanted;
@@ -141,6 +143,7 @@ pub use size::{Bytes, Size, human_bytes};
 pub use spill::{Extent, Spill, SpillReader};
 pub use stopwatch::Stopwatch;
 pub use stripe::{StripeLayout, StripedFile};
+pub use tally::Tally;
 pub use trees::Trees;
 pub use wanted::{BlockSize, IoScheduling, WantedBlocks};
 pub use work_stealing::WorkShares;

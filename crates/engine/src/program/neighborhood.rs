@@ -15,7 +15,7 @@ use outercore_storage::HugeVec;
 
 use super::lists::{Along, Lists, OpenLists};
 use crate::{
-    MemoryModel, PerWorker,
+    Frontier, MemoryModel, PerWorker,
     edges::rows::Rows,
     plan::{Planner, Resource},
     session::Session,
@@ -175,8 +175,14 @@ impl Batch {
 
 impl OpenNeighborhoods {
     /// Brings the next batch into memory: vertices from `first` on, as many as fit; `None` once
-    /// `first` is past the last one. In memory, the last one is kept.
-    pub fn load(&mut self, session: &Session, first: u64) -> Result<Option<Range<u64>>> {
+    /// `first` is past the last one. Of vertices that are not `due` the lists may be empty. In
+    /// memory, the last batch is kept, if all were due.
+    pub fn load(
+        &mut self,
+        session: &Session,
+        first: u64,
+        due: Option<&Frontier>,
+    ) -> Result<Option<Range<u64>>> {
         if first == session.graph.connected() {
             return Ok(None);
         }
@@ -184,8 +190,12 @@ impl OpenNeighborhoods {
             && first == self.loaded.start
             && session.decision.model == MemoryModel::InMemory
         {
-            let of = |it: &Batch| u64::from(it.starts[(self.loaded.end - first) as usize]);
-            session.workers.worked(self.batch.iter().map(of).sum());
+            let count = |it: &Batch, vertex| it.counts[(vertex - first) as usize].load(Relaxed);
+            let of = |it: &Batch| match due {
+                Some(due) => due.iter(self.loaded.clone()).map(|at| u64::from(count(it, at))).sum(),
+                None => u64::from(it.starts[(self.loaded.end - first) as usize]),
+            };
+            session.workers.worked(self.batch.iter().map(of).sum::<u64>());
             return Ok(Some(self.loaded.clone()));
         }
         let vertices = first..first + self.lay_out(session, first)?;
@@ -194,7 +204,7 @@ impl OpenNeighborhoods {
             let lists = self.lists.along(session, direction);
             Along { vertices: vertices.clone(), ..lists }.for_each(
                 expected,
-                |_| u64::MAX,
+                |group| due.map_or(u64::MAX, |due| due.word(group)),
                 |_| (),
                 |(), vertex, list| {
                     let limit = if self.smaller { vertex } else { u64::MAX };
@@ -202,7 +212,7 @@ impl OpenNeighborhoods {
                 },
             )?;
         }
-        self.loaded = vertices.clone();
+        self.loaded = if due.is_none() { vertices.clone() } else { 0..0 };
         // A list that is longer than any may be ends it.
         Ok(Some(vertices).filter(|vertices| !vertices.is_empty()))
     }
