@@ -263,7 +263,7 @@ fn searches_side_by_side_share_their_lists() {
 fn labels_that_cannot_change_are_not_looked_at() {
     let folder = tempfile::tempdir().unwrap();
     let graph = graph(folder.path());
-    let labels = request("label-propagation", &[]);
+    let labels = Request { iterations: Some(10), ..request("label-propagation", &[]) };
     let external = RunConfig { model: Some(MemoryModel::FullyExternal), ..config() };
     let memory = smallest(&graph, "label-propagation", &labels, &external);
     let all = run(&graph, "label-propagation", &labels, &config());

@@ -8,7 +8,7 @@ use crate::{Graph, Result};
 
 impl Graph {
     /// Edges of a connected vertex, on average.
-    fn mean_degree(&self) -> f64 {
+    pub fn mean_degree(&self) -> f64 {
         self.manifest().arcs as f64 / self.connected().max(1) as f64
     }
 
