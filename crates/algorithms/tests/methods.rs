@@ -2,13 +2,15 @@
 //! which one runs and why, and a name that is none is refused with those that are.
 
 use outercore_algorithms::{Request, Source, by_name};
-use outercore_engine::{MemoryModel, RunConfig, Silent};
+use outercore_engine::{MemoryModel, RunConfig, SearchDirection, Silent};
 use outercore_graph::{
     BuildOptions, Graph, Key,
     generate::{GeneratedWeights, Rmat},
 };
+use outercore_storage::Disk;
 use outercore_testing::{
-    Edges, Random, Recipe, build, config, distance, generate, request, run, smallest, values,
+    Edges, Random, Recipe, build, build_file, config, distance, generate, request, run, smallest,
+    values,
 };
 
 /// Algorithms, and their methods; the usual one first.
@@ -274,5 +276,44 @@ fn labels_that_cannot_change_are_not_looked_at() {
         let edges: Vec<u64> = report.per_iteration.iter().map(|round| round.edges).collect();
         assert!(edges[..4].iter().all(|&edges| edges == graph.manifest().arcs), "{edges:?}");
         assert!(edges[5..].iter().all(|&edges| edges < graph.manifest().arcs / 4), "{edges:?}");
+    }
+}
+
+/// A frontier is reached from no first neighbor, as those are larger hubs: its few lists are read,
+/// and not those of all vertices that it might have reached.
+#[test]
+fn a_small_frontier_is_pushed_where_first_neighbors_do_not_answer() {
+    const MANY: u64 = 100_000;
+    let folder = tempfile::tempdir().unwrap();
+    let (input, output) = (folder.path().join("edges.txt"), folder.path().join("graph.oc"));
+    // The source, 4 large hubs, 64 small ones, and a ring of vertices, each with a large hub and a
+    // third of them with a small one.
+    let (source, large, small, ring) = (0, 1, 5, 69);
+    let mut text: String = (0..64).map(|hub| format!("{source} {}\n", small + hub)).collect();
+    for at in 0..MANY {
+        let (vertex, next) = (ring + at, ring + (at + 1) % MANY);
+        text += &format!("{vertex} {next}\n{vertex} {}\n", large + at % 4);
+        if at % 3 == 0 {
+            text += &format!("{vertex} {}\n", small + at % 64);
+        }
+    }
+    std::fs::write(&input, text).unwrap();
+    let options = BuildOptions { directed: Some(false), ..BuildOptions::default() };
+    build_file(&Disk::new(), &input, &output, &options).unwrap();
+    let graph = Graph::open(&Disk::new(), &output).unwrap();
+    let asked = request("bfs", &[Source::Key(Key::Number(source))]);
+    for model in [MemoryModel::InMemory, MemoryModel::SemiExternal] {
+        let by = |direction| {
+            run(&graph, "bfs", &asked, &RunConfig { model: Some(model), direction, ..config() })
+        };
+        let (auto, pulled) = (by(SearchDirection::Auto), by(SearchDirection::Pull));
+        assert!(
+            values(&auto) == values(&pulled) && values(&auto) == values(&by(SearchDirection::Push))
+        );
+        // First neighbors take 300 KB, lists 1.4 MB.
+        let bytes = auto.report.per_iteration[1].bytes_read;
+        assert!(bytes < 600 << 10, "{model:?}: {bytes} bytes");
+        let level = |iteration: usize| auto.report.per_iteration[iteration].active;
+        assert_eq!([level(0), level(1)], [1, 64]);
     }
 }

@@ -1,7 +1,7 @@
 //! More memory is never worse: what fully-external runs read and write falls or stays as the budget
 //! grows. In the smallest budget it is little already, where a graph has many levels.
 
-use outercore_algorithms::{Request, Source};
+use outercore_algorithms::{Request, Source, by_name};
 use outercore_engine::{MemoryModel, RunConfig};
 use outercore_graph::{BuildOptions, Graph, Key, generate::Rmat};
 use outercore_storage::Disk;
@@ -69,6 +69,14 @@ fn the_smallest_budget_is_enough_for_many_levels() {
         println!("{name} in {memory}: {moved} bytes in {} iterations", report.iterations);
         assert!(report.iterations > 50 && moved < most, "{name}: {moved} bytes");
     }
+    // Five sources: one at a time with all lists in memory, and not four with lists on storage.
+    let sources = [0, 5_000, 70_000, 90_000, 129_599].map(|at| Source::Key(Key::Number(at)));
+    let asked = |count: usize| request("betweenness", &sources[..count]);
+    let plan = by_name("betweenness", &asked(1)).unwrap().plan(&graph, &config()).unwrap();
+    let config = RunConfig { memory: plan.in_memory_budget_bytes + (1 << 20), ..config() };
+    let report = run(&graph, "betweenness", &asked(5), &config).report;
+    println!("five sources: {} bytes, {} in memory", report.bytes_read, config.memory);
+    assert!(report.bytes_read < 8 << 20, "five sources: {} bytes", report.bytes_read);
 }
 
 /// Who asks for a semi-external run keeps half of the pages of all edges: of one page that one. It

@@ -12,7 +12,7 @@ use outercore_graph::{
     format::{INDEX_GROUP, List, RowIndex},
 };
 
-use outercore_storage::{lock, locked, unlocked};
+use outercore_storage::{PAGE, lock, locked, unlocked};
 
 use crate::{
     Frontier,
@@ -270,28 +270,27 @@ impl<'l> Along<'l> {
         self.session.workers.over(members.len(), 1 << 16, |_| 0, add).into_iter().sum()
     }
 
-    /// Bounds of at most `count` parts of the vertices that have about equally many edges in the
-    /// first direction.
+    /// The index of the first direction.
     ///
     /// # Panics
-    /// If the index slides.
-    pub(crate) fn parts(&self, count: u64) -> Vec<u64> {
+    /// If it slides.
+    pub(crate) fn index(&self) -> &Rows {
         let [(_, OneWay::Whole(rows)), ..] = self.sides else {
             panic!("the index has all vertices")
         };
-        let (vertices, mut bounds) = (self.session.graph.connected(), vec![0]);
-        for part in 1..count {
-            let edges = rows.edges() / count * part;
-            let (mut low, mut high) = (0, vertices / INDEX_GROUP);
-            while low < high {
-                let middle = low.midpoint(high);
-                if rows.group_offset(middle) < edges { low = middle + 1 } else { high = middle }
-            }
-            bounds.push(low * INDEX_GROUP);
-        }
-        bounds.push(vertices);
-        bounds.dedup();
-        bounds
+        rows
+    }
+
+    /// How many pages of storage the lists of vertices that are `wanted` take in the first
+    /// direction.
+    ///
+    /// # Panics
+    /// If the index slides.
+    pub(crate) fn pages(&self, wanted: impl Fn(u64) -> u64 + Sync) -> u64 {
+        let (rows, groups) = (self.index(), self.vertices.end.div_ceil(INDEX_GROUP));
+        let edges = (PAGE / rows.width) as u64;
+        let add = |sum: &mut u64, groups| *sum += rows.pages(groups, &wanted, edges);
+        self.session.workers.over(groups, 1 << 10, |_| 0, add).into_iter().sum()
     }
 
     /// Shows the lists of vertices that are wanted, on all workers. `wanted` gets the number of a

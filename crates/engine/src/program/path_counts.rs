@@ -110,7 +110,7 @@ impl PathCounts {
 /// Sums of nothing, by parts with about equally many edges.
 fn sums(session: &Session, lists: &OpenLists) -> Result<VertexArray<ExactSum>> {
     let outgoing = lists.along(session, Direction::Out);
-    let mut bounds = outgoing.parts(PARTS * session.workers.count() as u64);
+    let mut bounds = outgoing.index().parts(PARTS * session.workers.count() as u64);
     if !session.decision.is_external() {
         return VertexArray::in_memory(bounds.into(), session.config.huge_pages);
     }

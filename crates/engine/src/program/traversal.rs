@@ -195,7 +195,7 @@ impl OpenSearch {
             let mut level = OneLevel { search, session, pushed, number: number as u32 + 1 };
             let parts = match &self.grid {
                 Some(grid) => level.scan(grid)?,
-                None if pulling => level.pull(unexplored)?,
+                None if pulling => level.pull(unexplored, leaving)?,
                 None => level.push(leaving)?,
             };
             let before = vertices;
@@ -343,8 +343,8 @@ impl OneLevel<'_> {
     }
 
     /// The unvisited vertices: their first in-neighbor, where it is known, then the lists of those
-    /// for which it does not answer.
-    fn pull(&self, unexplored: u64) -> Result<Vec<Findings>> {
+    /// for which it does not answer, or those of the frontier where they take far fewer pages.
+    fn pull(&mut self, unexplored: u64, leaving: u64) -> Result<Vec<Findings>> {
         let search = self.search;
         self.session.counters.note(Technique::Direction, [1, 0]);
         let (mut parts, mut edges, mut lists) =
@@ -364,6 +364,17 @@ impl OneLevel<'_> {
             let rest = members(group, bits).filter(|&vertex| lists.degree(vertex) > 1);
             rest.fold(0, |bits, vertex| bits | 1 << (vertex % 64))
         };
+        let frontier = |group| search.current.word(group);
+        // Of a list that is pushed, each edge is looked at.
+        if search.heads.is_some()
+            && leaving < edges
+            && self.session.config.direction == SearchDirection::Auto
+            && 3 * self.pushed.pages(frontier) < 2 * lists.pages(wanted)
+        {
+            search.unvisited.remove_all(&search.next);
+            parts.extend(self.push(leaving)?);
+            return Ok(parts);
+        }
         // A long list comes in pieces, each of which may have a parent.
         let look = |part: &mut Findings, vertex, list: List| {
             let is_active = |&neighbor: &u64| search.current.contains(neighbor);

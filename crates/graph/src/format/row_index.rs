@@ -148,6 +148,38 @@ impl RowIndex {
         }
     }
 
+    /// How many pages of so many `edges` hold the lists of the vertices that are `wanted`, which
+    /// answers with bits for each of the groups.
+    pub fn pages(&self, groups: Range<u64>, wanted: impl Fn(u64) -> u64, edges: u64) -> u64 {
+        let (mut pages, mut end) = (0, 0);
+        for group in groups {
+            self.for_lists((group, wanted(group)), |_, first, degree| {
+                let begin = end.max(first / edges);
+                end = (first + degree).div_ceil(edges);
+                pages += end - begin;
+            });
+        }
+        pages
+    }
+
+    /// Bounds of at most `count` parts of the vertices of the window that have about equally many
+    /// edges.
+    pub fn parts(&self, count: u64) -> Vec<u64> {
+        let (vertices, mut bounds) = (self.window.end, vec![self.window.start]);
+        for part in 1..count {
+            let edges = self.edges() / count * part;
+            let (mut low, mut high) = (bounds[0] / INDEX_GROUP, vertices / INDEX_GROUP);
+            while low < high {
+                let middle = low.midpoint(high);
+                if self.group_offset(middle) < edges { low = middle + 1 } else { high = middle }
+            }
+            bounds.push(low * INDEX_GROUP);
+        }
+        bounds.push(vertices);
+        bounds.dedup();
+        bounds
+    }
+
     /// From the first list of a group's vertices to the last one; `None`: all are empty.
     #[inline]
     pub fn extent(&self, (group, mut bits): Group) -> Option<Range<u64>> {
@@ -174,6 +206,22 @@ impl RowIndex {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Lists of 3 edges, in pages of 8: a page counts once, and one between two lists does not.
+    #[test]
+    fn pages_of_lists() {
+        let mut degrees = HugeVec::zeroed(128, HugePages::Off).unwrap();
+        degrees.fill(3);
+        let mut offsets = HugeVec::zeroed(3, HugePages::Off).unwrap();
+        offsets.copy_from_slice(&[0, 192, 384]);
+        let index = RowIndex { degrees: Degrees::Wide(0, degrees), offsets, window: 0..128 };
+        let pages = |bits: [u64; 2]| index.pages(0..2, |group| bits[group as usize], 8);
+        assert_eq!([pages([0, 0]), pages([1, 0]), pages([0b11, 0])], [0, 1, 1]);
+        // The third lies in two pages; the ninth in the fourth.
+        assert_eq!([pages([0b100, 0]), pages([0b111, 0]), pages([0b1_0000_0001, 0])], [2, 2, 2]);
+        assert_eq!([pages([u64::MAX; 2]), pages([1 << 63, 1])], [48, 2]);
+        assert_eq!(index.parts(4), [0, 64, 128]);
+    }
 
     /// An index of all vertices, of which there are more than a window has, stays as it is.
     #[test]
