@@ -2,7 +2,7 @@
 //! which one runs and why, and a name that is none is refused with those that are.
 
 use outercore_algorithms::{Request, Source, by_name};
-use outercore_engine::{MemoryModel, RunConfig, SearchDirection, Silent};
+use outercore_engine::{MemoryModel, Outcome, ReadPolicy, RunConfig, SearchDirection, Silent};
 use outercore_graph::{
     BuildOptions, Graph, Key,
     generate::{GeneratedWeights, Rmat},
@@ -234,12 +234,39 @@ fn a_pushed_frontier_logs_few_of_its_edges() {
         BuildOptions { memory: 128 << 20, threads: 2, transpose: false, ..Default::default() };
     let graph = generate(folder.path().join("pushed.oc"), Rmat::new(14, 5), options);
     let bfs = request("bfs", &[Source::MaxDegree]);
-    let external = RunConfig { model: Some(MemoryModel::FullyExternal), ..config() };
+    let (model, direction) = (Some(MemoryModel::FullyExternal), SearchDirection::Push);
+    let external = RunConfig { model, direction, ..config() };
     let memory = smallest(&graph, "bfs", &bfs, &external);
     let outcome = run(&graph, "bfs", &bfs, &RunConfig { memory, ..external });
     let written = outcome.report.bytes_written;
     assert!(written < graph.edges() * 2 / 3, "{written} bytes for {} edges", graph.edges());
     assert_eq!(values(&outcome), values(&run(&graph, "bfs", &bfs, &config())));
+}
+
+/// Without incoming lists, a level with many edges is a scan of the grid, which has fewer bytes
+/// than the lists.
+#[test]
+fn large_frontiers_are_scanned_where_there_is_no_transpose() {
+    let folder = tempfile::tempdir().unwrap();
+    let options =
+        BuildOptions { memory: 128 << 20, threads: 2, transpose: false, ..Default::default() };
+    let graph = generate(folder.path().join("scanned.oc"), Rmat::new(16, 5), options);
+    let bfs = request("bfs", &[Source::MaxDegree]);
+    for model in MODELS {
+        let free = RunConfig { model, ..config() };
+        let memory = smallest(&graph, "bfs", &bfs, &free);
+        let by = |read| run(&graph, "bfs", &bfs, &RunConfig { read, memory, ..free.clone() });
+        let (auto, lists) = (by(ReadPolicy::Auto), by(ReadPolicy::OnDemand));
+        assert_eq!(values(&auto), values(&lists));
+        let scans = |outcome: &Outcome| {
+            outcome.report.per_iteration.iter().filter(|level| level.read_mode == "full").count()
+        };
+        assert!((1..=3).contains(&scans(&auto)) && scans(&lists) == 0, "{}", scans(&auto));
+        let [of_auto, of_lists] = [&auto, &lists].map(|outcome| outcome.report.bytes_read);
+        // Where lists do not stay in memory.
+        let reads = model.is_none() || model == Some(MemoryModel::SemiExternal);
+        assert!(!reads || of_auto < of_lists, "{model:?}: {of_auto} bytes, {of_lists} by lists");
+    }
 }
 
 /// Searches side by side come to the hubs in the same step, wherever they begin: then one reading

@@ -139,6 +139,12 @@ impl Bitmap {
         })
     }
 
+    /// All words from `index` on, each of 64 members.
+    #[inline]
+    pub fn words(&self, index: u64) -> &[AtomicU64] {
+        &self.words[index as usize..]
+    }
+
     /// The 64 members from `index * 64` on, as bits.
     #[inline(always)]
     pub fn word(&self, index: u64) -> u64 {

@@ -9,7 +9,7 @@ use std::{
 
 use outercore_graph::{
     Graph, Result,
-    format::{INDEX_GROUP, number},
+    format::{FirstNeighbors, INDEX_GROUP},
 };
 use outercore_storage::{HugeVec, PAGE};
 
@@ -24,13 +24,6 @@ pub struct Heads {
     section: OpenSection,
     /// All of them, if they are in memory.
     loaded: Option<HugeVec<u8>>,
-    width: usize,
-}
-
-/// The first neighbors of some vertices.
-pub struct SomeHeads<'h> {
-    first: u64,
-    bytes: &'h [u8],
     width: usize,
 }
 
@@ -67,18 +60,18 @@ impl Heads {
         session: &Session,
         wanted: impl Fn(u64) -> bool + Sync,
         state: impl Fn(usize) -> S + Sync,
-        visit: impl Fn(&mut S, u64, &SomeHeads) + Sync,
+        visit: impl Fn(&mut S, u64, &FirstNeighbors) + Sync,
     ) -> Result<Vec<S>> {
         let (vertices, width) = (session.graph.connected(), self.width);
         let groups = vertices.div_ceil(INDEX_GROUP);
         let size = GROUPS.min(session.buffer_bytes as u64 / PAGE as u64);
         let blocks = groups.div_ceil(size);
         let block = |at: u64| at * size..((at + 1) * size).min(groups);
-        let show = |state: &mut S, groups: Range<u64>, heads: &SomeHeads| {
+        let show = |state: &mut S, groups: Range<u64>, heads: &FirstNeighbors| {
             groups.filter(|&group| wanted(group)).for_each(|group| visit(state, group, heads));
         };
         if let Some(bytes) = &self.loaded {
-            let heads = SomeHeads { first: 0, bytes, width };
+            let heads = FirstNeighbors { first: 0, bytes, width };
             let each = |state: &mut S, all: Range<u64>| show(state, block(all.start), &heads);
             return Ok(session.workers.over(blocks, 1, state, each));
         }
@@ -100,7 +93,7 @@ impl Heads {
             stream.run(more, |HeadsBlock { groups, lead, .. }, bytes| {
                 away.set(away.get() - 1);
                 let first = groups.start * INDEX_GROUP;
-                show(state, groups, &SomeHeads { first, bytes: &bytes[lead..], width });
+                show(state, groups, &FirstNeighbors { first, bytes: &bytes[lead..], width });
             })
         })
     }
@@ -116,16 +109,5 @@ struct HeadsBlock {
 impl Piece for HeadsBlock {
     fn place(&self) -> (u64, usize) {
         self.place
-    }
-}
-
-impl SomeHeads<'_> {
-    /// The first neighbor of `vertex`, if it has any. An id of all ones means none, unless it is a
-    /// vertex: then every list holds at most it.
-    #[inline(always)]
-    pub(crate) fn get(&self, vertex: u64) -> Option<u64> {
-        let at = (vertex - self.first) as usize * self.width;
-        let head = number(&self.bytes[at..at + self.width]);
-        (head != u64::MAX >> (64 - 8 * self.width)).then_some(head)
     }
 }

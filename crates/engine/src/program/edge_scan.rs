@@ -6,16 +6,12 @@
 
 use outercore_graph::{
     Direction, Graph, Result,
-    format::{INDEX_GROUP, RowIndex},
+    format::{FirstNeighbors, INDEX_GROUP, RowIndex},
 };
 
 use super::lists::OpenLists;
 use crate::{
-    edges::{
-        grid::Grid,
-        heads::{Heads, SomeHeads},
-        rows::Rows,
-    },
+    edges::{grid::Grid, heads::Heads, rows::Rows},
     plan::{Decision, Planner, Resource},
     session::Session,
     techniques::{ALL_LISTS, Technique, some_lists},
@@ -153,7 +149,7 @@ impl SomeEdges {
         visit: impl Fn(u64, u64) + Sync,
     ) -> Result<()> {
         let vertices = session.graph.connected();
-        let show = |(): &mut (), group: u64, heads: &SomeHeads| {
+        let show = |(): &mut (), group: u64, heads: &FirstNeighbors| {
             for vertex in group * INDEX_GROUP..((group + 1) * INDEX_GROUP).min(vertices) {
                 if let Some(head) = heads.get(vertex) {
                     visit(vertex, head);

@@ -5,6 +5,7 @@
 //! lists of unvisited vertices are read) while it is large. Before a list is pulled, the vertex's
 //! first in-neighbor is tried: it answers for most vertices, and their lists are never read. Where
 //! a large frontier must be pushed, it is read in parts: what one has found, the next pass by.
+//! Where no level can be pulled, a large one is a scan of the grid.
 //!
 //! Memory for each vertex: three bits, and what [`Lists`] and [`Levels`] take.
 
@@ -12,7 +13,7 @@ use std::sync::Mutex;
 
 use outercore_graph::{
     Direction, Result,
-    format::{INDEX_GROUP, List},
+    format::{INDEX_GROUP, List, first_edges},
 };
 use outercore_storage::{bitmap::members, lock, unlocked};
 
@@ -34,6 +35,9 @@ const ALPHA: u64 = 15;
 /// Push again once the frontier is smaller than this share of the vertices (GAPBS: 18).
 const BETA: u64 = 18;
 
+/// Where levels are not pulled, all edges are scanned once the frontier has this share of them.
+const DENSE: u64 = 4;
+
 /// Parts of a large frontier: how far each goes, as a shift of the number of vertices. What is
 /// first finds most where hubs are first.
 const PARTS: &[u32] = &[12, 9, 6, 3, 0];
@@ -48,8 +52,8 @@ pub struct Search {
     undirected: bool,
     /// Whether incoming lists can be read.
     pulls: bool,
-    /// Whether every level is a scan of all edges.
-    scans: bool,
+    /// Levels with so many edges are scans of all edges.
+    dense: u64,
 }
 
 impl Search {
@@ -58,28 +62,42 @@ impl Search {
     /// iteration of the report.
     pub fn along_edges(job: Job) -> Self {
         let graph = job.graph;
-        let pushes = job.config.direction == SearchDirection::Push;
+        // A grid that lacks edges is no use: the lists have them all.
+        let (has_grid, read) = (graph.has_whole_grid(), job.config.read);
+        let scans = read.scans() && has_grid;
+        let pushes = scans || job.config.direction == SearchDirection::Push;
         let pulls = !pushes && graph.rows(Direction::In).is_some();
         let mut lists = Lists::along(&BOTH[..1 + usize::from(pulls)]);
         lists.heads = pulls;
-        // A grid that lacks edges is no use: the lists have them all.
-        let scans = job.config.read.scans() && graph.has_whole_grid();
         // Few frontiers are pushed; else a vertex may be found along every edge.
-        let records = if pulls && !scans { 2 * graph.connected() } else { graph.manifest().arcs };
+        let records = if pulls { 2 * graph.connected() } else { graph.manifest().arcs };
         if scans {
             lists.can = &[Technique::OnDemand];
         }
-        let levels = Levels { parents: true, records, weight: 0 };
-        Self { lists, levels, undirected: false, pulls, scans }
+        let dense = match graph.manifest().arcs / DENSE + 1 {
+            _ if scans => 0,
+            some if has_grid && !pushes && !pulls && read == ReadPolicy::Auto => some,
+            _ => u64::MAX,
+        };
+        Self {
+            lists,
+            levels: Levels { parents: true, records, weight: 0 },
+            undirected: false,
+            pulls,
+            dense,
+        }
     }
 
     /// Searches along edges of both directions, which find levels alone. Each search is an
     /// iteration of the report.
     pub fn undirected(job: Job) -> Self {
-        let lists = Lists { slides: true, ..Lists::along(BOTH) };
-        let levels = Levels { parents: false, records: job.graph.connected(), weight: 1 };
-        let pulls = job.config.direction != SearchDirection::Push;
-        Self { lists, levels, undirected: true, pulls, scans: false }
+        Self {
+            lists: Lists { slides: true, ..Lists::along(BOTH) },
+            levels: Levels { parents: false, records: job.graph.connected(), weight: 1 },
+            undirected: true,
+            pulls: job.config.direction != SearchDirection::Push,
+            dense: u64::MAX,
+        }
     }
 }
 
@@ -92,7 +110,7 @@ impl Resource for Search {
         self.levels.declare(planner)?;
         planner.memory("frontiers", [frontiers; 2]);
         self.lists.declare(planner)?;
-        let pushes = !self.scans;
+        let pushes = self.dense > 0;
         let turns = pushes && graph.rows(Direction::In).is_some();
         let scans = !self.undirected && graph.has_whole_grid();
         planner.can(move |_| {
@@ -103,25 +121,25 @@ impl Resource for Search {
             ];
             Ok(can.into_iter().flatten().collect())
         });
-        if self.scans {
+        if self.dense < u64::MAX {
             planner.sections(|_| Ok(vec!["grid.words".to_owned()]));
         }
-        if !self.undirected && !self.scans {
+        if !self.undirected && pushes {
             // Frontiers of more are pulled, where the first neighbors are hubs that answer.
             let pulls = self.pulls && graph.has_hubs();
             planner.guess(0);
             planner.reads(graph.list_bytes() / if pulls { ALPHA / 2 } else { 1 });
         }
-        planner.method(if self.pulls {
-            "pushes small frontiers, pulls large ones"
-        } else {
-            "pushes every frontier"
+        planner.method(match self.dense {
+            _ if self.pulls => "pushes small frontiers, pulls large ones",
+            u64::MAX => "pushes every frontier",
+            0 => "scans all edges",
+            _ => "pushes small frontiers, scans all edges",
         });
         Ok(())
     }
 
     fn open(&self, session: &Session) -> Result<OpenSearch> {
-        let grid = self.scans.then(|| session.section("grid.words"));
         // Incoming lists are opened once a level pulls. Until then outgoing ones have all memory,
         // for their end: frontiers are small, and in one of many levels pages of short lists are
         // wanted again and again.
@@ -130,10 +148,13 @@ impl Resource for Search {
             lists: if first.heads { &first } else { &self.lists }.open(session)?,
             heads: None,
             others: first.heads.then(|| self.lists.clone()),
-            grid: grid.map(|words| Grid::open(session, words, 0)).transpose()?,
+            grid: (self.dense < u64::MAX)
+                .then(|| Grid::open(session, session.section("grid.words"), 0))
+                .transpose()?,
             levels: self.levels.open(session)?,
             undirected: self.undirected,
-            pulls: self.pulls && !self.scans,
+            pulls: self.pulls,
+            dense: self.dense,
             is_fresh: true,
             current: session.no_vertices()?,
             next: session.no_vertices()?,
@@ -151,6 +172,7 @@ pub struct OpenSearch {
     others: Option<Lists>,
     heads: Option<Heads>,
     grid: Option<Grid>,
+    dense: u64,
     /// What the last search has found.
     pub levels: OpenLevels,
     undirected: bool,
@@ -193,7 +215,9 @@ impl OpenSearch {
             }
             let (search, pushed) = (&*self, self.push_lists(session));
             let mut level = OneLevel { search, session, pushed, number: number as u32 + 1 };
-            let parts = match &self.grid {
+            let grid = self.grid.as_ref().filter(|_| leaving >= self.dense);
+            let mode = grid.map_or(ReadMode::OnDemand, |_| ReadMode::Full);
+            let parts = match grid {
                 Some(grid) => level.scan(grid)?,
                 None if pulling => level.pull(unexplored, leaving)?,
                 None => level.push(leaving)?,
@@ -201,7 +225,6 @@ impl OpenSearch {
             let before = vertices;
             (vertices, leaving) = self.end_level(parts)?;
             if !self.undirected {
-                let mode = if self.grid.is_some() { ReadMode::Full } else { ReadMode::OnDemand };
                 session.end_iteration(&mark, before, mode);
             }
             if vertices == 0 {
@@ -303,10 +326,8 @@ impl OneLevel<'_> {
             |(first, last), _| all || search.current.any(first, last),
             |_| Findings::default(),
             |part, block| {
-                block.edges(|source, target| {
-                    if search.current.contains(source) && search.unvisited.contains(target) {
-                        self.take(part, target, source);
-                    }
+                first_edges(block, &search.current, &search.unvisited, &mut |source, target| {
+                    self.take(part, target, source);
                 })
             },
         )

@@ -2,18 +2,21 @@
 //!
 //! - [`manifest`]: [`Manifest`], the root of a graph, and how it is written and trusted.
 //! - `files`: the names of its files.
-//! - [`List`]: a vertex's neighbors; [`RowIndex`]: where each vertex's list lies.
+//! - [`List`]: a vertex's neighbors; [`RowIndex`]: where each vertex's list lies;
+//!   [`FirstNeighbors`]: the first one of each.
 //! - `shape`: whether a manifest agrees with itself.
 //! - [`cells`]: which edges are in row format, and which in grid format.
 //! - [`tiles`]: the directory of the grid: intervals, tiles and chunks; [`words`]: what edges
 //!   become in it; [`EdgeBlock`]: the edges of a chunk, decoded from its words; [`add_all`]: what
-//!   their sources have, added up at their targets; [`GridWeights`]: their weights;
-//!   [`GridIndex`]: the chunks of each interval.
+//!   their sources have, added up at their targets; [`first_edges`]: which of them lead from one
+//!   set to another; [`GridWeights`]: their weights; [`GridIndex`]: the chunks of each interval.
 
 mod add_all;
 pub mod cells;
 mod edge_block;
 mod files;
+mod first_edges;
+mod first_neighbors;
 mod grid_index;
 mod grid_weights;
 mod list;
@@ -27,6 +30,8 @@ pub use add_all::add_all;
 pub use cells::{Cells, Hybrid, Ranges};
 pub use edge_block::EdgeBlock;
 pub(crate) use files::{is_a_graphs, section_files, sums_file};
+pub use first_edges::first_edges;
+pub use first_neighbors::FirstNeighbors;
 pub use grid_index::{ChunkSide, GridChunk, GridIndex};
 pub use grid_weights::GridWeights;
 pub use list::List;
