@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_are_the_same_whatever_room_there_is() {
+    fn sums_are_the_same_whether_or_not_all_targets_fit() {
         for kind in [WordKind::Deltas, WordKind::Gaps] {
             sums_of(WordCode { bits: 16, low_bits: 9, kind });
         }
