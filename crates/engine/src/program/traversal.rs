@@ -52,7 +52,7 @@ pub struct Search {
     undirected: bool,
     /// Whether incoming lists can be read.
     pulls: bool,
-    /// Levels with so many edges are scans of all edges.
+    /// Levels with so many edges are scans of all edges; `u64::MAX`: none is.
     dense: u64,
 }
 
