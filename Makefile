@@ -9,7 +9,7 @@ PROFILE := checked
 VENV    := $(TARGET)/venv
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-rust test-python deny bench bench-basc bench-graphene bench-external bench-algorithms bench-papers bench-small model fault attack sanitize fuzz soak budgets plan-truth golden python clean
+.PHONY: help build demo test lints test-rust package test-python deny bench bench-basc bench-graphene bench-external bench-algorithms bench-papers bench-small model fault attack sanitize fuzz soak budgets plan-truth golden python clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | while IFS='	' read -r name text; do printf '  make %-12s %s\n' "$$name" "$$text"; done
@@ -20,15 +20,30 @@ build: ## The command: target/release/outercore
 demo: build ## A tour: Debian's packages ranked, then a graph larger than its memory budget
 	scripts/demo.sh
 
-test: test-rust test-python deny ## Formatting, lints, every test, licences and advisories
-
-test-rust:
+# Lints and the Python package are made at the lowest priority beside the tests, which leave a quarter of two cores idle.
+BESIDE := $(TARGET)/beside.log
+test: ## Formatting, lints, every test, licences and advisories
 	$(CARGO) fmt --all --check
-	$(CARGO) clippy --locked --profile $(PROFILE) --workspace --all-targets -- -D warnings
+	@mkdir -p $(TARGET)
+	@nice -n 19 $(MAKE) --no-print-directory lints package >$(BESIDE) 2>&1 & beside=$$!; trap "kill $$beside 2>/dev/null" EXIT; \
+	$(MAKE) --no-print-directory test-rust && { wait $$beside || { cat $(BESIDE); exit 1; }; }
+	@cat $(BESIDE)
+	$(RUN_PYTHON)
+	@$(MAKE) --no-print-directory deny
+
+# In a folder of their own: Cargo would wait for the tests to be compiled.
+lints: ## What clippy finds is an error
+	$(CARGO) clippy --locked --profile $(PROFILE) --workspace --all-targets --target-dir $(TARGET)/lints -- -D warnings
+
+test-rust: ## Every test of the Rust crates
 	$(CARGO) test --locked --profile $(PROFILE) --workspace
 
-test-python:
-	scripts/python.sh --test --profile $(PROFILE) $(VENV)
+package: ## The Python package with assertions, and what tests it, in target/venv
+	scripts/python.sh --tests --profile $(PROFILE) $(VENV)
+
+RUN_PYTHON = @[ ! -x $(VENV)/bin/pytest ] || { $(VENV)/bin/mypy && $(VENV)/bin/pytest -q; }
+test-python: package ## Types and tests of the Python package
+	$(RUN_PYTHON)
 
 deny:
 	@if ! $(CARGO) deny --version >/dev/null 2>&1; then echo 'SKIPPED: licences and advisories (cargo-deny is not installed: cargo install cargo-deny)'; \

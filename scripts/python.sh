@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# The Python package in a virtual environment of its own; with --test, its tests and types too.
-#   scripts/python.sh [--test] [--profile NAME] VENV
+# The Python package in a virtual environment of its own; with --tests, what its tests need too.
+#   scripts/python.sh [--tests] [--profile NAME] VENV
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-python=${PYTHON:-python3} test='' profile=release
+python=${PYTHON:-python3} extras='' profile=release
 while [[ $# -gt 1 ]]; do
     case $1 in
-        --test) test=yes ;;
+        --tests) extras='[test]' ;;
         --profile) profile=$2; shift ;;
         *) echo "unknown option $1" >&2; exit 2 ;;
     esac
@@ -22,11 +22,5 @@ fi
 
 [[ -x $venv/bin/python ]] || "$python" -m venv "$venv"
 export MATURIN_PEP517_ARGS="--profile $profile"
-if [[ -z $test ]]; then
-    "$venv/bin/pip" install --quiet .
-    echo "the package is in $venv: $venv/bin/python -c 'import outercore'"
-    exit 0
-fi
-"$venv/bin/pip" install --quiet '.[test]'
-"$venv/bin/mypy"
-"$venv/bin/pytest" -q
+"$venv/bin/pip" install --quiet ".$extras"
+echo "the package is in $venv: $venv/bin/python -c 'import outercore'"

@@ -148,8 +148,11 @@ fn by_visitors<'a>(mut planner: Planner<'a>, executing: &Executing) -> Result<Pr
 
 /// The most bytes of edges that wait for other windows of parents, where there are several.
 fn waiting(graph: &Graph, decision: &Decision) -> u64 {
-    let one = decision.room >= 4 * graph.connected();
-    if one || !decision.is_external() { 0 } else { 8 * graph.edges() }
+    if decision.room >= 4 * graph.connected() || !decision.is_external() {
+        0
+    } else {
+        8 * graph.edges()
+    }
 }
 
 /// States what sets of vertices take. With `streams`, labels spread while values are on storage.
@@ -163,10 +166,16 @@ fn declare_sets(planner: &mut Planner, streams: bool, some: Option<SomeEdges>) -
     }
     planner.scans(Some(0).filter(|_| !streams));
     planner.traffic(move |decision, _| {
-        // Lists of vertices outside of the largest component take less than half of a scan.
+        // Lists of vertices outside of the largest component take less than half of a scan, or are
+        // not read unasked. A scan passes by what lies between vertices of one tree.
         let few = some.is_some_and(|some| some.fits(graph, decision));
-        let (all, waiting) = (graph.scan_bytes(), waiting(graph, decision) / 2);
-        Ok([if few { all / 4 } else { all + waiting }, waiting])
+        let waiting = waiting(graph, decision) / 2;
+        let share = match waiting {
+            _ if few => 4,
+            0 if graph.has_hubs() && !streams => 2,
+            _ => 1,
+        };
+        Ok([graph.scan_bytes() / share + waiting, waiting])
     });
     let [inner, external] = if streams {
         ["labels that spread in scan after scan of all edges"; 2]
@@ -207,13 +216,14 @@ impl Algorithm for Components {
             (method, why) = (ComponentsMethod::Scan, "no first neighbors, or no room for lists");
         }
         decided.plan.method = format!("{} ({why}): {}", method.name(), decided.plan.method);
-        let asked = self.method.is_some() || config.read == ReadPolicy::OnDemand;
         Ok(decided.prepared(move |session| {
-            let edges = edges.open(session)?;
-            let labels = VertexArray::of(session)?;
+            let (edges, labels) = (edges.open(session)?, VertexArray::of(session)?);
             session.loaded();
-            // Lists that are not asked for must take less than half of a scan.
-            let most = if asked { u64::MAX } else { graph.scan_bytes() / 2 };
+            let most = if self.method.is_some() || config.read == ReadPolicy::OnDemand {
+                u64::MAX
+            } else {
+                graph.scan_bytes() / 2
+            };
             let (mark, room, mut sampled) = (session.mark(), session.decision.room, false);
             if streams {
                 let (labels, scans) = spread::labels(session, &edges, labels, room)?;
@@ -221,11 +231,14 @@ impl Algorithm for Components {
             }
             let labels = forest::join(session, &edges, labels, room, |trees| {
                 sampled =
-                    some.map_or(Ok(false), |some| forest::sample(session, some, trees, most))?;
+                    some.map_or(Ok(false), |few| forest::sample(session, few, trees, most))?;
                 Ok(sampled)
             })?;
-            let mode = if sampled { ReadMode::OnDemand } else { ReadMode::Full };
-            session.end_iteration(&mark, graph.connected(), mode);
+            session.end_iteration(
+                &mark,
+                graph.connected(),
+                if sampled { ReadMode::OnDemand } else { ReadMode::Full },
+            );
             results((session, graph), labels, 1, room)
         }))
     }

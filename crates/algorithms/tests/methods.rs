@@ -244,7 +244,7 @@ fn a_pushed_frontier_logs_few_of_its_edges() {
 }
 
 /// Without incoming lists, a level with many edges is a scan of the grid, which has fewer bytes
-/// than the lists.
+/// than the lists. Of an interval without a vertex that is unvisited nothing more is read.
 #[test]
 fn large_frontiers_are_scanned_where_there_is_no_transpose() {
     let folder = tempfile::tempdir().unwrap();
@@ -257,7 +257,13 @@ fn large_frontiers_are_scanned_where_there_is_no_transpose() {
         let memory = smallest(&graph, "bfs", &bfs, &free);
         let by = |read| run(&graph, "bfs", &bfs, &RunConfig { read, memory, ..free.clone() });
         let (auto, lists) = (by(ReadPolicy::Auto), by(ReadPolicy::OnDemand));
-        assert_eq!(values(&auto), values(&lists));
+        let full = by(ReadPolicy::Full);
+        assert!(values(&auto) == values(&lists) && values(&auto) == values(&full));
+        let levels = auto.report.per_iteration.iter().zip(&full.report.per_iteration);
+        let scanned = levels.filter(|(level, _)| level.read_mode == "full");
+        let bytes = scanned.map(|(auto, full)| [auto.bytes_read, full.bytes_read]);
+        let [some, all] = bytes.fold([0; 2], |sum, of| [sum[0] + of[0], sum[1] + of[1]]);
+        assert!(4 * some < 3 * all, "{model:?}: {some} of {all} bytes");
         let scans = |outcome: &Outcome| {
             outcome.report.per_iteration.iter().filter(|level| level.read_mode == "full").count()
         };
@@ -266,6 +272,27 @@ fn large_frontiers_are_scanned_where_there_is_no_transpose() {
         // Where lists do not stay in memory.
         let reads = model.is_none() || model == Some(MemoryModel::SemiExternal);
         assert!(!reads || of_auto < of_lists, "{model:?}: {of_auto} bytes, {of_lists} by lists");
+    }
+}
+
+/// Tiles between vertices that one tree of the union-find has already are not read.
+#[test]
+fn edges_within_a_tree_are_passed_by() {
+    let folder = tempfile::tempdir().unwrap();
+    let options =
+        BuildOptions { memory: 128 << 20, threads: 2, transpose: false, ..Default::default() };
+    let graph = generate(folder.path().join("joined.oc"), Rmat::new(18, 5), options);
+    let components = request("components", &[]);
+    for model in MODELS {
+        let free = RunConfig { model, ..config() };
+        let memory = smallest(&graph, "components", &components, &free);
+        let by = |read| {
+            run(&graph, "components", &components, &RunConfig { read, memory, ..free.clone() })
+        };
+        let (some, all) = (by(ReadPolicy::Auto), by(ReadPolicy::Full));
+        assert_eq!(values(&some), values(&all));
+        let [some, all] = [some, all].map(|outcome| outcome.report.bytes_read);
+        assert!(20 * some < 19 * all, "{model:?}: {some} of {all} bytes");
     }
 }
 

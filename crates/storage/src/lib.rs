@@ -44,7 +44,7 @@
 //!   round and of the next one, and [`Fronted`], such pairs with some of the items behind them.
 //! - `lane_levels`: [`LaneLevels`], the levels of numbers in a few lanes, and which are due soon.
 //! - `lane_values`: [`LaneValues`], a value for each number and lane.
-//! - `trees`: [`Trees`], sets of numbers that pairs of them join.
+//! - `trees`: [`Trees`], sets of numbers that pairs of them join, and [`Joined`], what those have.
 //! - `exact_sum`: [`ExactSum`], the same in whatever order it is made; `monoid`: [`Monoid`],
 //!   numbers that merge in any grouping.
 //! - `monitor`: [`Monitor`], what threads share and wait for; `ordered_marks`: [`OrderedMarks`],
@@ -144,7 +144,7 @@ pub use spill::{Extent, Spill, SpillReader};
 pub use stopwatch::Stopwatch;
 pub use stripe::{StripeLayout, StripedFile};
 pub use tally::Tally;
-pub use trees::Trees;
+pub use trees::{Joined, Trees};
 pub use wanted::{BlockSize, IoScheduling, WantedBlocks};
 pub use work_stealing::WorkShares;
 pub use workers::{PerWorker, Workers, totals};

@@ -5,6 +5,7 @@
 //! GAPBS), so a set ends up named by its smallest number.
 //!
 //! Parents are of a window of the numbers. What lies below it is its own parent, and stays so.
+//! [`Joined`] knows which links would join nothing.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -12,6 +13,8 @@ use crate::Workers;
 
 /// Numbers of a part in parallel steps.
 const PART: u64 = 1 << 16;
+/// Numbers of which [`Joined`] knows something together.
+const BLOCK: u64 = 1 << 12;
 /// Numbers that are looked at to find the largest tree.
 const SAMPLE: u64 = 1 << 10;
 
@@ -111,6 +114,46 @@ impl Trees<'_, true> {
     }
 }
 
+/// Which neighboring numbers one tree has: what links between them would bring. Trees only grow, so
+/// what is known stays true.
+pub struct Joined<'w> {
+    trees: Trees<'w, true>,
+    /// Of each block: how many of its numbers, from the first on, are in one tree.
+    known: Vec<AtomicU32>,
+}
+
+impl<'w> Joined<'w> {
+    /// Nothing is known. Memory: a thousandth of that of the trees.
+    pub fn new(trees: Trees<'w, true>) -> Self {
+        let blocks = trees.parents.len().div_ceil(BLOCK as usize);
+        Self { trees, known: (0..blocks).map(|_| AtomicU32::new(1)).collect() }
+    }
+
+    /// Whether one tree has all numbers of both ranges (first and last of each). It may have them
+    /// when `false` says that this is not known.
+    pub fn has(&self, ranges: [(u64, u64); 2]) -> bool {
+        let root = self.trees.root(ranges[0].0 as u32);
+        // Where the largest trees are first, the last numbers join them last.
+        let blocks = ranges.map(|(first, last)| (first / BLOCK..=last / BLOCK).rev());
+        blocks.into_iter().flatten().all(|block| self.has_block(block, root))
+    }
+
+    fn has_block(&self, block: u64, root: u32) -> bool {
+        let first = block * BLOCK;
+        let len = BLOCK.min(self.trees.parents.len() as u64 - first) as u32;
+        let (first, known) = (first as u32, &self.known[block as usize]);
+        if self.trees.root(first) != root {
+            return false;
+        }
+        let before = known.load(Relaxed);
+        let now = (before..len).find(|at| self.trees.root(first + at) != root).unwrap_or(len);
+        if now > before {
+            known.store(now, Relaxed);
+        }
+        now == len
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -160,6 +203,24 @@ mod tests {
         let expected = labels(&pairs);
         assert!(expected.iter().zip(0..).any(|(&label, number)| label != number));
         assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn ranges_that_one_tree_has_are_known() {
+        let (workers, len) = (Workers::new(1).unwrap(), 3 * BLOCK as u32 + 10);
+        let cells = cells(len);
+        let trees = Trees::<true>::alone(&workers, 0, &cells);
+        let joined = Joined::new(trees);
+        let (all, first, last) = ((0, u64::from(len) - 1), (5, 5), (3 * BLOCK, 3 * BLOCK + 9));
+        assert!(!joined.has([first, first]), "its block has others");
+        (0..2 * BLOCK as u32 - 1).for_each(|number| _ = trees.link(number, number + 1));
+        assert!(joined.has([first, (0, 2 * BLOCK - 1)]) && !joined.has([first, (0, 2 * BLOCK)]));
+        (3 * BLOCK as u32..len - 1).for_each(|number| _ = trees.link(number, number + 1));
+        assert!(joined.has([last, last]) && !joined.has([first, last]), "two trees");
+        trees.link(len - 1, 7);
+        assert!(joined.has([first, last]) && joined.has([last, first]) && !joined.has([all, all]));
+        (2 * BLOCK as u32..3 * BLOCK as u32).for_each(|number| _ = trees.link(number, 9));
+        assert!(joined.has([all, all]));
     }
 
     #[test]

@@ -76,15 +76,6 @@ impl Resource for EdgeScan {
 }
 
 impl Edges {
-    /// Shows every edge.
-    pub(crate) fn for_each(
-        &self,
-        session: &Session,
-        visit: impl Fn(u64, u64) + Sync,
-    ) -> Result<()> {
-        self.for_some(session, |_, _| true, |_| (), |(), from, to| visit(from, to)).map(drop)
-    }
-
     /// Shows the edges of the parts for which `wanted` says so of their sources and targets (first
     /// and last of each). Every worker has a state, and all states are returned.
     pub(crate) fn for_some<S: Send>(

@@ -14,14 +14,16 @@
 //! edge between two trees that both hang from below waits for the window of the larger of the two
 //! vertices from which they hang. At last labels are looked up from the first window to the last.
 //! There is one window, and so one scan that leaves nothing to wait, where the parents are in
-//! memory, or where 4 bytes for each vertex fit.
+//! memory, or where 4 bytes for each vertex fit. That scan passes by what lies between vertices
+//! of one tree.
 
 use std::ops::Range;
 
-use outercore_storage::{Pod, Trees};
+use outercore_storage::{Joined, Pod, Trees};
 
 use super::edge_scan::{Edges, SomeEdges};
 use crate::{
+    config::ReadPolicy,
     exchange::{Exchange, Record},
     session::Session,
     state::{VertexArray, Window},
@@ -68,14 +70,18 @@ pub fn join(
         return by_windows(session, edges, window);
     }
     window.turn_to(0)?;
-    let workers = &session.workers;
-    let trees = Trees::<true>::alone(workers, 0, window.cells());
+    let trees = Trees::<true>::alone(&session.workers, 0, window.cells());
     if !before(trees)? {
-        edges.for_each(session, |source, target| {
-            trees.link(source as u32, target as u32);
-        })?;
+        let all = session.config.read == ReadPolicy::Full || !session.graph.has_whole_grid();
+        let joined = Joined::new(trees);
+        edges.for_some(
+            session,
+            |from, to| all || !joined.has([from, to]),
+            |_| (),
+            |(), source, target| _ = trees.link(source as u32, target as u32),
+        )?;
     }
-    trees.flatten(workers);
+    trees.flatten(&session.workers);
     window.give_back()
 }
 
@@ -125,7 +131,7 @@ fn by_windows(
         window.turn_to(index)?;
         let Range { start: first, end } = window.vertices;
         let trees = Trees::<false>::alone(&session.workers, first, window.cells());
-        let senders = edges.for_some(
+        exchange.collect(edges.for_some(
             session,
             |sources, targets| sources.0.max(targets.0) < end && sources.1.max(targets.1) >= first,
             |_| exchange.sender(),
@@ -136,8 +142,7 @@ fn by_windows(
                     exchange.send(sender, high.into(), Lower(low));
                 }
             },
-        )?;
-        exchange.collect(senders)?;
+        )?)?;
         let mut sender = exchange.sender();
         exchange.drain(index, |high, low| {
             if let Some((high, low)) = trees.link(high as u32, low.0) {
@@ -162,8 +167,8 @@ fn look_up(labels: &VertexArray<u32>, windows: &[u64]) -> Result<()> {
             continue;
         }
         labels.update(interval, &mut block, |vertices| -> Result<()> {
-            let below = vertices.iter().filter(|&&from| from < first);
-            let mut below: Vec<u64> = below.map(|&from| from.into()).collect();
+            let below = vertices.iter().filter(|&&from| from < first).map(|&from| from.into());
+            let mut below = Vec::from_iter(below);
             below.sort_unstable();
             below.dedup();
             let known = labels.gather(&below)?;

@@ -213,8 +213,8 @@ impl OpenSearch {
                 others.widen(session, &mut self.lists)?;
                 self.heads = Some(Heads::open(session, !session.decision.is_external())?);
             }
-            let (search, pushed) = (&*self, self.push_lists(session));
-            let mut level = OneLevel { search, session, pushed, number: number as u32 + 1 };
+            let pushed = self.push_lists(session);
+            let mut level = OneLevel { search: self, session, pushed, number: number as u32 + 1 };
             let grid = self.grid.as_ref().filter(|_| leaving >= self.dense);
             let mode = grid.map_or(ReadMode::OnDemand, |_| ReadMode::Full);
             let parts = match grid {
@@ -317,20 +317,23 @@ impl OneLevel<'_> {
         }
     }
 
-    /// All edges, of which those from the frontier count.
+    /// All edges, of which those from the frontier to unvisited vertices count. An interval's come
+    /// to one worker, from ascending sources: what was found has no better parent later.
     fn scan(&self, grid: &Grid) -> Result<Vec<Findings>> {
-        let Self { search, session, .. } = self;
-        let all = session.config.read == ReadPolicy::Full;
-        grid.for_each(
-            session,
-            |(first, last), _| all || search.current.any(first, last),
+        let OpenSearch { levels, current, next, unvisited, dense, .. } = self.search;
+        let mut parts = grid.for_each(
+            self.session,
+            |from, to| *dense == 0 || current.any(from.0, from.1) && unvisited.any(to.0, to.1),
             |_| Findings::default(),
             |part, block| {
-                first_edges(block, &search.current, &search.unvisited, &mut |source, target| {
-                    self.take(part, target, source);
+                first_edges(block, current, [unvisited, next], &mut |source, target| {
+                    part.vertices += 1;
+                    levels.find(&mut part.found, Some(self.number), target, source);
                 })
             },
-        )
+        )?;
+        parts[0].edges = self.pushed.edges_of(next);
+        Ok(parts)
     }
 
     /// The frontier's lists. Those of a large one are read in [`PARTS`], in ascending order. What
@@ -398,8 +401,7 @@ impl OneLevel<'_> {
         }
         // A long list comes in pieces, each of which may have a parent.
         let look = |part: &mut Findings, vertex, list: List| {
-            let is_active = |&neighbor: &u64| search.current.contains(neighbor);
-            if let Some(parent) = list.neighbors().find(is_active) {
+            if let Some(parent) = list.neighbors().find(|&from| search.current.contains(from)) {
                 self.take(part, vertex, parent);
             }
         };

@@ -10,11 +10,16 @@ use super::{EdgeBlock, STRIPE_BITS};
 const WORDS: usize = (1 << STRIPE_BITS) / 64 + 1;
 
 /// Hands to `found` the first edge of a block that leads from a member of `from` to each member of
-/// `to`: of all its sources in `from` the one with the smallest id. Sets have all of the graph's
-/// vertices, or this panics.
+/// the first of `to`: of all its sources in `from` the one with the smallest id. What was found
+/// becomes a member of the second. Sets have all of the graph's vertices, or this panics.
 ///
 /// A function of its own: amid its callers the compiler keeps a loop's variables in memory.
-pub fn first_edges(block: &EdgeBlock, from: &Bitmap, to: &Bitmap, found: &mut dyn FnMut(u64, u64)) {
+pub fn first_edges(
+    block: &EdgeBlock,
+    from: &Bitmap,
+    to: [&Bitmap; 2],
+    found: &mut dyn FnMut(u64, u64),
+) {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("bmi2") {
         // SAFETY: the processor has it.
@@ -29,22 +34,36 @@ pub fn first_edges(block: &EdgeBlock, from: &Bitmap, to: &Bitmap, found: &mut dy
 /// The processor has them.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "bmi2")]
-unsafe fn by_bmi2(block: &EdgeBlock, from: &Bitmap, to: &Bitmap, found: &mut dyn FnMut(u64, u64)) {
+unsafe fn by_bmi2(
+    block: &EdgeBlock,
+    from: &Bitmap,
+    to: [&Bitmap; 2],
+    found: &mut dyn FnMut(u64, u64),
+) {
     look(block, from, to, found);
 }
 
 #[inline(always)]
-fn look(block: &EdgeBlock, from: &Bitmap, to: &Bitmap, found: &mut dyn FnMut(u64, u64)) {
+fn look(
+    block: &EdgeBlock,
+    from: &Bitmap,
+    [to, moved]: [&Bitmap; 2],
+    found: &mut dyn FnMut(u64, u64),
+) {
     // A copy, from which each is taken once it is found: most are found by the first sources.
-    let (mut left, interval) = ([0; WORDS], block.interval);
+    let (mut copy, interval) = ([0; WORDS], block.interval);
     let end = (interval + block.targets() as u64).min(to.len()).div_ceil(64);
-    (interval / 64..end).zip(&mut left).for_each(|(word, left)| *left = to.word(word));
-    let left = &mut left[..];
+    let words = interval / 64..end;
+    words.clone().zip(&mut copy).for_each(|(word, left)| *left = to.word(word));
+    if copy.iter().all(|left| *left == 0) {
+        return;
+    }
     let (first, last) = block.sources();
     assert!(first <= last && last < from.len(), "no such source");
     let (sources, len) = (from.words(first / 64), (last - first + 1) as usize);
     let [from_lead, to_lead] = [first, interval].map(|vertex| (vertex % 64) as usize);
-    assert!(from_lead + len <= 64 * sources.len() && to_lead + block.targets() <= 64 * left.len());
+    assert!(from_lead + len <= 64 * sources.len() && to_lead + block.targets() <= 64 * copy.len());
+    let left = &mut copy[..];
     block.for_each_near(
         len,
         1,
@@ -60,6 +79,14 @@ fn look(block: &EdgeBlock, from: &Bitmap, to: &Bitmap, found: &mut dyn FnMut(u64
             }
         },
     );
+    // Of the vertices of other intervals in its first and last word, none was found.
+    for (word, left) in words.zip(&copy) {
+        let bits = to.word(word) & !left;
+        if bits != 0 {
+            to.take(word, bits);
+            moved.add(word, bits);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -74,9 +101,12 @@ mod tests {
         let code = WordCode { bits: 16, low_bits: 9, kind: WordKind::Gaps };
         let bytes: Vec<u8> = (0..203u16).flat_map(|at| (at * 7 % 300).to_le_bytes()).collect();
         let block = EdgeBlock::new((1000, 100), (0, 200), code, &bytes);
-        let [from, to] = [0, 1].map(|_| Bitmap::new(2000, HugePages::Off).unwrap());
+        let [from, to, again, moved] = [0; 4].map(|_| Bitmap::new(2000, HugePages::Off).unwrap());
         (1000..1200).filter(|vertex| vertex % 3 > 0).for_each(|vertex| _ = from.insert(vertex));
-        (100..700).filter(|vertex| vertex % 5 > 0).for_each(|vertex| _ = to.insert(vertex));
+        for vertex in (100..700).filter(|vertex| vertex % 5 > 0) {
+            to.insert(vertex);
+            again.insert(vertex);
+        }
         let mut expected = std::collections::BTreeMap::new();
         block.edges(|source, target| {
             if from.contains(source) && to.contains(target) {
@@ -84,12 +114,22 @@ mod tests {
             }
         });
         let mut seen = Vec::new();
-        first_edges(&block, &from, &to, &mut |source, target| seen.push((target, source)));
+        first_edges(&block, &from, [&to, &moved], &mut |source, target| {
+            seen.push((target, source));
+        });
         seen.sort_unstable();
-        assert!(seen.len() > 50 && seen == Vec::from_iter(expected));
+        assert!(seen.len() > 50 && seen.iter().eq(&Vec::from_iter(expected.clone())));
         // By hand, as by a processor without bmi2.
         let mut count = 0;
-        look(&block, &from, &to, &mut |_, _| count += 1);
+        look(&block, &from, [&again, &moved], &mut |_, _| count += 1);
         assert_eq!(count, seen.len());
+        for vertex in 0..2000 {
+            let found = expected.contains_key(&vertex);
+            assert_eq!(moved.contains(vertex), found);
+            let left = (100..700).contains(&vertex) && vertex % 5 > 0 && !found;
+            assert_eq!((to.contains(vertex), again.contains(vertex)), (left, left));
+        }
+        let mut none = |_: u64, _: u64| panic!("all of them were found");
+        first_edges(&block, &from, [&to, &moved], &mut none);
     }
 }

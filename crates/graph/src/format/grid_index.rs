@@ -176,6 +176,22 @@ impl GridIndex {
         all
     }
 
+    /// The chunks of `count` intervals from `first` on, by turns: the first ones of all of them,
+    /// then the second ones, and so on; `None`: there are no such intervals.
+    pub fn by_turns(&self, first: usize, count: usize) -> Option<Vec<GridChunk>> {
+        let intervals = first..self.intervals().min(first + count);
+        let of = |interval| self.chunks(interval, |_| true).into_iter().enumerate();
+        let mut all: Vec<_> = intervals.clone().flat_map(of).collect();
+        all.sort_by_key(|&(turn, _)| turn);
+        (!intervals.is_empty()).then(|| all.into_iter().map(|(_, chunk)| chunk).collect())
+    }
+
+    /// The first and the last vertex of a chunk's interval.
+    pub fn targets(&self, chunk: &GridChunk) -> (u64, u64) {
+        let [first, end] = [0, 1].map(|next| self.directory.intervals[chunk.interval + next]);
+        (first, end - 1)
+    }
+
     /// GridChunk `index` of a tile.
     fn chunk(&self, number: usize, index: u64) -> GridChunk {
         let tiles = &self.directory.tiles;
@@ -303,6 +319,20 @@ mod tests {
         let chunk = |at: u32| ChunkEntry { source: u64::from(at % 2) * second, edge: 0 };
         let (tiles, chunks) = ((0..count).map(tile).collect(), (0..count).map(chunk).collect());
         Arc::new(GridDirectory { intervals, tiles, chunks })
+    }
+
+    #[test]
+    fn chunks_come_by_turns() {
+        let index = GridIndex::new(two_tiles_each(vec![0, 10, 20, 30, 1030, 2030], 10), 2030, 0);
+        let turns = |first| {
+            let chunks = index.by_turns(first, 3)?.into_iter();
+            Some(chunks.map(|chunk| (index.targets(&chunk), chunk.sources.0)).collect::<Vec<_>>())
+        };
+        let first = [(10, 19), (20, 29), (30, 1029)].map(|targets| (targets, 0));
+        let second = first.map(|(targets, _)| (targets, 10));
+        assert_eq!(turns(1), Some([first, second].concat()));
+        assert_eq!(turns(4), Some(vec![((1030, 2029), 0), ((1030, 2029), 10)]), "the last one");
+        assert_eq!(turns(5), None);
     }
 
     #[test]

@@ -3,12 +3,12 @@
 //! - By segment of sources, with an inbox for every interval in memory. Each interval belongs to
 //!   one worker at a time, and its tiles come in order: destinations need no atomics, and every sum
 //!   has one order, whatever the threads or the device do.
-//! - By interval, in the order of the disk: every edge once, with nothing kept.
+//! - By interval, some of them by turns: every edge once, with nothing kept. What the first chunks
+//!   of an interval bring about may spare its later ones.
 
 use std::{
     cell::RefCell,
     collections::VecDeque,
-    ops::Range,
     sync::{
         OnceLock,
         atomic::{AtomicUsize, Ordering::Relaxed},
@@ -19,13 +19,16 @@ use outercore_caches::{ChunkCache, PinnedChunks};
 use outercore_storage::{Monitor, device::Streamed};
 
 use crate::{
-    edges::piece_stream::{PieceStream, on_workers},
+    edges::piece_stream::on_workers,
     session::{OpenSection, Session},
 };
 use outercore_graph::{
     Result,
     format::{EdgeBlock, GridChunk, GridIndex},
 };
+
+/// Most intervals whose chunks a worker takes by turns: more than chunks are on their way to it.
+const TURNS: usize = 48;
 
 /// The grid of a graph, ready to be scanned.
 pub struct Grid {
@@ -66,8 +69,7 @@ impl Grid {
         let graph = session.graph;
         let index = GridIndex::new(graph.grid()?, graph.connected(), 0);
         let a_scan = Streamed { items: index.directory.words(), ..Streamed::default() };
-        let order = OnceLock::new();
-        let mut grid = Self { index, words, order, pinned: None, a_scan };
+        let mut grid = Self { index, words, order: OnceLock::new(), pinned: None, a_scan };
         if cache > 0 {
             let (index, huge) = (&grid.index, session.config.huge_pages.for_streams());
             let sizes = grid.order().iter().flat_map(|&tile| index.directory.sizes(tile as usize));
@@ -85,7 +87,7 @@ impl Grid {
     fn order(&self) -> &[u32] {
         let tiles = &self.index.directory.tiles;
         self.order.get_or_init(|| {
-            let mut order: Vec<u32> = (0..tiles.len() as u32).collect();
+            let mut order = Vec::from_iter(0..tiles.len() as u32);
             order.sort_by_key(|&tile| (tiles[tile as usize].segment, tile));
             order
         })
@@ -101,7 +103,7 @@ impl Grid {
         visit: impl Fn(&mut S, &mut [M], &EdgeBlock) + Sync,
     ) -> Result<Vec<S>> {
         let schedule = Schedule::new(self, session.workers.count() as u64, inbox);
-        self.on_workers(session, state, |stream, state| {
+        on_workers(session, &self.words, self.cache(), state, |stream, state| {
             let held = RefCell::new(Vec::<HeldInterval<M>>::new());
             let more = |wait| {
                 let tile = schedule.claim(&mut held.borrow_mut(), wait)?;
@@ -116,8 +118,10 @@ impl Grid {
                 visit(state, held[at].inbox, &self.block(session, &chunk, words));
                 held[at].chunks -= 1;
                 if held[at].chunks == 0 {
-                    let HeldInterval { interval, inbox, .. } = held.swap_remove(at);
-                    schedule.tiles.change(|tiles| tiles.intervals[interval] = Some(inbox));
+                    let done = held.swap_remove(at);
+                    schedule
+                        .tiles
+                        .change(|tiles| tiles.intervals[done.interval] = Some(done.inbox));
                 }
             };
             schedule.tiles.attend(|| stream.run(more, show))
@@ -125,7 +129,8 @@ impl Grid {
     }
 
     /// Shows every chunk for which `wanted` says so of its sources (first and last) and its
-    /// interval's vertices (first and last), in the order of the disk.
+    /// interval's vertices (first and last), just before it is read. An interval's come to one
+    /// worker, in the order of their sources.
     pub(crate) fn for_each<S: Send>(
         &self,
         session: &Session,
@@ -133,14 +138,16 @@ impl Grid {
         state: impl Fn(usize) -> S + Sync,
         visit: impl Fn(&mut S, &EdgeBlock) + Sync,
     ) -> Result<Vec<S>> {
-        let next = AtomicUsize::new(0);
-        self.on_workers(session, state, |stream, state| {
-            let more = |_| {
-                let interval = next.fetch_add(1, Relaxed);
-                (interval < self.index.intervals()).then(|| {
-                    let Range { start, end } = self.index.directory.interval(interval as u32);
-                    self.index.chunks(interval, |chunk| wanted(chunk.sources, (start, end - 1)))
-                })
+        let (next, index) = (AtomicUsize::new(0), &self.index);
+        let turns = index.intervals().div_ceil(4 * session.workers.count()).min(TURNS);
+        on_workers(session, &self.words, self.cache(), state, |stream, state| {
+            let mut chunks = vec![].into_iter();
+            let more = |_| loop {
+                let wanted = |chunk: &GridChunk| wanted(chunk.sources, index.targets(chunk));
+                if let Some(chunk) = chunks.find(wanted) {
+                    return Some([chunk]);
+                }
+                chunks = index.by_turns(next.fetch_add(turns, Relaxed), turns)?.into_iter();
             };
             stream.run(more, |chunk, words| visit(state, &self.block(session, &chunk, words)))
         })
@@ -153,15 +160,9 @@ impl Grid {
         block
     }
 
-    /// Has every worker do its part of a scan.
-    fn on_workers<S: Send>(
-        &self,
-        session: &Session,
-        state: impl Fn(usize) -> S + Sync,
-        work: impl Fn(&mut PieceStream<GridChunk>, &mut S) -> Result<()> + Sync,
-    ) -> Result<Vec<S>> {
-        let cache = self.pinned.as_ref().map(|pinned| pinned as &dyn ChunkCache);
-        on_workers(session, &self.words, cache, state, work)
+    /// What is not read.
+    fn cache(&self) -> Option<&dyn ChunkCache> {
+        self.pinned.as_ref().map(|kept| kept as _)
     }
 }
 
