@@ -12,6 +12,9 @@ use outercore_storage::PAGE;
 
 use super::{CHUNK_BYTES, EdgeBlock, GridDirectory, GridWeights, SEGMENT_BITS, WordCode};
 
+/// Most chunks that a worker takes by turns.
+const MOST_BY_TURNS: usize = 1 << 11;
+
 /// Where a chunk's sources lie, seen from its interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ChunkSide {
@@ -176,6 +179,15 @@ impl GridIndex {
         all
     }
 
+    /// Of how many intervals a worker takes the chunks by turns: of more than chunks are on their
+    /// way to it, unless few intervals were left for others, or the chunks would take more than a
+    /// few hundred KiB.
+    pub fn turns(&self, workers: usize) -> usize {
+        let each = self.directory.chunks.len().div_ceil(self.intervals().max(1));
+        let shared = self.intervals().div_ceil(4 * workers);
+        (MOST_BY_TURNS / each.max(1)).min(48).min(shared).max(1)
+    }
+
     /// The chunks of `count` intervals from `first` on, by turns: the first ones of all of them,
     /// then the second ones, and so on; `None`: there are no such intervals.
     pub fn by_turns(&self, first: usize, count: usize) -> Option<Vec<GridChunk>> {
@@ -333,6 +345,7 @@ mod tests {
         assert_eq!(turns(1), Some([first, second].concat()));
         assert_eq!(turns(4), Some(vec![((1030, 2029), 0), ((1030, 2029), 10)]), "the last one");
         assert_eq!(turns(5), None);
+        assert_eq!([1, 2, 9].map(|workers| index.turns(workers)), [2, 1, 1]);
     }
 
     #[test]

@@ -27,9 +27,6 @@ use outercore_graph::{
     format::{EdgeBlock, GridChunk, GridIndex},
 };
 
-/// Most intervals whose chunks a worker takes by turns: more than chunks are on their way to it.
-const TURNS: usize = 48;
-
 /// The grid of a graph, ready to be scanned.
 pub struct Grid {
     index: GridIndex,
@@ -139,7 +136,7 @@ impl Grid {
         visit: impl Fn(&mut S, &EdgeBlock) + Sync,
     ) -> Result<Vec<S>> {
         let (next, index) = (AtomicUsize::new(0), &self.index);
-        let turns = index.intervals().div_ceil(4 * session.workers.count()).min(TURNS);
+        let turns = index.turns(session.workers.count());
         on_workers(session, &self.words, self.cache(), state, |stream, state| {
             let mut chunks = vec![].into_iter();
             let more = |_| loop {
