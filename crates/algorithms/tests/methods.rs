@@ -275,7 +275,8 @@ fn large_frontiers_are_scanned_where_there_is_no_transpose() {
     }
 }
 
-/// Tiles between vertices that one tree of the union-find has already are not read.
+/// Tiles between vertices that one tree of the union-find has already are not read. How many are
+/// asked for before that is known depends on how many workers there are.
 #[test]
 fn edges_within_a_tree_are_passed_by() {
     let folder = tempfile::tempdir().unwrap();
@@ -284,7 +285,7 @@ fn edges_within_a_tree_are_passed_by() {
     let graph = generate(folder.path().join("joined.oc"), Rmat::new(18, 5), options);
     let components = request("components", &[]);
     for model in MODELS {
-        let free = RunConfig { model, ..config() };
+        let free = RunConfig { model, threads: 1, ..config() };
         let memory = smallest(&graph, "components", &components, &free);
         let by = |read| {
             run(&graph, "components", &components, &RunConfig { read, memory, ..free.clone() })
@@ -292,7 +293,7 @@ fn edges_within_a_tree_are_passed_by() {
         let (some, all) = (by(ReadPolicy::Auto), by(ReadPolicy::Full));
         assert_eq!(values(&some), values(&all));
         let [some, all] = [some, all].map(|outcome| outcome.report.bytes_read);
-        assert!(20 * some < 19 * all, "{model:?}: {some} of {all} bytes");
+        assert!(7 * some < 6 * all, "{model:?}: {some} of {all} bytes");
     }
 }
 
