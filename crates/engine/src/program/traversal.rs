@@ -130,7 +130,7 @@ impl Resource for Search {
             let share = match self.dense {
                 _ if !graph.has_hubs() => 2,
                 _ if self.pulls => ALPHA,
-                0 | u64::MAX => 2,
+                u64::MAX => 2,
                 _ => 5,
             };
             planner.guess(0);
@@ -326,10 +326,13 @@ impl OneLevel<'_> {
     /// All edges, of which those from the frontier to unvisited vertices count. An interval's come
     /// to one worker, from ascending sources: what was found has no better parent later.
     fn scan(&self, grid: &Grid) -> Result<Vec<Findings>> {
-        let OpenSearch { levels, current, next, unvisited, dense, .. } = self.search;
+        let OpenSearch { levels, current, next, unvisited, .. } = self.search;
         let mut parts = grid.for_each(
             self.session,
-            |from, to| *dense == 0 || current.any(from.0, from.1) && unvisited.any(to.0, to.1),
+            |from, to| {
+                self.session.config.read == ReadPolicy::Full
+                    || current.any(from.0, from.1) && unvisited.any(to.0, to.1)
+            },
             |_| Findings::default(),
             |part, block| {
                 first_edges(block, current, [unvisited, next], &mut |source, target| {
