@@ -111,7 +111,7 @@ impl Grid {
                 let at = held
                     .iter()
                     .position(|held| held.interval == chunk.interval)
-                    .expect("it is held");
+                    .expect("held");
                 visit(state, held[at].inbox, &self.block(session, &chunk, words));
                 held[at].chunks -= 1;
                 if held[at].chunks == 0 {
