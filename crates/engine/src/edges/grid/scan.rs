@@ -108,10 +108,8 @@ impl Grid {
             };
             let show = |chunk: GridChunk, words: &[u8]| {
                 let mut held = held.borrow_mut();
-                let at = held
-                    .iter()
-                    .position(|held| held.interval == chunk.interval)
-                    .expect("held");
+                let at =
+                    held.iter().position(|held| held.interval == chunk.interval).expect("held");
                 visit(state, held[at].inbox, &self.block(session, &chunk, words));
                 held[at].chunks -= 1;
                 if held[at].chunks == 0 {
