@@ -40,6 +40,12 @@ fn graph(folder: &std::path::Path) -> Graph {
     generate(folder.join("graph.oc"), Rmat { weights, ..Rmat::new(13, 5) }, options)
 }
 
+fn without_transpose(folder: &std::path::Path, scale: u32) -> Graph {
+    let options =
+        BuildOptions { memory: 128 << 20, threads: 2, transpose: false, ..Default::default() };
+    generate(folder.join("graph.oc"), Rmat::new(scale, 5), options)
+}
+
 #[test]
 fn every_method_gives_the_same_answer() {
     let folder = tempfile::tempdir().unwrap();
@@ -230,9 +236,7 @@ fn components_are_sampled_where_hubs_have_many_neighbors() {
 #[test]
 fn a_pushed_frontier_logs_few_of_its_edges() {
     let folder = tempfile::tempdir().unwrap();
-    let options =
-        BuildOptions { memory: 128 << 20, threads: 2, transpose: false, ..Default::default() };
-    let graph = generate(folder.path().join("pushed.oc"), Rmat::new(14, 5), options);
+    let graph = without_transpose(folder.path(), 14);
     let bfs = request("bfs", &[Source::MaxDegree]);
     let (model, direction) = (Some(MemoryModel::FullyExternal), SearchDirection::Push);
     let external = RunConfig { model, direction, ..config() };
@@ -248,9 +252,7 @@ fn a_pushed_frontier_logs_few_of_its_edges() {
 #[test]
 fn large_frontiers_are_scanned_where_there_is_no_transpose() {
     let folder = tempfile::tempdir().unwrap();
-    let options =
-        BuildOptions { memory: 128 << 20, threads: 2, transpose: false, ..Default::default() };
-    let graph = generate(folder.path().join("scanned.oc"), Rmat::new(16, 5), options);
+    let graph = without_transpose(folder.path(), 16);
     let bfs = request("bfs", &[Source::MaxDegree]);
     for model in MODELS {
         let free = RunConfig { model, ..config() };
@@ -280,9 +282,7 @@ fn large_frontiers_are_scanned_where_there_is_no_transpose() {
 #[test]
 fn edges_within_a_tree_are_passed_by() {
     let folder = tempfile::tempdir().unwrap();
-    let options =
-        BuildOptions { memory: 128 << 20, threads: 2, transpose: false, ..Default::default() };
-    let graph = generate(folder.path().join("joined.oc"), Rmat::new(18, 5), options);
+    let graph = without_transpose(folder.path(), 18);
     let components = request("components", &[]);
     for model in MODELS {
         let free = RunConfig { model, threads: 1, ..config() };

@@ -114,8 +114,8 @@ impl Trees<'_, true> {
     }
 }
 
-/// Which neighboring numbers one tree has: what links between them would bring. Trees only grow, so
-/// what is known stays true.
+/// Which neighboring numbers are in one tree: links between them would join nothing. Trees only
+/// grow, so what is known stays true.
 pub struct Joined<'w> {
     trees: Trees<'w, true>,
     /// Of each block: how many of its numbers, from the first on, are in one tree.

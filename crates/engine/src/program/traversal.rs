@@ -130,7 +130,7 @@ impl Resource for Search {
             let share = match self.dense {
                 _ if !graph.has_hubs() => 2,
                 _ if self.pulls => ALPHA,
-                u64::MAX => 2,
+                0 | u64::MAX => 2,
                 _ => 5,
             };
             planner.guess(0);

@@ -179,9 +179,9 @@ impl GridIndex {
         all
     }
 
-    /// Of how many intervals a worker takes the chunks by turns: of more than chunks are on their
-    /// way to it, unless few intervals were left for others, or the chunks would take more than a
-    /// few hundred KiB.
+    /// Of how many intervals a worker takes the chunks by turns: of more than it has chunks on
+    /// their way, but not of so many that none are left for others, or that the chunks take more
+    /// than a few hundred KiB.
     pub fn turns(&self, workers: usize) -> usize {
         let each = self.directory.chunks.len().div_ceil(self.intervals().max(1));
         let shared = self.intervals().div_ceil(4 * workers);
