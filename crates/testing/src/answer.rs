@@ -62,7 +62,7 @@ pub struct Question<'a> {
 }
 
 /// What came of it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
     /// For each column, each vertex's value. A value that is a vertex is one of the list's.
     pub columns: Vec<Vec<Value>>,

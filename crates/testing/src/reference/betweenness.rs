@@ -1,4 +1,4 @@
-use super::{bfs, present};
+use super::{bfs::bfs_of, present};
 use crate::{Answer, Edges, Question, assert_close};
 
 /// Each vertex's betweenness over the shortest paths (in edges) from `sources`, by Brandes'
@@ -9,7 +9,7 @@ pub fn betweenness(graph: &Edges, sources: &[u32]) -> Vec<f64> {
     let scale = if graph.directed { 1.0 } else { 0.5 };
     let mut scores = vec![0.0; graph.n];
     for &source in sources {
-        let levels = bfs(graph, source);
+        let levels = bfs_of(&neighbors, source);
         let mut order: Vec<usize> = (0..graph.n).filter(|&v| levels[v].is_some()).collect();
         order.sort_by_key(|&v| levels[v]);
         let next = |v: usize| {

@@ -1,11 +1,15 @@
-use std::collections::{HashSet, VecDeque};
+use std::collections::VecDeque;
 
 use crate::{Answer, Edges, Question};
 
 /// Each vertex's number of edges from `source`.
 pub fn bfs(graph: &Edges, source: u32) -> Vec<Option<u64>> {
-    let neighbors = graph.neighbors();
-    let mut levels = vec![None; graph.n];
+    bfs_of(&graph.neighbors(), source)
+}
+
+/// The same, of a graph whose [`Edges::neighbors`] are known.
+pub(super) fn bfs_of(neighbors: &[Vec<(usize, f64)>], source: u32) -> Vec<Option<u64>> {
+    let mut levels = vec![None; neighbors.len()];
     levels[source as usize] = Some(0);
     let mut queue = VecDeque::from([(source as usize, 0)]);
     while let Some((vertex, level)) = queue.pop_front() {
@@ -25,7 +29,8 @@ pub fn verify(question: &Question, answer: &Answer) {
     let (edges, source) = (question.edges, question.sources[0]);
     let levels = answer.whole(0);
     assert_eq!(levels, bfs(edges, source));
-    let leads: HashSet<_> = edges.arcs().map(|(source, target, _)| (source, target)).collect();
+    let mut arcs: Vec<_> = edges.arcs().map(|(source, target, _)| (source, target)).collect();
+    arcs.sort_unstable();
     for (vertex, parent) in answer.whole(1).into_iter().enumerate() {
         assert_eq!(parent.is_some(), levels[vertex].is_some(), "vertex {vertex}");
         let Some(parent) = parent.map(|parent| parent as usize) else { continue };
@@ -33,7 +38,8 @@ pub fn verify(question: &Question, answer: &Answer) {
             assert_eq!(parent, vertex);
             continue;
         }
-        assert!(leads.contains(&(parent, vertex)), "no edge leads from {parent} to {vertex}");
+        let leads = arcs.binary_search(&(parent, vertex)).is_ok();
+        assert!(leads, "no edge leads from {parent} to {vertex}");
         let below = levels[parent].map(|level| level + 1);
         assert_eq!(below, levels[vertex], "parent {parent} of {vertex}");
     }

@@ -1,5 +1,5 @@
-use super::{bfs, largest_components};
-use crate::{Answer, Edges, Question, Value};
+use super::{bfs::bfs_of, largest_components};
+use crate::{Answer, Question, Value};
 
 /// About how many edges all searches together may look at.
 const MOST: usize = 2_000_000;
@@ -17,12 +17,12 @@ pub fn verify(question: &Question, answer: &Answer) {
     let figure = |name: &str| answer.summary[name];
     assert_eq!(figure("exact"), Value::Flag(true));
     assert_eq!(figure("upper_bound"), figure("lower_bound"));
-    let undirected = edges.undirected();
+    let neighbors = edges.undirected().neighbors();
     // Where all vertices are too many, some.
     let step = (members.len() * edges.edges.len() / MOST).max(1);
     let mut diameter = 0;
     for vertex in members.iter().step_by(step).map(|&vertex| vertex as usize) {
-        let known = eccentricity(&undirected, vertex);
+        let known = eccentricity(&neighbors, vertex);
         let (Some(low), Some(high)) = (lower[vertex], upper[vertex]) else {
             panic!("vertex {vertex} has no bounds")
         };
@@ -40,8 +40,8 @@ pub fn verify(question: &Question, answer: &Answer) {
 }
 
 /// The number of edges to the vertex that is furthest away.
-fn eccentricity(graph: &Edges, vertex: usize) -> u64 {
-    bfs(graph, vertex as u32).into_iter().flatten().max().expect("a vertex reaches itself")
+fn eccentricity(neighbors: &[Vec<(usize, f64)>], vertex: usize) -> u64 {
+    bfs_of(neighbors, vertex as u32).into_iter().flatten().max().expect("a vertex reaches itself")
 }
 
 #[cfg(test)]
@@ -51,10 +51,13 @@ mod tests {
     #[test]
     fn eccentricities_are_the_largest_levels() {
         assert_eq!(
-            [0, 1, 2, 3].map(|vertex| eccentricity(&path(UNDIRECTED), vertex)),
+            [0, 1, 2, 3].map(|vertex| eccentricity(&path(UNDIRECTED).neighbors(), vertex)),
             [3, 2, 2, 3]
         );
-        assert_eq!([0, 1].map(|vertex| eccentricity(&star(UNDIRECTED), vertex)), [1, 2]);
-        assert_eq!(eccentricity(&two_triangles(), 4), 1);
+        assert_eq!(
+            [0, 1].map(|vertex| eccentricity(&star(UNDIRECTED).neighbors(), vertex)),
+            [1, 2]
+        );
+        assert_eq!(eccentricity(&two_triangles().neighbors(), 4), 1);
     }
 }
