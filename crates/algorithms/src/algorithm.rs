@@ -1,50 +1,8 @@
 //! What the faces call: an algorithm with its parameters, which can be planned and run.
 
 use outercore_engine::{Job, Outcome, Plan, Prepared, RunConfig, RunProgress, Silent, settings};
-use outercore_graph::{Graph, GraphError, Key, Result};
+use outercore_graph::{Graph, GraphError, Result, Source, Vector};
 use outercore_visit::{Executor, Ownership};
-
-/// How a start vertex is named.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Source {
-    /// By its original id.
-    Key(Key),
-    /// The vertex with the largest out-degree.
-    MaxDegree,
-    /// A vertex with edges, drawn by this seed.
-    Random(u64),
-}
-
-impl From<&str> for Source {
-    /// `max-degree`, `random:SEED`, or an original id as it is written.
-    fn from(text: &str) -> Self {
-        match (text, text.strip_prefix("random:").map(str::parse)) {
-            ("max-degree", _) => Source::MaxDegree,
-            (_, Some(Ok(seed))) => Source::Random(seed),
-            _ => Source::Key(Key::Name(text.to_owned())),
-        }
-    }
-}
-
-impl settings::Value for Source {
-    const KIND: settings::Kind = settings::Kind::Text;
-
-    /// As [`Source::from`]; in quotation marks, as in CSV, it is an id whatever it says.
-    fn parse(switch: &str, text: &str) -> std::result::Result<Self, String> {
-        let Some(inside) = text.strip_prefix('"') else { return Ok(text.into()) };
-        let doubled = |inside: &str| {
-            let plain = inside.replace("\"\"", "");
-            (!plain.contains('"')).then(|| inside.replace("\"\"", "\""))
-        };
-        match inside.strip_suffix('"').and_then(doubled) {
-            Some(id) => Ok(Source::Key(Key::Name(id))),
-            None => Err(format!(
-                "{switch} cannot be {text}: an id that begins with a quotation mark is written as \
-                 in CSV, between two of them, with those inside doubled"
-            )),
-        }
-    }
-}
 
 /// An algorithm and its parameters, ready to be planned or run on a graph.
 pub trait Algorithm: Send + Sync {
@@ -106,6 +64,8 @@ settings! {
         damping: Option<f64> = ("damping", "D", "0.85"),
         /// The width of a window of distance in sssp.
         delta: Option<f64> = ("delta", "D", ""),
+        /// Distances of multi-source are sums of weights, not numbers of edges.
+        weighted: bool = ("weighted", "", ""),
         /// The parent of each vertex in a tree of shortest paths, as a column beside the distances
         /// (bfs always gives it).
         parents: bool = ("parents", "", ""),
@@ -124,6 +84,9 @@ settings! {
         peek: Option<bool> = ("peek", "PEEK", "on"),
         /// What decides which thread visits a vertex.
         ownership: Option<Ownership> = ("ownership", "OWNERSHIP", "group"),
+        /// What spmv multiplies by: a file with a number in each line, or an id and its number, in
+        /// ascending order of ids, as results are written; text, packed or not, or NPY.
+        vector: Option<Vector> = ("vector", "FILE", "ones"),
         /// Show the K best rows, where rows have a rank.
         top: Option<usize> = ("top", "K", "10"),
     }

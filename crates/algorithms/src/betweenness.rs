@@ -331,7 +331,7 @@ impl Algorithm for Betweenness {
     }
 
     fn declare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
-        let sources = locate_all(job.graph, &self.sources)?;
+        let sources = Source::locate_all(&self.sources, job.graph)?;
         let wanted = match sources.len() {
             // Where no vertex has edges, as for a source without.
             0 => job.graph.connected().max(1) as usize,

@@ -112,7 +112,7 @@ impl Algorithm for Bfs {
 
     fn declare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
         let mut planner = plan_32_bits(self.name(), job)?;
-        let source = locate(job.graph, &self.source)?;
+        let source = self.source.locate(job.graph)?;
         let other = self.method.map(|_| "--method");
         if self.executing.is_async(job, other, false)? {
             planner.memory("levels, parents", [job.graph.connected() * 4, 0]);

@@ -74,8 +74,11 @@ fn taken(name: &str, request: Request) -> Result<(Box<dyn Algorithm>, Vec<&'stat
             method: given.method()?,
             top: given.top(),
         }),
-        "multi-source" => Box::new(MultiSource { sources: given.sources() }),
-        "spmv" => Box::new(Spmv),
+        "multi-source" => Box::new(MultiSource {
+            sources: given.sources(),
+            weighted: take(&mut given.left.weighted),
+        }),
+        "spmv" => Box::new(Spmv { vector: given.left.vector.take() }),
         "triangles" => Box::new(Triangles),
         "clustering" => Box::new(Clustering),
         "diameter" => Box::new(Diameter { exact: take(&mut given.left.exact) }),

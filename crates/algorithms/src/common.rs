@@ -1,5 +1,5 @@
-//! What the algorithms have in common: what most of them are made of, how they find vertices and
-//! refuse what cannot be done, and results that several of them have.
+//! What the algorithms have in common: what most of them are made of, how they refuse what cannot
+//! be done, and results that several of them have.
 
 use outercore_engine::{Preset, RunConfig, Values};
 
@@ -13,34 +13,11 @@ pub use outercore_engine::{
 pub use outercore_visit::Executing;
 
 pub use outercore_graph::{
-    Direction, Graph, Result,
+    Direction, Graph, Result, Source,
     error::{refuse, too_small},
 };
 
-pub use crate::algorithm::{Algorithm, Source};
-
-/// The internal id of a start vertex.
-pub fn locate(graph: &Graph, source: &Source) -> Result<u64> {
-    match source {
-        Source::Key(key) => graph.find(key)?.map_or_else(
-            || refuse(format!("there is no vertex {key} in {}", graph.path().display())),
-            Ok,
-        ),
-        _ if graph.connected() == 0 => {
-            refuse("the graph has no edges, and so no such start vertex")
-        }
-        Source::MaxDegree => Ok(graph.manifest().max_out_degree.1),
-        Source::Random(seed) => {
-            let mixed = (seed ^ (seed >> 31)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            Ok((mixed ^ (mixed >> 29)) % graph.connected())
-        }
-    }
-}
-
-/// The internal ids of start vertices.
-pub fn locate_all(graph: &Graph, sources: &[Source]) -> Result<Vec<u64>> {
-    sources.iter().map(|source| locate(graph, source)).collect()
-}
+pub use crate::algorithm::Algorithm;
 
 /// A plan of an algorithm that names vertices by 32 bits. Refuses graphs that have too many.
 pub fn plan_32_bits<'a>(name: &'static str, job: Job<'a>) -> Result<Planner<'a>> {

@@ -8,7 +8,7 @@
 //!   [`label_propagation`], [`diameter`]: the problems.
 //!
 //! Beneath them: `common`, what they share; `simple_view`, runs on the view of a graph;
-//! `parents`, a tree of shortest paths.
+//! `parents`, a tree of shortest paths; `many_lengths`, shortest paths from several vertices.
 
 pub mod algorithm;
 pub mod betweenness;
@@ -20,6 +20,7 @@ pub mod components;
 pub mod diameter;
 pub mod kcore;
 pub mod label_propagation;
+mod many_lengths;
 pub mod multi_source;
 pub mod pagerank;
 pub mod pagerank_delta;
@@ -29,8 +30,10 @@ pub mod spmv;
 pub mod sssp;
 pub mod triangles;
 
+pub use outercore_graph::{Source, Vector};
+
 pub use self::{
-    algorithm::{Algorithm, Request, Source},
+    algorithm::{Algorithm, Request},
     betweenness::Betweenness,
     bfs::Bfs,
     catalog::{NAMES, by_name},

@@ -1,62 +1,27 @@
-//! Breadth-first search from up to 128 vertices at once: a bit for each source, so that one reading
-//! of a list serves all of them (Then et al., VLDB 2015).
+//! Searches from up to 128 vertices at once. In edges: a bit for each source, so that one reading
+//! of a list serves all of them (Then et al., VLDB 2015). By weights: see `many_lengths`.
 
-use std::{collections::BTreeMap, marker::PhantomData};
+use std::marker::PhantomData;
 
-use outercore_engine::{Lanes, Monoid, Or};
+use outercore_engine::{LaneSet, Lanes, Or};
+use outercore_graph::{PathLengths, WeightKind};
 
-use crate::common::*;
+use crate::{
+    common::*,
+    many_lengths::{by_lengths, outcome},
+};
 
-/// Hop counts from many vertices.
+/// Distances from many vertices.
 #[derive(Clone, Debug)]
 pub struct MultiSource {
     /// Where they start, at most [`MOST`].
     pub sources: Vec<Source>,
+    /// Whether distances are sums of weights, not numbers of edges.
+    pub weighted: bool,
 }
 
 /// Most sources.
 pub const MOST: usize = 128;
-
-/// A set of sources, in as few bits as hold all of them: numbers of 32 or 64 bits.
-trait Sources: Monoid {
-    /// With source `lane` too.
-    fn with(self, lane: usize) -> Self;
-    /// Without those of another set.
-    fn without(self, other: Self) -> Self;
-    /// How many there are.
-    fn count(self) -> u32;
-}
-
-macro_rules! sources {
-    ($($bits:ty),*) => {
-        $(impl Sources for Or<$bits> {
-            fn with(self, lane: usize) -> Self {
-                Or(self.0 | 1 << lane)
-            }
-            fn without(self, other: Self) -> Self {
-                Or(self.0 & !other.0)
-            }
-            fn count(self) -> u32 {
-                self.0.count_ones()
-            }
-        })*
-    };
-}
-
-sources!(u32, u64);
-
-impl Sources for Lanes {
-    fn with(mut self, lane: usize) -> Self {
-        self.0[lane / 64] |= 1 << (lane % 64);
-        self
-    }
-    fn without(self, other: Self) -> Self {
-        Lanes([self.0[0] & !other.0[0], self.0[1] & !other.0[1]])
-    }
-    fn count(self) -> u32 {
-        self.0[0].count_ones() + self.0[1].count_ones()
-    }
-}
 
 /// What a vertex keeps.
 #[repr(C)]
@@ -72,12 +37,12 @@ struct Reached<S> {
 
 // SAFETY: two sets, each one or two numbers of 32 or 64 bits, and one of 64: no padding; every bit
 // pattern valid, nothing to drop.
-unsafe impl<S: Sources> Pod for Reached<S> {}
+unsafe impl<S: LaneSet> Pod for Reached<S> {}
 
 /// A search from these vertices, by lane.
 struct MultiSourceProgram<S>(Vec<u64>, PhantomData<fn() -> S>);
 
-impl<S: Sources> VertexProgram for MultiSourceProgram<S> {
+impl<S: LaneSet> VertexProgram for MultiSourceProgram<S> {
     type Value = Reached<S>;
     type Signal = S;
     type Message = S;
@@ -123,6 +88,7 @@ impl Algorithm for MultiSource {
 
     fn declare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
         match self.sources.len() {
+            1..=MOST if self.weighted => by_lengths(&self.sources, Planner::new(self.name(), job)),
             1..=32 => self.search::<Or<u32>>(job),
             33..=64 => self.search::<Or<u64>>(job),
             65..=MOST => self.search::<Lanes>(job),
@@ -132,37 +98,16 @@ impl Algorithm for MultiSource {
 }
 
 impl MultiSource {
-    fn search<'a, S: Sources + 'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
-        let (graph, sources) = (job.graph, self.sources.len());
-        let mut program = MultiSourceProgram::<S>(locate_all(graph, &self.sources)?, PhantomData);
+    fn search<'a, S: LaneSet + 'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
+        let sources = Source::locate_all(&self.sources, job.graph)?;
+        let mut program = MultiSourceProgram::<S>(sources, PhantomData);
         let mut planner = Planner::new(self.name(), job);
         let iterations = Iterations::declare(&mut planner, &program, None)?;
         Ok(planner.decide()?.prepared(move |session| {
             let ended = iterations.run(session, &mut program, None)?;
-            let (mut pairs, mut distance_sum) = (0, 0);
-            let reached = ended.values.map(|value| {
-                let reached = value.seen.count();
-                pairs += u64::from(reached);
-                reached
-            })?;
-            let distances = ended.values.map(|value| {
-                distance_sum += value.distances;
-                value.distances
-            })?;
-            // Without edges, a source reaches itself and nothing else.
-            let mut own = BTreeMap::new();
-            for &source in program.0.iter().filter(|&&source| source >= graph.connected()) {
-                *own.entry(source).or_insert(0.0) += 1.0;
-                pairs += 1;
-            }
-            Ok(session
-                .results(ended.iterations)
-                .figure("sources", sources as u64)
-                .figure("reached_pairs", pairs)
-                .figure("distance_sum", distance_sum)
-                .column(or_zero("reached", reached).except(own))
-                .column(or_zero("distance_sum", distances))
-                .outcome())
+            let totals = |value: &Reached<S>| (value.seen.count(), value.distances);
+            let sources = (&program.0[..], PathLengths(WeightKind::U32));
+            outcome(session, (ended.iterations, ended.values), sources, totals)
         }))
     }
 }

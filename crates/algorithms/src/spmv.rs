@@ -1,14 +1,17 @@
-//! Sparse matrix times vector, once: y[target] is the sum over edges of weight times x[source], for
-//! x all ones; weight 1 where there are none.
+//! Sparse matrix times vector, once: y[target] is the sum over edges of weight times x[source]; x
+//! is the user's or all ones, and the weight 1 where there are none.
+
+use outercore_engine::{Norm, Wake};
+use outercore_graph::Vector;
 
 use crate::common::*;
 
-/// The product of the transposed adjacency matrix and a vector of ones.
+/// The product of the transposed adjacency matrix and a vector.
 #[derive(Clone, Debug, Default)]
-pub struct Spmv;
-
-/// What makes the square of a large float a float: 2^-600.
-const SMALL: f64 = f64::from_bits((1023 - 600) << 52);
+pub struct Spmv {
+    /// The vector; `None`: of ones.
+    pub vector: Option<Vector>,
+}
 
 struct SpmvProgram;
 
@@ -49,18 +52,18 @@ impl Algorithm for Spmv {
     fn declare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
         let mut planner = Planner::new(self.name(), job);
         let iterations = Iterations::declare(&mut planner, &SpmvProgram, Some(1))?;
+        let vector = self.vector.as_ref();
+        vector.map_or(Ok(()), |vector| vector.declare(&mut planner))?;
         Ok(planner.decide()?.prepared(move |session| {
-            let ended = iterations.run(session, &mut SpmvProgram, None)?;
-            // Squares of large sums are beyond a float, though their root is not.
-            let [mut squares, mut small] = [0.0_f64; 2];
-            ended.values.for_each(|_, value| {
-                squares += value * value;
-                small += (value * SMALL).powi(2);
-            })?;
-            if !small.is_finite() {
+            let given = vector.map(|vector| vector.open(session)).transpose()?;
+            let all: Wake<SpmvProgram> = |_, _, _| true;
+            let given = given.map(|values| (values, all));
+            let ended = iterations.run(session, &mut SpmvProgram, given)?;
+            let mut norm = Norm::default();
+            ended.values.for_each(|_, value| norm.add(*value))?;
+            let Some(norm) = norm.root() else {
                 return refuse("a sum is beyond 64-bit floats; build with smaller weights");
-            }
-            let norm = if squares.is_finite() { squares.sqrt() } else { small.sqrt() / SMALL };
+            };
             Ok(session
                 .results(ended.iterations)
                 .figure("norm", norm)

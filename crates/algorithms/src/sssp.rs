@@ -20,7 +20,7 @@
 use outercore_engine::{
     DeltaStepping, Idempotent, MemoryModel, Min, Monoid, Monotone, Results, Values, length_totals,
 };
-use outercore_graph::{GraphError, PathLengths, WeightKind};
+use outercore_graph::{GraphError, PathLengths};
 use outercore_visit::{self as visit, Executor, lengths::Paths};
 
 use crate::{common::*, parents::Tree};
@@ -98,27 +98,11 @@ impl Sssp {
     /// A plan that finds what was asked for. Refuses graphs and parameters that it is not for.
     fn wanted<'a>(&self, job: Job<'a>) -> Result<(Planner<'a>, Wanted)> {
         let (mut planner, graph) = (plan_32_bits(self.name(), job)?, job.graph);
-        let path = graph.path().display();
-        if graph.weights() == WeightKind::None {
-            return refuse(format!(
-                "{path} has no weights: run bfs for distances in edges, or build it again with \
-                 --weights"
-            ));
-        }
-        if graph.manifest().negative_weights {
-            let of = graph.negative_edge()?.map(|(source, target, weight)| {
-                format!(": the edge from {source} to {target} has weight {weight}")
-            });
-            return refuse(format!(
-                "{path} has negative weights, for which shortest paths are not computed{}",
-                of.unwrap_or_default()
-            ));
-        }
+        let distances = PathLengths::of(graph)?;
         if !self.delta.is_none_or(|delta| delta > 0.0) {
             return refuse("--delta must be above 0");
         }
-        let distances = PathLengths(graph.weights());
-        let tree = Tree { distances, source: locate(graph, &self.source)? };
+        let tree = Tree { distances, source: self.source.locate(graph)? };
         let parents = self.parents.then(|| tree.declare(&mut planner)).transpose()?;
         Ok((planner, (tree, parents)))
     }

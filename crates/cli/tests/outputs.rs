@@ -69,3 +69,36 @@ fn a_closed_pipe_is_no_error() {
         assert_eq!((output.status.code(), error.as_ref()), (Some(0), ""), "{words:?}");
     }
 }
+
+#[test]
+fn a_result_is_the_vector_of_the_next_product() {
+    let place = Place::new();
+    place.file("edges.txt", "1 2\n1 3\n2 3\n3 1\n4 1\n");
+    place.ends(0, &["build", "edges.txt", "-o", "g.oc", "--directed"]);
+    let product = |vector: &[&str], name: &str| {
+        let words = [&["run", "spmv", "g.oc", "-o", name], vector].concat();
+        let norm = place.json(&words)["summary"]["norm"].as_f64().unwrap();
+        (norm, fs::read_to_string(place.path(name)).unwrap_or_default())
+    };
+    let (_, once) = product(&[], "a.csv");
+    assert_eq!(once, "id,value\n1,2.0\n2,1.0\n3,2.0\n4,0.0\n");
+    place.ends(0, &["run", "spmv", "g.oc", "-o", "a.tsv.gz"]);
+    place.ends(0, &["run", "spmv", "g.oc", "-o", "a.npy"]);
+    for vector in ["a.csv", "a.tsv.gz", "a.npy"] {
+        for model in ["in-memory", "semi-external", "fully-external"] {
+            let (norm, twice) = product(&["--vector", vector, "--model", model], "b.csv");
+            assert_eq!(twice, "id,value\n1,2.0\n2,2.0\n3,3.0\n4,0.0\n", "{vector} {model}");
+            assert_eq!(norm, 17.0f64.sqrt());
+        }
+    }
+    place.file("nan.csv", "id,value\n1,2\n2,NaN\n3,1\n4,1\n");
+    let (_, error) = place.ends(3, &["run", "spmv", "g.oc", "--vector", "nan.csv"]);
+    assert!(error.contains("nan.csv, line 3: \"NaN\" is no finite number"), "{error}");
+    place.file("short.csv", "1\n2\n");
+    let (_, error) = place.ends(3, &["run", "spmv", "g.oc", "--vector", "short.csv"]);
+    assert!(error.contains("too few numbers: the graph has 4 vertices"), "{error}");
+    let (_, error) = place.ends(2, &["run", "spmv", "g.oc", "--vector", "-"]);
+    assert!(error.contains("--vector is a file"), "{error}");
+    let (_, error) = place.ends(2, &["run", "bfs", "g.oc", "--source", "1", "--vector", "a.csv"]);
+    assert!(error.contains("bfs has no --vector: it is for spmv"), "{error}");
+}

@@ -35,9 +35,9 @@ mod top;
 pub use outercore_caches::SubBlocks;
 pub use outercore_storage::{
     Bitmap as Frontier, Block, BlockSize, Bytes, Choice, CompactCounters, HugePages, HugeVec,
-    Idempotent, IoScheduling, Lanes, Min, Monoid, Named, Or, PerWorker, Pod, Remaining, Resources,
-    Settings, Size, Sum, Sums, Tally, Trees, Widths, backend::IoBackend, human_bytes,
-    memory::prefetch, named, settings, totals,
+    Idempotent, IoScheduling, LaneSet, Lanes, Min, Mins, Monoid, Named, Norm, Or, PerWorker, Pod,
+    Remaining, Resources, Settings, Size, Sum, Sums, Tally, Trees, Widths, backend::IoBackend,
+    human_bytes, memory::prefetch, named, settings, totals,
 };
 
 pub use config::RunConfig;

@@ -3,13 +3,39 @@
 //! A length is a sum of weights. It is 64 bits that are ordered like the numbers: whole numbers for
 //! whole weights, non-negative doubles otherwise.
 
-use crate::types::WeightKind;
+use crate::{
+    error::{Result, refuse},
+    graph::Graph,
+    types::WeightKind,
+};
 
 /// Lengths of paths along edges with weights of this kind, which are not negative.
 #[derive(Clone, Copy)]
 pub struct PathLengths(pub WeightKind);
 
 impl PathLengths {
+    /// Those of a graph. Refuses one without weights, and one with negative ones, of which it names
+    /// an edge.
+    pub fn of(graph: &Graph) -> Result<Self> {
+        let path = graph.path().display();
+        if graph.weights() == WeightKind::None {
+            return refuse(format!(
+                "{path} has no weights: run bfs for distances in edges, or build it again with \
+                 --weights"
+            ));
+        }
+        if graph.manifest().negative_weights {
+            let of = graph.negative_edge()?.map(|(source, target, weight)| {
+                format!(": the edge from {source} to {target} has weight {weight}")
+            });
+            return refuse(format!(
+                "{path} has negative weights, for which shortest paths are not computed{}",
+                of.unwrap_or_default()
+            ));
+        }
+        Ok(Self(graph.weights()))
+    }
+
     /// Whether they are whole numbers.
     pub fn are_whole(self) -> bool {
         self.0 == WeightKind::U32
@@ -38,6 +64,16 @@ impl PathLengths {
         } else {
             // A sum beyond the largest number is that number, and not unreached.
             (f64::from_bits(length) + weight).min(f64::MAX).to_bits()
+        }
+    }
+
+    /// Two lengths together.
+    #[inline(always)]
+    pub fn join(self, one: u64, other: u64) -> u64 {
+        if self.are_whole() {
+            one.saturating_add(other)
+        } else {
+            self.plus_weight(one, f64::from_bits(other))
         }
     }
 
@@ -73,6 +109,9 @@ mod tests {
                 length = longer;
             }
             assert_eq!(lengths.add(length, 0), length);
+            assert_eq!(lengths.join(length, 0), length);
+            let twice = lengths.join(length, length);
+            assert_eq!(lengths.number(twice), 2.0 * lengths.number(length));
         }
     }
 

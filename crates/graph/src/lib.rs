@@ -12,6 +12,8 @@
 //! - [`check`]: every checksum and invariant.
 //! - `info`: [`GraphInfo`], what a graph is, in figures.
 //! - [`generate`]: synthetic graphs.
+//! - `start`: [`Source`], how a start vertex is named, and found.
+//! - `vector`: [`Vector`], a number for each vertex, which the user brings.
 //! - [`view`]: the undirected simple view.
 //! - [`error`]: [`GraphError`] and [`InputError`].
 
@@ -28,7 +30,9 @@ mod lengths;
 pub mod order;
 mod probe;
 pub mod scan;
+mod start;
 pub mod types;
+mod vector;
 pub mod view;
 
 pub use build::{
@@ -42,4 +46,6 @@ pub use info::{GraphInfo, SectionInfo, Spread, TileEdges, ViewInfo};
 pub use lengths::PathLengths;
 pub use order::Order;
 pub use scan::EdgeRows;
+pub use start::Source;
 pub use types::{Direction, GridPartition, Key, Keys, Layout, WeightKind};
+pub use vector::Vector;

@@ -139,7 +139,8 @@ use std::path::Path;
 
 pub use outercore_algorithms::{
     Algorithm, Betweenness, Bfs, Clustering, Components, Diameter, KCore, LabelPropagation,
-    MultiSource, NAMES, PageRank, PageRankDelta, Request, Source, Spmv, Sssp, Triangles, by_name,
+    MultiSource, NAMES, PageRank, PageRankDelta, Request, Source, Spmv, Sssp, Triangles, Vector,
+    by_name,
 };
 pub use outercore_caches::{
     About, Divisor, Penalty, Runs, Saved, Select, SelectOptions, SelectSettings, io_cost, path_of,

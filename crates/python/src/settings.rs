@@ -6,7 +6,8 @@ use std::{
     str::FromStr,
 };
 
-use outercore_algorithms::{Request, Source};
+use numpy::PyReadonlyArray1;
+use outercore_algorithms::{Request, Source, Vector};
 use outercore_caches::{SelectOptions, SelectSettings};
 use outercore_engine::{
     Resources, RunConfig, RunSettings, Settings,
@@ -124,6 +125,7 @@ impl RunArguments {
                     let sources = value.try_iter()?.map(|given| source(&given?));
                     arguments.request.sources = sources.collect::<PyResult<_>>()?;
                 }
+                "vector" => arguments.request.vector = Some(vector(&value)?),
                 name => {
                     let found = set(&mut arguments.request, name, &value)?
                         || set(&mut arguments.settings, name, &value)?
@@ -148,6 +150,19 @@ impl RunArguments {
         graph.disk().allow_scratch(allowed);
         if needed > allowed { Err(GraphError::Disk { needed, allowed }) } else { Ok(()) }
     }
+}
+
+/// The path of a file, or numbers as NumPy takes them.
+fn vector(given: &Bound<'_, PyAny>) -> PyResult<Vector> {
+    if let Ok(path) = given.extract::<PathBuf>() {
+        return Ok(Vector::File(path));
+    }
+    let numpy = given.py().import("numpy")?;
+    let array = numpy.call_method1("ascontiguousarray", (given, "float64"))?;
+    let array: PyReadonlyArray1<'_, f64> = array.extract().map_err(|_| {
+        PyTypeError::new_err("a vector is an array of one dimension, or the path of a file")
+    })?;
+    Ok(Vector::Numbers(array.as_slice()?.into()))
 }
 
 /// The options of a selection for `graph`.

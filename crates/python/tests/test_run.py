@@ -151,6 +151,16 @@ def test_multi_source(graph, edges):
     assert result.summary["sources"] == len(sources) and result.summary["reached_pairs"] == sum(reached.values())
 
 
+def test_multi_source_by_weights(edges, path):
+    graph = oc.build([(*edge, number % 9) for number, edge in enumerate(edges)], path)
+    sources = [edges[0][0], edges[40][0]]
+    alone = [by_id(run, run.distances) for run in map(graph.sssp, sources)]
+    result = graph.multi_source(sources, weighted=True)
+    found = {key: [row[key] for row in alone if row[key] >= 0] for key in alone[0]}
+    assert by_id(result, result.reached) == {key: len(lengths) for key, lengths in found.items()}
+    assert by_id(result, result.distance_sums) == {key: sum(lengths) for key, lengths in found.items()}
+
+
 def test_spmv(edges, path):
     weights = [number % 7 + 1 for number in range(len(edges))]
     result = oc.build([(*edge, weight) for edge, weight in zip(edges, weights)], path).spmv()
@@ -159,6 +169,32 @@ def test_spmv(edges, path):
         products[target] += weight
     assert by_id(result, result.products) == products
     assert result.summary["norm"] == pytest.approx(np.linalg.norm(list(products.values())))
+
+
+def test_spmv_with_a_vector(tmp_path, edges, path):
+    graph = oc.build(edges, path)
+    ids = graph.spmv().ids
+    vector = np.arange(len(ids), dtype=np.int32) - 3
+    number = dict(zip(ids.tolist(), vector.tolist()))
+    products = dict.fromkeys(number, 0)
+    for source, target in edges:
+        products[target] += number[source]
+    np.save(tmp_path / "x.npy", vector)
+    (tmp_path / "x.csv").write_text("id,value\n" + "".join(f"{key},{value}\n" for key, value in number.items()))
+    for given in vector, vector.tolist(), tmp_path / "x.npy", str(tmp_path / "x.csv"):
+        result = graph.spmv(given)
+        assert by_id(result, result.products) == products
+    with pytest.raises(oc.UsageError, match="the graph has"):
+        graph.spmv(vector[1:])
+    with pytest.raises(oc.UsageError, match="no finite number"):
+        graph.spmv(np.full(len(ids), np.nan))
+    with pytest.raises(TypeError, match="one dimension"):
+        graph.spmv(np.ones((2, 2)))
+    (tmp_path / "x.csv").write_text("1\nx\n")
+    with pytest.raises(oc.InputError, match="x.csv.*2"):
+        graph.spmv(tmp_path / "x.csv")
+    with pytest.raises(oc.UsageError, match="vector"):
+        graph.run("pagerank", vector=vector)
 
 
 def test_every_algorithm_has_its_method():
@@ -192,7 +228,7 @@ def test_every_option_is_documented():
     from outercore import _options
     from outercore import _outercore as native
 
-    parameters = "source sources iterations tolerance damping delta k exact parents method top".split()
+    parameters = "source sources iterations tolerance damping delta k exact parents method top vector weighted".split()
     assert set(_options.VisitorOptions.__annotations__) == {name for name, *_ in native.KEYWORDS} - set(parameters) | {"progress"}
     for name in _options.VisitorOptions.__annotations__:
         assert f"``{name}``" in oc.Graph.__doc__

@@ -35,7 +35,8 @@
 //! - [`settings`]: structs of switches, of which the faces make options.
 //! - [`size`]: sizes as text, `512M` or `25%`.
 //! - [`resources`]: [`Resources`], what a process may use.
-//! - `tally`: [`Tally`], the most frequent of some numbers.
+//! - `tally`: [`Tally`], the most frequent of some numbers; `best`: [`Best`], the largest of many;
+//!   `norm`: [`Norm`], the root of a sum of squares.
 //! - [`threads`]: starting them, where the system may refuse; `workers`: [`Workers`], those that
 //!   share the steps of a run; `work_stealing`: [`WorkShares`], who does which part of a step.
 //! - `compact`: [`CompactCounters`], [`Remaining`] and [`CompactNumbers`], in as few bytes as most
@@ -54,6 +55,7 @@
 pub mod arena;
 mod atomic_item;
 pub mod backend;
+mod best;
 pub mod bitmap;
 mod bitmap_io;
 mod carries;
@@ -76,6 +78,7 @@ pub mod memory;
 mod monitor;
 mod monoid;
 pub mod named;
+mod norm;
 mod ordered_marks;
 mod packing;
 mod page_cache;
@@ -107,6 +110,7 @@ pub use atomic_item::AtomicItem;
 pub use backend::{
     Completion, IoBackend, Queue, QueueOptions, ReadRequest, open_queue, open_queues, probe_uring,
 };
+pub use best::Best;
 pub use bitmap::Bitmap;
 pub use bitmap_io::BitmapIo;
 pub use carries::Carries;
@@ -123,8 +127,9 @@ pub use lane_levels::LaneLevels;
 pub use lane_values::LaneValues;
 pub use lookup::{EverySecond, InARow, Lookup};
 pub use monitor::{Monitor, atomic, ending, lock, locked, unlocked};
-pub use monoid::{Idempotent, Lanes, Min, Monoid, Or, Sum, Sums};
+pub use monoid::{Idempotent, LaneSet, Lanes, Min, Mins, Monoid, Or, Sum, Sums};
 pub use named::{Choice, Named};
+pub use norm::Norm;
 pub use ordered_marks::OrderedMarks;
 pub use packing::packing;
 pub use page_cache::{PageCache, PageCacheUse, Units};

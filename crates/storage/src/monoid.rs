@@ -100,3 +100,101 @@ impl Monoid for Lanes {
 }
 
 impl Idempotent for Lanes {}
+
+/// A set of lanes: a bit for each.
+pub trait LaneSet: Monoid {
+    /// With this lane too.
+    fn with(self, lane: usize) -> Self;
+    /// Without those of another set.
+    fn without(self, other: Self) -> Self;
+    /// How many there are.
+    fn count(self) -> u32;
+}
+
+macro_rules! lane_set {
+    ($($bits:ty),*) => {
+        $(impl LaneSet for Or<$bits> {
+            #[inline(always)]
+            fn with(self, lane: usize) -> Self {
+                Or(self.0 | 1 << lane)
+            }
+            #[inline(always)]
+            fn without(self, other: Self) -> Self {
+                Or(self.0 & !other.0)
+            }
+            #[inline(always)]
+            fn count(self) -> u32 {
+                self.0.count_ones()
+            }
+        })*
+    };
+}
+
+lane_set!(u32, u64);
+
+impl LaneSet for Lanes {
+    #[inline(always)]
+    fn with(mut self, lane: usize) -> Self {
+        self.0[lane / 64] |= 1 << (lane % 64);
+        self
+    }
+    #[inline(always)]
+    fn without(self, other: Self) -> Self {
+        Lanes([self.0[0] & !other.0[0], self.0[1] & !other.0[1]])
+    }
+    #[inline(always)]
+    fn count(self) -> u32 {
+        self.0[0].count_ones() + self.0[1].count_ones()
+    }
+}
+
+/// The smallest in each of several lanes.
+#[repr(transparent)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mins<const LANES: usize>(pub [u64; LANES]);
+
+// SAFETY: an array of numbers, without padding; every bit pattern valid, nothing to drop.
+unsafe impl<const LANES: usize> Pod for Mins<LANES> {}
+
+impl<const LANES: usize> Monoid for Mins<LANES> {
+    const IDENTITY: Self = Mins([u64::MAX; LANES]);
+    const EXACT: bool = true;
+    #[inline(always)]
+    fn combine(&mut self, other: Self) {
+        for (least, other) in self.0.iter_mut().zip(other.0) {
+            *least = other.min(*least);
+        }
+    }
+}
+
+impl<const LANES: usize> Idempotent for Mins<LANES> {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lanes_of<S: LaneSet + std::fmt::Debug>(lanes: usize) {
+        let all = (0..lanes).fold(S::IDENTITY, S::with);
+        assert_eq!((all.count(), all.without(all)), (lanes as u32, S::IDENTITY));
+        let last = S::IDENTITY.with(lanes - 1);
+        assert_eq!((last.count(), all.without(last).count()), (1, lanes as u32 - 1));
+        assert_eq!(all.without(last).with(lanes - 1), all);
+    }
+
+    #[test]
+    fn sets_have_their_lanes() {
+        lanes_of::<Or<u32>>(32);
+        lanes_of::<Or<u64>>(64);
+        lanes_of::<Lanes>(128);
+    }
+
+    #[test]
+    fn the_smallest_of_each_lane_counts() {
+        let mut least = Mins::<3>::IDENTITY;
+        for others in [[4, 9, u64::MAX], [5, 2, u64::MAX]] {
+            least.combine(Mins(others));
+            least.combine(Mins::IDENTITY);
+        }
+        assert_eq!(least, Mins([4, 2, u64::MAX]));
+    }
+}

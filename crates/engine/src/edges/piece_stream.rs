@@ -13,7 +13,7 @@ use outercore_graph::{GraphError, Result, error, format::GridChunk};
 /// ones.
 const MOST: usize = 32;
 
-/// A piece of a section, at most [`BUFFER_BYTES`](crate::session::BUFFER_BYTES).
+/// A piece of a section, at most [`BUFFER_BYTES`](outercore_storage::reader::BUFFER_BYTES).
 pub(crate) trait Piece {
     /// Its number, by which a cache knows it, if there is one.
     fn number(&self) -> usize {

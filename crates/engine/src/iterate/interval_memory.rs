@@ -1,12 +1,12 @@
 //! [`IntervalMemory`]: what a run by interval needs at least, and what it does with more. Prices
 //! stand beside what they are for: the plan asks for the former, the run opens the latter.
 
-use std::{ops::Range, sync::Arc};
+use std::sync::Arc;
 
 use outercore_caches::{ChunkCache, PinnedChunks, SubBlockBuffer, SubBlocks};
 use outercore_graph::{
     Graph, Result,
-    format::{CHUNK_BYTES, GridChunk, GridDirectory, GridIndex, GridWeights},
+    format::{CHUNK_BYTES, GridChunk, GridDirectory, GridIndex, GridWeights, PassEdges},
 };
 use outercore_storage::{PAGE, PriorityBuffer, windows};
 
@@ -20,7 +20,7 @@ use crate::{
     config::{CrossIteration, Precompute, Preset, ReadPolicy, RunConfig},
     edges::rows::Rows,
     job::Job,
-    plan::{PassEdges, Passes, PlanItem, Planner},
+    plan::{Passes, PlanItem, Planner},
     program::{Activity, VertexProgram},
     session::Session,
     state::{DegreesByInterval, VertexArray},
@@ -160,7 +160,7 @@ impl IntervalMemory {
             edges: |graph| {
                 let all = graph.connected();
                 let grid = GridIndex::new(graph.grid()?, all, all);
-                Ok(edges_of(&grid, &windows(&[0, all], all)))
+                Ok(grid.pass_edges(&windows(&[0, all], all)))
             },
         }));
         planner.in_turn_external(Some(least));
@@ -235,7 +235,7 @@ impl IntervalMemory {
         let tail = signal * (vertices - hubs);
         let tail = if hubs > 0 { tail } else { stored(tail) };
         let edges = if self.path.grid {
-            edges_of(&index, &windows)
+            index.pass_edges(&windows)
         } else {
             let near = graph.pages(self.path.edges()) * PAGE as u64 * (more + 1);
             PassEdges { near, far: 0 }
@@ -444,16 +444,4 @@ fn item(name: &'static str, bytes: u64) -> PlanItem {
 /// Bytes of what a vertex has on scratch: value, degree, signal and message.
 fn sizes<P: VertexProgram>() -> [usize; 4] {
     [size_of::<P::Value>(), 4, size_of::<P::Signal>(), size_of::<P::Message>()]
-}
-
-/// The edges of a grid: those that all windows read, one after the other.
-fn edges_of(grid: &GridIndex, windows: &[Range<u64>]) -> PassEdges {
-    let mut edges = PassEdges::default();
-    for chunk in (0..grid.intervals()).flat_map(|interval| grid.chunks(interval, |_| true)) {
-        let (first, last) = chunk.sources;
-        let reads = windows.iter().filter(|all| first < all.end && all.start <= last).count();
-        let part = if grid.is_served(&chunk) { &mut edges.far } else { &mut edges.near };
-        *part += grid.read(chunk) * reads as u64;
-    }
-    edges
 }

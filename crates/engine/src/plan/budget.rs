@@ -5,14 +5,17 @@ use std::collections::BTreeSet;
 use outercore_graph::{
     Graph, Result,
     error::{refuse, too_small},
+    format::PassEdges,
 };
 
-use outercore_storage::memory::thread_bytes;
+use outercore_storage::{
+    memory::thread_bytes,
+    reader::{buffers_bytes, smallest_budget},
+};
 
 use crate::{
     config::{MemoryModel, Preset, RunConfig},
     plan::{Plan, PlanItem},
-    session::{buffers_bytes, smallest_budget},
 };
 
 /// 10.5 MiB: set aside for the program's own code and heap, without its threads.
@@ -80,23 +83,6 @@ pub struct Passes {
     pub kept: u64,
     /// The edges that they read.
     pub edges: fn(&Graph) -> Result<PassEdges>,
-}
-
-/// Edges as passes read them of which each serves two iterations, in bytes.
-#[derive(Default)]
-pub struct PassEdges {
-    /// Those that every pass reads.
-    pub near: u64,
-    /// Those of which every pass reads one half.
-    pub far: u64,
-}
-
-impl PassEdges {
-    /// Bytes that a pass reads of the device, if so many stay in memory, the near ones first.
-    pub fn read(&self, kept: u64) -> u64 {
-        let far = self.far.saturating_sub(kept.saturating_sub(self.near));
-        self.near.saturating_sub(kept) + far / 2
-    }
 }
 
 /// What every run has in memory beside its buffers.

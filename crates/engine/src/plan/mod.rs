@@ -9,6 +9,6 @@ mod budget;
 mod explain;
 mod resources;
 
-pub(crate) use budget::{PassEdges, Passes};
+pub(crate) use budget::Passes;
 pub use explain::{Plan, PlanItem};
 pub use resources::{Decided, Decision, Planner, Prepared, Resource};

@@ -16,7 +16,7 @@ use crate::{
     config::MemoryModel,
     job::Job,
     outcome::Outcome,
-    session::{Session, buffers::buffers},
+    session::Session,
     techniques::{Technique, planned},
     totals,
 };
@@ -280,7 +280,11 @@ impl<'a> Planner<'a> {
         }
         // What is always there is set aside first, for the worst case.
         plan.memory[0].bytes = USUAL;
-        let (depth, bytes) = buffers(config, largest);
+        let (depth, bytes) = outercore_storage::reader::buffers(
+            (config.threads, config.memory),
+            config.max_request,
+            largest,
+        );
         let used = (config.threads * depth * bytes) as u64;
         plan.memory[1].bytes = plan.memory[1].bytes.min(used);
         decision.ample = plan.memory.iter().map(|item| item.bytes).sum::<u64>() < config.memory / 4;

@@ -1,11 +1,9 @@
 //! [`Session`]: everything that lasts as long as a run: the graph, the workers, a queue and a
 //! buffer pool for each, the sections by name, the plan, and the counts.
 //!
-//! - `buffers`: the workers' buffers, and what budget has room for them.
 //! - `section`: sections whose pages are verified as they are read.
 //! - `counters`: what is counted beside the disk's own counts.
 
-pub(crate) mod buffers;
 mod counters;
 mod section;
 #[cfg(test)]
@@ -29,10 +27,9 @@ use outercore_storage::{
     Bitmap as Frontier, Disk, HugeVec, Limits, PAGE, PageCache, Pod, Reader, Workers,
     device::Asked,
     lock, memory,
-    reader::{Reading, open_readers},
+    reader::{ReaderOptions, Reading, buffers, is_little, open_readers},
 };
 
-pub(crate) use self::buffers::{buffers_bytes, smallest_budget};
 pub use self::{counters::Counters, section::OpenSection};
 use crate::{
     config::{Preset, RunConfig},
@@ -69,7 +66,7 @@ pub struct Session<'a> {
     readers: Vec<Mutex<Reader>>,
     /// The name of the backend that reads.
     pub(crate) backend: &'static str,
-    /// Bytes of a buffer: at most [`buffers::BUFFER_BYTES`].
+    /// Bytes of a buffer: at most [`BUFFER_BYTES`](outercore_storage::reader::BUFFER_BYTES).
     pub(crate) buffer_bytes: usize,
     /// Whether buffers lie in huge pages.
     pub(crate) huge: bool,
@@ -107,7 +104,7 @@ impl<'a> Session<'a> {
         }
         let (workers, disk) = (Workers::new(config.threads)?, graph.disk().clone());
         let pages = sections.iter().map(|one| one.pages()).sum();
-        let options = buffers::options(config, pages, graph.opening(names).1);
+        let options = reader_options(config, pages, graph.opening(names).1);
         let buffer_bytes = options.buffers.1;
         let (readers, huge) = open_readers((&disk, &workers), &files, &options, begun)?;
         let backend = readers.first().map_or("none", Reader::backend);
@@ -331,6 +328,18 @@ pub struct Mark {
     begun: Instant,
     bytes: u64,
     edges: u64,
+}
+
+/// How readers are opened of so many pages, the largest section of which has so many.
+fn reader_options(config: &RunConfig, pages: u64, largest: u64) -> ReaderOptions {
+    ReaderOptions {
+        backend: config.io,
+        queue_depth: config.queue_depth,
+        io_threads: config.io_threads,
+        buffers: buffers((config.threads, config.memory), config.max_request, largest),
+        huge_pages: config.huge_pages,
+        little: is_little(pages),
+    }
 }
 
 /// How on-demand requests are made: what was asked for, then what the device's profile says, then

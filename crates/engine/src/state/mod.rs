@@ -7,6 +7,7 @@
 //! - `append`: [`Appender`], an array that is written in order.
 //! - `column`: [`Column`], an array as a result.
 //! - `levels`: [`Levels`], what a search finds.
+//! - `vector`: a vector of the user's.
 //! - `degrees_by_interval`: degrees in as few bytes as those of an interval take.
 
 mod append;
@@ -16,6 +17,7 @@ mod levels;
 mod scratch;
 #[cfg(test)]
 mod tests;
+mod vector;
 mod vertex_array;
 mod walk;
 mod window;

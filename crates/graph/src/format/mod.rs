@@ -9,7 +9,8 @@
 //! - [`tiles`]: the directory of the grid: intervals, tiles and chunks; [`words`]: what edges
 //!   become in it; [`EdgeBlock`]: the edges of a chunk, decoded from its words; [`add_all`]: what
 //!   their sources have, added up at their targets; [`first_edges`]: which of them lead from one
-//!   set to another; [`GridWeights`]: their weights; [`GridIndex`]: the chunks of each interval.
+//!   set to another; [`GridWeights`]: their weights; [`GridIndex`]: the chunks of each interval;
+//!   [`PassEdges`]: what passes read of it.
 
 mod add_all;
 pub mod cells;
@@ -21,6 +22,7 @@ mod grid_index;
 mod grid_weights;
 mod list;
 pub mod manifest;
+mod pass_edges;
 mod row_index;
 mod shape;
 pub mod tiles;
@@ -39,6 +41,7 @@ pub(crate) use manifest::no_graph;
 pub use manifest::{
     Extra, IdTable, MOST_STRIPES, Manifest, SectionEntry, Shares, check_outside_of_graphs,
 };
+pub use pass_edges::PassEdges;
 pub use row_index::{Degrees, Group, RowIndex};
 pub use tiles::{Chunk, GridDirectory, Tile};
 pub use words::{WordCode, WordKind};
@@ -61,6 +64,7 @@ pub const STRIPE_BITS: u32 = 17;
 pub const CHUNK_WORDS: u64 = 1 << 18;
 /// Most bytes of a chunk.
 pub const CHUNK_BYTES: u64 = WordCode::FIRST.bytes(CHUNK_WORDS);
+const _: () = assert!(CHUNK_BYTES as usize == outercore_storage::reader::BUFFER_BYTES);
 /// Vertices that share one entry of a row index.
 pub const INDEX_GROUP: u64 = 64;
 

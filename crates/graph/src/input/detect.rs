@@ -2,7 +2,7 @@
 //! to be something else is refused, because most things can be misread as lines of text.
 
 use super::{
-    Format, dimacs, fault, graphalytics, head::refuse_binary, matrix_market, source::Source,
+    Format, dimacs, fault, graphalytics, head::refuse_binary, matrix_market, source::InputBytes,
 };
 use crate::error::{GraphError, Result};
 
@@ -50,7 +50,7 @@ const MAGIC: [(&[u8], &str); 8] = [
 ];
 
 /// The format of an input, when the user says `said`.
-pub(super) fn format(source: &Source, said: Format) -> Result<Format> {
+pub(super) fn format(source: &InputBytes, said: Format) -> Result<Format> {
     if said != Format::Auto {
         return Ok(said);
     }
@@ -94,6 +94,6 @@ pub(super) fn format(source: &Source, said: Format) -> Result<Format> {
 }
 
 /// The complaint about an input of another kind.
-fn refusal(source: &Source, name: &str, advice: &str) -> GraphError {
+fn refusal(source: &InputBytes, name: &str, advice: &str) -> GraphError {
     fault(&source.path, format!("this is {name}, which is not read as an edge list"), advice)
 }

@@ -12,7 +12,7 @@ use super::{
     options::{present, weight_name},
     reader::{Reader, describe, stored},
     record::{Cut, Part},
-    source::Source,
+    source::InputBytes,
 };
 use crate::error::{Result, refuse};
 
@@ -27,7 +27,7 @@ struct Problem {
 }
 
 /// Whether the first lines are comments and a problem line.
-pub(super) fn recognize(source: &Source) -> bool {
+pub(super) fn recognize(source: &InputBytes) -> bool {
     let mut lines = head_lines(source).map(|(line, _)| line);
     lines.find(|line| !line.is_empty() && !Comments::Dimacs.has(line)).is_some_and(|line| {
         let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
@@ -38,7 +38,7 @@ pub(super) fn recognize(source: &Source) -> bool {
 }
 
 /// Graphs from these sources.
-pub(super) fn plan(mut sources: Vec<Source>, options: &InputOptions) -> Result<Reader> {
+pub(super) fn plan(mut sources: Vec<InputBytes>, options: &InputOptions) -> Result<Reader> {
     if options.ids == Some(IdKind::Names) {
         return refuse("--ids string does not fit the format dimacs: its ids are numbers");
     }
@@ -82,7 +82,7 @@ pub(super) fn plan(mut sources: Vec<Source>, options: &InputOptions) -> Result<R
     Ok(Reader { info, parts })
 }
 
-fn part(source: Source, problem: &Problem, weights: WeightKind) -> Part {
+fn part(source: InputBytes, problem: &Problem, weights: WeightKind) -> Part {
     let decoder = NumberLines {
         separator: Separator::Blank,
         comments: Comments::Dimacs,
@@ -100,7 +100,7 @@ fn part(source: Source, problem: &Problem, weights: WeightKind) -> Part {
     Part { source, begin, lines, cut: Cut::Lines, decoder: Box::new(decoder), expected }
 }
 
-fn problem(source: &Source) -> Result<Problem> {
+fn problem(source: &InputBytes) -> Result<Problem> {
     refuse_binary(source)?;
     let advice = "a DIMACS graph begins with comments `c ...` and a line `p sp VERTICES ARCS`, \
                   `p edge VERTICES EDGES` or `p col ...`";

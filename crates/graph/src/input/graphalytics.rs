@@ -8,7 +8,7 @@ use outercore_storage::Disk;
 use super::{
     Format, InputOptions, WeightKind, fault,
     reader::{Reader, describe},
-    source::Source,
+    source::InputBytes,
     text, vertices,
 };
 use crate::error::Result;
@@ -25,22 +25,22 @@ struct Properties {
 }
 
 /// Whether this is the edge file of a graph: there is a vertex file beside it.
-pub(super) fn recognize(source: &Source) -> bool {
+pub(super) fn recognize(source: &InputBytes) -> bool {
     source.extension() == "e" && beside(source, "v").is_some()
 }
 
 /// Graphs from these sources.
 pub(super) fn plan(
     disk: &Disk,
-    sources: Vec<Source>,
+    sources: Vec<InputBytes>,
     options: &InputOptions,
-    vertices: &[Source],
+    vertices: &[InputBytes],
 ) -> Result<Reader> {
     let mut listed = Vec::new();
     let mut said = Properties::default();
     for source in &sources {
         match beside(source, "v") {
-            Some(path) => listed.push(Source::open(disk, &path, None)?),
+            Some(path) => listed.push(InputBytes::open(disk, &path, None)?),
             None if !vertices.is_empty() => {}
             None => {
                 let missing = source.bare_name().with_extension("v");
@@ -72,7 +72,7 @@ pub(super) fn plan(
 }
 
 /// The file of the same name with another extension, perhaps compressed.
-fn beside(source: &Source, extension: &str) -> Option<PathBuf> {
+fn beside(source: &InputBytes, extension: &str) -> Option<PathBuf> {
     let path = source.bare_name().with_extension(extension);
     let compressed = |suffix: &str| PathBuf::from(format!("{}.{suffix}", path.display()));
     [path.clone(), compressed("gz"), compressed("zst")].into_iter().find(|path| Path::is_file(path))

@@ -6,7 +6,7 @@ use super::{
     fields::{self, Comments, Separator},
     options::join,
     record::RecordFault,
-    source::{ENOUGH_LINES, Source},
+    source::{ENOUGH_LINES, InputBytes},
 };
 use crate::error::Result;
 
@@ -56,7 +56,7 @@ pub(super) struct Lines<'a> {
 
 /// The lines of the head, trimmed, each with where it ends in the head. A line that the head cuts
 /// off is not among them.
-pub(super) fn head_lines(source: &Source) -> impl Iterator<Item = (&[u8], u64)> {
+pub(super) fn head_lines(source: &InputBytes) -> impl Iterator<Item = (&[u8], u64)> {
     let head = &source.head;
     let mut at = if head.starts_with(BOM) { BOM.len() } else { 0 };
     std::iter::from_fn(move || {
@@ -73,7 +73,7 @@ pub(super) fn head_lines(source: &Source) -> impl Iterator<Item = (&[u8], u64)> 
 
 impl<'a> Lines<'a> {
     /// Looks at lines of at least `ids` ids each.
-    pub(super) fn of(source: &'a Source, ids: usize) -> Self {
+    pub(super) fn of(source: &'a InputBytes, ids: usize) -> Self {
         let mut lines = Self {
             separator: Separator::Blank,
             data: Vec::new(),
@@ -351,7 +351,7 @@ fn column_has_numbers(column: &[u8]) -> bool {
 }
 
 /// Complains of text that is not text.
-pub(super) fn refuse_binary(source: &Source) -> Result<()> {
+pub(super) fn refuse_binary(source: &InputBytes) -> Result<()> {
     let head = &source.head;
     if head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff") {
         let advice = "convert it: `iconv -f UTF-16 -t UTF-8 FILE | outercore build - -o GRAPH`";

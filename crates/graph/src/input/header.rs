@@ -3,7 +3,7 @@
 
 use super::{
     EdgeColumns, Format, InputOptions, Picked, WeightKind, fault, fields::show, head::Lines,
-    source::Source,
+    source::InputBytes,
 };
 use crate::error::{Result, refuse};
 
@@ -24,7 +24,11 @@ pub(super) struct Header {
 }
 
 /// Finds the columns of the edges.
-pub(super) fn find(source: &Source, lines: &Lines<'_>, options: &InputOptions) -> Result<Header> {
+pub(super) fn find(
+    source: &InputBytes,
+    lines: &Lines<'_>,
+    options: &InputOptions,
+) -> Result<Header> {
     if lines.matrix_header().is_some() {
         return Ok(Header {
             present: true,
@@ -61,7 +65,7 @@ pub(super) fn find(source: &Source, lines: &Lines<'_>, options: &InputOptions) -
 
 /// The columns that the user names.
 fn asked_for(
-    source: &Source,
+    source: &InputBytes,
     lines: &Lines<'_>,
     options: &InputOptions,
     asked: &EdgeColumns,
@@ -101,7 +105,7 @@ fn asked_for(
 
 /// The columns that the first line names.
 fn named(
-    source: &Source,
+    source: &InputBytes,
     lines: &Lines<'_>,
     options: &InputOptions,
     picked: Picked,

@@ -10,7 +10,7 @@ use super::{
     options::{join, present, weight_name},
     reader::{Reader, describe, stored},
     record::{Cut, Part},
-    source::{ENOUGH_LINES, Source},
+    source::{ENOUGH_LINES, InputBytes},
 };
 use crate::error::{Result, refuse};
 
@@ -32,7 +32,7 @@ struct MatrixHeader {
 }
 
 /// Matrices from these sources.
-pub(super) fn plan(mut sources: Vec<Source>, options: &InputOptions) -> Result<Reader> {
+pub(super) fn plan(mut sources: Vec<InputBytes>, options: &InputOptions) -> Result<Reader> {
     if options.ids == Some(IdKind::Names) {
         return refuse("--ids string does not fit the format mtx: its ids are numbers");
     }
@@ -84,7 +84,7 @@ fn values(weights: WeightKind, found: Option<WeightKind>) -> String {
     }
 }
 
-fn part(source: Source, header: &MatrixHeader, weights: WeightKind, mirrored: bool) -> Part {
+fn part(source: InputBytes, header: &MatrixHeader, weights: WeightKind, mirrored: bool) -> Part {
     let decoder = NumberLines {
         separator: Separator::Blank,
         comments: Comments::Percent,
@@ -114,7 +114,7 @@ struct Banner {
     real: bool,
 }
 
-fn header(source: &Source) -> Result<MatrixHeader> {
+fn header(source: &InputBytes) -> Result<MatrixHeader> {
     refuse_binary(source)?;
     let fault = |line, (what, advice): Wrong| line_fault(&source.path, line, what, advice);
     let mut lines = head_lines(source).zip(1..);
@@ -196,7 +196,7 @@ fn size(line: &[u8]) -> std::result::Result<(u64, u64), Wrong> {
 }
 
 /// Complains of more entries than the file has room for, before any memory is taken for them.
-fn check_room(source: &Source, entries: u64, begin: u64) -> std::result::Result<(), String> {
+fn check_room(source: &InputBytes, entries: u64, begin: u64) -> std::result::Result<(), String> {
     let room = match source.stored {
         Some(bytes) if source.compression.name().is_empty() => {
             (bytes + 1).saturating_sub(begin) / SHORTEST_ENTRY
@@ -211,7 +211,7 @@ fn check_room(source: &Source, entries: u64, begin: u64) -> std::result::Result<
 }
 
 /// Whether some of the first values are not unsigned integers below 2^32.
-fn has_other_values(source: &Source, after: u64) -> bool {
+fn has_other_values(source: &InputBytes, after: u64) -> bool {
     let entries = head_lines(source).skip(after as usize).map(|(line, _)| line);
     let entries =
         entries.filter(|line| !line.is_empty() && !Comments::Percent.has(line)).take(ENOUGH_LINES);

@@ -14,6 +14,7 @@
 //!   finds the first error.
 //! - `line` (lines of numbers, the hot path), `names` (lines of strings), `vertices`, `pairs`:
 //!   decoders of chunks into batches.
+//! - `numbers`, `npy`: a number for each vertex, from a file beside the edges.
 //! - `fields`: one line, slowly and exactly; every complaint about a line is written there.
 //!
 //! Memory: what the caller of [`EdgeSource::read`] grants. Beside that are the beginnings of a few
@@ -32,6 +33,8 @@ mod header;
 mod line;
 mod matrix_market;
 mod names;
+mod npy;
+mod numbers;
 mod options;
 mod pairs;
 mod pipe;
@@ -50,8 +53,9 @@ use outercore_storage::Disk;
 
 pub use self::columns::{EdgeColumns, Picked};
 pub use self::fields::{LONGEST_NAME, long_name};
+pub(crate) use self::numbers::NumberFile;
 pub use self::options::{Format, IdKind, InputOptions, InputSettings};
-use self::source::Source;
+use self::source::InputBytes;
 use crate::error::{GraphError, InputError, Result, refuse};
 pub use crate::types::WeightKind;
 
@@ -243,7 +247,7 @@ pub fn open(disk: &Disk, inputs: &[Input], options: &InputOptions) -> Result<Box
     let mut format = options.format;
     let mut sources = Vec::with_capacity(inputs.len());
     for input in inputs {
-        let mut source = Source::open(disk, &input.path, options.stopped)?;
+        let mut source = InputBytes::open(disk, &input.path, options.stopped)?;
         let found = detect::format(&source, options.format)?;
         if let Some(first) = inputs.first().filter(|_| !sources.is_empty() && found != format) {
             let (path, name) = (first.path.display(), format.name());
@@ -264,7 +268,7 @@ pub fn open(disk: &Disk, inputs: &[Input], options: &InputOptions) -> Result<Box
     let vertices = options
         .vertices
         .iter()
-        .map(|path| Source::open(disk, path, options.stopped))
+        .map(|path| InputBytes::open(disk, path, options.stopped))
         .collect::<Result<Vec<_>>>()?;
     let mut reader = match format {
         Format::Auto | Format::Text | Format::Csv => text::plan(sources, options, &vertices)?,

@@ -6,7 +6,7 @@ use super::{
     options::weight_name,
     reader::{Reader, describe, stored},
     record::{Cut, Decoder, Part, RecordChunk, Stop},
-    source::Source,
+    source::InputBytes,
 };
 use crate::error::{Result, refuse};
 
@@ -34,7 +34,11 @@ impl Width {
 }
 
 /// Pairs from these sources.
-pub(super) fn plan(sources: Vec<Source>, options: &InputOptions, width: Width) -> Result<Reader> {
+pub(super) fn plan(
+    sources: Vec<InputBytes>,
+    options: &InputOptions,
+    width: Width,
+) -> Result<Reader> {
     let format = width.format().name();
     if options.ids == Some(IdKind::Names) {
         return refuse(format!(
@@ -61,7 +65,7 @@ pub(super) fn plan(sources: Vec<Source>, options: &InputOptions, width: Width) -
         bytes: stored(&sources),
         declared_vertices: None,
     };
-    let part = |mut source: Source| {
+    let part = |mut source: InputBytes| {
         source.forget_head();
         Part {
             source,

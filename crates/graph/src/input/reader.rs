@@ -5,7 +5,7 @@ use super::{
     chunks::{self, Job},
     fault,
     record::Part,
-    source::Source,
+    source::InputBytes,
 };
 use crate::error::Result;
 
@@ -77,12 +77,12 @@ impl EdgeSource for Reader {
 }
 
 /// The size of all sources as stored, if each is known.
-pub(super) fn stored(sources: &[Source]) -> Option<u64> {
+pub(super) fn stored(sources: &[InputBytes]) -> Option<u64> {
     sources.iter().map(|source| source.stored).sum()
 }
 
 /// A description: what, compression, details, how many files.
-pub(super) fn describe(what: String, sources: &[Source], details: &str) -> String {
+pub(super) fn describe(what: String, sources: &[InputBytes], details: &str) -> String {
     let mut text = what;
     let compression = sources.first().map_or("", |source| source.compression.name());
     let files = if sources.len() > 1 { format!("{} files", sources.len()) } else { String::new() };

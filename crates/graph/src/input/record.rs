@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use super::{emit::Emitter, source::Source};
+use super::{emit::Emitter, source::InputBytes};
 use crate::error::{GraphError, InputError};
 
 /// Readable bytes behind the end of each chunk, so that decoders may load whole words.
@@ -11,7 +11,7 @@ pub(super) const SLACK: usize = 32;
 
 /// One file of edges or vertices, and how it is to be read.
 pub(super) struct Part {
-    pub(super) source: Source,
+    pub(super) source: InputBytes,
     /// Where the records begin.
     pub(super) begin: u64,
     /// Lines before that.

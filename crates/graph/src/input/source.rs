@@ -34,7 +34,7 @@ pub(super) const ENOUGH_LINES: usize = 1000;
 const STEP: usize = 256 << 10;
 
 /// One input.
-pub(super) struct Source {
+pub(super) struct InputBytes {
     pub(super) path: PathBuf,
     disk: Disk,
     pub(super) compression: Compression,
@@ -86,7 +86,25 @@ pub(super) enum Opened {
     Stream(Stream),
 }
 
-impl Source {
+impl Opened {
+    /// From the beginning.
+    pub(super) fn into_stream(self) -> Stream {
+        match self {
+            Opened::Stream(stream) => stream,
+            Opened::File(file, _) => {
+                Stream { reader: Box::new(FileReader { file, at: 0 }), consumed: Arc::default() }
+            }
+        }
+    }
+}
+
+impl Read for Stream {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.reader.read(buffer)
+    }
+}
+
+impl InputBytes {
     /// Opens an input and looks at its beginning.
     pub(super) fn open(disk: &Disk, path: &Path, stopped: Option<Stopped>) -> Result<Self> {
         let (mut raw, stamp) = open_raw(disk, path, stopped)?;
@@ -155,12 +173,7 @@ impl Source {
         if !self.head.is_empty() || self.piped {
             return Ok(());
         }
-        let mut stream = match self.start(LARGEST_WINDOW)?.0 {
-            Opened::Stream(stream) => stream,
-            Opened::File(file, _) => {
-                Stream { reader: Box::new(FileReader { file, at: 0 }), consumed: Arc::default() }
-            }
-        };
+        let mut stream = self.start(LARGEST_WINDOW)?.0.into_stream();
         self.look(&mut stream)
     }
 

@@ -10,7 +10,7 @@ use super::{
     options::{join, present, weight_name},
     reader::{Reader, describe, stored},
     record::{Cut, Part},
-    source::Source,
+    source::InputBytes,
 };
 use crate::error::Result;
 
@@ -28,7 +28,7 @@ struct Dialect {
     empty: bool,
 }
 
-fn dialect(source: &Source, options: &InputOptions) -> Result<Dialect> {
+fn dialect(source: &InputBytes, options: &InputOptions) -> Result<Dialect> {
     refuse_binary(source)?;
     let mut lines = Lines::of(source, 2);
     if options.format == Format::Csv && lines.separator == Separator::Blank {
@@ -66,9 +66,9 @@ fn dialect(source: &Source, options: &InputOptions) -> Result<Dialect> {
 
 /// Lines from these sources. The ids of `vertices` take part in the decision what ids are.
 pub(super) fn plan(
-    mut sources: Vec<Source>,
+    mut sources: Vec<InputBytes>,
     options: &InputOptions,
-    vertices: &[Source],
+    vertices: &[InputBytes],
 ) -> Result<Reader> {
     let dialects = sources
         .iter_mut()
@@ -107,7 +107,7 @@ pub(super) fn plan(
 
 /// The weights that all files with data have.
 fn common_weights(
-    sources: &[Source],
+    sources: &[InputBytes],
     dialects: &[Dialect],
     options: &InputOptions,
 ) -> Result<Option<WeightKind>> {
@@ -135,7 +135,7 @@ fn common_weights(
 }
 
 fn description(
-    sources: &[Source],
+    sources: &[InputBytes],
     dialects: &[Dialect],
     ids: IdKind,
     weights: WeightKind,
@@ -163,7 +163,13 @@ fn description(
     describe(format!("{separator}-separated text"), sources, &details)
 }
 
-fn part(source: Source, dialect: &Dialect, ids: IdKind, weights: WeightKind, padded: bool) -> Part {
+fn part(
+    source: InputBytes,
+    dialect: &Dialect,
+    ids: IdKind,
+    weights: WeightKind,
+    padded: bool,
+) -> Part {
     let (separator, picked) = (dialect.separator, dialect.header.picked);
     let (begin, lines) = dialect.begin;
     if ids == IdKind::Names {

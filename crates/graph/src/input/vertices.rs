@@ -8,7 +8,7 @@ use super::{
     names,
     reader::{Reader, stored},
     record::{Cut, Decoder, Part, RecordChunk, Stop},
-    source::Source,
+    source::InputBytes,
 };
 use crate::error::{Result, refuse};
 
@@ -49,7 +49,7 @@ impl Decoder for VertexLines {
 /// Adds vertex files to an input of edges.
 pub(super) fn add(
     mut reader: Reader,
-    sources: Vec<Source>,
+    sources: Vec<InputBytes>,
     options: &InputOptions,
 ) -> Result<Reader> {
     if sources.is_empty() {
@@ -71,7 +71,7 @@ pub(super) fn add(
 }
 
 /// A vertex file as a part of an input with ids of the kind.
-fn part(mut source: Source, ids: IdKind, padded: bool) -> Result<Part> {
+fn part(mut source: InputBytes, ids: IdKind, padded: bool) -> Result<Part> {
     let lines = Lines::of(&source, 1);
     let names = ids == IdKind::Names;
     let header = lines.has_header(&[0]);

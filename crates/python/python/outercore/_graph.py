@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _edges
 from . import _outercore as native
-from ._options import Options, Path, Size, Source, VisitorOptions, described
+from ._options import Options, Path, Size, Source, Vector, VisitorOptions, described
 from ._plan import Plan
 from ._progress import Line, Progress
 from ._result import Result
@@ -339,21 +339,24 @@ class Graph:
         """
         return self.run("betweenness", sources=sources, top=top, method=method, **options)
 
-    def multi_source(self, sources: Iterable[Source], **options: Unpack[Options]) -> Result:
-        """Breadth-first search from up to 128 ``sources`` at once.
+    def multi_source(
+        self, sources: Iterable[Source], *, weighted: bool = False, **options: Unpack[Options]
+    ) -> Result:
+        """Distances from up to 128 ``sources`` at once, in edges or ``weighted``.
 
         ``reached`` is how many of them reach a vertex, ``distance_sums`` the sum of its distances
         from those.
         """
-        return self.run("multi-source", sources=sources, **options)
+        return self.run("multi-source", sources=sources, weighted=weighted, **options)
 
-    def spmv(self, **options: Unpack[Options]) -> Result:
-        """The sums of the weights of each vertex's incoming edges: ``products``.
+    def spmv(self, vector: Vector | None = None, **options: Unpack[Options]) -> Result:
+        """The product of the transposed adjacency matrix and a vector: ``products``.
 
-        One product of the transposed adjacency matrix and a vector of ones; an edge without a
+        ``vector`` has a number for each vertex, in the order of ``ids`` of a result: an array, or
+        the path of a file as results are written. Without it all numbers are 1. An edge without a
         weight counts 1.
         """
-        return self.run("spmv", **options)
+        return self.run("spmv", vector=vector, **options)
 
     def triangles(self, **options: Unpack[Options]) -> Result:
         """Triangles of the undirected simple view, in ``summary``.
@@ -386,7 +389,8 @@ class Graph:
         """Runs any algorithm by its name; ``outercore.ALGORITHMS`` has them all.
 
         Parameters, beside what every run takes: ``source``, ``sources``, ``iterations``,
-        ``tolerance``, ``damping``, ``delta``, ``k``, ``exact``, ``parents``, ``method``, ``top``;
+        ``tolerance``, ``damping``, ``delta``, ``k``, ``exact``, ``parents``, ``method``, ``top``,
+        ``vector``, ``weighted``;
         of ``bfs``, ``sssp`` and ``components`` also ``executor``, ``in_flight``, ``peek``,
         ``ownership``. An algorithm refuses those that it has not.
         """

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Container
-from typing import TypedDict, Union
+from collections.abc import Container, Sequence
+from typing import TYPE_CHECKING, Any, TypedDict, Union
 
 from . import _outercore as native
 from ._progress import Progress
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 #: Bytes, or text such as ``"512M"``, ``"2G"``, ``"25%"``.
 Size = Union[int, str]
 Path = Union[str, "os.PathLike[str]"]
 #: An original id, or ``"max-degree"``, or ``"random:SEED"``; bytes are an id whatever they say.
 Source = Union[int, str, bytes]
+#: Numbers, one for each vertex in the order of ids; or the path of a file of them.
+Vector = Union[str, "os.PathLike[str]", "Sequence[float]", "npt.NDArray[Any]"]
 
 
 class Options(TypedDict, total=False):

@@ -1,14 +1,17 @@
 //! [`Reader`]: a queue and the memory that it reads into: either buffers of one size, for scans, or
 //! a [`Pool`] from which small requests take what they need.
 //!
-//! - `pool`: that. `meter`: [`Meter`], what reading looked like over time.
+//! - `buffers`: how many, and how large. `pool`: the memory of small requests.
+//! - `meter`: [`Meter`], what reading looked like over time.
 
+mod buffers;
 mod meter;
 mod pool;
 
 use std::{sync::Arc, time::Instant};
 
 pub use self::{
+    buffers::{BUFFER_BYTES, buffers, buffers_bytes, is_little, smallest_budget},
     meter::{Meter, Reading},
     pool::Pool,
 };
@@ -39,17 +42,15 @@ struct Split {
 pub struct ReaderOptions {
     /// Which way to read.
     pub backend: IoBackend,
-    /// Requests of a reader in flight at once.
-    pub in_flight: usize,
+    /// The most requests of a reader in flight at once, beside one; a scan has as many as buffers.
+    pub queue_depth: usize,
     /// Threads that submit and wait for them.
     pub io_threads: usize,
     /// How many buffers a reader has, and their bytes.
     pub buffers: (usize, usize),
     /// Whether they lie in huge pages.
     pub huge_pages: HugePages,
-    /// Whether little is there to be read: then buffers come to be page by page, as they are used,
-    /// for not all of them is. What is read through them again and again is read faster into memory
-    /// that was made before, and that the system knows.
+    /// Whether little is there to be read, see [`is_little`].
     pub little: bool,
 }
 
@@ -62,8 +63,8 @@ pub fn open_readers(
     begun: Instant,
 ) -> Result<(Vec<Reader>, bool)> {
     let each = options.buffers.0 * options.buffers.1;
-    let &ReaderOptions { backend, in_flight: depth, io_threads, huge_pages: huge, little, .. } =
-        options;
+    let &ReaderOptions { backend, queue_depth, io_threads, huge_pages: huge, little, .. } = options;
+    let depth = (queue_depth + 1).max(buffers::DEPTH);
     let huge = if little { huge.for_streams() } else { huge };
     let arena = Arena::new(workers.count() * each, huge)?;
     // Each worker's come to be where it runs, all at a time: the system may take milliseconds to

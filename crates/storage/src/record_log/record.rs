@@ -75,6 +75,9 @@ impl<M: Monoid> Record for M {
     }
 }
 
+/// A number for one that gets no other.
+impl Record for f64 {}
+
 /// Shows the records of a block of a part that begins with `first`: number and record.
 #[inline(always)]
 pub(super) fn for_each<R: Record>(block: &[u8], first: u64, mut show: impl FnMut(u64, R)) {

@@ -25,7 +25,7 @@ use super::{
     Progress, Sink,
     emit::Emitter,
     record::{Cut, Decoder, Part, RecordChunk, RecordFault, Stop},
-    source::{Opened, Source},
+    source::{InputBytes, Opened},
 };
 use crate::error::{GraphError, InputError, Result};
 
@@ -77,7 +77,7 @@ pub(super) fn run(part: &Part, job: &Job<'_>) -> Result<u64> {
 
 /// One reading of one input.
 struct Run<'a> {
-    source: &'a Source,
+    source: &'a InputBytes,
     begin: u64,
     cut: Cut,
     chunk: usize,
