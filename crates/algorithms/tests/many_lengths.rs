@@ -114,7 +114,6 @@ fn sources_of_a_batch_share_what_is_read() {
     let built = build(&edges, &Recipe { lists: true, ..Recipe::default() });
     let config = RunConfig {
         model: Some(MemoryModel::SemiExternal),
-        read: ReadPolicy::Full,
         memory: 96 << 20,
         threads: 1,
         ..config()
