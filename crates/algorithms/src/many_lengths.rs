@@ -1,6 +1,9 @@
 //! Lengths of shortest paths from several vertices: a lane for each source of a batch, so that one
 //! reading of an edge serves all of them. A vertex whose length from any source fell sends all of
 //! its lengths on, in rounds. A batch follows the other, over the vertices that it has left.
+//!
+//! Lengths are sums of weights, or numbers of edges where those may come early: a search by bits
+//! takes the number of the iteration for the distance.
 
 use std::collections::BTreeMap;
 
@@ -29,8 +32,7 @@ unsafe impl Pod for Distances {}
 impl Distances {
     /// With the batch among those before.
     fn ended(&self, lengths: PathLengths) -> Self {
-        let found = self.now.0.into_iter().filter(|&length| length != u64::MAX);
-        found.fold(*self, |totals, length| Self {
+        self.now.present().fold(*self, |totals, length| Self {
             reached: totals.reached + 1,
             sum: lengths.join(totals.sum, length),
             now: Mins::IDENTITY,
@@ -38,19 +40,19 @@ impl Distances {
     }
 }
 
-/// A batch of sources, by lane.
-struct Batch {
+/// A batch of sources, by lane. Without weights each edge has length 1.
+struct Batch<const WEIGHTED: bool> {
     lengths: PathLengths,
     sources: Vec<u64>,
 }
 
-impl VertexProgram for Batch {
+impl<const WEIGHTED: bool> VertexProgram for Batch<WEIGHTED> {
     type Value = Distances;
     type Signal = Mins<BATCH>;
     type Message = Mins<BATCH>;
 
     const SILENCE: Option<Mins<BATCH>> = Some(Mins::IDENTITY);
-    const WEIGHTED: bool = true;
+    const WEIGHTED: bool = WEIGHTED;
 
     fn start(&self) -> Start {
         Start::Vertices(self.sources.clone())
@@ -69,10 +71,7 @@ impl VertexProgram for Batch {
 
     #[inline(always)]
     fn carry(&self, signal: Mins<BATCH>, weight: f64) -> Mins<BATCH> {
-        Mins(signal.0.map(|length| match length {
-            u64::MAX => length,
-            length => self.lengths.plus_weight(length, weight),
-        }))
+        signal.map(|length| self.lengths.plus_weight(length, weight))
     }
 
     fn apply(&self, _: &Context, _: u64, value: &mut Distances, message: Mins<BATCH>) -> bool {
@@ -82,33 +81,36 @@ impl VertexProgram for Batch {
     }
 }
 
-impl Monotone for Batch {}
+impl<const WEIGHTED: bool> Monotone for Batch<WEIGHTED> {}
 
 /// Whether a vertex that the batch before has left is a source of this one.
-const NEXT: Wake<Batch> = |batch, vertex, value| {
-    let Distances { now, .. } = batch.init(vertex, 0);
-    *value = Distances { now, ..value.ended(batch.lengths) };
-    now != Mins::IDENTITY
-};
+fn next<const W: bool>(batch: &Batch<W>, vertex: u64, value: &mut Distances) -> bool {
+    *value = Distances { now: batch.init(vertex, 0).now, ..value.ended(batch.lengths) };
+    value.now != Mins::IDENTITY
+}
 
 /// A plan that finds how many sources reach each vertex, and the sum of its distances from those.
-pub fn by_lengths<'a>(sources: &[Source], mut planner: Planner<'a>) -> Result<Prepared<'a>> {
-    let graph = planner.job.graph;
-    let (lengths, sources) = (PathLengths::of(graph)?, Source::locate_all(sources, graph)?);
-    let mut batch = Batch { lengths, sources: Vec::new() };
+pub fn by_lengths<'a, const WEIGHTED: bool>(
+    sources: &[Source],
+    job: Job<'a>,
+) -> Result<Prepared<'a>> {
+    let (mut planner, graph) = (Planner::new("multi-source", job), job.graph);
+    let sources = Source::locate_all(sources, graph)?;
+    let lengths = if WEIGHTED { PathLengths::of(graph)? } else { PathLengths::EDGES };
+    let mut batch = Batch::<WEIGHTED> { lengths, sources: Vec::new() };
     let search = Iterations::declare_monotone(&mut planner, &batch)?;
     Ok(planner.decide()?.prepared(move |session| {
         let (mut rounds, mut left) = (0, None);
         for sources in sources.chunks(BATCH) {
             batch.sources = sources.to_vec();
-            let ended = search.run(session, &mut batch, left.map(|values| (values, NEXT)))?;
+            let ended = search.run(session, &mut batch, left.map(|it| (it, next as Wake<_>)))?;
             (rounds, left) = (rounds + ended.iterations, Some(ended.values));
         }
         let totals = |value: &Distances| {
-            let Distances { reached, sum, .. } = value.ended(lengths);
-            (reached as u32, sum)
+            let all = value.ended(lengths);
+            (all.reached as u32, all.sum)
         };
-        outcome(session, (rounds, left.expect("a source")), (&sources, lengths), totals)
+        outcome(session, (rounds, left.expect("one")), (&sources, lengths), totals)
     }))
 }
 
@@ -127,7 +129,7 @@ pub fn outcome<V: Pod + Copy>(
         pairs += 1;
     }
     let reached = values.map(|value| {
-        let (reached, _) = totals(value);
+        let reached = totals(value).0;
         pairs += u64::from(reached);
         reached
     })?;

@@ -3,8 +3,8 @@
 
 use std::marker::PhantomData;
 
-use outercore_engine::{LaneSet, Lanes, Or};
-use outercore_graph::{PathLengths, WeightKind};
+use outercore_engine::{LaneSet, Lanes, Or, Precompute};
+use outercore_graph::PathLengths;
 
 use crate::{
     common::*,
@@ -87,8 +87,10 @@ impl Algorithm for MultiSource {
     }
 
     fn declare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
+        let early = job.config.precompute.is_some_and(|early| early != Precompute::Off);
         match self.sources.len() {
-            1..=MOST if self.weighted => by_lengths(&self.sources, Planner::new(self.name(), job)),
+            1..=MOST if self.weighted => by_lengths::<true>(&self.sources, job),
+            1..=MOST if early => by_lengths::<false>(&self.sources, job),
             1..=32 => self.search::<Or<u32>>(job),
             33..=64 => self.search::<Or<u64>>(job),
             65..=MOST => self.search::<Lanes>(job),
@@ -106,7 +108,7 @@ impl MultiSource {
         Ok(planner.decide()?.prepared(move |session| {
             let ended = iterations.run(session, &mut program, None)?;
             let totals = |value: &Reached<S>| (value.seen.count(), value.distances);
-            let sources = (&program.0[..], PathLengths(WeightKind::U32));
+            let sources = (&program.0[..], PathLengths::EDGES);
             outcome(session, (ended.iterations, ended.values), sources, totals)
         }))
     }

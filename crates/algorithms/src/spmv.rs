@@ -53,11 +53,12 @@ impl Algorithm for Spmv {
         let mut planner = Planner::new(self.name(), job);
         let iterations = Iterations::declare(&mut planner, &SpmvProgram, Some(1))?;
         let vector = self.vector.as_ref();
-        vector.map_or(Ok(()), |vector| vector.declare(&mut planner))?;
+        if let Some(vector) = vector {
+            vector.declare(&mut planner)?;
+        }
         Ok(planner.decide()?.prepared(move |session| {
             let given = vector.map(|vector| vector.open(session)).transpose()?;
-            let all: Wake<SpmvProgram> = |_, _, _| true;
-            let given = given.map(|values| (values, all));
+            let given = given.map(|values| (values, (|_, _, _| true) as Wake<SpmvProgram>));
             let ended = iterations.run(session, &mut SpmvProgram, given)?;
             let mut norm = Norm::default();
             ended.values.for_each(|_, value| norm.add(*value))?;

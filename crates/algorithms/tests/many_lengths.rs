@@ -4,7 +4,7 @@
 
 use outercore_algorithms::{Algorithm, MultiSource, Source};
 use outercore_engine::{
-    CrossIteration, MemoryModel, Precompute, ReadPolicy, RunConfig, Silent, SubBlocks,
+    CrossIteration, MemoryModel, Outcome, Precompute, ReadPolicy, RunConfig, Silent, SubBlocks,
 };
 use outercore_graph::{
     BuildOptions, GraphError, WeightKind,
@@ -103,6 +103,35 @@ fn techniques_change_no_bit() {
     let (early, late) = (run(&early), run(&late));
     assert!(early.0 == expected && late.0 == expected);
     assert!(early.2 < late.2, "{} of {} iterations", early.2, late.2);
+}
+
+/// Distances in edges come early too, which a search by bits has no room for.
+#[test]
+fn edges_are_counted_early() {
+    let folder = folder();
+    let graph = generate(
+        folder.path().join("g.oc"),
+        Rmat { edge_factor: 8, ..Rmat::new(15, 5) },
+        BuildOptions { memory: 256 << 20, threads: 2, ..BuildOptions::default() },
+    );
+    let sources: Vec<_> = (0..11).map(Source::Random).collect();
+    let search = MultiSource { sources, weighted: false };
+    let run = |config: &RunConfig| search.run(&graph, config, &Silent).unwrap();
+    let bits = |outcome: &Outcome| {
+        let mut cells = Vec::new();
+        for column in &outcome.columns {
+            column.for_each(|_, cell| cells.push(cell)).unwrap();
+        }
+        (cells, outcome.report.summary["distance_sum"].clone())
+    };
+    let late = run(&external());
+    for model in MODELS {
+        for precompute in [Precompute::Gap, Precompute::On] {
+            let way = RunConfig { model: Some(model), read: ReadPolicy::OnDemand, ..config() };
+            let early = run(&RunConfig { precompute: Some(precompute), ..way });
+            assert!(bits(&early) == bits(&late), "{model:?} {precompute:?}");
+        }
+    }
 }
 
 /// One reading serves all sources of a batch.

@@ -14,6 +14,9 @@ use crate::{
 pub struct PathLengths(pub WeightKind);
 
 impl PathLengths {
+    /// Numbers of edges.
+    pub const EDGES: Self = Self(WeightKind::U32);
+
     /// Those of a graph. Refuses one without weights, and one with negative ones, of which it names
     /// an edge.
     pub fn of(graph: &Graph) -> Result<Self> {

@@ -156,6 +156,19 @@ pub struct Mins<const LANES: usize>(pub [u64; LANES]);
 // SAFETY: an array of numbers, without padding; every bit pattern valid, nothing to drop.
 unsafe impl<const LANES: usize> Pod for Mins<LANES> {}
 
+impl<const LANES: usize> Mins<LANES> {
+    /// Numbers made of these; a lane that has none stays so.
+    #[inline(always)]
+    pub fn map(self, make: impl Fn(u64) -> u64) -> Self {
+        Mins(self.0.map(|number| if number == u64::MAX { number } else { make(number) }))
+    }
+
+    /// The numbers that there are.
+    pub fn present(self) -> impl Iterator<Item = u64> {
+        self.0.into_iter().filter(|&number| number != u64::MAX)
+    }
+}
+
 impl<const LANES: usize> Monoid for Mins<LANES> {
     const IDENTITY: Self = Mins([u64::MAX; LANES]);
     const EXACT: bool = true;
@@ -196,5 +209,7 @@ mod tests {
             least.combine(Mins::IDENTITY);
         }
         assert_eq!(least, Mins([4, 2, u64::MAX]));
+        let larger = least.map(|number| number + 1);
+        assert_eq!((larger.0[2], larger.present().sum()), (u64::MAX, 8u64));
     }
 }

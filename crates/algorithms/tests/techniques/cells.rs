@@ -85,7 +85,7 @@ impl Cells {
         let worker = || {
             let mut cells = Self::default();
             while let Some(row) = { rows.lock().unwrap().next() } {
-                cells.look_at(graphs.of(row.0), row);
+                cells.look_at(graphs.of(row), row);
             }
             cells
         };

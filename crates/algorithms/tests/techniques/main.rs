@@ -21,14 +21,16 @@ use outercore_visit::Executor;
 
 use cells::Cells;
 
-/// An algorithm, and its method or [`VISITORS`]; none: its usual method.
+/// An algorithm, and its method, [`VISITORS`] or [`WEIGHTED`]; none: its usual method.
 type Row = (&'static str, Option<&'static str>);
 
 /// Instead of a method: `--executor async`.
 const VISITORS: &str = "visitors";
+/// Instead of a method: `--weighted`.
+const WEIGHTED: &str = "weighted";
 
 /// Algorithms, each with its usual method and with others.
-const ROWS: [Row; 22] = [
+const ROWS: [Row; 23] = [
     ("bfs", None),
     ("bfs", Some("program")),
     ("bfs", Some(VISITORS)),
@@ -46,6 +48,7 @@ const ROWS: [Row; 22] = [
     ("betweenness", None),
     ("betweenness", Some("batches")),
     ("multi-source", None),
+    ("multi-source", Some(WEIGHTED)),
     ("spmv", None),
     ("triangles", None),
     ("clustering", None),
@@ -113,8 +116,8 @@ impl Graphs {
         Self { plain: graph("plain", GeneratedWeights::None), weighted: graph("weighted", weights) }
     }
 
-    fn of(&self, name: &str) -> &Graph {
-        if name == "sssp" { &self.weighted } else { &self.plain }
+    fn of(&self, (name, method): Row) -> &Graph {
+        if name == "sssp" || method == Some(WEIGHTED) { &self.weighted } else { &self.plain }
     }
 }
 
@@ -122,6 +125,8 @@ fn asked((name, method): Row) -> Request {
     let mut asked = request(name, &[Source::MaxDegree]);
     if method == Some(VISITORS) {
         asked.executor = Some(Executor::Async);
+    } else if method == Some(WEIGHTED) {
+        asked.weighted = true;
     } else {
         asked.method = method.map(str::to_owned);
     }
@@ -211,7 +216,7 @@ fn more_io_threads_than_threads_are_refused() {
     let threads = config(MemoryModel::SemiExternal, &[]).threads;
     for (count, fits) in [(threads, true), (threads + 1, false)] {
         let config = config(MemoryModel::SemiExternal, &[("io-threads", &count.to_string())]);
-        let planned = algorithm.plan(graphs.of(row.0), &config);
+        let planned = algorithm.plan(graphs.of(row), &config);
         assert_eq!(planned.is_ok(), fits, "{planned:?}");
     }
 }
@@ -244,7 +249,7 @@ fn usual_values_and_presets_are_for_all() {
                 if switch == "preset" && row.1 == Some(VISITORS) {
                     continue;
                 }
-                let planned = plan(graphs.of(row.0), row, &config(model, &[(switch, value)]));
+                let planned = plan(graphs.of(row), row, &config(model, &[(switch, value)]));
                 let plan = planned.unwrap_or_else(|error| panic!("{row:?} {switch}: {error}"));
                 assert_eq!(plan.techniques.len(), Technique::ALL.len(), "{row:?} {switch} {value}");
                 let text = plan.to_string();
@@ -263,7 +268,7 @@ fn plans_say_which_techniques_of_a_preset_apply() {
     let graphs = Graphs::new(folder.path(), 12);
     let states = |row: Row, preset| {
         let config = config(MemoryModel::FullyExternal, &[("preset", preset)]);
-        let plan = plan(graphs.of(row.0), row, &config).unwrap();
+        let plan = plan(graphs.of(row), row, &config).unwrap();
         let state = |report: &TechniqueReport| {
             assert_eq!(report.state == TechniqueState::Used, report.reason.is_empty());
             (report.name, report.state)
@@ -293,7 +298,7 @@ fn searches_from_one_side_look_at_more_edges() {
     for name in ["bfs", "diameter"] {
         let of = |direction| {
             let config = config(MemoryModel::SemiExternal, &[("direction", direction)]);
-            report(graphs.of(name), (name, None), &config)
+            report(graphs.of((name, None)), (name, None), &config)
         };
         let [auto, push, pull] = ["auto", "push", "pull"].map(of);
         assert_eq!((answer(&push), answer(&pull)), (answer(&auto), answer(&auto)));
@@ -329,9 +334,10 @@ fn table(graphs: &Graphs) -> String {
     }
     let _ = write!(text, " vertex passing |\n|---|{}", "---|".repeat(columns.len() + 1));
     for row in ROWS {
-        let graph = graphs.of(row.0);
+        let graph = graphs.of(row);
         let method = match row.1 {
             Some(VISITORS) => " `--executor async`".to_owned(),
+            Some(WEIGHTED) => " `--weighted`".to_owned(),
             method => method.map_or(String::new(), |method| format!(" `--method {method}`")),
         };
         let _ = write!(text, "\n| `{}`{method} |", row.0);
