@@ -3,7 +3,8 @@
 
 Graphs and edge lists are made once and kept in --dir (about 15 GB at scale 24). Before each run the page cache is dropped, and the process is put into a
 control group of its budget plus 64 MiB; both need root, and where they cannot be had the table says so. Figures are medians of --repeats runs (with
-the smallest and the largest); what the run itself reports is used, not the wall clock, except where the wall clock is the figure.
+the smallest and the largest); what the run itself reports is used, not the wall clock, except where the wall clock is the figure. The column *rival* is what
+other systems took on a machine of this kind on 22 November 2026, in memory unless it says otherwise (docs/benchmarks/2026-11-22-rivals.md).
 """
 
 import argparse
@@ -113,8 +114,8 @@ class Bench:
             raise RuntimeError(f"exit {process.returncode}: {said[0]}")
         return json.loads(out), seconds
 
-    def measure(self, title, command, figure, unit, target=None, budget=0, higher=True, note=None, repeats=None):
-        """Adds a row: `figure(report, wall)` of several runs of `command`."""
+    def measure(self, title, command, figure, unit, target=None, budget=0, higher=True, note=None, repeats=None, rival="", over=None):
+        """Adds a row: `figure(report, wall)` of several runs of `command`; `over`: divided by that of another command, each run right after it."""
         if self.options.only and self.options.only not in title:
             return
         print(f"{title} ...", end=" ", flush=True)
@@ -122,8 +123,9 @@ class Bench:
         values, reports = [], []
         try:
             for _ in range(repeats or self.options.repeats):
+                share = figure(*self.once(over, budget)) if over else 1
                 report, wall = self.once(command, budget)
-                values.append(figure(report, wall))
+                values.append(figure(report, wall) / share)
                 reports.append(report)
         except (RuntimeError, KeyError, ValueError) as error:
             print(error)
@@ -135,8 +137,10 @@ class Bench:
         peak = max((report.get("peak_rss_bytes", 0) for report in reports), default=0)
         self.rows.append({
             "title": title, "unit": unit, "median": median, "low": min(values), "high": max(values), "target": target, "higher": higher, "budget": budget, "peak": peak,
-            "load": load, "note": note(reports[-1]) if note else "", "met": target is None or (median >= target if higher else median <= target), "command": shown,
+            "load": load, "rival": rival, "note": note(reports[-1]) if note else "", "met": target is None or (median >= target if higher else median <= target), "command": shown,
         })
+        if over:
+            self.rows[-1]["command"] += "\n  beside " + " ".join(str(word) for word in ("outercore", *over))
 
 
 def rate(report, _):
@@ -182,13 +186,20 @@ def suite(bench, scale):
     run = lambda algorithm, *more: ["run", algorithm, *more, "--json", "--progress", "none"]
     half, big = 512 * MIB, 4096 * MIB
     bench.measure("open and plan", ["plan", "pagerank", graph, "--memory", "512M", "--json"], wall, "s", target(0.05), half, higher=False)
-    bench.measure("pagerank, 10 iterations, 512M", run("pagerank", graph, "--iterations", "10", "--memory", "512M"), rate, "M edges/s", target(600), half, note=traffic)
-    bench.measure("pagerank, in memory", run("pagerank", graph, "--iterations", "10", "--memory", "4G"), steady, "M edges/s", target(1000), big, note=traffic)
+    bench.measure("pagerank, 10 iterations, 512M", run("pagerank", graph, "--iterations", "10", "--memory", "512M"), rate, "M edges/s", target(1700), half, note=traffic,
+                  rival="GridGraph 82, out of core")
+    bench.measure("pagerank, in memory", run("pagerank", graph, "--iterations", "10", "--memory", "4G"), rate, "M edges/s", target(1600), big, note=traffic, rival="GAPBS 293 (Kronecker)")
+    bench.measure("pagerank, 84M", run("pagerank", graph, "--iterations", "10", "--memory", "84M"), rate, "M edges/s", target(900), 84 * MIB, note=traffic)
     if need("pagerank, in memory, order original"):
         original = rmat(scale, f"rmat{scale}-original.oc", "--order", "original")
         bench.measure("pagerank, in memory, order original", run("pagerank", original, "--iterations", "10", "--memory", "4G"), steady, "M edges/s", target(650), big, note=traffic)
-    bench.measure("components, 512M", run("components", graph, "--memory", "512M"), seconds, "s", target(0.9), half, higher=False, note=traffic)
-    bench.measure("bfs from the largest hub, 512M", run("bfs", graph, "--source", "max-degree", "--memory", "512M"), seconds, "s", target(0.6), half, higher=False, note=traffic)
+    bench.measure("components, 512M", run("components", graph, "--memory", "512M"), seconds, "s", target(0.9), half, higher=False, note=traffic, rival="ACGraph 10.8, out of core")
+    hub = lambda on: run("bfs", on, "--source", "max-degree", "--memory", "512M")
+    bench.measure("bfs from the largest hub, 512M", hub(graph), seconds, "s", target(0.18), half, higher=False, note=traffic, rival="ACGraph 6.3, out of core; GAPBS .35 (Kronecker)")
+    if need("bfs without a transpose, times with one"):
+        alone = rmat(scale, f"rmat{scale}-no-transpose.oc", "--transpose", "off")
+        bench.measure("bfs without a transpose, times with one", hub(alone), seconds, "x", target(2), half, higher=False, over=hub(graph))
+    undirected(bench, rmat(small, f"rmat{small}-undirected.oc", "--undirected", "--simple"), target, run)
     if need("sssp, in memory") or need("sssp, 256M"):
         weighted = rmat(small, f"rmat{small}-weights.oc", "--weights", "uniform:1:255")
         sssp = lambda memory: run("sssp", weighted, "--source", "max-degree", "--memory", memory)
@@ -212,12 +223,35 @@ def suite(bench, scale):
             bench.measure(f"{algorithm}, scale {scale + 2}, 2G", run(algorithm, large, *more, "--memory", "2G"), figure, unit, None, 2048 * MIB, higher=unit != "s", note=traffic)
 
 
+def undirected(bench, graph, target, run):
+    """Rows of a graph without directions, repetitions and loops, a quarter as large: rivals had Kronecker graphs of that size."""
+    big, row = 4096 * MIB, lambda *asked, memory="4G": run(asked[0], graph, *asked[1:], "--memory", memory)
+    few = lambda count: ",".join(f"random:{seed}" for seed in range(count))
+    worst = lambda title, command, most, rival: bench.measure(title, command, seconds, "s", target(most), big, higher=False, note=traffic, rival=rival)
+    for seed in range(4):
+        worst(f"bfs from random vertex {seed}, in memory", row("bfs", "--source", f"random:{seed}"), .091, "GAPBS .082 to .090")
+    worst("components, in memory", row("components"), .16, "GAPBS .161, NetworKit 1.38")
+    worst("kcore, in memory", row("kcore"), 1.31, "GBBS 2.7, NetworKit 3.24")
+    worst("one core, 512M", row("kcore", "--k", "10", memory="512M"), 2.5, "ACGraph 3.33, scale 24, out of core")
+    bench.measure("betweenness, 16 sources, 128M", row("betweenness", "--sources", few(16), memory="128M"), seconds, "s", target(8), 128 * MIB, higher=False, note=traffic,
+                  rival="GAPBS 22.9")
+    worst("betweenness, one source, in memory", row("betweenness", "--sources", "max-degree"), .77, "GBBS .77, GAPBS 1.66")
+    times = lambda title, command, over, most, higher=False: bench.measure(title, command, seconds, "x", target(most), big, higher=higher, over=over)
+    times("betweenness, 4 sources, times 16", row("betweenness", "--sources", few(4)), row("betweenness", "--sources", few(16)), 1.5 / 4)
+    times("32 sources, times one search", row("multi-source", "--sources", few(32)), row("bfs", "--source", "random:1"), 8)
+    times("pagerank-delta, times pagerank", row("pagerank-delta", "--tolerance", "1e-6"), row("pagerank", "--tolerance", "1e-6"), 1)
+    for name, most in (("components", 1.6), ("kcore", 1.6), ("bfs", 1.7)):
+        words = [name] + (["--source", "max-degree"] if name == "bfs" else [])
+        times(f"{name}, one thread, times two", row(*words, "--threads", "1"), row(*words, "--threads", "2"), most, higher=True)
+    worst("label propagation, 10 rounds, in memory", row("label-propagation", "--iterations", "10"), 4.3, "NetworKit as Outercore then, 6.4")
+
+
 def table(rows):
-    head = ["figure", "median", "range", "target", "peak of budget", "load", ""]
+    head = ["figure", "median", "range", "target", "rival", "peak of budget", "load", ""]
     lines = [head, ["---"] * len(head)]
     for row in rows:
         if "failed" in row:
-            lines.append([row["title"], "failed", "", "", "", f"{row['load']:.1f}", row["failed"]])
+            lines.append([row["title"], "failed", "", "", "", "", f"{row['load']:.1f}", row["failed"]])
             continue
         digits = 2 if row["median"] < 100 else 0
         number = lambda value: f"{value:,.{digits}f}"
@@ -225,7 +259,7 @@ def table(rows):
         goal = "" if row["target"] is None else f"{sign} {row['target']:,g} {'met' if row['met'] else '**missed**'}"
         peak = f"{row['peak'] / MIB:,.0f} of {row['budget'] / MIB:,.0f} MiB" if row["peak"] and row["budget"] else ""
         spread = f"{number(row['low'])} .. {number(row['high'])}"
-        lines.append([row["title"], f"{number(row['median'])} {row['unit']}", spread, goal, peak, f"{row['load']:.1f}", row["note"]])
+        lines.append([row["title"], f"{number(row['median'])} {row['unit']}", spread, goal, row["rival"], peak, f"{row['load']:.1f}", row["note"]])
     widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
     fill = lambda cell, width: "-" * width if cell == "---" else cell.ljust(width)
     return "\n".join("| " + " | ".join(fill(cell, width) for cell, width in zip(line, widths)) + " |" for line in lines)
