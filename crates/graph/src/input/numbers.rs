@@ -41,12 +41,12 @@ pub(crate) struct NumberFile {
 enum Form {
     /// An array, of which so many numbers were read.
     Npy(NpyHeader, u64),
-    Lines(Line),
+    Lines(NumberLine),
 }
 
 /// The line at hand.
 #[derive(Default)]
-struct Line {
+struct NumberLine {
     content: Vec<u8>,
     /// Its number.
     at: u64,
@@ -73,7 +73,7 @@ impl NumberFile {
                 read.map_err(|error| source.error(0, error))?;
                 Form::Npy(header, 0)
             }
-            None => Form::Lines(Line::default()),
+            None => Form::Lines(NumberLine::default()),
         };
         Ok(Self { source, reader, vertices, form })
     }
@@ -124,7 +124,7 @@ impl NumberFile {
     }
 }
 
-impl Line {
+impl NumberLine {
     /// Reads up to the next line that is neither empty nor a comment; `false`: there is none.
     fn advance(&mut self, source: &InputBytes, reader: &mut BufReader<Stream>) -> Result<bool> {
         loop {
