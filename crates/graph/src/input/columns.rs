@@ -177,7 +177,7 @@ mod tests {
         let picked = |source, target, weight| Some(Picked { source, target, weight });
         assert_eq!(find(&["src", "dst"]), picked(0, 1, None));
         assert_eq!(find(&[":START_ID", ":END_ID", "cost"]), picked(0, 1, Some(2)));
-        assert_eq!(find(&["id", "Target", "InputBytes", "Weight"]), picked(2, 1, Some(3)));
+        assert_eq!(find(&["id", "Target", "Source", "Weight"]), picked(2, 1, Some(3)));
         assert_eq!(find(&["node_1", "node_2"]), picked(0, 1, None));
         assert_eq!(find(&["source", "target", "w", "weight"]), picked(0, 1, None));
         assert_eq!(find(&["source", "from", "target"]), None);

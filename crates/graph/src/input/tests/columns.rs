@@ -39,7 +39,7 @@ fn known_names_are_found_wherever_they_stand() {
     let read = |text| read("e.csv", text).unwrap();
     assert_eq!(read("id,source,target\n7,1,2\n8,2,3\n").edges, [[1, 2], [2, 3]]);
     assert_eq!(read("target,source\n1,2\n").edges, [[2, 1]]);
-    let gephi = "InputBytes,Target,Type,Id,Label,Weight\n1,2,Directed,0,,1.5\n2,3,Directed,1,,2\n";
+    let gephi = "Source,Target,Type,Id,Label,Weight\n1,2,Directed,0,,1.5\n2,3,Directed,1,,2\n";
     assert_eq!(read(gephi).weighted, [([1, 2], 1.5), ([2, 3], 2.0)]);
     let names = "weight,from,to,note\n1,ann,bob,x\n2,bob,eve,y\n";
     assert_eq!(read(names).named_weighted, [(pair("ann", "bob"), 1.0), (pair("bob", "eve"), 2.0)]);
