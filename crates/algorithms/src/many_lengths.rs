@@ -40,19 +40,19 @@ impl Distances {
     }
 }
 
-/// A batch of sources, by lane. Without weights each edge has length 1.
-struct Batch<const WEIGHTED: bool> {
+/// A batch of sources, by lane; without weights (`W`) each edge has length 1.
+struct Batch<const W: bool> {
     lengths: PathLengths,
     sources: Vec<u64>,
 }
 
-impl<const WEIGHTED: bool> VertexProgram for Batch<WEIGHTED> {
+impl<const W: bool> VertexProgram for Batch<W> {
     type Value = Distances;
     type Signal = Mins<BATCH>;
     type Message = Mins<BATCH>;
 
     const SILENCE: Option<Mins<BATCH>> = Some(Mins::IDENTITY);
-    const WEIGHTED: bool = WEIGHTED;
+    const WEIGHTED: bool = W;
 
     fn start(&self) -> Start {
         Start::Vertices(self.sources.clone())
@@ -81,7 +81,7 @@ impl<const WEIGHTED: bool> VertexProgram for Batch<WEIGHTED> {
     }
 }
 
-impl<const WEIGHTED: bool> Monotone for Batch<WEIGHTED> {}
+impl<const W: bool> Monotone for Batch<W> {}
 
 /// Whether a vertex that the batch before has left is a source of this one.
 fn next<const W: bool>(batch: &Batch<W>, vertex: u64, value: &mut Distances) -> bool {
@@ -90,14 +90,11 @@ fn next<const W: bool>(batch: &Batch<W>, vertex: u64, value: &mut Distances) -> 
 }
 
 /// A plan that finds how many sources reach each vertex, and the sum of its distances from those.
-pub fn by_lengths<'a, const WEIGHTED: bool>(
-    sources: &[Source],
-    job: Job<'a>,
-) -> Result<Prepared<'a>> {
+pub fn by_lengths<'a, const W: bool>(sources: &[Source], job: Job<'a>) -> Result<Prepared<'a>> {
     let (mut planner, graph) = (Planner::new("multi-source", job), job.graph);
     let sources = Source::locate_all(sources, graph)?;
-    let lengths = if WEIGHTED { PathLengths::of(graph)? } else { PathLengths::EDGES };
-    let mut batch = Batch::<WEIGHTED> { lengths, sources: Vec::new() };
+    let lengths = if W { PathLengths::of(graph)? } else { PathLengths::EDGES };
+    let mut batch = Batch::<W> { lengths, sources: Vec::new() };
     let search = Iterations::declare_monotone(&mut planner, &batch)?;
     Ok(planner.decide()?.prepared(move |session| {
         let (mut rounds, mut left) = (0, None);

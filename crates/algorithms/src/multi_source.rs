@@ -87,7 +87,7 @@ impl Algorithm for MultiSource {
     }
 
     fn declare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
-        let early = job.config.precompute.is_some_and(|early| early != Precompute::Off);
+        let early = job.config.precompute.is_some_and(|it| it != Precompute::Off);
         match self.sources.len() {
             1..=MOST if self.weighted => by_lengths::<true>(&self.sources, job),
             1..=MOST if early => by_lengths::<false>(&self.sources, job),

@@ -2,7 +2,10 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use outercore_storage::settings::{Kind, Value};
+use outercore_storage::{
+    PAGE,
+    settings::{Kind, Value},
+};
 
 use crate::{
     error::{GraphError, Result, refuse},
@@ -40,6 +43,17 @@ impl Vector {
     pub fn bytes(&self) -> u64 {
         let batch = (BATCH * 3 * size_of::<u64>()) as u64;
         batch + if matches!(self, Vector::File(_)) { NumberFile::BYTES } else { 0 }
+    }
+
+    /// Bytes that [`Vector::for_each`] reads, about: the file, the beginning of which is read
+    /// twice, and the tables of ids.
+    pub fn reads(&self, graph: &Graph) -> u64 {
+        let ids = graph.pages(["ids.vertex", "ids.keys", "ids.ends"]) * PAGE as u64;
+        let file = match self {
+            Vector::File(path) => std::fs::metadata(path).map_or(0, |file| file.len()),
+            Vector::Numbers(_) => 0,
+        };
+        ids + file + file.min(1 << 20)
     }
 
     /// Shows the number of every connected vertex, by internal id, in ascending order of original

@@ -16,6 +16,7 @@ impl Resource for Vector {
     fn declare(&self, planner: &mut Planner) -> Result<()> {
         let vertices = planner.job.graph.connected();
         planner.memory("vector", [self.bytes(); 2]);
+        planner.reads(self.reads(planner.job.graph));
         // Each number is logged beside 4 bytes, and then stored.
         planner.traffic_external([12 * vertices, 20 * vertices]);
         Exchange::<f64>::declare(planner, usize::MAX, vertices).map(drop)

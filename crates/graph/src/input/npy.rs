@@ -76,7 +76,7 @@ impl NpyHeader {
         }
     }
 
-    /// The next number; `None` at the end of the file.
+    /// The next number; `None` at the end of the file. One that is cut short is no number.
     pub(super) fn next(&self, bytes: &mut impl Read) -> io::Result<Option<f64>> {
         let mut read = [0; 8];
         let size = match self.kind {
@@ -86,7 +86,7 @@ impl NpyHeader {
         let mut filled = 0;
         while filled < size {
             match bytes.read(&mut read[filled..size]) {
-                Ok(0) => return Ok(None),
+                Ok(0) => return Ok((filled > 0).then_some(f64::NAN)),
                 Ok(more) => filled += more,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),

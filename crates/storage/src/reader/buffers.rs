@@ -71,4 +71,12 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn a_small_budget_is_no_small_graph() {
+        assert!(!is_little(LITTLE), "its buffers are used again and again");
+        assert!(is_little(LITTLE - 1));
+        let small = super::buffers((2, 40 << 20), None, 192);
+        assert_eq!(small, super::buffers((2, 40 << 20), Some(1), 192), "whatever is little");
+    }
 }
