@@ -20,20 +20,19 @@ build: ## The command: target/release/outercore
 demo: build ## A tour: Debian's packages ranked, then a graph larger than its memory budget
 	scripts/demo.sh
 
-# Lints and the Python package are made at the lowest priority beside the tests, which leave a quarter of two cores idle.
+# Lints and the Python package are made at the lowest priority beside the tests, which leave a quarter of two cores idle. They wait until these are compiled, and share build scripts and macros with them.
 BESIDE := $(TARGET)/beside.log
 test: ## Formatting, lints, every test, licences and advisories
 	$(CARGO) fmt --all --check
 	@mkdir -p $(TARGET)
-	@nice -n 19 $(MAKE) --no-print-directory lints package >$(BESIDE) 2>&1 & beside=$$!; trap "kill $$beside 2>/dev/null" EXIT; \
+	@{ sleep 10; exec nice -n 19 $(MAKE) --no-print-directory lints package; } >$(BESIDE) 2>&1 & beside=$$!; trap "kill $$beside 2>/dev/null" EXIT; \
 	$(MAKE) --no-print-directory test-rust && { wait $$beside || { cat $(BESIDE); exit 1; }; }
 	@cat $(BESIDE)
 	$(RUN_PYTHON)
 	@$(MAKE) --no-print-directory deny
 
-# In a folder of their own: Cargo would wait for the tests to be compiled.
 lints: ## What clippy finds is an error
-	$(CARGO) clippy --locked --profile $(PROFILE) --workspace --all-targets --target-dir $(TARGET)/lints -- -D warnings
+	$(CARGO) clippy --locked --profile $(PROFILE) --workspace --all-targets -- -D warnings
 
 test-rust: ## Every test of the Rust crates
 	$(CARGO) test --locked --profile $(PROFILE) --workspace

@@ -277,13 +277,12 @@ impl<P: VertexProgram> Run<'_, P> {
     pub(crate) fn take(&self, step: &Step<P>, sum: &mut P::Message, list: List) -> bool {
         let weights = self.session.graph.weights();
         let mut touched = false;
-        let sends = |&(neighbor, _): &(u64, u64)| {
-            step.window.contains(&neighbor) && self.sending.contains(neighbor)
-        };
-        for (neighbor, weight) in list.weighted().filter(sends) {
-            touched = true;
-            sum.combine(self.program.carry(step.signals.of(neighbor), weights.value(weight)));
-        }
+        list.for_each_weighted(|neighbor, weight| {
+            if step.window.contains(&neighbor) && self.sending.contains(neighbor) {
+                touched = true;
+                sum.combine(self.program.carry(step.signals.of(neighbor), weights.value(weight)));
+            }
+        });
         touched
     }
 }

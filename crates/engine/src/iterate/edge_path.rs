@@ -26,13 +26,12 @@ pub(crate) struct EdgePath {
 
 impl EdgePath {
     /// Where every vertex is in memory, by direction of the signals: the grid, and lists of
-    /// sources. Sums that have an order are taken by targets, if all sources send again and again
-    /// and there is no grid: every target's has the order of its list, whatever workers do.
+    /// sources. Sums that have an order are taken by targets, if all sources send and there is no
+    /// grid: every target's has the order of its list, whatever workers do.
     pub(crate) fn pushed<P: VertexProgram>(
         program: &P,
         graph: &Graph,
         config: &RunConfig,
-        scans: Option<u64>,
     ) -> Result<Vec<Self>> {
         let weights = weights::<P>(graph);
         // Whether all vertices apply in every iteration, from the first one on.
@@ -54,7 +53,6 @@ impl EdgePath {
                 let targets = graph.rows(direction.reversed()).filter(|_| {
                     !grid
                         && P::ACTIVITY == Activity::AllSend
-                        && scans != Some(1)
                         && !P::Message::EXACT
                         && config.read != ReadPolicy::OnDemand
                 });

@@ -63,7 +63,7 @@ impl<P: VertexProgram> Iterations<P> {
         let Job { graph, config, .. } = planner.job;
         planner.begins = program.start().size();
         let vertices = graph.connected();
-        let paths = EdgePath::pushed(program, graph, config, scans)?;
+        let paths = EdgePath::pushed(program, graph, config)?;
         // What is sent early is handed out by range.
         let interval = early.map_or(INTERVAL, |_| Inbox::<P::Message>::range(vertices));
         let workspace =

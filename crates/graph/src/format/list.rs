@@ -94,8 +94,8 @@ impl<'a> List<'a> {
         mut each: impl FnMut(u64, u64),
     ) {
         // To make room for many takes longer than to decode few.
-        if self.neighbors.len() <= FEW * self.width && self.weight_width == 0 {
-            return self.neighbors().for_each(|neighbor| each(neighbor, 0));
+        if self.neighbors.len() <= FEW * self.width {
+            return self.weighted().for_each(|(neighbor, weight)| each(neighbor, weight));
         }
         let (mut neighbors, mut weights, mut first) = ([0; MANY], [0; MANY], 0);
         while first < self.count() as usize {

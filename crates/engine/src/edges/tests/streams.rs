@@ -1,7 +1,12 @@
 //! Streams of lists: what they hand over, and what that costs.
 
-use std::path::Path;
-use std::sync::{Mutex, atomic::Ordering::Relaxed};
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    fs,
+    path::Path,
+    sync::{Mutex, atomic::Ordering::Relaxed},
+};
 
 use crate::{
     Frontier, IoReport, RunConfig, Silent,
@@ -9,7 +14,7 @@ use crate::{
     session::Session,
 };
 use outercore_graph::{Graph, Result};
-use outercore_storage::HugePages;
+use outercore_storage::{Disk, HugePages, lock};
 
 use super::{Edge, all, build_graph, weight};
 
@@ -85,7 +90,7 @@ pub fn stream(
         let after = count();
         let mut edges = found.into_inner().unwrap();
         if !way.ordered {
-            edges.sort_unstable();
+            edges.sort();
         }
         let [bytes, useful, requests] = [0, 1, 2].map(|at| after[at] - before[at]);
         streamed = Some(Streamed { edges, bytes, useful, requests, io: session.io_report() });
@@ -116,5 +121,23 @@ pub fn large(folder: &Path, hub: u64, stripes: usize) -> (Graph, Vec<Edge>) {
         })
         .collect();
     edges.extend((0..hub).map(|index| (7, index * 31 % LARGE)));
-    (build_graph(folder, LARGE, &edges, false, stripes), edges)
+    if stripes > 0 {
+        return (build_graph(folder, LARGE, &edges, false, stripes), edges);
+    }
+    let path = folder.join("g.oc");
+    let mut built = lock(&BUILT);
+    let files = built.entry(hub).or_insert_with(|| {
+        drop(build_graph(folder, LARGE, &edges, false, 0));
+        let files = fs::read_dir(&path).unwrap().map(|file| file.unwrap());
+        files.map(|file| (file.file_name(), fs::read(file.path()).unwrap())).collect()
+    });
+    fs::create_dir_all(&path).unwrap();
+    files.iter().for_each(|(name, bytes)| fs::write(path.join(name), bytes).unwrap());
+    (Graph::open(&Disk::new(), &path).unwrap(), edges)
 }
+
+/// Files by name.
+type Files = Vec<(OsString, Vec<u8>)>;
+
+/// Graphs without stripes that were built before, by hub.
+static BUILT: Mutex<BTreeMap<u64, Files>> = Mutex::new(BTreeMap::new());
