@@ -244,7 +244,8 @@ def together(bench):
                 if how is None:
                     read[way] = bench.run(other, words, int(size * 0.25))["bytes_read"]
                 else:
-                    bench.select(other, int(size * 0.20), *how)
+                    beside = [] if how else ["--page-cache", int(size * 0.05)]
+                    bench.select(other, int(size * 0.20), *how, *beside)
                     read[way] = bench.run(other, words, int(size * 0.05), int(size * 0.20))["bytes_read"]
                 shares[way].append(read[way] / read["gorder, pages"])
             row(name, kind, *(found[-1] for found in shares.values()))
