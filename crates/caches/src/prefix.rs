@@ -16,10 +16,21 @@ use crate::{Kept, ListCache};
 
 /// Groups whose lists have at most so many pages are looked up as a whole.
 const FEW: u64 = 64;
+/// A front of more pages may let pass what is read.
+const LARGE: u64 = 1 << 12;
 
 /// The front of the rows: of the neighbors, and of their weights if they are read.
 #[derive(Default)]
 pub struct Prefix(pub Vec<PrefixCache>);
+
+/// Fronts that keep nothing more meanwhile.
+pub struct Passing<'p>(Vec<&'p PrefixCache>);
+
+impl Drop for Passing<'_> {
+    fn drop(&mut self) {
+        self.0.iter().for_each(|front| front.keep());
+    }
+}
 
 impl Prefix {
     /// Room, in so many bytes of memory, for the front of files that have so many pages, each, and
@@ -52,6 +63,14 @@ impl Prefix {
     /// Keeps as much of the end instead. Nothing has been read yet.
     pub fn turn_to_end(&mut self) {
         self.0.iter_mut().for_each(PrefixCache::turn_to_end);
+    }
+
+    /// The first time, and where there is much, nothing more is kept until what this returns is
+    /// dropped: what is read is hardly wanted again, and the first touch of memory can take longer
+    /// than to read it once more.
+    pub fn pass_once(&self) -> Passing<'_> {
+        let large = self.0.iter().filter(|front| front.size() > LARGE);
+        Passing(large.filter(|front| front.pass_once()).collect())
     }
 
     /// All edges and what pads them, if all pages are here.
@@ -129,5 +148,34 @@ impl ListCache for Prefix {
 
     fn kept(&self) -> Kept {
         Kept::Front
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use outercore_storage::PAGE;
+
+    use super::*;
+
+    #[test]
+    fn a_large_front_lets_pass_what_is_read_once() {
+        for (pages, is_large) in [(LARGE, false), (LARGE + 1, true)] {
+            let mut prefix = Prefix::default();
+            let room = pages * (PAGE as u64 + 1);
+            prefix.make_room(room, [(pages, 4)].into_iter(), HugePages::Off).unwrap();
+            let front = &prefix.0[0];
+            let keeps = |page: u64| {
+                front.put(page, &[1; PAGE]);
+                front.get(&(page..page + 1)).is_some()
+            };
+            assert!(keeps(0));
+            let passing = prefix.pass_once();
+            assert_eq!(keeps(1), !is_large);
+            assert!(front.get(&(0..1)).is_some(), "what is there stays");
+            drop(passing);
+            assert!(keeps(1) && keeps(2));
+            let _again = prefix.pass_once();
+            assert!(keeps(3), "the second time it is kept");
+        }
     }
 }

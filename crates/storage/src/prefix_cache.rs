@@ -4,8 +4,8 @@
 use std::{
     ops::Range,
     sync::atomic::{
-        AtomicU8, AtomicU64,
-        Ordering::{AcqRel, Acquire, Release},
+        AtomicBool, AtomicU8, AtomicU64,
+        Ordering::{AcqRel, Acquire, Relaxed, Release},
     },
 };
 
@@ -26,6 +26,8 @@ pub struct PrefixCache {
     all: u64,
     /// Bytes of an entry.
     pub width: u64,
+    /// Whether nothing more is kept, and whether that was so before.
+    passes: [AtomicBool; 2],
 }
 
 // SAFETY: a page's bytes are written only by the thread that moved its state from ABSENT to
@@ -45,6 +47,7 @@ impl PrefixCache {
             first: 0,
             all,
             width,
+            passes: [false; 2].map(AtomicBool::new),
         })
     }
 
@@ -54,6 +57,19 @@ impl PrefixCache {
     /// Pages.
     pub fn size(&self) -> u64 {
         self.states.len() as u64
+    }
+
+    /// Keeps nothing more, until [`PrefixCache::keep`] is called. `false`: it has been asked for
+    /// before, and keeps on keeping.
+    pub fn pass_once(&self) -> bool {
+        let is_first = !self.passes[1].swap(true, Relaxed);
+        self.passes[0].store(is_first, Relaxed);
+        is_first
+    }
+
+    /// Keeps pages again.
+    pub fn keep(&self) {
+        self.passes[0].store(false, Relaxed);
     }
 
     /// The pages that some entries lie in.
@@ -117,6 +133,9 @@ impl PrefixCache {
     /// Keeps those of the pages that it wants and that are not there yet. The last one may be
     /// cut off where its zeros begin.
     pub fn put(&self, first: u64, bytes: &[u8]) {
+        if self.passes[0].load(Relaxed) {
+            return;
+        }
         let before = self.first.saturating_sub(first) as usize;
         let wanted = first.saturating_sub(self.first)..self.size();
         for (page, content) in wanted.zip(bytes.chunks(PAGE).skip(before)) {
