@@ -13,6 +13,7 @@ import json
 import os
 import platform
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -109,6 +110,12 @@ class Bench:
         yield "components", self.graph(name, undirected=True), ["components", "--method", "program"]
         yield "multi-source", plain, ["multi-source", "--sources", sources]
 
+    def others(self, name):
+        """The same of the paper's other algorithms: betweenness reads lists of both directions, in order."""
+        graph = self.graph(name, undirected=True)
+        yield "diameter", graph, ["diameter", "--direction", "push"]
+        yield "betweenness", graph, ["betweenness", "--method", "lists", "--sources", ",".join(f"random:{seed}" for seed in range(self.options.sources))]
+
     def source(self, graph, asked):
         """The original id of a source: which one is meant by name may depend on the order."""
         levels = self.dir / f"{graph.stem}-levels.csv"
@@ -165,13 +172,13 @@ def mean(values):
     return sum(values) / len(values)
 
 
-def compared(bench, title, names, selections, shares, more=PAPER, block=()):
+def compared(bench, title, names, selections, shares, more=PAPER, block=(), runs=Bench.runs):
     """A row of shares of bytes for each run, and what they are all over; the same of requests below."""
     pages, lists = shares
     table(title, ["graph", "run", "pages alone, MB", *selections], f"Page cache of {pages + lists:.0%} of the lists' bytes; or {pages:.0%}, and a static cache of {lists:.0%}. Bytes read, of those with pages alone.")
     bytes_read, requests = {name: [] for name in selections}, {name: [] for name in selections}
     for name in names:
-        for kind, graph, words in bench.runs(name):
+        for kind, graph, words in runs(bench, name):
             size = bench.lists(graph)
             alone = bench.run(graph, words, int(size * (pages + lists)), more=more)
             for selection, how in selections.items():
@@ -190,6 +197,46 @@ def compared(bench, title, names, selections, shares, more=PAPER, block=()):
 
 def selections(bench):
     compared(bench, "Selections, pages of 8 KiB (figure 6)", bench.rmats[:1] + bench.reals, SELECTIONS, (0.05, 0.10))
+
+
+def others(bench):
+    some = {name: SELECTIONS[name] for name in ("gvs", "low-degree", "high-degree", "random")}
+    compared(bench, f"Selections: diameter, and betweenness from {bench.options.sources} sources", bench.rmats[:1] + bench.reals, some, (0.05, 0.10), runs=Bench.others)
+
+
+def default(bench):
+    """The engine as it comes: a budget between what values need and what all lists would, with a part of it static or not."""
+    table("The default engine", ["graph", "run", "budget, MiB", "without, MB", "share", "share of requests", "seconds", "share"],
+          "The budget is the least in which a static cache of 10 % of the lists' bytes fits. Bytes and requests of runs with it, of those without; seconds are medians of five cold runs, without loading.")
+    shares = []
+    for name in bench.rmats[:1] + bench.reals:
+        for kind, graph, words in bench.runs(name):
+            words = [*(word for word in words if word not in ("--direction", "push")), "--model", "semi-external"]
+            lists = int(bench.lists(graph) * 0.10)
+            bench.select(graph, lists)
+            budget = least(bench, [words[0], graph, *words[1:], "--static-cache", lists])
+            both = [timed(bench, graph, words, budget, more) for more in ([], ["--static-cache", lists])]
+            (alone, seconds), (found, less) = both
+            assert found["summary"] == alone["summary"], (name, kind)
+            shares.append([found["bytes_read"] / alone["bytes_read"], found["requests"] / alone["requests"], less / seconds])
+            row(name, kind, round(budget / MIB), alone["bytes_read"] / 1e6, *shares[-1][:2], seconds, shares[-1][2])
+    row("all", "mean", "", "", *map(mean, list(zip(*shares))[:2]), "", mean([each[2] for each in shares]))
+
+
+def least(bench, words):
+    """The least budget of a run, in bytes: that which a refusal of one MiB names."""
+    refused = subprocess.run([str(word) for word in (bench.options.binary, "plan", *words, "--memory", "1M", "--json")], capture_output=True, text=True, check=False)
+    return int(re.search(r"at least (\d+) bytes", refused.stderr)[1])
+
+
+def timed(bench, graph, words, budget, more):
+    """The last report of five cold runs, and the median of their seconds, without loading."""
+    seconds = []
+    for _ in range(5):
+        drop_caches()
+        report = bench.command("run", words[0], graph, *words[1:], "--memory", budget, *more)
+        seconds.append(report["seconds"] - (report["cache"].get("selected") or {"load_seconds": 0.0})["load_seconds"])
+    return report, sorted(seconds)[2]
 
 
 def larger(bench):
@@ -447,7 +494,7 @@ def changed(bench):
             row(name, label, *(found[kind]["bytes_read"] / alone[kind] for kind in runs), f"{selected['valid_share']:.1%}", selected["lists"])
 
 
-SECTIONS = {f.__name__: f for f in (selections, larger, orders, together, throttled, rounds, model, changed)}
+SECTIONS = {f.__name__: f for f in (selections, others, default, larger, orders, together, throttled, rounds, model, changed)}
 
 
 def main():
@@ -456,6 +503,7 @@ def main():
     parser.add_argument("--dir", required=True, type=Path, help="where graphs are kept")
     parser.add_argument("--data", type=Path, help="a folder with real graphs")
     parser.add_argument("--scale", type=int, default=20)
+    parser.add_argument("--sources", type=int, default=128, help="of betweenness")
     parser.add_argument("--graph", action="append", metavar="NAME", help="these graphs only, as tables name them (repeatable)")
     parser.add_argument("--only", action="append", choices=SECTIONS, help="these sections only (repeatable)")
     options = parser.parse_args()

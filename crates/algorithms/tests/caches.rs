@@ -115,6 +115,35 @@ fn selected_lists_save_more_than_pages_in_the_same_memory() {
     assert!(gvs * 100 <= low * 104, "{gvs} of {low}");
 }
 
+/// Sums of betweenness depend on the order of the lists: what a cache has comes between the others.
+#[test]
+fn selected_lists_come_in_their_order() {
+    let folder = folder();
+    let graph = graph(folder.path());
+    let lists = graph.manifest().arcs * u64::from(graph.manifest().neighbor_bytes);
+    let [small, rest, whole] = [5, 10, 15].map(|percent| lists * percent / 100);
+    select_some(&graph, rest, 20);
+    let asked = |config: RunConfig| RunConfig { direction: SearchDirection::Auto, ..config };
+    for method in ["lists", "batches"] {
+        let request = Request {
+            method: Some(method.to_owned()),
+            ..request("betweenness", &[Source::MaxDegree, Source::Random(3), Source::Random(4)])
+        };
+        let read = ReadPolicy::OnDemand;
+        let report = |config: RunConfig| {
+            let config = RunConfig { read, threads: 1, ..asked(config) };
+            run(&graph, "betweenness", &request, &config).report
+        };
+        let (pages, both) = (report(paper(whole, None)), report(paper(small, Some(rest))));
+        assert_eq!(pages.summary, both.summary, "{method}");
+        assert_eq!(pages.memory_model, MemoryModel::SemiExternal);
+        let selected = both.cache.selected.unwrap();
+        assert!(both.cache.static_hits > 0 && selected.bytes <= rest, "{method} {selected:?}");
+        let [saved, all] = [both.bytes_read, pages.bytes_read];
+        assert!(saved * 100 < all * 90, "{method}: {saved} of {all}");
+    }
+}
+
 #[test]
 fn searches_from_both_sides_find_lists_of_both_directions() {
     let folder = folder();

@@ -21,8 +21,6 @@ pub enum Kept {
 
 /// Lists in memory, before the device. Several caches form a chain: the first one that holds a list
 /// shows it, and what none holds is read.
-///
-/// Pages of the rows are kept by the rows themselves, for lists that must come in order too.
 pub trait ListCache: Sync {
     /// Of a group's vertices, those whose whole lists are here, as bits. Vertices without edges may
     /// be among them.

@@ -1,7 +1,8 @@
 //! Edges that are in memory, before the device, and which of them are worth it.
 //!
 //! - `kept`: [`ListCache`], lists, and [`ChunkCache`], chunks of the grid: what is asked before the
-//!   device is; [`Kept`], whose hits these are.
+//!   device is; [`Kept`], whose hits these are. `held_lists`: [`HeldLists`], what a chain of such
+//!   caches holds of the lists that a worker wants.
 //! - `prefix`: [`Prefix`], the lists at the front of the rows; `sciu`: [`RetainedLists`], those
 //!   that the last iteration has read; `selected`: [`SelectedLists`], those of vertices that were
 //!   selected before the run, `packed` into fewer bytes.
@@ -16,6 +17,7 @@
 //! loaded before. It stands below the engine, which asks the caches, and knows no iterations.
 
 pub mod degrees;
+mod held_lists;
 mod io_cost;
 mod kept;
 pub mod lists;
@@ -29,6 +31,7 @@ mod sidecar;
 mod sub_block_buffer;
 mod told;
 
+pub use held_lists::{Chain, HeldLists};
 pub use io_cost::io_cost;
 pub use kept::{ChunkCache, Held, Kept, ListCache};
 pub use lists::Lists;

@@ -49,7 +49,7 @@ named! {
         ListCache = "list-cache",
         /// Runs that read lists while the values of the vertices, or some of them, are in memory.
         PageCache = "page-cache",
-        /// Runs that read the lists of some vertices, in any order.
+        /// Runs that read the lists of some vertices.
         StaticCache = "static-cache",
         /// Runs of several threads that read lists in any order.
         WorkStealing = "work-stealing",
@@ -144,14 +144,13 @@ pub(crate) const ALL_LISTS: &[Technique] = LISTS.split_at(9).0;
 const SOME_LISTS: &[Technique] = LISTS.split_at(1).1;
 /// The same where each worker has those of its own vertices.
 pub const OWN_LISTS: &[Technique] = LISTS.split_at(2).1;
-/// The same in the order of the rows: one worker has them.
-const IN_ORDER: &[Technique] = LISTS.split_at(3).1;
-/// What reads all lists in that order uses.
-pub(crate) const ALL_IN_ORDER: &[Technique] = ALL_LISTS.split_at(3).1;
+/// What reads all lists in the order of the rows uses.
+pub(crate) const ALL_IN_ORDER: &[Technique] = ALL_LISTS.split_at(2).1;
 
-/// What reads the lists of some vertices uses, in any order or in that of the rows.
+/// What reads the lists of some vertices uses, in any order or in that of the rows, where one
+/// worker has them.
 pub(crate) fn some_lists(any_order: bool) -> &'static [Technique] {
-    if any_order { SOME_LISTS } else { IN_ORDER }
+    if any_order { SOME_LISTS } else { OWN_LISTS }
 }
 
 /// What became of a technique in a run, or will.
@@ -350,8 +349,8 @@ mod tests {
             (ALL_LISTS, [true, true, true, false]),
             (some_lists(true), [false, true, true, true]),
             (OWN_LISTS, [false, false, true, true]),
-            (some_lists(false), [false, false, false, true]),
-            (ALL_IN_ORDER, [false, false, false, false]),
+            (some_lists(false), [false, false, true, true]),
+            (ALL_IN_ORDER, [false, false, true, false]),
         ] {
             assert!(always.iter().all(|it| all.contains(it)), "{all:?}");
             assert_eq!(has(all, &[FullPasses]), [passes], "{all:?}");

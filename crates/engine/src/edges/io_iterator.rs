@@ -200,7 +200,6 @@ impl<'a> IoIterator<'a> {
         let mut requests = Requests {
             stream: self,
             lead,
-            held: Vec::new(),
             blocks: BitmapIo::new(WantedBlocks::new(
                 self.session.config.io_scheduling,
                 self.session.limits.merging(),
@@ -260,8 +259,6 @@ pub struct Requests<'i, 'r> {
     stream: &'i IoIterator<'i>,
     /// Requests are made in the section whose entries are wider: the other's are no longer.
     lead: Lane<'i>,
-    /// Vertices whose lists a cache holds, and its place in the chain.
-    held: Vec<(usize, Group)>,
     blocks: BitmapIo,
     reader: ListReader<'i, 'r>,
     preparing: Stopwatch,
@@ -289,12 +286,12 @@ impl<'i> Requests<'i, '_> {
         for some in vertices.chunk_by(|a, b| a / 64 == b / 64) {
             let bits = some.iter().fold(0, |bits, vertex| bits | 1 << (vertex % 64));
             let group = some[0] / 64;
-            let bits = self.set_held_aside((group, bits));
+            let bits = self.reader.cached.take(of.rows, (group, bits));
             self.mark((group, bits))?;
         }
         self.request()?;
         self.preparing.stop();
-        self.reader.deliver_held(&mut self.held);
+        self.reader.deliver_held();
         Ok(())
     }
 
@@ -316,18 +313,40 @@ impl<'i> Requests<'i, '_> {
         while let Some(range) = shares.take(share) {
             for first in range.clone().step_by(ASKED as usize) {
                 self.mark_active(first..(first + ASKED).min(range.end), &is_active)?;
+                self.deliver_held()?;
             }
-            self.reader.deliver_held(&mut self.held);
             if self.stream.session.stopped() {
                 return Err(GraphError::Cancelled);
             }
         }
+        self.finish()?;
+        self.reader.deliver_held();
+        Ok(())
+    }
+
+    /// Hands over all lists that were marked or requested.
+    fn finish(&mut self) -> Result<()> {
         if !self.blocks.groups.is_empty() {
             self.preparing.start();
             self.request()?;
             self.preparing.stop();
         }
         while self.reader.deliver(true)? {}
+        Ok(())
+    }
+
+    /// Hands over the lists that caches hold. In order, what was marked or requested comes between
+    /// them: they wait for it, unless they have become too many.
+    fn deliver_held(&mut self) -> Result<()> {
+        if self.stream.ordered {
+            if self.reader.cached.groups() > ASKED as usize {
+                self.finish()?;
+            }
+            if self.reader.pending + self.blocks.groups.len() > 0 {
+                return Ok(());
+            }
+        }
+        self.reader.deliver_held();
         Ok(())
     }
 
@@ -338,14 +357,8 @@ impl<'i> Requests<'i, '_> {
         let mut others = Vec::new();
         for group in first + groups.start..first + groups.end {
             let mut bits = is_active(group) & self.stream.members(group);
-            // In order, a cache shows lists as long as it holds all.
-            if bits != 0
-                && (!self.stream.ordered
-                    || self.reader.pending == 0
-                        && self.blocks.groups.is_empty()
-                        && others.is_empty())
-            {
-                bits = self.set_held_aside((group, bits));
+            if bits != 0 {
+                bits = self.reader.cached.take(self.stream.rows, (group, bits));
             }
             if bits != 0 {
                 others.push((group, bits));
@@ -356,24 +369,10 @@ impl<'i> Requests<'i, '_> {
     }
 
     fn mark_all(&mut self, others: Vec<Group>) -> Result<()> {
-        self.reader.deliver_held(&mut self.held);
         self.preparing.start();
         others.into_iter().try_for_each(|some| self.mark(some))?;
         self.preparing.stop();
         Ok(())
-    }
-
-    /// Notes those of a group's active vertices whose lists a cache holds; returns the others. In
-    /// order, all or none.
-    fn set_held_aside(&mut self, (group, mut bits): Group) -> u64 {
-        for (at, cache) in self.stream.caches.iter().enumerate() {
-            let held = cache.held(self.stream.rows, (group, bits));
-            if held != 0 && (held == bits || !self.stream.ordered) {
-                self.held.push((at, (group, held)));
-                bits &= !held;
-            }
-        }
-        bits
     }
 
     /// Some lists, and the blocks that they want.

@@ -4,7 +4,7 @@
 
 use std::{collections::VecDeque, ops::Range, sync::atomic::Ordering::Relaxed};
 
-use outercore_caches::ListCache;
+use outercore_caches::{Chain, HeldLists};
 use outercore_graph::{
     GraphError, Result,
     format::{Group, List},
@@ -21,9 +21,6 @@ const PAGE_BYTES: u64 = PAGE as u64;
 
 /// Groups of all runs in flight: bounds the memory that they take.
 const GROUPS: usize = 1 << 15;
-
-/// Caches before the device, the first to be asked first.
-pub type Chain<'s> = &'s [&'s dyn ListCache];
 
 /// Lists that are read together.
 struct ListRun<'s> {
@@ -123,11 +120,11 @@ impl<C: FnMut(u64, List)> Compute for C {
 }
 
 /// A run whose bytes are here, and what is found of its lists.
-pub struct ArrivedRun<'a> {
+pub struct ArrivedRun<'a, 's> {
     run: &'a ListRun<'a>,
     lanes: &'a [Lane<'a>],
     rows: &'a Rows,
-    caches: Chain<'a>,
+    cached: &'a mut HeldLists<'s>,
     worker: usize,
     /// Vertices with edges, if bytes could not be verified.
     doubtful: Option<u64>,
@@ -136,16 +133,19 @@ pub struct ArrivedRun<'a> {
     sound: bool,
 }
 
-impl ArrivedRun<'_> {
+impl ArrivedRun<'_, '_> {
     /// Shows the lists, as long as they are sound.
     fn for_each(&mut self, mut compute: impl FnMut(u64, List)) {
         let (run, &Rows { width, weight_width, .. }) = (self.run, self.rows);
-        let taken = self.caches.iter().any(|cache| cache.takes_lists());
+        let taken = self.cached.takes_lists();
         for &group in &run.groups {
             self.rows.for_lists(group, |vertex, first, count| {
                 let part = first.max(run.edges.start)..(first + count).min(run.edges.end);
                 if part.is_empty() {
                     return;
+                }
+                if self.cached.next < vertex {
+                    self.cached.show((self.rows, self.worker), vertex, &mut compute);
                 }
                 let lanes = self.lanes.iter().zip(&run.parts);
                 for (units, (Lane { width, .. }, LanePart { start, .. })) in
@@ -165,7 +165,7 @@ impl ArrivedRun<'_> {
                 if self.sound {
                     compute(vertex, list);
                     if taken && part.end - part.start == count {
-                        self.caches.iter().for_each(|cache| cache.offer(self.worker, vertex, list));
+                        self.cached.offer(self.worker, vertex, list);
                     }
                 }
             });
@@ -177,7 +177,8 @@ impl ArrivedRun<'_> {
 pub struct ListReader<'s, 'r> {
     session: &'s Session<'s>,
     rows: &'s Rows,
-    caches: Chain<'s>,
+    /// Lists that need not be read.
+    pub cached: HeldLists<'s>,
     /// Neighbors, and weights if they are read.
     lanes: Vec<Lane<'s>>,
     worker: usize,
@@ -199,8 +200,6 @@ pub struct ListReader<'s, 'r> {
     /// Requests that begin or end within a page, and how many were in flight at most.
     small: u64,
     deepest: usize,
-    /// Of each cache: hits, and bytes that need not be read because of it.
-    hits: Vec<[u64; 2]>,
 }
 
 /// How many vertices are meant.
@@ -220,7 +219,7 @@ impl<'s, 'r> ListReader<'s, 'r> {
         Self {
             session,
             rows,
-            caches,
+            cached: HeldLists::new(caches, ordered),
             lanes: Lane::all(session, rows),
             worker,
             reader,
@@ -235,14 +234,13 @@ impl<'s, 'r> ListReader<'s, 'r> {
             useful: 0,
             small: 0,
             deepest: 0,
-            hits: vec![[0; 2]; caches.len()],
         }
     }
 
     /// Lists of other rows are requested from now on. Those of the rows so far are delivered first.
     pub(crate) fn turn_to(&mut self, rows: &'s Rows, caches: Chain<'s>) -> Result<()> {
         while self.deliver(true)? {}
-        (self.rows, self.caches, self.lanes) = (rows, caches, Lane::all(self.session, rows));
+        (self.rows, self.cached.chain, self.lanes) = (rows, caches, Lane::all(self.session, rows));
         Ok(())
     }
 
@@ -403,7 +401,7 @@ impl<'s, 'r> ListReader<'s, 'r> {
             run,
             lanes: &self.lanes,
             rows: self.rows,
-            caches: self.caches,
+            cached: &mut self.cached,
             worker: self.worker,
             doubtful: (doubtful > 0).then(|| self.session.graph.connected()),
             used: pages.map(units).unwrap_or_default(),
@@ -424,15 +422,10 @@ impl<'s, 'r> ListReader<'s, 'r> {
         Err(GraphError::Corrupt { path: self.lanes[0].file.path().to_owned(), what })
     }
 
-    /// Delivers lists that caches of the chain hold: the caches' places in it, and the vertices.
-    pub(crate) fn deliver_held(&mut self, held: &mut Vec<(usize, Group)>) {
-        for (at, group) in held.drain(..) {
-            let [hits, bytes] = &mut self.hits[at];
-            *hits += self.caches[at].show(self.rows, group, self.worker, &mut |vertex, list| {
-                *bytes += list.neighbors.len() as u64;
-                self.compute.list(vertex, list);
-            });
-        }
+    /// Delivers all lists that caches hold.
+    pub(crate) fn deliver_held(&mut self) {
+        let compute = &mut |vertex, list: List| self.compute.list(vertex, list);
+        self.cached.show((self.rows, self.worker), u64::MAX, compute);
     }
 
     /// Whether the front wants some of the pages that these edges lie in.
@@ -447,7 +440,7 @@ impl<'s, 'r> ListReader<'s, 'r> {
         self.reader.pool.forget();
         self.rows.waits.fetch_add((self.deepest > 0).into(), Relaxed);
         let counters = &self.session.counters;
-        for (cache, hits) in self.caches.iter().zip(self.hits) {
+        for (cache, hits) in self.cached.chain.iter().zip(self.cached.hits) {
             counters.note(cache.kept(), hits);
             self.edges += hits[1] / self.lanes[0].width;
         }

@@ -54,12 +54,8 @@ fn configs() -> impl Strategy<Value = RunConfig> {
 /// Ways to stream.
 fn manners() -> impl Strategy<Value = Way> {
     let cache = prop::sample::select(vec![0u64, 9000, 1 << 20]);
-    (any::<bool>(), any::<bool>(), cache).prop_map(|(weights, ordered, cache)| Way {
-        weights,
-        ordered,
-        cache,
-        keep: false,
-        times: 2,
+    (any::<bool>(), any::<bool>(), cache, 0u64..4).prop_map(|(weights, ordered, cache, every)| {
+        Way { weights, ordered, cache, keep: false, every, times: 2 }
     })
 }
 
@@ -67,7 +63,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
     /// Every way to make requests hands over every list once, in whatever pieces: with and without
-    /// weights, on stripes, in order, with a cache, on both backends.
+    /// weights, on stripes, in order, with a cache and with two, on both backends.
     #[test]
     fn every_way_to_read_hands_over_the_same(
         vertices in 1u64..4000,
@@ -85,7 +81,7 @@ proptest! {
         let again = stream(&graph, &config, active, way).unwrap();
         prop_assert_eq!(&again.edges, &lists);
         // Without a cache, all of the lists is useful, and nothing else.
-        let once = stream(&graph, &config, active, Way { cache: 0, times: 1, ..way }).unwrap();
+        let once = stream(&graph, &config, active, Way { cache: 0, every: 0, times: 1, ..way }).unwrap();
         prop_assert_eq!(&once.edges, &lists);
         let manifest = graph.manifest();
         let weight_bytes = if way.weights { manifest.weight_bytes } else { 0 };

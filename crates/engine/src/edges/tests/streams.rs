@@ -13,6 +13,7 @@ use crate::{
     edges::{io_iterator::IoIterator, rows::Rows},
     session::Session,
 };
+use outercore_caches::RetainedLists;
 use outercore_graph::{Graph, Result};
 use outercore_storage::{Disk, HugePages, lock};
 
@@ -44,12 +45,15 @@ pub struct Way {
     pub cache: u64,
     /// Small lists that stay are read before.
     pub keep: bool,
+    /// Before these, a cache has the lists of each so-many-th vertex; 0: none.
+    pub every: u64,
     /// How often; what is returned is of the last time.
     pub times: usize,
 }
 
 /// Once, without anything.
-pub const PLAIN: Way = Way { weights: false, ordered: false, cache: 0, keep: false, times: 1 };
+pub const PLAIN: Way =
+    Way { weights: false, ordered: false, cache: 0, keep: false, every: 0, times: 1 };
 
 /// Streams the lists of the active vertices.
 pub fn stream(
@@ -69,6 +73,7 @@ pub fn stream(
     (0..graph.connected()).filter(|&vertex| active(vertex)).for_each(|vertex| {
         frontier.insert(vertex);
     });
+    let some = retained(&session, &rows, way.every)?;
     let count = || {
         let (disk, counters) = (session.disk.counters(), &session.counters);
         [&disk.bytes_read, &counters.useful_bytes, &disk.read_requests]
@@ -78,7 +83,9 @@ pub fn stream(
     for _ in 0..way.times {
         let before = count();
         let found = Mutex::new(Vec::new());
-        IoIterator::new(&session, &rows).ordered(way.ordered).for_each(
+        let lists = IoIterator::new(&session, &rows).ordered(way.ordered);
+        let lists = if way.every > 0 { lists.behind(&some) } else { lists };
+        lists.for_each(
             u64::MAX,
             |group| frontier.word(group),
             |_| (),
@@ -96,6 +103,24 @@ pub fn stream(
         streamed = Some(Streamed { edges, bytes, useful, requests, io: session.io_report() });
     }
     Ok(streamed.expect("at least one time"))
+}
+
+/// A cache of the lists of each so-many-th vertex.
+fn retained(session: &Session, rows: &Rows, every: u64) -> Result<RetainedLists> {
+    let widths = [rows.width, rows.weight_width];
+    let (vertices, workers) = (session.graph.connected(), session.workers.count());
+    let mut some = RetainedLists::new(vertices, workers, 1 << 20, widths)?;
+    if every > 0 {
+        let is_one = |vertex: u64| u64::from(vertex.is_multiple_of(every));
+        IoIterator::new(session, rows).behind(&some).for_each(
+            u64::MAX,
+            |group| (0..64).fold(0, |bits, at| bits | is_one(group * 64 + at) << at),
+            |_| (),
+            |(), _, _| {},
+        )?;
+    }
+    some.turn();
+    Ok(some)
 }
 
 /// The lists of the active vertices of a graph of [`build_graph`].
