@@ -18,7 +18,7 @@
 //! the better one.
 
 use outercore_engine::{MemoryModel, Min, Monotone, Search, SearchDirection};
-use outercore_visit::{self as visit, hops::Hops};
+use outercore_visit::{self as visit, SmallSteps, hops::Hops};
 
 use crate::common::*;
 
@@ -45,10 +45,6 @@ named! {
 
 /// A search from this vertex, by messages.
 struct BfsProgram(u64);
-
-/// Where so many levels have fewer than so many vertices on average, visitors are faster.
-const LEVELS: u64 = 8;
-const WIDTH: u64 = 512;
 
 /// Not reached.
 const NOWHERE: u64 = u64::MAX;
@@ -142,13 +138,7 @@ impl Algorithm for Bfs {
             }
             let mut switching = plan_32_bits(self.name(), job)?;
             switching.runs(method.name(), "reads fewest lists; by visitors, if levels are small");
-            return Ok(match by_levels(switching, source, true) {
-                Ok(mut it) if it.plan.memory_model == plain.plan.memory_model => {
-                    it.plan.smallest_budget_bytes = plain.plan.smallest_budget_bytes;
-                    it
-                }
-                _ => plain,
-            });
+            return Ok(visit::or_plain(by_levels(switching, source, true), plain));
         }
         let mut program = BfsProgram(source);
         let iterations = Iterations::declare_monotone(&mut planner, &program)?;
@@ -160,10 +150,12 @@ impl Algorithm for Bfs {
 }
 
 /// A direction-optimizing search. One that `switches` goes by visitors as soon as it has had many
-/// small levels: to wait for the end of each takes longer than its few vertices do.
+/// small levels.
 fn by_levels(mut planner: Planner, source: u64, switches: bool) -> Result<Prepared> {
     let search = planner.declare(Search::along_edges(planner.job))?;
     if switches {
+        let vertices = planner.job.graph.connected();
+        planner.memory("labels", [vertices * 8, 0]);
         visit::declare_switch(&mut planner);
     }
     // A vertex is logged as found, and then written as level and parent.
@@ -172,24 +164,24 @@ fn by_levels(mut planner: Planner, source: u64, switches: bool) -> Result<Prepar
     Ok(planner.decide()?.prepared(move |session| {
         let (mut reach, mut search) = (Reach::default(), search.open(session)?);
         let switches = switches && !session.decision.is_external();
-        let (mut recent, mut last, mut ended) = (0, Vec::new(), true);
+        let mut small = SmallSteps::of(session.graph.connected());
+        let (due, mut ended) = (session.no_vertices()?, true);
         if source < session.graph.connected() {
             ended = search.run(session, source, |level, found, vertices| {
                 reach.add(level, found);
-                recent = if level % LEVELS == 0 { found } else { recent + found };
-                let is_slow = (level + 1) % LEVELS == 0 && recent < LEVELS * WIDTH;
-                if is_slow && switches {
-                    last = vertices.iter(0..vertices.len()).collect();
+                let is_over = switches && small.note(found);
+                if is_over {
+                    vertices.iter(0..vertices.len()).for_each(|vertex| _ = due.insert(vertex));
                 }
-                !(is_slow && switches)
+                !is_over
             })?;
         }
         let (lists, levels) = search.into_parts();
         if !ended {
             let lists = lists.along(session, Direction::Out);
-            let found = |vertex| levels.both(vertex);
-            let found = visit::switch(session, &Hops(source), lists.on_request(), found, last)?;
+            let labels = visit::labels(session, |vertex| levels.both(vertex))?;
             drop(levels);
+            let found = visit::switch(session, &Hops(source), lists.on_request(), labels, due)?;
             return of_values(session, (source, reach.last + 1), &found);
         }
         // The rest of the search is closed before its levels are read.

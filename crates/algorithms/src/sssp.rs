@@ -18,10 +18,10 @@
 //! non-negative doubles otherwise.
 
 use outercore_engine::{
-    DeltaStepping, Idempotent, MemoryModel, Min, Monoid, Monotone, Results, Values, length_totals,
+    DeltaStepping, Idempotent, Min, Monoid, Monotone, Results, Values, length_totals,
 };
 use outercore_graph::{GraphError, PathLengths};
-use outercore_visit::{self as visit, Executor, lengths::Paths};
+use outercore_visit::{self as visit, SmallSteps, lengths::Paths};
 
 use crate::{common::*, parents::Tree};
 
@@ -115,19 +115,11 @@ impl Algorithm for Sssp {
 
     fn declare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
         let (mut planner, wanted) = self.wanted(job)?;
-        // Where vertices have few neighbors, as in road networks, windows are many and small.
-        let auto = job.graph.manifest().arcs <= 4 * job.graph.connected() && !job.graph.has_hubs();
         let other = self.delta.map(|_| "--delta").or(self.method.map(|_| "--method"));
-        if self.executing.is_async(job, other, auto)? {
-            let (mut visiting, wanted) = self.wanted(job)?;
-            visiting.runs("visitors", "as asked, or few edges, no hubs: windows would be small");
+        if self.executing.is_async(job, other, false)? {
             let visitor = Paths::new(job.graph, wanted.0.distances, wanted.0.source)?;
             let end = move |session: &Session, found| outcome(session, wanted, (1, found));
-            let prepared = visit::prepared(visiting, &self.executing, visitor, end);
-            let runs = |it: &Prepared| it.plan.memory_model != MemoryModel::FullyExternal;
-            if self.executing.executor == Executor::Async || prepared.as_ref().is_ok_and(runs) {
-                return prepared;
-            }
+            return visit::prepared(planner, &self.executing, visitor, end);
         }
         let usual = if spreads(job.config) {
             (SsspMethod::Program, "the preset's, or vertices may be computed early")
@@ -146,14 +138,39 @@ impl Algorithm for Sssp {
                 return Ok(wide);
             }
             planner.runs(method.name(), why);
-            return Ok(by_rounds(planner, wanted, narrow)?.or_beyond(wide));
+            return Ok(by_rounds(planner, wanted, PathLengths::narrow)?.or_beyond(wide));
         }
-        let search = DeltaStepping::declare(&mut planner)?;
-        Ok(planner.decide()?.prepared(move |session| {
-            let Tree { distances, source } = wanted.0;
-            outcome(session, wanted, search.run(session, distances, source, self.delta)?)
-        }))
+        let plain = by_windows(planner, wanted, (self.delta, false))?;
+        if !self.executing.is_async(job, other, true)? {
+            return Ok(plain);
+        }
+        let (mut planner, wanted) = self.wanted(job)?;
+        planner.runs(method.name(), "relaxes fewest edges; by visitors, if windows are small");
+        Ok(visit::or_plain(by_windows(planner, wanted, (None, true)), plain))
     }
+}
+
+/// Distances by windows. A search that `switches` goes by visitors as soon as it has had many small
+/// ones.
+fn by_windows<'a>(
+    mut planner: Planner<'a>,
+    wanted: Wanted,
+    (delta, switches): (Option<f64>, bool),
+) -> Result<Prepared<'a>> {
+    let search = DeltaStepping::declare(&mut planner)?;
+    if switches {
+        visit::declare_switch(&mut planner);
+    }
+    Ok(planner.decide()?.prepared(move |session| {
+        let (graph, Tree { distances, source }) = (session.graph, wanted.0);
+        let mut small = SmallSteps::of(graph.connected());
+        let is_over = |active| switches && small.note(active);
+        let found =
+            search.run(session, (distances, source, delta), is_over, |lists, found, due| {
+                visit::switch(session, &Paths::new(graph, distances, source)?, lists, found, due)
+            })?;
+        outcome(session, wanted, found)
+    }))
 }
 
 /// Paths from where, with what distances; what finds parents, if they are wanted.
@@ -213,9 +230,4 @@ fn outcome(
     let is_alone = source >= session.graph.connected();
     let own = |(column, value): (Column, _)| column.except(is_alone.then_some((source, value)));
     Ok(columns.into_iter().rev().map(own).fold(results, Results::column).outcome())
-}
-
-/// In 32 bits; the largest number stays that, and what else is too large becomes the next one.
-fn narrow(length: u64) -> u32 {
-    length.min(u64::from(u32::MAX - 1)) as u32 + u32::from(length == u64::MAX)
 }

@@ -277,16 +277,20 @@ fn visitors_go_where_levels_are_many() {
     let folder = folder();
     let hubs = rmat(folder.path(), 14, true);
     let graphs = [path, uniform].map(|pairs| build(&Edges::of(&pairs, true), &Recipe::default()));
-    for name in ["bfs", "sssp"] {
-        let asked = request(name, &[Source::MaxDegree]);
+    for (name, model) in
+        ["bfs", "sssp"].into_iter().flat_map(|it| RESIDENT.map(|model| (it, model)))
+    {
+        let asked = Request { parents: name == "sssp", ..request(name, &[Source::MaxDegree]) };
         let usual = Request { executor: Some(Executor::Sync), ..asked.clone() };
+        let config = RunConfig { model: Some(model), ..config() };
         let ran = [&graphs[0].graph, &graphs[1].graph, &hubs].map(|graph| {
-            let outcome = run(graph, name, &asked, &config());
-            let expected = run(graph, name, &usual, &config());
+            let outcome = run(graph, name, &asked, &config);
+            let expected = run(graph, name, &usual, &config);
             assert!(values(&outcome) == values(&expected) && expected.report.visitors.is_none());
+            assert_eq!(outcome.report.memory_model, model);
             outcome.report.visitors.is_some()
         });
-        assert_eq!(ran, [true, false, false], "{name}");
+        assert_eq!(ran, [true, false, false], "{name} {model}");
     }
 }
 

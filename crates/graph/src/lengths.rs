@@ -70,6 +70,12 @@ impl PathLengths {
         }
     }
 
+    /// A whole length in 32 bits; the largest number stays that, and what else is too large becomes
+    /// the next one.
+    pub fn narrow(length: u64) -> u32 {
+        length.min(u64::from(u32::MAX - 1)) as u32 + u32::from(length == u64::MAX)
+    }
+
     /// Two lengths together.
     #[inline(always)]
     pub fn join(self, one: u64, other: u64) -> u64 {

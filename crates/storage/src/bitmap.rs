@@ -272,6 +272,15 @@ pub fn members(group: u64, mut bits: u64) -> impl Iterator<Item = u64> {
     })
 }
 
+/// Which numbers of a group of 64 lie in a range, some of whose numbers it has, as bits.
+#[inline(always)]
+pub fn bits_within(group: u64, range: &Range<u64>) -> u64 {
+    let first = group * 64;
+    let before = range.start.saturating_sub(first).min(63);
+    let after = (first + 64).saturating_sub(range.end).min(63);
+    (u64::MAX << before) & (u64::MAX >> after)
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
@@ -295,7 +304,12 @@ mod tests {
             let range = from..(from + len).min(500);
             let inside = members.iter().copied().filter(|member| range.contains(member));
             let expected: BTreeSet<u64> = inside.collect();
-            prop_assert_eq!(bitmap.iter(range).collect::<BTreeSet<_>>(), expected);
+            prop_assert_eq!(bitmap.iter(range.clone()).collect::<BTreeSet<_>>(), expected);
+            for group in (range.start / 64..range.end.div_ceil(64)).filter(|_| !range.is_empty()) {
+                let within = super::members(group, bits_within(group, &range));
+                let all = (group * 64..group * 64 + 64).filter(|number| range.contains(number));
+                prop_assert_eq!(within.collect::<Vec<_>>(), all.collect::<Vec<_>>());
+            }
             prop_assert_eq!(bitmap.count(), members.len() as u64);
             let last = (from + len).min(499);
             let any = members.iter().any(|&member| (from..=last).contains(&member));

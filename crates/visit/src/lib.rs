@@ -13,7 +13,8 @@
 //!
 //! - [`Visitor`]: what an author writes. [`visit`]: runs it alone.
 //! - [`Executing`]: what was asked of the executor.
-//! - `visits`: traversals as resources of plans. `course`: one that is under way. `owner`: what a
+//! - `visits`: traversals as resources of plans. `switch`: searches that go over to visitors.
+//! - `course`: a traversal that is under way. `owner`: what a
 //!   worker does. `queue`: its visitors by priority. `mail`: visitors for other workers, and how
 //!   all learn that none is left. `ahead`: what a worker does while another one is alone.
 //! - [`hops`], [`lengths`], [`smallest`]: visitors. `steps`: which lengths have the same priority.
@@ -28,9 +29,11 @@ mod owner;
 mod queue;
 pub mod smallest;
 mod steps;
+mod switch;
 mod visitor;
 mod visits;
 
 pub use executing::{Executing, Executor, Ownership};
+pub use switch::{SmallSteps, declare_switch, labels, or_plain};
 pub use visitor::Visitor;
-pub use visits::{declare_switch, prepared, switch, visit};
+pub use visits::{prepared, switch, visit};

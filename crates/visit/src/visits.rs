@@ -2,7 +2,7 @@
 //!
 //! Memory for each vertex: 8 bytes and a bit, beside the lists; and the queues.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::AtomicU64;
 
 use outercore_engine::{
     Finished, Frontier, IoIterator, Job, Lists, MemoryModel, OWN_LISTS, Outcome, Planner, Prepared,
@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// Bytes of the queues of a traversal that has few visitors at a time.
-const FEW_BYTES: u64 = 1 << 20;
+pub(crate) const FEW_BYTES: u64 = 1 << 20;
 /// Bytes that a visitor takes in a queue: lists grow by doubling, and the one at hand empties while
 /// others fill.
 const VISITOR: usize = 4 * size_of::<Waiting>();
@@ -108,57 +108,43 @@ impl Visits {
         let lists = self.lists.open(session)?;
         let lists = lists.all(session).on_request();
         let asked = (&self.asked, queues(session.graph, session.config.memory));
-        over(session, visitor, lists, asked, |_, due| {
-            let start = visitor.start();
-            if let Start::All = start {
-                due.fill();
-            }
-            start
-        })
+        let labels = Window::open(session, VertexArray::of(session)?, visitor.unreached())?;
+        let (mut due, start) = (session.no_vertices()?, visitor.start());
+        if let Start::All = start {
+            due.fill();
+        }
+        over(session, visitor, lists, asked, (labels, due, start))
     }
 }
 
-/// States what [`switch`] takes beside the lists.
-pub fn declare_switch(planner: &mut Planner) {
-    let labels = planner.job.graph.connected() * 8;
-    planner.memory("labels, visitors", [labels + FEW_BYTES + mail(planner.job.config), 0]);
-    planner.can(|_| Ok(vec![Technique::Visitors]));
-}
-
-/// Goes on along these lists instead of a search that turned out to have many small levels. That
-/// has found the labels `found`, and `last` are the vertices that it has not followed yet.
+/// Goes on along these lists instead of a search that turned out to have many small steps. That has
+/// found the labels so far, and the vertices that are `due` it has not followed yet.
 pub fn switch<'s, V: Visitor>(
     session: &'s Session<'s>,
     visitor: &V,
     lists: Vec<IoIterator<'s>>,
-    found: impl Fn(u64) -> u64 + Sync,
-    last: Vec<u64>,
+    labels: Window<u64>,
+    due: Frontier,
 ) -> Result<VertexArray<u64>> {
-    over(session, visitor, lists, (&Executing::default(), FEW_BYTES), |labels, due| {
-        session.workers.each(labels.len() as u64, 1 << 16, |vertices| {
-            vertices.for_each(|vertex| labels[vertex as usize].store(found(vertex), Relaxed));
-        });
-        last.into_iter().for_each(|vertex| _ = due.insert(vertex));
-        Start::Vertices(Vec::new())
-    })
+    let asked = (&Executing::default(), FEW_BYTES);
+    over(session, visitor, lists, asked, (labels, due, Start::Vertices(Vec::new())))
 }
 
 /// Bytes of the mail between workers.
-fn mail(config: &RunConfig) -> u64 {
+pub(crate) fn mail(config: &RunConfig) -> u64 {
     let threads = config.threads.max(1) as u64;
     threads * (threads + ROOM as u64) * (BATCH * size_of::<Letter>()) as u64
 }
 
-/// Traverses these lists, with so many bytes for all queues. `begin` may set labels and vertices
-/// that are due.
+/// Traverses these lists, with so many bytes for all queues, from these labels, vertices that are
+/// due, and visitors.
 fn over<'s, V: Visitor>(
     session: &'s Session<'s>,
     visitor: &V,
     lists: Vec<IoIterator<'s>>,
     (asked, queues): (&Executing, u64),
-    begin: impl FnOnce(&[AtomicU64], &mut Frontier) -> Start,
+    (labels, due, start): (Window<u64>, Frontier, Start),
 ) -> Result<VertexArray<u64>> {
-    let labels = Window::open(session, VertexArray::of(session)?, visitor.unreached())?;
     let workers = session.workers.count();
     let queues = queues as usize;
     let in_flight = asked.in_flight.map(|asked| asked as usize);
@@ -168,8 +154,6 @@ fn over<'s, V: Visitor>(
         Ownership::Group if reads => STRETCH,
         Ownership::Group => 6,
     };
-    let mut due = session.no_vertices()?;
-    let start = begin(labels.cells(), &mut due);
     let all = Traversal {
         session,
         visitor,

@@ -15,7 +15,7 @@
 use std::{ops::Range, sync::atomic::Ordering::Relaxed};
 
 use outercore_caches::ListCache;
-use outercore_storage::{BitmapIo, Stopwatch, WantedBlocks, WorkShares};
+use outercore_storage::{BitmapIo, Stopwatch, WantedBlocks, WorkShares, bits_within};
 
 use super::{
     list_reader::{Compute, Lane, ListReader},
@@ -86,7 +86,7 @@ impl<'a> IoIterator<'a> {
             if let Some(all) = whole {
                 let groups = std::iter::from_fn(|| shares.take(index)).flatten();
                 let groups = groups.map(|at| first + at);
-                let groups = groups.map(|at| (at, is_active(at) & self.members(at)));
+                let groups = groups.map(|at| (at, is_active(at) & bits_within(at, &self.within)));
                 self.rows.show(self.session, all, groups, compute);
             } else {
                 self.work((index, index), &shares, &is_active, compute)?;
@@ -162,15 +162,6 @@ impl<'a> IoIterator<'a> {
         let first = self.within.start / 64;
         let groups = self.within.end.div_ceil(64).saturating_sub(first);
         (groups, move |group| self.rows.group_offset(first + group) + GROUP_COST * group)
-    }
-
-    /// Which of a group's vertices are in the range, as bits.
-    #[inline(always)]
-    fn members(&self, group: u64) -> u64 {
-        let (first, Range { start, end }) = (group * 64, self.within.clone());
-        let before = start.saturating_sub(first).min(63);
-        let after = (first + 64).saturating_sub(end).min(63);
-        (u64::MAX << before) & (u64::MAX >> after)
     }
 
     /// What one worker does, with its own share of `shares`.
@@ -356,7 +347,7 @@ impl<'i> Requests<'i, '_> {
         let first = self.stream.within.start / 64;
         let mut others = Vec::new();
         for group in first + groups.start..first + groups.end {
-            let mut bits = is_active(group) & self.stream.members(group);
+            let mut bits = is_active(group) & bits_within(group, &self.stream.within);
             if bits != 0 {
                 bits = self.reader.cached.take(self.stream.rows, (group, bits));
             }
@@ -365,13 +356,11 @@ impl<'i> Requests<'i, '_> {
             }
         }
         // The time costs more to ask for than most groups of a small frontier do.
-        if others.is_empty() { Ok(()) } else { self.mark_all(others) }
-    }
-
-    fn mark_all(&mut self, others: Vec<Group>) -> Result<()> {
-        self.preparing.start();
-        others.into_iter().try_for_each(|some| self.mark(some))?;
-        self.preparing.stop();
+        if !others.is_empty() {
+            self.preparing.start();
+            others.into_iter().try_for_each(|some| self.mark(some))?;
+            self.preparing.stop();
+        }
         Ok(())
     }
 

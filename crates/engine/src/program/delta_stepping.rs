@@ -14,7 +14,7 @@ use outercore_storage::Pod;
 
 use super::lists::{Along, Lists};
 use crate::{
-    Frontier,
+    Frontier, IoIterator,
     exchange::{Exchange, Record},
     plan::{Planner, Resource},
     report::ReadMode,
@@ -54,13 +54,15 @@ impl DeltaStepping {
     }
 
     /// Searches from `source` in windows of `delta`, or of what suits weights and degrees. Returns
-    /// the number of rounds, and the lengths.
+    /// the number of rounds, and the lengths. While they are in memory, `is_over` gets the vertices
+    /// of each round. If it says so, `other` goes on: along the lists, from the lengths so far and
+    /// the vertices to be followed.
     pub fn run(
         &self,
         session: &Session,
-        of: PathLengths,
-        source: u64,
-        delta: Option<f64>,
+        (of, source, delta): (PathLengths, u64, Option<f64>),
+        is_over: impl FnMut(u64) -> bool,
+        other: impl FnOnce(Vec<IoIterator>, Window<u64>, Frontier) -> Result<VertexArray<u64>>,
     ) -> Result<(u64, VertexArray<u64>)> {
         let window = Window::open(session, VertexArray::of(session)?, of.unreached())?;
         let count = window.windows.len() - 1;
@@ -85,7 +87,11 @@ impl DeltaStepping {
             active: session.no_vertices()?,
         };
         session.loaded();
-        Ok((search.run(source)?, search.window.give_back()?))
+        let (rounds, ended) = search.run(source, is_over)?;
+        let WindowSearch { lists, window, fell, .. } = search;
+        let found =
+            if ended { window.give_back() } else { other(lists.on_request(), window, fell) };
+        Ok((rounds, found?))
     }
 }
 
@@ -131,10 +137,11 @@ struct WindowSearch<'s> {
 }
 
 impl WindowSearch<'_> {
-    /// Runs to the end, unless the source has no edges; returns the number of rounds.
-    fn run(&mut self, source: u64) -> Result<u64> {
+    /// Runs to the end, unless the source has no edges, or until `is_over` says so; returns the
+    /// number of rounds, and whether nothing is left.
+    fn run(&mut self, source: u64, mut is_over: impl FnMut(u64) -> bool) -> Result<(u64, bool)> {
         if source >= self.session.graph.connected() {
-            return Ok(0);
+            return Ok((0, true));
         }
         self.bring(self.window.windows.partition_point(|&bound| bound <= source) - 1)?;
         self.window.lower(source, 0);
@@ -161,8 +168,11 @@ impl WindowSearch<'_> {
             self.session.end_iteration(&mark, active, ReadMode::OnDemand);
             self.session.check()?;
             rounds += 1;
+            if !self.session.decision.is_external() && is_over(active) {
+                return Ok((rounds, false));
+            }
         }
-        Ok(rounds)
+        Ok((rounds, true))
     }
 
     /// The smallest length with which a window is still to be worked on; else the largest number.

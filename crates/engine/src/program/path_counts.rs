@@ -28,7 +28,7 @@ use crate::{
     report::ReadMode,
     session::Session,
     state::{Scratch, VertexArray},
-    techniques::some_lists,
+    techniques::OWN_LISTS,
     totals,
 };
 
@@ -75,7 +75,7 @@ impl PathCounts {
         planner.method(how);
         // Lists come in order, each part's to one worker.
         let lists = Lists::along(&[Direction::Out, Direction::In]);
-        let lists = planner.declare(Lists { can: some_lists(false), ..lists })?;
+        let lists = planner.declare(Lists { can: OWN_LISTS, ..lists })?;
         Ok(Self { lanes, lists })
     }
 

@@ -81,7 +81,8 @@ proptest! {
         let again = stream(&graph, &config, active, way).unwrap();
         prop_assert_eq!(&again.edges, &lists);
         // Without a cache, all of the lists is useful, and nothing else.
-        let once = stream(&graph, &config, active, Way { cache: 0, every: 0, times: 1, ..way }).unwrap();
+        let alone = Way { cache: 0, every: 0, times: 1, ..way };
+        let once = stream(&graph, &config, active, alone).unwrap();
         prop_assert_eq!(&once.edges, &lists);
         let manifest = graph.manifest();
         let weight_bytes = if way.weights { manifest.weight_bytes } else { 0 };
