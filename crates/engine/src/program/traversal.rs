@@ -398,6 +398,8 @@ impl OneLevel<'_> {
             rest.fold(0, |bits, vertex| bits | 1 << (vertex % 64))
         };
         let frontier = |group| search.current.word(group);
+        // What is left after one such level is little, as a rule.
+        let _once = search.heads.as_ref().map(|_| lists.index().prefix.pass_once());
         // Of a list that is pushed each edge is looked at, in a quarter of the time that it takes
         // to come to one of a list that is pulled.
         if search.heads.is_some()
@@ -415,8 +417,6 @@ impl OneLevel<'_> {
                 self.take(part, vertex, parent);
             }
         };
-        // What is left after one such level is little, as a rule.
-        let _once = search.heads.as_ref().map(|_| lists.index().prefix.pass_once());
         parts.extend(lists.for_each(edges, wanted, |_| Findings::default(), look)?);
         Ok(parts)
     }
