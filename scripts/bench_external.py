@@ -254,6 +254,8 @@ CHOICES = {
     "bfs": ["--method", "program", "--source", "max-degree"],
     "components": ["--method", "program"],
     "kcore": ["--method", "program"],
+    "betweenness": ["--method", "batches", "--sources", "max-degree,random:1,random:2"],
+    "sssp": ["--method", "program", "--source", "max-degree"],
 }
 
 
@@ -269,7 +271,7 @@ def choice(bench):
             for device, enter in [("this device", None)] + ([("100 MB/s, 200 requests/s", slow.enter)] if slow.throttle and name == "RMAT" else []):
                 path = slow.copy(graph) if enter else graph
                 for algorithm, more in CHOICES.items():
-                    if enter and (name, algorithm) in LONG:
+                    if algorithm == "sssp" and name in UNWEIGHTED or enter and (name, algorithm) in LONG:
                         continue
                     for cost in ("measured", "paper"):
                         found = right_choices(bench, path, [algorithm, *more], budget, cost, enter)

@@ -10,6 +10,9 @@ use crate::ListCache;
 /// Caches before the device, the first to be asked first.
 pub type Chain<'c> = &'c [&'c dyn ListCache];
 
+/// Groups of vertices, each of one cache, that may wait.
+const MANY: usize = 1 << 12;
+
 /// Lists that a worker wants and a chain of caches holds.
 pub struct HeldLists<'c> {
     /// The caches.
@@ -51,9 +54,9 @@ impl<'c> HeldLists<'c> {
         bits
     }
 
-    /// How many wait, in groups of vertices of one cache.
-    pub fn groups(&self) -> usize {
-        self.waiting.len()
+    /// Whether so many wait that they take memory.
+    pub fn are_many(&self) -> bool {
+        self.waiting.len() > MANY
     }
 
     /// Shows those that wait to a worker; in order, those of vertices before `end`.

@@ -7,7 +7,11 @@ use outercore_graph::Key;
 use outercore_storage::{IoScheduling, Limits, PageCacheUse, named, reader::Reading};
 use serde::Serialize;
 
-use crate::{config::MemoryModel, plan::Plan, techniques::TechniqueReport};
+use crate::{
+    config::MemoryModel,
+    plan::{Plan, PlanItem},
+    techniques::TechniqueReport,
+};
 
 /// A figure of a summary.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -237,7 +241,7 @@ impl Planned {
     /// What `plan` says.
     pub(crate) fn of(plan: &Plan) -> Self {
         Self {
-            memory_bytes: plan.memory.iter().map(|item| item.bytes).sum(),
+            memory_bytes: PlanItem::sum(&plan.memory),
             disk_bytes: plan.disk_bytes,
             bytes_per_scan: plan.bytes_per_scan,
             bytes_read: Some(plan.expected_bytes_read),

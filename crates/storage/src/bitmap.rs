@@ -272,6 +272,12 @@ pub fn members(group: u64, mut bits: u64) -> impl Iterator<Item = u64> {
     })
 }
 
+/// The bits that stand for some numbers of a group of 64.
+#[inline(always)]
+pub fn bits_of(numbers: impl Iterator<Item = u64>) -> u64 {
+    numbers.fold(0, |bits, number| bits | 1 << (number % 64))
+}
+
 /// Which numbers of a group of 64 lie in a range, some of whose numbers it has, as bits.
 #[inline(always)]
 pub fn bits_within(group: u64, range: &Range<u64>) -> u64 {
@@ -306,6 +312,7 @@ mod tests {
             let expected: BTreeSet<u64> = inside.collect();
             prop_assert_eq!(bitmap.iter(range.clone()).collect::<BTreeSet<_>>(), expected);
             for group in (range.start / 64..range.end.div_ceil(64)).filter(|_| !range.is_empty()) {
+                prop_assert_eq!(bits_of(super::members(group, 0b1011)), 0b1011);
                 let within = super::members(group, bits_within(group, &range));
                 let all = (group * 64..group * 64 + 64).filter(|number| range.contains(number));
                 prop_assert_eq!(within.collect::<Vec<_>>(), all.collect::<Vec<_>>());

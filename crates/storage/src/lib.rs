@@ -111,7 +111,7 @@ pub use backend::{
     Completion, IoBackend, Queue, QueueOptions, ReadRequest, open_queue, open_queues, probe_uring,
 };
 pub use best::Best;
-pub use bitmap::{Bitmap, bits_within};
+pub use bitmap::{Bitmap, bits_of, bits_within};
 pub use bitmap_io::BitmapIo;
 pub use carries::Carries;
 pub use checksum::{PageSums, page_sum};

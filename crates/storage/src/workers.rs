@@ -158,6 +158,11 @@ impl Workers {
         if len <= grain { vec![body(0)] } else { self.map(body) }
     }
 
+    /// The sum of what `count` finds in the parts.
+    pub fn sum(&self, len: u64, grain: u64, count: impl Fn(Range<u64>) -> u64 + Sync) -> u64 {
+        self.over(len, grain, |_| 0, |sum, part| *sum += count(part)).into_iter().sum()
+    }
+
     /// The same without states.
     pub fn each(&self, len: u64, grain: u64, work: impl Fn(Range<u64>) + Sync) {
         self.over(len, grain, |_| (), |(), part| work(part));

@@ -15,7 +15,7 @@
 use std::{ops::Range, sync::atomic::Ordering::Relaxed};
 
 use outercore_caches::ListCache;
-use outercore_storage::{BitmapIo, Stopwatch, WantedBlocks, WorkShares, bits_within};
+use outercore_storage::{BitmapIo, Stopwatch, WantedBlocks, WorkShares, bits_of, bits_within};
 
 use super::{
     list_reader::{Compute, Lane, ListReader},
@@ -275,8 +275,8 @@ impl<'i> Requests<'i, '_> {
         self.reader.keeps = true;
         self.preparing.start();
         for some in vertices.chunk_by(|a, b| a / 64 == b / 64) {
-            let bits = some.iter().fold(0, |bits, vertex| bits | 1 << (vertex % 64));
             let group = some[0] / 64;
+            let bits = bits_of(some.iter().copied());
             let bits = self.reader.cached.take(of.rows, (group, bits));
             self.mark((group, bits))?;
         }
@@ -311,8 +311,7 @@ impl<'i> Requests<'i, '_> {
             }
         }
         self.finish()?;
-        self.reader.deliver_held();
-        Ok(())
+        self.deliver_held()
     }
 
     /// Hands over all lists that were marked or requested.
@@ -329,15 +328,13 @@ impl<'i> Requests<'i, '_> {
     /// Hands over the lists that caches hold. In order, what was marked or requested comes between
     /// them: they wait for it, unless they have become too many.
     fn deliver_held(&mut self) -> Result<()> {
-        if self.stream.ordered {
-            if self.reader.cached.groups() > ASKED as usize {
-                self.finish()?;
-            }
-            if self.reader.pending + self.blocks.groups.len() > 0 {
-                return Ok(());
-            }
+        let ordered = self.stream.ordered;
+        if ordered && self.reader.cached.are_many() {
+            self.finish()?;
         }
-        self.reader.deliver_held();
+        if !ordered || self.reader.pending + self.blocks.groups.len() == 0 {
+            self.reader.deliver_held();
+        }
         Ok(())
     }
 

@@ -155,7 +155,7 @@ impl IntervalMemory {
         planner.may_pass(more.map(|more| Passes {
             method: "passes over the grid, up and down in turn, in which half of the edges serve \
                      two iterations",
-            kept: more.iter().map(|item| item.bytes).sum(),
+            kept: PlanItem::sum(&more),
             arrays: [least.clone(), more].concat(),
             edges: |graph| {
                 let all = graph.connected();

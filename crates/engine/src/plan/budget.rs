@@ -125,7 +125,7 @@ impl Passes {
         let edge_pages = whole / (PAGE + 1);
         let mut memory = base(graph, config, edge_pages);
         memory.extend(self.arrays);
-        let used = memory.iter().map(|item| item.bytes).sum::<u64>() + MARGIN;
+        let used = PlanItem::sum(&memory) + MARGIN;
         let most = most_kept(plan.memory_model, config, whole);
         let left = if config.sub_blocks.are_kept() { most } else { 0 };
         let left = config.memory.saturating_sub(used).min(left);
@@ -207,7 +207,7 @@ impl Needs {
         // Programs know themselves what passes by interval read.
         let full = if external && self.edges.is_empty() { 0 } else { scans };
         memory.extend(if external { self.external.unwrap_or_default() } else { self.resident });
-        let used: u64 = memory.iter().map(|item| item.bytes).sum();
+        let used = PlanItem::sum(&memory);
         // What is read once is not kept: that costs more than it is worth.
         let is_one = self.scans == Some(1) && !external;
         // Of what wants room, all edges take about twice as much as on storage.

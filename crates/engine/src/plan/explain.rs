@@ -19,6 +19,13 @@ pub struct PlanItem {
     pub bytes: u64,
 }
 
+impl PlanItem {
+    /// The bytes of all of these.
+    pub(crate) fn sum(items: &[Self]) -> u64 {
+        items.iter().map(|item| item.bytes).sum()
+    }
+}
+
 /// The plan of a run, printable like a database's EXPLAIN.
 #[derive(Clone, Debug, Serialize)]
 pub struct Plan {

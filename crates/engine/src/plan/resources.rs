@@ -243,8 +243,12 @@ impl<'a> Planner<'a> {
     pub fn decide(mut self) -> Result<Decided<'a>> {
         let Job { graph, config, .. } = self.job;
         if config.static_cache.is_some() {
+            // Everything else is opened when it has been loaded.
             let bytes = Saved::loading_bytes(graph)?;
-            self.memory("selection, while it is loaded", [bytes; 2]);
+            let beyond = |items: &Vec<_>| bytes.saturating_sub(PlanItem::sum(items));
+            let external = self.needs.external.as_ref().map_or(0, beyond);
+            let loading = [beyond(&self.needs.resident), external];
+            self.memory("selection, while it is loaded", loading);
         }
         let (scans, shares) = (self.needs.scans(graph), self.needs.shares);
         let (mut plan, room, in_passes) = self.needs.decided(graph, config)?;
@@ -287,7 +291,7 @@ impl<'a> Planner<'a> {
         );
         let used = (config.threads * depth * bytes) as u64;
         plan.memory[1].bytes = plan.memory[1].bytes.min(used);
-        decision.ample = plan.memory.iter().map(|item| item.bytes).sum::<u64>() < config.memory / 4;
+        decision.ample = PlanItem::sum(&plan.memory) < config.memory / 4;
         Ok(Decided { job: self.job, plan, decision, sections, begun: None })
     }
 }

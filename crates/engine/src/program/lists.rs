@@ -264,10 +264,8 @@ impl<'l> Along<'l> {
 
     /// Edges of the members of a set.
     pub(crate) fn edges_of(&self, members: &Frontier) -> u64 {
-        let add = |sum: &mut u64, range| {
-            *sum += members.iter(range).map(|vertex| self.degree(vertex)).sum::<u64>()
-        };
-        self.session.workers.over(members.len(), 1 << 16, |_| 0, add).into_iter().sum()
+        let edges = |range| members.iter(range).map(|vertex| self.degree(vertex)).sum();
+        self.session.workers.sum(members.len(), 1 << 16, edges)
     }
 
     /// The index of the first direction.
@@ -289,8 +287,7 @@ impl<'l> Along<'l> {
     pub(crate) fn pages(&self, wanted: impl Fn(u64) -> u64 + Sync) -> u64 {
         let (rows, groups) = (self.index(), self.vertices.end.div_ceil(INDEX_GROUP));
         let edges = (PAGE / rows.width) as u64;
-        let add = |sum: &mut u64, groups| *sum += rows.pages(groups, &wanted, edges);
-        self.session.workers.over(groups, 1 << 10, |_| 0, add).into_iter().sum()
+        self.session.workers.sum(groups, 1 << 10, |groups| rows.pages(groups, &wanted, edges))
     }
 
     /// Shows the lists of vertices that are wanted, on all workers. `wanted` gets the number of a

@@ -15,7 +15,7 @@ use outercore_graph::{
     Direction, Result,
     format::{INDEX_GROUP, List, first_edges},
 };
-use outercore_storage::{bitmap::members, lock, unlocked};
+use outercore_storage::{bitmap::members, bits_of, lock, unlocked};
 
 use super::lists::{Along, Lists, OpenLists};
 use crate::{
@@ -394,8 +394,7 @@ impl OneLevel<'_> {
                 return bits;
             }
             // A list of one neighbor holds nothing beyond the head.
-            let rest = members(group, bits).filter(|&vertex| lists.degree(vertex) > 1);
-            rest.fold(0, |bits, vertex| bits | 1 << (vertex % 64))
+            bits_of(members(group, bits).filter(|&vertex| lists.degree(vertex) > 1))
         };
         let frontier = |group| search.current.word(group);
         // What is left after one such level is little, as a rule.
