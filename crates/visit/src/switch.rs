@@ -14,13 +14,18 @@ const WIDTH: u64 = 512;
 
 /// A small step takes as long as to go over so many vertices, as a change does: it comes once small
 /// steps have taken as long as it does.
-const SWITCH: u64 = 1 << 14;
+const SWITCH: u64 = 1 << 15;
+/// Once an eighth of the vertices had their turn, most have had it, as a rule. For what is left a
+/// change must be worth so many times more: it may read all lists.
+const LATE: u64 = 8;
+const RELUCTANCE: u64 = 32;
 
 /// How small the steps of a search are.
 pub struct SmallSteps {
-    /// So many small steps in a row are too many.
-    most: u64,
-    /// Those at the end.
+    /// All vertices, and those of the steps so far.
+    vertices: u64,
+    seen: u64,
+    /// The small steps in a row at the end.
     small: u64,
     /// Steps that were noted together, and their vertices.
     recent: [u64; 2],
@@ -29,7 +34,7 @@ pub struct SmallSteps {
 impl SmallSteps {
     /// None yet of a search over so many vertices.
     pub fn of(vertices: u64) -> Self {
-        Self { most: (vertices / SWITCH).max(STEPS), small: 0, recent: [0; 2] }
+        Self { vertices, seen: 0, small: 0, recent: [0; 2] }
     }
 
     /// Notes a step with so many vertices; whether there were too many small ones.
@@ -41,8 +46,11 @@ impl SmallSteps {
         }
         let is_small = self.recent[1] < STEPS * WIDTH;
         self.small = if is_small { self.small + STEPS } else { 0 };
+        self.seen += self.recent[1];
         self.recent = [0; 2];
-        self.small >= self.most
+        let is_late = self.seen > self.vertices / LATE;
+        let most = self.vertices / SWITCH * if is_late { RELUCTANCE } else { 1 };
+        self.small >= most.max(STEPS)
     }
 }
 
@@ -88,9 +96,11 @@ mod tests {
         assert_eq!(after(1000, [1; 100]), Some(8));
         assert_eq!(after(32 * SWITCH, [WIDTH - 1; 100]), Some(32));
         assert_eq!(after(1000, [WIDTH; 100]), None);
-        // The end of a large search is not worth a change.
-        assert_eq!(after(32 * SWITCH, [[1 << 20; 8].as_slice(), &[1; 31]].concat()), None);
-        let wide = [[1; 24].as_slice(), &[1 << 20; 8], &[1; 100]].concat();
-        assert_eq!(after(32 * SWITCH, wide), Some(64));
+        let wide = [[1; 24].as_slice(), &[1 << 10; 8], &[1; 100]].concat();
+        assert_eq!(after(32 * SWITCH, wide), Some(64), "in a row");
+        // The end of a large search is hardly worth a change.
+        let end = |len| [vec![1 << 14; 8], vec![1; len]].concat();
+        assert_eq!(after(32 * SWITCH, end(1023)), None);
+        assert_eq!(after(32 * SWITCH, end(1100)), Some(8 + 1024));
     }
 }
