@@ -21,6 +21,7 @@ use crate::{
     totals,
 };
 use outercore_graph::{GraphError, Result};
+use outercore_storage::reader::used_bytes;
 
 /// Something that a run needs.
 pub trait Resource {
@@ -284,12 +285,7 @@ impl<'a> Planner<'a> {
         }
         // What is always there is set aside first, for the worst case.
         plan.memory[0].bytes = USUAL;
-        let (depth, bytes) = outercore_storage::reader::buffers(
-            (config.threads, config.memory),
-            config.max_request,
-            largest,
-        );
-        let used = (config.threads * depth * bytes) as u64;
+        let used = used_bytes((config.threads, config.memory), config.max_request, largest);
         plan.memory[1].bytes = plan.memory[1].bytes.min(used);
         decision.ample = PlanItem::sum(&plan.memory) < config.memory / 4;
         Ok(Decided { job: self.job, plan, decision, sections, begun: None })

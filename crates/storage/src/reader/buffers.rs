@@ -43,6 +43,12 @@ pub fn buffers(
     (depth, largest.max(asked).clamp(SMALLEST_BUFFER, BUFFER_BYTES))
 }
 
+/// Bytes of the buffers of all workers together.
+pub fn used_bytes((threads, memory): (usize, u64), max_request: Option<u64>, largest: u64) -> u64 {
+    let (depth, bytes) = buffers((threads, memory), max_request, largest);
+    (threads * depth * bytes) as u64
+}
+
 /// Whether so many pages are little to read: then buffers come to be page by page, as they are
 /// used, for not all of them is. What is read through them again and again is read faster into
 /// memory that was made before, and that the system knows.
@@ -77,6 +83,7 @@ mod tests {
         assert!(!is_little(LITTLE), "its buffers are used again and again");
         assert!(is_little(LITTLE - 1));
         let small = super::buffers((2, 40 << 20), None, 192);
+        assert_eq!(used_bytes((2, 40 << 20), None, 192), (2 * small.0 * small.1) as u64);
         assert_eq!(small, super::buffers((2, 40 << 20), Some(1), 192), "whatever is little");
     }
 }

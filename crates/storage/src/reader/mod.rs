@@ -11,7 +11,7 @@ mod pool;
 use std::{sync::Arc, time::Instant};
 
 pub use self::{
-    buffers::{BUFFER_BYTES, buffers, buffers_bytes, is_little, smallest_budget},
+    buffers::{BUFFER_BYTES, buffers, buffers_bytes, is_little, smallest_budget, used_bytes},
     meter::{Meter, Reading},
     pool::Pool,
 };
