@@ -23,6 +23,11 @@ fn graph(folder: &Path) -> Graph {
     generate(folder.join("graph.oc"), Rmat::new(16, 16), options)
 }
 
+/// Bytes of the lists of a direction.
+fn lists(graph: &Graph) -> u64 {
+    graph.manifest().arcs * u64::from(graph.manifest().neighbor_bytes)
+}
+
 /// Selects lists of `size` bytes, which are saved beside the graph.
 fn select_some(graph: &Graph, size: u64, rounds: u64) {
     let usual = SelectSettings::default().options(graph, &Resources::default()).unwrap();
@@ -58,7 +63,7 @@ fn answer(report: &RunReport) -> Vec<(&'static str, u64)> {
 fn a_page_cache_saves_what_it_has_room_for_and_nothing_else_keeps_lists() {
     let folder = folder();
     let graph = graph(folder.path());
-    let lists = graph.manifest().arcs * u64::from(graph.manifest().neighbor_bytes);
+    let lists = lists(&graph);
     for name in ["bfs", "multi-source"] {
         let plain = answer(&report(&graph, name, &config()));
         let mut last = u64::MAX;
@@ -85,8 +90,7 @@ fn a_page_cache_saves_what_it_has_room_for_and_nothing_else_keeps_lists() {
 fn selected_lists_save_more_than_pages_in_the_same_memory() {
     let folder = folder();
     let graph = graph(folder.path());
-    let lists = graph.manifest().arcs * u64::from(graph.manifest().neighbor_bytes);
-    let [small, rest, whole] = [5, 10, 15].map(|percent| lists * percent / 100);
+    let [small, rest, whole] = [5, 10, 15].map(|percent| lists(&graph) * percent / 100);
     let usual = SelectSettings::default().options(&graph, &Resources::default()).unwrap();
     let pages: u64 = ["bfs", "multi-source"]
         .map(|name| report(&graph, name, &paper(whole, None)).bytes_read)
@@ -120,18 +124,16 @@ fn selected_lists_save_more_than_pages_in_the_same_memory() {
 fn selected_lists_come_in_their_order() {
     let folder = folder();
     let graph = graph(folder.path());
-    let lists = graph.manifest().arcs * u64::from(graph.manifest().neighbor_bytes);
-    let [small, rest, whole] = [5, 10, 15].map(|percent| lists * percent / 100);
+    let [small, rest, whole] = [5, 10, 15].map(|percent| lists(&graph) * percent / 100);
     select_some(&graph, rest, 20);
-    let asked = |config: RunConfig| RunConfig { direction: SearchDirection::Auto, ..config };
     for method in ["lists", "batches"] {
         let request = Request {
             method: Some(method.to_owned()),
             ..request("betweenness", &[Source::MaxDegree, Source::Random(3), Source::Random(4)])
         };
-        let read = ReadPolicy::OnDemand;
         let report = |config: RunConfig| {
-            let config = RunConfig { read, threads: 1, ..asked(config) };
+            let (direction, read) = (SearchDirection::Auto, ReadPolicy::OnDemand);
+            let config = RunConfig { direction, read, threads: 1, ..config };
             run(&graph, "betweenness", &request, &config).report
         };
         let (pages, both) = (report(paper(whole, None)), report(paper(small, Some(rest))));

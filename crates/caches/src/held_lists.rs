@@ -131,7 +131,7 @@ mod tests {
     use super::*;
     use crate::Kept;
 
-    /// Holds the lists of some vertices, each an empty one.
+    /// Holds the lists of some vertices of each group, each of one neighbor.
     struct Holder(u64);
 
     impl ListCache for Holder {
