@@ -134,3 +134,38 @@ fn what_is_read_ahead_is_read_once() {
         }
     }
 }
+
+/// Arrays of 128 bytes a vertex, which do not all fit, are read and written by each iteration.
+/// Lists that would drive more of them out than there is of the grid are not there; with more memory
+/// they are.
+#[test]
+fn lists_do_not_drive_out_what_each_iteration_reads() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = BuildOptions {
+        memory: 256 << 20,
+        threads: 2,
+        directed: Some(false),
+        ..BuildOptions::default()
+    };
+    let rmat = Rmat { edge_factor: 1, ..Rmat::new(19, 5) };
+    let graph = generate(folder.path().join("graph.oc"), rmat, options);
+    let sources = [Source::MaxDegree, Source::Random(1), Source::Random(2)];
+    let asked = Request { method: Some("batches".into()), ..request("betweenness", &sources) };
+    let ran = |read, memory: u64| {
+        let cross_iteration = CrossIteration::Off;
+        let memory = memory << 20;
+        let config = RunConfig { read, memory, cross_iteration, sub_blocks: Off, ..external() };
+        let outcome = run(&graph, "betweenness", &asked, &config);
+        let report = outcome.report.clone();
+        let lists = report.per_iteration.iter().filter(|one| one.read_mode == "on-demand").count();
+        (values(&outcome), report.bytes_read + report.bytes_written, lists)
+    };
+    for memory in [52, 56, 60, 96] {
+        let [(expected, full, _), (found, chosen, lists)] =
+            [ReadPolicy::Full, ReadPolicy::Auto].map(|read| ran(read, memory));
+        println!("{memory} MiB: {full} bytes by passes, {chosen} as chosen, {lists} by lists");
+        assert!(found == expected, "another answer");
+        assert!(chosen * 20 < full * 21, "{chosen} of {full} bytes");
+        assert_eq!(lists > 0, memory == 96, "{lists} iterations by lists");
+    }
+}

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use outercore_caches::SelectedReport;
 use outercore_graph::Key;
-use outercore_storage::{IoScheduling, Limits, PageCacheUse, named, reader::Reading};
+use outercore_storage::{
+    IoScheduling, Limits, PageCacheUse, device::Costs, named, reader::Reading,
+};
 use serde::Serialize;
 
 use crate::{
@@ -86,19 +88,6 @@ pub struct IterationReport {
     /// What was predicted of both ways of reading, where the choice was made by that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub predicted: Option<Costs>,
-}
-
-/// What an iteration is predicted to take, in seconds (GraphSD, ICPP'22, section 4.1).
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Costs {
-    /// Reading the grid's chunks that have active sources.
-    pub full_seconds: f64,
-    /// Reading the lists of active vertices.
-    pub on_demand_seconds: f64,
-    /// Reading the lists of some intervals, and the chunks that others want, where that is the
-    /// fastest.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub mixed_seconds: Option<f64>,
 }
 
 /// How a run read, beside the totals.

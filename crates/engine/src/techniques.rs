@@ -20,7 +20,7 @@ named! {
         /// Runs that read the lists of some vertices.
         OnDemand = "on-demand",
         /// Programs whose vertices may be inactive, where both the grid and the lists have the
-        /// edges and the index of the lists fits.
+        /// edges and the index of the lists fits beside the values.
         StateAware = "state-aware-scheduling",
         /// Fully-external passes over a whole grid, by itself where all vertices apply in every
         /// iteration, with weights where messages come to the same in any order; semi-externally

@@ -15,7 +15,7 @@ mod identity;
 mod limits;
 mod measure;
 
-pub use costs::{Mix, Scattered, Streamed};
+pub use costs::{Costs, Mix, Scattered, Streamed};
 pub use identity::device_of;
 pub use limits::{Asked, LimitSource, Limits};
 pub use measure::{Load, MeasureOptions, incompressible_file, measure, time_reads};

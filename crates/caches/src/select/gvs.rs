@@ -12,11 +12,12 @@
 use std::{cmp::Reverse, collections::BinaryHeap};
 
 use outercore_graph::Result;
+use outercore_storage::threads;
 
 use super::{Penalty, Selector};
 
 /// What vertices are chosen by.
-pub(super) trait Scores {
+pub(super) trait Scores: Sync {
     /// What a vertex gains for each unit of memory, as a number that is larger for more.
     fn score(&self, vertex: u32) -> f64;
     /// Whether a vertex has a list that was not chosen.
@@ -28,14 +29,22 @@ pub(super) trait Scores {
     fn update(&mut self, round: u64, chosen: &[u32]) -> Result<Vec<u32>>;
 }
 
-/// Vertices with their scores, the one that is to be chosen next first; the smaller id among
-/// equals. What has changed since is there twice, and counts once.
+/// A vertex by its score; the smaller id is the better one among equals.
+type Scored = (u64, Reverse<u32>);
+
+/// Vertices with their scores, from which the best is taken. What has changed since it was made is
+/// there twice, and counts once.
 #[derive(Default)]
 struct Best {
-    heap: BinaryHeap<(u64, Reverse<u32>)>,
+    /// All that could be chosen when it was made, ascending.
+    sorted: Vec<Scored>,
+    /// What has changed since.
+    changed: BinaryHeap<Scored>,
     lowest: bool,
-    /// Vertices that could be chosen when it was made.
+    /// How many could be chosen when it was made.
     all: usize,
+    /// Whether scores may have changed since.
+    is_old: bool,
 }
 
 impl Selector<'_> {
@@ -43,7 +52,7 @@ impl Selector<'_> {
     pub fn gvs(&self, mut scores: impl Scores) -> Result<Vec<u32>> {
         let lowest = self.options.sample == 0 && self.options.penalty == Penalty::Lowest;
         let mut best = Best { lowest, ..Best::default() };
-        best.fill(self, &scores);
+        best.fill(self, &scores)?;
         let (mut chosen, mut used, rounds) = (Vec::new(), 0u64, self.options.rounds);
         for round in 1..=rounds {
             self.progress.check()?;
@@ -62,9 +71,10 @@ impl Selector<'_> {
             }
             if round < rounds {
                 let changed = scores.update(round, &chosen[first..])?;
-                if best.heap.len() + changed.len() > 2 * best.all {
-                    best.fill(self, &scores);
+                if best.sorted.len() + best.changed.len() + changed.len() > 2 * best.all {
+                    best.fill(self, &scores)?;
                 } else {
+                    best.is_old = true;
                     changed.into_iter().for_each(|vertex| best.add(vertex, &scores));
                 }
             }
@@ -80,27 +90,39 @@ impl Best {
         if self.lowest { !bits } else { bits }
     }
 
-    /// Makes the heap anew.
-    fn fill(&mut self, selector: &Selector, scores: &impl Scores) {
-        let all = 0..selector.graph.connected() as u32;
-        let entries: Vec<_> = all
-            .filter(|&vertex| scores.is_free(vertex))
-            .map(|vertex| (self.key(vertex, scores), Reverse(vertex)))
-            .collect();
-        self.all = entries.len();
-        self.heap = BinaryHeap::from(entries);
+    /// Makes it anew.
+    fn fill(&mut self, selector: &Selector, scores: &impl Scores) -> Result<()> {
+        (self.sorted, self.changed) = Default::default();
+        let (all, threads) = (selector.graph.connected(), selector.options.threads);
+        let part = |at: usize| (all * at as u64 / threads as u64) as u32;
+        let sorted = |at| {
+            let free = (part(at)..part(at + 1)).filter(|&vertex| scores.is_free(vertex));
+            let mut own: Vec<Scored> =
+                free.map(|vertex| (self.key(vertex, scores), Reverse(vertex))).collect();
+            own.sort_unstable();
+            own
+        };
+        self.sorted = threads::at_once(threads, sorted)?.concat();
+        // To sort once costs less than to sift each vertex that is taken through a large heap.
+        // This sort finds the parts that are sorted, and merges them.
+        self.sorted.sort();
+        (self.all, self.is_old) = (self.sorted.len(), false);
+        Ok(())
     }
 
     fn add(&mut self, vertex: u32, scores: &impl Scores) {
         if scores.is_free(vertex) {
-            self.heap.push((self.key(vertex, scores), Reverse(vertex)));
+            self.changed.push((self.key(vertex, scores), Reverse(vertex)));
         }
     }
 
     fn next(&mut self, scores: &impl Scores) -> Option<u32> {
         loop {
-            let (key, Reverse(vertex)) = self.heap.pop()?;
-            if scores.is_free(vertex) && key == self.key(vertex, scores) {
+            let of_changed = self.changed.peek() > self.sorted.last();
+            let best = if of_changed { self.changed.pop() } else { self.sorted.pop() };
+            let (key, Reverse(vertex)) = best?;
+            let is_current = !self.is_old || key == self.key(vertex, scores);
+            if scores.is_free(vertex) && is_current {
                 return Some(vertex);
             }
         }

@@ -16,7 +16,7 @@ use std::{
 };
 
 use outercore_graph::{Result, error, format::List};
-use outercore_storage::{Bitmap, HugePages, threads};
+use outercore_storage::{Bitmap, HugePages, memory::prefetch, threads};
 
 use super::{Divisor, Selector, gvs::Scores};
 use crate::{Lists, lists::Shelf};
@@ -24,11 +24,21 @@ use crate::{Lists, lists::Shelf};
 /// A page whose entries are all unwanted but one has this penalty.
 const ONE: u64 = 1 << 31;
 /// Bytes for each vertex: what a penalty needs, and two entries of the heap.
-pub(super) const EACH: u64 = 4 + 4 + 8 + 1 + 32 + 4;
+pub(super) const EACH: u64 = 16 + 4 + 1 + 32 + 4;
 /// Pairs of a vertex and a page for which other threads are started.
 const FEW: usize = 1 << 12;
 /// Bytes of such a pair, with the copy that sorting makes.
 const PAIR: u64 = 16;
+
+/// What is asked for along each edge to a vertex, in one place of memory.
+struct Vertex {
+    /// What it bears.
+    sum: AtomicU64,
+    /// The page that its list begins in, of those in which some list does.
+    page: u32,
+    /// Entries of its list.
+    degree: u32,
+}
 
 /// What is known of the vertices of a direction.
 pub(super) struct Penalties<'s> {
@@ -37,8 +47,7 @@ pub(super) struct Penalties<'s> {
     back: Option<Lists<'s>>,
     /// How many edges lead to each vertex.
     arriving: Vec<u32>,
-    /// The page that each vertex's list begins in, of those in which some list does.
-    pages: Vec<u32>,
+    vertices: Vec<Vertex>,
     /// The first vertex of each page, and the end.
     first: Vec<u32>,
     /// How many lists begin in each.
@@ -46,7 +55,6 @@ pub(super) struct Penalties<'s> {
     /// Vertices that were chosen, and those of them that were in this round.
     chosen: Bitmap,
     fresh: Bitmap,
-    sums: Vec<AtomicU64>,
     /// Bytes of memory for what is read at a time.
     room: u64,
 }
@@ -55,7 +63,7 @@ impl<'s> Penalties<'s> {
     /// Those of a graph of which nothing is chosen.
     pub fn new(selector: &'s Selector<'s>) -> Result<Self> {
         let graph = selector.graph;
-        let (pages, first, mates) = pages_of(selector);
+        let (vertices, first, mates) = pages_of(selector);
         let back = graph.rows(selector.direction.reversed());
         let back = back.map(|rows| Lists::open(graph, rows, selector.options.threads));
         let kept = if selector.lists.is_kept() { Lists::entry_bytes(graph) } else { 0 };
@@ -64,12 +72,11 @@ impl<'s> Penalties<'s> {
             selector,
             back: back.transpose()?,
             arriving: selector.arriving()?,
-            pages,
+            vertices,
             first,
             mates,
             chosen: Bitmap::new(graph.connected(), HugePages::Off)?,
             fresh: Bitmap::new(graph.connected(), HugePages::Off)?,
-            sums: (0..graph.connected()).map(|_| AtomicU64::new(0)).collect(),
             room: selector.options.memory.saturating_sub(used),
         };
         // What is chosen in one round needs no way back.
@@ -84,6 +91,10 @@ impl<'s> Penalties<'s> {
         Ok(penalties)
     }
 
+    fn of(&self, vertex: u32) -> &Vertex {
+        &self.vertices[vertex as usize]
+    }
+
     fn is_chosen(&self, vertex: u32) -> bool {
         self.chosen.contains(u64::from(vertex))
     }
@@ -93,7 +104,7 @@ impl<'s> Penalties<'s> {
     fn wanted(&self, stretch: &[u32]) -> [u64; 2] {
         let mut wanted = [0; 2];
         for &vertex in stretch {
-            let degree = u64::from(self.selector.lists.degree(vertex));
+            let degree = u64::from(self.of(vertex).degree);
             if !self.is_chosen(vertex) {
                 wanted[0] += degree;
             } else if self.fresh.contains(u64::from(vertex)) {
@@ -105,12 +116,12 @@ impl<'s> Penalties<'s> {
 
     /// Adds what the neighbors of a vertex bear.
     fn add(&self, neighbors: &[u32]) {
-        let same = |a: &u32, b: &u32| self.pages[*a as usize] == self.pages[*b as usize];
+        let same = |a: &u32, b: &u32| self.of(*a).page == self.of(*b).page;
         for stretch in neighbors.chunk_by(same) {
             let [wanted, _] = self.wanted(stretch);
             let Some(penalty) = ONE.checked_div(wanted) else { continue };
             for &vertex in stretch.iter().filter(|&&vertex| self.is_free(vertex)) {
-                self.sums[vertex as usize].fetch_add(penalty, Relaxed);
+                self.of(vertex).sum.fetch_add(penalty, Relaxed);
             }
         }
     }
@@ -118,7 +129,7 @@ impl<'s> Penalties<'s> {
     /// Computes the penalties of all vertices anew.
     fn all(&self) -> Result<()> {
         let Selector { lists, options, progress, .. } = self.selector;
-        self.sums.iter().for_each(|sum| sum.store(0, Relaxed));
+        self.vertices.iter().for_each(|vertex| vertex.sum.store(0, Relaxed));
         self.fresh.replace(0..self.fresh.len(), |_| false);
         let (parts, next) = (lists.parts(), AtomicUsize::new(0));
         let work = |_| {
@@ -127,7 +138,10 @@ impl<'s> Penalties<'s> {
                 progress.check()?;
                 lists.for_each(part.clone(), |_, list| {
                     neighbors.clear();
-                    lists.each(list, |neighbor| neighbors.push(neighbor))?;
+                    lists.each(list, |neighbor| {
+                        prefetch(self.of(neighbor));
+                        neighbors.push(neighbor);
+                    })?;
                     self.add(&neighbors);
                     Ok(())
                 })?;
@@ -152,7 +166,7 @@ impl<'s> Penalties<'s> {
         }
         let mut pairs = Vec::with_capacity(edges as usize);
         for_lists(back, chosen, self.room / 4, |vertex, list| {
-            let page = self.pages[vertex as usize];
+            let page = self.of(vertex).page;
             back.each(list, |source| pairs.push((source, page)))
         })?;
         pairs.sort_unstable();
@@ -235,7 +249,7 @@ impl<'s> Penalties<'s> {
         let more = penalty - ONE / (wanted + gone);
         if more > 0 {
             for &vertex in stretch.iter().filter(|&&vertex| self.is_free(vertex)) {
-                self.sums[vertex as usize].fetch_add(more, Relaxed);
+                self.of(vertex).sum.fetch_add(more, Relaxed);
                 changed.insert(u64::from(vertex));
             }
         }
@@ -244,22 +258,21 @@ impl<'s> Penalties<'s> {
 
 impl Scores for Penalties<'_> {
     fn score(&self, vertex: u32) -> f64 {
-        let (at, lists) = (vertex as usize, &self.selector.lists);
-        let page = self.pages[at] as usize;
-        let mates = self.mates[page];
+        let Vertex { sum, page, degree } = self.of(vertex);
+        let mates = self.mates[*page as usize];
         let (own, arriving) =
-            (f64::from(lists.degree(vertex)), f64::from(self.arriving[at].max(1)));
+            (f64::from(*degree), f64::from(self.arriving[vertex as usize].max(1)));
         let divisor = match self.selector.options.divisor {
             Divisor::Both => own * arriving,
             Divisor::Own => own,
             Divisor::Arriving => arriving,
         };
         let by = f64::from(mates) * arriving * divisor;
-        self.sums[at].load(Relaxed) as f64 / by
+        sum.load(Relaxed) as f64 / by
     }
 
     fn is_free(&self, vertex: u32) -> bool {
-        self.selector.lists.degree(vertex) > 0 && !self.is_chosen(vertex)
+        self.of(vertex).degree > 0 && !self.is_chosen(vertex)
     }
 
     fn choose(&self, vertex: u32) {
@@ -273,7 +286,7 @@ impl Scores for Penalties<'_> {
         }
         let Some(pairs) = self.pairs(chosen)? else {
             self.all()?;
-            return Ok((0..self.sums.len() as u32).collect());
+            return Ok((0..self.vertices.len() as u32).collect());
         };
         let changed = self.change(&pairs)?;
         self.fresh_no_more(chosen);
@@ -304,12 +317,13 @@ pub(super) fn for_lists(
     Ok(())
 }
 
-/// The page that each list begins in, counting those in which some list does, and the first vertex
-/// and the number of lists of each. A vertex without edges belongs to the page before it.
-fn pages_of(selector: &Selector) -> (Vec<u32>, Vec<u32>, Vec<u32>) {
+/// Each vertex with the page that its list begins in, counting those in which some list does, and
+/// the first vertex and the number of lists of each. A vertex without edges belongs to the page
+/// before it.
+fn pages_of(selector: &Selector) -> (Vec<Vertex>, Vec<u32>, Vec<u32>) {
     let connected = selector.graph.connected() as u32;
     let (mut first, mut mates) = (Vec::new(), Vec::new());
-    let (mut pages, mut byte, mut last) = (Vec::with_capacity(connected as usize), 0, u64::MAX);
+    let (mut vertices, mut byte, mut last) = (Vec::with_capacity(connected as usize), 0, u64::MAX);
     for vertex in 0..connected {
         let (len, page) = (selector.stored_bytes(vertex), byte / selector.options.block);
         if first.is_empty() || (len > 0 && page != last) {
@@ -320,9 +334,10 @@ fn pages_of(selector: &Selector) -> (Vec<u32>, Vec<u32>, Vec<u32>) {
         if let Some(mates) = mates.last_mut() {
             *mates += u32::from(len > 0);
         }
-        pages.push(first.len() as u32 - 1);
+        let (degree, page) = (selector.lists.degree(vertex), first.len() as u32 - 1);
+        vertices.push(Vertex { sum: AtomicU64::new(0), page, degree });
         byte += len;
     }
     first.push(connected);
-    (pages, first, mates)
+    (vertices, first, mates)
 }

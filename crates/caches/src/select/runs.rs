@@ -4,10 +4,10 @@
 //! begin at all vertices, from labels that spread. A few more searches are there to see how a
 //! selection does with those that it was not made for.
 
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 use outercore_graph::{Result, error};
-use outercore_storage::{Bitmap, HugePages, threads};
+use outercore_storage::{Bitmap, HugePages, memory::prefetch, threads};
 
 use super::{Selector, penalties::for_lists, plain::mixed};
 use crate::Runs;
@@ -25,6 +25,11 @@ const WAVES: u64 = 4;
 /// Searches that a selection is tried on beside those that it is made for, as a part of these.
 const FRESH: u64 = 4;
 
+/// Vertices for which other threads are started.
+const FEW: usize = 1 << 12;
+/// Neighbors that are asked for before the first of them is looked at.
+const TOGETHER: usize = 256;
+
 /// The vertices whose lists a run wants, by level.
 #[derive(Default)]
 pub(super) struct SampleRun {
@@ -39,6 +44,41 @@ impl SampleRun {
     pub fn levels(&self) -> impl Iterator<Item = &[u32]> {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
         starts.zip(&self.ends).map(|(start, &end)| &self.vertices[start as usize..end as usize])
+    }
+}
+
+/// Which of many searches have reached each vertex.
+struct Masks {
+    all: Vec<AtomicU64>,
+    /// Those that did in this step.
+    new: Vec<AtomicU64>,
+}
+
+impl Masks {
+    fn new(vertices: usize) -> Self {
+        let [all, new] = [(); 2].map(|()| (0..vertices).map(|_| AtomicU64::new(0)).collect());
+        Self { all, new }
+    }
+
+    fn prefetch(&self, vertex: u32) {
+        prefetch(&raw const self.all[vertex as usize]);
+    }
+
+    /// Some searches reach a vertex. Whether they are the first in this step that had not before.
+    fn add(&self, vertex: u32, searches: u64) -> bool {
+        let (all, new) = (&self.all[vertex as usize], &self.new[vertex as usize]);
+        // Most have: a plain load spares the exclusive access.
+        let more = searches & !all.load(Relaxed);
+        if more == 0 {
+            return false;
+        }
+        let more = more & !all.fetch_or(more, Relaxed);
+        more != 0 && new.fetch_or(more, Relaxed) == 0
+    }
+
+    /// Those of a step that is over.
+    fn take(&self, vertex: u32) -> u64 {
+        self.new[vertex as usize].swap(0, Relaxed)
     }
 }
 
@@ -133,43 +173,49 @@ impl Selector<'_> {
     }
 
     /// Many searches at once: hands the vertices that are reached by another one in each step to
-    /// `visit`. Lists are in memory.
+    /// `visit`. Lists are in memory. The same steps for any number of threads.
     fn many(&self, mut visit: impl FnMut(&[u32])) -> Result<()> {
-        let all = self.graph.connected() as usize;
-        let [mut has, mut new, mut more] = [const { Vec::<u64>::new() }; 3].map(|mut masks| {
-            masks.resize(all, 0);
-            masks
-        });
-        let mut active = Vec::new();
-        for search in 0..if all > 0 { MANY } else { 0 } {
-            let source = mixed(search + 1_000_000) as usize % all;
-            has[source] |= 1 << search;
-            new[source] |= 1 << search;
-            active.push(source as u32);
+        let masks = Masks::new(self.graph.connected() as usize);
+        let mut active: Vec<u32> = Vec::new();
+        for search in 0..if masks.all.is_empty() { 0 } else { MANY } {
+            let source = (mixed(search + 1_000_000) % masks.all.len() as u64) as u32;
+            active.extend(masks.add(source, 1 << search).then_some(source));
         }
         while !active.is_empty() {
             self.progress.check()?;
             active.sort_unstable();
-            active.dedup();
+            let come: Vec<(u32, u64)> =
+                active.iter().map(|&vertex| (vertex, masks.take(vertex))).collect();
             active.retain(|&vertex| self.lists.degree(vertex) > 0);
             visit(&active);
-            let mut next = Vec::new();
-            for &vertex in &active {
-                let come = new[vertex as usize];
-                self.lists.each(self.lists.kept(vertex), |to| {
-                    let to = to as usize;
-                    if come & !has[to] & !more[to] != 0 {
-                        more[to] |= come & !has[to];
-                        next.push(to as u32);
-                    }
-                })?;
-            }
-            active.iter().for_each(|&vertex| new[vertex as usize] = 0);
-            active = next;
-            for &vertex in &active {
-                let vertex = vertex as usize;
-                let come = std::mem::take(&mut more[vertex]);
-                (has[vertex], new[vertex]) = (has[vertex] | come, new[vertex] | come);
+            let threads = if come.len() < FEW { 1 } else { self.options.threads };
+            let parts: Vec<_> = come.chunks(come.len().div_ceil(threads * 8)).collect();
+            let next = AtomicUsize::new(0);
+            let work = |_| {
+                let mut reached = Vec::new();
+                while let Some(part) = parts.get(next.fetch_add(1, Relaxed)) {
+                    self.reach(part, &masks, &mut reached)?;
+                }
+                Ok(reached)
+            };
+            active = error::all(threads::at_once(threads, work)?)?.concat();
+        }
+        Ok(())
+    }
+
+    /// Many searches go on from some vertices. Adds those that one of them reaches first in this
+    /// step.
+    fn reach(&self, from: &[(u32, u64)], masks: &Masks, reached: &mut Vec<u32>) -> Result<()> {
+        let mut neighbors = Vec::new();
+        for (at, &(vertex, searches)) in (1..).zip(from) {
+            self.lists.each(self.lists.kept(vertex), |to| {
+                masks.prefetch(to);
+                neighbors.push((to, searches));
+            })?;
+            // Most lists are short: their neighbors are waited for together.
+            if neighbors.len() >= TOGETHER || at == from.len() {
+                let first = |(to, searches)| masks.add(to, searches).then_some(to);
+                reached.extend(neighbors.drain(..).filter_map(first));
             }
         }
         Ok(())

@@ -6,7 +6,10 @@
 //! reads least on average is worth it, if that is a tenth less, and takes no more requests: a page
 //! within a request that need not be read makes two of it.
 
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::{
+    ops::Range,
+    sync::atomic::{AtomicUsize, Ordering::Relaxed},
+};
 
 use outercore_graph::{Result, error};
 use outercore_storage::{PageCache, threads};
@@ -25,20 +28,20 @@ pub(super) const OF_PAGE: u64 = 4 * (PARTS + 2);
 /// Pages that were read, and requests that they took.
 type Read = [u64; 2];
 
-/// Page caches beside each part of a selection.
+/// Page caches beside some parts of a selection.
 struct Trial<'t> {
     pages: &'t Pages<'t>,
     /// The first part that has each vertex's list.
     parts: &'t [u8],
-    clocks: Vec<(Clock, Read)>,
+    clocks: Vec<(u8, Clock, Read)>,
     wanted: Vec<u32>,
 }
 
 impl Trial<'_> {
     /// A run wants the lists of some vertices, ascending.
     fn want(&mut self, vertices: &[u32]) {
-        for (part, (clock, read)) in (0..).zip(&mut self.clocks) {
-            let not_held = |&vertex: &u32| self.parts[vertex as usize] > part;
+        for (part, clock, read) in &mut self.clocks {
+            let not_held = |&vertex: &u32| self.parts[vertex as usize] > *part;
             self.pages.wanted(vertices.iter().copied().filter(not_held), &mut self.wanted);
             clock.want(&self.wanted, |_, begins| {
                 read[0] += 1;
@@ -49,7 +52,7 @@ impl Trial<'_> {
 
     /// What was read beside each part.
     fn read(self) -> Vec<Read> {
-        self.clocks.into_iter().map(|(_, read)| read).collect()
+        self.clocks.into_iter().map(|(_, _, read)| read).collect()
     }
 }
 
@@ -69,12 +72,13 @@ impl Selector<'_> {
             return Ok(Worth { bytes: self.options.size, searches: None });
         }
         let (parts, next) = (self.parts(chosen), AtomicUsize::new(0));
+        let tried = self.tried(runs);
         let work = |_| {
             let mut own = Vec::new();
             loop {
                 let at = next.fetch_add(1, Relaxed);
-                let Some(run) = runs.get(at) else { return Ok(own) };
-                let mut trial = self.trial(pages, &parts);
+                let Some((run, some)) = tried.get(at) else { return Ok(own) };
+                let mut trial = self.trial(pages, &parts, some.clone());
                 if run.is_cut {
                     self.live(|active| trial.want(active))?;
                 } else {
@@ -85,7 +89,8 @@ impl Selector<'_> {
         };
         let mut read = error::all(threads::at_once(self.options.threads, work)?)?.concat();
         read.sort_by_key(|(at, _)| *at);
-        let read: Vec<Vec<Read>> = read.into_iter().map(|(_, read)| read).collect();
+        let read: Vec<Read> = read.into_iter().flat_map(|(_, read)| read).collect();
+        let read: Vec<Vec<Read>> = read.chunks(PARTS as usize + 1).map(<[_]>::to_vec).collect();
         let part = best(&read);
         let mean = |part: u64| {
             let all: u64 = read.iter().map(|read| read[part as usize][0]).sum();
@@ -106,14 +111,27 @@ impl Selector<'_> {
         parts
     }
 
-    fn trial<'t>(&self, pages: &'t Pages<'t>, parts: &'t [u8]) -> Trial<'t> {
+    /// Each run with parts that are tried in one go: in order, and such that all threads have some.
+    fn tried<'r>(&self, runs: &'r [SampleRun]) -> Vec<(&'r SampleRun, Range<u64>)> {
+        let all = PARTS + 1;
+        let of = |run: &'r SampleRun| {
+            // One that is made again for each trial is made once.
+            let alone = run.is_cut || runs.len() >= self.options.threads;
+            let each = if alone { all } else { all.div_ceil(self.options.threads as u64) };
+            let starts = (0..all).step_by(each as usize);
+            starts.map(move |start| (run, start..(start + each).min(all)))
+        };
+        runs.iter().flat_map(of).collect()
+    }
+
+    fn trial<'t>(&self, pages: &'t Pages<'t>, parts: &'t [u8], some: Range<u64>) -> Trial<'t> {
         let options = self.options;
         let clock = |part| {
             let left = options.size - self.bytes_of(part);
             let frames = PageCache::frames(options.page_cache + left, options.block);
-            (Clock::new(pages.count(), frames, options.block), [0; 2])
+            (part as u8, Clock::new(pages.count(), frames, options.block), [0; 2])
         };
-        Trial { pages, parts, clocks: (0..=PARTS).map(clock).collect(), wanted: Vec::new() }
+        Trial { pages, parts, clocks: some.map(clock).collect(), wanted: Vec::new() }
     }
 
     /// Bytes of the cache that so many parts of a selection take.

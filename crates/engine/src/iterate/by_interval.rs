@@ -9,18 +9,13 @@
 use std::{mem::take, ops::Range};
 
 use super::{Delivered, EdgeSource, Run, by_lists::Role};
-use crate::{
-    Monoid,
-    config::ReadPolicy,
-    program::VertexProgram,
-    report::{Costs, ReadMode},
-};
+use crate::{Monoid, config::ReadPolicy, program::VertexProgram, report::ReadMode};
 use outercore_caches::ChunkCache;
 use outercore_graph::{
     Result,
     format::{GridChunk, GridIndex},
 };
-use outercore_storage::device::{Mix, Streamed};
+use outercore_storage::device::{Costs, Mix, Streamed};
 
 /// Seconds of a processor for each message that is passed, with all that an iteration does for it:
 /// measured, on a processor of 2023.
@@ -53,10 +48,9 @@ impl<P: VertexProgram> Run<'_, P> {
             Some(lists) if lists.role == Role::Beside => ReadMode::OnDemand,
             _ => ReadMode::Full,
         };
-        predicted = predicted.map(|costs| match split {
-            Some(_) => costs,
-            None => Costs { mixed_seconds: None, ..costs },
-        });
+        if let (Some(costs), None) = (&mut predicted, &split) {
+            costs.mixed_seconds = None;
+        }
         self.by_passes(split.as_deref())?;
         Ok((mode, predicted))
     }
@@ -132,10 +126,10 @@ impl<P: VertexProgram> Run<'_, P> {
         let workers = if P::Message::EXACT { 1 } else { self.workspaces.len() };
         let costs = |scan: Streamed, sent: [u64; 2]| {
             let scan = Streamed { bytes: scan.bytes + between, ..scan };
-            let costs = self.costs(scan, &lists.rows, sent, MESSAGE / workers as f64);
+            let mut costs = self.costs(scan, &lists.rows, sent, MESSAGE / workers as f64);
             let (passed, blocks) = lists.exchange.logged(sent[1]);
-            let on_demand_seconds = costs.on_demand_seconds + 2.0 * limits.seconds(passed, blocks);
-            Costs { on_demand_seconds, ..costs }
+            costs.on_demand_seconds += 2.0 * limits.seconds(passed, blocks);
+            costs
         };
         // Looking at every chunk costs something too, which is not needed where not even all of
         // them would be worth it.
@@ -146,7 +140,7 @@ impl<P: VertexProgram> Run<'_, P> {
             return (Some(most), None);
         }
         let (wanted, mix) = self.mix(&source.index, source.cache.as_deref());
-        let whole = costs(wanted, sent);
+        let mut whole = costs(wanted, sent);
         let mut by_both = |scan, sent| {
             let costs = costs(scan, sent);
             costs.full_seconds + costs.on_demand_seconds
@@ -158,8 +152,8 @@ impl<P: VertexProgram> Run<'_, P> {
         let may_mix =
             lists.role == Role::Choice && P::Message::EXACT && config.page_cache.is_none();
         let chosen = config.read == ReadPolicy::Auto && may_mix && is_best;
-        let mixed_seconds = chosen.then_some(mixed);
-        (Some(Costs { mixed_seconds, ..whole }), chosen.then_some(split))
+        whole.mixed_seconds = chosen.then_some(mixed);
+        (Some(whole), chosen.then_some(split))
     }
 
     /// The chunks that are wanted, and which intervals want them. One that is in memory, or stays

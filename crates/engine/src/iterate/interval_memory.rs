@@ -293,12 +293,16 @@ impl IntervalMemory {
 
     /// The lists of active vertices, where `room` bytes beside the least are enough for them. What
     /// takes no more than a few times as much as they do stays in memory before they come: else
-    /// more memory would mean that more is read.
+    /// more memory would mean that more is read. Nor do they come where the arrays that they drive
+    /// out, read and written by each iteration, are more than the grid which they spare it.
     fn lists(&self, room: u64) -> Option<Role> {
         let fits = |&(_, bytes): &_| {
             let first = self.stays.iter().filter(|&&stays| stays <= FEW * bytes);
             // Of what lists leave, a quarter is for those that serve the next iteration too.
-            self.owns || bytes + first.sum::<u64>() / 3 * 4 <= room
+            let (left, [arrays, grid]) = (room.saturating_sub(bytes) / 4 * 3, self.stays);
+            let driven_out = arrays.min(room) - arrays.min(left);
+            let is_worth_it = first.sum::<u64>() <= left && 2 * driven_out <= grid;
+            self.owns || bytes <= room && is_worth_it
         };
         self.lists.filter(fits).map(|(role, _)| role)
     }

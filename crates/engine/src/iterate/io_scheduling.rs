@@ -4,15 +4,10 @@
 //! sources and the other for the rest. With `--cost paper` the paper's formula
 //! decides, by bytes alone.
 
-use outercore_storage::{
-    PAGE,
-    device::{Scattered, Streamed},
-};
+use outercore_storage::device::{Costs, Scattered, Streamed};
 
 use super::Run;
-use crate::{
-    Monoid, config::CostFormula, edges::rows::Rows, program::VertexProgram, report::Costs,
-};
+use crate::{Monoid, config::CostFormula, edges::rows::Rows, program::VertexProgram};
 
 /// Seconds of a processor for each word of the grid that is combined: measured, on a processor of
 /// 2023.
@@ -32,10 +27,10 @@ impl<P: VertexProgram> Run<'_, P> {
         item_seconds: f64,
     ) -> Costs {
         let (limits, threads) = (&self.session.limits, self.session.workers.count());
-        if self.is_by_paper() {
-            return self.paper_costs(scan.bytes, rows);
-        }
         let width = (rows.width + rows.weight_width) as u64;
+        if self.is_by_paper() {
+            return self.paper_costs(scan.bytes, rows, width);
+        }
         let (all, held) = (rows.edges() * width, rows.held_bytes());
         let workers = if P::Message::EXACT { threads } else { 1 };
         // Intervals have about equally many edges.
@@ -44,21 +39,10 @@ impl<P: VertexProgram> Run<'_, P> {
         // Measured with signals of 8 bytes. Those of 16 take half as long again.
         let wide = size_of::<P::Signal>().max(8) as f64 / 16.0 + 0.5;
         let word = if self.asks_none(runs, self.sending.len()) { WORD } else { ASKED };
-        Costs {
-            full_seconds: scan.seconds(limits, word * wide / threads as f64),
-            on_demand_seconds: Scattered {
-                runs,
-                items,
-                width,
-                within,
-                all,
-                held,
-                item_seconds: item_seconds * wide,
-                workers,
-            }
-            .seconds(limits),
-            mixed_seconds: None,
-        }
+        let item_seconds = item_seconds * wide;
+        let lists = Scattered { runs, items, width, within, all, held, item_seconds, workers };
+        let word = word * wide / threads as f64;
+        Costs::new(scan.seconds(limits, word), lists.seconds(limits))
     }
 
     /// The vertices that send, and their edges.
@@ -71,24 +55,16 @@ impl<P: VertexProgram> Run<'_, P> {
         self.session.config.cost == CostFormula::Paper
     }
 
-    /// The paper's Cs and Cr, without the time of writing values, which is the same. A list begins
-    /// a random read unless the vertex before is active, too.
-    fn paper_costs(&self, grid_bytes: u64, rows: &Rows) -> Costs {
-        let (limits, vertices) = (&self.session.limits, self.sending.len());
+    /// A list begins a random read unless the vertex before is active, too.
+    fn paper_costs(&self, grid_bytes: u64, rows: &Rows, width: u64) -> Costs {
+        let vertices = self.sending.len();
         let ([mut random, mut sequential], mut next) = ([0; 2], 0);
-        let width = (rows.width + rows.weight_width) as u64;
         for vertex in self.sending.iter(0..vertices) {
             let part = if vertex == next { &mut sequential } else { &mut random };
             *part += u64::from(rows.degree(vertex)) * width;
             next = vertex + 1;
         }
         let values = vertices * size_of::<P::Value>() as u64;
-        let stream = |bytes: u64| bytes as f64 / limits.device_bytes_per_second;
-        let random_rate = PAGE as f64 / limits.request_seconds();
-        Costs {
-            full_seconds: stream(values + grid_bytes),
-            on_demand_seconds: random as f64 / random_rate + stream(sequential + 2 * values),
-            mixed_seconds: None,
-        }
+        Costs::by_bytes(&self.session.limits, [grid_bytes, values], [random, sequential])
     }
 }

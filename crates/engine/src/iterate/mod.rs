@@ -34,7 +34,9 @@ use std::{
 
 use outercore_caches::ChunkCache;
 use outercore_graph::{Graph, Result, error, format::GridIndex};
-use outercore_storage::{Block, CutSlice, Fronted, HugePages, HugeVec, Pairs, Pod, lock};
+use outercore_storage::{
+    Block, CutSlice, Fronted, HugePages, HugeVec, Pairs, Pod, device::Costs, lock,
+};
 
 use self::{by_lists::OnDemand, fciu::Pass};
 use crate::{
@@ -42,7 +44,7 @@ use crate::{
     config::Precompute,
     edges::{grid::Grid, rows::Rows},
     program::{Context, VertexProgram},
-    report::{Costs, ReadMode},
+    report::ReadMode,
     session::{OpenSection, Session},
     state::{DegreesByInterval, Scratch, VertexArray},
 };

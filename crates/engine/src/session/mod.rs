@@ -25,7 +25,7 @@ use outercore_caches::SelectedLists;
 use outercore_graph::{Graph, GraphError, Result, error::refuse};
 use outercore_storage::{
     Bitmap as Frontier, Disk, HugeVec, Limits, PAGE, PageCache, Pod, Reader, Workers,
-    device::Asked,
+    device::{Asked, Costs},
     lock, memory,
     reader::{ReaderOptions, Reading, buffers, is_little, open_readers},
 };
@@ -36,7 +36,7 @@ use crate::{
     job::Job,
     plan::{Decided, Decision, Plan},
     progress::RunProgress,
-    report::{CacheReport, Costs, IoReport, IterationReport, ReadMode, VisitReport},
+    report::{CacheReport, IoReport, IterationReport, ReadMode, VisitReport},
     techniques::{Technique, TechniqueReport},
 };
 

@@ -3,7 +3,10 @@
 //!
 //! Memory: 4 bytes for each vertex, 8 with parents; on storage nothing for each vertex.
 
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::{
+    ops::Range,
+    sync::atomic::{AtomicU32, Ordering::Relaxed},
+};
 
 use outercore_storage::{AtomicItem, HugeVec, Pod, cut_windows};
 
@@ -17,8 +20,8 @@ use outercore_graph::{Result, error};
 
 /// Neither level nor parent.
 const UNREACHED: u32 = u32::MAX;
-/// Windows of logs that are read when the rest is closed, at the least: their levels and parents
-/// take the place of its index.
+/// Windows of logs that each worker reads when the rest is closed, at the least: their levels and
+/// parents take the place of its index.
 const WINDOWS: u64 = 8;
 
 /// A vertex was found on the level that is the step, and this may be its parent.
@@ -62,7 +65,8 @@ impl Resource for Levels {
         planner.caches([0, self.weight]);
         planner.scratch(written);
         // A window ends before it is full.
-        let windows = if self.weight == 0 { 2 * WINDOWS as usize + 1 } else { usize::MAX };
+        let windows = 2 * WINDOWS as usize * planner.job.config.threads + 1;
+        let windows = if self.weight == 0 { windows } else { usize::MAX };
         Exchange::<FoundBy>::declare(planner, windows, self.records).map(drop)
     }
 
@@ -73,7 +77,8 @@ impl Resource for Levels {
                 0 => (decision.room / 16).max(graph.connected() / WINDOWS),
                 weight => decision.share(weight) / 16,
             };
-            let windows = cut_windows(&graph.grid()?.intervals, most);
+            let each = most / session.workers.count() as u64;
+            let windows = cut_windows(&graph.grid()?.intervals, each);
             return Ok(OpenLevels::Logs(Box::new(Exchange::new(session, &windows, 0)?)));
         }
         let levels = session.zeroed(graph.connected())?;
@@ -135,8 +140,8 @@ impl OpenLevels {
         Ok(())
     }
 
-    /// Shows the levels and the parents of each interval of the grid, with its number. What is in
-    /// memory is shown on all workers, and without parents those are none; logs are shown in order.
+    /// Shows the levels and the parents of each interval of the grid, with its number, on all
+    /// workers. In memory, without parents, those are none.
     pub fn for_each_interval<S: Send>(
         &self,
         session: &Session,
@@ -145,7 +150,7 @@ impl OpenLevels {
     ) -> Result<Vec<S>> {
         let (levels, parents) = match self {
             Self::Memory { levels, parents } => (levels, parents),
-            Self::Logs(logs) => return replay(logs, session, state()?, visit),
+            Self::Logs(logs) => return replay(logs, session, state, visit),
         };
         let bounds = &session.graph.grid()?.intervals;
         let count = bounds.len().saturating_sub(1) as u64;
@@ -180,8 +185,9 @@ impl OpenLevels {
         };
         let (scratch, grid) = (Scratch::of(session), session.graph.grid()?);
         let array = || VertexArray::create(&scratch, grid.intervals.as_slice(), &mut 0);
-        let arrays: [VertexArray<u32>; 2] = [array()?, array()?];
-        replay(&logs, session, arrays[0].block()?, |block, interval, levels, parents| {
+        let arrays = [array()?, array()?];
+        let block = || arrays[0].block();
+        replay(&logs, session, block, |block, interval, levels, parents| {
             arrays.iter().zip([levels, parents]).try_for_each(|(array, cells)| {
                 array.write(interval, block, |items| {
                     items.iter_mut().zip(cells).for_each(|(item, cell)| *item = cell.load(Relaxed));
@@ -192,22 +198,21 @@ impl OpenLevels {
     }
 }
 
-/// Reads the logs window by window, and shows every interval.
-fn replay<S>(
+/// Reads the logs, a window for each worker at a time, and shows every interval.
+fn replay<S: Send>(
     logs: &Exchange<FoundBy>,
     session: &Session,
-    mut state: S,
-    visit: impl Fn(&mut S, usize, &[AtomicU32], &[AtomicU32]) -> Result<()>,
+    state: impl Fn() -> Result<S> + Sync,
+    visit: impl Fn(&mut S, usize, &[AtomicU32], &[AtomicU32]) -> Result<()> + Sync,
 ) -> Result<Vec<S>> {
     let bounds = &session.graph.grid()?.intervals;
     let widest = logs.bounds().windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);
-    let [levels, parents]: [HugeVec<AtomicU32>; 2] =
-        [session.zeroed(widest)?, session.zeroed(widest)?];
-    for (window, pair) in logs.bounds().windows(2).enumerate() {
-        fill(session, &levels, UNREACHED);
-        fill(session, &parents, UNREACHED);
+    let show = |(state, [levels, parents]): &mut (S, [HugeVec<AtomicU32>; 2]),
+                window: Range<u64>| {
+        let pair = &logs.bounds()[window.start as usize..][..2];
+        levels.iter().chain(parents.iter()).for_each(|cell| cell.store(UNREACHED, Relaxed));
         let mut level = 0;
-        logs.replay(window, |vertex, FoundBy(parent)| {
+        logs.replay(window.start as usize, |vertex, FoundBy(parent)| {
             let at = vertex - pair[0];
             if at == STEP {
                 level = parent;
@@ -217,11 +222,14 @@ fn replay<S>(
             let cell = &parents[at as usize];
             cell.store(parent.min(cell.load(Relaxed)), Relaxed);
         })?;
-        let inside = |ends: &&[u64]| (pair[0]..pair[1]).contains(&ends[0]);
-        for (interval, ends) in bounds.windows(2).enumerate().filter(|(_, ends)| inside(ends)) {
+        let all = bounds.windows(2).enumerate();
+        let mut inside = all.filter(|(_, ends)| pair[0] <= ends[0] && ends[0] < pair[1]);
+        inside.try_for_each(|(interval, ends)| {
             let place = (ends[0] - pair[0]) as usize..(ends[1] - pair[0]) as usize;
-            visit(&mut state, interval, &levels[place.clone()], &parents[place])?;
-        }
-    }
-    Ok(vec![state])
+            visit(state, interval, &levels[place.clone()], &parents[place])
+        })
+    };
+    let begin = |_| Ok((state()?, [session.zeroed(widest)?, session.zeroed(widest)?]));
+    let done = error::all(session.workers.try_over(logs.parts() as u64, 1, begin, show))?;
+    Ok(done.into_iter().map(|(state, _)| state).collect())
 }

@@ -1,10 +1,26 @@
-//! What reading will take, of a device and of processors: a stream of pieces ([`Streamed`]), or
+//! What reading will take, of a device and of processors ([`Costs`]): a stream of pieces ([`Streamed`]), or
 //! what is scattered over a file ([`Scattered`]); and where parts of the same can be had either
 //! way, which of them are better read which way ([`Mix`]).
 
 use std::ops::Range;
 
+use serde::Serialize;
+
 use super::Limits;
+use crate::PAGE;
+
+/// What a step is predicted to take by either way, in seconds (GraphSD, ICPP'22, section 4.1).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Costs {
+    /// Reading the grid's chunks that have active sources.
+    pub full_seconds: f64,
+    /// Reading the lists of what is active.
+    pub on_demand_seconds: f64,
+    /// Reading the lists of some intervals, and the chunks that others want, where that is the
+    /// fastest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mixed_seconds: Option<f64>,
+}
 
 /// Pieces that are read one after the other.
 #[derive(Clone, Copy, Debug, Default)]
@@ -41,6 +57,26 @@ pub struct Scattered {
     pub item_seconds: f64,
     /// Processors that share the work.
     pub workers: usize,
+}
+
+impl Costs {
+    /// Those of either way alone.
+    pub fn new(full_seconds: f64, on_demand_seconds: f64) -> Self {
+        Self { full_seconds, on_demand_seconds, mixed_seconds: None }
+    }
+
+    /// The paper's Cs and Cr, without the time of writing values, which is the same: of these bytes
+    /// of the grid and of values; and of lists that are read at random, or on from the one before.
+    pub fn by_bytes(
+        limits: &Limits,
+        [grid, values]: [u64; 2],
+        [random, sequential]: [u64; 2],
+    ) -> Self {
+        let stream = |bytes: u64| bytes as f64 / limits.device_bytes_per_second;
+        let random_rate = PAGE as f64 / limits.request_seconds();
+        let lists = random as f64 / random_rate + stream(sequential + 2 * values);
+        Self::new(stream(values + grid), lists)
+    }
 }
 
 impl Streamed {

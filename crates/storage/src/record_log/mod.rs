@@ -170,6 +170,11 @@ impl<R: Record> RecordLog<R> {
         })
     }
 
+    /// How many parts there are.
+    pub fn parts(&self) -> usize {
+        self.places.parts()
+    }
+
     /// Bounds of the parts.
     pub fn bounds(&self) -> &[u64] {
         &self.places.bounds
