@@ -104,7 +104,7 @@ class Bench:
         plain = self.graph(name)
         vertices, rng = self.command("info", plain)["vertices"], random.Random(1)
         source, other = (self.source(plain, asked) for asked in ("0" if name == "gitdag-crates" else "max-degree", "random:7"))
-        sources = ",".join(str(1 + rng.randrange(vertices - 1)) for _ in range(64))
+        sources = ",".join(str(1 + rng.randrange(vertices - 1)) for _ in range(self.options.sources))
         yield "bfs", plain, ["bfs", "--source", source, "--direction", "push"]
         yield ANY, plain, ["bfs", "--source", other, "--direction", "push"]
         yield "components", self.graph(name, undirected=True), ["components", "--method", "program"]
@@ -503,7 +503,7 @@ def main():
     parser.add_argument("--dir", required=True, type=Path, help="where graphs are kept")
     parser.add_argument("--data", type=Path, help="a folder with real graphs")
     parser.add_argument("--scale", type=int, default=20)
-    parser.add_argument("--sources", type=int, default=128, help="of betweenness")
+    parser.add_argument("--sources", type=int, default=128, help="of betweenness and of many searches at once")
     parser.add_argument("--graph", action="append", metavar="NAME", help="these graphs only, as tables name them (repeatable)")
     parser.add_argument("--only", action="append", choices=SECTIONS, help="these sections only (repeatable)")
     options = parser.parse_args()

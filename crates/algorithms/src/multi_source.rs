@@ -48,6 +48,8 @@ impl<S: LaneSet> VertexProgram for MultiSourceProgram<S> {
     type Message = S;
 
     const SILENCE: Option<S> = Some(S::IDENTITY);
+    const SETTLED: Option<fn(&Self, &Reached<S>) -> bool> =
+        Some(|search, value| value.seen.count() as usize == search.0.len());
 
     fn start(&self) -> Start {
         Start::Vertices(self.0.clone())

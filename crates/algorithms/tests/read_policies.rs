@@ -169,3 +169,36 @@ fn lists_do_not_drive_out_what_each_iteration_reads() {
         assert_eq!(lists > 0, memory == 96, "{lists} iterations by lists");
     }
 }
+
+/// Once all sources have reached most vertices, these do not look at their neighbors any more: the
+/// lists of the others are read, and not all edges.
+#[test]
+fn vertices_that_all_sources_have_reached_read_no_lists() {
+    let folder = tempfile::tempdir().unwrap();
+    let directed = Some(false);
+    let options =
+        BuildOptions { memory: 256 << 20, threads: 2, directed, ..BuildOptions::default() };
+    let graph = generate(folder.path().join("graph.oc"), Rmat::new(17, 3), options);
+    for sources in [1, 20, 64, 100] {
+        let sources: Vec<_> = (0..sources).map(Source::Random).collect();
+        let asked = request("multi-source", &sources);
+        let models = [(MemoryModel::InMemory, 1 << 30), (MemoryModel::SemiExternal, 32 << 20)];
+        for (model, memory) in models {
+            let config = RunConfig { model: Some(model), memory, ..external() };
+            let ran = |read| {
+                let outcome =
+                    run(&graph, "multi-source", &asked, &RunConfig { read, ..config.clone() });
+                (values(&outcome), outcome.report)
+            };
+            let ((expected, plain), (found, chosen)) =
+                (ran(ReadPolicy::Iteration), ran(ReadPolicy::Auto));
+            assert!(found == expected, "another answer");
+            let (some, all) = (chosen.edges_processed, plain.edges_processed);
+            println!("{} sources, {model:?}: {some} of {all} edges", sources.len());
+            assert!(some * 10 < all * 9, "{some} of {all} edges");
+            let half = graph.connected() / 2;
+            let late = chosen.per_iteration.iter().filter(|one| one.active > half);
+            assert!(late.clone().any(|one| one.read_mode == "on-demand"), "none was pulled");
+        }
+    }
+}

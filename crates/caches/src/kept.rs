@@ -1,8 +1,13 @@
-//! What is asked before the device is: lists, and chunks of the grid.
+//! What is asked before the device is: lists, and chunks of the grid; and how often it had what was
+//! asked for.
 
 use std::{ops::Deref, sync::Arc};
 
 use outercore_graph::format::{Group, List, RowIndex};
+use outercore_storage::PageCacheUse;
+use serde::Serialize;
+
+use crate::SelectedReport;
 
 /// Whose hits they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,3 +79,24 @@ pub trait ChunkCache: Send + Sync {
 
 /// Words in memory, which are freed with the last handle.
 pub type Held = Arc<dyn Deref<Target = [u8]> + Send + Sync>;
+
+/// Cache hits, in pages or blocks.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct CacheReport {
+    /// Pages of rows served from memory.
+    pub page_hits: u64,
+    /// Lists served from the static cache.
+    pub static_hits: u64,
+    /// Lists served from those that the last iteration has read (GraphSD's SCIU).
+    pub retained_hits: u64,
+    /// Grid chunks served from memory where they stay.
+    pub pinned_hits: u64,
+    /// Grid chunks served from the sub-block buffer (GraphSD).
+    pub sub_block_hits: u64,
+    /// What became of blocks of lists, with a page cache.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pages: Option<PageCacheUse>,
+    /// What a static cache was loaded with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub selected: Option<SelectedReport>,
+}

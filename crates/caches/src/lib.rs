@@ -16,6 +16,7 @@
 //! None of the caches reads while a run is under way: they are shown what others have read, or were
 //! loaded before. It stands below the engine, which asks the caches, and knows no iterations.
 
+mod chunks_that_stay;
 pub mod degrees;
 mod held_lists;
 mod io_cost;
@@ -31,9 +32,10 @@ mod sidecar;
 mod sub_block_buffer;
 mod told;
 
+pub use chunks_that_stay::chunks_that_stay;
 pub use held_lists::{Chain, HeldLists};
 pub use io_cost::io_cost;
-pub use kept::{ChunkCache, Held, Kept, ListCache};
+pub use kept::{CacheReport, ChunkCache, Held, Kept, ListCache};
 pub use lists::Lists;
 pub use pinned_chunks::PinnedChunks;
 pub use prefix::Prefix;

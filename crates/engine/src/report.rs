@@ -2,11 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use outercore_caches::SelectedReport;
+use outercore_caches::CacheReport;
 use outercore_graph::Key;
-use outercore_storage::{
-    IoScheduling, Limits, PageCacheUse, device::Costs, named, reader::Reading,
-};
+use outercore_storage::{IoScheduling, Limits, device::Costs, named, reader::Reading};
 use serde::Serialize;
 
 use crate::{
@@ -36,27 +34,6 @@ pub enum Figure {
 /// An original id and its score; serialised as a pair.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TopRow(pub Key, pub f64);
-
-/// Cache hits, in pages or blocks.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
-pub struct CacheReport {
-    /// Pages of rows served from memory.
-    pub page_hits: u64,
-    /// Lists served from the static cache.
-    pub static_hits: u64,
-    /// Lists served from those that the last iteration has read (GraphSD's SCIU).
-    pub retained_hits: u64,
-    /// Grid chunks served from memory where they stay.
-    pub pinned_hits: u64,
-    /// Grid chunks served from the sub-block buffer (GraphSD).
-    pub sub_block_hits: u64,
-    /// What became of blocks of lists, with a page cache.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub pages: Option<PageCacheUse>,
-    /// What a static cache was loaded with.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub selected: Option<SelectedReport>,
-}
 
 named! {
     /// What an iteration read.

@@ -101,6 +101,52 @@ impl PathLengths {
     }
 }
 
+/// What is told of lengths of paths that were found.
+pub struct LengthTotals {
+    lengths: PathLengths,
+    /// How many there are.
+    pub count: u64,
+    largest: u64,
+    whole: u128,
+    real: f64,
+}
+
+impl LengthTotals {
+    /// Of no lengths of this kind.
+    pub fn of(lengths: PathLengths) -> Self {
+        Self { lengths, count: 0, largest: 0, whole: 0, real: 0.0 }
+    }
+
+    /// Another one, unless it is no length.
+    #[inline(always)]
+    pub fn add(&mut self, length: u64) {
+        if length < self.lengths.unreached() {
+            self.count += 1;
+            self.largest = self.largest.max(length);
+            self.whole += u128::from(length);
+            self.real += self.lengths.number(length);
+        }
+    }
+
+    /// The largest length, and all of them together: whole numbers, or (`Err`) real ones. A sum
+    /// that is no whole number of 64 bits is told to 16 digits. An error: one is beyond the
+    /// numbers.
+    pub fn numbers(&self) -> Result<[std::result::Result<u64, f64>; 2]> {
+        if self.lengths.are_whole() {
+            let sum = u64::try_from(self.whole).map_err(|_| self.whole as f64);
+            return Ok([Ok(self.largest), sum]);
+        }
+        let largest = f64::from_bits(self.largest);
+        if largest == f64::MAX || !self.real.is_finite() {
+            return refuse(format!(
+                "distances are beyond {:e}, the largest number: scale the weights down",
+                f64::MAX
+            ));
+        }
+        Ok([Err(largest), Err(self.real)])
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -122,6 +168,24 @@ mod tests {
             let twice = lengths.join(length, length);
             assert_eq!(lengths.number(twice), 2.0 * lengths.number(length));
         }
+    }
+
+    #[test]
+    fn totals_are_whole_numbers_or_real_ones() {
+        let told = |kind, all: &[u64]| {
+            let mut totals = LengthTotals::of(PathLengths(kind));
+            all.iter().for_each(|&length| totals.add(length));
+            (totals.count, totals.numbers().ok())
+        };
+        let most = u64::MAX - 1;
+        let whole = told(WeightKind::U32, &[3, u64::MAX, 4]);
+        assert_eq!(whole, (2, Some([Ok(4), Ok(7)])));
+        let large = told(WeightKind::U32, &[most, most]);
+        assert_eq!(large, (2, Some([Ok(most), Err(2.0 * most as f64)])));
+        let real = [0.5, f64::INFINITY, 1.25].map(f64::to_bits);
+        assert_eq!(told(WeightKind::F64, &real), (2, Some([Err(1.25), Err(1.75)])));
+        assert_eq!(told(WeightKind::F64, &[f64::MAX.to_bits()]), (1, None));
+        assert_eq!(told(WeightKind::F32, &[]), (0, Some([Err(0.0), Err(0.0)])));
     }
 
     #[test]

@@ -43,7 +43,7 @@ pub use check::{Fault, check};
 pub use error::{GraphError, InputError, Result};
 pub use graph::{Graph, SectionFile, Table};
 pub use info::{GraphInfo, SectionInfo, Spread, TileEdges, ViewInfo};
-pub use lengths::PathLengths;
+pub use lengths::{LengthTotals, PathLengths};
 pub use order::Order;
 pub use scan::EdgeRows;
 pub use start::Source;

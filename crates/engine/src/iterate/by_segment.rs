@@ -5,13 +5,17 @@
 //! an interval that one worker owns; on demand, messages are gathered by range and combined under
 //! the range's lock, in the order of the rows where the monoid is not exact.
 
-use std::sync::Mutex;
+use std::sync::{
+    Mutex,
+    atomic::{AtomicU64, Ordering::Relaxed},
+};
 
 use outercore_storage::{Inbox, lock};
 
 use super::{Delivered, INTERVAL, Resident, Run, edge_path::EdgePath};
 use crate::{
     Monoid,
+    config::ReadPolicy,
     edges::{
         grid::{Grid, combine::combine_all},
         io_iterator::IoIterator,
@@ -80,16 +84,26 @@ impl<P: VertexProgram> Run<'_, P> {
         for (rows, grid) in &resident.edges {
             let both = rows.as_ref().zip(grid.as_ref());
             let sent = self.sends_in_all();
-            let predicted = both.map(|(rows, grid)| self.costs(grid.a_scan, rows, sent, COMBINED));
+            let costs =
+                |sent| both.map(|(rows, grid)| self.costs(grid.a_scan, rows, sent, COMBINED));
+            let predicted = costs(sent);
             let by_lists = self.prefers_lists(predicted, 1.0);
+            let open = match rows.as_ref().filter(|_| !by_lists) {
+                Some(rows) => self.open_vertices(rows)?.and_then(costs),
+                None => None,
+            };
             done = match (rows, grid) {
+                (Some(rows), _) if self.prefers_lists(open, 1.0) => {
+                    self.take_all(rows, &signals, inbox, |group| self.next_sending.word(group))?;
+                    (ReadMode::OnDemand, open)
+                }
                 (_, Some(grid)) if !by_lists => {
                     self.silence(&(0..self.sending.len()), &mut signals);
                     self.scan(grid, &signals, inbox)?;
                     (ReadMode::Full, predicted)
                 }
                 (Some(rows), _) if resident.takes => {
-                    self.take_all(rows, &signals, inbox)?;
+                    self.take_all(rows, &signals, inbox, |_| u64::MAX)?;
                     (ReadMode::Full, None)
                 }
                 (rows, _) => {
@@ -124,19 +138,52 @@ impl<P: VertexProgram> Run<'_, P> {
         grid.scan(self.session, inbox, |_| (), visit).map(drop)
     }
 
-    /// Every vertex takes what the neighbors in its list send.
-    fn take_all(&self, rows: &Rows, signals: &[P::Signal], inbox: &mut [P::Message]) -> Result<()> {
+    /// Vertices that a message may change, and their edges, where these may be few. Until the next
+    /// signals are made they are `next_sending`.
+    fn open_vertices(&self, rows: &Rows) -> Result<Option<[u64; 2]>> {
+        let (session, all) = (self.session, self.sending.len());
+        let [count, edges] = [const { AtomicU64::new(0) }; 2];
+        let may = session.config.read == ReadPolicy::Auto
+            && !session.graph.manifest().directed
+            && self.precompute.is_none()
+            && !self.is_by_paper()
+            && 2 * self.sending.count() > all;
+        let Some(is_settled) = P::SETTLED.filter(|_| may) else { return Ok(None) };
+        self.each_interval(|workspace| {
+            let (range, mut own) = (workspace.vertices(), 0);
+            let see = |values: &[P::Value]| {
+                self.next_sending.replace(range.clone(), |vertex| {
+                    let is_open =
+                        !is_settled(self.program, &values[(vertex - range.start) as usize]);
+                    own += u64::from(is_open) * u64::from(rows.degree(vertex));
+                    is_open
+                })
+            };
+            let open = self.values.read(workspace.interval, &mut workspace.values, see)?;
+            count.fetch_add(open, Relaxed);
+            edges.fetch_add(own, Relaxed);
+            Ok(())
+        })?;
+        Ok(Some([count, edges].map(AtomicU64::into_inner)))
+    }
+
+    /// Some vertices take what the neighbors in their lists send.
+    fn take_all(
+        &self,
+        rows: &Rows,
+        signals: &[P::Signal],
+        inbox: &mut [P::Message],
+        wanted: impl Fn(u64) -> u64 + Sync,
+    ) -> Result<()> {
         let all = 0..self.sending.len();
         let (step, parts) = (self.step(&all, signals), self.parts(inbox, &all));
         self.each_interval(|workspace| {
             let (first, worker) = (workspace.first, workspace.worker);
             let mut sums = parts.get(workspace.interval).expect("one for each interval");
             let lists = IoIterator::new(self.session, rows).within(workspace.vertices());
-            lists.for_each_here(
-                worker,
-                |_| u64::MAX,
-                |vertex, list| _ = self.take(&step, &mut sums[(vertex - first) as usize], list),
-            )
+            lists.for_each_here(worker, &wanted, |vertex, list| {
+                _ = self.take(&step, &mut sums[(vertex - first) as usize], list)
+            })
         })
     }
 }

@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
-use outercore_caches::{ChunkCache, PinnedChunks, SubBlockBuffer, SubBlocks};
+use outercore_caches::chunks_that_stay;
 use outercore_graph::{
     Graph, Result,
-    format::{CHUNK_BYTES, GridChunk, GridDirectory, GridIndex, GridWeights, PassEdges},
+    format::{GridDirectory, GridIndex, GridWeights, PassEdges},
 };
-use outercore_storage::{PAGE, PriorityBuffer, windows};
+use outercore_storage::{PAGE, windows};
 
 use super::{
     Division, EdgeSource, GridByInterval, Run, Workspace,
@@ -397,36 +397,12 @@ impl IntervalMemory {
             && config.sub_blocks.are_kept()
         {
             let each_reads = passes || discards;
-            grid.cache = chunks_of(&grid.index, config, (chunks, each_reads))?;
+            let how = (config.sub_blocks, config.huge_pages.for_streams());
+            grid.cache = chunks_that_stay(&grid.index, how, (chunks, each_reads))?;
         }
         run.precompute = self.precompute;
         Ok(run)
     }
-}
-
-/// Chunks that stay, of so many bytes; the same ones always where each pass reads them all.
-fn chunks_of(
-    index: &GridIndex,
-    config: &RunConfig,
-    (bytes, each_reads): (u64, bool),
-) -> Result<Option<Box<dyn ChunkCache>>> {
-    if each_reads && config.sub_blocks == SubBlocks::On {
-        let side = |near| {
-            let wanted = |chunk: &GridChunk| index.is_served(chunk) != near;
-            let chunks = (0..index.intervals()).flat_map(|interval| index.chunks(interval, wanted));
-            chunks.map(|chunk| (chunk.number, index.read(chunk))).collect()
-        };
-        let huge = config.huge_pages.for_streams();
-        let kept = PinnedChunks::choose(&[side(true), side(false)], bytes, huge)?;
-        return Ok(kept.map(PinnedChunks::of_passes).map(boxed));
-    }
-    // Copies of chunks are blocks of the heap, with what goes with that.
-    let room = bytes / 4 * 3;
-    Ok((room >= 2 * CHUNK_BYTES).then(|| boxed(SubBlockBuffer(PriorityBuffer::new(room)))))
-}
-
-fn boxed(cache: impl ChunkCache + 'static) -> Box<dyn ChunkCache> {
-    Box::new(cache)
 }
 
 /// Bytes of intervals with these bounds, by the number of vertices of each.

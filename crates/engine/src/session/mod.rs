@@ -21,7 +21,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use outercore_caches::SelectedLists;
+use outercore_caches::{CacheReport, SelectedLists};
 use outercore_graph::{Graph, GraphError, Result, error::refuse};
 use outercore_storage::{
     Bitmap as Frontier, Disk, HugeVec, Limits, PAGE, PageCache, Pod, Reader, Workers,
@@ -36,7 +36,7 @@ use crate::{
     job::Job,
     plan::{Decided, Decision, Plan},
     progress::RunProgress,
-    report::{CacheReport, IoReport, IterationReport, ReadMode, VisitReport},
+    report::{IoReport, IterationReport, ReadMode, VisitReport},
     techniques::{Technique, TechniqueReport},
 };
 
