@@ -136,8 +136,8 @@ fn what_is_read_ahead_is_read_once() {
 }
 
 /// Arrays of 128 bytes a vertex, which do not all fit, are read and written by each iteration.
-/// Lists that would drive more of them out than there is of the grid are not there; with more memory
-/// they are.
+/// Lists that would drive more of them out than there is of the grid are not there; with more
+/// memory they are.
 #[test]
 fn lists_do_not_drive_out_what_each_iteration_reads() {
     let folder = tempfile::tempdir().unwrap();

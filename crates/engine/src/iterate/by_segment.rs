@@ -141,13 +141,13 @@ impl<P: VertexProgram> Run<'_, P> {
     /// Vertices that a message may change, and their edges, where these may be few. Until the next
     /// signals are made they are `next_sending`.
     fn open_vertices(&self, rows: &Rows) -> Result<Option<[u64; 2]>> {
-        let (session, all) = (self.session, self.sending.len());
+        let session = self.session;
         let [count, edges] = [const { AtomicU64::new(0) }; 2];
         let may = session.config.read == ReadPolicy::Auto
             && !session.graph.manifest().directed
             && self.precompute.is_none()
             && !self.is_by_paper()
-            && 2 * self.sending.count() > all;
+            && 2 * self.sending.count() > self.sending.len();
         let Some(is_settled) = P::SETTLED.filter(|_| may) else { return Ok(None) };
         self.each_interval(|workspace| {
             let (range, mut own) = (workspace.vertices(), 0);

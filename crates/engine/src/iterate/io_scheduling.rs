@@ -15,6 +15,8 @@ const WORD: f64 = 2e-9;
 /// The same where each word's source must be asked whether it sends: a bit, which the processor
 /// mostly foretells.
 const ASKED: f64 = 3e-9;
+/// What a word's weight takes beside that.
+const WEIGHT: f64 = 5e-9;
 
 impl<P: VertexProgram> Run<'_, P> {
     /// What a scan will take, and lists of so many vertices with so many edges, each of which takes
@@ -39,6 +41,7 @@ impl<P: VertexProgram> Run<'_, P> {
         // Measured with signals of 8 bytes. Those of 16 take half as long again.
         let wide = size_of::<P::Signal>().max(8) as f64 / 16.0 + 0.5;
         let word = if self.asks_none(runs, self.sending.len()) { WORD } else { ASKED };
+        let word = if P::WEIGHTED { word + WEIGHT } else { word };
         let item_seconds = item_seconds * wide;
         let lists = Scattered { runs, items, width, within, all, held, item_seconds, workers };
         let word = word * wide / threads as f64;

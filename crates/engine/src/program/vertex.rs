@@ -91,8 +91,8 @@ pub trait VertexProgram: Sync {
     /// A signal like none: what `carry` makes of it is the identity. With it, scans need not ask of
     /// each edge whether its source sends.
     const SILENCE: Option<Self::Signal> = None;
-    /// Whether no message changes a value any more. Where few vertices are left, and edges lead both
-    /// ways, an iteration reads their lists instead of all edges.
+    /// Whether no message changes a value any more. Where few vertices are left, and edges lead
+    /// both ways, an iteration reads their lists instead of all edges.
     const SETTLED: Option<fn(&Self, &Self::Value) -> bool> = None;
 
     /// The vertices that are active at first.
