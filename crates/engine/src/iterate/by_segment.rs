@@ -143,12 +143,14 @@ impl<P: VertexProgram> Run<'_, P> {
     fn open_vertices(&self, rows: &Rows) -> Result<Option<[u64; 2]>> {
         let session = self.session;
         let [count, edges] = [const { AtomicU64::new(0) }; 2];
-        let may = session.config.read == ReadPolicy::Auto
-            && !session.graph.manifest().directed
-            && self.precompute.is_none()
-            && !self.is_by_paper()
-            && 2 * self.sending.count() > self.sending.len();
-        let Some(is_settled) = P::SETTLED.filter(|_| may) else { return Ok(None) };
+        let may = |_: &_| {
+            session.config.read == ReadPolicy::Auto
+                && !session.graph.manifest().directed
+                && self.precompute.is_none()
+                && !self.is_by_paper()
+                && 2 * self.sending.count() > self.sending.len()
+        };
+        let Some(is_settled) = P::SETTLED.filter(may) else { return Ok(None) };
         self.each_interval(|workspace| {
             let (range, mut own) = (workspace.vertices(), 0);
             let see = |values: &[P::Value]| {

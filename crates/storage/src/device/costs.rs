@@ -1,6 +1,6 @@
 //! What reading will take, of a device and of processors ([`Costs`]): a stream of pieces
-//! ([`Streamed`]), or what is scattered over a file ([`Scattered`]); and where parts of the same can
-//! be had either way, which of them are better read which way ([`Mix`]).
+//! ([`Streamed`]), or what is scattered over a file ([`Scattered`]); and where parts of the same
+//! can be had either way, which of them are better read which way ([`Mix`]).
 
 use std::ops::Range;
 
