@@ -5,19 +5,16 @@ use outercore_algorithms::{Request, Source, by_name};
 use outercore_engine::{MemoryModel, RunConfig};
 use outercore_graph::{BuildOptions, Graph, Key, generate::Rmat};
 use outercore_storage::Disk;
-use outercore_testing::{build_file, config, external, generate, request, run, smallest, values};
+use outercore_testing::{
+    build_file, config, external, generate, request, run, smallest, undirected, values,
+};
 
 /// Lists of active vertices, once there is memory for them, do not drive out the values and the
 /// chunks of a small graph, which are read in every iteration.
 #[test]
 fn lists_come_when_what_every_pass_reads_has_its_place() {
     let folder = tempfile::tempdir().unwrap();
-    let options = BuildOptions {
-        memory: 256 << 20,
-        threads: 2,
-        directed: Some(false),
-        ..BuildOptions::default()
-    };
+    let options = undirected();
     // Evenly spread, so that there are many levels.
     let rmat = Rmat { edge_factor: 2, a: 0.25, b: 0.25, c: 0.25, d: 0.25, ..Rmat::new(18, 5) };
     let graph = generate(folder.path().join("graph.oc"), rmat, options);

@@ -9,7 +9,9 @@ use outercore_engine::{
 };
 use outercore_graph::{BuildOptions, Graph, Key, generate::Rmat};
 use outercore_storage::Disk;
-use outercore_testing::{build_file, external, generate, request, run, smallest, values};
+use outercore_testing::{
+    build_file, external, generate, request, run, smallest, undirected, values,
+};
 
 /// A search has levels of few vertices: most chunks have no active source then.
 #[test]
@@ -141,14 +143,8 @@ fn what_is_read_ahead_is_read_once() {
 #[test]
 fn lists_do_not_drive_out_what_each_iteration_reads() {
     let folder = tempfile::tempdir().unwrap();
-    let options = BuildOptions {
-        memory: 256 << 20,
-        threads: 2,
-        directed: Some(false),
-        ..BuildOptions::default()
-    };
     let rmat = Rmat { edge_factor: 1, ..Rmat::new(19, 5) };
-    let graph = generate(folder.path().join("graph.oc"), rmat, options);
+    let graph = generate(folder.path().join("graph.oc"), rmat, undirected());
     let sources = [Source::MaxDegree, Source::Random(1), Source::Random(2)];
     let asked = Request { method: Some("batches".into()), ..request("betweenness", &sources) };
     let ran = |read, memory: u64| {
@@ -175,10 +171,7 @@ fn lists_do_not_drive_out_what_each_iteration_reads() {
 #[test]
 fn vertices_that_all_sources_have_reached_read_no_lists() {
     let folder = tempfile::tempdir().unwrap();
-    let directed = Some(false);
-    let options =
-        BuildOptions { memory: 256 << 20, threads: 2, directed, ..BuildOptions::default() };
-    let graph = generate(folder.path().join("graph.oc"), Rmat::new(17, 3), options);
+    let graph = generate(folder.path().join("graph.oc"), Rmat::new(17, 3), undirected());
     for sources in [1, 20, 64, 100] {
         let sources: Vec<_> = (0..sources).map(Source::Random).collect();
         let asked = request("multi-source", &sources);

@@ -7,7 +7,8 @@
 //!   that the last iteration has read; `selected`: [`SelectedLists`], those of vertices that were
 //!   selected before the run, `packed` into fewer bytes.
 //! - `pinned_chunks`: [`PinnedChunks`], chunks that stay from their first reading on;
-//!   `sub_block_buffer`: [`SubBlockBuffer`], those with the most active edges.
+//!   `sub_block_buffer`: [`SubBlockBuffer`], those with the most active edges;
+//!   `chunks_that_stay`: [`chunks_that_stay()`], which of the two a run has.
 //! - [`select`](mod@select): which lists are selected; `sidecar`: [`Saved`], the file that says so;
 //!   `told`: [`Told`], what a plan says of it.
 //! - [`lists`]: [`Lists`], the lists of a graph, in memory or read ahead; [`degrees`]: how many

@@ -180,6 +180,11 @@ fn build_input(
     outercore_ordering::build(disk, source.as_ref(), output, options, &Silent)
 }
 
+/// How graphs without directions are built.
+pub fn undirected() -> BuildOptions {
+    BuildOptions { memory: 256 << 20, threads: 2, directed: Some(false), ..BuildOptions::default() }
+}
+
 /// Builds a generated graph as `path` and opens it.
 pub fn generate(path: PathBuf, rmat: Rmat, options: BuildOptions) -> Graph {
     let source = rmat.source().expect("a source");

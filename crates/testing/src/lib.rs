@@ -31,7 +31,7 @@ pub use self::{
     answer::{Answer, Question, Value, assert_close, distance, furthest},
     build::{
         Built, Recipe, build, build_file, generate, internal_edges, lists, options, random_graph,
-        small_graph,
+        small_graph, undirected,
     },
     child::{Said, in_a_child},
     crash::{Crash, Exchange, Recorder, Recording, Wiles},
