@@ -1,7 +1,7 @@
 //! What the faces call: an algorithm with its parameters, which can be planned and run.
 
 use outercore_engine::{Job, Outcome, Plan, Prepared, RunConfig, RunProgress, Silent, settings};
-use outercore_graph::{Graph, GraphError, Result, Source, Vector};
+use outercore_graph::{Graph, Result, Source, Vector};
 use outercore_visit::{Executor, Ownership};
 
 /// An algorithm and its parameters, ready to be planned or run on a graph.
@@ -16,19 +16,14 @@ pub trait Algorithm: Send + Sync {
     fn declare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>>;
     /// A plan that runs. The report counts what goes through the job's handle of the graph: a
     /// handle that is used for more than one run is to be [counted apart](Graph::counted_apart).
-    /// Before a budget is refused, what would be refused with the one that is named is: a switch
-    /// that cannot act, say.
+    /// What more memory would allow is refused as a budget that is too small; with what would be
+    /// refused in any budget, a switch that cannot act, say, that is said first.
     fn prepare<'a>(&'a self, job: Job<'a>) -> Result<Prepared<'a>> {
-        let declared = self.declare(job);
-        if let Err(GraphError::Memory { needed, .. }) = declared {
-            let enough = RunConfig { memory: needed, ..job.config.clone() };
-            if let Err(error) = self.declare(Job { config: &enough, ..job })
-                && !matches!(error, GraphError::Memory { .. })
-            {
-                return Err(error);
-            }
-        }
-        declared
+        let with = |memory| {
+            let config = RunConfig { memory, ..job.config.clone() };
+            self.declare(Job { config: &config, ..job }).map(drop)
+        };
+        self.declare(job).map_err(|error| error.in_other_budgets(job.config.memory, with))
     }
     /// What a run would do.
     fn plan(&self, graph: &Graph, config: &RunConfig) -> Result<Plan> {

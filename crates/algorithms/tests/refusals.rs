@@ -3,11 +3,11 @@
 
 use outercore_algorithms::{Algorithm, Request, Source, by_name};
 use outercore_engine::{
-    MemoryModel, Preset, ReadPolicy, Resources, RunConfig, RunSettings, Silent,
+    MemoryModel, Preset, ReadPolicy, Resources, RunConfig, RunSettings, SearchDirection, Silent,
 };
 use outercore_graph::generate::{GeneratedWeights, Rmat};
 use outercore_graph::{BuildOptions, Graph, GraphError};
-use outercore_testing::{generate, request};
+use outercore_testing::{generate, request, smallest};
 use outercore_visit::Executor;
 
 /// Threads that runs are tried with.
@@ -113,6 +113,37 @@ fn lists_by_preset() {
             named_is_enough(&graph, &*algorithm, &config);
         }
     }
+}
+
+/// A switch for lists, which come only where there is memory for them, names a budget that has it.
+/// One that no budget serves is refused as such, however small the budget is.
+#[test]
+fn switches_for_lists() {
+    let folder = tempfile::tempdir().unwrap();
+    let graph = graph(&folder, 14, false);
+    let algorithm = algorithm("multi-source", None, Request::default());
+    let model = Some(MemoryModel::FullyExternal);
+    let config = RunConfig { model, threads: 2, ..RunConfig::default() };
+    let least =
+        smallest(&graph, "multi-source", &request("multi-source", &[Source::MaxDegree]), &config);
+    let block = RunConfig { block: 512, ..config.clone() };
+    let gap = RunConfig { max_gap: Some(0), ..config.clone() };
+    for config in [block, gap] {
+        let with = |memory| algorithm.plan(&graph, &RunConfig { memory, ..config.clone() });
+        let (mut memory, mut beyond) = (1 << 20, 0);
+        while let Err(error) = with(memory) {
+            let GraphError::Memory { needed, .. } = error else { panic!("{memory}: {error}") };
+            assert!(with(needed).is_ok(), "{memory}: {needed} are not enough");
+            beyond += usize::from(memory >= least);
+            memory += 1 << 19;
+        }
+        assert!(beyond > 0, "lists fit wherever {least} are enough");
+        let enough = RunConfig { memory, ..config.clone() };
+        algorithm.run(&graph, &enough, &Silent).unwrap();
+    }
+    let never = RunConfig { memory: 1 << 20, direction: SearchDirection::Pull, ..config };
+    let refusal = algorithm.plan(&graph, &never);
+    assert!(matches!(refusal, Err(GraphError::Usage(what)) if what.contains("--direction")));
 }
 
 /// Queues have an eighth of the budget, of which they are a part.

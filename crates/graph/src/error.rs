@@ -168,6 +168,39 @@ pub fn too_small<T>(needed: u64, budget: u64, what: impl Into<String>) -> Result
     Err(GraphError::Memory { needed, budget, what: what.into() })
 }
 
+impl GraphError {
+    /// What this refusal of a budget is, once others were tried: what more memory would allow needs
+    /// that much memory, and what is refused in any budget is said before what this one lacks.
+    pub fn in_other_budgets(self, budget: u64, with: impl Fn(u64) -> Result<()>) -> Self {
+        let (refusal, least) = match self {
+            Self::Memory { needed, .. } => match with(needed) {
+                Ok(()) | Err(Self::Memory { .. }) => return self,
+                Err(error) => (error, needed),
+            },
+            error => (error, budget),
+        };
+        let Self::Usage(what) = refusal else { return refusal };
+        match smallest_above(least, |memory| with(memory).is_ok()) {
+            Some(needed) => Self::Memory { needed, budget, what: format!("this run ({what})") },
+            None => Self::Usage(what),
+        }
+    }
+}
+
+/// The smallest budget above this one that `fits`, in whole MiB; `None`: a PiB does not.
+pub fn smallest_above(budget: u64, fits: impl Fn(u64) -> bool) -> Option<u64> {
+    const STEP: u64 = 1 << 20;
+    let (mut refused, mut needed) = (budget, budget.saturating_add(STEP));
+    while !fits(needed) {
+        (refused, needed) = (needed, needed.checked_mul(2).filter(|&needed| needed <= 1 << 51)?);
+    }
+    while needed - refused > STEP {
+        let middle = refused + (needed - refused) / 2;
+        *if fits(middle) { &mut needed } else { &mut refused } = middle;
+    }
+    Some(needed.next_multiple_of(STEP))
+}
+
 /// What all workers of a step end with: an error that one of them met, rather than that the others
 /// were told to stop because of it.
 pub fn all<T>(results: Vec<Result<T>>) -> Result<Vec<T>> {

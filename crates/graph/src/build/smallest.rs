@@ -4,7 +4,7 @@
 //! way out, have what makes them fast; in small budgets all of them are smaller, by the same share.
 //! The rest is for the work.
 
-use crate::error::GraphError;
+use crate::error::{self, GraphError};
 
 /// Bytes of the program itself: its code, its heap, its stacks.
 const PROGRAM: u64 = 16 << 20;
@@ -18,9 +18,6 @@ pub const SMALLEST_BUDGET: u64 = PROGRAM + (AMPLE - PROGRAM) / 8;
 const PAGED_TENTHS: u64 = 4;
 /// ...and what it has in any case in ample budgets: other readers' part of the buffers.
 const LEAST_PAGED: usize = 24 << 20;
-
-/// Refusals name whole steps.
-const STEP: u64 = 1 << 20;
 
 /// A budget of a build.
 #[derive(Clone, Copy, Debug)]
@@ -76,19 +73,7 @@ pub fn budget_for(budget: u64, what: String, fits: impl Fn(Division) -> bool) ->
 
 /// The smallest budget above this one that `fits`, in whole steps.
 pub fn smallest_above(budget: u64, fits: impl Fn(Division) -> bool) -> u64 {
-    let (mut refused, mut needed) = (budget, budget.saturating_add(STEP));
-    while !fits(Division(needed)) && needed < u64::MAX / 2 {
-        (refused, needed) = (needed, needed * 2);
-    }
-    while needed - refused > STEP {
-        let middle = refused + (needed - refused) / 2;
-        if fits(Division(middle)) {
-            needed = middle;
-        } else {
-            refused = middle;
-        }
-    }
-    needed.next_multiple_of(STEP)
+    error::smallest_above(budget, |memory| fits(Division(memory))).unwrap_or(u64::MAX / 2)
 }
 
 #[cfg(test)]
@@ -101,7 +86,7 @@ mod tests {
             let error = budget_for(64 << 20, "this".to_owned(), |division| division.0 >= least);
             let GraphError::Memory { needed, budget, .. } = error else { panic!("{error}") };
             assert_eq!(budget, 64 << 20);
-            assert!((least..least + 2 * STEP).contains(&needed), "{needed} for {least}");
+            assert!((least..least + (2 << 20)).contains(&needed), "{needed} for {least}");
         }
     }
 
