@@ -187,7 +187,7 @@ impl GraphError {
     }
 }
 
-/// The smallest budget above this one that `fits`, in whole MiB; `None`: a PiB does not.
+/// The smallest budget above this one that `fits`, in whole MiB; `None`: 2 PiB do not.
 pub fn smallest_above(budget: u64, fits: impl Fn(u64) -> bool) -> Option<u64> {
     const STEP: u64 = 1 << 20;
     let (mut refused, mut needed) = (budget, budget.saturating_add(STEP));
