@@ -348,7 +348,7 @@ impl Algorithm for Betweenness {
             let keeps = |it: &Prepared| it.plan.memory_model == MemoryModel::InMemory;
             WAYS[*at].method == Lists && prepared.as_ref().is_ok_and(keeps)
         };
-        if !job.graph.has_hubs() {
+        if !job.graph.meets_at_hubs() {
             prepared.sort_by_key(|prepared| !is_best(prepared));
         }
         Plan::first(prepared.into_iter().map(|(_, prepared)| prepared), |way| &mut way.plan)

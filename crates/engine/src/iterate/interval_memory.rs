@@ -30,8 +30,8 @@ use crate::{
 /// Bytes of blocks of messages beside the least, at most.
 const PASSING: u64 = 14 << 20;
 
-/// How many times as much as lists take may stay in memory before they come. With four times,
-/// k-core on RMAT 18 in 40 to 56 MiB took four times as long.
+/// A grid of so many times as much as lists take may stay in memory before they come. With four
+/// times, k-core on RMAT 18 in 40 to 56 MiB took four times as long.
 const FEW: u64 = 2;
 
 /// What was decided of a run by interval before its memory is known.
@@ -291,18 +291,18 @@ impl IntervalMemory {
         ])
     }
 
-    /// The lists of active vertices, where `room` bytes beside the least are enough for them. What
-    /// takes no more than a few times as much as they do stays in memory before they come: else
-    /// more memory would mean that more is read. Nor do they come where the arrays that they drive
-    /// out, read and written by each iteration, are more than the grid which they spare it.
+    /// The lists of active vertices, where `room` bytes beside the least are enough for them and a
+    /// third more. A grid that takes no more than a few times as much as they do stays in memory
+    /// before they come, as do the arrays: else more memory would mean that more is read. Nor do
+    /// they come where the arrays that they drive out, read and written by each iteration, are more
+    /// than the grid which they spare it.
     fn lists(&self, room: u64) -> Option<Role> {
         let fits = |&(_, bytes): &_| {
-            let first = self.stays.iter().filter(|&&stays| stays <= FEW * bytes);
             // Of what lists leave, a quarter is for those that serve the next iteration too.
             let (left, [arrays, grid]) = (room.saturating_sub(bytes) / 4 * 3, self.stays);
             let driven_out = arrays.min(room) - arrays.min(left);
-            let is_worth_it = first.sum::<u64>() <= left && 2 * driven_out <= grid;
-            self.owns || bytes <= room && is_worth_it
+            let is_worth_it = grid > FEW * bytes || arrays + grid <= left;
+            self.owns || bytes <= room / 4 * 3 && is_worth_it && 2 * driven_out <= grid
         };
         self.lists.filter(fits).map(|(role, _)| role)
     }
