@@ -2,7 +2,7 @@
 //! grows. In the smallest budget it is little already, where a graph has many levels.
 
 use outercore_algorithms::{Request, Source, by_name};
-use outercore_engine::{MemoryModel, RunConfig};
+use outercore_engine::{MemoryModel, RunConfig, Technique, TechniqueState};
 use outercore_graph::{BuildOptions, Graph, Key, generate::Rmat};
 use outercore_storage::Disk;
 use outercore_testing::{
@@ -34,6 +34,49 @@ fn lists_come_when_what_every_pass_reads_has_its_place() {
         assert!(*answer.get_or_insert_with(|| found.clone()) == found);
     }
     assert!(fewest < 24 << 20, "{fewest} bytes with all that it could use");
+}
+
+/// Lists come once there is memory for them and a third more, where the grid is much larger than
+/// they are: values may wait on storage. Before, k-core read the grid in each of its iterations.
+#[test]
+fn lists_come_before_all_values_fit() {
+    let folder = tempfile::tempdir().unwrap();
+    let rmat = Rmat { edge_factor: 24, ..Rmat::new(18, 5) };
+    let graph = generate(folder.path().join("graph.oc"), rmat, undirected());
+    let program = Request { method: Some("program".into()), ..request("kcore", &[]) };
+    let least = smallest(&graph, "kcore", &program, &external());
+    let state = |more: u64| {
+        let config = RunConfig { memory: least + more, ..external() };
+        let plan = by_name("kcore", &program).unwrap().plan(&graph, &config).unwrap();
+        plan.techniques.iter().find(|it| it.name == Technique::OnDemand).unwrap().state
+    };
+    // The least has room for 5 MiB, the lists take 6. Before, they came with 6 MiB more.
+    assert_eq!(state(1 << 20), TechniqueState::NotApplicable);
+    assert_eq!(state(3 << 20), TechniqueState::Used);
+}
+
+/// Where there are hubs, searches have few levels: more memory never means fewer sources side by
+/// side, not even where all lists just fit.
+#[test]
+fn more_memory_is_never_for_fewer_sources() {
+    let folder = tempfile::tempdir().unwrap();
+    let rmat = Rmat { a: 0.44, b: 0.21, c: 0.21, d: 0.14, ..Rmat::new(17, 5) };
+    let graph = generate(folder.path().join("graph.oc"), rmat, undirected());
+    assert!(graph.meets_at_hubs() && !graph.has_hubs());
+    let sources: Vec<_> = (0..32).map(|number| Source::Key(Key::Number(number))).collect();
+    let request = request("betweenness", &sources);
+    let least = smallest(&graph, "betweenness", &request, &external());
+    let mut most = 0;
+    for more in 0..80 {
+        let config = RunConfig { memory: least + (more << 19), ..config() };
+        let plan = by_name("betweenness", &request).unwrap().plan(&graph, &config).unwrap();
+        let lists = plan.method.split_once(" sources side by side");
+        let now = lists.map_or("0", |(before, _)| before.rsplit(' ').next().unwrap());
+        let now: u64 = now.parse().unwrap();
+        assert!(now >= most, "{} bytes: {}", config.memory, plan.method);
+        most = now;
+    }
+    assert_eq!(most, 8);
 }
 
 /// Roads in a square: as many levels as it has vertices on two sides.
