@@ -36,23 +36,29 @@ fn lists_come_when_what_every_pass_reads_has_its_place() {
     assert!(fewest < 24 << 20, "{fewest} bytes with all that it could use");
 }
 
-/// Lists come once there is memory for them and a third more, where the grid is much larger than
-/// they are: values may wait on storage. Before, k-core read the grid in each of its iterations.
+/// A program of many iterations, in each of which few vertices send. Without lists it reads the
+/// parts of the grid that these want; lists come when they drive no values out, and so with more
+/// memory fewer bytes go to and fro, from the smallest budget on.
 #[test]
-fn lists_come_before_all_values_fit() {
+fn lists_come_when_they_drive_no_values_out() {
     let folder = tempfile::tempdir().unwrap();
     let rmat = Rmat { edge_factor: 24, ..Rmat::new(18, 5) };
     let graph = generate(folder.path().join("graph.oc"), rmat, undirected());
     let program = Request { method: Some("program".into()), ..request("kcore", &[]) };
     let least = smallest(&graph, "kcore", &program, &external());
-    let state = |more: u64| {
-        let config = RunConfig { memory: least + more, ..external() };
+    let (mut fewest, mut by_lists) = (u64::MAX, Vec::new());
+    for more in [0, 3, 6, 9, 12] {
+        let config = RunConfig { memory: least + (more << 20), ..external() };
         let plan = by_name("kcore", &program).unwrap().plan(&graph, &config).unwrap();
-        plan.techniques.iter().find(|it| it.name == Technique::OnDemand).unwrap().state
-    };
-    // The least has room for 5 MiB, the lists take 6. Before, they came with 6 MiB more.
-    assert_eq!(state(1 << 20), TechniqueState::NotApplicable);
-    assert_eq!(state(3 << 20), TechniqueState::Used);
+        let lists = plan.techniques.iter().find(|it| it.name == Technique::OnDemand).unwrap();
+        by_lists.push(lists.state == TechniqueState::Used);
+        let report = run(&graph, "kcore", &program, &config).report;
+        let moved = report.bytes_read + report.bytes_written;
+        println!("{more} MiB more than the least: {moved} bytes, by lists: {by_lists:?}");
+        assert!(moved * 20 <= fewest.saturating_mul(21), "{more} MiB more: {moved} of {fewest}");
+        fewest = fewest.min(moved);
+    }
+    assert_eq!(by_lists, [false, false, false, true, true]);
 }
 
 /// Where there are hubs, searches have few levels: more memory never means fewer sources side by

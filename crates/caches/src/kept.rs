@@ -62,15 +62,15 @@ pub trait ChunkCache: Send + Sync {
     fn spare(&self) -> u64 {
         0
     }
-    /// Bytes and requests that it takes to read a chunk of so many bytes, pass after pass: none
-    /// where it is here, or will be after one of them, since there is room beside the `absent`
-    /// bytes that were asked for before.
-    fn reads(&self, chunk: usize, bytes: u64, absent: &mut u64) -> [u64; 2] {
+    /// Bytes and requests that it takes to read so many bytes of a chunk, pass after pass: none
+    /// where it is here, or if these are the `whole` of it will be after one of them, since there
+    /// is room beside the `absent` bytes that were asked for before.
+    fn reads(&self, (chunk, whole): (usize, bool), bytes: u64, absent: &mut u64) -> [u64; 2] {
         if self.get(chunk).is_some() {
             return [0; 2];
         }
-        *absent += bytes;
-        if *absent <= self.spare() { [0; 2] } else { [bytes, 1] }
+        *absent += if whole { bytes } else { 0 };
+        if whole && *absent <= self.spare() { [0; 2] } else { [bytes, 1] }
     }
     /// Offers the words of a chunk that was just shown; `priority` is what it is worth to have it
     /// in memory in the next pass.

@@ -69,12 +69,15 @@ mod tests {
     #[test]
     fn what_will_stay_is_read_for_nothing() {
         let buffer = SubBlockBuffer(PriorityBuffer::new(1 << 20));
-        let reads = |chunk, absent: &mut u64| buffer.reads(chunk, 400 << 10, absent);
+        let reads = |chunk, absent: &mut u64| buffer.reads((chunk, true), 400 << 10, absent);
         let all = |absent: &mut u64| [0, 1, 2].map(|chunk| reads(chunk, absent)[1]);
         assert_eq!(all(&mut 0), [0, 0, 1]);
         // What is there takes no room of others.
         buffer.offer(2, 1, &[7; 400 << 10]);
         assert_eq!(all(&mut 0), [0, 1, 0]);
+        // Parts do not stay.
+        let part = |chunk| buffer.reads((chunk, false), 4 << 10, &mut 0);
+        assert_eq!([part(0), part(2)], [[4 << 10, 1], [0; 2]]);
     }
 
     #[test]

@@ -70,7 +70,7 @@ fn plans_with_a_preset_list_its_techniques() {
     let asked = ["plan", "sssp", "r.oc", "--source", "max-degree", "--preset", "graphsd"];
     let (text, _) = place.ends(0, &asked);
     let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("  graphsd ")).collect();
-    assert_eq!(lines.len(), 4, "{text}");
+    assert_eq!(lines.len(), 5, "{text}");
     assert!(lines.iter().all(|line| line.contains("it is for ")), "{text}");
     let asked = ["plan", "pagerank", "r.oc", "--model", "fully-external", "--preset", "graphsd"];
     let (text, _) = place.ends(0, &asked);

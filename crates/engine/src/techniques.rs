@@ -30,6 +30,9 @@ named! {
         Sciu = "sciu",
         /// Passes of programs over the grid, an interval of vertices at a time.
         SubBlocks = "sub-block-buffer",
+        /// Passes over the grid, an interval of vertices at a time, of programs whose vertices may
+        /// be inactive.
+        SubBlockIndex = "sub-block-index",
         /// Fully-external runs in which vertices send to others that are not in memory.
         VertexPassing = "vertex-passing",
         /// Runs of programs whose messages may come early without changing the answer, which read
@@ -103,6 +106,7 @@ const FACTS: [(&str, &str); Technique::ALL.len()] = [
     ("cross-iteration", "chunks served before"),
     ("cross-iteration", "lists kept"),
     ("sub-blocks", "chunks kept"),
+    ("read", "chunks read in part"),
     ("", "messages"),
     ("precompute", "vertices computed early"),
     ("io-scheduling", "marks"),
@@ -179,7 +183,7 @@ pub(crate) fn of_preset(preset: Preset) -> &'static [Technique] {
         Preset::Graphene => {
             &[OnDemand, BitmapIo, GapMerging, SmallBlocks, WorkStealing, Huge, AsyncIo]
         }
-        Preset::Graphsd => &[StateAware, Fciu, Sciu, SubBlocks],
+        Preset::Graphsd => &[StateAware, Fciu, Sciu, SubBlocks, SubBlockIndex],
         Preset::Seraph => &[OnDemand, VertexPassing, Precompute],
     }
 }
@@ -249,6 +253,7 @@ impl Technique {
             Push => config.direction != SearchDirection::Pull,
             Direction => config.direction != SearchDirection::Push,
             SubBlocks => config.sub_blocks.are_kept(),
+            SubBlockIndex => matches!(config.read, ReadPolicy::Auto | ReadPolicy::Iteration),
             WorkStealing => config.stealing,
             Huge => config.huge_pages != HugePages::Off,
             AsyncIo => config.io != IoBackend::Blocking,

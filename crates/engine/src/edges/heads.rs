@@ -9,14 +9,11 @@ use std::{
 
 use outercore_graph::{
     Graph, Result,
-    format::{FirstNeighbors, INDEX_GROUP},
+    format::{FirstNeighbors, INDEX_GROUP, Piece},
 };
 use outercore_storage::{HugeVec, PAGE};
 
-use super::{
-    piece_stream::{Piece, on_workers},
-    table::load_range,
-};
+use super::{piece_stream::on_workers, table::load_range};
 use crate::session::{OpenSection, Session};
 
 /// The first neighbors.

@@ -4,49 +4,14 @@
 use std::{collections::VecDeque, sync::atomic::Ordering::Relaxed};
 
 use outercore_caches::{ChunkCache, Held};
-use outercore_storage::{Buffer, PAGE, Reader};
+use outercore_storage::{Buffer, Reader};
 
 use crate::session::{OpenSection, Session};
-use outercore_graph::{GraphError, Result, error, format::GridChunk};
+use outercore_graph::{GraphError, Result, error, format::Piece};
 
 /// Most pieces of a stream that were requested and not shown: those that a cache holds, and small
 /// ones.
 const MOST: usize = 32;
-
-/// A piece of a section, at most [`BUFFER_BYTES`](outercore_storage::reader::BUFFER_BYTES).
-pub(crate) trait Piece {
-    /// Its number, by which a cache knows it, if there is one.
-    fn number(&self) -> usize {
-        0
-    }
-
-    /// The number of its section.
-    fn section(&self) -> usize {
-        0
-    }
-
-    /// Its first byte in the section, which begins a page, and how many there are.
-    fn place(&self) -> (u64, usize);
-
-    /// Bytes that are read for it: whole pages.
-    fn padded(&self) -> usize {
-        self.place().1.next_multiple_of(PAGE)
-    }
-}
-
-impl Piece for GridChunk {
-    fn number(&self) -> usize {
-        self.number
-    }
-
-    fn section(&self) -> usize {
-        self.section
-    }
-
-    fn place(&self) -> (u64, usize) {
-        (self.offset, self.len)
-    }
-}
 
 /// Pieces that are planned, and those that were requested.
 pub struct PieceStream<'s, P> {
@@ -168,10 +133,11 @@ impl<'s, P: Piece> PieceStream<'s, P> {
         show: impl FnOnce(P, &[u8]) -> Result<u64>,
     ) -> Result<()> {
         let (number, (offset, len)) = (piece.number(), piece.place());
-        let cache = self.cache(&piece);
+        let (before, is_whole) = piece.part();
+        let cache = self.cache(&piece).filter(|_| is_whole);
         let bytes: &[u8] = match bytes {
             Bytes::OnTheirWay => unreachable!("it has arrived"),
-            Bytes::Held(bytes) => bytes,
+            Bytes::Held(bytes) => &bytes[before..],
             Bytes::Read(buffer) => {
                 self.sections[piece.section()].verify(offset, &buffer[..piece.padded()])?;
                 buffer

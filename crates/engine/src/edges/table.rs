@@ -6,10 +6,10 @@ use std::{
     sync::{Mutex, atomic::Ordering::Relaxed},
 };
 
-use outercore_graph::{GraphError, Result};
+use outercore_graph::{GraphError, Result, format::Piece};
 use outercore_storage::{HugeVec, PAGE, Pod, lock};
 
-use super::piece_stream::{Piece, on_workers};
+use super::piece_stream::on_workers;
 use crate::session::{OpenSection, Session};
 
 const SIZE: u64 = PAGE as u64;

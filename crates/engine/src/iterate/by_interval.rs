@@ -8,13 +8,11 @@
 
 use std::{mem::take, ops::Range};
 
-use super::{Delivered, EdgeSource, Run, by_lists::Role};
-use crate::{Monoid, config::ReadPolicy, program::VertexProgram, report::ReadMode};
-use outercore_caches::ChunkCache;
-use outercore_graph::{
-    Result,
-    format::{GridChunk, GridIndex},
+use super::{Delivered, EdgeSource, GridByInterval, Run, by_lists::Role};
+use crate::{
+    Monoid, config::ReadPolicy, program::VertexProgram, report::ReadMode, techniques::Technique,
 };
+use outercore_graph::{Result, format::GridChunk};
 use outercore_storage::device::{Costs, Mix, Streamed};
 
 /// Seconds of a processor for each message that is passed, with all that an iteration does for it:
@@ -139,7 +137,7 @@ impl<P: VertexProgram> Run<'_, P> {
         if self.is_by_paper() || !self.pass.whole || self.all_send() {
             return (Some(most), None);
         }
-        let (wanted, mix) = self.mix(&source.index, source.cache.as_deref());
+        let (wanted, mix) = self.mix(source);
         let mut whole = costs(wanted, sent);
         let mut by_both = |scan, sent| {
             let costs = costs(scan, sent);
@@ -156,9 +154,29 @@ impl<P: VertexProgram> Run<'_, P> {
         (Some(whole), chosen.then_some(split))
     }
 
+    /// What is read of a chunk for the vertices of a window that send: where it serves this
+    /// iteration alone, its parts that have some of their edges, unless others are to be read too.
+    pub(crate) fn active_parts(
+        &self,
+        source: &GridByInterval,
+        chunk: GridChunk,
+        window: &Range<u64>,
+    ) -> Vec<GridChunk> {
+        let is_on = Technique::SubBlockIndex.is_on(self.session.config);
+        if !is_on || self.pass.serves_next(chunk.side) {
+            return vec![chunk];
+        }
+        let sends = |first: u64, last: u64| {
+            let (first, last) = (first.max(window.start), last.min(window.end - 1));
+            first <= last && self.sending.any(first, last)
+        };
+        source.parts.active(chunk, sends, self.session.limits.break_even_bytes)
+    }
+
     /// The chunks that are wanted, and which intervals want them. One that is in memory, or stays
     /// there from now on, is not read.
-    fn mix(&self, grid: &GridIndex, stay: Option<&dyn ChunkCache>) -> (Streamed, Mix) {
+    fn mix(&self, source: &GridByInterval) -> (Streamed, Mix) {
+        let (grid, stay) = (&source.index, source.cache.as_deref());
         let of = |interval| {
             let vertices = self.vertices(interval);
             let sends = self.sends(&vertices);
@@ -168,12 +186,15 @@ impl<P: VertexProgram> Run<'_, P> {
         let mut absent = 0;
         let mut mix = Mix::new((0..grid.intervals()).map(of).collect());
         let wanted = |chunk: &GridChunk| self.sending.any(chunk.sources.0, chunk.sources.1);
-        for chunk in (0..grid.intervals()).flat_map(|interval| grid.chunks(interval, wanted)) {
+        let chunks = (0..grid.intervals()).flat_map(|interval| grid.chunks(interval, wanted));
+        let all = 0..self.sending.len();
+        for chunk in chunks.flat_map(|chunk| self.active_parts(source, chunk, &all)) {
             let [first, last] =
                 [chunk.sources.0, chunk.sources.1].map(|at| grid.directory.interval_of(at));
             let bytes = grid.read(chunk);
-            let [bytes, requests] =
-                stay.map_or([bytes, 1], |stay| stay.reads(chunk.number, bytes, &mut absent));
+            let [bytes, requests] = stay.map_or([bytes, 1], |stay| {
+                stay.reads((chunk.number, chunk.is_whole()), bytes, &mut absent)
+            });
             mix.piece(first..last + 1, Streamed { bytes, requests, items: chunk.words() });
         }
         (mix.all(), mix)

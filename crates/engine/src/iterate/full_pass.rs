@@ -11,16 +11,13 @@ use super::{GridByInterval, Run, Step, Workspace, fciu::combine_twice};
 use crate::{
     Monoid,
     config::ReadPolicy,
-    edges::{
-        grid::combine::combine_all,
-        piece_stream::{Piece, PieceStream},
-    },
+    edges::{grid::combine::combine_all, piece_stream::PieceStream},
     program::{Activity, VertexProgram},
     techniques::Technique,
 };
 use outercore_graph::{
     GraphError, Result,
-    format::{EdgeBlock, GridChunk, GridIndex},
+    format::{EdgeBlock, GridChunk, Piece, SubBlockIndex},
 };
 
 /// Intervals that a worker has, and their chunks in the order in which they are combined.
@@ -35,7 +32,7 @@ struct Feed<'f, 'r, P: VertexProgram> {
     run: &'f Run<'r, P>,
     /// The vertices whose signals are sent.
     window: &'f Range<u64>,
-    index: &'f GridIndex,
+    grid: &'f GridByInterval,
     /// The batches of intervals that no worker has taken, in the order of this pass.
     order: &'f Mutex<IntoIter<Range<usize>>>,
     /// Whether all vertices send.
@@ -67,7 +64,7 @@ impl<P: VertexProgram> Run<'_, P> {
             Mutex::new(Feed {
                 run: self,
                 window,
-                index: &grid.index,
+                grid,
                 order: &order,
                 all_send,
                 stream: PieceStream::new(self.session, &grid.sections, reader, cache),
@@ -154,7 +151,8 @@ impl<P: VertexProgram> Feed<'_, '_, P> {
 
     /// Takes the next batch; `false`: there is none.
     fn claim(&mut self) -> bool {
-        let &mut Self { run, window, index: grid, order, .. } = self;
+        let &mut Self { run, window, grid: source, order, .. } = self;
+        let grid = &source.index;
         let next = lock(order).next();
         let Some(intervals) = next else { return false };
         let all = run.session.config.read == ReadPolicy::Full || self.all_send;
@@ -181,6 +179,14 @@ impl<P: VertexProgram> Feed<'_, '_, P> {
             })
             .collect();
         pass.sort(&mut chunks);
+        let active = |(before, chunk)| {
+            let parts = run.active_parts(source, chunk, window);
+            let read: u64 = parts.iter().map(|part| grid.read(*part)).sum();
+            let skipped = grid.read(chunk).saturating_sub(read);
+            run.session.counters.note(Technique::SubBlockIndex, [(skipped > 0).into(), skipped]);
+            parts.into_iter().map(move |part| (before, part))
+        };
+        let chunks: Vec<_> = chunks.into_iter().flat_map(active).collect();
         self.stream.plan(chunks.iter().flat_map(|(_, chunk)| grid.pieces(*chunk)));
         self.batches.push_back(IntervalBatch { intervals, chunks });
         true
@@ -235,7 +241,7 @@ impl<P: VertexProgram> Worker<'_, '_, '_, '_, P> {
         if place == intervals.len() {
             return Ok(());
         }
-        let Feed { run, index, .. } = &*self.feed;
+        let Feed { run, grid: GridByInterval { index, .. }, .. } = &*self.feed;
         let interval = intervals.start + run.pass.position(place, intervals.len());
         let (io, workspace) = (run.session.config.io, &mut *self.workspace);
         // Vertices of other programs may have nothing to apply, and none do before the last window.
@@ -273,7 +279,7 @@ impl<P: VertexProgram> Worker<'_, '_, '_, '_, P> {
             let at = run.pass.position(place, touched.len());
             let interval = batch.intervals.start + at;
             self.turn_to(batch, interval);
-            if interval < self.feed.index.crossing {
+            if interval < self.feed.grid.index.crossing {
                 run.complete(self.workspace)?;
             }
             let all_send = run.finish(self.step, touched[at], self.workspace)?;
@@ -288,7 +294,8 @@ impl<P: VertexProgram> Worker<'_, '_, '_, '_, P> {
     /// the chunk's weights.
     fn combine(&mut self) -> Result<Option<bool>> {
         let Self { step, progress, workspace, feed, weights, edges } = self;
-        let Feed { run, index, all_send, stream, .. } = &mut **feed;
+        let Feed { run, grid: GridByInterval { index, parts, .. }, all_send, stream, .. } =
+            &mut **feed;
         let (mut any, plain) = (None, index.weights.are_none());
         let shown = stream.next(|chunk, words| {
             if chunk.section() > 0 {
@@ -302,7 +309,7 @@ impl<P: VertexProgram> Worker<'_, '_, '_, '_, P> {
             let sources = last - first + 1;
             let sent = if *all_send { sources } else { run.sending.count_within(first, last) };
             let (chunk, needs) = (&chunk, run.pass.needs(&chunk, index));
-            let part = ChunkAtHand { run, step, progress, chunk, needs, sent, plain };
+            let part = ChunkAtHand { run, step, progress, parts, chunk, needs, sent, plain };
             // Loops of their own: those with weights are half as fast.
             let active = if plain {
                 part.combine(&block, |_| 1.0, workspace)?
@@ -326,6 +333,7 @@ struct ChunkAtHand<'p, 's, 'r, P: VertexProgram> {
     run: &'p Run<'r, P>,
     step: &'p Step<'s, P>,
     progress: &'p OrderedMarks,
+    parts: &'p SubBlockIndex,
     chunk: &'p GridChunk,
     /// How many intervals must be settled before it serves the next iteration.
     needs: usize,
@@ -363,7 +371,7 @@ impl<P: VertexProgram> ChunkAtHand<'_, '_, '_, P> {
             combine_of_all(run, step, block, sums);
             (block.words() * sent).div_ceil(sources)
         } else {
-            combine_some(run, step, (block, weight), sums)
+            combine_some(run, step, (self.parts, chunk), (block, weight), sums)
         })
     }
 }
@@ -395,17 +403,17 @@ fn combine_of_all<P: VertexProgram>(
 fn combine_some<P: VertexProgram>(
     run: &Run<P>,
     step: &Step<P>,
+    (parts, chunk): (&SubBlockIndex, &GridChunk),
     (block, weight): (&EdgeBlock, impl Fn(usize) -> f64),
     sums: &mut [P::Message],
 ) -> u64 {
-    let (program, window, mut active, mut at) = (&*run.program, step.window, 0, 0);
-    block.for_each(|source, target| {
+    let (program, window, mut active) = (&*run.program, step.window, 0);
+    parts.for_each(chunk, block, |source, target, at| {
         let vertex = block.segment + source as u64;
         if run.sending.contains(vertex) && window.contains(&vertex) {
             active += 1;
             sums[target].combine(program.carry(step.signals.of(vertex), weight(at)));
         }
-        at += 1;
     });
     active
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use outercore_caches::chunks_that_stay;
 use outercore_graph::{
     Graph, Result,
-    format::{GridDirectory, GridIndex, GridWeights, PassEdges},
+    format::{GridDirectory, GridIndex, GridWeights, PassEdges, SubBlockIndex},
 };
 use outercore_storage::{PAGE, windows};
 
@@ -57,8 +57,7 @@ pub(crate) struct IntervalMemory {
     window: u64,
     /// Bytes that passes which serve two iterations take beside the intervals at hand.
     two: u64,
-    /// Bytes of what would be read in each pass: signals, those that come next, values and degrees;
-    /// and the grid.
+    /// Bytes of what would be read in each pass: signals, values and degrees; and the grid.
     stays: [u64; 2],
 }
 
@@ -134,6 +133,8 @@ impl IntervalMemory {
         if role != Some(Role::Instead) {
             can.push(FullPasses);
             can.extend(Some(SubBlocks).filter(|_| self.path.grid));
+            let may_rest = self.path.grid && P::ACTIVITY != Activity::AllSend;
+            can.extend(Some(SubBlockIndex).filter(|_| may_rest));
             can.extend(Some(Fciu).filter(|_| self.may_cross));
         }
         can
@@ -267,6 +268,9 @@ impl IntervalMemory {
             item("intervals at hand", workspaces),
             item("directory, checksums", directory.bytes() + sums.iter().sum::<u64>()),
         ];
+        if P::ACTIVITY != Activity::AllSend {
+            needs.push(item("sub-block index", SubBlockIndex::bytes(directory)));
+        }
         if !self.path.grid {
             let sums = graph.sums_bytes(self.path.list_sections());
             needs.push(item("row index", Rows::small_bytes(graph)?));
@@ -292,17 +296,14 @@ impl IntervalMemory {
     }
 
     /// The lists of active vertices, where `room` bytes beside the least are enough for them and a
-    /// third more. A grid that takes no more than a few times as much as they do stays in memory
-    /// before they come, as do the arrays: else more memory would mean that more is read. Nor do
-    /// they come where the arrays that they drive out, read and written by each iteration, are more
-    /// than the grid which they spare it.
+    /// third more, and for the arrays beside them: else more memory would mean that more is read.
+    /// A grid that takes no more than a few times as much as they do stays in memory, too.
     fn lists(&self, room: u64) -> Option<Role> {
         let fits = |&(_, bytes): &_| {
             // Of what lists leave, a quarter is for those that serve the next iteration too.
             let (left, [arrays, grid]) = (room.saturating_sub(bytes) / 4 * 3, self.stays);
-            let driven_out = arrays.min(room) - arrays.min(left);
-            let is_worth_it = grid > FEW * bytes || arrays + grid <= left;
-            self.owns || bytes <= room / 4 * 3 && is_worth_it && 2 * driven_out <= grid
+            let stays = arrays + if grid > FEW * bytes { 0 } else { grid + self.signals };
+            self.owns || bytes <= room / 4 * 3 && stays <= left
         };
         self.lists.filter(fits).map(|(role, _)| role)
     }
@@ -380,14 +381,18 @@ impl IntervalMemory {
                 division.most[0] = sum_of(&division.bounds[waiting], bytes);
             }
             let sections = session.sections(&self.path.grid_sections());
-            EdgeSource::Grid(GridByInterval { index, sections, cache: None })
+            let all_send = P::ACTIVITY == Activity::AllSend;
+            let parts = (!all_send).then(|| SubBlockIndex::new(&self.directory));
+            let parts = parts.unwrap_or_default();
+            EdgeSource::Grid(GridByInterval { index, parts, sections, cache: None })
         } else {
             let sections = session.sections(&self.path.list_sections());
             EdgeSource::Lists(Box::new(Rows::load(session, sections, 0, true)?))
         };
-        if discards && !passes {
-            division.most[1] = 0;
-        }
+        division.most[1] = match discards && !passes {
+            true => 0,
+            false => most_values::<P>(session.graph, &division)?,
+        };
         // Plain streaming has nothing but chunks in memory that it could have on scratch.
         let streams = config.preset == Preset::Streaming;
         let mut chunks = if streams { std::mem::take(&mut division.near) } else { 0 };
@@ -410,11 +415,18 @@ fn sum_of(bounds: &[u64], bytes: fn(usize) -> u64) -> u64 {
     bounds.windows(2).map(|pair| bytes((pair[1] - pair[0]) as usize)).sum()
 }
 
-/// Bytes of values, next signals and degrees where all of them stay.
+/// The most bytes of values that stay. Where few vertices apply, each interval that is reached
+/// wants its degrees all the same: these come first.
+fn most_values<P: VertexProgram>(graph: &Graph, division: &Division) -> Result<u64> {
+    let degrees = DegreesByInterval::memory(graph, division.bounds.len() - 1)?;
+    let first = P::ACTIVITY != Activity::AllSend && degrees <= division.near;
+    Ok(if first { division.near - degrees } else { u64::MAX })
+}
+
+/// Bytes of values and degrees where all of them stay.
 fn arrays<P: VertexProgram>(graph: &Graph, bounds: &[u64]) -> Result<u64> {
-    Ok(sum_of(bounds, VertexArray::<P::Value>::kept_bytes)
-        + sum_of(bounds, VertexArray::<P::Signal>::kept_bytes)
-        + DegreesByInterval::memory(graph, bounds.len())?)
+    let values = sum_of(bounds, VertexArray::<P::Value>::kept_bytes);
+    Ok(values + DegreesByInterval::memory(graph, bounds.len())?)
 }
 
 fn item(name: &'static str, bytes: u64) -> PlanItem {

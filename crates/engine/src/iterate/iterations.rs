@@ -4,7 +4,7 @@
 use std::marker::PhantomData;
 
 use super::{
-    Division, EdgeSource, INTERVAL, Resident, Run, Workspace, edge_path::EdgePath, fciu::Pass,
+    Division, EdgeSource, INTERVAL, Resident, Run, Workspace, edge_path::EdgePath,
     interval_memory::IntervalMemory,
 };
 use crate::{
@@ -18,7 +18,7 @@ use crate::{
     state::VertexArray,
     techniques::Technique,
 };
-use outercore_graph::Result;
+use outercore_graph::{Result, format::GridPass};
 use outercore_storage::Inbox;
 
 /// A program and how it is to run, as a resource of a plan.
@@ -181,7 +181,7 @@ fn iterate<P: VertexProgram>(run: &mut Run<P>) -> Result<f64> {
                 break;
             }
             // Nothing sent, so nothing was done ahead.
-            run.pass = Pass::PLAIN;
+            run.pass = GridPass::PLAIN;
             run.begin_phase()?;
             active = run.total(|state| state.active);
             if active == 0 {

@@ -33,12 +33,15 @@ use std::{
 };
 
 use outercore_caches::ChunkCache;
-use outercore_graph::{Graph, Result, error, format::GridIndex};
+use outercore_graph::{
+    Graph, Result, error,
+    format::{GridIndex, GridPass, SubBlockIndex},
+};
 use outercore_storage::{
     Block, CutSlice, Fronted, HugePages, HugeVec, Pairs, Pod, device::Costs, lock,
 };
 
-use self::{by_lists::OnDemand, fciu::Pass};
+use self::by_lists::OnDemand;
 use crate::{
     Frontier, Monoid,
     config::Precompute,
@@ -98,6 +101,7 @@ struct Resident<M: Monoid> {
 /// The grid as passes read it.
 struct GridByInterval {
     index: GridIndex,
+    parts: SubBlockIndex,
     /// The words, and the weights if they are wanted.
     sections: Vec<OpenSection>,
     /// Chunks that stay, where there is room.
@@ -184,7 +188,7 @@ struct Run<'r, P: VertexProgram> {
     tail: Option<VertexArray<P::Signal>>,
     sending: Frontier,
     next_sending: Frontier,
-    pass: Pass,
+    pass: GridPass,
     /// The most iterations, where there is a limit.
     most: Option<u64>,
 }
@@ -327,7 +331,7 @@ impl<'r, P: VertexProgram> Run<'r, P> {
             tail: tail.transpose()?,
             sending: session.no_vertices()?,
             next_sending: session.no_vertices()?,
-            pass: Pass::PLAIN,
+            pass: GridPass::PLAIN,
             most: None,
         })
     }

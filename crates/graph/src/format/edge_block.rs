@@ -14,6 +14,8 @@ pub struct EdgeBlock<'a> {
     pub interval: u64,
     /// The source, within the segment, to which the first delta or gap is added.
     source: u64,
+    /// The destination to which the first gap is added, within the interval.
+    target: u64,
     /// The last source that there may be, within the segment.
     last: u64,
     code: WordCode,
@@ -30,7 +32,27 @@ impl<'a> EdgeBlock<'a> {
         code: WordCode,
         bytes: &'a [u8],
     ) -> Self {
-        Self { segment, interval, source: sources.0, last: sources.1, code, bytes }
+        Self { segment, interval, source: sources.0, target: 0, last: sources.1, code, bytes }
+    }
+
+    /// The same, but the first gap is added to a destination that is not the interval's first.
+    #[inline]
+    #[must_use]
+    pub fn from_target(self, target: u64) -> Self {
+        Self { target, ..self }
+    }
+
+    /// Its edges in parts of so many words, which end with whole bytes: each is a block that
+    /// begins where the one before has ended. `show` gets the part, and returns that end.
+    #[inline(always)]
+    pub(super) fn parts(&self, words: u64, mut show: impl FnMut(&EdgeBlock) -> u64) {
+        let Self { segment, interval, last, code, .. } = *self;
+        let mut place = (self.source << code.low_bits) | self.target;
+        for bytes in self.bytes.chunks(code.bytes(words) as usize) {
+            let [source, target] = code.ends(place);
+            let part = Self { segment, interval, source, target, last, code, bytes };
+            place = show(&part);
+        }
     }
 
     /// The first source that there may be, within the segment.
@@ -65,10 +87,10 @@ impl<'a> EdgeBlock<'a> {
     }
 
     /// Hands every edge to `visit`: the source within the segment, and the destination within the
-    /// interval.
+    /// interval. Returns the place at which the words end.
     #[inline(always)]
-    pub fn for_each(&self, visit: impl FnMut(usize, usize)) {
-        self.decode_from(self.first(), usize::MAX, |_| {}, visit);
+    pub fn for_each(&self, visit: impl FnMut(usize, usize)) -> u64 {
+        self.decode_from(self.first(), usize::MAX, |_| {}, visit)
     }
 
     /// The same with sources counted from [`first`](Self::first): all that `visit` gets are below
@@ -94,7 +116,7 @@ impl<'a> EdgeBlock<'a> {
         len: usize,
         near: impl FnMut(usize),
         visit: impl FnMut(usize, usize),
-    ) {
+    ) -> u64 {
         // A loop of its own for each length of a word, in which offsets and shifts are constants.
         match (self.code.kind, self.code.bits) {
             (WordKind::Gaps, 8) => self.decode_gaps::<8>(first, len, near, visit),
@@ -118,11 +140,11 @@ impl<'a> EdgeBlock<'a> {
         len: usize,
         mut near: impl FnMut(usize),
         mut visit: impl FnMut(usize, usize),
-    ) {
+    ) -> u64 {
         let (low_bits, first_skip) = (self.code.low_bits, WordCode::first_skip(BITS as u32));
         let low_mask = (1u64 << low_bits) - 1;
         let edge = |place: u64| ((place >> low_bits) as usize, (place & low_mask) as usize);
-        let (mut place, mut rest) = ((first as u64) << low_bits, self.bytes);
+        let (mut place, mut rest) = (((first as u64) << low_bits) | self.target, self.bytes);
         while rest.len() >= BITS / 2 + 4 {
             let four = four_words::<BITS>(&rest[..BITS / 2 + 4]);
             if four.iter().fold(false, |any, &word| any | (word >= first_skip)) {
@@ -148,6 +170,7 @@ impl<'a> EdgeBlock<'a> {
         (0..rest.len() * 8 / BITS).for_each(|at| {
             advance::<BITS>(&mut place, (low_bits, len), word::<BITS>(&last, at), &mut visit)
         });
+        place
     }
 
     /// The same of graphs up to version 3.
@@ -158,7 +181,7 @@ impl<'a> EdgeBlock<'a> {
         len: usize,
         mut near: impl FnMut(usize),
         mut visit: impl FnMut(usize, usize),
-    ) {
+    ) -> u64 {
         let (low_bits, low_mask, skip) =
             (self.code.low_bits, (1 << self.code.low_bits) - 1, self.code.skip());
         let (mut source, mut rest) = (first, self.bytes);
@@ -196,6 +219,7 @@ impl<'a> EdgeBlock<'a> {
                 &mut visit,
             );
         }
+        (source as u64) << low_bits
     }
 }
 

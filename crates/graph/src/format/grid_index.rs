@@ -8,9 +8,7 @@
 
 use std::{collections::VecDeque, ops::Range, sync::Arc};
 
-use outercore_storage::PAGE;
-
-use super::{CHUNK_BYTES, EdgeBlock, GridDirectory, GridWeights, SEGMENT_BITS, WordCode};
+use super::{CHUNK_BYTES, EdgeBlock, GridDirectory, GridWeights, Piece, SEGMENT_BITS, WordCode};
 
 /// Most chunks that a worker takes by turns.
 const MOST_BY_TURNS: usize = 1 << 11;
@@ -26,7 +24,7 @@ pub enum ChunkSide {
     After,
 }
 
-/// A chunk of an interval, or a piece of its weights.
+/// A chunk of an interval, some of its parts in a row, or a piece of its weights.
 #[derive(Clone, Copy, Debug)]
 pub struct GridChunk {
     /// Its number in the directory.
@@ -45,21 +43,30 @@ pub struct GridChunk {
     pub offset: u64,
     /// Bytes of words or weights.
     pub len: usize,
+    /// Bytes of the chunk's words before these, and of all of its words.
+    pub(super) within: (usize, usize),
+    /// The destination in the interval to which the first gap is added.
+    pub(super) target: u64,
     /// What the words are like.
-    code: WordCode,
+    pub(super) code: WordCode,
     /// Where its sources lie.
     pub side: ChunkSide,
 }
 
 impl GridChunk {
-    /// Bytes that are read for it: whole pages.
-    pub fn padded(&self) -> usize {
-        self.len.next_multiple_of(PAGE)
-    }
-
     /// Words, skips included.
     pub fn words(&self) -> u64 {
         self.code.words(self.len as u64)
+    }
+
+    /// Whether it is a whole chunk.
+    pub fn is_whole(&self) -> bool {
+        self.len == self.within.1
+    }
+
+    /// Bytes of the chunk's words before these.
+    pub fn before(&self) -> usize {
+        self.within.0
     }
 }
 
@@ -221,6 +228,8 @@ impl GridIndex {
             section: 0,
             offset,
             len,
+            within: (0, len),
+            target: 0,
             code: tile.code(),
             side: self.side(interval, first, last),
         }
@@ -234,6 +243,7 @@ impl GridIndex {
             chunk.code,
             words,
         )
+        .from_target(chunk.target)
     }
 
     /// Interval `index` may use next signals of the intervals well before it, and of those well

@@ -10,7 +10,9 @@
 //!   become in it; [`EdgeBlock`]: the edges of a chunk, decoded from its words; [`add_all`]: what
 //!   their sources have, added up at their targets; [`first_edges`]: which of them lead from one
 //!   set to another; [`GridWeights`]: their weights; [`GridIndex`]: the chunks of each interval;
-//!   [`PassEdges`]: what passes read of it.
+//!   [`SubBlockIndex`]: the parts of chunks; [`GridPass`]: in which order a pass reads, and
+//!   [`PassEdges`]: what passes read.
+//! - [`Piece`]: what of a section is read at a time.
 
 mod add_all;
 pub mod cells;
@@ -19,12 +21,15 @@ mod files;
 mod first_edges;
 mod first_neighbors;
 mod grid_index;
+mod grid_pass;
 mod grid_weights;
 mod list;
 pub mod manifest;
 mod pass_edges;
+mod piece;
 mod row_index;
 mod shape;
+mod sub_block_index;
 pub mod tiles;
 pub mod words;
 
@@ -35,6 +40,7 @@ pub(crate) use files::{is_a_graphs, section_files, sums_file};
 pub use first_edges::first_edges;
 pub use first_neighbors::FirstNeighbors;
 pub use grid_index::{ChunkSide, GridChunk, GridIndex};
+pub use grid_pass::GridPass;
 pub use grid_weights::GridWeights;
 pub use list::List;
 pub(crate) use manifest::no_graph;
@@ -42,7 +48,9 @@ pub use manifest::{
     Extra, IdTable, MOST_STRIPES, Manifest, SectionEntry, Shares, check_outside_of_graphs,
 };
 pub use pass_edges::PassEdges;
+pub use piece::Piece;
 pub use row_index::{Degrees, Group, RowIndex};
+pub use sub_block_index::SubBlockIndex;
 pub use tiles::{Chunk, GridDirectory, Tile};
 pub use words::{WordCode, WordKind};
 

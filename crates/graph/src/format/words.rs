@@ -66,6 +66,11 @@ impl WordCode {
         bytes * 8 / self.bits as u64
     }
 
+    /// Source and destination of a place.
+    pub const fn ends(self, place: u64) -> [u64; 2] {
+        [place >> self.low_bits, place & ((1 << self.low_bits) - 1)]
+    }
+
     /// Whether it is one that there may be.
     pub fn is_sound(self) -> bool {
         let sound = Self::LENGTHS.contains(&self.bits) && self.low_bits <= super::STRIPE_BITS;

@@ -9,15 +9,12 @@ use super::{
 };
 use crate::{
     RunConfig, Silent,
-    edges::{
-        grid::Grid,
-        piece_stream::{Piece, PieceStream},
-    },
+    edges::{grid::Grid, piece_stream::PieceStream},
     session::Session,
 };
 use outercore_graph::{
     Graph,
-    format::{WordCode, WordKind},
+    format::{Piece, WordCode, WordKind},
 };
 use outercore_storage::{Disk, PAGE};
 use proptest::prelude::*;

@@ -13,7 +13,7 @@ use crate::input::{
 };
 
 /// A chunk on its way to a worker.
-struct Piece {
+struct Portion {
     index: u64,
     buffer: Vec<u8>,
     end: usize,
@@ -23,7 +23,7 @@ struct Piece {
 /// Reads a stream.
 pub(super) fn read(run: &Run<'_>, mut stream: Stream) {
     let workers = run.job.threads.max(1);
-    let (send, receive) = crossbeam_channel::bounded::<Piece>(workers);
+    let (send, receive) = crossbeam_channel::bounded::<Portion>(workers);
     let (give_back, take) = crossbeam_channel::bounded::<Vec<u8>>(workers + 2);
     for _ in 0..workers + 2 {
         // Fits: that is the capacity.
@@ -43,7 +43,7 @@ pub(super) fn read(run: &Run<'_>, mut stream: Stream) {
     });
 }
 
-fn work(run: &Run<'_>, receive: &Receiver<Piece>, give_back: &Sender<Vec<u8>>) {
+fn work(run: &Run<'_>, receive: &Receiver<Portion>, give_back: &Sender<Vec<u8>>) {
     let mut out = run.emitter();
     for piece in receive {
         if run.is_beyond(piece.index) {
@@ -60,7 +60,7 @@ fn work(run: &Run<'_>, receive: &Receiver<Piece>, give_back: &Sender<Vec<u8>>) {
 }
 
 /// Cuts the stream and sends the pieces until it ends or no worker takes more.
-fn feed(run: &Run<'_>, stream: &mut Stream, send: &Sender<Piece>, take: &Receiver<Vec<u8>>) {
+fn feed(run: &Run<'_>, stream: &mut Stream, send: &Sender<Portion>, take: &Receiver<Vec<u8>>) {
     let mut offset = 0;
     if let Err((read, error)) = skip(stream, run.begin) {
         run.stop(0, Stop::Other(run.source.error(read, error)));
@@ -81,7 +81,7 @@ fn feed(run: &Run<'_>, stream: &mut Stream, send: &Sender<Piece>, take: &Receive
         run.job.progress.advance(consumed - told);
         told = consumed;
         let unwanted = run.is_beyond(index);
-        let piece = Piece { index, buffer, end, offset: run.begin + offset };
+        let piece = Portion { index, buffer, end, offset: run.begin + offset };
         if end > 0 && (unwanted || send.send(piece).is_err()) {
             return;
         }
