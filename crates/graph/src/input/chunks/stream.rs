@@ -45,21 +45,21 @@ pub(super) fn read(run: &Run<'_>, mut stream: Stream) {
 
 fn work(run: &Run<'_>, receive: &Receiver<Portion>, give_back: &Sender<Vec<u8>>) {
     let mut out = run.emitter();
-    for piece in receive {
-        if run.is_beyond(piece.index) {
+    for portion in receive {
+        if run.is_beyond(portion.index) {
             break;
         }
-        let chunk = RecordChunk { bytes: &piece.buffer, end: piece.end, offset: piece.offset };
-        if !run.decode(piece.index, &chunk, None, &mut out) {
+        let chunk = RecordChunk { bytes: &portion.buffer, end: portion.end, offset: portion.offset };
+        if !run.decode(portion.index, &chunk, None, &mut out) {
             break;
         }
         // After the end of the stream it is not taken any more.
-        let _ = give_back.send(piece.buffer);
+        let _ = give_back.send(portion.buffer);
     }
     run.leave(out);
 }
 
-/// Cuts the stream and sends the pieces until it ends or no worker takes more.
+/// Cuts the stream and sends the portions until it ends or no worker takes more.
 fn feed(run: &Run<'_>, stream: &mut Stream, send: &Sender<Portion>, take: &Receiver<Vec<u8>>) {
     let mut offset = 0;
     if let Err((read, error)) = skip(stream, run.begin) {
@@ -70,8 +70,8 @@ fn feed(run: &Run<'_>, stream: &mut Stream, send: &Sender<Portion>, take: &Recei
     let mut told = 0;
     for index in 0.. {
         let Ok(mut buffer) = take.recv() else { return };
-        let (end, ended) = match piece(run, stream, &mut buffer, &mut rest, run.begin + offset) {
-            Ok(piece) => piece,
+        let (end, ended) = match portion(run, stream, &mut buffer, &mut rest, run.begin + offset) {
+            Ok(portion) => portion,
             Err(stop) => {
                 run.stop(index, stop);
                 return;
@@ -81,8 +81,8 @@ fn feed(run: &Run<'_>, stream: &mut Stream, send: &Sender<Portion>, take: &Recei
         run.job.progress.advance(consumed - told);
         told = consumed;
         let unwanted = run.is_beyond(index);
-        let piece = Portion { index, buffer, end, offset: run.begin + offset };
-        if end > 0 && (unwanted || send.send(piece).is_err()) {
+        let portion = Portion { index, buffer, end, offset: run.begin + offset };
+        if end > 0 && (unwanted || send.send(portion).is_err()) {
             return;
         }
         offset += end as u64;
@@ -94,7 +94,7 @@ fn feed(run: &Run<'_>, stream: &mut Stream, send: &Sender<Portion>, take: &Recei
 
 /// Fills a buffer with whole records; what comes after them stays in `rest`. Returns their end and
 /// whether the stream has ended.
-fn piece(
+fn portion(
     run: &Run<'_>,
     stream: &mut Stream,
     buffer: &mut Vec<u8>,
