@@ -49,7 +49,8 @@ fn work(run: &Run<'_>, receive: &Receiver<Portion>, give_back: &Sender<Vec<u8>>)
         if run.is_beyond(portion.index) {
             break;
         }
-        let chunk = RecordChunk { bytes: &portion.buffer, end: portion.end, offset: portion.offset };
+        let chunk =
+            RecordChunk { bytes: &portion.buffer, end: portion.end, offset: portion.offset };
         if !run.decode(portion.index, &chunk, None, &mut out) {
             break;
         }
