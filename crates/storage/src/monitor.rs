@@ -25,6 +25,8 @@ pub struct Monitor<T> {
 #[derive(Default)]
 struct State<T> {
     shared: T,
+    /// Threads that wait for a change: to wake nobody is a system call, too.
+    waiting: usize,
     closed: bool,
 }
 
@@ -47,7 +49,8 @@ pub fn unlocked<T>(mutex: std::sync::Mutex<T>) -> T {
 impl<T> Monitor<T> {
     /// Open.
     pub fn new(shared: T) -> Self {
-        Self { state: Mutex::new(State { shared, closed: false }), changed: Condvar::new() }
+        let state = State { shared, waiting: 0, closed: false };
+        Self { state: Mutex::new(state), changed: Condvar::new() }
     }
 
     fn lock(&self) -> MutexGuard<'_, State<T>> {
@@ -56,8 +59,13 @@ impl<T> Monitor<T> {
 
     /// Changes what is shared, and wakes those that wait.
     pub fn change<R>(&self, change: impl FnOnce(&mut T) -> R) -> R {
-        let result = change(&mut self.lock().shared);
-        self.changed.notify_all();
+        let mut state = self.lock();
+        let result = change(&mut state.shared);
+        let awaited = state.waiting > 0;
+        drop(state);
+        if awaited {
+            self.changed.notify_all();
+        }
         result
     }
 
@@ -73,7 +81,9 @@ impl<T> Monitor<T> {
             if found.is_some() {
                 return found;
             }
+            state.waiting += 1;
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state.waiting -= 1;
         }
     }
 
