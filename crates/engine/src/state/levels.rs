@@ -184,9 +184,12 @@ impl OpenLevels {
             Self::Logs(logs) => logs,
         };
         let (scratch, grid) = (Scratch::of(session), session.graph.grid()?);
-        let array = || VertexArray::create(&scratch, grid.intervals.as_slice(), &mut 0);
+        // The windows that logs are read into take half of the room.
+        let mut room = session.decision.room / 8 * 3;
+        let mut array = || VertexArray::create(&scratch, grid.intervals.as_slice(), &mut room);
         let arrays = [array()?, array()?];
-        let block = || arrays[0].block();
+        // Where one of them is in memory, it is the first.
+        let block = || arrays[1].block();
         replay(&logs, session, block, |block, interval, levels, parents| {
             arrays.iter().zip([levels, parents]).try_for_each(|(array, cells)| {
                 array.write(interval, block, |items| {
