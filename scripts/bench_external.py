@@ -226,7 +226,7 @@ def presets(bench):
 
 
 def right_choices(bench, graph, algorithm, budget, cost, enter=None):
-    """In how many iterations the choice between passes and lists was the faster one: each is run both ways."""
+    """In how many iterations the choice between passes and lists was the faster one: each is run both ways. A pass that was chosen counts as it was made, by parts of chunks; one that was not as it would be without, whole."""
     fixed = [*budget, "--cross-iteration", "off", "--sub-blocks", "off"]
     ways = {way: [] for way in ("iteration", "full", "on-demand")}
     for _ in range(bench.repeats):
@@ -237,15 +237,16 @@ def right_choices(bench, graph, algorithm, budget, cost, enter=None):
                 return None
             runs.append(done["per_iteration"])
     modes = [iteration["read_mode"] for iteration in ways["iteration"][0]]
-    seconds = {way: [statistics.median(run[index]["seconds"] for run in runs) for index in range(len(modes))] for way, runs in ways.items() if way != "iteration"}
+    seconds = {way: [statistics.median(run[index]["seconds"] for run in runs) for index in range(len(modes))] for way, runs in ways.items()}
+    taken = {"full": seconds["iteration"], "on-demand": seconds["on-demand"]}
     right = near = 0
     for index, mode in enumerate(modes):
-        chosen, other = seconds[mode][index], seconds["full" if mode == "on-demand" else "on-demand"][index]
+        chosen, other = taken[mode][index], seconds["full" if mode == "on-demand" else "on-demand"][index]
         right += chosen <= other
         near += chosen <= 1.1 * other + 0.001
     best = sum(min(full, lists) for full, lists in zip(seconds["full"], seconds["on-demand"]))
-    taken = sum(seconds[mode][index] for index, mode in enumerate(modes))
-    return len(modes), modes.count("on-demand"), right, near, best, taken, sum(seconds["full"]), sum(seconds["on-demand"])
+    chosen = sum(taken[mode][index] for index, mode in enumerate(modes))
+    return len(modes), modes.count("on-demand"), right, near, best, chosen, sum(seconds["full"]), sum(seconds["on-demand"])
 
 
 CHOICES = {
