@@ -6,7 +6,7 @@
 //! In GraphSD's way one of two passes reads everything, and the other one the chunks that have
 //! served one iteration; both go upwards. Here the first one goes downwards where that saves more,
 //! and the second one goes the other way. By default passes alternate, so that each of them reads
-//! one half:
+//! one half ([`GridPass`](outercore_graph::format::GridPass) is one line of this):
 //!
 //! ```text
 //!              sources of a chunk, seen from the interval at hand
