@@ -127,3 +127,24 @@ fn every_plan_has_estimates_and_room_for_all_scratch() {
         }
     }
 }
+
+/// What a run was found not to take is not shown as nothing. Which items these are is a matter of
+/// the machine, so each is tried.
+#[test]
+fn items_that_take_nothing_are_not_shown() {
+    let folder = outercore_testing::folder();
+    let graph = graph(folder.path());
+    let algorithm =
+        outercore_algorithms::by_name("bfs", &request("bfs", &[Source::MaxDegree])).unwrap();
+    let plan = algorithm.plan(&graph, &config()).unwrap();
+    let lines = |plan: &outercore_engine::Plan| plan.to_string().lines().count();
+    assert!(plan.memory.len() > 3);
+    for index in 0..plan.memory.len() {
+        let mut without = plan.clone();
+        without.memory[index].bytes = 0;
+        let (text, name) = (without.to_string(), plan.memory[index].name);
+        assert!(plan.to_string().contains(&format!("    {name} ")), "{plan}");
+        assert!(!text.contains(&format!("    {name} ")) && !text.contains(" 0 B\n    "), "{text}");
+        assert_eq!(lines(&without) + 1, lines(&plan), "{text}");
+    }
+}

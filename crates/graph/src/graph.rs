@@ -450,15 +450,22 @@ fn lock_patiently(disk: &Disk, path: &Path) -> outercore_storage::Result<DirLock
 
 /// Little-endian numbers of `width` bytes, at most 8.
 pub(crate) fn numbers(bytes: &[u8], width: usize) -> Vec<u64> {
+    let mut numbers = Vec::new();
+    append_numbers(&mut numbers, bytes, width);
+    numbers
+}
+
+/// The same, behind others.
+pub(crate) fn append_numbers(numbers: &mut Vec<u64>, bytes: &[u8], width: usize) {
     /// With a loop of its own for each width: copies of a length that the compiler knows.
-    fn of<const WIDTH: usize>(bytes: &[u8]) -> Vec<u64> {
+    fn of<const WIDTH: usize>(numbers: &mut Vec<u64>, bytes: &[u8]) {
         let number = |item: &[u8; WIDTH]| {
             let mut number = [0; 8];
             number[..WIDTH].copy_from_slice(item);
             u64::from_le_bytes(number)
         };
-        bytes.as_chunks().0.iter().map(number).collect()
+        numbers.extend(bytes.as_chunks().0.iter().map(number));
     }
     let of = [of::<1>, of::<2>, of::<3>, of::<4>, of::<5>, of::<6>, of::<7>, of::<8>][width - 1];
-    of(bytes)
+    of(numbers, bytes);
 }

@@ -16,7 +16,7 @@ use std::{
 use outercore_storage::{StorageError, hidden::random_name};
 
 use crate::{
-    build::{BuildOptions, BuildProgress, build_view, removal, smallest_of_view},
+    build::{BuildOptions, BuildProgress, build_view, is_merged, removal, smallest_of_view},
     error::{GraphError, Result},
     format::{MANIFEST, Manifest},
     graph::Graph,
@@ -50,13 +50,13 @@ pub fn smallest_budget(graph: &Graph, threads: usize, run: u64) -> Result<u64> {
 
 /// The most bytes that making a view takes on disk.
 pub fn disk_bytes(graph: &Graph) -> u64 {
-    graph.manifest().arcs * 40
+    graph.manifest().arcs * if is_merged(graph) { 20 } else { 40 }
 }
 
-/// About how many bytes making a view writes; about as many are read. The edges of both directions
-/// go to scratch, and from there to lists and to a grid.
+/// About how many bytes making a view writes; about as many are read. Where there are no lists of
+/// both directions, edges go to scratch, and from there to lists and to a grid.
 pub fn traffic(graph: &Graph) -> u64 {
-    graph.manifest().arcs * 25
+    graph.manifest().arcs * if is_merged(graph) { 10 } else { 25 }
 }
 
 /// Does something with the view of `graph`: the graph itself where it is undirected and simple, the

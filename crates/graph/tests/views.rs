@@ -1,7 +1,10 @@
 //! The undirected simple view that a run leaves beside its graph: used again, made again where it
 //! is damaged, and removed with what it is a view of; whoever else uses it.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::atomic::Ordering::Relaxed,
+};
 
 use outercore_graph::{
     BuildOptions, Graph, GraphError, GraphInfo, Silent, build::SMALLEST_BUDGET, check,
@@ -271,5 +274,54 @@ fn in_small_budgets_views_are_the_same() {
             Ok(edges)
         });
         assert!(sorted(edges.unwrap()) == expected(&graph), "{name}");
+    }
+}
+
+/// What making the view of these edges writes, beyond the view itself, in the smallest budget.
+fn scratch_of_a_view(name: &str, edges: &str, options: BuildOptions) -> u64 {
+    let (folder, disk) = (folder(), Disk::new());
+    let (text, path) = (folder.path().join("edges.txt"), folder.path().join("graph.oc"));
+    std::fs::write(&text, edges).unwrap();
+    build_file(&disk, &text, &path, &options).unwrap();
+    let graph = Graph::open(&disk, &path).unwrap();
+    let written = || disk.counters().bytes_written.load(Relaxed);
+    let before = written();
+    let (found, bytes) = view::with(&graph, (SMALLEST_BUDGET, 3), &Silent, |view| {
+        assert!(check(&Disk::new(), view.path(), &Silent)?.is_empty(), "{name}");
+        let mut edges = Vec::new();
+        view.for_each_edge(1000, &mut |rows| {
+            let pairs = rows.sources.iter().zip(&rows.targets);
+            edges.extend(pairs.map(|(&source, &target)| [source, target]));
+            Ok(())
+        })?;
+        Ok((edges, GraphInfo::of(view)?.bytes))
+    })
+    .unwrap();
+    assert!(sorted(found) == expected(&graph), "{name}");
+    (written() - before).saturating_sub(bytes)
+}
+
+/// Lists of both directions are merged: nothing is written but the view. A hub has more edges than
+/// a worker has room for; there are edges of one direction, of both, repeated ones, and loops.
+#[test]
+fn views_are_merged_from_lists() {
+    let hub = 0..120_000;
+    let edges: String = hub
+        .map(|spoke| match spoke % 5 {
+            0 => format!("0 {spoke}\n"),
+            1 => format!("{spoke} 0\n"),
+            2 => format!("{spoke} 0\n0 {spoke}\n{spoke} {spoke}\n"),
+            3 => format!("0 {spoke}\n0 {spoke}\n{spoke} {}\n", spoke + 1),
+            _ => format!("{spoke} {}\n{spoke} {}\n", spoke / 2, spoke / 3),
+        })
+        .collect();
+    for (name, directed, transpose) in
+        [("both directions", true, true), ("undirected", false, true), ("one way", true, false)]
+    {
+        let options = BuildOptions { directed: Some(directed), transpose, ..options() };
+        let scratch = scratch_of_a_view(name, &edges, options);
+        // Checksums, the manifest, and what fills the last pages.
+        let is_merged = scratch < 200 << 10;
+        assert_eq!(is_merged, transpose, "{name}: {scratch} bytes");
     }
 }

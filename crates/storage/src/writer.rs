@@ -113,14 +113,21 @@ impl SectionWriter {
 
     /// What is left of the current buffer: at least one byte.
     fn room(&mut self) -> Result<&mut [u8]> {
-        if let Some(error) = &self.error {
-            return Err(error.duplicate());
-        }
+        self.check()?;
         if self.buffer.as_ref().is_none_or(|buffer| buffer.len() == self.filled) {
             self.hand_over()?;
         }
         let filled = self.filled;
         Ok(self.buffer.as_mut().map(|buffer| &mut buffer[filled..]).unwrap_or_default())
+    }
+
+    /// The error of an earlier call, or of one after the end.
+    fn check(&self) -> Result<()> {
+        match (&self.error, &self.full) {
+            (Some(error), _) => Err(error.duplicate()),
+            (None, None) => Err(StorageError::Interrupted),
+            (None, Some(_)) => Ok(()),
+        }
     }
 
     fn advance(&mut self, len: usize) {
@@ -161,20 +168,30 @@ impl SectionWriter {
         }
     }
 
-    /// Pads the last page with zeros, makes the files durable, and says what they hold. (Their
-    /// names are durable after [`Disk::sync_dir`].)
-    pub fn finish(mut self) -> Result<SectionSummary> {
+    /// Nothing more comes: pads the last page with zeros, and has the files made durable while the
+    /// caller does something else.
+    pub fn end(&mut self) -> Result<()> {
         let bytes = self.position;
         self.align_to(PAGE)?;
-        if let Some(error) = &self.error {
-            return Err(error.duplicate());
-        }
+        self.position = bytes;
+        self.check()?;
+        let full = self.full.take();
         if self.filled > 0
-            && let (Some(full), Some(buffer)) = (&self.full, self.buffer.take())
+            && let (Some(full), Some(buffer)) = (full, self.buffer.take())
         {
             // A thread that does not take it has an error, which `join` returns.
             let _ = full.send((buffer, self.filled));
         }
+        Ok(())
+    }
+
+    /// Ends the section, waits until its files are durable, and says what they hold. (Their names
+    /// are durable after [`Disk::sync_dir`].)
+    pub fn finish(mut self) -> Result<SectionSummary> {
+        if self.full.is_some() || self.error.is_some() {
+            self.end()?;
+        }
+        let bytes = self.position;
         let sums = self.join()?.ok_or(StorageError::Interrupted)?;
         Ok(SectionSummary { bytes, pages: bytes.div_ceil(PAGE as u64), sums_crc: sums.crc.sum() })
     }

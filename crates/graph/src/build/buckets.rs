@@ -92,6 +92,21 @@ impl BucketCut {
         self.vertex += 1;
     }
 
+    /// The same of vertices that stay together, and whose edges come in order: they are not split,
+    /// however many they are. Returns whether they begin a bucket.
+    pub fn push_whole(&mut self, vertices: u64, degrees: u64) -> bool {
+        let degrees = degrees.min(self.most);
+        let many = self.vertex + vertices - self.start > self.most_vertices;
+        let begins = self.vertex == self.start || many || self.sum + degrees > self.most;
+        if begins && self.vertex > self.start {
+            self.bounds.push(self.vertex);
+            (self.sum, self.start) = (0, self.vertex);
+        }
+        self.sum += degrees;
+        self.vertex += vertices;
+        begins
+    }
+
     /// The buckets of all vertices.
     pub fn finish(mut self) -> Buckets {
         if self.vertex > self.start {

@@ -50,7 +50,7 @@ impl Cutting {
 
     /// The most edges that one of so many workers sorts at a time: as many as it has memory for,
     /// and no more than it sorts in a processor's cache, unless that makes too many buckets.
-    fn capacity(self, memory: u64, workers: usize) -> u64 {
+    pub fn capacity(self, memory: u64, workers: usize) -> u64 {
         let record = if self.weighted { 16 } else { 8 };
         let other = bytes_for(self.connected) as u64 + if self.weighted { 16 } else { 0 };
         let sortable = memory / workers as u64 / (2 * record + ENCODED_BYTES + other);
@@ -58,7 +58,7 @@ impl Cutting {
     }
 
     /// The most vertices of a bucket of which a worker can sort so many edges.
-    fn most_vertices(self, capacity: u64) -> u64 {
+    pub fn most_vertices(self, capacity: u64) -> u64 {
         let id_bits = 64 - self.connected.leading_zeros();
         (capacity / 4).max(1).min(1 << (63 - id_bits).min(40))
     }

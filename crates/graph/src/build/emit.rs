@@ -21,12 +21,13 @@ use super::{
     cutter::Cutter,
     extra::Extras,
     grid::{EncodedTiles, GridWriter, TileCode},
-    packed::RecordCode,
+    lists::Lists,
+    packed::{BlockReader, RecordCode},
     parallel,
     partition::Partition,
     radix::{self, Record},
     rows::{EncodedRows, RowCode, RowsWriter},
-    runs::Runs,
+    runs::{Merge, Runs},
     turns::Turns,
     weights::WeightCode,
 };
@@ -34,6 +35,30 @@ use crate::{
     error::{GraphError, Result},
     format::Cells,
 };
+
+/// Where the records of the buckets are.
+pub enum Records {
+    /// On scratch, in any order.
+    Scratch(Partition),
+    /// In lists, in order.
+    Lists(Lists),
+}
+
+impl Records {
+    /// The most records of a bucket.
+    pub fn of(&self, bucket: usize) -> u64 {
+        match self {
+            Self::Scratch(partition) => partition.records(bucket),
+            Self::Lists(lists) => lists.records(bucket),
+        }
+    }
+}
+
+/// The records of a bucket, in order, without what is not to be written.
+pub trait InOrder<R> {
+    /// Appends records until there are `most`. Returns whether there are no others.
+    fn fill(&mut self, records: &mut Vec<R>, most: usize) -> Result<bool>;
+}
 
 /// What is written of each bucket.
 pub struct Emission<'a> {
@@ -44,7 +69,7 @@ pub struct Emission<'a> {
     /// The buckets.
     pub buckets: &'a Buckets,
     /// Their edges.
-    pub partition: &'a Partition,
+    pub records: &'a Records,
     /// How records are packed.
     pub code: RecordCode,
     /// How lists are made of them.
@@ -114,7 +139,7 @@ impl Emission<'_> {
                     if done.is_err() || self.progress.cancelled() {
                         return done.and(Err(GraphError::Cancelled));
                     }
-                    self.progress.advance(self.partition.records(turn));
+                    self.progress.advance(self.records.of(turn));
                 },
             )
         });
@@ -154,18 +179,27 @@ impl<R: Record> Worker<R> {
         queues: &Queues,
     ) -> Result<()> {
         self.encoded.extras.begin();
-        let count = emission.partition.records(turn);
+        let count = emission.records.of(turn);
         if count > emission.buckets.capacity() {
             return self.overfull(emission, turn, bucket, queues);
         }
         let Self { records, scratch, encoded } = self;
         reserve(records, count as usize);
-        emission.partition.reader(turn).fill(records, count as usize)?;
-        let piece = emission.sort(bucket, records, scratch);
+        let piece = match emission.records {
+            Records::Scratch(partition) => {
+                partition.reader(turn).fill(records, count as usize)?;
+                emission.sort(bucket, records, scratch)
+            }
+            Records::Lists(lists) => {
+                lists.of(turn, bucket).fill(records, count as usize)?;
+                let room = room(scratch, records.len());
+                (&mut records[..], room)
+            }
+        };
         encoded.write(emission, (turn, true), bucket, piece, queues)
     }
 
-    /// Sorts a bucket by way of runs on scratch, and writes it in pieces.
+    /// Writes a bucket in pieces. One that is not in order is sorted by way of runs on scratch.
     fn overfull(
         &mut self,
         emission: &Emission,
@@ -173,7 +207,27 @@ impl<R: Record> Worker<R> {
         bucket: &Bucket,
         queues: &Queues,
     ) -> Result<()> {
-        let mut runs = self.sort_runs(emission, turn, bucket)?;
+        match emission.records {
+            Records::Scratch(partition) => {
+                let mut runs = self.sort_runs(emission, partition.reader(turn), turn, bucket)?;
+                let merge = runs.merge::<R>()?;
+                let mut kept = Kept { merge, simple: emission.simple, last: None };
+                self.pieces(emission, &mut kept, (turn, bucket), queues)
+            }
+            Records::Lists(lists) => {
+                self.pieces(emission, &mut lists.of(turn, bucket), (turn, bucket), queues)
+            }
+        }
+    }
+
+    /// Writes the records of a bucket in pieces.
+    fn pieces(
+        &mut self,
+        emission: &Emission,
+        source: &mut impl InOrder<R>,
+        (turn, bucket): (usize, &Bucket),
+        queues: &Queues,
+    ) -> Result<()> {
         let Self { records, scratch, encoded } = self;
         // While runs are merged, pieces have one half of the records' memory, runs the other.
         let piece = emission.buckets.capacity() as usize / 2;
@@ -182,27 +236,15 @@ impl<R: Record> Worker<R> {
             array.shrink_to(piece);
         }
         reserve(records, piece);
-        let (mut merge, mut cutter) =
-            (runs.merge::<R>()?, Cutter::new(bucket, emission.code.other_bits));
-        let mut last = None;
+        let mut cutter = Cutter::new(bucket, emission.code.other_bits);
         loop {
-            while records.len() < piece
-                && let Some(record) = merge.next()?
-            {
-                // Within a run there are no repeats then, and no loops.
-                if !emission.simple || last != Some(record.key()) {
-                    records.push(record);
-                }
-                last = Some(record.key());
-            }
-            let (part, count) = cutter.cut(records, merge.is_empty());
-            let is_last = cutter.is_done() && count == records.len() && merge.is_empty();
+            let is_all = source.fill(records, piece)?;
+            let (part, count) = cutter.cut(records, is_all);
+            let is_last = cutter.is_done() && count == records.len() && is_all;
             if !cutter.is_within_a_vertex() {
                 encoded.extras.begin();
             }
-            scratch.clear();
-            scratch.resize(count, R::default());
-            let rows = (&mut records[..count], &mut scratch[..]);
+            let rows = (&mut records[..count], room(scratch, count));
             encoded.write(emission, (turn, is_last), &part, rows, queues)?;
             records.drain(..count);
             if is_last {
@@ -213,16 +255,21 @@ impl<R: Record> Worker<R> {
     }
 
     /// Sorts as many records of a bucket as fit, again and again.
-    fn sort_runs(&mut self, emission: &Emission, turn: usize, bucket: &Bucket) -> Result<Runs> {
+    fn sort_runs(
+        &mut self,
+        emission: &Emission,
+        mut reader: BlockReader,
+        turn: usize,
+        bucket: &Bucket,
+    ) -> Result<Runs> {
         let Self { records, scratch, .. } = self;
         let capacity = emission.buckets.capacity() as usize;
         let mut runs = Runs::create::<R>(
             (emission.disk, emission.scratch),
             emission.code,
-            (emission.partition.records(turn) as usize).div_ceil(capacity),
+            (emission.records.of(turn) as usize).div_ceil(capacity),
             capacity * size_of::<R>(),
         )?;
-        let mut reader = emission.partition.reader(turn);
         loop {
             reserve(records, capacity);
             reader.fill(records, capacity)?;
@@ -276,8 +323,7 @@ impl Emission<'_> {
         scratch: &'a mut Vec<R>,
     ) -> (&'a mut [R], &'a mut [R]) {
         let count = records.len();
-        reserve(scratch, count);
-        scratch.resize(count, R::default());
+        let scratch = room(scratch, count);
         let (sorted, scratch) = radix::sort(records, scratch, 0, self.code.bits(bucket));
         if !self.rows.weights.is_none() {
             radix::order_payloads(sorted);
@@ -286,6 +332,35 @@ impl Emission<'_> {
             if self.simple { drop_repeats(sorted, bucket, self.code.other_bits) } else { count };
         (&mut sorted[..kept], &mut scratch[..kept])
     }
+}
+
+/// Runs as they are merged.
+struct Kept<'s, R> {
+    merge: Merge<'s, R>,
+    /// Whether repeats are left out. Within a run there are none then, and no loops.
+    simple: bool,
+    last: Option<u64>,
+}
+
+impl<R: Record> InOrder<R> for Kept<'_, R> {
+    fn fill(&mut self, records: &mut Vec<R>, most: usize) -> Result<bool> {
+        while records.len() < most
+            && let Some(record) = self.merge.next()?
+        {
+            if !self.simple || self.last != Some(record.key()) {
+                records.push(record);
+            }
+            self.last = Some(record.key());
+        }
+        Ok(self.merge.is_empty())
+    }
+}
+
+/// As much room as `count` records take.
+fn room<R: Record>(scratch: &mut Vec<R>, count: usize) -> &mut [R] {
+    reserve(scratch, count);
+    scratch.resize(count, R::default());
+    scratch
 }
 
 /// Empties an array, with room for `count` records.

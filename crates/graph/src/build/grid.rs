@@ -390,15 +390,9 @@ impl GridWriter {
 
     /// Ends the sections.
     pub fn finish(self) -> Result<GridSummary> {
-        let mut sections = vec![
-            self.words.finish()?,
-            self.tiles.finish()?,
-            self.chunks.finish()?,
-            self.intervals.finish()?,
-        ];
-        if let Some(weights) = self.weights {
-            sections.push(weights.finish()?);
-        }
+        let mut sections = vec![self.words, self.tiles, self.chunks, self.intervals];
+        sections.extend(self.weights);
+        let sections = Section::finish_all(sections)?;
         Ok(GridSummary { sections, words: self.total_words, edges: self.edges })
     }
 }

@@ -9,7 +9,8 @@
 //!
 //! Cost: the input is read once. Every edge goes to scratch and back once as it came, and twice as
 //! a packed record (in an undirected graph once from each end). Ids that are not dense add two more
-//! rounds. Memory is the budget's, whatever the number of edges and vertices.
+//! rounds. The simple view of a graph with lists of both directions is merged from them, without
+//! scratch (`lists`). Memory is the budget's, whatever the number of edges and vertices.
 
 mod access;
 mod bins;
@@ -28,6 +29,7 @@ mod ids;
 mod ingest;
 mod intervals;
 mod least;
+mod lists;
 mod manifest;
 mod names;
 mod numbering;
@@ -62,6 +64,7 @@ use self::{
     cells::CellCounts,
     cutting::Cutting,
     distribute::Partitions,
+    emit::Records,
     ingest::ingest,
     numbering::Numbered,
     packed::RecordCode,
@@ -82,7 +85,7 @@ pub use self::{options::BuildOptions, settings::BuildSettings, smallest::SMALLES
 pub(crate) use self::{
     rankfile::{RankFile, RankFileWriter, RankReader},
     swap::is_between_names,
-    view::{build_view, smallest_of_view},
+    view::{build_view, is_merged, smallest_of_view},
 };
 use crate::{
     error::{self, GraphError, Result, refuse, too_small},
@@ -324,7 +327,8 @@ impl Builder<'_> {
             code,
             cells: cells.as_ref(),
         };
-        let written = sorting.write::<R>(by_target, by_source)?;
+        let by_source = by_source.map(Records::Scratch);
+        let written = sorting.write::<R>(Records::Scratch(by_target), by_source)?;
         let hybrid = written.row_format.as_ref().zip(cells).map(|(rows, cells)| Hybrid {
             ranges: cells.ranges().count(),
             row_cells: cells.rows().count(),

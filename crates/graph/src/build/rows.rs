@@ -211,11 +211,9 @@ impl RowsWriter {
     pub fn finish(mut self) -> Result<RowsSummary> {
         self.settle()?;
         self.index.write(&self.edges.to_le_bytes())?;
-        let mut sections =
-            vec![self.adjacency.finish()?, self.degrees.finish()?, self.index.finish()?];
-        for section in [self.weights, self.heads].into_iter().flatten() {
-            sections.push(section.finish()?);
-        }
+        let mut sections = vec![self.adjacency, self.degrees, self.index];
+        sections.extend([self.weights, self.heads].into_iter().flatten());
+        let sections = Section::finish_all(sections)?;
         Ok(RowsSummary { sections, edges: self.edges, largest: self.largest })
     }
 }

@@ -69,6 +69,12 @@ impl Section {
         self.writer.position()
     }
 
+    /// Ends sections, all of which become durable at the same time.
+    pub fn finish_all(mut sections: Vec<Self>) -> Result<Vec<SectionEntry>> {
+        sections.iter_mut().try_for_each(|section| section.writer.end())?;
+        sections.into_iter().map(Self::finish).collect()
+    }
+
     /// Ends the section, synced.
     pub fn finish(self) -> Result<SectionEntry> {
         let summary = self.writer.finish()?;

@@ -1,4 +1,4 @@
-//! Sorting partitioned edges into sections: which lists and tiles a graph gets, and from which of
+//! Sorting edges into sections: which lists and tiles a graph gets, and from which of
 //! its two partitions each comes.
 
 use std::sync::Mutex;
@@ -8,12 +8,11 @@ use outercore_storage::lock;
 use super::{
     Builder, Shape,
     buckets::Buckets,
-    emit::{Emission, SectionWriters},
+    emit::{Emission, Records, SectionWriters},
     extra::Extras,
     grid::{GridSummary, GridWriter, TileCode},
     intervals::IntervalCut,
     packed::RecordCode,
-    partition::Partition,
     radix::Record,
     rows::{RowCode, RowsSummary, RowsWriter},
     weights::WeightCode,
@@ -24,7 +23,7 @@ use crate::{
     types::{Layout, bytes_for},
 };
 
-/// The edges of a build, partitioned, on their way into sections.
+/// The edges of a build, by bucket, on their way into sections.
 pub struct Sorting<'s> {
     /// The build.
     pub builder: &'s Builder<'s>,
@@ -58,8 +57,8 @@ impl Sorting<'_> {
     /// Writes the sections of all edges; partitions go when they have been read.
     pub fn write<R: Record>(
         &self,
-        by_target: Partition,
-        by_source: Option<Partition>,
+        by_target: Records,
+        by_source: Option<Records>,
     ) -> Result<Written> {
         let (shape, options) = (self.shape, self.builder.options);
         let rows = match (shape.directed, options.transpose) {
@@ -96,18 +95,13 @@ impl Sorting<'_> {
         })
     }
 
-    fn emission<'e>(
-        &'e self,
-        partition: &'e Partition,
-        heads: bool,
-        cut: IntervalCut,
-    ) -> Emission<'e> {
+    fn emission<'e>(&'e self, records: &'e Records, heads: bool, cut: IntervalCut) -> Emission<'e> {
         let (options, other_bits) = (self.builder.options, self.code.other_bits);
         let Shape { weights, edges, connected, directed, .. } = *self.shape;
         let arcs = if directed { edges } else { 2 * edges };
         // Buckets that memory cannot hold are written in pieces.
         let capacity = self.buckets.capacity();
-        let pieces = |bucket| match partition.records(bucket) {
+        let pieces = |bucket| match records.of(bucket) {
             many if many > capacity => many.div_ceil(capacity / 2),
             _ => 1,
         };
@@ -116,7 +110,7 @@ impl Sorting<'_> {
             disk: self.builder.disk,
             scratch: self.builder.scratch,
             buckets: self.buckets,
-            partition,
+            records,
             code: self.code,
             rows: RowCode { other_bits, neighbor_bytes: bytes_for(connected), weights, heads },
             tiles: TileCode {

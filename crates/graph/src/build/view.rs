@@ -1,25 +1,32 @@
 //! Building the undirected simple view of a graph. Its vertices keep their numbers, so nothing is
-//! ranked and no map of ids is in memory, and edges are not spooled: they are read from the graph
-//! when they go to their buckets. Memory beside buffers is blocks for the buckets.
+//! ranked and no map of ids is in memory. Where the graph has lists of both directions, they are
+//! merged, and nothing goes to scratch. Else edges are read from the graph when they go to their
+//! buckets, and memory beside buffers is blocks for these.
 
 use super::{
     BuildOptions, BuildProgress, Builder, Shape,
     access::SourceAccess,
     by_rank::ByRank,
     cutting::Cutting,
+    emit::Records,
+    lists::Lists,
     make,
     numbering::Numbered,
+    packed::RecordCode,
     rankfile::RankFile,
     smallest::{Division, SMALLEST_BUDGET, smallest_above},
+    sorting::Sorting,
     weights::WeightCode,
 };
 use crate::{
     error::Result,
     format::{IdTable, Manifest},
-    graph::{Graph, Table},
+    graph::{Graph, numbers},
     types::Direction,
 };
 
+/// Edges that are not worth another bucket.
+const LEAST: u64 = 1 << 16;
 /// Degrees that are added up together.
 const BATCH: u64 = 1 << 16;
 
@@ -32,6 +39,11 @@ pub(crate) fn build_view(
     progress: &dyn BuildProgress,
 ) -> Result<Manifest> {
     make(graph.disk(), output, options, progress, |builder| builder.view(graph))
+}
+
+/// Whether the view of `graph` is merged from its lists, as they have every edge at both ends.
+pub(crate) fn is_merged(graph: &Graph) -> bool {
+    graph.rows(Direction::In).is_some()
 }
 
 /// The smallest budget in which a view of `graph` can be made.
@@ -55,6 +67,17 @@ fn cutting(connected: u64, edges: u64) -> Cutting {
 impl Builder<'_> {
     fn view(&self, graph: &Graph) -> Result<Manifest> {
         let vertices = graph.connected();
+        let shape = Shape {
+            directed: false,
+            weights: WeightCode::NONE,
+            negative: false,
+            edges: graph.edges(),
+            input_vertices: vertices,
+            connected: vertices,
+        };
+        if is_merged(graph) {
+            return self.merge_lists(graph, &shape);
+        }
         let source = ByRank::by_id(graph);
         let degrees = self.degrees_of_view(graph)?;
         let (buckets, workers) = self.cut(cutting(vertices, graph.edges()), |cut| {
@@ -74,49 +97,45 @@ impl Builder<'_> {
             id_bytes: 0,
             sections: Vec::new(),
         };
-        let shape = Shape {
-            directed: false,
-            weights: WeightCode::NONE,
-            negative: false,
-            edges: graph.edges(),
-            input_vertices: vertices,
-            connected: vertices,
-        };
         let (threads, parse) = (self.options.threads, Division(self.options.memory).reading(false));
         let access = SourceAccess { source: &source, threads, parse, progress: self.progress };
         self.sort::<u64>(numbered, shape, &access)
     }
 
-    /// How many edges of `graph` each vertex has in both directions.
+    /// Merges the lists of `graph`, which has those of both directions.
+    fn merge_lists(&self, graph: &Graph, shape: &Shape) -> Result<Manifest> {
+        let (workers, cutting) = (self.options.threads, cutting(shape.connected, shape.edges));
+        // Of few edges, too, each worker has a part.
+        let share = (cutting.degrees / workers as u64 + 1).max(LEAST);
+        let capacity = cutting.capacity(self.memory, workers).min(share);
+        let memory = Division(self.options.memory).reading(false) / workers;
+        let (lists, buckets) =
+            Lists::cut(graph, (capacity, cutting.most_vertices(capacity)), memory)?;
+        let code = RecordCode::new(shape.connected, &buckets, shape.weights);
+        self.check_room(self.bulk_bytes(shape))?;
+        self.progress.stage("merging", Some(shape.edges * 2));
+        let sorting =
+            Sorting { builder: self, shape, buckets: &buckets, workers, code, cells: None };
+        let written = sorting.write::<u64>(Records::Lists(lists), None)?;
+        Ok(self.manifest(shape, (IdTable::Range { first: 0 }, 0, Vec::new()), written, None))
+    }
+
+    /// How many edges of `graph`, which keeps no incoming ones, each vertex has in both directions.
     fn degrees_of_view(&self, graph: &Graph) -> Result<RankFile> {
-        let has = |name: &&str| graph.manifest().section(name).is_some();
-        let tables: Vec<Table> = ["out.degrees", "in.degrees"]
-            .into_iter()
-            .filter(has)
-            .map(|name| graph.table(name))
-            .collect::<Result<_>>()?;
-        let counts = graph.rows(Direction::In).is_none();
-        let window = if counts { (self.memory / 32).max(BATCH) } else { BATCH };
+        let leaving = graph.table("out.degrees")?;
+        let window = (self.memory / 32).max(BATCH);
         let mut file = RankFile::create(self.disk, self.scratch, "degrees")?;
         for first in (0..graph.connected()).step_by(window as usize) {
             let len = window.min(graph.connected() - first) as usize;
-            let mut sums = vec![0u64; len];
-            for table in &tables {
-                let bytes = table.read(first * 4, len * 4)?;
-                for (sum, &degree) in sums.iter_mut().zip(bytes.as_chunks().0) {
-                    *sum += u64::from(u32::from_le_bytes(degree));
-                }
-            }
-            if counts {
-                self.count_arriving(graph, first, &mut sums)?;
-            }
+            let mut sums = numbers(&leaving.read(first * 4, len * 4)?, 4);
+            self.count_arriving(graph, first, &mut sums)?;
             sums.into_iter().try_for_each(|sum| file.push(sum))?;
             self.progress.check()?;
         }
         file.finish()
     }
 
-    /// Counts the edges that lead to vertices from `first` on, where incoming edges are not kept.
+    /// Counts the edges that lead to vertices from `first` on.
     fn count_arriving(&self, graph: &Graph, first: u64, sums: &mut [u64]) -> Result<()> {
         let mut rows = graph.row_reader(Direction::Out)?;
         rows.leave_weights();
