@@ -158,9 +158,8 @@ fn by_levels(mut planner: Planner, source: u64, switches: bool) -> Result<Prepar
         planner.memory("labels", [vertices * 8, 0]);
         visit::declare_switch(&mut planner);
     }
-    // A vertex is logged as found, and then written as level and parent.
-    let found = planner.job.graph.connected() * 8;
-    planner.traffic_external([found, found * 2]);
+    // A vertex is logged as found.
+    planner.traffic_external([0, planner.job.graph.connected() * 8]);
     Ok(planner.decide()?.prepared(move |session| {
         let (mut reach, mut search) = (Reach::default(), search.open(session)?);
         let switches = switches && !session.decision.is_external();

@@ -74,6 +74,18 @@ impl RankLookup {
         Ok(ranks)
     }
 
+    /// The rank of an internal id of the graph, which is not below the one before.
+    pub(crate) fn next_rank(&mut self, graph: &Graph, vertex: u64) -> Result<u64> {
+        let rank = self.rank(vertex)?;
+        if rank < graph.vertices() {
+            return Ok(rank);
+        }
+        Err(GraphError::Corrupt {
+            path: graph.path().join("ids.rank"),
+            what: format!("it has rank {rank}, and there are {} vertices", graph.vertices()),
+        })
+    }
+
     fn is_flat(&self) -> bool {
         self.table.as_ref().is_none_or(AscendingTable::is_loaded)
     }

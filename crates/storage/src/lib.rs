@@ -135,7 +135,7 @@ pub use packing::packing;
 pub use page_cache::{PageCache, PageCacheUse, Units};
 pub use pages::{MergePolicy, PageRun, PageSet};
 pub use pairs::{Fronted, Pairs};
-pub use parts::{Block, Resident, ScratchFile, cut_windows, windows};
+pub use parts::{Block, Resident, ScratchFile, Source, cut_windows, widest, windows};
 pub use prefix_cache::PrefixCache;
 pub use priority_buffer::PriorityBuffer;
 pub use promote::promote;

@@ -72,7 +72,11 @@ impl<R: Record> Exchange<R> {
     }
 
     /// Shows the records of an interval, which stay: vertex and record.
-    pub(crate) fn replay(&self, interval: usize, show: impl FnMut(u64, R)) -> Result<()> {
+    pub(crate) fn replay(
+        &self,
+        interval: usize,
+        show: impl FnMut(u64, R),
+    ) -> outercore_storage::Result<()> {
         self.counters.useful_bytes.fetch_add(self.log.replay(interval, show)?, Relaxed);
         Ok(())
     }

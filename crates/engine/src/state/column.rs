@@ -138,14 +138,14 @@ impl Values {
         }
     }
 
-    /// How many values there are.
-    pub fn len(&self) -> usize {
+    /// How many there are.
+    fn len(&self) -> usize {
         each!(self, array => array.len())
     }
 
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
+    /// Whether all are in memory.
+    pub fn are_in_memory(&self) -> bool {
+        each!(self, array => array.resident().is_some())
     }
 
     /// The value of a vertex, where all are in memory.
@@ -195,15 +195,15 @@ impl Column {
 
     /// The values of these internal ids, in their order.
     pub fn gather(&self, vertices: &[u64]) -> Result<Vec<Cell>> {
-        fn cells<T: Number>(array: &VertexArray<T>, vertices: &[u64]) -> Result<Vec<Cell>> {
-            Ok(array.gather(vertices)?.into_iter().map(T::cell).collect())
-        }
-        if each!(&self.values, array => array.resident().is_some()) {
+        if self.values.are_in_memory() {
             return Ok(vertices.iter().map(|&vertex| self.get(vertex)).collect());
         }
         let plain: Vec<u64> =
             vertices.iter().copied().filter(|&vertex| self.special(vertex).is_none()).collect();
-        let mut cells = each!(&self.values, array => cells(array, &plain)?).into_iter();
+        let mut cells = each!(&self.values, array => {
+            array.gather(&plain)?.into_iter().map(Number::cell).collect::<Vec<_>>()
+        })
+        .into_iter();
         Ok(vertices
             .iter()
             .map(|&vertex| self.special(vertex).or_else(|| cells.next()).unwrap_or(Cell::Null))

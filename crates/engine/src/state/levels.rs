@@ -5,14 +5,19 @@
 
 use std::{
     ops::Range,
-    sync::atomic::{AtomicU32, Ordering::Relaxed},
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering::Relaxed},
+    },
 };
 
-use outercore_storage::{AtomicItem, HugeVec, Pod, cut_windows};
+use outercore_storage::{
+    AtomicItem, Block, HugePages, HugeVec, Source, StorageError, cut_windows, widest,
+};
 
 use super::{scratch::Scratch, vertex_array::VertexArray, window::fill};
 use crate::{
-    exchange::{Exchange, Record, STEP, Sender},
+    exchange::{Exchange, STEP, Sender},
     plan::{Planner, Resource},
     session::Session,
 };
@@ -23,20 +28,6 @@ const UNREACHED: u32 = u32::MAX;
 /// Windows of logs that each worker reads when the rest is closed, at the least: their levels and
 /// parents take the place of its index.
 const WINDOWS: u64 = 8;
-
-/// A vertex was found on the level that is the step, and this may be its parent.
-#[derive(Clone, Copy)]
-#[repr(transparent)]
-pub struct FoundBy(u32);
-
-// SAFETY: a number of 32 bits.
-unsafe impl Pod for FoundBy {}
-
-impl Record for FoundBy {
-    fn of_step(level: u32) -> Option<Self> {
-        Some(Self(level))
-    }
-}
 
 /// What a search finds, as a resource of a plan.
 #[derive(Clone, Copy, Debug)]
@@ -67,7 +58,7 @@ impl Resource for Levels {
         // A window ends before it is full.
         let windows = 2 * WINDOWS as usize * planner.job.config.threads + 1;
         let windows = if self.weight == 0 { windows } else { usize::MAX };
-        Exchange::<FoundBy>::declare(planner, windows, self.records).map(drop)
+        Exchange::<u32>::declare(planner, windows, self.records).map(drop)
     }
 
     fn open(&self, session: &Session) -> Result<OpenLevels> {
@@ -93,12 +84,13 @@ impl Resource for Levels {
 pub enum OpenLevels {
     /// In memory; without parents there are none of those.
     Memory { levels: HugeVec<AtomicU32>, parents: HugeVec<AtomicU32> },
-    /// Logs for windows, whose bounds are some of the intervals'.
-    Logs(Box<Exchange<FoundBy>>),
+    /// Logs for windows, whose bounds are some of the intervals': what may be a vertex's parent, in
+    /// the step of its level.
+    Logs(Box<Exchange<u32>>),
 }
 
 /// What a worker has found on a level, where that goes to logs; made when it is needed.
-pub(crate) type Found = Option<Sender<FoundBy>>;
+pub(crate) type Found = Option<Sender<u32>>;
 
 impl OpenLevels {
     /// No vertex is on any level.
@@ -127,7 +119,7 @@ impl OpenLevels {
             }
             Self::Logs(logs) => {
                 let sender = found.get_or_insert_with(|| logs.sender());
-                logs.send(sender, vertex, FoundBy(parent as u32));
+                logs.send(sender, vertex, parent as u32);
             }
         }
     }
@@ -148,11 +140,21 @@ impl OpenLevels {
         state: impl Fn() -> Result<S> + Sync,
         visit: impl Fn(&mut S, usize, &[AtomicU32], &[AtomicU32]) -> Result<()> + Sync,
     ) -> Result<Vec<S>> {
+        let bounds = &session.graph.grid()?.intervals;
         let (levels, parents) = match self {
             Self::Memory { levels, parents } => (levels, parents),
-            Self::Logs(logs) => return replay(logs, session, state, visit),
+            Self::Logs(logs) => {
+                let begin = |_| Ok((state()?, cells(logs, session.config.huge_pages)?));
+                let show = |(state, cells): &mut (S, _), window: Range<u64>| {
+                    let at = window.start as usize;
+                    replay(logs, bounds, at, cells, |at, [levels, parents]| {
+                        visit(state, at, levels, parents)
+                    })
+                };
+                let done = session.workers.try_over(logs.parts() as u64, 1, begin, show);
+                return Ok(error::all(done)?.into_iter().map(|(state, _)| state).collect());
+            }
         };
-        let bounds = &session.graph.grid()?.intervals;
         let count = bounds.len().saturating_sub(1) as u64;
         error::all(session.workers.try_over(
             count,
@@ -175,7 +177,7 @@ impl OpenLevels {
         u64::from(levels[at].load(Relaxed)) << 32 | u64::from(parents[at].load(Relaxed))
     }
 
-    /// Levels and parents.
+    /// Levels and parents. What is in logs goes to arrays when one of them is read first.
     pub fn into_arrays(self, session: &Session) -> Result<[VertexArray<u32>; 2]> {
         let logs = match self {
             Self::Memory { levels, parents } => {
@@ -183,56 +185,61 @@ impl OpenLevels {
             }
             Self::Logs(logs) => logs,
         };
-        let (scratch, grid) = (Scratch::of(session), session.graph.grid()?);
-        // The windows that logs are read into take half of the room.
-        let mut room = session.decision.room / 8 * 3;
-        let mut array = || VertexArray::create(&scratch, grid.intervals.as_slice(), &mut room);
+        let bounds: Arc<[u64]> = session.graph.grid()?.intervals.as_slice().into();
+        let (scratch, huge) = (Scratch::of(session), session.config.huge_pages);
+        let array = || VertexArray::create(&scratch, Arc::clone(&bounds), &mut 0);
         let arrays = [array()?, array()?];
-        // Where one of them is in memory, it is the first.
-        let block = || arrays[1].block();
-        replay(&logs, session, block, |block, interval, levels, parents| {
-            arrays.iter().zip([levels, parents]).try_for_each(|(array, cells)| {
-                array.write(interval, block, |items| {
-                    items.iter_mut().zip(cells).for_each(|(item, cell)| *item = cell.load(Relaxed));
+        let files = || arrays.iter().flat_map(|array| &array.rest).map(|rest| &rest.file);
+        let written: Vec<_> = files().map(Arc::downgrade).collect();
+        let source = Source::new(move || {
+            let (cells, mut block) = (cells(&logs, huge)?, Block::new(widest(&bounds) as usize)?);
+            let mut write = |interval, found: [&[AtomicU32]; 2]| {
+                written.iter().zip(found).try_for_each(|(file, cells)| {
+                    let Some(file) = file.upgrade() else { return Ok(()) };
+                    block.store((&file, interval), cells.iter().map(|cell| cell.load(Relaxed)))
                 })
-            })
-        })?;
+            };
+            (0..logs.parts()).try_for_each(|at| replay(&logs, &bounds, at, &cells, &mut write))
+        });
+        files().for_each(|file| file.written_by(source.clone()));
         Ok(arrays)
     }
 }
 
-/// Reads the logs, a window for each worker at a time, and shows every interval.
-fn replay<S: Send>(
-    logs: &Exchange<FoundBy>,
-    session: &Session,
-    state: impl Fn() -> Result<S> + Sync,
-    visit: impl Fn(&mut S, usize, &[AtomicU32], &[AtomicU32]) -> Result<()> + Sync,
-) -> Result<Vec<S>> {
-    let bounds = &session.graph.grid()?.intervals;
-    let widest = logs.bounds().windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);
-    let show = |(state, [levels, parents]): &mut (S, [HugeVec<AtomicU32>; 2]),
-                window: Range<u64>| {
-        let pair = &logs.bounds()[window.start as usize..][..2];
-        levels.iter().chain(parents.iter()).for_each(|cell| cell.store(UNREACHED, Relaxed));
-        let mut level = 0;
-        logs.replay(window.start as usize, |vertex, FoundBy(parent)| {
-            let at = vertex - pair[0];
-            if at == STEP {
-                level = parent;
-                return;
-            }
-            levels[at as usize].store(level, Relaxed);
-            let cell = &parents[at as usize];
-            cell.store(parent.min(cell.load(Relaxed)), Relaxed);
-        })?;
-        let all = bounds.windows(2).enumerate();
-        let mut inside = all.filter(|(_, ends)| pair[0] <= ends[0] && ends[0] < pair[1]);
-        inside.try_for_each(|(interval, ends)| {
-            let place = (ends[0] - pair[0]) as usize..(ends[1] - pair[0]) as usize;
-            visit(state, interval, &levels[place.clone()], &parents[place])
-        })
-    };
-    let begin = |_| Ok((state()?, [session.zeroed(widest)?, session.zeroed(widest)?]));
-    let done = error::all(session.workers.try_over(logs.parts() as u64, 1, begin, show))?;
-    Ok(done.into_iter().map(|(state, _)| state).collect())
+/// Levels and parents of the widest window.
+fn cells(
+    logs: &Exchange<u32>,
+    huge: HugePages,
+) -> outercore_storage::Result<[HugeVec<AtomicU32>; 2]> {
+    let zeroed = || HugeVec::zeroed(widest(logs.bounds()) as usize, huge);
+    Ok([zeroed()?, zeroed()?])
+}
+
+/// Reads the log of a window, and shows its intervals, which `bounds` bound.
+fn replay<E: From<StorageError>>(
+    logs: &Exchange<u32>,
+    bounds: &[u64],
+    window: usize,
+    [levels, parents]: &[HugeVec<AtomicU32>; 2],
+    mut visit: impl FnMut(usize, [&[AtomicU32]; 2]) -> std::result::Result<(), E>,
+) -> std::result::Result<(), E> {
+    let pair = &logs.bounds()[window..][..2];
+    levels.iter().chain(parents.iter()).for_each(|cell| cell.store(UNREACHED, Relaxed));
+    let mut level = 0;
+    logs.replay(window, |vertex, parent| {
+        let at = vertex - pair[0];
+        if at == STEP {
+            level = parent;
+            return;
+        }
+        levels[at as usize].store(level, Relaxed);
+        let cell = &parents[at as usize];
+        cell.store(parent.min(cell.load(Relaxed)), Relaxed);
+    })?;
+    let all = bounds.windows(2).enumerate();
+    let mut inside = all.filter(|(_, ends)| pair[0] <= ends[0] && ends[0] < pair[1]);
+    inside.try_for_each(|(interval, ends)| {
+        let place = (ends[0] - pair[0]) as usize..(ends[1] - pair[0]) as usize;
+        visit(interval, [&levels[place.clone()], &parents[place]])
+    })
 }

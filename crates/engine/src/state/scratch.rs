@@ -28,7 +28,6 @@ impl Scratch {
 
     /// A file for the intervals with these bounds, of items of `bytes` bytes.
     pub(super) fn file(&self, bounds: &[u64], bytes: usize) -> Result<Arc<ScratchFile>> {
-        let parts = bounds.windows(2).map(|pair| (pair[1] - pair[0]) * bytes as u64);
-        Ok(Arc::new(ScratchFile::create(&self.disk, &self.folder, parts)?))
+        Ok(Arc::new(ScratchFile::create(&self.disk, &self.folder, bounds, bytes)?))
     }
 }

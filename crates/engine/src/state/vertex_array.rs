@@ -10,7 +10,7 @@ use std::{
 };
 
 use outercore_storage::{
-    Block, HugePages, HugeVec, PAGE, Pod, Resident, ScratchFile, backend::IoBackend, lock,
+    Block, HugePages, HugeVec, PAGE, Pod, Resident, ScratchFile, backend::IoBackend, lock, widest,
 };
 
 use super::scratch::Scratch;
@@ -285,7 +285,7 @@ impl<T: Pod + Copy> VertexArray<T> {
 
     /// The most items of an interval.
     pub(crate) fn widest(&self) -> usize {
-        (0..self.intervals()).map(|interval| self.items(interval)).max().unwrap_or(0)
+        widest(self.bounds()) as usize
     }
 
     /// Memory for an interval on its way; none where all items are in memory.

@@ -4,7 +4,7 @@
 
 use std::{ops::Range, sync::Arc};
 
-use outercore_storage::{AtomicItem, Block, HugePages, HugeVec, Resident, cut_windows};
+use outercore_storage::{AtomicItem, Block, HugePages, HugeVec, Resident, cut_windows, widest};
 
 use super::vertex_array::VertexArray;
 use crate::{plan::Planner, session::Session};
@@ -70,8 +70,7 @@ impl<T: AtomicItem> Window<T> {
     pub(crate) fn over(array: &Arc<VertexArray<T>>, most: u64, huge: HugePages) -> Result<Self> {
         let intervals = Arc::clone(array.memory.bounds());
         let windows = cut_windows(&intervals, most);
-        let widest = windows.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);
-        let cells = HugeVec::zeroed(widest as usize, huge)?;
+        let cells = HugeVec::zeroed(widest(&windows) as usize, huge)?;
         let stored = Some((Arc::clone(array), array.block()?));
         Ok(Self { cells, vertices: 0..0, windows, intervals, stored, fresh: None })
     }

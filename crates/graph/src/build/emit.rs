@@ -25,7 +25,7 @@ use super::{
     packed::{BlockReader, RecordCode},
     parallel,
     partition::Partition,
-    radix::{self, Record},
+    radix::{self, InOrder, Record},
     rows::{EncodedRows, RowCode, RowsWriter},
     runs::{Merge, Runs},
     turns::Turns,
@@ -52,12 +52,6 @@ impl Records {
             Self::Lists(lists) => lists.records(bucket),
         }
     }
-}
-
-/// The records of a bucket, in order, without what is not to be written.
-pub trait InOrder<R> {
-    /// Appends records until there are `most`. Returns whether there are no others.
-    fn fill(&mut self, records: &mut Vec<R>, most: usize) -> Result<bool>;
 }
 
 /// What is written of each bucket.

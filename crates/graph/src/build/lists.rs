@@ -7,9 +7,8 @@ use std::ops::Range;
 
 use super::{
     buckets::{Bucket, BucketCut, Buckets},
-    emit::InOrder,
     packed::RecordCode,
-    radix::Record,
+    radix::{InOrder, Record},
     weights::WeightCode,
 };
 use crate::{

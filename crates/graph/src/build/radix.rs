@@ -2,6 +2,8 @@
 //! significant digit until parts are in a cache, then from the least significant one on. Stable,
 //! two arrays, no allocation beyond the histograms.
 
+use crate::error::Result;
+
 /// A fixed-size thing with a 64-bit sort key.
 pub trait Record: Copy + Send + Sync + Default {
     /// The sort key.
@@ -50,6 +52,12 @@ impl Record for Weighted {
     fn new(key: u64, payload: u64) -> Self {
         Weighted { key, weight: payload }
     }
+}
+
+/// The records of a bucket, in order, without what is not to be written.
+pub trait InOrder<R> {
+    /// Appends records until there are `most`. Returns whether there are no others.
+    fn fill(&mut self, records: &mut Vec<R>, most: usize) -> Result<bool>;
 }
 
 /// Digits of at most this many bits: 2,048 counters stay in the first-level cache.

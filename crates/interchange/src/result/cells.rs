@@ -34,14 +34,14 @@ pub(super) enum NameAt {
 }
 
 impl Cells {
-    /// The cells of `column` for internal ids `vertices`, whose original ids are `keys`.
+    /// The cells that internal ids `vertices`, whose original ids are `keys`, have in `column`.
     pub(super) fn of(
         column: &Column,
+        cells: Vec<Cell>,
         keys: &Keys,
         vertices: &[u64],
         lookup: Option<&mut KeyLookup>,
     ) -> Result<Self> {
-        let cells = column.gather(vertices)?;
         let float = |cell: Cell| match cell {
             Cell::Null => None,
             Cell::Integer(number) => Some(number as f64),

@@ -2,8 +2,10 @@
 //!
 //! Rows come in ascending order of original id, 64 Ki at a time, through
 //! [`outercore_graph::Graph::for_each_key`]. Memory is that of a few batches, of a row group in
-//! Parquet, and of the tables of `keys` where a value is itself a vertex.
+//! Parquet, of the tables of `keys` where a value is itself a vertex, and of windows of rows where
+//! values are on scratch (`by_row`).
 
+mod by_row;
 mod cells;
 pub(crate) mod csv;
 mod graphalytics;
@@ -17,7 +19,7 @@ use std::{path::Path, str::FromStr};
 use outercore_engine::{Column, Meaning};
 use outercore_graph::{Graph, GraphError, Keys, Result};
 
-use self::{cells::Cells, csv::Lines};
+use self::{by_row::ByRow, cells::Cells, csv::Lines};
 use crate::{WriteOptions, keys::KeyLookup, text::Name};
 
 /// Rows of a batch.
@@ -104,12 +106,26 @@ fn for_each_batch(
     visit: &mut dyn FnMut(&Keys, &[Cells]) -> Result<()>,
 ) -> Result<()> {
     let looks_up = columns.iter().any(|column| column.meaning == Meaning::Vertex);
-    let mut lookup = if looks_up { Some(KeyLookup::new(graph, options.memory)?) } else { None };
+    // What is on scratch, and the table that vertices are looked up in, have equal parts.
+    let stored = columns.iter().filter(|column| ByRow::is_for(graph, column)).count();
+    let share = options.memory / (stored as u64 + u64::from(looks_up)).max(1);
+    let by_row = |column: &Column| {
+        let is_stored = ByRow::is_for(graph, column);
+        is_stored.then(|| ByRow::new(graph, column, share, options)).transpose()
+    };
+    let mut by_row = columns.iter().map(by_row).collect::<Result<Vec<_>>>()?;
+    let mut lookup = if looks_up { Some(KeyLookup::new(graph, share)?) } else { None };
+    let mut first = 0;
     graph.for_each_key(BATCH, &mut |keys, vertices| {
-        let cells = columns
-            .iter()
-            .map(|column| Cells::of(column, keys, vertices, lookup.as_mut()))
-            .collect::<Result<Vec<_>>>()?;
+        let of = |(column, by_row): (&Column, &mut Option<ByRow>)| {
+            let cells = match by_row {
+                Some(by_row) => by_row.cells(column, first, vertices)?,
+                None => column.gather(vertices)?,
+            };
+            Cells::of(column, cells, keys, vertices, lookup.as_mut())
+        };
+        let cells = columns.iter().zip(&mut by_row).map(of).collect::<Result<Vec<_>>>()?;
+        first += vertices.len() as u64;
         visit(keys, &cells)?;
         options.step(vertices.len())
     })

@@ -82,7 +82,7 @@ fn unsuitable(path: &Path, why: &str) -> GraphError {
 
 /// Whether some vertex has no value.
 fn has_nulls(column: &Column, graph: &Graph) -> Result<bool, GraphError> {
-    let isolated = graph.vertices() - column.values.len() as u64;
+    let isolated = graph.vertices() - graph.connected();
     let mut nulls = column.isolated == Isolated::Null && isolated > column.exceptions.len() as u64;
     column.for_each(|_, cell| nulls |= cell == Cell::Null)?;
     Ok(nulls)

@@ -1,4 +1,4 @@
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::atomic::Ordering::Relaxed};
 
 use ::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use arrow_array::{
@@ -6,9 +6,12 @@ use arrow_array::{
     cast::AsArray,
     types::{Float64Type, UInt32Type, UInt64Type},
 };
-use outercore_engine::{Isolated, Values, VertexArray};
+use outercore_engine::{
+    Activity, Context, Isolated, IterationEnd, Job, MemoryModel, Next, Preset, RunConfig, Silent,
+    Start, Values, VertexArray, VertexProgram, execute,
+};
 use outercore_graph::Key;
-use outercore_storage::{HugePages, HugeVec, Pod};
+use outercore_storage::{HugePages, HugeVec, Min, Pod};
 
 use super::*;
 use crate::testing::{Fixture, built};
@@ -383,4 +386,74 @@ fn graphalytics_has_its_own_words_for_no_value() {
         .and_then(|()| write_result(&path, &named.graph, &columns))
         .unwrap_err();
     assert!(refused.to_string().contains("strings"), "{refused}");
+}
+
+/// A number for each vertex; some have none.
+struct Numbers;
+
+impl VertexProgram for Numbers {
+    type Value = u64;
+    type Signal = u64;
+    type Message = Min<u64>;
+    const ACTIVITY: Activity = Activity::AllSend;
+
+    fn start(&self) -> Start {
+        Start::All
+    }
+    fn init(&self, vertex: u64, _: u32) -> u64 {
+        if vertex.is_multiple_of(5) { u64::MAX } else { (vertex as f64 / 3.0).to_bits() }
+    }
+    fn scatter(&self, _: u64, value: &u64, _: u32) -> Option<u64> {
+        Some(*value)
+    }
+    fn carry(&self, value: u64, _: f64) -> Min<u64> {
+        Min(value)
+    }
+    fn apply(&self, _: &Context, _: u64, _: &mut u64, _: Min<u64>) -> bool {
+        false
+    }
+    fn end_iteration(&mut self, _: &IterationEnd) -> Next {
+        Next::End
+    }
+}
+
+/// Values on scratch go to their rows once, whatever the memory: they are not looked up batch by
+/// batch, each of which would read all of them.
+#[test]
+fn values_on_scratch_are_read_once_and_sent_to_their_rows() {
+    const VERTICES: u64 = 700_000;
+    // The last ids have most edges, and so come first on disk. Some vertices have none.
+    let edges = (0..VERTICES).map(|at| format!("{at} {}\n", VERTICES - 1 - at / 2));
+    let alone = (VERTICES..VERTICES + 9).map(|at| format!("{at}\n"));
+    let fixture = built(&edges.collect::<String>(), Some(&alone.collect::<String>()));
+    let graph = &fixture.graph;
+    let smallest = |memory: &u64| {
+        let (model, preset) = (Some(MemoryModel::FullyExternal), Preset::Streaming);
+        let config = RunConfig { memory: *memory, model, preset, threads: 1, ..Default::default() };
+        execute(&mut Numbers, "numbers", Job::new(graph, &config, &Silent), Some(1)).ok()
+    };
+    let mut budgets = (20..60).map(|mib| mib << 20);
+    let (values, _) = budgets.find_map(|memory| smallest(&memory)).unwrap();
+    let columns = [
+        Column::new("whole", values.map(|&bits| bits >> 1).unwrap()),
+        Column::new("real", values.into_floats()).except([(VERTICES, 7.5)]),
+    ];
+    assert!(columns.iter().all(|column| !column.values.are_in_memory()));
+    let path = fixture.dir.path().join("rows.csv");
+    let write = |columns: &[Column], memory| {
+        let read = || graph.disk().counters().bytes_read.load(Relaxed);
+        let (options, before) = (WriteOptions { memory, ..WriteOptions::default() }, read());
+        write_result_with(&path, graph, columns, &options).unwrap();
+        (std::fs::read_to_string(&path).unwrap(), read() - before)
+    };
+    let written = [0, 12 << 20].map(|memory| write(&columns, memory));
+    let columns = columns.map(|column| column.into_memory().unwrap());
+    let (expected, tables) = write(&columns, 0);
+    assert_eq!(expected.lines().count() as u64, VERTICES + 10);
+    for (text, read) in written {
+        assert!(text == expected, "another text");
+        // Of each column a number and a record, and the table of rows once more.
+        let most = tables + VERTICES * 2 * (8 + 12 + 4);
+        assert!(read <= most + (1 << 20), "{read} bytes read, {most} at most");
+    }
 }

@@ -102,6 +102,19 @@ impl<T: Pod> Block<T> {
         file.read(part, self.pages(items))
     }
 
+    /// Writes these items to the beginning of a part.
+    pub fn store(
+        &mut self,
+        (file, part): (&ScratchFile, usize),
+        items: impl ExactSizeIterator<Item = T>,
+    ) -> Result<()> {
+        let count = items.len();
+        self.items(count).iter_mut().zip(items).for_each(|(to, item)| *to = item);
+        let pages = self.pages(count);
+        pages[count * size_of::<T>()..].fill(0);
+        file.write(part, pages)
+    }
+
     /// Waits until the memory is back, and returns what became of the read.
     fn arrived(&mut self) -> Result<()> {
         while let (None, Some(ahead)) = (&self.memory, &mut self.ahead) {
@@ -164,12 +177,12 @@ mod tests {
 
     fn file(disk: &Disk, parts: usize, fill: impl Fn(usize) -> u32) -> Arc<ScratchFile> {
         let folder = tempfile::tempdir().unwrap();
-        let bytes = std::iter::repeat_n(4 * ITEMS as u64, parts);
-        let file = ScratchFile::create(disk, folder.path(), bytes).unwrap();
+        let bounds: Vec<u64> = (0..=parts).map(|part| (part * ITEMS) as u64).collect();
+        let file = ScratchFile::create(disk, folder.path(), &bounds, 4).unwrap();
         let mut block = Block::<u32>::new(ITEMS).unwrap();
         for part in 0..parts {
-            block.items(ITEMS).fill(fill(part));
-            file.write(part, block.pages(ITEMS)).unwrap();
+            let items = std::iter::repeat_n(fill(part), ITEMS);
+            block.store((&file, part), items).unwrap();
         }
         Arc::new(file)
     }

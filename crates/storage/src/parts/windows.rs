@@ -26,6 +26,11 @@ pub fn windows(bounds: &[u64], most: u64) -> Vec<Range<u64>> {
     cuts.windows(2).map(|pair| pair[0]..pair[1]).collect()
 }
 
+/// How many items the widest part has.
+pub fn widest(bounds: &[u64]) -> u64 {
+    bounds.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

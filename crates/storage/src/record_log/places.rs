@@ -1,5 +1,7 @@
 //! [`Places`]: in which part a number lies.
 
+use crate::parts::widest;
+
 /// Stretches of numbers, at most.
 const STRETCHES: u64 = 1 << 12;
 
@@ -27,7 +29,7 @@ impl Places {
 
     /// Numbers of the widest part.
     pub(super) fn widest(&self) -> u64 {
-        self.bounds.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0)
+        widest(&self.bounds)
     }
 
     /// The part of a number.

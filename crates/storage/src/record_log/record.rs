@@ -78,6 +78,16 @@ impl<M: Monoid> Record for M {
 /// A number for one that gets no other.
 impl Record for f64 {}
 
+/// The same of bits.
+impl Record for u64 {}
+
+/// A number that does not merge, in a step.
+impl Record for u32 {
+    fn of_step(number: u32) -> Option<Self> {
+        Some(number)
+    }
+}
+
 /// Shows the records of a block of a part that begins with `first`: number and record.
 #[inline(always)]
 pub(super) fn for_each<R: Record>(block: &[u8], first: u64, mut show: impl FnMut(u64, R)) {
