@@ -70,8 +70,7 @@ impl Rows {
     /// would be more.
     pub(crate) fn small_bytes(graph: &Graph) -> Result<u64> {
         let vertices = graph.connected();
-        let degrees = Degrees::narrow_bytes(graph)?.min(vertices * 4);
-        Ok(degrees + vertices / INDEX_GROUP * 8 + 16)
+        Ok(Degrees::narrow_bytes(graph)? + vertices / INDEX_GROUP * 8 + 16)
     }
 
     /// Loads degrees and index; `small`: with degrees of about one byte, unless that would be more.
@@ -84,7 +83,7 @@ impl Rows {
     ) -> Result<Self> {
         let mut rows = Self::sliding(session, sections, cache)?;
         let (graph, all) = (session.graph, 0..session.graph.connected());
-        if small && Degrees::narrow_bytes(graph)? <= all.end * 4 {
+        if small && Degrees::narrow_bytes(graph)? < all.end * 4 {
             let degrees = degrees::narrow(session, &rows.tables[0])?;
             rows.set_index(session, degrees, all)?;
         } else {

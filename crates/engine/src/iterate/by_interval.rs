@@ -129,12 +129,13 @@ impl<P: VertexProgram> Run<'_, P> {
             costs.on_demand_seconds += 2.0 * limits.seconds(passed, blocks);
             costs
         };
-        // Looking at every chunk costs something too, which is not needed where not even all of
-        // them would be worth it.
+        // Looking at every chunk costs something too, more than a few lists do: for each word 18 ps
+        // of a processor, as measured.
         let (all, sent) = (grid.directory.chunks.len() as u64, self.sends_in_all());
         let scan = Streamed { bytes: grid.bytes(), requests: all, items: grid.directory.words() };
         let most = costs(scan, sent);
-        if self.is_by_paper() || !self.pass.whole || self.all_send() {
+        let few = most.on_demand_seconds < scan.items as f64 * 18e-12;
+        if few || self.is_by_paper() || !self.pass.whole || self.all_send() {
             return (Some(most), None);
         }
         let (wanted, mix) = self.mix(source);

@@ -138,11 +138,6 @@ impl Values {
         }
     }
 
-    /// How many there are.
-    fn len(&self) -> usize {
-        each!(self, array => array.len())
-    }
-
     /// Whether all are in memory.
     pub fn are_in_memory(&self) -> bool {
         each!(self, array => array.resident().is_some())
@@ -219,7 +214,7 @@ impl Column {
 
     /// The value of a vertex that has none in the array, or another one.
     fn special(&self, vertex: u64) -> Option<Cell> {
-        if (vertex as usize) < self.values.len() {
+        if (vertex as usize) < each!(&self.values, array => array.len()) {
             return None;
         }
         let exception = self.exceptions.iter().find(|&&(exception, _)| exception == vertex);

@@ -30,7 +30,8 @@ impl DegreesByInterval {
 
     /// Bytes of memory for all of a graph's degrees.
     pub(crate) fn memory(graph: &Graph, intervals: usize) -> Result<u64> {
-        Ok(Degrees::narrow_bytes(graph)? + (intervals * 2 * PAGE) as u64)
+        let padding = (intervals * 2 * PAGE) as u64;
+        Ok((Degrees::narrow_bytes(graph)? + padding).min(graph.connected() * 4))
     }
 
     /// Writes the degrees of an interval; `block` has them before and after.

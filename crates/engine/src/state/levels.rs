@@ -190,11 +190,11 @@ impl OpenLevels {
         let array = || VertexArray::create(&scratch, Arc::clone(&bounds), &mut 0);
         let arrays = [array()?, array()?];
         let files = || arrays.iter().flat_map(|array| &array.rest).map(|rest| &rest.file);
-        let written: Vec<_> = files().map(Arc::downgrade).collect();
+        let weak: Vec<_> = files().map(Arc::downgrade).collect();
         let source = Source::new(move || {
             let (cells, mut block) = (cells(&logs, huge)?, Block::new(widest(&bounds) as usize)?);
             let mut write = |interval, found: [&[AtomicU32]; 2]| {
-                written.iter().zip(found).try_for_each(|(file, cells)| {
+                weak.iter().zip(found).try_for_each(|(file, cells)| {
                     let Some(file) = file.upgrade() else { return Ok(()) };
                     block.store((&file, interval), cells.iter().map(|cell| cell.load(Relaxed)))
                 })

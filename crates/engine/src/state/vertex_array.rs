@@ -106,9 +106,9 @@ impl<T: Pod> VertexArray<T> {
         Self { memory: Resident::new(self.memory.into_memory(), Arc::clone(bounds), count), ..self }
     }
 
-    /// Bytes of memory of an interval of `items` items that stays.
+    /// Bytes of memory of an interval of `items` items that stays, and of what guards it.
     pub(crate) fn kept_bytes(items: usize) -> u64 {
-        ((items * size_of::<T>()).next_multiple_of(PAGE) + PAGE) as u64
+        (items * size_of::<T>() + 64) as u64
     }
 
     /// Bytes of memory of its intervals that stay, with items of this type.

@@ -23,8 +23,8 @@ pub enum Degrees {
 }
 
 impl Degrees {
-    /// Most bytes that the narrow degrees of a graph take. In a graph ordered by degree a look at a
-    /// few of them tells how many are large.
+    /// Most bytes that the narrow degrees of a graph take, and at most those of wide ones. In a
+    /// graph ordered by degree a look at a few of them tells how many are large.
     pub fn narrow_bytes(graph: &Graph) -> Result<u64> {
         let (vertices, arcs) = (graph.connected(), graph.manifest().arcs);
         let large = match graph.front(LARGE.into())? {
@@ -33,7 +33,7 @@ impl Degrees {
             // the front.
             None => (arcs / u64::from(LARGE)).min(vertices) * 40,
         };
-        Ok(vertices + large)
+        Ok((vertices + large).min(vertices * 4))
     }
 
     /// The degrees as a slice, where they are wide.
