@@ -54,17 +54,20 @@ impl Scene {
     }
 }
 
+/// All edges of a view.
+fn edges_of(view: &Graph) -> Result<Vec<[u64; 2]>, GraphError> {
+    let mut edges = Vec::new();
+    view.for_each_edge(1000, &mut |rows| {
+        let pairs = rows.sources.iter().zip(&rows.targets);
+        edges.extend(pairs.map(|(&source, &target)| [source, target]));
+        Ok(())
+    })?;
+    Ok(edges)
+}
+
 /// The view's uuid, and all its edges, as a run of k-core uses it.
 fn view_of(graph: &Graph) -> (String, Vec<[u64; 2]>) {
-    let read = |view: &Graph| {
-        let mut edges = Vec::new();
-        view.for_each_edge(100, &mut |rows| {
-            let pairs = rows.sources.iter().zip(&rows.targets);
-            edges.extend(pairs.map(|(&source, &target)| [source, target]));
-            Ok(())
-        })?;
-        Ok((view.manifest().uuid.clone(), edges))
-    };
+    let read = |view: &Graph| Ok((view.manifest().uuid.clone(), edges_of(view)?));
     view::with(graph, (64 << 20, 1), &Silent, read).unwrap()
 }
 
@@ -265,13 +268,7 @@ fn in_small_budgets_views_are_the_same() {
         let graph = generate(folder.path().join(name), Rmat::new(15, 7), options);
         let edges = view::with(&graph, (memory, threads), &Silent, |view| {
             assert!(check(&Disk::new(), view.path(), &Silent)?.is_empty(), "{name}");
-            let mut edges = Vec::new();
-            view.for_each_edge(1000, &mut |rows| {
-                let pairs = rows.sources.iter().zip(&rows.targets);
-                edges.extend(pairs.map(|(&source, &target)| [source, target]));
-                Ok(())
-            })?;
-            Ok(edges)
+            edges_of(view)
         });
         assert!(sorted(edges.unwrap()) == expected(&graph), "{name}");
     }
@@ -288,13 +285,7 @@ fn scratch_of_a_view(name: &str, edges: &str, options: BuildOptions) -> u64 {
     let before = written();
     let (found, bytes) = view::with(&graph, (SMALLEST_BUDGET, 3), &Silent, |view| {
         assert!(check(&Disk::new(), view.path(), &Silent)?.is_empty(), "{name}");
-        let mut edges = Vec::new();
-        view.for_each_edge(1000, &mut |rows| {
-            let pairs = rows.sources.iter().zip(&rows.targets);
-            edges.extend(pairs.map(|(&source, &target)| [source, target]));
-            Ok(())
-        })?;
-        Ok((edges, GraphInfo::of(view)?.bytes))
+        Ok((edges_of(view)?, GraphInfo::of(view)?.bytes))
     })
     .unwrap();
     assert!(sorted(found) == expected(&graph), "{name}");
