@@ -21,7 +21,7 @@ use super::{
     cutter::Cutter,
     extra::Extras,
     grid::{EncodedTiles, GridWriter, TileCode},
-    lists::Lists,
+    lists::MergedLists,
     packed::{BlockReader, RecordCode},
     parallel,
     partition::Partition,
@@ -37,14 +37,14 @@ use crate::{
 };
 
 /// Where the records of the buckets are.
-pub enum Records {
+pub enum BucketRecords {
     /// On scratch, in any order.
     Scratch(Partition),
     /// In lists, in order.
-    Lists(Lists),
+    Lists(MergedLists),
 }
 
-impl Records {
+impl BucketRecords {
     /// The most records of a bucket.
     pub fn of(&self, bucket: usize) -> u64 {
         match self {
@@ -63,7 +63,7 @@ pub struct Emission<'a> {
     /// The buckets.
     pub buckets: &'a Buckets,
     /// Their edges.
-    pub records: &'a Records,
+    pub records: &'a BucketRecords,
     /// How records are packed.
     pub code: RecordCode,
     /// How lists are made of them.
@@ -180,11 +180,11 @@ impl<R: Record> Worker<R> {
         let Self { records, scratch, encoded } = self;
         reserve(records, count as usize);
         let piece = match emission.records {
-            Records::Scratch(partition) => {
+            BucketRecords::Scratch(partition) => {
                 partition.reader(turn).fill(records, count as usize)?;
                 emission.sort(bucket, records, scratch)
             }
-            Records::Lists(lists) => {
+            BucketRecords::Lists(lists) => {
                 lists.of(turn, bucket).fill(records, count as usize)?;
                 let room = room(scratch, records.len());
                 (&mut records[..], room)
@@ -202,13 +202,13 @@ impl<R: Record> Worker<R> {
         queues: &Queues,
     ) -> Result<()> {
         match emission.records {
-            Records::Scratch(partition) => {
+            BucketRecords::Scratch(partition) => {
                 let mut runs = self.sort_runs(emission, partition.reader(turn), turn, bucket)?;
                 let merge = runs.merge::<R>()?;
                 let mut kept = Kept { merge, simple: emission.simple, last: None };
                 self.pieces(emission, &mut kept, (turn, bucket), queues)
             }
-            Records::Lists(lists) => {
+            BucketRecords::Lists(lists) => {
                 self.pieces(emission, &mut lists.of(turn, bucket), (turn, bucket), queues)
             }
         }

@@ -1,6 +1,6 @@
-//! [`Lists`]: the lists of a graph as the sorted records of its simple view.
+//! [`MergedLists`]: the lists of a graph as the sorted records of its simple view.
 //!
-//! Lists are in order already. Where a graph has those of both directions, a bucket of the view is
+//! They are in order already. Where a graph has those of both directions, a bucket of the view is
 //! the merge of two stretches of its adjacency: nothing goes to scratch, and nothing is sorted.
 
 use std::ops::Range;
@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// The lists of a graph, by bucket.
-pub struct Lists {
+pub struct MergedLists {
     sides: Vec<Side>,
     /// Where the lists of each bucket begin in the adjacency of each side, and where the last end.
     starts: Vec<[u64; 2]>,
@@ -45,7 +45,7 @@ const GROUPS: u64 = 1 << 12;
 /// The lists of a group go to one bucket, where they are at most this part of what that has.
 const PART: u64 = 16;
 
-impl Lists {
+impl MergedLists {
     /// The lists of `graph`, and buckets of at most `most` records, unless one vertex has more, and
     /// of so many vertices. A worker has `memory` bytes to read them.
     pub fn cut(
@@ -150,7 +150,7 @@ impl Side {
 
 /// The lists of a bucket's vertices, of one side, as records.
 struct Stretch<'l> {
-    lists: &'l Lists,
+    lists: &'l MergedLists,
     side: &'l Side,
     bucket: Bucket,
     /// The entries that were not read yet.
@@ -168,7 +168,7 @@ struct Stretch<'l> {
 
 impl<'l> Stretch<'l> {
     /// What lies between these entries.
-    fn new(lists: &'l Lists, side: &'l Side, bucket: &Bucket, entries: Range<u64>) -> Self {
+    fn new(lists: &'l MergedLists, side: &'l Side, bucket: &Bucket, entries: Range<u64>) -> Self {
         Self {
             lists,
             side,

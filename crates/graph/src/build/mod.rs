@@ -64,7 +64,7 @@ use self::{
     cells::CellCounts,
     cutting::Cutting,
     distribute::Partitions,
-    emit::Records,
+    emit::BucketRecords,
     ingest::ingest,
     numbering::Numbered,
     packed::RecordCode,
@@ -327,8 +327,8 @@ impl Builder<'_> {
             code,
             cells: cells.as_ref(),
         };
-        let by_source = by_source.map(Records::Scratch);
-        let written = sorting.write::<R>(Records::Scratch(by_target), by_source)?;
+        let by_source = by_source.map(BucketRecords::Scratch);
+        let written = sorting.write::<R>(BucketRecords::Scratch(by_target), by_source)?;
         let hybrid = written.row_format.as_ref().zip(cells).map(|(rows, cells)| Hybrid {
             ranges: cells.ranges().count(),
             row_cells: cells.rows().count(),

@@ -8,7 +8,7 @@ use outercore_storage::lock;
 use super::{
     Builder, Shape,
     buckets::Buckets,
-    emit::{Emission, Records, SectionWriters},
+    emit::{BucketRecords, Emission, SectionWriters},
     extra::Extras,
     grid::{GridSummary, GridWriter, TileCode},
     intervals::IntervalCut,
@@ -57,8 +57,8 @@ impl Sorting<'_> {
     /// Writes the sections of all edges; partitions go when they have been read.
     pub fn write<R: Record>(
         &self,
-        by_target: Records,
-        by_source: Option<Records>,
+        by_target: BucketRecords,
+        by_source: Option<BucketRecords>,
     ) -> Result<Written> {
         let (shape, options) = (self.shape, self.builder.options);
         let rows = match (shape.directed, options.transpose) {
@@ -95,7 +95,12 @@ impl Sorting<'_> {
         })
     }
 
-    fn emission<'e>(&'e self, records: &'e Records, heads: bool, cut: IntervalCut) -> Emission<'e> {
+    fn emission<'e>(
+        &'e self,
+        records: &'e BucketRecords,
+        heads: bool,
+        cut: IntervalCut,
+    ) -> Emission<'e> {
         let (options, other_bits) = (self.builder.options, self.code.other_bits);
         let Shape { weights, edges, connected, directed, .. } = *self.shape;
         let arcs = if directed { edges } else { 2 * edges };

@@ -8,8 +8,8 @@ use super::{
     access::SourceAccess,
     by_rank::ByRank,
     cutting::Cutting,
-    emit::Records,
-    lists::Lists,
+    emit::BucketRecords,
+    lists::MergedLists,
     make,
     numbering::Numbered,
     packed::RecordCode,
@@ -110,13 +110,13 @@ impl Builder<'_> {
         let capacity = cutting.capacity(self.memory, workers).min(share);
         let memory = Division(self.options.memory).reading(false) / workers;
         let (lists, buckets) =
-            Lists::cut(graph, (capacity, cutting.most_vertices(capacity)), memory)?;
+            MergedLists::cut(graph, (capacity, cutting.most_vertices(capacity)), memory)?;
         let code = RecordCode::new(shape.connected, &buckets, shape.weights);
         self.check_room(self.bulk_bytes(shape))?;
         self.progress.stage("merging", Some(shape.edges * 2));
         let sorting =
             Sorting { builder: self, shape, buckets: &buckets, workers, code, cells: None };
-        let written = sorting.write::<u64>(Records::Lists(lists), None)?;
+        let written = sorting.write::<u64>(BucketRecords::Lists(lists), None)?;
         Ok(self.manifest(shape, (IdTable::Range { first: 0 }, 0, Vec::new()), written, None))
     }
 
