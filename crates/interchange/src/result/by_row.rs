@@ -47,7 +47,7 @@ impl ByRow {
         let shape = LogShape { threads: 1, parts: WINDOWS as usize, widest: 0 };
         let most =
             memory.saturating_sub(RecordLog::<u64>::bytes(shape, 0)) / size_of::<u64>() as u64;
-        let width = most.max(vertices / WINDOWS).next_multiple_of(batch).min(vertices.max(1));
+        let width = most.max(vertices / WINDOWS + 1).next_multiple_of(batch).min(vertices.max(1));
         let mut bounds: Vec<u64> = (0..vertices).step_by(width as usize).collect();
         bounds.push(vertices);
         let how = (graph.disk(), IoBackend::Auto);

@@ -417,6 +417,22 @@ impl VertexProgram for Numbers {
     }
 }
 
+/// Columns on scratch, of whole and of real numbers; one isolated vertex has a value.
+fn on_scratch(graph: &Graph, isolated: u64) -> [Column; 2] {
+    let smallest = |memory: u64| {
+        let (model, preset) = (Some(MemoryModel::FullyExternal), Preset::Streaming);
+        let config = RunConfig { memory, model, preset, threads: 1, ..Default::default() };
+        execute(&mut Numbers, "numbers", Job::new(graph, &config, &Silent), Some(1)).ok()
+    };
+    let (values, _) = (12..60).find_map(|mib| smallest(mib << 20)).unwrap();
+    let columns = [
+        Column::new("whole", values.map(|&bits| bits >> 1).unwrap()),
+        Column::new("real", values.into_floats()).except([(isolated, 7.5)]),
+    ];
+    assert!(columns.iter().all(|column| !column.values.are_in_memory()));
+    columns
+}
+
 /// Values on scratch go to their rows once, whatever the memory: they are not looked up batch by
 /// batch, each of which would read all of them.
 #[test]
@@ -427,18 +443,7 @@ fn values_on_scratch_are_read_once_and_sent_to_their_rows() {
     let alone = (VERTICES..VERTICES + 9).map(|at| format!("{at}\n"));
     let fixture = built(&edges.collect::<String>(), Some(&alone.collect::<String>()));
     let graph = &fixture.graph;
-    let smallest = |memory: &u64| {
-        let (model, preset) = (Some(MemoryModel::FullyExternal), Preset::Streaming);
-        let config = RunConfig { memory: *memory, model, preset, threads: 1, ..Default::default() };
-        execute(&mut Numbers, "numbers", Job::new(graph, &config, &Silent), Some(1)).ok()
-    };
-    let mut budgets = (20..60).map(|mib| mib << 20);
-    let (values, _) = budgets.find_map(|memory| smallest(&memory)).unwrap();
-    let columns = [
-        Column::new("whole", values.map(|&bits| bits >> 1).unwrap()),
-        Column::new("real", values.into_floats()).except([(VERTICES, 7.5)]),
-    ];
-    assert!(columns.iter().all(|column| !column.values.are_in_memory()));
+    let columns = on_scratch(graph, VERTICES);
     let path = fixture.dir.path().join("rows.csv");
     let write = |columns: &[Column], memory| {
         let read = || graph.disk().counters().bytes_read.load(Relaxed);
@@ -456,4 +461,19 @@ fn values_on_scratch_are_read_once_and_sent_to_their_rows() {
         let most = tables + VERTICES * 2 * (8 + 12 + 4);
         assert!(read <= most + (1 << 20), "{read} bytes read, {most} at most");
     }
+}
+
+#[test]
+fn values_of_a_small_graph_on_scratch_need_no_memory() {
+    let fixture = built("1 9\n2 9\n3 9\n9 3\n", Some("7\n"));
+    let columns = on_scratch(&fixture.graph, 4);
+    let path = fixture.dir.path().join("rows.csv");
+    let write = |columns: &[Column]| {
+        let options = WriteOptions { memory: 0, ..WriteOptions::default() };
+        write_result_with(&path, &fixture.graph, columns, &options).unwrap();
+        std::fs::read_to_string(&path).unwrap()
+    };
+    let text = write(&columns);
+    assert_eq!(text, write(&columns.map(|column| column.into_memory().unwrap())));
+    assert_eq!(text.lines().count(), 6);
 }
