@@ -87,3 +87,21 @@ fn scratch_that_is_not_allowed_is_not_taken_for_a_trial() {
     let said = place.ends(6, &words("plan", &run)).1;
     assert!(said.contains("disk"), "{said}");
 }
+
+/// What writing a result takes on scratch is part of the disk budget: a refusal before the run, not
+/// behind it, names a figure that works.
+#[test]
+fn the_disk_budget_has_room_for_the_result() {
+    let place = place();
+    let external = ["pagerank", "--model", "fully-external"];
+    let planned = number(&place.json(&words("plan", &external)), "disk_bytes").to_string();
+    let run = |disk: &str, code| {
+        let asked = [&external[..], &["--disk", disk, "-o", "ranks.csv"]].concat();
+        place.ends(code, &words("run", &asked)).1
+    };
+    let said = run(&planned, 6);
+    let needed = said.split(": ").last().unwrap().split(' ').next().unwrap();
+    assert_eq!(place.names(), ["g.oc"], "{said}");
+    run(needed, 0);
+    assert_eq!(place.names(), ["g.oc", "ranks.csv"]);
+}

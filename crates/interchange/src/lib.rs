@@ -19,15 +19,15 @@ mod text;
 
 pub use edges::{ArrowEdges, EdgeFormat, is_parsing, open};
 pub use export::{ExportFormat, export_edges};
-pub use result::{ResultFormat, write_result, write_result_with};
+pub use result::{ResultFormat, result_scratch, write_result, write_result_with};
 pub use text::is_standard_output;
 
 use outercore_graph::GraphError;
 
 /// How much memory a writer may use, and whether it shall go on.
 pub struct WriteOptions<'a> {
-    /// Bytes for the tables that lead from internal to original ids; the fixed buffers (some 16
-    /// MiB) come on top.
+    /// Bytes for the tables that lead from internal to original ids, and for windows of rows of
+    /// values that are on scratch; the fixed buffers (some 16 MiB) come on top.
     pub memory: u64,
     /// Is given the number of rows that were written since the last call.
     pub advance: &'a dyn Fn(u64),

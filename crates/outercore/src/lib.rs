@@ -160,7 +160,7 @@ pub use outercore_graph::{
 };
 pub use outercore_interchange::{
     ArrowEdges, EdgeFormat, ExportFormat, ResultFormat, WriteOptions, export_edges, is_parsing,
-    is_standard_output, open as open_edges, write_result, write_result_with,
+    is_standard_output, open as open_edges, result_scratch, write_result, write_result_with,
 };
 pub use outercore_ordering::{Means, OrderSettings, build as build_from, reorder};
 pub use outercore_storage::{Disk, Shown, StorageError, device, memory};

@@ -8,9 +8,10 @@ use std::{
 
 use clap::{Args, builder::PossibleValuesParser};
 use outercore::{
-    Algorithm, Disk, Figure, Graph, GraphError, InputError, Job, Key, NAMES, Outcome, Plan,
-    Request, Resources, Result, ResultFormat, RunConfig, RunReport, RunSettings, Source, TopRow,
-    WriteOptions, by_name, human_bytes, is_standard_output, memory, top_rows, write_result_with,
+    Algorithm, Disk, Figure, Graph, GraphError, InputError, Job, Key, MemoryModel, NAMES, Outcome,
+    Plan, Request, Resources, Result, ResultFormat, RunConfig, RunReport, RunSettings, Source,
+    TopRow, WriteOptions, by_name, human_bytes, is_standard_output, memory, result_scratch,
+    top_rows, write_result_with,
 };
 
 use crate::{
@@ -31,6 +32,8 @@ const EXAMPLES: &str = "Examples:
 
 /// Bytes that writing a result takes beside its tables.
 const WRITING: u64 = 24 << 20;
+/// Columns of a result, at most.
+const MOST_COLUMNS: u64 = 2;
 /// Bytes of the largest file of sources.
 const MOST_SOURCES: u64 = 64 << 20;
 
@@ -101,9 +104,13 @@ impl Asked {
     }
 
     /// Refuses a plan that takes more scratch than is allowed, and a run that comes to take more.
+    /// What writing the result takes is beside the plan.
     pub fn check_disk(&self, graph: &Graph, plan: &Plan) -> Result<()> {
-        let (needed, allowed) =
-            (plan.disk_bytes, self.resources.0.disk(graph.disk(), &self.graph)?);
+        let is_external = plan.memory_model == MemoryModel::FullyExternal;
+        let written = self.output.as_ref().filter(|_| is_external);
+        let result = written.map_or(0, |_| result_scratch(graph, MOST_COLUMNS));
+        let needed = plan.disk_bytes + result;
+        let allowed = self.resources.0.disk(graph.disk(), &self.graph)?;
         graph.disk().allow_scratch(allowed);
         if needed > allowed { Err(GraphError::Disk { needed, allowed }) } else { Ok(()) }
     }
@@ -148,7 +155,7 @@ impl Run {
             false => best(&graph, &outcome, asked.request.0.top.unwrap_or(10))?,
         };
         if let Some(path) = &asked.output {
-            write(path, &graph, &outcome, &config, &meter)?;
+            write(path, &counted, &outcome, &config, &meter)?;
             outcome.report.peak_rss_bytes =
                 outcome.report.peak_rss_bytes.max(memory::peak_rss_bytes());
         }

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use outercore_engine::{Cell, Column, NumberKind};
 use outercore_graph::{Graph, GraphError, Result};
-use outercore_storage::{IoBackend, LogShape, RecordLog};
+use outercore_storage::{IoBackend, LogShape, Record, RecordLog};
 
 use super::BATCH;
 use crate::{WriteOptions, keys::RankLookup};
@@ -34,6 +34,12 @@ impl ByRow {
     /// Whether a column comes this way: it is not in memory, nor in the order of the rows.
     pub(super) fn is_for(graph: &Graph, column: &Column) -> bool {
         graph.manifest().id_bytes > 0 && !column.values.are_in_memory()
+    }
+
+    /// The most bytes of scratch of a column.
+    pub(super) fn scratch(graph: &Graph) -> u64 {
+        let record = <u64 as Record>::BYTES as u64;
+        if graph.manifest().id_bytes > 0 { graph.connected() * record } else { 0 }
     }
 
     /// Sends the values of a column, within some bytes of memory, or what it takes at the least.

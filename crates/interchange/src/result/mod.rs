@@ -98,6 +98,11 @@ pub fn write_result_with(
     }
 }
 
+/// The most bytes of scratch that writing so many columns takes whose values are on scratch.
+pub fn result_scratch(graph: &Graph, columns: u64) -> u64 {
+    columns * ByRow::scratch(graph)
+}
+
 /// Calls `visit` with the original ids and the cells of each column, batch by batch.
 fn for_each_batch(
     graph: &Graph,
